@@ -1,0 +1,363 @@
+"""The nouns every room shares, and the errors a user sees.  Standard library only.
+
+One direction: bytes -> `Line` -> `Event` -> `Finding` -> `Diagnosis` -> text.  Everything here is frozen, slotted and
+picklable; what is not known is ``None`` or an empty tuple, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import IO, Any, Literal, Protocol
+
+Level = Literal["fatal", "error", "warning", "info"]
+"""How loud the program itself was: ``fatal`` it says that it ends, ``error`` it says that something failed."""
+
+Action = Literal["stop", "retry", "exclude", "none"]
+"""What to do with the job: fix first, start again as is, drain the named part and start again, nothing."""
+
+Verdict = Literal["failure", "unknown", "healthy"]
+Strength = Literal["proof", "strong", "likely", "hint"]
+Role = Literal["cause", "symptom", "fallback", "benign"]
+Value = str | int | float | tuple[int, ...] | tuple[str, ...]
+"""What a field of an event holds."""
+
+SCHEMA = "logdoctor.diagnosis/1"
+
+
+# ── what goes in ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job to be diagnosed: a name and where its logs are.
+
+    ``paths`` hold file names, folders, globs, archives, ``"-"`` for standard input, or open binary files.
+    """
+
+    name: str
+    paths: tuple[str | IO[bytes], ...]
+
+
+class Stream(Protocol):
+    """One log of a job as plain bytes (already decompressed and in UTF-8), read once from start to end."""
+
+    name: str
+    """The name shown to the user: a path, ``archive.tar:member`` or ``<stdin>``."""
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill ``buffer`` with the next bytes and return how many; 0 at the end.  Raises `InputError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as evidence: ``number`` is 1-based and counts newlines only, ``text`` is the line as printed."""
+
+    file: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who printed a line, as far as wrappers and prefixes tell.
+
+    ``time`` is in seconds since 1970 of the clock that printed it, zone unknown unless printed; ``tag`` is any other
+    name of the process that the launcher printed (a pod, a Ray actor, a task label).
+    """
+
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    time: float | None = None
+    level: Level | None = None
+    source: str | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One recognised record of a log.
+
+    ``text`` is the message without wrappers and prefixes (a multi-line record keeps its newlines), ``fields`` what the
+    dialect cut out of it.  ``order`` is the position in reading order over the whole job.  A field named ``rank``,
+    ``local_rank``, ``host`` or ``pid`` tells whom the record speaks ABOUT and wins over who printed it.
+    """
+
+    line: Line
+    dialect: str
+    kind: str
+    text: str
+    speaker: Speaker = Speaker()
+    level: Level = "info"
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    order: int = 0
+    span: int = 1
+    patterns: tuple[int, ...] = ()
+    """Which patterns of the rulebook the scan saw in this record (numbers into `CompiledRules.symptoms`)."""
+
+    @property
+    def rank(self) -> int | None:
+        """The global rank that the record is about, else the one that printed it."""
+        value = self.fields.get("rank", self.speaker.rank)
+        return value if isinstance(value, int) else None
+
+    @property
+    def host(self) -> str | None:
+        """The host that the record is about, else the one that printed it."""
+        value = self.fields.get("host", self.speaker.host)
+        return value if isinstance(value, str) else None
+
+    @property
+    def pid(self) -> int | None:
+        """The process that the record is about, else the one that printed it."""
+        value = self.fields.get("pid", self.speaker.pid)
+        return value if isinstance(value, int) else None
+
+    @property
+    def time(self) -> float | None:
+        """When the record was printed, see `Speaker.time`."""
+        return self.speaker.time
+
+
+# ── what we know ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """What ONE event looks like: every condition given must hold.
+
+    ``text`` is a regular expression searched in `Event.text`; ``kind`` and ``dialect`` are glob patterns; a field
+    condition is a regular expression (full match) or a list of values.
+    """
+
+    name: str
+    text: str | None = None
+    kind: str | None = None
+    dialect: str | None = None
+    level: tuple[Level, ...] = ()
+    fields: tuple[tuple[str, tuple[Value, ...] | str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A log that a rule must diagnose (``truth`` is its signature) or must not (``truth`` names what it is)."""
+
+    log: str
+    truth: str
+    because: str = ""
+    finds: tuple[tuple[str, Value], ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a person reads, in one language; ``{name}`` and ``{name|default}`` are filled in from the finding."""
+
+    title: str
+    cause: str
+    remedy: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One failure signature and how to know it.  See docs/rules.md for every key.
+
+    ``id`` is the path below the rules folder (``net/ib-completion`` -> ``net.ib-completion``); ``signature`` is what is
+    reported and differs from ``id`` for variants only.  ``when`` is the condition tree as loaded (tuples).
+    """
+
+    id: str
+    signature: str
+    action: Action
+    role: Role
+    strength: Strength
+    words: tuple[tuple[str, Words], ...]
+    symptoms: tuple[Symptom, ...]
+    when: Mapping[str, Any]
+    explains: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    near_misses: tuple[Example, ...] = ()
+    path: str = ""
+
+    def say(self, lang: str) -> Words:
+        """The rule's words in ``lang``, else in English."""
+        table = dict(self.words)
+        return table.get(lang) or table["en"]
+
+
+# ── what comes out ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """Who did it, as far as the log says: global ranks, hosts, GPUs (bus id or host:ordinal), peer addresses."""
+
+    ranks: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    peers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One line that proves something; ``why`` says in a few words what it shows, where that isn't plain."""
+
+    line: Line
+    rank: int | None = None
+    host: str | None = None
+    time: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that held against events: which, on whom, since when, with which proof.
+
+    ``first`` and ``last`` are `Event.order` of the first and last matched event; ``events`` the matched ones, the
+    decisive one first (bounded); ``count`` how many matched in all.
+    """
+
+    rule: Rule
+    events: tuple[Event, ...]
+    bindings: Mapping[str, Value]
+    culprit: Culprit
+    ranks: tuple[int, ...]
+    first: int
+    last: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One answer: the signature, how sure, who, what to do, with which proof."""
+
+    signature: str
+    title: str
+    summary: str
+    confidence: float
+    by: Literal["rule", "classifier"]
+    culprit: Culprit
+    action: Action
+    remedy: tuple[str, ...]
+    references: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    explains: tuple[str, ...]
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SymptomSeen:
+    """A failure signature that was seen and is not the cause; ``count`` lines on ``ranks``."""
+
+    signature: str
+    title: str
+    explained_by: str | None
+    ranks: tuple[int, ...]
+    count: int
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The last sign of progress: what was counted (step, epoch, iteration ...), how far, when, where."""
+
+    unit: str
+    value: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class JobPicture:
+    """What was learnt of the job from its logs."""
+
+    ranks_expected: int | None = None
+    ranks_seen: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+    launcher: str | None = None
+    first_failure: Evidence | None = None
+    last_progress: Progress | None = None
+    attempts: int = 1
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An input that could not be read whole: what happened, where, why, and what to do about it."""
+
+    what: str
+    where: str
+    why: str
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much was read."""
+
+    files: int = 0
+    bytes: int = 0
+    lines: int = 0
+    events: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The answer for one job.  ``advice`` is what to collect next; filled for ``unknown`` verdicts."""
+
+    job: str
+    verdict: Verdict
+    causes: tuple[Cause, ...] = ()
+    symptoms: tuple[SymptomSeen, ...] = ()
+    unexplained: tuple[Evidence, ...] = ()
+    advice: tuple[str, ...] = ()
+    picture: JobPicture = JobPicture()
+    coverage: Coverage = Coverage()
+    problems: tuple[Problem, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The diagnosis as plain data in the shape of the JSON contract ``logdoctor.diagnosis/1``."""
+        from logdoctor.contract import diagnosis_to_dict
+
+        return diagnosis_to_dict(self)
+
+
+# ── errors a user sees ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class LogdoctorError(Exception):
+    """An error with its place and its cure: what happened, where (``file:line``), why, what to do."""
+
+    def __init__(self, what: str, where: str = "", why: str = "", help: str = "") -> None:
+        """Keep the four parts; ``str()`` joins those that are known."""
+        super().__init__(what)
+        self.what, self.where, self.why, self.help = what, where, why, help
+
+    def __str__(self) -> str:
+        """All parts that are known, one a line."""
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return "\n".join([head, *(f"  {k}: {v}" for k, v in (("why", self.why), ("help", self.help)) if v)])
+
+    def as_problem(self) -> Problem:
+        """The same as a row of a report."""
+        return Problem(self.what, self.where, self.why, self.help)
+
+
+class InputError(LogdoctorError):
+    """An input could not be read (missing, broken archive, over a bound)."""
+
+
+class RuleError(LogdoctorError):
+    """A rule file is wrong; the loader collects all of them before it raises."""
+
+
+Following = Callable[[], Iterator[bytes]]
+"""Gives the raw lines after a candidate line, for records of several lines.  Iterating may raise `NeedMore`."""
+
+
+class NeedMore(Exception):
+    """The lines after a candidate reach beyond the window in memory: present the candidate again with more."""
