@@ -356,8 +356,14 @@ class RuleError(LogdoctorError):
 
 
 Following = Callable[[], Iterator[bytes]]
-"""Gives the raw lines after a candidate line, for records of several lines.  Iterating may raise `NeedMore`."""
+"""Gives the raw lines after a candidate line, for records of several lines (bounded by who reads them)."""
 
 
-class NeedMore(Exception):
-    """The lines after a candidate reach beyond the window in memory: present the candidate again with more."""
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A raw line that the scan picked: the bytes without its newline (cut if huge), its number, which patterns hit."""
+
+    raw: bytes
+    number: int
+    patterns: tuple[int, ...]
+    following: Following
