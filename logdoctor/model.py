@@ -166,7 +166,8 @@ class Rule:
     """One failure signature and how to know it.  See docs/rules.md for every key.
 
     ``id`` is the path below the rules folder (``net/ib-completion`` -> ``net.ib-completion``); ``signature`` is what is
-    reported and differs from ``id`` for variants only.  ``when`` is the condition tree as loaded (tuples).
+    reported and differs from ``id`` for variants only.  ``when`` is the condition table as loaded.  ``culprit`` says which
+    field names the guilty ``ranks``, ``hosts``, ``gpus`` and ``peers`` (``speaker``: who printed the decisive event).
     """
 
     id: str
@@ -177,6 +178,7 @@ class Rule:
     words: tuple[tuple[str, Words], ...]
     symptoms: tuple[Symptom, ...]
     when: Mapping[str, Any]
+    culprit: Mapping[str, str] = field(default_factory=dict)
     explains: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()

@@ -1,0 +1,67 @@
+"""YAML as plain data that remembers where each part stood, so that a fault can be shown with its line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from logdoctor.model import RuleError
+
+Path = tuple[str | int, ...]
+"""Where a value stands in the document, for example ``("symptoms", "busy", "text")``."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Plain data of one YAML file and the line of each part of it."""
+
+    data: Any
+    lines: dict[Path, int] = field(default_factory=dict)
+
+    def line(self, path: Path) -> int:
+        """The 1-based line of ``path``, or of the nearest part around it that is known."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def parse(text: str, where: str) -> Document:
+    """Read one YAML document of strings, numbers, booleans, lists and mappings; raises `RuleError` with file:line."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    try:
+        node = loader.get_single_node()
+        lines: dict[Path, int] = {}
+        return Document(_plain(loader, node, (), lines) if node else None, lines)
+    except yaml.YAMLError as error:
+        raise _as_rule_error(error, where) from None
+    finally:
+        loader.dispose()
+
+
+def _plain(loader: Any, node: Any, path: Path, lines: dict[Path, int]) -> Any:
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        table: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key in table:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key '{key}' stands twice", key_node.start_mark
+                )
+            table[key] = _plain(loader, value_node, (*path, key), lines)
+            lines[path + (key,)] = key_node.start_mark.line + 1
+        return table
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(loader, child, (*path, i), lines) for i, child in enumerate(node.value)]
+    return loader.construct_object(node)
+
+
+def _as_rule_error(error: yaml.YAMLError, where: str) -> RuleError:
+    mark = getattr(error, "problem_mark", None)
+    place = f"{where}:{mark.line + 1}" if mark else where
+    why = getattr(error, "problem", None) or str(error)
+    return RuleError(
+        "this is not valid YAML", place, why, "quote texts that hold ': ' or start with a special character"
+    )
