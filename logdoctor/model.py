@@ -166,8 +166,8 @@ class Rule:
     """One failure signature and how to know it.  See docs/rules.md for every key.
 
     ``id`` is the path below the rules folder (``net/ib-completion`` -> ``net.ib-completion``); ``signature`` is what is
-    reported and differs from ``id`` for variants only.  ``when`` is the condition table as loaded.  ``culprit`` says which
-    field names the guilty ``ranks``, ``hosts``, ``gpus`` and ``peers`` (``speaker``: who printed the decisive event).
+    reported and differs from ``id`` for variants only.  ``when`` is the condition table as loaded.  ``culprit`` says
+    which field names the guilty ``ranks``, ``hosts``, ``gpus``, ``peers`` (``speaker``: who printed the decisive event).
     """
 
     id: str

@@ -1,0 +1,86 @@
+"""Reasoning: events and rules in, a ranked conclusion out.  It opens no file, reads no clock and draws on no chance."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from logdoctor.model import Diagnosis, Event, Evidence, Finding, Rule, Verdict
+from logdoctor.reasoning.advice import advise
+from logdoctor.reasoning.conclusion import causes_of, symptoms_of
+from logdoctor.reasoning.conditions import Conditions
+from logdoctor.reasoning.findings import find
+from logdoctor.reasoning.picture import Picture
+from logdoctor.reasoning.ranking import SURVIVED_STEPS, rank
+from logdoctor.reasoning.symptoms import Hits, SymptomIndex
+
+__all__ = ["Reasoner"]
+
+FAILURES_KEPT = 2000
+UNEXPLAINED_SHOWN = 8
+
+
+class Reasoner:
+    """Takes the events of one job as they stream by, and concludes.
+
+    ``owners[p]`` are the symptoms (numbered over all rules) that the scan's pattern ``p`` stands for; ``notes`` says in
+    plain words what a kind of event means; ``hung``: the user says that the job hangs.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        owners: Sequence[Sequence[int]],
+        notes: Mapping[str, str] | None = None,
+        *,
+        hung: bool = False,
+    ) -> None:
+        """Start with no event seen."""
+        self.rules, self.notes, self.hung = rules, notes or {}, hung
+        self.picture = Picture()
+        self._index = SymptomIndex(rules, owners)
+        self._hits: dict[int, dict[str, Hits]] = {}
+        self._failures: list[Event] = []
+        self._latest_failures: deque[Event] = deque(maxlen=FAILURES_KEPT)
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        self.picture.observe(event)
+        for number, shown in self._index.shown_by(event):
+            rule, symptom = self._index.symptoms[number]
+            self._hits.setdefault(rule, {}).setdefault(symptom.name, Hits()).add(shown)
+        if event.level in ("error", "fatal"):
+            few = len(self._failures) < FAILURES_KEPT
+            (self._failures if few else self._latest_failures).append(event)
+
+    def conclude(self, job: str, lang: str = "en", *, truncated: bool = False) -> Diagnosis:
+        """The diagnosis of all that was observed (coverage and problems are for the caller to add)."""
+        findings, harmless = find(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
+        ranked = rank(findings, self.picture)
+        failures = [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]
+        unexplained = [] if ranked.causes else self._unexplained(failures, findings)
+        verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
+        return Diagnosis(
+            job=job,
+            verdict=verdict,
+            causes=causes_of(ranked, self.picture, lang),
+            symptoms=symptoms_of(ranked, self.picture, lang),
+            unexplained=tuple(unexplained),
+            advice=advise(self.picture, lang) if verdict == "unknown" else (),
+            picture=self.picture.summary(self._first_failure(failures, verdict), truncated=truncated),
+        )
+
+    def _first_failure(self, failures: Sequence[Event], verdict: str) -> Event | None:
+        return failures[0] if failures and verdict != "healthy" else None
+
+    def _unexplained(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Evidence]:
+        """The failure lines that no rule accounts for and that the job did not outlive, the loudest first."""
+        taken = {e.order for f in findings for e in f.events}
+        left = [e for e in failures if e.order not in taken and not self._outlived(e)]
+        left.sort(key=lambda e: (e.level != "fatal", e.dialect == "generic", e.order))
+        return [self.picture.evidence(e, self.notes.get(e.kind, "")) for e in left[:UNEXPLAINED_SHOWN]]
+
+    def _outlived(self, event: Event) -> bool:
+        if self.picture.done is not None and self.picture.done > event.order:
+            return True
+        return self.picture.progress_after(event.order, self.picture.rank_of(event)) >= SURVIVED_STEPS

@@ -1,0 +1,166 @@
+"""``logdoctor diagnose``: one job in, one report out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from logdoctor.model import Diagnosis, LogdoctorError
+
+SLOW = 1.0
+"""Seconds after which a progress bar appears."""
+
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Logs of ONE job: files, folders, globs, archives (tar, zip, gz, bz2, xz, zst); - is standard input."
+    ),
+]
+Format = Annotated[str, typer.Option("--format", "-f", help="terminal, json, markdown or html.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.", dir_okay=False)]
+Lang = Annotated[str | None, typer.Option("--lang", help="Language of the report: en or zh (default: by the locale).")]
+Hung = Annotated[bool, typer.Option("--hung", help="The job hangs: its silence is the failure.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer, in one line.")]
+ExitCode = Annotated[
+    bool, typer.Option("--exit-code", help="Exit with 1 where a failure is found or the cause is unknown.")
+]
+Rules = Annotated[list[Path] | None, typer.Option("--rules", help="A folder of your own rules, added to ours.")]
+
+
+def diagnose(
+    paths: Paths = None,
+    format: Format = "terminal",
+    output: Output = None,
+    lang: Lang = None,
+    hung: Hung = False,
+    quiet: Quiet = False,
+    exit_code: ExitCode = False,
+    rules: Rules = None,
+) -> None:
+    """Say what went wrong first, where, with which proof, and what to do.
+
+    Without PATHS the log is read from standard input.
+
+    Exit codes: 0 a diagnosis was made (any verdict), 1 failure or unknown with --exit-code, 2 wrong usage,
+    3 nothing could be read.
+    """
+    from logdoctor.render import FORMATS
+
+    if format not in FORMATS:
+        raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
+    language = lang or _language()
+    if language not in ("en", "zh"):
+        raise typer.BadParameter(f"'{language}' is neither en nor zh", param_hint="--lang")
+    if not paths and sys.stdin.isatty():
+        raise typer.BadParameter(
+            "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
+        )
+    start = time.perf_counter()
+    found = _diagnose(paths or ["-"], rules or [], language, hung=hung)
+    elapsed = time.perf_counter() - start
+    _write(found, format, output, language, quiet=quiet, elapsed=elapsed)
+    if exit_code and found.verdict != "healthy":
+        raise typer.Exit(1)
+
+
+def _diagnose(paths: list[str], rules: list[Path], lang: str, *, hung: bool) -> Diagnosis:
+    from logdoctor.diagnosis import diagnose as diagnose_job
+    from logdoctor.model import InputError
+    from logdoctor.rulebook import RulesError
+
+    try:
+        with ProgressBar() as bar:
+            return diagnose_job(paths, rules=rules, hung=hung, lang=lang, watch=bar.watch)
+    except InputError as error:
+        raise typer.Exit(_complain(error, 3)) from None
+    except RulesError as error:
+        for fault in error.errors:
+            _complain(fault, 2)
+        raise typer.Exit(2) from None
+
+
+def _complain(error: LogdoctorError, code: int) -> int:
+    from logdoctor.render import printable
+
+    typer.echo(f"logdoctor: {printable(str(error))}", err=True)
+    return code
+
+
+def _write(found: Diagnosis, format: str, output: Path | None, lang: str, *, quiet: bool, elapsed: float) -> None:
+    from logdoctor.render import render
+
+    terminal = format == "terminal" and output is None
+    color = terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    width = _width() if sys.stdout.isatty() else 100
+    text = render(
+        found, format, lang=lang, color=color, width=width, quiet=quiet, elapsed=elapsed if terminal else None
+    )
+    if output is None:
+        sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+        sys.stdout.flush()
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
+
+
+def _width() -> int:
+    try:
+        return max(40, min(os.get_terminal_size().columns, 120))
+    except OSError:
+        return 100
+
+
+def _language() -> str:
+    chosen = next((v for k in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := os.environ.get(k))), "")
+    return "zh" if chosen.startswith("zh") else "en"
+
+
+class ProgressBar:
+    """A bar on standard error for inputs that take long; it costs nothing before that."""
+
+    def __init__(self) -> None:
+        """Start the clock."""
+        self._start = time.perf_counter()
+        self._bar: Any = None
+        self._task: Any = None
+        self._wanted = sys.stderr.isatty()
+        self._bytes = 0
+
+    def __enter__(self) -> ProgressBar:  # noqa: PYI034 - typing.Self is of 3.11
+        """Nothing is shown yet."""
+        return self
+
+    def watch(self, name: str, count: int) -> None:
+        """Count bytes that were read; show them once it takes long."""
+        self._bytes += count
+        if self._bar is None and self._wanted and time.perf_counter() - self._start > SLOW:
+            self._open()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._bytes, description=name[-40:])
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import DownloadColumn, Progress, SpinnerColumn, TextColumn, TransferSpeedColumn
+
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+        )
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=None)
+        self._bar.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()

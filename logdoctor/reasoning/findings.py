@@ -1,0 +1,137 @@
+"""From rules and what was shown to findings: which rules hold, on whom, since when."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from logdoctor.model import Culprit, Event, Finding, Rule, Value
+from logdoctor.reasoning.conditions import Conditions, Seen
+from logdoctor.reasoning.picture import Picture
+from logdoctor.reasoning.symptoms import Hits, Shown
+
+EVENTS_KEPT = 24
+CULPRITS_NAMED = 16
+RuleHits = Mapping[str, Hits]
+"""The hits of one rule's symptoms, by the symptom's name."""
+
+
+def find(
+    rules: Sequence[Rule], hits: Mapping[int, RuleHits], conditions: Conditions
+) -> tuple[list[Finding], dict[int, Finding]]:
+    """Every rule that holds (benign ones apart), and the events that benign rules account for, by `Event.order`.
+
+    Benign rules come first: a line that is known to be harmless is no symptom of anything.  Fallback rules come last
+    and see only what no other rule took.
+    """
+    benign = _hold(rules, hits, ("benign",), conditions, ())
+    harmless = {s.event.order: f for f, seen in benign for s in _shown(seen)}
+    real = _hold(rules, hits, ("cause", "symptom"), conditions, harmless.keys())
+    taken = harmless.keys() | {s.event.order for _, seen in real for s in _shown(seen)}
+    rest = _hold(rules, hits, ("fallback",), conditions, taken)
+    return [f for f, _ in (*real, *rest)], harmless
+
+
+def _shown(seen: Seen) -> Iterator[Shown]:
+    for shown in seen.values():
+        yield from shown
+
+
+def _hold(
+    rules: Sequence[Rule],
+    hits: Mapping[int, RuleHits],
+    roles: Sequence[str],
+    conditions: Conditions,
+    taken: Collection[int],
+) -> list[tuple[Finding, Seen]]:
+    found = []
+    for number, table in sorted(hits.items()):
+        rule = rules[number]
+        if rule.role not in roles:
+            continue
+        left = {name: h.without(taken) for name, h in table.items()} if taken else table
+        seen = conditions.hold(rule, left)
+        if seen:
+            found.append((_finding(rule, seen, left, conditions.picture), seen))
+    return found
+
+
+def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Finding:
+    ordered = [s for shown in seen.values() for s in shown]
+    decisive = _decisive(seen)
+    own = [s for s in seen[decisive.name] if s is not decisive.shown]
+    others = [shown[0] for name, shown in seen.items() if name != decisive.name]
+    events = tuple(s.event for s in (decisive.shown, *others, *own)[:EVENTS_KEPT])
+    ranks = sorted({r for s in ordered if (r := picture.rank_of(s.event)) is not None})
+    values = _bindings([decisive.shown, *others], ranks, picture)
+    return Finding(
+        rule=rule,
+        events=events,
+        bindings=values,
+        culprit=_culprit(rule, seen[decisive.name], values, picture),
+        ranks=tuple(ranks),
+        first=min(s.event.order for s in ordered),
+        last=max(s.event.order for s in ordered),
+        count=sum(hits[name].count for name in seen),
+    )
+
+
+class _Decisive:
+    """The symptom and the event that prove a finding: the first symptom that `when` names, its first event."""
+
+    def __init__(self, name: str, shown: Shown) -> None:
+        self.name, self.shown = name, shown
+
+
+def _decisive(seen: Seen) -> _Decisive:
+    name = next(iter(seen))
+    return _Decisive(name, seen[name][0])
+
+
+def _bindings(shown: Sequence[Shown], ranks: Sequence[int], picture: Picture) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    for s in reversed(shown):
+        values.update(s.event.fields)
+        values.update(s.captured)
+        known = {"rank": picture.rank_of(s.event), "host": picture.host_of(s.event), "pid": s.event.pid}
+        values.update({k: v for k, v in known.items() if v is not None})
+    values.setdefault("ranks", tuple(ranks))
+    progress = picture.last_progress()
+    if progress:
+        values.setdefault("last_progress", f"{progress.unit} {progress.value}".strip())
+    if picture.expected:
+        values.setdefault("nranks", picture.expected)
+    for product, version in picture.versions.items():
+        values.setdefault(f"{product}_version", version)
+    return values
+
+
+def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], picture: Picture) -> Culprit:
+    events = [s.event for s in shown]
+    ranks = rule.culprit.get("ranks", "speaker")
+    hosts = rule.culprit.get("hosts", "speaker")
+    return Culprit(
+        ranks=tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks)),
+        hosts=tuple(_hosts(events, picture)) if hosts == "speaker" else _texts(values.get(hosts)),
+        gpus=_texts(values.get(rule.culprit.get("gpus", "bus_id"))),
+        peers=_texts(values.get(rule.culprit.get("peers", "peer"))),
+    )
+
+
+def _ranks(events: Sequence[Event], picture: Picture) -> list[int]:
+    known = (picture.rank_of(e) for e in events)
+    return list(dict.fromkeys(r for r in known if r is not None))[:CULPRITS_NAMED]
+
+
+def _hosts(events: Sequence[Event], picture: Picture) -> list[str]:
+    known = (picture.host_of(e) for e in events)
+    return list(dict.fromkeys(h for h in known if h))[:CULPRITS_NAMED]
+
+
+def _numbers(value: Value | None) -> tuple[int, ...]:
+    values = value if isinstance(value, tuple) else (value,)
+    return tuple(v for v in values if isinstance(v, int))
+
+
+def _texts(value: Value | None) -> tuple[str, ...]:
+    values = value if isinstance(value, tuple) else (value,)
+    return tuple(str(v) for v in values if v not in (None, ""))

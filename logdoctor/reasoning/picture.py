@@ -1,0 +1,166 @@
+"""The job's picture: facts folded while the events stream by, so that they need not be kept.
+
+Who is where (rank, host, process), how many ranks there should be, versions, launcher, how far each rank got, and the
+restarts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from logdoctor.model import Event, Evidence, JobPicture, Progress
+
+PROGRESS_KEPT = 64
+MAX_NAMES = 4096
+LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
+"""Which dialect gives away which launcher; the first one seen in this order names it."""
+
+
+@dataclass(slots=True)
+class Steps:
+    """The progress that one speaker reported: the latest records, oldest first, and how many in all."""
+
+    count: int = 0
+    latest: deque[Event] = field(default_factory=lambda: deque(maxlen=PROGRESS_KEPT))
+
+    def after(self, order: int) -> int:
+        """How many of the kept records stand after ``order``."""
+        return sum(e.order > order for e in self.latest)
+
+
+class Picture:
+    """Folds events into what is known of the job."""
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self.expected: int | None = None
+        self.ranks: set[int] = set()
+        self.hosts: dict[str, None] = {}
+        self.versions: dict[str, str] = {}
+        self.dialects: set[str] = set()
+        self.attempts = 1
+        self.steps: dict[int | None, Steps] = {}
+        self.done: int | None = None
+        self.first_step: int | None = None
+        self.phases: list[tuple[int, str]] = []
+        self.restarts: list[int] = []
+        self.last_order = 0
+        self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
+        self._rank_of_pid: dict[int, set[int]] = {}
+        self._host_of: dict[int, str] = {}
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        self.last_order = event.order
+        self.dialects.add(event.dialect)
+        self._see_speaker(event)
+        if event.kind == "progress.step":
+            self._see_step(event)
+        elif event.kind == "progress.done":
+            self.done = event.order
+        elif event.kind == "progress.phase" and len(self.phases) < MAX_NAMES:
+            self.phases.append((event.order, str(event.fields.get("phase", ""))))
+        elif event.kind == "elastic.restart":
+            self.attempts += 1
+            self.restarts.append(event.order)
+        elif event.kind.endswith(".version"):
+            version = event.fields.get("version")
+            if version is not None:
+                self.versions.setdefault(str(event.fields.get("product", event.dialect)), str(version))
+
+    def _see_speaker(self, event: Event) -> None:
+        rank, host, pid = event.speaker.rank, event.speaker.host, event.speaker.pid
+        nranks = event.fields.get("nranks", event.fields.get("world_size"))
+        if isinstance(nranks, int) and 0 < nranks < 1 << 22:
+            self.expected = max(self.expected or 0, nranks)
+        if host and len(self.hosts) < MAX_NAMES:
+            self.hosts.setdefault(host)
+        if rank is None and event.kind == "nccl.comm_init" and isinstance(nranks, int) and event.rank is not None:
+            # A sub-communicator counts its own ranks: only the widest one tells the global rank.
+            rank = event.rank if nranks >= (self.expected or 0) else None
+        if rank is None:
+            return
+        if len(self.ranks) < 1 << 20:
+            self.ranks.add(rank)
+        if host and len(self._host_of) < 1 << 20:
+            self._host_of[rank] = host
+        if pid is not None and len(self._rank_of_pid) < 1 << 20:
+            self._rank_of_pid.setdefault(pid, set()).add(rank)
+            if host:
+                width = nranks if isinstance(nranks, int) else 0
+                if width >= self._rank_of.get((host, pid), (0, 0))[1]:
+                    self._rank_of[host, pid] = (rank, width)
+
+    def _see_step(self, event: Event) -> None:
+        if self.first_step is None:
+            self.first_step = event.order
+        if len(self.steps) < MAX_NAMES or event.rank in self.steps:
+            steps = self.steps.setdefault(event.rank, Steps())
+            steps.count += 1
+            steps.latest.append(event)
+
+    def rank_of(self, event: Event) -> int | None:
+        """The global rank that ``event`` is about, as far as the whole job's facts tell."""
+        if event.rank is not None or event.pid is None:
+            return event.rank
+        if event.host and (event.host, event.pid) in self._rank_of:
+            return self._rank_of[event.host, event.pid][0]
+        known = self._rank_of_pid.get(event.pid, set())
+        return next(iter(known)) if len(known) == 1 else None
+
+    def host_of(self, event: Event) -> str | None:
+        """The host that ``event`` is about; the job's only host where there is just one."""
+        rank = self.rank_of(event)
+        if event.host or rank is None:
+            return event.host or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
+        return self._host_of.get(rank) or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
+
+    def progress_after(self, order: int, rank: int | None) -> int:
+        """How many progress records follow ``order``, from ``rank`` itself, or from nobody in particular."""
+        own = [s for r, s in self.steps.items() if r is None or rank is None or r == rank]
+        return max((s.after(order) for s in own), default=0)
+
+    def phase_at(self, order: int) -> str:
+        """What the job was doing when the event of this ``order`` was printed."""
+        if self.done is not None and order > self.done:
+            return "teardown"
+        doing = next((p for at, p in reversed(self.phases) if at <= order), "")
+        if doing == "save":
+            return "checkpoint"
+        if self.first_step is not None and self.first_step < order:
+            return "running"
+        return "init" if doing or self.expected else "launch"
+
+    @property
+    def launcher(self) -> str | None:
+        """The launcher that the dialects give away."""
+        return next((name for dialect, name in LAUNCHERS.items() if dialect in self.dialects), None)
+
+    def last_progress(self) -> Progress | None:
+        """The latest progress record of all."""
+        latest = [s.latest[-1] for s in self.steps.values() if s.latest]
+        if not latest:
+            return None
+        event = max(latest, key=lambda e: e.order)
+        value, total = event.fields.get("value"), event.fields.get("total")
+        shown = "" if value is None else f"{value}/{total}" if total is not None else str(value)
+        return Progress(str(event.fields.get("unit", "step")), shown, self.evidence(event, "last sign of progress"))
+
+    def evidence(self, event: Event, why: str = "") -> Evidence:
+        """``event``'s line as evidence."""
+        return Evidence(event.line, self.rank_of(event), self.host_of(event), event.time, why)
+
+    def summary(self, first_failure: Event | None, *, truncated: bool) -> JobPicture:
+        """The picture as the report shows it."""
+        return JobPicture(
+            ranks_expected=self.expected,
+            ranks_seen=tuple(sorted(self.ranks)),
+            hosts=tuple(self.hosts),
+            versions=tuple(sorted(self.versions.items())),
+            launcher=self.launcher,
+            first_failure=self.evidence(first_failure) if first_failure else None,
+            last_progress=self.last_progress(),
+            attempts=self.attempts,
+            truncated=truncated,
+        )

@@ -1,0 +1,101 @@
+"""Which finding is the cause: the one that no other finding explains.
+
+A finding explains another if its rule says so (``explains``), or because of their roles: causes explain what others
+see of them (symptoms), both explain the catch-alls (fallback).  Where two could explain each other, the earlier does.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logdoctor.model import Event, Finding
+from logdoctor.reasoning.picture import Picture
+
+ROLES = ("cause", "symptom", "fallback", "benign")
+STRENGTHS = ("proof", "strong", "likely", "hint")
+TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
+LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
+"""Dialects that speak of the past: what they report happened before they print it."""
+SURVIVED_STEPS = 3
+"""So many progress records after an alleged failure speak against it."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Findings sorted: ``causes`` that nothing explains (best first), and for each other finding what explains it."""
+
+    causes: tuple[Finding, ...]
+    explained: tuple[tuple[Finding, Finding | None], ...]
+
+
+def survived(finding: Finding, picture: Picture) -> bool:
+    """Whether the job went on well after all that this finding rests on."""
+    if picture.done is not None and picture.done > finding.last:
+        return True
+    ranks: list[int | None] = [*finding.ranks] or [None]
+    return all(picture.progress_after(finding.last, rank) >= SURVIVED_STEPS for rank in ranks)
+
+
+def rank(findings: Sequence[Finding], picture: Picture) -> Ranked:
+    """Split ``findings`` into causes and consequences."""
+    alive = [f for f in findings if not survived(f, picture)]
+    roots = [f for f in alive if not any(explains(other, f) for other in alive)] or alive
+    causes = sorted(roots, key=_order_of_merit)
+    rest = [f for f in findings if f not in causes]
+    return Ranked(tuple(causes), tuple((f, _explainer(f, causes, alive)) for f in rest))
+
+
+def _order_of_merit(finding: Finding) -> tuple[int, int, int, str]:
+    rule = finding.rule
+    return ROLES.index(rule.role), TIERS[rule.strength], finding.first, rule.id
+
+
+def _explainer(finding: Finding, causes: Sequence[Finding], alive: Sequence[Finding]) -> Finding | None:
+    if finding not in alive:
+        return None
+    direct = next((c for c in causes if explains(c, finding)), None)
+    return direct or next((c for c in causes if any(explains(c, a) and explains(a, finding) for a in alive)), None)
+
+
+def explains(a: Finding, b: Finding) -> bool:
+    """Whether ``a`` accounts for ``b``."""
+    if a is b or not _could_explain(a, b) or _same_process_later(a, b):
+        return False
+    return not _could_explain(b, a) or _same_process_later(b, a) or _before(a, b)
+
+
+def _could_explain(a: Finding, b: Finding) -> bool:
+    if a.rule.signature == b.rule.signature:
+        return True
+    named = any(fnmatch.fnmatchcase(n, g) for g in a.rule.explains for n in (b.rule.signature, b.rule.id))
+    return named or ROLES.index(a.rule.role) < ROLES.index(b.rule.role)
+
+
+def _is_late(finding: Finding) -> bool:
+    return finding.events[0].dialect in LATE_REPORTERS
+
+
+def _same_process_later(a: Finding, b: Finding) -> bool:
+    """``a`` began only after all of ``b`` in the one process that both speak of."""
+    if _is_late(a) or a.rule.signature == b.rule.signature:
+        return False
+    same = len(a.ranks) == 1 and a.ranks == b.ranks
+    return same and a.first > b.last
+
+
+def _before(a: Finding, b: Finding) -> bool:
+    """``a`` comes first: stronger of two variants of one signature, late reporters first, then time, then place."""
+    if a.rule.signature == b.rule.signature:
+        return _order_of_merit(a) < _order_of_merit(b)
+    if _is_late(a) != _is_late(b):
+        return _is_late(a)
+    first, second = _first_event(a), _first_event(b)
+    if first.line.file != second.line.file and first.time is not None and second.time is not None:
+        return (first.time, a.first) < (second.time, b.first)
+    return (a.first, a.rule.id) < (b.first, b.rule.id)
+
+
+def _first_event(finding: Finding) -> Event:
+    return min(finding.events, key=lambda e: e.order)

@@ -1,0 +1,129 @@
+"""From one event to the symptoms of rules that it shows, and the bounded memory of them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import regex
+
+from logdoctor.model import Event, Rule, Symptom, Value
+
+FIRST_KEPT = 64
+LAST_KEPT = 16
+RANKS_KEPT = 4096
+SEARCH_SECONDS = 0.2
+"""A single search that takes longer is given up: the text is hostile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An event that shows a symptom, and what the symptom's regular expression captured."""
+
+    event: Event
+    captured: dict[str, Value]
+
+
+@dataclass(slots=True)
+class Hits:
+    """The events that show one symptom, bounded: the first ones, the last ones, each rank's first, and how many."""
+
+    count: int = 0
+    first: list[Shown] = field(default_factory=list)
+    last: deque[Shown] = field(default_factory=lambda: deque(maxlen=LAST_KEPT))
+    by_rank: dict[int, Shown] = field(default_factory=dict)
+    spoken_by: dict[tuple[str | None, int | None], Shown] = field(default_factory=dict)
+
+    def add(self, shown: Shown) -> None:
+        """Take one more event in."""
+        self.count += 1
+        (self.first if len(self.first) < FIRST_KEPT else self.last).append(shown)
+        rank, who = shown.event.rank, (shown.event.host, shown.event.pid)
+        if rank is not None and len(self.by_rank) < RANKS_KEPT:
+            self.by_rank.setdefault(rank, shown)
+        if len(self.spoken_by) < RANKS_KEPT:
+            self.spoken_by.setdefault(who, shown)
+
+    def all(self) -> list[Shown]:
+        """Every event that was kept, in reading order, each once."""
+        kept = {s.event.order: s for s in (*self.first, *self.spoken_by.values(), *self.by_rank.values(), *self.last)}
+        return [kept[order] for order in sorted(kept)]
+
+    def without(self, orders: Collection[int]) -> Hits:
+        """The same without the events of these orders."""
+        left = Hits()
+        for shown in self.all():
+            if shown.event.order not in orders:
+                left.add(shown)
+        left.count += max(0, self.count - len(self.all())) if left.count else 0
+        return left
+
+
+class SymptomIndex:
+    """Knows which symptoms an event could show, and tries only those.
+
+    ``symptoms`` are all symptoms of all rules, each with the number of its rule; ``owners[p]`` are the symptoms whose
+    text pattern is the scan's pattern ``p``.
+    """
+
+    def __init__(self, rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> None:
+        """Sort the symptoms by how they are found: by the scan's pattern, or by the kind of the event alone."""
+        self.symptoms = [(i, s) for i, rule in enumerate(rules) for s in rule.symptoms]
+        self.owners = owners
+        scanned = {n for numbers in owners for n in numbers}
+        self._by_kind = [n for n in range(len(self.symptoms)) if n not in scanned]
+        self._of_kind: dict[str, tuple[int, ...]] = {}
+        self._compiled: dict[str, Any] = {}
+
+    def shown_by(self, event: Event) -> Iterator[tuple[int, Shown]]:
+        """The symptoms that ``event`` shows, with what their texts captured."""
+        for number in sorted({*self._kind_alone(event.kind), *(n for p in event.patterns for n in self.owners[p])}):
+            captured = self._try(self.symptoms[number][1], event)
+            if captured is not None:
+                yield number, Shown(event, captured)
+
+    def _kind_alone(self, kind: str) -> tuple[int, ...]:
+        if kind not in self._of_kind:
+            wanted = ((n, self.symptoms[n][1].kind or "*") for n in self._by_kind)
+            self._of_kind[kind] = tuple(n for n, glob in wanted if fnmatch.fnmatchcase(kind, glob))
+        return self._of_kind[kind]
+
+    def _try(self, symptom: Symptom, event: Event) -> dict[str, Value] | None:
+        if symptom.kind and not fnmatch.fnmatchcase(event.kind, symptom.kind):
+            return None
+        if symptom.dialect and not fnmatch.fnmatchcase(event.dialect, symptom.dialect):
+            return None
+        if symptom.level and event.level not in symptom.level:
+            return None
+        if not all(self._field_holds(event, name, wanted) for name, wanted in symptom.fields):
+            return None
+        return self._search(symptom.text, event.text) if symptom.text is not None else {}
+
+    def _field_holds(self, event: Event, name: str, wanted: tuple[Value, ...] | str) -> bool:
+        value = event.fields.get(name, getattr(event.speaker, name, None))
+        if value is None:
+            return False
+        if isinstance(wanted, str):
+            return self._search(f"^(?:{wanted})$", str(value)) is not None
+        return value in wanted
+
+    def _search(self, pattern: str, text: str) -> dict[str, Value] | None:
+        compiled = self._compiled.get(pattern)
+        if compiled is None:
+            compiled = self._compiled[pattern] = regex.compile(pattern, regex.MULTILINE)
+        try:
+            found = compiled.search(text, timeout=SEARCH_SECONDS)
+        except TimeoutError:
+            return None
+        if not found:
+            return None
+        return {k: as_value(v) for k, v in found.groupdict().items() if v is not None}
+
+
+def as_value(text: str) -> Value:
+    """A captured text, as a whole number where it is one."""
+    digits = text[1:] if text[:1] == "-" else text
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else text
