@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 from logdoctor.knowledge import Knowledge, gather
-from logdoctor.model import Coverage, Diagnosis, InputError, Job, Problem, Stream
+from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.parsers import records
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.reasoning import Reasoner
@@ -40,47 +40,66 @@ def diagnose(
     Whatever could not be read is in ``problems``; raises `InputError` only where nothing could be read at all, and
     `logdoctor.rulebook.RulesError` for faulty rules.
     """
-    given = [inputs] if isinstance(inputs, (str, os.PathLike)) or hasattr(inputs, "read") else list(inputs)
-    paths = tuple(os.fspath(i) if isinstance(i, os.PathLike) else i for i in given)
-    job = Job(name or _name(paths), paths)  # type: ignore[arg-type]
     known = knowledge or gather([shipped_rules(), *map(Path, rules)])
     notes = {r.kind: r.note for r in records() if r.note}
     reasoner = Reasoner(known.rules, known.owners, notes, hung=hung)
-    problems: list[Problem] = []
-    coverage = _read(job, known, reasoner, problems, bounds or Bounds(), watch)
-    if not coverage.files and problems:
-        raise InputError(problems[0].what, problems[0].where, problems[0].why, problems[0].help)
-    diagnosis = reasoner.conclude(job.name, lang, truncated=bool(problems))
-    return dataclasses.replace(diagnosis, coverage=coverage, problems=tuple(problems))
+    reading = Reading(_job(inputs, name), known, bounds, watch)
+    for event in reading:
+        reasoner.observe(event)
+    reading.insist()
+    diagnosis = reasoner.conclude(reading.job.name, lang, truncated=bool(reading.problems))
+    return dataclasses.replace(diagnosis, coverage=reading.coverage, problems=tuple(reading.problems))
 
 
-def _name(paths: Sequence[object]) -> str:
+def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:
+    given = [inputs] if isinstance(inputs, (str, os.PathLike)) or hasattr(inputs, "read") else list(inputs)
+    paths = tuple(os.fspath(i) if isinstance(i, os.PathLike) else i for i in given)
     first = paths[0] if paths else "-"
-    return "<stdin>" if first == "-" or not isinstance(first, str) else Path(first).name or first
+    return Job(name or ("<stdin>" if first == "-" or not isinstance(first, str) else Path(first).name or first), paths)
 
 
-def _read(
-    job: Job, known: Knowledge, reasoner: Reasoner, problems: list[Problem], bounds: Bounds, watch: Watch | None
-) -> Coverage:
-    files = size = lines = order = 0
-    for stream in streams(job, problems, bounds):
-        parser = LineParser(stream.name, known.prefilter.match, order)
-        scan = known.prefilter.scan(_watched(stream, watch))
-        for candidate in scan:
-            for event in parser.parse(candidate):
-                reasoner.observe(event)
-        order = parser.order
-        files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
-    return Coverage(files, size, lines, order)
+class Reading:
+    """The events of one job, one after the other; ``coverage`` and ``problems`` are whole when they have run out."""
+
+    def __init__(self, job: Job, known: Knowledge, bounds: Bounds | None = None, watch: Watch | None = None) -> None:
+        """Nothing is opened yet."""
+        self.job, self.known, self.bounds, self.watch = job, known, bounds or Bounds(), watch
+        self.coverage = Coverage()
+        self.problems: list[Problem] = []
+
+    def __iter__(self) -> Iterator[Event]:
+        """Read all streams from start to end."""
+        files = size = lines = order = 0
+        for stream in streams(self.job, self.problems, self.bounds):
+            parser = LineParser(stream.name, self.known.prefilter.match, order)
+            scan = self.known.prefilter.scan(self._readinto(stream))
+            for candidate in scan:
+                yield from parser.parse(candidate)
+            order = parser.order
+            files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
+            self.coverage = Coverage(files, size, lines, order)
+
+    def insist(self) -> None:
+        """Raise `InputError` where nothing could be read."""
+        if not self.coverage.files and self.problems:
+            first = self.problems[0]
+            raise InputError(first.what, first.where, first.why, first.help)
+
+    def _readinto(self, stream: Stream) -> Callable[[memoryview], int]:
+        watch = self.watch
+        if watch is None:
+            return stream.readinto
+
+        def readinto(buffer: memoryview) -> int:
+            count = stream.readinto(buffer)
+            watch(stream.name, count)
+            return count
+
+        return readinto
 
 
-def _watched(stream: Stream, watch: Watch | None) -> Callable[[memoryview], int]:
-    if watch is None:
-        return stream.readinto
-
-    def readinto(buffer: memoryview) -> int:
-        count = stream.readinto(buffer)
-        watch(stream.name, count)
-        return count
-
-    return readinto
+def events(inputs: Input | Iterable[Input], *, knowledge: Knowledge | None = None) -> Iterator[Event]:
+    """The events that the parsers recognise in the logs of one job, in reading order."""
+    reading = Reading(_job(inputs, None), knowledge or gather([shipped_rules()]))
+    yield from reading
+    reading.insist()

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from logdoctor import __version__
-from logdoctor.cli import diagnose_command, rules_commands
+from logdoctor.cli import diagnose_command, events_command, rules_commands
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
 
@@ -40,9 +40,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Say what went wrong first in a distributed-training job, on which rank and host, with proof, and what to do.\n\n"
     "cat crash.log | logdoctor        diagnose what a job printed\n\n"
-    "logdoctor diagnose JOB_FOLDER    all files of a folder are one job",
+    "logdoctor diagnose JOB_FOLDER    a folder is one job",
 )
 app.command("diagnose")(diagnose_command.diagnose)
+app.command("events")(events_command.events)
 app.add_typer(rules_commands.app, name="rules")
 
 
