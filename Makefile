@@ -1,0 +1,38 @@
+# Two commands: `make demo` sets up and diagnoses a shipped case, `make test` sets up and runs all checks.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint check setup fuzz bench clean
+
+demo: $(VENV)/.ready
+	@$(BIN)/logdoctor diagnose corpus/tinyllama-resume-straggler
+
+test: lint check
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/logdoctor rules lint
+
+check: $(VENV)/.ready
+	$(BIN)/pytest -n auto
+
+# The nightly-style run: a hundred thousand random inputs through sources, wrappers and dialects.
+fuzz: $(VENV)/.ready
+	LOGDOCTOR_FUZZ=nightly $(BIN)/pytest -n auto -m fuzz tests
+
+bench: $(VENV)/.ready
+	$(BIN)/python benchmarks/speed.py
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
