@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from logdoctor.version import __version__
+
 if TYPE_CHECKING:
     from logdoctor.diagnosis import diagnose
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "diagnose"]
 
 

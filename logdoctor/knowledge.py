@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logdoctor import __version__
 from logdoctor.model import Rule, RuleError, Symptom, Words
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, scan_form
+from logdoctor.version import __version__
 
 FORMAT = 3
 """Raise it when the shape of the cached JSON changes."""

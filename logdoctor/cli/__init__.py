@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from logdoctor import __version__
 from logdoctor.cli import diagnose_command, events_command, rules_commands
+from logdoctor.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
 
