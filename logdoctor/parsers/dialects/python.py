@@ -1,0 +1,233 @@
+r"""What the Python interpreter and its standard library print about failures.
+
+Kinds and fields (all tracebacks read to one event; `Event.text` is ``Type: message`` with its further lines):
+
+``python.traceback``  exception (dotted type, "" if the end is missing), message (first line), inner (type raised
+    inside, in a worker or a Ray task), where ("file.py:12 in f"), function, frames (the innermost 12, "path:f >
+    path:g", path from the package on), chained ("during" | "direct": it follows another exception), caught (1: logged,
+    ignored or at exit, it ended nothing), thread, process (a child's name), local_rank (the index of a spawned process
+    that failed), context (text before it on the head line), and those of the data loader below
+``python.exception``  an exception line alone: exception, message, inner, and those of the data loader
+``python.dataloader`` worker (its number), worker_pids, signal, exit_code
+``python.fatal``      message, signal, threads, where, frames
+``python.stack``      stacks of a living process: threads, where, frames, after_s
+``python.warning``    category, file, line; ``python.leak`` (resource_tracker): leaked, what
+``python.usage``      program, message, exit_code (argparse)
+``python.start``      program, message (script or module not found)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.model import Value
+from logdoctor.parsers.python_around import read_ignored, reader
+from logdoctor.parsers.python_stacks import read_fatal, read_threads
+from logdoctor.parsers.python_tracebacks import EXCEPTION, read_message, read_traceback
+from logdoctor.parsers.python_workers import read_worker
+from logdoctor.parsers.record import Bare, Block, Record
+
+
+def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Take the source line that the warnings module prints below a warning."""
+    line = next(below, None)
+    shown = line is not None and line.text.startswith("  ") and "Traceback" not in line.text
+    return Block(head.text, {}, (line.below,) if line and shown else ())
+
+
+_EXCEPTION_SCAN = (
+    r"(?:[A-Za-z](?:Error|Exception|Failure|Timeout|Interrupt)|SystemExit|StopIteration|ExceptionGroup"
+    r"|\.[A-Za-z_]*(?:[Ee]rror|timeout|Empty|Full|Abort|Failed))(?:\([A-Za-z.]+\))?(?::|\s*$)"
+)
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "python.traceback",
+        r"Traceback \(most recent call last\)",
+        "fatal",
+        read_traceback,
+        "A Python program stopped at an exception.",
+        5,
+    ),
+    Record(
+        "python.traceback",
+        r"^\s*(?:[|+] )?During handling of the above exception, another exception occurred",
+        "fatal",
+        reader(chained="during"),
+        "While an exception was handled, a second one was raised.",
+        6,
+    ),
+    Record(
+        "python.traceback",
+        r"^\s*(?:[|+] )?The above exception was the direct cause of the following exception",
+        "fatal",
+        reader(chained="direct"),
+        "An exception was raised because of the one before it.",
+        6,
+    ),
+    Record(
+        "python.traceback",
+        r"^Exception ignored (?:in|on|while)\b",
+        "warning",
+        read_ignored,
+        "Python ignored an exception in a destructor or callback; the program went on.",
+        6,
+    ),
+    Record(
+        "python.traceback",
+        r"^(?:--- Logging error ---|Error in atexit\._run_exitfuncs:|Exception in callback )",
+        "warning",
+        reader("warning", caught=1),
+        "An exception in the logging module, an exit function or a callback; the program went on.",
+        6,
+        scan=r"--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in callback ",
+    ),
+    Record(
+        "python.traceback",
+        r"(?:Task|Future) exception was never retrieved",
+        "warning",
+        reader("warning", caught=1),
+        "An exception of an asynchronous task that nobody waited for.",
+        6,
+    ),
+    Record(
+        "python.traceback",
+        r"^Exception in thread (?P<thread>\S.*?):?\s*$",
+        "error",
+        reader("error"),
+        "A thread of the program ended with an exception; the process went on without it.",
+        6,
+        scan=r"Exception in thread ",
+    ),
+    Record(
+        "python.traceback",
+        r"^Process (?P<process>(?:\w*Process|\w+:?[\w:]*)-\d[\d:]*):\s*$",
+        "fatal",
+        reader("fatal"),
+        "A child process ended with an exception.",
+        6,
+        scan=r"Process \w*Process-\d|Process \w+-\d+:",
+    ),
+    Record(
+        "python.traceback",
+        r"^Error in sys\.excepthook:",
+        "error",
+        reader("warning", caught=1),
+        "The handler for uncaught exceptions failed itself; the exception follows.",
+        6,
+    ),
+    Record(
+        "python.dataloader",
+        r"^(?:ERROR: )?Unexpected (?:bus error|segmentation fault|floating-point \w+) encountered in worker",
+        "error",
+        read_worker,
+        "A data-loading worker process received a deadly signal.",
+        7,
+        scan=r"encountered in worker",
+    ),
+    Record(
+        "python.dataloader",
+        r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) (?:exited unexpectedly|is killed by signal)",
+        "error",
+        read_worker,
+        "A data-loading worker process died.",
+        -6,
+        scan=r"DataLoader worker \(pid",
+    ),
+    Record(
+        "python.fatal",
+        r"Fatal Python error: (?P<message>[^\n]+?)\s*$",
+        "fatal",
+        read_fatal,
+        "The Python interpreter itself crashed or received a deadly signal.",
+        8,
+    ),
+    Record(
+        "python.stack",
+        r"^Timeout \((?P<after>\d+:\d\d:\d\d(?:\.\d+)?)\)!",
+        "warning",
+        read_threads,
+        "faulthandler's timer ran out and it printed where every thread was.",
+        6,
+        scan=r"Timeout \(\d+:\d\d:\d\d",
+    ),
+    Record(
+        "python.stack",
+        r"^(?:Current thread|Thread) 0x[0-9a-f]+(?: \[[^\]]*\])? \(most recent call first\)",
+        "warning",
+        read_threads,
+        "The stacks of the threads of a Python program, innermost call first.",
+        3,
+        scan=r"hread 0x[0-9a-f]+.{0,40}most recent call first",
+    ),
+    Record(
+        "python.stack",
+        r"^(?:Thread \d+ \((?:idle|active)[^)]*\): \"|Thread 0x[0-9A-F]+ \((?:idle|active))",
+        "info",
+        read_threads,
+        "The stacks of the threads of a Python program, as py-spy saw them.",
+        3,
+        scan=r"Thread [0-9a-fx]+ \((?:idle|active)",
+    ),
+    Record(
+        "python.leak",
+        r"resource_tracker: There appear to be (?P<leaked>\d+) leaked (?P<what>\w+)",
+        "warning",
+        _warning,
+        "A process ended without giving back shared objects; this follows from another end.",
+        6,
+    ),
+    Record(
+        "python.leak",
+        r"resource_tracker: (?:'|process died|\w)",
+        "warning",
+        _warning,
+        "The tracker of shared objects tidied up.",
+        5,
+    ),
+    Record(
+        "python.warning",
+        r"^\s*(?P<file>[^\s:]+\.pyx?|<[\w. ]+>|[^\s:]*ipykernel[^\s:]*):(?P<line>\d+): "
+        r"(?P<category>(?:\w+\.)*\w*Warning): ",
+        "warning",
+        _warning,
+        "A Python warning.",
+        4,
+        scan=r":\d+: [A-Za-z_.]*Warning: ",
+    ),
+    Record(
+        "python.warning",
+        r"^Warning: .+\(function [\w<>~:]+(?:\(\))?\)",
+        "warning",
+        note="A warning of PyTorch's C++ code.",
+        scan=r"\(function \w+",
+    ),
+    Record(
+        "python.usage",
+        r"^(?P<program>\S+): error: (?P<message>(?:the following arguments are required|unrecognized "
+        r"|argument |ambiguous option|one of the arguments|too few arguments|invalid choice|no such option).*)",
+        "fatal",
+        lambda head, _fields, _below: Block(head.text, {"exit_code": 2}),
+        "A program refused its command line.",
+        6,
+        scan=r": error: (?:the following arg|unrecognized|argument |ambiguous|one of the arg|too few arg|no such opt)",
+    ),
+    Record(
+        "python.start",
+        r"(?P<program>\S*python[\d.]*): "
+        r"(?P<message>can't open file .+|No module named .+|can't find '__main__' module.*|Error while finding .*)",
+        "fatal",
+        note="The Python interpreter did not find the script or module to run.",
+        priority=6,
+        scan=r"python[\d.]*: (?:can't |No module named |Error while)",
+    ),
+    Record(
+        "python.exception",
+        r"^(?:E {2,})?" + EXCEPTION,
+        "error",
+        read_message,
+        "An exception of a Python program, without its traceback.",
+        -5,
+        scan=_EXCEPTION_SCAN,
+    ),
+)

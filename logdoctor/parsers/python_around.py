@@ -1,0 +1,67 @@
+"""Reads what Python prints around a traceback: chains, ignored exceptions, threads, child processes, log noise.
+
+These lines tell what the traceback below them is worth: an ignored exception or one that a thread met does not end the
+process.  Sources: CPython `Lib/traceback.py`, `Lib/threading.py`, `Lib/logging/__init__.py`,
+`Lib/multiprocessing/process.py`, `Lib/asyncio`, `Modules/atexitmodule.c`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+
+import regex
+
+from logdoctor.model import Level, Value
+from logdoctor.parsers.python_tracebacks import EXCEPTION, read_traceback
+from logdoctor.parsers.record import Bare, Block, BlockReader
+
+MAX_GAP = 6
+"""A traceback follows the line that speaks of it within so many lines."""
+
+_HEAD = regex.compile(r"Traceback \(most recent call last\)")
+_EXCEPTION = regex.compile(EXCEPTION)
+
+
+def reader(level: Level | None = None, **fields: Value) -> BlockReader:
+    """A block reader for a line that announces a traceback; ``level`` and ``fields`` are added to what is read."""
+
+    def read(_head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+        between, start = _find_head(below)
+        if start is None:
+            return None
+        block = read_traceback(start, found, below)
+        if block is None:
+            return None
+        return replace(
+            block,
+            fields={**block.fields, **fields},
+            taken=(*between, start.below, *block.taken),
+            evidence=block.evidence or start.below,
+            level=level or block.level,
+        )
+
+    return read
+
+
+def _find_head(below: Iterator[Bare]) -> tuple[list[int], Bare | None]:
+    between: list[int] = []
+    for bare in below:
+        if _HEAD.search(bare.text):
+            return between, bare
+        if _EXCEPTION.match(bare.text) or len(between) >= MAX_GAP:
+            break
+        between.append(bare.below)
+    return [], None
+
+
+def read_ignored(head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Read an ``Exception ignored in`` record; Python up to 3.7 prints no traceback but the exception alone."""
+    first = next(below, None)
+    if first is not None and _EXCEPTION.match(first.text):
+        fields: dict[str, Value] = {"caught": 1, "exception": first.text.partition(":")[0]}
+        return Block(f"{head.text}\n{first.text}", fields, (first.below,))
+    again = below if first is None else chain([first], below)
+    block = reader("warning", caught=1)(head, found, again)
+    return block or Block(head.text, {"caught": 1, "exception": ""}, ())

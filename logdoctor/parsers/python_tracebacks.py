@@ -1,0 +1,321 @@
+"""Reads Python tracebacks: the interpreter's, exception groups, rich's boxes and notebook frames.
+
+Shapes: CPython `Lib/traceback.py` and `Python/traceback.c` (3.6 to 3.14), `rich/traceback.py`, IPython `ultratb.py`.
+A traceback is often torn: other processes print between its lines, its head or its end may be missing.  So the reader
+skips what is no part of it and takes the first exception line that follows frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import regex
+
+from logdoctor.model import Level, Value
+from logdoctor.parsers.python_workers import worker_fields
+from logdoctor.parsers.record import Bare, Block
+
+MAX_FRAMES = 12
+"""So many of the innermost frames are kept."""
+MAX_MESSAGE_LINES = 30
+MAX_MESSAGE_CHARS = 4_000
+MAX_STRANGE = 8
+"""So many lines of a message without a known shape are kept where no rank tag tells whose they are."""
+MAX_NOISE = 25
+"""After so many foreign lines between its frames a traceback counts as cut."""
+
+EXCEPTION = (
+    r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)+\w*(?:[Ee]rror|Exception|Interrupt|Exit|Failure|Failed|[Tt]imeout|Iteration|"
+    r"Empty|Full|Abort|ExceptionGroup)|[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Iteration|ExceptionGroup))"
+    r"(?:\((?P<inner>[\w.]+)\))?(?:: ?(?P<message>.*))?$"
+)
+"""An exception line whose type is known by its name."""
+
+_EXCEPTION = regex.compile(EXCEPTION)
+_ANY_TYPE = regex.compile(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
+_FRAME = regex.compile(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
+_BOX_FRAME = regex.compile(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in (?P<function>\S+))?\s*$")
+_CELL_FRAME = regex.compile(
+    r"(?:File )?(?P<path>~?/[^\s:]+|<[\w-]+>|Cell In ?\[\d+\])(?::(?P<line>\d+)|, line \d+)?,?"
+    r" in (?P<function>[\w<>.]+)"
+)
+_HEAD = regex.compile(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
+_RULER = regex.compile(r"^\s*[|+](?:-\+-+.*$| ?)")
+_BOX_LINE = regex.compile(r"^\s*[│|┃] ?(?P<inside>.*?)\s*[│|┃]?\s*$")
+_NUMBERED = regex.compile(r"^\s*(?:❱|>|[-]+>)?\s*\d+ ")
+_FRESH = regex.compile(
+    r"""^\s*(?:
+        (?:Exception[ ]Group[ ])?Traceback[ ]\(|During[ ]handling[ ]of[ ]the[ ]above|The[ ]above[ ]exception[ ]was
+      |Exception[ ]ignored[ ]|Exception[ ]in[ ]thread[ ]|Process[ ]\w+-\d|---[ ]Logging|\"{3}\s*$
+      |\[?\d{4}[-/]\d\d[-/]\d\d[ T]|\[?\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|CRITICAL|FATAL)\b
+      |\[?[IWEF]\d{4}[ ]|\[[IWEF][ ]|\[rank\d|\([\w.:]+[ ]pid=\d|\S+:\d+:\d+[ ]\[\d+\][ ]|\[[\w.-]+:\d+\][ ]
+      |(?:srun|slurmstepd|mpirun|mpiexec|prterun|orterun|wandb|ninja|make|bash)(?:\[\d+\])?:[ ]
+      |terminate[ ]called|what\(\):|Fatal[ ]Python[ ]error|Aborted|Segmentation[ ]fault|Killed$|Bus[ ]error
+      |={10}|-{20}|\*{3}|\#{3}|NCCL[ ]version|[^|]{0,60}\d+%\||\S+\.py:\d+:[ ]\w*Warning:|warnings\.warn\(
+      |Killing[ ]subprocess|Sending[ ]process[ ]|failed[ ]\(exitcode|Epoch[ ]|Loading[ ]|step[ ]?[:=\d]|\{'loss'
+    )""",
+    regex.VERBOSE,
+)
+_KNOWN = regex.compile(
+    r"CUDA kernel errors might|For debugging consider passing|Compile with .TORCH_USE|Device-side assert|nccl\w+: "
+    r"|Last error:|Exception raised from|Set TORCH|You can suppress|In addition, you can|Parameter indices"
+    r"|Missing key|Unexpected key|size mismatch|PID\tMEM|from user code|Search for .cuda"
+)
+_INNER = regex.compile(
+    r"^\s*(?:Original Traceback \(most recent call last\)|-- Process (?P<process>\d{1,6}) terminated with the following)"
+)
+_STACK_FRAME = regex.compile(r"^\s*frame #\d+: ")
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read of one traceback so far."""
+
+    frames: list[str] = field(default_factory=list)
+    where: str = ""
+    function: str = ""
+    lines: list[str] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    evidence: int = 0
+    fields: dict[str, Value] = field(default_factory=dict)
+    level: Level | None = None
+
+    def add_frame(self, path: str, line: str, function: str) -> None:
+        """Note one frame; the innermost comes last."""
+        short = short_path(path)
+        self.frames.append(f"{short}:{function}" if function else short)
+        self.where = f"{short.rpartition('/')[2]}:{line}" + (f" in {function}" if function else "")
+        self.function = function
+
+    def close(self) -> Block:
+        """The block, with the fields of the record ``python.traceback``."""
+        named = {"where": self.where, "function": self.function, "frames": " > ".join(self.frames[-MAX_FRAMES:])}
+        fields = self.fields | {k: v for k, v in named.items() if v}
+        fields.setdefault("exception", "")
+        text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"Traceback without its last line {self.where}".rstrip()
+        fields |= worker_fields(text)
+        return Block(text, fields, tuple(self.taken), self.evidence, self._level())
+
+    def _level(self) -> Level:
+        if not self.fields.get("exception"):
+            return "error" if self.frames else "warning"
+        if self.level in ("warning", "info"):
+            self.fields["caught"] = 1
+            return "warning"
+        return self.level or "fatal"
+
+
+def short_path(path: str) -> str:
+    """A source path without the part that differs between machines: from the package on, else its last three parts."""
+    path = path.replace("\\", "/")
+    for mark in ("site-packages/", "dist-packages/"):
+        if mark in path:
+            return path.rpartition(mark)[2]
+    return "/".join(path.split("/")[-3:])
+
+
+def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read on from the line that says ``Traceback (most recent call last)``; a traceback without its end is one too."""
+    found = _HEAD.search(head.text)
+    if found is None:
+        return None
+    if _is_box(found):
+        return _read_box(head, below).close()
+    name = found["prefix"].strip()
+    if regex.fullmatch(r"[A-Z]\w+", name) and not found["rest"].startswith(":"):
+        return _read_cell(head, below).close()
+    reading = _read_plain(head, found["prefix"], below)
+    if name.strip("|+ "):
+        reading.fields["context"] = name[-200:]
+    return reading.close()
+
+
+def _is_box(found: regex.Match[str]) -> bool:
+    return any(mark in found["prefix"] for mark in ("─", "━", "---")) or "─" in found["rest"]
+
+
+# ── the interpreter's own shape ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_plain(head: Bare, prefix: str, below: Iterator[Bare]) -> Reading:
+    reading = Reading(level=head.speaker.level)
+    grouped = prefix.rstrip().endswith(("|", "+"))
+    lines = (_without_ruler(bare) for bare in below) if grouped else below
+    indent = 0 if grouped or prefix.strip() else len(prefix)
+    first = _read_frames(reading, lines, indent)
+    if first is not None:
+        _read_message(reading, first, lines)
+    return reading
+
+
+def _without_ruler(bare: Bare) -> Bare:
+    return Bare(_RULER.sub("", bare.text, count=1), bare.speaker, bare.below)
+
+
+def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare | None:
+    """Take frames and their source lines; gives the exception line (already noted in ``reading``) or None."""
+    noise, after_frame = 0, False
+    for bare in lines:
+        frame = _FRAME.match(bare.text)
+        if frame:
+            reading.add_frame(frame["path"], frame["line"], frame["function"] or "")
+            reading.taken.append(bare.below)
+            after_frame = True
+        elif _ends(reading, bare, indent, loose=after_frame):
+            return bare
+        elif (reading.frames and bare.text.startswith(" " * (indent + 2))) or _HEAD.match(bare.text):
+            reading.taken.append(bare.below)
+        elif bare.text.strip():
+            after_frame = False
+            noise += 1
+            if noise > MAX_NOISE:
+                return None
+    return None
+
+
+def _ends(reading: Reading, bare: Bare, indent: int, *, loose: bool) -> bool:
+    """Whether ``bare`` is the exception line; a type with an unusual name counts only right after a frame."""
+    text = bare.text
+    if text[:1] == " " and len(text) - len(text.lstrip()) > indent:
+        return False
+    text = text.strip()
+    found = _EXCEPTION.match(text) or (_ANY_TYPE.match(text) if loose and not _FRESH.match(text) else None)
+    if found is None:
+        return False
+    note_exception(reading, found, bare)
+    return True
+
+
+def note_exception(reading: Reading, found: regex.Match[str], bare: Bare) -> None:
+    """Start the message of ``reading`` with its exception line."""
+    reading.fields["exception"] = found["exception"]
+    if found["inner"]:
+        reading.fields["inner"] = found["inner"]
+    if found["message"]:
+        reading.fields["message"] = found["message"].strip()[:1_000]
+    reading.lines.append(bare.text.strip())
+    reading.taken.append(bare.below)
+    reading.evidence = bare.below
+    reading.level = bare.speaker.level or reading.level
+
+
+# ── the message and what hangs on it ────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
+    """Add the further lines of the message: up to a line of somebody else, within the bounds."""
+    blank, nested, strange = False, "RayTaskError" in first.text, 0
+    for bare in lines:
+        text = bare.text
+        if not text.strip():
+            blank = True
+            continue
+        inner, ends = _INNER.match(text), _EXCEPTION.match(text)
+        if inner or (nested and _inside(text)):
+            nested = True
+            _take_inner(reading, bare, inner)
+            continue
+        if nested and ends:
+            reading.fields["inner"] = ends["exception"]
+            nested = False
+        elif _STACK_FRAME.match(text):
+            reading.taken.append(bare.below)
+            continue
+        elif ends or not _goes_on(bare, first, blank=blank):
+            return
+        strange += _add_line(reading, bare)
+        if len(reading.lines) >= MAX_MESSAGE_LINES or strange > MAX_STRANGE:
+            return
+
+
+def _inside(text: str) -> bool:
+    """Whether a line below ``Original Traceback`` is a head, a frame or a source line."""
+    return bool(_FRAME.match(text) or _HEAD.match(text)) or text.startswith("    ")
+
+
+def _take_inner(reading: Reading, bare: Bare, inner: regex.Match[str] | None) -> None:
+    """Take a line of the traceback that another process sent along with its exception."""
+    reading.taken.append(bare.below)
+    if inner and inner["process"]:
+        reading.fields["local_rank"] = int(inner["process"])
+        reading.lines.append(bare.text.strip())
+    frame = _FRAME.match(bare.text)
+    if frame:
+        reading.add_frame(frame["path"], frame["line"], frame["function"] or "")
+
+
+def _goes_on(bare: Bare, first: Bare, *, blank: bool) -> bool:
+    """Whether a line is more of the message: no known start of another record, the same prefix."""
+    if _FRESH.match(bare.text) or (bare.speaker.level, bare.speaker.source) != (
+        first.speaker.level,
+        first.speaker.source,
+    ):
+        return False
+    return not blank or bare.text[:1] in " \t" or _KNOWN.search(bare.text) is not None
+
+
+def _add_line(reading: Reading, bare: Bare) -> bool:
+    """Keep a line of the message; only what surely belongs to it is withheld from other readers.
+
+    True for a line that may be somebody else's.
+    """
+    reading.lines.append(bare.text.rstrip())
+    sure = bare.text[:1] in " \t" or _KNOWN.search(bare.text) or _EXCEPTION.match(bare.text)
+    if sure:
+        reading.taken.append(bare.below)
+    return not sure and bare.speaker.rank is None
+
+
+def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read on from a bare exception line whose traceback is not in view."""
+    del fields
+    text = regex.sub(r"^E {2,}", "", head.text).strip()
+    found = _EXCEPTION.match(text)
+    if found is None:
+        return None
+    reading = Reading()
+    note_exception(reading, found, Bare(text, head.speaker, head.below))
+    _read_message(reading, head, below)
+    block = reading.close()
+    return Block(block.text, block.fields, tuple(n for n in block.taken if n), 0)
+
+
+# ── rich's box and the notebook ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_box(head: Bare, below: Iterator[Bare]) -> Reading:
+    """Read a box drawn by rich: frames as ``path:line in function``, long paths broken before the colon."""
+    reading, path = Reading(level=head.speaker.level), ""
+    for bare in below:
+        text = bare.text.strip()
+        line = _BOX_LINE.match(text)
+        if text[:1] in "╰└" or regex.match(r"\+-{5,}\+?$", text):
+            reading.taken.append(bare.below)
+        elif line and text[:1] in "│|┃":
+            reading.taken.append(bare.below)
+            inside = line["inside"]
+            frame = None if _NUMBERED.match(inside) else _BOX_FRAME.match(inside)
+            if frame:
+                reading.add_frame(frame["path"] or path, frame["line"], frame["function"] or "")
+            path = inside.strip() if inside.strip().startswith(("/", "~", ".")) else path
+        elif text and _ends(reading, bare, 0, loose=bool(reading.frames)):
+            _read_message(reading, bare, below)
+            return reading
+    return reading
+
+
+def _read_cell(head: Bare, below: Iterator[Bare]) -> Reading:
+    """Read IPython's frames (``File path:line, in function(...)``) down to ``Type: message``."""
+    reading = Reading(level=head.speaker.level)
+    for bare in below:
+        frame = _CELL_FRAME.match(bare.text)
+        if frame:
+            reading.add_frame(frame["path"], frame["line"] or "?", frame["function"])
+            reading.taken.append(bare.below)
+        elif reading.frames and _ends(reading, bare, 0, loose=False):
+            _read_message(reading, bare, below)
+            return reading
+        elif bare.text[:1] in " -" or not bare.text.strip():
+            reading.taken.append(bare.below)
+    return reading
