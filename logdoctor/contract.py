@@ -1,0 +1,183 @@
+"""The JSON contract ``logdoctor.diagnosis/1``, and the one place that disarms foreign text.
+
+Logs and file names are untrusted: an escape sequence in them could repaint a terminal, a bidirectional override could
+turn a sentence around, a zero-width character could hide a word.  `visible` writes all of them out in ASCII, and
+`disarmed` does so for every text of a diagnosis at once, so that no renderer has to remember it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from logdoctor.model import (
+    SCHEMA,
+    Cause,
+    Coverage,
+    Diagnosis,
+    Evidence,
+    JobPicture,
+    Line,
+    Problem,
+    Progress,
+    SymptomSeen,
+)
+
+Part = TypeVar("Part")
+
+# Letters and marks that are drawn as nothing at all (Unicode, Default_Ignorable_Code_Point), without the variation
+# selectors U+FE00..FE0F: those stand in every second emoji and hide nothing.
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uffa0\U000e0100-\U000e01ef]")
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_BREAK = re.compile(r"[ \t]*\n\s*")
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+
+
+def visible(text: str, tab: str = "\\t") -> str:
+    r"""Give ``text`` with all that is unseen or acts on a screen written out: ``\x1b``, ``\u202e``, ``\n``.
+
+    Spaces of any width become a plain space, a tab becomes ``tab``.  Doing it twice changes nothing more.
+    """
+    if text.isprintable() and (text.isascii() or not _UNSEEN.search(text)):
+        return text
+    text = _SPACES.sub(" ", text.replace("\t", tab))
+    return "".join(c if c.isprintable() and not _UNSEEN.match(c) else _written_out(c) for c in text)
+
+
+def _written_out(char: str) -> str:
+    if char in _SHORT:
+        return _SHORT[char]
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def disarmed(part: Part, tab: str = "\\t") -> Part:
+    """Give ``part`` (any noun of the model, a tuple or a text) with every text in it made `visible`.
+
+    A line of a log keeps its form; in all other texts, which are sentences, a line break becomes a space.
+    """
+    made: Any = part
+    if isinstance(part, str):
+        made = visible(_BREAK.sub(" ", part).strip(), tab)
+    elif isinstance(part, tuple):
+        made = tuple(disarmed(one, tab) for one in part)
+    elif isinstance(part, Line):
+        made = Line(visible(part.file, tab), part.number, visible(part.text, tab))
+    elif is_dataclass(part) and not isinstance(part, type):
+        made = replace(part, **{f.name: disarmed(getattr(part, f.name), tab) for f in fields(part)})
+    return made  # type: ignore[no-any-return]
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Seconds since 1970 as ISO-8601 text without a zone (the printing clock's own), None for what is no date."""
+    if seconds is None:
+        return None
+    try:
+        moment = datetime(1970, 1, 1) + timedelta(seconds=seconds)  # noqa: DTZ001 - the zone is not known
+    except (OverflowError, ValueError):
+        return None
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond >= 500 else "seconds")
+
+
+def diagnosis_to_dict(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Give ``diagnosis`` as JSON-ready data; logdoctor/render/diagnosis.schema.json describes it."""
+    told = disarmed(diagnosis)
+    return {
+        "schema": SCHEMA,
+        "verdict": told.verdict,
+        "causes": [_cause(one) for one in told.causes],
+        "symptoms": [_symptom(one) for one in told.symptoms],
+        "unexplained": _evidences(told.unexplained),
+        "advice": list(told.advice),
+        "job": {"name": told.job, **_picture(told.picture)},
+        "coverage": _coverage(told.coverage, told.problems),
+        "problems": [_problem(one) for one in told.problems],
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    who = cause.culprit
+    return {
+        "signature": cause.signature,
+        "title": cause.title,
+        "summary": cause.summary,
+        "confidence": round(cause.confidence, 4),
+        "by": cause.by,
+        "rule": cause.rule or None,
+        "culprit": {
+            "ranks": list(who.ranks),
+            "hosts": list(who.hosts),
+            "gpus": list(who.gpus),
+            "peers": list(who.peers),
+        },
+        "action": cause.action,
+        "remedy": list(cause.remedy),
+        "references": list(cause.references),
+        "evidence": _evidences(cause.evidence),
+        "explains": list(cause.explains),
+    }
+
+
+def _symptom(symptom: SymptomSeen) -> dict[str, Any]:
+    return {
+        "signature": symptom.signature,
+        "title": symptom.title,
+        "explained_by": symptom.explained_by,
+        "ranks": list(symptom.ranks),
+        "count": symptom.count,
+        "evidence": _evidences(symptom.evidence),
+    }
+
+
+def _evidences(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
+    return [_evidence(one) for one in evidence]
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "file": evidence.line.file,
+        "line": evidence.line.number,
+        "text": evidence.line.text,
+        "rank": evidence.rank,
+        "host": evidence.host,
+        "time": iso_time(evidence.time),
+        "why": evidence.why,
+    }
+
+
+def _picture(picture: JobPicture) -> dict[str, Any]:
+    return {
+        "ranks_expected": picture.ranks_expected,
+        "ranks_seen": list(picture.ranks_seen),
+        "hosts": list(picture.hosts),
+        "versions": dict(picture.versions),
+        "launcher": picture.launcher,
+        "first_failure": _evidence(picture.first_failure) if picture.first_failure else None,
+        "last_progress": _progress(picture.last_progress) if picture.last_progress else None,
+        "attempts": picture.attempts,
+        "truncated": picture.truncated,
+    }
+
+
+def _progress(progress: Progress) -> dict[str, Any]:
+    seen = _evidence(progress.evidence)
+    return {"unit": progress.unit, "value": progress.value, "time": seen["time"], "evidence": seen}
+
+
+def _coverage(coverage: Coverage, problems: Sequence[Problem]) -> dict[str, Any]:
+    return {
+        "files": coverage.files,
+        "bytes": coverage.bytes,
+        "lines": coverage.lines,
+        "events": coverage.events,
+        "not_read": [{"where": one.where, "why": one.why or one.what} for one in problems],
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"what": problem.what, "where": problem.where, "why": problem.why, "help": problem.help}

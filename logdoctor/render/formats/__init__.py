@@ -1,0 +1,1 @@
+"""One module a format: ``NAME`` and ``render(diagnosis, page) -> str``; `logdoctor.render` finds it by itself."""

@@ -1,0 +1,63 @@
+"""For a browser: one self-contained page, light or dark, without scripts (``templates/report.html.j2``)."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from logdoctor.model import Diagnosis
+from logdoctor.render.report import Page, report
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
+
+NAME = "html"
+
+_LINK = re.compile(r"https?://[A-Za-z0-9./?=&%#:~_+,;-]+")
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def render(diagnosis: Diagnosis, page: Page) -> str:
+    """Give the report of ``diagnosis`` as a page that loads nothing and runs nothing."""
+    template, style, digest = _page()
+    return template.render(told=report(diagnosis, page.words), words=page.words, style=style, digest=digest)
+
+
+def prose(text: str) -> Markup:
+    """Give a rule's sentence with what it puts in backticks as code."""
+    from markupsafe import Markup
+
+    forms = (Markup("{}"), Markup("<code>{}</code>"))
+    return Markup("").join(forms[place % 2].format(part) for place, part in enumerate(_CODE.split(text)))
+
+
+def is_link(text: str) -> bool:
+    """Tell whether a reference is a plain web address."""
+    return _LINK.fullmatch(text) is not None
+
+
+@lru_cache(maxsize=1)
+def _page() -> tuple[Template, Markup, str]:
+    """Give the template, its style, and the style's hash: the page's policy allows this one style and nothing else."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    loader = PackageLoader("logdoctor.render")
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["prose"] = prose
+    environment.tests["link"] = is_link
+    # As it stands between the tags, for the hash must be of exactly that.
+    style = "\n" + loader.get_source(environment, "report.css")[0]
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return environment.get_template("report.html.j2"), Markup(style), f"sha256-{digest}"  # noqa: S704 - our own file

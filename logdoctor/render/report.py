@@ -1,0 +1,316 @@
+"""What a person is told, in which order and in which words: the shape that every format for people lays out.
+
+`report` turns a `Diagnosis` into a `Report` of finished, disarmed sentences.  It decides nothing: it puts names to
+numbers, groups what is the same and counts it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from logdoctor.contract import disarmed, iso_time
+from logdoctor.model import Cause, Coverage, Culprit, Diagnosis, Evidence, JobPicture, Problem, Progress, SymptomSeen
+from logdoctor.render.catalogue import Catalogue
+
+_FEW_HOSTS = 4
+_MANY_RANGES = 8
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How it is shown: the words, and for a terminal its width in columns, colour, one line only, seconds taken."""
+
+    words: Catalogue
+    color: bool = False
+    width: int = 100
+    quiet: bool = False
+    elapsed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A line to look at: ``file:line``, the line, and why it matters ("" where that is plain)."""
+
+    place: str
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A cause in words; ``doing`` says what to do with the job in one clause."""
+
+    signature: str
+    title: str
+    sure: str
+    summary: str
+    proofs: tuple[Proof, ...]
+    doing: str
+    remedies: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fallout:
+    """All victims of one kind: who or how many, what, and where in the logs."""
+
+    who: str
+    signature: str
+    what: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that is told; an empty part is left out.  ``head`` makes sense alone.
+
+    ``also`` are further faults beside the answer, ``instead`` less likely answers.
+    """
+
+    verdict: str
+    name: str
+    head: str
+    answer: Answer | None
+    also: tuple[Answer, ...]
+    instead: tuple[Answer, ...]
+    seen: tuple[Proof, ...]
+    missing: tuple[str, ...]
+    advice: tuple[str, ...]
+    fallout: tuple[Fallout, ...]
+    symptoms: tuple[Fallout, ...]
+    job: str
+    progress: str
+    read: str
+    problems: tuple[Problem, ...]
+
+
+def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
+    """Give what is told of ``diagnosis`` in the language of ``words``, without anything that a log could act with."""
+    told = disarmed(diagnosis, tab=" ")
+    named = told.causes[:1] if told.verdict == "failure" else ()
+    also = tuple(one for one in told.causes[1:] if named and _is_another_fault(one, named[0]))
+    instead = tuple(one for one in told.causes if one not in named and one not in also)
+    answer = _answer(named[0], words) if named else None
+    rows = _Rows(words, named[0].evidence[0].line.file if named and named[0].evidence else "", bool(also))
+    picture = told.picture
+    return Report(
+        verdict=told.verdict,
+        name=told.job,
+        head=f"{answer.signature} — {answer.title}" if answer else _head_without_cause(told, words),
+        answer=answer,
+        also=tuple(_answer(one, words) for one in also),
+        instead=tuple(_answer(one, words) for one in instead),
+        seen=proofs(told.unexplained),
+        missing=tuple(_missing(told, words)) if told.verdict == "unknown" else (),
+        advice=told.advice,
+        fallout=rows.of(one for one in told.symptoms if one.explained_by is not None),
+        symptoms=rows.of(one for one in told.symptoms if one.explained_by is None),
+        job=_job(told.job, picture, words),
+        progress=_progress(picture.last_progress, words) if picture.last_progress else "",
+        read=_read(told.coverage, words),
+        problems=told.problems,
+    )
+
+
+# ── the answer ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _is_another_fault(cause: Cause, answer: Cause) -> bool:
+    """Tell a fault of its own from an alternative: answers that shut each other out share a confidence of 1."""
+    return cause.confidence >= 0.5 and cause.confidence + answer.confidence > 1.05
+
+
+def _head_without_cause(told: Diagnosis, words: Catalogue) -> str:
+    if told.verdict != "healthy":
+        loud = next((one.title for one in told.symptoms if one.title), "")
+        return "unknown — " + (words("unknown.but", title=loud) if loud else words("unknown"))
+    last = told.picture.last_progress
+    parts = [words("healthy")]
+    if last:
+        parts.append(words("healthy.progress", progress=_value(last, words)))
+    return "healthy — " + words("joint").join(parts)
+
+
+def _answer(cause: Cause, words: Catalogue) -> Answer:
+    who = who_is(cause.culprit, words)
+    mentioned = not who or _mentions(cause.title, cause.culprit)
+    return Answer(
+        signature=cause.signature,
+        title=cause.title if mentioned else words("named", title=cause.title, who=who),
+        sure=f"{words('confidence', value=f'{cause.confidence:.2f}')} · {words(f'by.{cause.by}')}",
+        summary=cause.summary,
+        proofs=proofs(cause.evidence),
+        doing=_doing(cause, who, words),
+        remedies=cause.remedy,
+        references=cause.references,
+    )
+
+
+def _mentions(title: str, culprit: Culprit) -> bool:
+    numbers = {int(number) for number in re.findall(r"\d{1,9}", title)}
+    names = (*culprit.hosts, *culprit.gpus, *culprit.peers)
+    return any(name in title for name in names) or any(rank in numbers for rank in culprit.ranks)
+
+
+def _doing(cause: Cause, who: str, words: Catalogue) -> str:
+    if cause.action == "exclude" and who:
+        return words("do.exclude.who", who=who_to_drain(cause.culprit, words))
+    return words(f"do.{cause.action}")
+
+
+def proofs(evidence: Iterable[Evidence]) -> tuple[Proof, ...]:
+    """Give lines of evidence with their places, in the order given."""
+    return tuple(Proof(place(one), one.line.text.strip(), one.why) for one in evidence)
+
+
+def place(evidence: Evidence) -> str:
+    """Give ``file:line``, the form that editors and terminals open."""
+    return f"{evidence.line.file}:{evidence.line.number}"
+
+
+# ── who ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ranges(numbers: Sequence[int], most: int = _MANY_RANGES) -> str:
+    """Give ``0-511,513-1023``; of more than ``most`` runs the first ones and the last one."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    texts = [str(a) if a == b else f"{a}-{b}" for a, b in runs]
+    return ",".join(texts if len(texts) <= most else [*texts[: most - 2], "…", texts[-1]])
+
+
+def who_is(culprit: Culprit, words: Catalogue) -> str:
+    """Give "rank 12 on gpu-b07" and the like; "" where the log doesn't say."""
+    ranks, hosts = _ranks(culprit.ranks, words), _hosts(culprit.hosts, words)
+    who = words("who.on", ranks=ranks, hosts=hosts) if ranks and hosts else ranks or hosts
+    gpus = words("gpu", names=", ".join(culprit.gpus[:_FEW_HOSTS])) if culprit.gpus else ""
+    peers = words("peer", names=", ".join(culprit.peers[:_FEW_HOSTS])) if culprit.peers and not who else ""
+    return words("joint").join(part for part in (who, gpus, peers) if part)
+
+
+def who_to_drain(culprit: Culprit, words: Catalogue) -> str:
+    """Give what is taken out of the cluster: hosts and GPUs, where known, and not ranks."""
+    hardware = Culprit(hosts=culprit.hosts, gpus=culprit.gpus, peers=culprit.peers)
+    return who_is(hardware, words) or who_is(culprit, words)
+
+
+def _ranks(ranks: Sequence[int], words: Catalogue) -> str:
+    if not ranks:
+        return ""
+    if len(ranks) > _FEW_HOSTS:
+        return words("ranks.many", n=f"{len(ranks):,}", ranks=ranges(ranks))
+    return words("rank.1" if len(ranks) == 1 else "rank.n", ranks=ranges(ranks))
+
+
+def _hosts(hosts: Sequence[str], words: Catalogue) -> str:
+    if len(hosts) <= _FEW_HOSTS:
+        return ", ".join(hosts)
+    return f"{words('hosts.many', n=f'{len(hosts):,}')} ({hosts[0]} … {hosts[-1]})"
+
+
+# ── fallout ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Makes rows of symptoms; the name of ``file`` is left out of places, ``reasons`` says whose fallout it is."""
+
+    words: Catalogue
+    file: str
+    reasons: bool
+
+    def of(self, symptoms: Iterable[SymptomSeen]) -> tuple[Fallout, ...]:
+        """Give one row for all symptoms of one signature with one explanation, in the order they came."""
+        groups: dict[tuple[str, str | None], list[SymptomSeen]] = {}
+        for one in symptoms:
+            groups.setdefault((one.signature, one.explained_by), []).append(one)
+        return tuple(self._row(group) for group in groups.values())
+
+    def _row(self, group: list[SymptomSeen]) -> Fallout:
+        words, first = self.words, group[0]
+        ranks = sorted({rank for one in group for rank in one.ranks})
+        count = words.count("line", sum(one.count for one in group))
+        what = first.title
+        if len(ranks) > 1:
+            what = words("named", title=what, who=words("rank.n", ranks=ranges(ranks)))
+        if self.reasons and first.explained_by:
+            what += words("joint") + words("because", signature=first.explained_by)
+        who = _ranks(ranks, words) if len(ranks) == 1 else words.count("rankcount", len(ranks)) if ranks else count
+        return Fallout(who, first.signature, what, self._where([proof for one in group for proof in one.evidence]))
+
+    def _where(self, evidence: Sequence[Evidence]) -> str:
+        if not evidence:
+            return ""
+        first = min(evidence, key=lambda one: (one.line.file != evidence[0].line.file, one.line.number))
+        last = max(one.line.number for one in evidence if one.line.file == first.line.file)
+        start = place(first).removeprefix(self.file) if self.file == first.line.file else place(first)
+        if any(one.line.file != first.line.file for one in evidence):
+            return f"{start} …"
+        return start if last == first.line.number else f"{start} … :{last}"
+
+
+# ── the job, what was read, what is missing ─────────────────────────────────────────────────────────────────────────
+
+
+def _job(name: str, picture: JobPicture, words: Catalogue) -> str:
+    parts = [name, _where_it_ran(picture, words), *(f"{what} {version}" for what, version in picture.versions)]
+    parts += [picture.launcher or "", words.count("attempt", picture.attempts)]
+    parts += [words("cut")] if picture.truncated else []
+    return " · ".join(part for part in parts if part)
+
+
+def _where_it_ran(picture: JobPicture, words: Catalogue) -> str:
+    seen, expected = len(picture.ranks_seen), picture.ranks_expected
+    hosts = _hosts(picture.hosts, words)
+    if expected and 0 < seen < expected:
+        ranks = words("job.ranks.of", seen=f"{seen:,}", expected=f"{expected:,}")
+    elif expected or seen:
+        ranks = words.count("rankcount", expected or seen)
+    else:
+        return hosts
+    return words("job.on", ranks=ranks, hosts=hosts) if hosts else ranks
+
+
+def _value(progress: Progress, words: Catalogue) -> str:
+    return words("progress.last", unit=progress.unit, value=progress.value)
+
+
+def _progress(progress: Progress, words: Catalogue) -> str:
+    seen = progress.evidence
+    moment = iso_time(seen.time)
+    rank = words("rank.1", ranks=seen.rank) if seen.rank is not None else ""
+    parts = (_value(progress, words), rank, seen.host or "", moment.replace("T", " ") if moment else "", place(seen))
+    return " · ".join(part for part in parts if part)
+
+
+def _read(coverage: Coverage, words: Catalogue) -> str:
+    size = words("read.size", size=_size(coverage.bytes), lines=words.count("line", coverage.lines))
+    return f"{words.count('file', coverage.files)}{words('joint')}{size}" if coverage.files != 1 else size
+
+
+def _size(number: int) -> str:
+    """Give bytes in decimal units with three digits: 118 MB, 4.2 kB."""
+    value, unit = float(number), 0
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    digits = 1 if unit and value < 99.95 else 0
+    return f"{value:.{digits}f} {_UNITS[unit]}"
+
+
+def _missing(told: Diagnosis, words: Catalogue) -> Iterable[str]:
+    yield words("missing.cause" if told.unexplained else "missing.cause.bare")
+    picture = told.picture
+    seen = len(picture.ranks_seen)
+    if picture.ranks_expected and 0 < seen < picture.ranks_expected:
+        yield words("missing.ranks", seen=f"{seen:,}", expected=f"{picture.ranks_expected:,}")
+    if picture.truncated:
+        yield words("missing.cut")
+    if told.problems:
+        yield words("missing.unread")

@@ -1,0 +1,322 @@
+"""Diagnoses made by hand, as the reasoning would make them, for the tests of the room `render`."""
+
+from __future__ import annotations
+
+from logdoctor.model import (
+    Cause,
+    Coverage,
+    Culprit,
+    Diagnosis,
+    Evidence,
+    JobPicture,
+    Line,
+    Problem,
+    Progress,
+    SymptomSeen,
+)
+
+T0 = 1_741_053_600.0  # 2025-03-04T02:00:00
+
+
+def seen(place, text, why="", rank=None, host=None, time=None):
+    file, _, number = place.rpartition(":")
+    return Evidence(Line(file, int(number), text), rank, host, time, why)
+
+
+OOM = Diagnosis(
+    job="llm-pretrain-71920",
+    verdict="failure",
+    causes=(
+        Cause(
+            signature="host.oom-kill",
+            title="The kernel killed a training process for memory",
+            summary="At 02:14:07, after step 4,210, the memory limit of the job step on tc-node07 was reached and the "
+            "kernel killed rank 12. All that follows is fallout.",
+            confidence=0.968,
+            by="rule",
+            culprit=Culprit(ranks=(12,), hosts=("tc-node07",)),
+            action="stop",
+            remedy=(
+                "See who used the memory: `sacct -j 71920 --format=JobID,MaxRSS,MaxRSSNode,MaxRSSTask`; on the node `dmesg -T | grep -i oom` lists every process at that moment.",
+                "Lower `num_workers` or `prefetch_factor` of the data loader (each worker holds its own copy of what the data set keeps in Python lists), or ask for more with `--mem`.",
+                "Check it: watch `memory.peak` of the step's cgroup through one epoch; it must level off below the limit.",
+            ),
+            references=("https://slurm.schedmd.com/cgroups.html",),
+            evidence=(
+                seen(
+                    "slurm-71920.out:90412",
+                    "slurmstepd: error: Detected 1 oom_kill event in StepId=71920.0. Some of the step tasks have been OOM Killed.",
+                ),
+                seen("slurm-71920.out:90377", "[rank12]: step 4210/20000 loss 2.113", "last sign of life of rank 12", 12),
+                seen(
+                    "slurm-71920.out:90498",
+                    "  rank      : 12 (local_rank: 4)   exitcode  : -9 (pid: 31877)",
+                    "killed from outside, not by itself",
+                    12,
+                ),
+            ),
+            explains=("collective.timeout", "elastic.worker-failed"),
+            rule="host.oom-kill",
+        ),
+    ),
+    symptoms=(
+        SymptomSeen(
+            "collective.timeout",
+            "A collective ran out of time",
+            "host.oom-kill",
+            (*range(12), 13, 14, 15),
+            15,
+            (
+                seen("slurm-71920.out:90420", "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4211"),
+                seen("slurm-71920.out:90466", "[Rank 15] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4211"),
+            ),
+        ),
+        SymptomSeen(
+            "elastic.worker-failed",
+            'The launcher\'s "Root Cause" names rank 3: a victim that its watchdog ended',
+            "host.oom-kill",
+            (),
+            1,
+            (seen("slurm-71920.out:90490", "Root Cause (first observed failure):"),),
+        ),
+    ),
+    picture=JobPicture(
+        ranks_expected=16,
+        ranks_seen=tuple(range(16)),
+        hosts=("tc-node06", "tc-node07"),
+        versions=(("torch", "2.4.1"), ("NCCL", "2.20.5")),
+        launcher="torchrun under Slurm",
+        last_progress=Progress(
+            "step", "4210", seen("slurm-71920.out:90377", "step 4210/20000", rank=12, host="tc-node07", time=T0 + 841)
+        ),
+    ),
+    coverage=Coverage(1, 118_204_118, 412_903, 2_114),
+)
+
+UNKNOWN = Diagnosis(
+    job="sft-qa",
+    verdict="unknown",
+    unexplained=(
+        seen(
+            "logs/rank0.log:8812",
+            "[rank0]:[E304 02:31:44.110270133 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation "
+            "timeout: WorkNCCL(SeqNum=1882, OpType=_ALLGATHER_BASE, NumelIn=2097152, NumelOut=16777216, "
+            "Timeout(ms)=1800000) ran for 1800044 milliseconds before timing out.",
+            "waited 30 minutes for a rank that never came",
+            0,
+        ),
+        seen(
+            "logs/rank0.log:8840",
+            "RuntimeError: NCCL Error 6: remote process exited or there was a network error",
+            "rank 0 ended itself after the watchdog",
+            0,
+        ),
+    ),
+    symptoms=(
+        SymptomSeen(
+            "collective.timeout",
+            "A collective ran out of time",
+            None,
+            (0, 1, 2, 4, 5, 6),
+            6,
+            (seen("logs/rank0.log:8812", "Watchdog caught"), seen("logs/rank4.log:8799", "Watchdog caught")),
+        ),
+    ),
+    advice=(
+        "The own log of rank 3 and of rank 7: they print nothing here after 01:58:20, the others waited for them.",
+        "`dmesg -T` of ml-gpu-02 from 01:55 to 02:35 (Xid, OOM, link down).",
+        "If it comes again: set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000` and `NCCL_DEBUG=INFO`, and keep the dumps.",
+    ),
+    picture=JobPicture(
+        ranks_expected=8,
+        ranks_seen=(0, 1, 2, 4, 5, 6),
+        hosts=("ml-gpu-01", "ml-gpu-02"),
+        versions=(("torch", "2.5.1+cu124"),),
+        launcher="torchrun",
+        last_progress=Progress("step", "1881", seen("logs/rank0.log:8790", "step 1881", rank=0, time=T0)),
+        attempts=2,
+        truncated=True,
+    ),
+    coverage=Coverage(7, 4_812_337, 61_204, 311),
+    problems=(
+        Problem(
+            "the archive ends early",
+            "logs/rank7.log.gz",
+            "unexpected end of data after 1.2 MB",
+            "Copy the file again; what could be read of it was used.",
+        ),
+    ),
+)
+
+HEALTHY = Diagnosis(
+    job="resnet-ddp",
+    verdict="healthy",
+    picture=JobPicture(
+        ranks_expected=8,
+        ranks_seen=tuple(range(8)),
+        last_progress=Progress("epoch", "90", seen("out.log:70112", "Epoch 90 done")),
+    ),
+    coverage=Coverage(1, 9_114_220, 70_131, 96),
+)
+
+TWO_CAUSES = Diagnosis(
+    job="vit-8n",
+    verdict="failure",
+    causes=(
+        Cause(
+            signature="gpu.off-the-bus",
+            title="GPU 0000:9c:00 of hx-0413 fell off the bus",
+            summary="The kernel of hx-0413 reports Xid 79 for GPU 0000:9c:00, 4 seconds before rank 27 lost its device.",
+            confidence=0.94,
+            by="rule",
+            culprit=Culprit((27,), ("hx-0413",), ("0000:9c:00",)),
+            action="exclude",
+            remedy=(
+                "Drain the host: `scontrol update nodename=hx-0413 state=drain reason=xid79`.",
+                "Power-cycle it (a reset of the GPU isn't enough) and run `dcgmi diag -r 3` before it takes jobs again.",
+            ),
+            references=("https://docs.nvidia.com/deploy/xid-errors/",),
+            evidence=(
+                seen(
+                    "kern-hx-0413.log:2207",
+                    "Mar  4 02:11:52 hx-0413 kernel: [81244.118203] NVRM: Xid (PCI:0000:9c:00): 79, pid=20417, name=python, GPU has fallen off the bus.",
+                    host="hx-0413",
+                ),
+                seen(
+                    "vit-8n.log:40118",
+                    "[rank27]: RuntimeError: CUDA error: unspecified launch failure",
+                    "the device was gone",
+                    27,
+                ),
+            ),
+            explains=("net.peer-closed",),
+        ),
+        Cause(
+            signature="host.disk-full",
+            title="No space left on the checkpoint volume",
+            summary="Rank 0 could not write /ckpt/vit/step_9000.pt: no space left on device.",
+            confidence=0.88,
+            by="rule",
+            culprit=Culprit((0,), ("hx-0410",)),
+            action="stop",
+            remedy=("See what fills it: `df -h /ckpt; du -xsh /ckpt/vit/*`.", "Keep fewer checkpoints, then restart."),
+            references=(),
+            evidence=(
+                seen(
+                    "vit-8n.log:39870",
+                    "[rank0]: OSError: [Errno 28] No space left on device: '/ckpt/vit/step_9000.pt'",
+                    rank=0,
+                ),
+            ),
+            explains=(),
+        ),
+        Cause(
+            signature="net.ib-link-down",
+            title="An InfiniBand port went down",
+            summary="mlx5_2 of hx-0412 reported a port error 40 s earlier and recovered.",
+            confidence=0.05,
+            by="classifier",
+            culprit=Culprit((), ("hx-0412",)),
+            action="exclude",
+            remedy=(),
+            references=(),
+            evidence=(seen("vit-8n.log:39012", "hx-0412:1203:1288 [2] NCCL WARN NET/IB : mlx5_2:1 Got async event : port error"),),
+            explains=(),
+        ),
+    ),
+    symptoms=(
+        SymptomSeen(
+            "net.peer-closed",
+            "A peer closed the connection",
+            "gpu.off-the-bus",
+            (*range(27), *range(28, 64)),
+            126,
+            (seen("vit-8n.log:40130", "x"), seen("vit-8n.log:41207", "x")),
+        ),
+        SymptomSeen(
+            "checkpoint.failed",
+            "A checkpoint was not written",
+            "host.disk-full",
+            (0,),
+            1,
+            (seen("vit-8n.log:39874", "x"),),
+        ),
+    ),
+    picture=JobPicture(
+        ranks_expected=64,
+        ranks_seen=tuple(range(64)),
+        hosts=tuple(f"hx-04{n}" for n in range(10, 18)),
+        versions=(("torch", "2.3.0"), ("NCCL", "2.21.5"), ("CUDA", "12.4")),
+        launcher="srun",
+        last_progress=Progress("iteration", "9000", seen("vit-8n.log:39860", "iteration 9000", time=T0 + 660)),
+    ),
+    coverage=Coverage(9, 41_220_000, 190_442, 901),
+)
+
+THOUSAND = Diagnosis(
+    job="moe-1024",
+    verdict="failure",
+    causes=(
+        Cause(
+            signature="collective.straggler",
+            title="One rank kept the others waiting",
+            summary="Rank 512 was still saving a checkpoint when ALLREDUCE 77,120 of the other 1,023 ranks ran out of time.",
+            confidence=0.91,
+            by="rule",
+            culprit=Culprit((512,), ("pod-d1-r04-n08",)),
+            action="stop",
+            remedy=(
+                "See why rank 512 writes slowly: `lfs getstripe` of its checkpoint folder, `iostat -x 5` on pod-d1-r04-n08.",
+                "Save with the async checkpoint writer, or give `init_process_group(timeout=...)` more than the 600 s it has.",
+            ),
+            references=(),
+            evidence=(
+                seen(
+                    "/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0512/stdout.log:66120",
+                    "[2025-03-04 02:40:11,114] [INFO] saving checkpoint to /lustre/scratch/teams/moe/ckpt/step_77119/mp_rank_00_model_states.pt ...",
+                    "begun, and never finished",
+                    512,
+                ),
+                seen(
+                    "/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0000/stdout.log:66190",
+                    "[rank0]:[E304 02:50:12.000410221 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=77120, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600021 milliseconds before timing out.",
+                    "the first to give up",
+                    0,
+                ),
+            ),
+            explains=("collective.timeout", "net.peer-closed"),
+        ),
+    ),
+    symptoms=(
+        SymptomSeen(
+            "collective.timeout",
+            "A collective ran out of time",
+            "collective.straggler",
+            (*range(512), *range(513, 1024)),
+            1023,
+            tuple(
+                seen(f"/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_{n:04}/stdout.log:{66190 + n}", "x", rank=n)
+                for n in (0, 1, 2)
+            ),
+        ),
+        SymptomSeen(
+            "net.peer-closed",
+            "A peer closed the connection",
+            "collective.straggler",
+            tuple(range(0, 1024, 3)),
+            2_051,
+            (seen("/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0003/stdout.log:66231", "x", rank=3),),
+        ),
+    ),
+    picture=JobPicture(
+        ranks_expected=1024,
+        ranks_seen=tuple(range(1024)),
+        hosts=tuple(f"pod-d1-r{r:02}-n{n:02}" for r in range(16) for n in range(8)),
+        versions=(("torch", "2.5.0"), ("NCCL", "2.21.5")),
+        launcher="torchrun under Slurm",
+        attempts=3,
+    ),
+    coverage=Coverage(1024, 12_400_118_000, 71_904_233, 88_120),
+)
+
+ALL = {"oom-kill": OOM, "unknown": UNKNOWN, "healthy": HEALTHY, "two-causes": TWO_CAUSES, "thousand-ranks": THOUSAND}

@@ -1,0 +1,71 @@
+"""Any diagnosis at all, with the nastiest texts in it, for hypothesis."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from logdoctor.model import (
+    Cause,
+    Coverage,
+    Culprit,
+    Diagnosis,
+    Evidence,
+    JobPicture,
+    Line,
+    Problem,
+    Progress,
+    SymptomSeen,
+)
+
+NASTY = ("\x1b]0;own\x07", "\x1b[2J", "\x9b31m", "\u202e", "\u2066", "\u200b", "\ufeff", "\r", "\n", "\t", "\x00", "\u2028", "\udc80")
+MARKUP = ("<script>alert(1)</script>", "`", "``", "```", "|", "</pre>", "![x](http://a/b)", "&lt;", '"', "{{ 7*7 }}", "# ", "1. ", "$x$", "{title}")
+WORDS = ("rank 3", "timeout", "错误，", "x" * 90, "🔥", "e\u0301", "gpu-01", " ")
+texts = st.lists(st.sampled_from((*NASTY, *MARKUP, *WORDS)) | st.text(max_size=6), max_size=5).map("".join)
+ranks = st.lists(st.integers(0, 4000), max_size=5).map(tuple)
+many = st.lists(texts, max_size=2).map(tuple)
+times = st.none() | st.floats()
+maybe_text = st.none() | texts
+
+evidence = st.builds(Evidence, st.builds(Line, texts, st.integers(1, 10**9), texts), st.none() | st.integers(0, 4000), maybe_text, times, texts)
+evidences = st.lists(evidence, max_size=3).map(tuple)
+causes = st.builds(
+    Cause,
+    signature=texts,
+    title=texts,
+    summary=texts,
+    confidence=st.floats(0, 1),
+    by=st.sampled_from(("rule", "classifier")),
+    culprit=st.builds(Culprit, ranks, many, many, many),
+    action=st.sampled_from(("stop", "retry", "exclude", "none")),
+    remedy=many,
+    references=many,
+    evidence=evidences,
+    explains=many,
+    rule=texts,
+)
+symptoms = st.builds(SymptomSeen, texts, texts, maybe_text, ranks, st.integers(0, 10**6), evidences)
+pictures = st.builds(
+    JobPicture,
+    ranks_expected=st.none() | st.integers(0, 5000),
+    ranks_seen=ranks,
+    hosts=many,
+    versions=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),
+    launcher=maybe_text,
+    first_failure=st.none() | evidence,
+    last_progress=st.none() | st.builds(Progress, texts, texts, evidence),
+    attempts=st.integers(0, 9),
+    truncated=st.booleans(),
+)
+numbers = st.integers(0, 10**15)
+diagnoses = st.builds(
+    Diagnosis,
+    job=texts,
+    verdict=st.sampled_from(("failure", "unknown", "healthy")),
+    causes=st.lists(causes, max_size=3).map(tuple),
+    symptoms=st.lists(symptoms, max_size=3).map(tuple),
+    unexplained=evidences,
+    advice=many,
+    picture=pictures,
+    coverage=st.builds(Coverage, numbers, numbers, numbers, numbers),
+    problems=st.lists(st.builds(Problem, texts, texts, texts, texts), max_size=2).map(tuple),
+)

@@ -1,0 +1,176 @@
+"""The room `render`: what every format keeps to, and what people see of five diagnoses made by hand."""
+
+import json
+import os
+import re
+import string
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from render_diagnoses import ALL, HEALTHY, OOM, THOUSAND, TWO_CAUSES, UNKNOWN
+from render_strategies import diagnoses
+
+from logdoctor.model import LogdoctorError
+from logdoctor.render import FORMATS, languages, plain, render
+from logdoctor.render.catalogue import catalogue
+from logdoctor.render.columns import text_width
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+WORDS = Path(__file__).parents[1] / "logdoctor" / "render" / "words"
+HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+OUR_COLOR = re.compile("\x1b\\[(?:0|1|2|1;3[123])m")
+some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def snapshots():
+    for name, diagnosis in ALL.items():
+        yield f"{name}.txt", diagnosis, "terminal", {"elapsed": 0.138}
+        yield f"{name}.md", diagnosis, "markdown", {}
+    yield "unknown-40-columns.txt", UNKNOWN, "terminal", {"width": 40}
+    yield "two-causes.zh.txt", TWO_CAUSES, "terminal", {"lang": "zh"}
+
+
+@pytest.mark.parametrize(("name", "diagnosis", "format", "how"), list(snapshots()), ids=lambda v: v if isinstance(v, str) else "")
+def test_a_report_is_as_it_was_approved(name, diagnosis, format, how):
+    path, told = SNAPSHOTS / name, render(diagnosis, format, **how)
+    if os.environ.get("LOGDOCTOR_APPROVE"):
+        path.write_text(told, encoding="utf-8")
+    assert told == path.read_text(encoding="utf-8"), "LOGDOCTOR_APPROVE=1 pytest takes this as the approved text"
+
+
+def test_every_snapshot_on_disk_is_still_made():
+    assert {path.name for path in SNAPSHOTS.iterdir()} == {name for name, *_ in snapshots()}
+
+
+# ── laws over all formats ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_formats_are_found_by_their_files():
+    assert set(FORMATS) == {"terminal", "json", "markdown", "html"}
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones_named():
+    with pytest.raises(LogdoctorError, match="pdf") as refused:
+        render(OOM, "pdf")
+    assert "markdown" in refused.value.help
+
+
+@pytest.mark.parametrize("format", sorted(FORMATS))
+@some
+@given(diagnosis=diagnoses, width=st.sampled_from((1, 40, 77, 200)), lang=st.sampled_from(languages()), quiet=st.booleans())
+def test_nothing_of_a_log_acts_on_a_screen(format, diagnosis, width, lang, quiet):
+    told = render(diagnosis, format, width=width, lang=lang, quiet=quiet)
+    assert not HIDDEN.search(told)
+    assert told.endswith("\n")
+    told.encode("utf-8")
+
+
+@some
+@given(diagnosis=diagnoses)
+def test_the_only_escapes_in_colour_are_our_own(diagnosis):
+    assert not HIDDEN.search(OUR_COLOR.sub("", render(diagnosis, "terminal", color=True)))
+
+
+@pytest.mark.parametrize("format", sorted(set(FORMATS) - {"terminal"}))
+def test_a_file_does_not_tell_how_long_the_reading_took(format):
+    assert render(OOM, format, elapsed=3.25) == render(OOM, format)
+
+
+@pytest.mark.parametrize("format", sorted(FORMATS))
+def test_every_format_names_the_answer_its_proof_and_its_remedy(format):
+    told = render(OOM, format, width=200)
+    assert all(part in told for part in ("host.oom-kill", "Detected 1 oom_kill event", "sacct -j 71920"))
+
+
+# ── words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("lang", languages())
+def test_all_languages_have_the_same_words_with_the_same_places(lang):
+    def places(text):
+        return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+    english, other = (json.loads((WORDS / f"{name}.json").read_text(encoding="utf-8")) for name in ("en", lang))
+    assert {key: places(text) for key, text in other.items()} == {key: places(text) for key, text in english.items()}
+
+
+def test_every_word_is_used_somewhere():
+    sources = "".join(path.read_text(encoding="utf-8") for path in WORDS.parent.rglob("*") if path.suffix in {".py", ".j2"})
+    quoted = set(re.findall(r"""["']([a-z1.]+)["']""", sources))
+    words = json.loads((WORDS / "en.json").read_text(encoding="utf-8"))
+    made = {key for key in words if key.startswith(("by.", "do."))}
+    assert {key for key in words if not {key, re.sub(r"\.[1n]$", "", key)} & quoted} <= made
+
+
+def test_a_language_that_is_not_there_is_told_in_english():
+    assert catalogue("tlh").lang == "en"
+    assert catalogue("zh_CN.UTF-8").lang == catalogue("zh-Hans").lang == "zh"
+
+
+# ── terminal ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@some
+@given(diagnosis=diagnoses, width=st.sampled_from((40, 41, 60, 100, 160)), lang=st.sampled_from(languages()))
+def test_no_line_is_wider_than_the_terminal(diagnosis, width, lang):
+    assert max(map(text_width, render(diagnosis, "terminal", width=width, lang=lang).split("\n"))) <= width
+
+
+def test_the_first_line_makes_sense_alone():
+    assert render(OOM, "terminal", width=140).startswith(
+        "✗ host.oom-kill — The kernel killed a training process for memory (rank 12 on tc-node07)"
+    )
+
+
+def test_quiet_is_one_line_and_holds_the_answer_and_how_sure_it_is():
+    told = render(THOUSAND, "terminal", quiet=True, width=40)
+    assert told.count("\n") == 1
+    assert "collective.straggler" in told
+    assert "0.91" in told
+
+
+def test_healthy_is_one_line():
+    assert render(HEALTHY, "terminal", elapsed=0.1).count("\n") == 1
+
+
+def test_a_thousand_victims_take_one_row():
+    told = render(THOUSAND, "terminal", width=120)
+    assert "1,023 ranks" in told
+    assert "0-511,513-1023" in told
+    assert told.count("\n") < 40
+
+
+def test_two_faults_are_not_taken_for_alternatives():
+    told = render(TWO_CAUSES, "terminal")
+    second, guess = told.index("host.disk-full"), told.index("net.ib-link-down")
+    assert told.index("A second fault") < second < told.index("Other possibilities") < guess
+
+
+def test_unknown_says_what_is_visible_what_is_missing_and_what_to_collect():
+    told = render(UNKNOWN, "terminal")
+    places = [told.index(text) for text in ("What is visible", "Of 8 ranks only 6", "What to collect next", "Not read")]
+    assert places == sorted(places)
+
+
+def test_colour_is_only_there_when_asked_for():
+    assert "\x1b" not in render(OOM, "terminal")
+    assert OUR_COLOR.sub("", render(OOM, "terminal", color=True)) == render(OOM, "terminal")
+
+
+def test_the_seconds_are_told_when_known():
+    assert "in 0.14 s" in render(OOM, "terminal", elapsed=0.138)
+    assert " s;" not in render(OOM, "terminal")
+
+
+def test_our_marks_have_a_form_in_ascii():
+    plain(render(OOM, "terminal")).encode("ascii")
+
+
+def test_a_terminal_report_needs_no_third_party_package():
+    code = "import sys, logdoctor.render; print([m for m in ('jinja2', 'markupsafe', 'typer', 'rich') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

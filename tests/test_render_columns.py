@@ -1,0 +1,72 @@
+"""Columns of a terminal: widths, wrapping, shortening."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logdoctor.render.catalogue import catalogue
+from logdoctor.render.columns import shorten, shorten_path, text_width, wrap
+from logdoctor.render.report import _size, ranges
+
+texts = st.text(st.sampled_from("ab 错误，e\u0301/🔥") | st.characters(codec="utf-8", exclude_categories=["C"]), max_size=80)
+
+
+def test_wide_characters_take_two_columns_and_marks_none():
+    assert [text_width(text) for text in ("ab", "错误", "e\u0301")] == [2, 4, 1]
+
+
+@given(texts, st.integers(2, 50))
+def test_wrapped_lines_fit_and_lose_only_spaces(text, room):
+    lines = wrap(text, room)
+    assert all(text_width(line) <= room for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+@given(texts, st.integers(12, 50))
+def test_a_shortened_line_fits(text, room):
+    assert text_width(shorten(text, room)) <= room
+
+
+def test_a_line_that_fits_is_not_touched():
+    assert shorten("a  b", 4) == "a  b"
+
+
+def test_what_tells_of_the_failure_survives_the_cut():
+    line = "2025-03-04 02:14:07 node-3 trainer[311]: " + "config=x " * 40 + "RuntimeError: out of memory " + "frame " * 60
+    assert "RuntimeError: out of memory" in shorten(line, 90)
+    assert shorten(line, 90).startswith("2025-03-04 02:14:07")
+
+
+def test_the_end_survives_where_the_failure_is_told_at_the_start():
+    told = shorten("Error: cannot write " + "/very/long/path" * 20 + ": No space left on device", 100)
+    assert told.startswith("Error: cannot write")
+    assert told.endswith("left on device")
+
+
+def test_a_long_path_keeps_its_name_and_line():
+    assert shorten_path("/a/long/way/to/the/logs/rank_0003/stdout.log:17", 28) == "…/rank_0003/stdout.log:17"
+
+
+def test_chinese_wraps_between_characters_but_not_before_a_comma():
+    assert wrap("先修复，再重启", 6) == ["先修", "复，再", "重启"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [((), ""), ((3,), "3"), ((3, 1, 2, 2), "1-3"), ((0, 1, 3), "0-1,3"), (range(0, 40, 2), "0,2,4,6,8,10,…,38")],
+)
+def test_ranks_are_told_as_ranges(numbers, text):
+    assert ranges(tuple(numbers)) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (4_812_337, "4.8 MB"), (118_204_118, "118 MB"), (12_400_118_000, "12.4 GB")],
+)
+def test_bytes_are_told_in_units_of_a_thousand(number, text):
+    assert _size(number) == text
+
+
+def test_one_and_many_are_told_apart():
+    words = catalogue("en")
+    assert (words.count("line", 1), words.count("line", 412_903)) == ("1 line", "412,903 lines")

@@ -1,0 +1,118 @@
+"""Markdown and HTML: no text of a log becomes markup."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from render_diagnoses import ALL, OOM, seen
+from render_strategies import MARKUP, diagnoses
+
+from logdoctor.render import render
+from logdoctor.render.formats.markdown import block, cell, code, escaped, link, prose
+
+some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+class Tags(HTMLParser):
+    """Collects the tags of a page, its links, and its text."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.links, self.text, self.open = set(), [], "", []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.links += [value for name, value in attrs if name in {"href", "src"}]
+        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def parse(page):
+    tags = Tags()
+    tags.feed(page)
+    assert not tags.open
+    return tags
+
+
+@some
+@given(diagnosis=diagnoses)
+def test_a_page_has_our_tags_only_and_closes_them(diagnosis):
+    tags = parse(render(diagnosis, "html"))
+    assert not tags.tags & {"script", "img", "iframe", "object", "svg", "form", "base", "link"}
+    assert all(link.startswith(("https://", "http://")) for link in tags.links)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_page_holds_every_line_of_proof_as_printed(name):
+    text = parse(render(ALL[name], "html")).text
+    for cause in ALL[name].causes[:1]:
+        assert all(one.line.text.strip() in text for one in cause.evidence)
+
+
+def test_a_page_allows_its_own_style_and_nothing_else():
+    page = render(OOM, "html")
+    assert "default-src 'none'; style-src 'sha256-" in page
+    assert "unsafe" not in page
+    assert "<script" not in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_the_hash_in_the_policy_is_that_of_the_style():
+    from base64 import b64encode
+    from hashlib import sha256
+
+    page = render(OOM, "html")
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)[1]
+    assert b64encode(sha256(style.encode()).digest()).decode() in page
+
+
+def test_a_reference_that_is_no_web_address_is_no_link():
+    cause = replace(OOM.causes[0], references=("javascript:alert(1)", "https://example.org/a?b=1"))
+    page = render(replace(OOM, causes=(cause,)), "html")
+    assert parse(page).links == ["https://example.org/a?b=1"]
+    assert link("javascript:alert(1)") == "javascript:alert(1)"
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_in_a_sentence_is_escaped(text):
+    told = escaped(text)
+    assert not re.search(r"(?<!\\)[`|$\[]|<", told)
+    assert not re.match(r"#|\d+\. ", told)
+
+
+def test_names_with_underscores_stay_readable():
+    assert escaped("NCCL_DEBUG of num_workers") == "NCCL_DEBUG of num_workers"
+
+
+@given(st.text("`a |", min_size=1, max_size=12))
+def test_a_code_span_holds_whatever_backticks_there_are(text):
+    ticks = re.match("`+", code(text))[0]
+    inside = code(text)[len(ticks) : -len(ticks)]
+    assert ticks not in re.findall("`+", inside)
+    assert text in inside
+    assert not re.search(r"(?<!\\)\|", cell(text))
+
+
+def test_a_fence_is_longer_than_any_fence_in_the_line():
+    assert block("```` x").startswith("`````text\n")
+
+
+def test_what_a_rule_marks_as_code_stays_code():
+    assert prose("run `a|b` <now>") == "run `a|b` &lt;now&gt;"
+
+
+def test_a_very_long_line_is_shortened_in_a_ticket():
+    cause = replace(OOM.causes[0], evidence=(seen("a.log:1", "x" * 1000 + " Error: " + "y" * 1000),))
+    told = render(replace(OOM, causes=(cause,)), "markdown")
+    assert "Error:" in told
+    assert "x" * 700 not in told
