@@ -1,0 +1,127 @@
+"""Block readers for native crashes: the stack below a crash line, and the ``what():`` lines of a C++ exception.
+
+Stack lines come in six shapes: gdb (``#0  0x7f… in f (…) from lib``), glog and abseil (``@ 0x7f… f``), glibc
+(``lib(f+0x1f) [0x7f…]``), UCX (`` 3 /lib/x.so(f+0x1f) [0x7f…]``), PyTorch (``frame #3: f + 0x1f (0x7f… in lib)``) and
+sanitizers (``#0 0x7f… in f file:12``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block
+from logdoctor.parsers.signals import signal_number
+
+_PADDLE = {"Process abort signal": 6, "Erroneous arithmetic operation": 8, "Termination signal": 15, "segfault": 11}
+"""Texts of crash handlers that neither the shell nor the C library use (Paddle, R)."""
+
+_MAX_FRAMES = 40
+_MAX_BETWEEN = 12
+_FRAME = regex.compile(
+    r"^\s*(?:"
+    r"#\d+ +(?:0x[0-9a-f]+ in )?(?P<function>[^\s(][^(\n]{0,300}?) ?\((?:.{0,400}?\) from (?P<library>\S+))?"
+    r"|#\d+ +0x[0-9a-f]+ (?:in (?P<function>\S{1,300}) |\()(?P<library>/[^\s:+)]{1,300})?"
+    r"|(?:PC: )?@ +0x[0-9a-f]+ +(?:[\w.]+ +)?(?P<function>\S.{0,300})"
+    r"|\d+ +(?:0x[0-9a-f]+ )?(?P<library>/[^\s(]{1,300})\((?P<function>[^)+]{0,300})"
+    r"|\d+ +0x[0-9a-f]+ (?P<function>[\w:~]{1,300})\(\)"
+    r"|\[?(?P<library>\S{1,300})\((?P<function>[^()]{0,300})\+0x[0-9a-f]+\)? ?\[0x[0-9a-f]+\]"
+    r"|frame #\d+: (?P<function>.{1,600}?) \+ 0x[0-9a-f]+ \(0x[0-9a-f]+ in (?P<library>[^)]+)\)"
+    r"|frame #\d+: <unknown function>.{0,20}(?:in (?P<library>[^)]+)\))?"
+    r")",
+)
+_NO_FUNCTION = ("(unknown)", "??", "<unknown")
+_RUNTIME_LIBRARY = regex.compile(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
+_STACK_WORDS = regex.compile(
+    r"^\s*(?:PC: @|\[?(?:Switching to|New Thread|Thread debugging)|\(gdb\)|Thread \d+ \(|warning: |Backtrace|"
+    r"C\+\+ Traceback|Error termination|\*\*\* SIG|\[(?:SignalInfo|TimeInfo)|={4,}|File \"<unknown>\"|"
+    r"[\w./~-]+:\d+\s*$|"
+    r"\d+\s+in |\d+\t|$)"
+)
+_WHAT = regex.compile(r"(?:what\(\):\s+)+(?P<message>\S.*)?")
+_TRACE = regex.compile(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
+_OTHER = regex.compile(r"^(?:terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
+
+
+def signal_of(fields: Mapping[str, Value]) -> dict[str, Value]:
+    """The number of the signal that the field ``signal_text`` (or ``message``) names, as a field."""
+    words = str(fields.get("signal_text", fields.get("message", "")))
+    number = signal_number(words) or _PADDLE.get(words)
+    return {} if number is None else {"signal": number}
+
+
+def with_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A line that names a signal in words: field ``signal`` is its number."""
+    del below
+    return Block(head.text, signal_of(fields))
+
+
+def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The head and the stack below it: fields ``frames``, ``library`` and, where the head names one, ``signal``."""
+    lines: list[str] = [head.text]
+    taken: list[int] = []
+    frames: list[str] = []
+    libraries: list[str] = []
+    between = 0
+    for bare in _with_head_frame(head, below):
+        frame = _FRAME.match(bare.text)
+        if frame is None:
+            between += 1
+            if between > _MAX_BETWEEN or _STACK_WORDS.match(bare.text) is None:
+                break
+            continue
+        function, library = frame.groupdict()["function"], frame.groupdict()["library"]
+        if bare is not head:
+            taken.append(bare.below)
+            if len(lines) < _MAX_FRAMES:
+                lines.append(bare.text.strip())
+        if function and not function.startswith(_NO_FUNCTION) and len(frames) < _MAX_FRAMES:
+            frames.append(function.strip())
+        if library and not _RUNTIME_LIBRARY.search(library):
+            libraries.append(library)
+    more = signal_of(fields)
+    if frames:
+        more["frames"] = tuple(frames)
+    if libraries:
+        more["library"] = libraries[0]
+    return Block("\n".join(lines), more, tuple(taken))
+
+
+def _with_head_frame(head: Bare, below: Iterator[Bare]) -> Iterator[Bare]:
+    """The lines of a stack; the head counts as one where it is a frame itself."""
+    if _FRAME.match(head.text):
+        yield head
+    yield from below
+
+
+def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """``terminate called …`` with its ``what():``, the message's further lines, and the C++ frames below it.
+
+    Processes that write at the same time put several ``terminate`` and ``what():`` heads before one message.
+    """
+    del fields
+    words: list[str] = [head.text]
+    taken: list[int] = []
+    message, state = "", "before"
+    for bare in below:
+        what = _WHAT.search(bare.text)
+        if state == "before":
+            if what is None and len(taken) + 1 >= _MAX_BETWEEN:
+                break
+            if what is None and not bare.text.startswith("terminate called"):
+                if taken or bare.text.strip():
+                    break
+                continue
+            if what is not None and what["message"]:
+                message, state = what["message"], "message"
+        elif state == "message" and _TRACE.match(bare.text):
+            state = "trace"
+        elif (state == "trace" and not _TRACE.match(bare.text)) or _OTHER.match(bare.text) or len(words) > _MAX_BETWEEN:
+            break
+        taken.append(bare.below)
+        if state != "trace":
+            words.append(bare.text)
+    more: dict[str, Value] = {"message": message} if message else {}
+    return Block("\n".join(words), more, tuple(taken))

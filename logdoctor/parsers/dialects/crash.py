@@ -1,0 +1,328 @@
+r"""Native crashes: what the shell, the C and C++ run-time, crash handlers and debuggers print when a process dies.
+
+Kinds and their fields:
+
+- ``crash.signal`` signal (number), pid, command: a shell's or crash handler's line (``Killed``, ``Segmentation fault``)
+- ``crash.heap`` message: the C library found its heap damaged; ``crash.smashed`` a stack or buffer overrun
+- ``crash.terminate`` exception, message: ``terminate called …`` with its ``what():`` lines; the event's text holds both
+  (behind a watchdog's time-out it only repeats that)
+- ``crash.assertion`` file, source_line, expression, message: a failed assert or check
+- ``crash.trace`` signal, pid, frames, library: a crash handler's stack (glog, abseil, PyTorch, UCX, glibc)
+- ``crash.gdb`` signal, frames, library: a debugger caught the signal; ``crash.backtrace`` frames, library: just a stack
+- ``crash.sanitizer`` message; ``crash.panic`` message: Go, Rust, Java, LLVM and Fortran run-times that give up
+- ``crash.core`` pid, process: a core dump was written
+- ``crash.exit`` exit_code: somebody reports a non-zero exit code; ``crash.exit_signal`` signal; ``crash.oom_killed``
+  a container ended as ``OOMKilled``
+
+``frames`` are function names, innermost first, ``library`` the first shared object of the stack outside libc.
+Sources: bash jobs.c, glibc malloc.c (2.17-2.39) and assert.c, libstdc++ vterminate.cc, glog signalhandler.cc, abseil
+failure_signal_handler.cc, gdb infrun.c.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.crash_stacks import read_stack, read_terminate, with_signal
+from logdoctor.parsers.record import Record
+
+_SIGNAL_TEXT = (
+    r"Segmentation fault|Bus error|Illegal instruction|Aborted|Killed|Terminated|Floating point exception|Hangup|"
+    r"Trace/breakpoint trap|CPU time limit exceeded|File size limit exceeded|Bad system call|User defined signal [12]"
+)
+_SIGNAL_NAME = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|KILL|TERM|TRAP|SYS|HUP|INT|XCPU|USR1|USR2)"
+
+SIGNALS = (
+    Record(
+        "crash.signal",
+        rf"(?:line \d+: +|^\[\d+\]\+? +|^ *)(?P<pid>\d+) (?P<signal_text>{_SIGNAL_TEXT})(?:\s+\(core "
+        rf"dumped\))?\s+(?P<command>\S.{{0,400}})",
+        level="fatal",
+        block=with_signal,
+        priority=-1,
+        scan=rf"\d+ (?:{_SIGNAL_TEXT})(?:\s+\(core dumped\)\s|\s\s)",
+        note="The shell reports that a signal ended this command.",
+    ),
+    Record(
+        "crash.signal",
+        rf"^(?:\S{{1,200}}: (?:line \d+: )?)?(?P<signal_text>{_SIGNAL_TEXT})(?: \(core dumped\))?\.?$",
+        level="fatal",
+        block=with_signal,
+        priority=-1,
+        scan=rf"^.{{0,200}}(?:{_SIGNAL_TEXT})(?: \(core dumped\))?\.?\r?$",
+        note="A signal ended a process.",
+    ),
+    Record(
+        "crash.signal",
+        rf"(?P<signal_text>{_SIGNAL_TEXT})\s*\(core dumped\)",
+        level="fatal",
+        block=with_signal,
+        priority=-2,
+        scan=r"\(core dumped\)",
+        note="A signal ended a process and a core dump was taken.",
+    ),
+    Record(
+        "crash.signal",
+        r"Caught signal (?P<signal>\d+) \((?P<message>[^)]{1,200})\)",
+        level="fatal",
+        block=read_stack,
+        priority=-1,
+        note="A crash handler caught a signal of its own process.",
+    ),
+    Record(
+        "crash.signal",
+        r"(?:^|\] )signal \((?P<signal>\d+)(?:\.\d+)?\): (?P<message>[A-Z].{1,80})",
+        level="fatal",
+        block=read_stack,
+        priority=-1,
+        scan=r"signal \(\d+(?:\.\d+)?\): [A-Z]",
+        note="A crash handler caught a signal of its own process.",
+    ),
+    Record(
+        "crash.signal",
+        r"\*\*\* caught (?P<message>segfault|bus error|illegal operation) \*\*\*",
+        level="fatal",
+        priority=-1,
+        note="A crash handler caught a signal of its own process.",
+    ),
+)
+
+RUNTIME = (
+    Record(
+        "crash.heap",
+        r"(?P<message>double free or corruption(?: \([!a-z]+\))?|free\(\): (?:invalid (?:pointer|size|"
+        r"next size \(\w+\))|"
+        "double free detected in tcache 2|unaligned chunk detected.{0,20}|corrupted unsorted chunks|"
+        "too many chunks detected in tcache)|"
+        r"malloc\(\): [a-z].{3,80}|realloc\(\): invalid (?:pointer|next size|old size)|"
+        r"munmap_chunk\(\): invalid pointer|"
+        r"malloc_consolidate\(\): [a-z].{3,60}|corrupted (?:size vs\. prev_size(?: \w+ \w+)?|"
+        r"double-linked list(?: \(not small\))?)|"
+        r"malloc: \*\*\* error for object .{3,80}|sysmalloc: Assertion.{0,80})",
+        level="fatal",
+        scan=r"double free or corruption|free\(\): (?:invalid|double free|unaligned|corrupted|too many)|"
+        r"malloc\(\): [a-z]|"
+        r"realloc\(\): invalid|munmap_chunk\(\): invalid|malloc_consolidate\(\): |corrupted (?:size vs|double-linked)|"
+        r"malloc: \*\*\* error for object|sysmalloc: Assertion",
+        note="The C library found its heap damaged and ended the process.",
+    ),
+    Record(
+        "crash.smashed",
+        r"\*\*\* (?P<message>(?:stack smashing|buffer overflow) detected|"
+        ".{0,20}longjmp causes uninitialized stack frame)"
+        r" \*\*\*",
+        level="fatal",
+        scan=r"\*\*\* (?:stack smashing|buffer overflow) detected|longjmp causes uninitialized",
+        note="The C library found an overrun buffer and ended the process.",
+    ),
+    Record(
+        "crash.terminate",
+        r"terminate called (?:after throwing an instance|recursively|without an active exception)"
+        r"(?: of '?(?P<exception>[\w:<>, ]+)?)?",
+        level="fatal",
+        block=read_terminate,
+        scan=r"terminate called ",
+        note="A C++ exception that nobody caught ended the process.",
+    ),
+    Record(
+        "crash.terminate",
+        r"libc\+\+abi: terminating (?:due to|with) uncaught exception(?: of type (?P<exception>[\w:]+))?(?:: "
+        "(?P<message>.*))?",
+        level="fatal",
+        scan=r"libc\+\+abi: terminating",
+        note="A C++ exception that nobody caught ended the process.",
+    ),
+    Record(
+        "crash.terminate",
+        r"^\s*what\(\):\s+(?P<message>\S.*)",
+        level="fatal",
+        priority=-2,
+        scan=r"what\(\):  ",
+        note="What an uncaught C++ exception says.",
+    ),
+    Record(
+        "crash.terminate",
+        r"(?P<message>pure virtual method called|deleted virtual method called)",
+        level="fatal",
+        note="A C++ object was used after its end.",
+    ),
+    Record(
+        "crash.assertion",
+        r"(?P<file>[\w./+-]{1,300}\.(?:c|cc|cpp|cxx|h|hh|hpp|inl|inc|cu|cuh)):(?P<source_line>\d+): .{0,600}?"
+        r"Assertion [`'\"](?P<expression>.{1,300}?)['\"`] failed",
+        level="fatal",
+        priority=-1,
+        scan=r": Assertion [`'\"].{1,300} failed",
+        note="A check inside a native program failed and ended it.",
+    ),
+    Record(
+        "crash.assertion",
+        r"Fatal glibc error: (?P<message>.{3,200})",
+        level="fatal",
+        note="A check inside the C library failed and ended the process.",
+    ),
+    Record(
+        "crash.assertion",
+        r"\bCheck fail(?:ed|ure)(?: at)?[: ] *(?P<expression>\S.{0,400})",
+        level="fatal",
+        priority=-1,
+        scan=r"Check fail(?:ed|ure)",
+        note="A check inside a native program failed and ended it.",
+    ),
+    Record(
+        "crash.sanitizer",
+        r"==\d+==\s?ERROR: (?P<message>(?:Address|Memory|Leak|Thread|UndefinedBehavior)Sanitizer:? .{0,300})",
+        level="fatal",
+        block=read_stack,
+        scan=r"ERROR: (?:Address|Memory|Leak|Thread|UndefinedBehavior)Sanitizer",
+        note="A memory checker found an illegal access.",
+    ),
+    Record(
+        "crash.panic",
+        "^(?:panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: |"
+        "forrtl: severe )"
+        r"(?P<message>.{0,300})",
+        level="fatal",
+        scan="panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: |"
+        "forrtl: severe ",
+        note="The run-time of a program gave up.",
+    ),
+    Record(
+        "crash.panic",
+        r"thread '[^']{0,100}' (?:\(\d+\) )?panicked at (?P<message>.{0,300})",
+        level="error",
+        scan=r"' (?:\(\d+\) )?panicked at ",
+        note="A Rust program hit a failed check.",
+    ),
+    Record(
+        "crash.panic",
+        r"(?P<message>A fatal error has been detected by the Java Runtime Environment|"
+        r"Exception in thread \"[^\"]{1,100}\" [\w.$]+(?:Exception|Error).{0,200})",
+        level="error",
+        scan=r"A fatal error has been detected by the Java|Exception in thread \"",
+        note="A Java program failed.",
+    ),
+)
+
+TRACES = (
+    Record(
+        "crash.trace",
+        r"\*\*\* Aborted at (?P<at>\d+) \(unix time\)",
+        level="fatal",
+        block=read_stack,
+        note="A crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
+        rf"\*\*\* (?P<signal_text>{_SIGNAL_NAME}) (?:\(@0x[0-9a-f]+\) )?received (?:by PID (?P<pid>\d+)|at time=).*",
+        level="fatal",
+        block=read_stack,
+        scan=r"\*\*\* SIG[A-Z]{3,5} .{0,30}received ",
+        note="A crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
+        r"`(?P<message>[A-Z][A-Za-z ]{4,40})` is detected by the operating system",
+        level="fatal",
+        block=with_signal,
+        note="A crash handler caught a signal of its own process.",
+    ),
+    Record(
+        "crash.trace",
+        r"!{3,} (?P<message>Segfault|\S{3,30}) encountered !{3,}",
+        level="fatal",
+        block=read_stack,
+        scan=r"encountered !!!",
+        note="PyTorch's crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
+        r"=+ (?:[Bb]acktrace|BACKTRACE)(?: \(tid: *(?P<tid>\d+)\))?:? =+",
+        level="error",
+        block=read_stack,
+        scan=r"== (?:[Bb]acktrace|BACKTRACE)",
+        note="A crash handler printed the stack of a process.",
+    ),
+    Record(
+        "crash.gdb",
+        rf"(?:Thread \d+ .{{0,120}}?|Program )(?:received|terminated with) signal (?P<signal_text>{_SIGNAL_NAME})",
+        level="fatal",
+        block=read_stack,
+        scan=r"(?:received|terminated with) signal SIG",
+        note="A debugger or run-time saw the process get this signal.",
+    ),
+    Record(
+        "crash.gdb",
+        r"Program terminated with signal (?P<signal>\d+), ",
+        level="fatal",
+        block=read_stack,
+        note="A core dump says by which signal the process died.",
+    ),
+    Record(
+        "crash.backtrace",
+        r"^#0 +(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>@.?]{2,200}) ?\(",
+        level="info",
+        block=read_stack,
+        priority=-1,
+        scan=r"#0 +(?:0x[0-9a-f]+ in )?[\w:~<>@.?]{2,80} ?\(",
+        note="The stack of a process.",
+    ),
+    Record(
+        "crash.core",
+        r"Process (?P<pid>\d+) \((?P<process>[^)]{1,64})\) of user \d+ (?:dumped core|terminated abnormally)",
+        level="fatal",
+        scan=r"of user \d+ (?:dumped core|terminated abnormally)",
+        note="A core dump of this process was stored.",
+    ),
+)
+
+EXITS = (
+    Record(
+        "crash.exit",
+        r"(?:[Ee]xit(?:ed|s|ing)?|[Ff]inished|[Tt]erminated|[Cc]ompleted|[Ff]ailed|[Rr]eturned|[Dd]ied|[Cc]rashed)"
+        " (?:with |abnormally )?(?:a )?(?:non-?zero )?(?:error |exit |return )?(?:code|status|"
+        r"exitcode)\W{1,4}(?P<exit_code>-?[1-9]\d{0,9})\b",
+        level="error",
+        priority=-5,
+        scan=r"(?:exit(?:ed|s|ing)?|xited|inished|erminated|ompleted|ailed|eturned|ied|rashed) (?:with |abnormally )?"
+        r"(?:a )?(?:non-?zero )?(?:error |exit |return )?(?:code|status|exitcode)\W{1,4}-?[1-9]",
+        note="A program ended with this exit code.",
+    ),
+    Record(
+        "crash.exit",
+        r"(?:^|[\s\"'{(,;-])(?:[Ee]xit[ _]?[Cc]ode|EXIT CODE|[Ee]xit status|[Rr]eturn ?[Cc]ode)\"?(?: ?[=:]| is|"
+        r" was|) ?(?P<exit_code>-?[1-9]\d{0,9})\b",
+        level="error",
+        priority=-5,
+        scan=r"(?:xit[ _]?[Cc]ode|EXIT CODE|xit status|eturn ?[Cc]ode)\"?(?: ?[=:]| is| was)? ?-?[1-9]",
+        note="A program ended with this exit code.",
+    ),
+    Record(
+        "crash.exit",
+        r"^make(?:\[\d+\])?: \*\*\* .{0,200}Error (?P<exit_code>[1-9]\d*)",
+        level="error",
+        priority=-5,
+        scan=r"make(?:\[\d+\])?: \*\*\* ",
+        note="A build step failed.",
+    ),
+    Record(
+        "crash.exit_signal",
+        "(?:(?:[Kk]illed|[Tt]erminated|[Dd]ied|[Ee]xited|[Ee]nded|[Cc]rashed|[Ii]nterrupted) (?:by|with|on|from|"
+        r"due to) (?:a )?(?:signal:?|<Signals\.)"
+        rf" ?)(?:(?P<signal>[1-9]\d?)|(?P<signal_text>{_SIGNAL_NAME}|{_SIGNAL_TEXT}))",
+        level="error",
+        block=with_signal,
+        priority=-5,
+        scan="(?:illed|erminated|ied|xited|nded|rashed|nterrupted) (?:by|with|on|from|due to) (?:a )?(?:signal|"
+        r"<Signals\.)",
+        note="A signal ended a program.",
+    ),
+    Record(
+        "crash.oom_killed",
+        r"\bOOMKilled\b(?!\"?\s*[:=]\s*(?:false|False|0))",
+        level="fatal",
+        scan=r"OOMKilled",
+        priority=-2,
+        note="A container was killed because it reached its memory limit.",
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (*SIGNALS, *RUNTIME, *TRACES, *EXITS)

@@ -1,0 +1,174 @@
+r"""The net under all dialects: lines that look like a failure by their shape.  Priority -10 and below.
+
+Kinds and their fields:
+
+- ``generic.error`` message: a level word (ERROR, CRITICAL …) in the place where loggers print it, ``prog: error: text``
+  or ``Error: text``; level error
+- ``generic.fatal`` message: the same with FATAL or ``fatal:``; the program ends; level fatal
+- ``generic.warning``, ``generic.harmless`` look-alikes with their own level
+- ``generic.usage`` prog; ``generic.usage_error`` prog, message: an option or argument was refused
+
+What the shape must not catch: settings (``max_error: 3``, ``on_error='raise'``), counts (``0 errors``), metrics
+(``error: 0.12``), help texts (``--fail-on-error``), class and file names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, Record
+
+_LOUD = r"(?:ERROR|CRITICAL|SEVERE|ERR)"
+_DEAD = r"(?:FATAL|PANIC|EMERG)"
+_CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?"
+_EMPTY = regex.compile(
+    r"^\W*(?:$|(?:none|null|nil|no|false|true|n/?a|0|ok)\b|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?\s*%?\s*(?:$|[,;|/)\]]))|"
+    r"^\W*(?:rate|count|bars?|handl\w+|code|message|log|level|margin|threshold|toleran\w+|loss|budget)s?\b\s*[:=]",
+    regex.IGNORECASE,
+)
+_CALM = regex.compile(
+    r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b|\berror[- ]free\b", regex.IGNORECASE
+)
+
+
+def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A loud line, unless its message is a number, a setting or says that there is no error."""
+    del below
+    message = str(fields.get("message", ""))
+    if _EMPTY.match(message) or _CALM.search(head.text):
+        return None
+    level = head.speaker.level if head.speaker.level in ("warning", "info") else None
+    return Block(head.text, level=level)
+
+
+def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[Record, ...]:
+    """The records for level ``words`` in all places where loggers print them."""
+    shapes = (
+        (
+            rf"^[\W\d]{{0,40}}{words}\b(?![ '\"]*=)[\])>}}]?(?:\s*[:|-]+|\s)\s*(?P<message>\S.*)",
+            rf"^[\W\d]{{0,40}}{words}[\])>:| -]",
+        ),
+        (
+            rf"{_CLOCK}\W{{1,6}}(?:[\w.:@/-]{{1,60}}\W{{1,4}}){{0,2}}{words}\b[\])>:|\s-]+(?P<message>\S.*)",
+            rf":\d\d\W.{{0,140}}{words}[\])>:| -]",
+        ),
+        (rf"^.{{0,120}}?[\[(<](?:{words}|{lower})[\])>][\s:|-]*(?P<message>\S.*)", rf"[\[(<](?:{words}|{lower})[\])>]"),
+        (rf"^.{{0,160}}?(?: -+|\|) ?{words}\s*(?:-+|\|)\s*(?P<message>\S.*)", rf"(?: -|\|) ?{words}\s*(?:-|\|)"),
+        (
+            rf"(?:\blevel|\bseverity|\"level(?:name)?\"|\"severity\")\s?[=:]\s?\"?(?i:{lower})\b(?P<message>.*)",
+            rf"(?:level(?:name)?|severity)\"?\s?[=:]\s?\"?(?:{lower}|{words})",
+        ),
+    )
+    note = "A program says that it gives up." if fatal else "A program reports an error."
+    level = "fatal" if fatal else "error"
+    return tuple(
+        Record(kind, pattern, level=level, block=read_message, note=note, priority=-11 if fatal else -12, scan=scan)  # type: ignore[arg-type]
+        for pattern, scan in shapes
+    )
+
+
+WORDS = (
+    Record(
+        "generic.fatal",
+        r"^(?:[\w./+\[\]-]{1,80}: ){0,3}(?:fatal(?: error)?|Fatal(?: error| Error|Error)?|"
+        r"FATAL ERROR): ?(?P<message>\S.*)",
+        level="fatal",
+        block=read_message,
+        priority=-11,
+        scan=r"(?:fatal(?: error)?|Fatal(?: [Ee]rror|Error)?|FATAL ERROR): ?\S",
+        note="A program says that it gives up.",
+    ),
+    Record(
+        "generic.error",
+        r"^(?:[\w./+\[\]()-]{1,80}: ){1,3}(?:error|Error|ERROR|[Ee]xception)(?: \d{1,5})?: ?(?P<message>\S.*)",
+        level="error",
+        block=read_message,
+        priority=-12,
+        scan=r": (?:error|Error|ERROR|[Ee]xception)(?: \d{1,5})?: ?\S",
+        note="A program reports an error.",
+    ),
+    Record(
+        "generic.error",
+        r"^\W{0,6}(?:Error|error|Internal [Ee]rror|System [Ee]rror|Runtime [Ee]rror|Unexpected [Ee]rror|"
+        r"Unhandled (?:[Ee]rror|[Ee]xception)|An (?:unexpected )?error (?:has )?occurred)(?: \d{1,5})?"
+        "(?:[:!.] ?| (?=(?:while|when|in|during|at|on|reading|loading|opening|executing|creating|from|occurred|"
+        r"parsing|connecting)\b))(?P<message>[A-Za-z\[\"'`/(<].{4,})",
+        level="error",
+        block=read_message,
+        priority=-13,
+        scan=r"^\W{0,6}(?:Error|error|[IRSU][a-z]{4,9} (?:[Ee]rror|[Ee]xception)|"
+        "An (?:unexpected )?error (?:has )?occurred)[ :!.]",
+        note="A program reports an error.",
+    ),
+    Record(
+        "generic.fatal",
+        "(?P<message>(?:[Aa]borting|ABORTING|[Ee]xiting|[Tt]erminating|[Ss]hutting down|"
+        r"[Gg]iving up)(?: now)?(?: the \w+)? (?:due to|because of|after|on) .{0,40}?(?:[Ee]rror|[Ff]ailure|"
+        r"[Ee]xception|[Ff]atal)\b.{0,120})",
+        level="error",
+        block=read_message,
+        priority=-13,
+        scan="(?:borting|BORTING|xiting|erminating|hutting down|iving up).{0,24} (?:due to|because of|after|"
+        "on) .{0,40}(?:rror|ailure|xception|atal)",
+        note="A program says that it ends because of an error.",
+    ),
+    Record(
+        "generic.harmless",
+        r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b)",
+        level="info",
+        priority=-9,
+        scan="(?:[Nn]o|0|[Zz]ero|[Ww]ithout(?: any)?) (?:[a-z]{5,8} )?(?:[Ee]rrors?|ERRORS?) (?:found|detected|"
+        "reported|occurred)",
+        note="A program says that nothing went wrong.",
+    ),
+)
+
+USAGE = (
+    Record(
+        "generic.usage_error",
+        r"^(?:.{0,200}?/)?(?P<prog>[^\s:/]{1,100}): error: (?P<message>(?:unrecognized arguments|"
+        r"the following arguments are required|argument \S|ambiguous option|"
+        "one of the arguments|no such option|unknown option|expected (?:one|at least one) argument|"
+        "too few arguments|not allowed with argument).{0,300})",
+        level="fatal",
+        priority=-6,
+        scan=": error: (?:unrecognized arguments|the following arguments are required|argument |ambiguous option|"
+        "one of the arguments|no such option|unknown option|too few arguments)",
+        note="The program refused its command line.",
+    ),
+    Record(
+        "generic.usage_error",
+        "(?P<message>No such option: .{2,120}|Missing (?:option|argument|parameter) '.{2,120}|"
+        "Invalid value for '.{2,160}|Got unexpected extra arguments? .{2,120}|"
+        "unknown command line flag '.{2,80}|FATAL Flags parsing error.{0,120}|Unknown command line flag '.{2,80}|"
+        "(?:unrecognized|invalid|unknown) option(?: --|: ).{1,80}|"
+        r"Could not override '[^']{1,160}'\.?|Key '[^']{1,160}' is not in struct|Missing mandatory value: .{2,120}|"
+        "In '[^']{1,120}': Could not (?:find|load) '[^']{1,160}'|"
+        r"You must specify '[^']{1,80}')",
+        level="error",
+        priority=-8,
+        scan="No such option: |Missing (?:option|argument|parameter) '|Invalid value for '|"
+        "Got unexpected extra argument|nknown command line flag '|Flags parsing error|"
+        "(?:unrecognized|invalid|unknown) option(?: --|: )|Could not override '|Key '.{1,160}' is not in struct|"
+        "Missing mandatory value: |': Could not (?:find|load) '|You must specify '",
+        note="The program refused its command line or its configuration.",
+    ),
+    Record(
+        "generic.usage",
+        r"^(?:usage|Usage|USAGE): ?(?P<prog>\S{1,120}) (?:\[|<|-|\.\.\.|OPTION|COMMAND)",
+        level="info",
+        priority=-8,
+        scan=r"^(?:usage|Usage|USAGE): ?\S{1,80} (?:\[|<|-|\.\.\.|OPTION|COMMAND)",
+        note="A program printed how it wants to be called; often because it refused its arguments.",
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (
+    *USAGE,
+    *WORDS,
+    *_loud("generic.fatal", _DEAD, lower="fatal|panic|emerg", fatal=True),
+    *_loud("generic.error", _LOUD, lower="error|critical|severe", fatal=False),
+)

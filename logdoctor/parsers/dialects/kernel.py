@@ -1,0 +1,312 @@
+"""What the Linux kernel says about processes, memory and itself (dmesg, syslog, journal).
+
+Kinds and their fields:
+
+- ``kernel.oom_invoked`` a process asked for memory and the OOM killer began: process
+- ``kernel.oom_kill`` the OOM killer chose or killed a process: pid, process; constraint, cgroup, scope, total_vm_kb,
+  anon_rss_kb as far as the line has them (``constraint`` CONSTRAINT_MEMCG: a cgroup's limit, CONSTRAINT_NONE: the host)
+- ``kernel.oom_group`` a whole cgroup or unit is killed: cgroup or unit
+- ``kernel.oom_reaped``, ``kernel.memcg_usage`` (usage_kb, limit_kb, failcnt) facts that come with it
+- ``kernel.segfault`` process, pid, library; ``kernel.trap`` process, pid, trap, library
+- ``kernel.mce`` severity (corrected, uncorrected, fatal ...); ``kernel.edac`` severity (CE, UE), device
+- ``kernel.memory_failure`` process, pid, outcome
+- ``kernel.hung_task`` process, pid, seconds, frames (functions, innermost first), message (one line of them)
+- ``kernel.lockup`` cpu, seconds, process, pid; ``kernel.panic`` message; ``kernel.oops`` message
+- ``kernel.thermal``, ``kernel.boot`` version, ``kernel.shutdown``
+- ``kernel.pids_limit`` cgroup; ``kernel.file_limit`` limit
+
+GPU lines stand in ``kernel_gpu``, devices, links and file systems in ``kernel_io``.  Shapes: mm/oom_kill.c (4.x-6.x),
+arch/x86/mm/fault.c, arch/x86/kernel/traps.c, mm/memory-failure.c, drivers/edac, kernel/hung_task.c, kernel/watchdog.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, Record
+
+_MAX_FRAMES = 24
+_FRAME = regex.compile(r"(?P<function>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?")
+_STACK = regex.compile(
+    r"Call Trace:|^(?:\[[^\]]*\]\s?)*\s*(?:task:\S.{0,60}state:|</?TASK>|R[A-Z0-9]{2}: |\"echo 0 > |"
+    r"(?:Not tainted|Tainted:))"
+)
+
+
+def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The kernel stack below a complaint: field ``frames`` has its functions, innermost first."""
+    del fields
+    frames: list[str] = []
+    taken: list[int] = []
+    for bare in below:
+        frame = _FRAME.search(bare.text)
+        if frame is None and _STACK.search(bare.text) is None:
+            break
+        taken.append(bare.below)
+        if frame is not None and len(frames) < _MAX_FRAMES:
+            frames.append(frame["function"])
+    more: dict[str, Value] = {"frames": tuple(frames), "message": " < ".join(frames)} if frames else {}
+    return Block(head.text, more, tuple(taken))
+
+
+_KILLED = (
+    r"Kill(?:ed)? process (?P<pid>\d+)(?:, UID \d+,)?,? \((?P<process>[^)]{0,64})\)"
+    r"(?:.{0,80}?total-vm:(?P<total_vm_kb>\d+)kB, anon-rss:(?P<anon_rss_kb>\d+)kB)?"
+)
+
+MEMORY = (
+    Record(
+        "kernel.oom_invoked",
+        r"(?P<process>\S{1,64}) invoked oom-killer:",
+        level="error",
+        note="The kernel ran out of memory, for the host or for a cgroup, and started to look for a process to kill.",
+    ),
+    Record(
+        "kernel.oom_kill",
+        r"oom-kill:constraint=(?P<constraint>\w+),.{0,600}?task_memcg=(?P<cgroup>[^,]*),task=(?P<process>[^,]*),"
+        r"pid=(?P<pid>\d+)",
+        level="fatal",
+        scan=r"oom-kill:constraint=",
+        note="The kernel's OOM killer chose this process.",
+    ),
+    Record(
+        "kernel.oom_kill",
+        r"(?P<scope>Memory cgroup out|Out) of memory(?: \(oom_kill_allocating_task\))?: " + _KILLED,
+        level="fatal",
+        scan=r"ut of memory(?: \(oom_kill_allocating_task\))?: Kill",
+        note="The kernel's OOM killer killed this process.",
+    ),
+    Record(
+        "kernel.oom_kill",
+        r"(?<!memory: )(?<!task\): )" + _KILLED + r"(?<=kB)",
+        level="fatal",
+        scan=r"Killed process \d+",
+        note="The kernel's OOM killer killed this process.",
+        priority=-1,
+    ),
+    Record(
+        "kernel.oom_group",
+        r"Tasks in (?P<cgroup>\S{1,400}) are going to be killed due to memory\.oom\.group set",
+        level="fatal",
+        note="The kernel kills every process of this cgroup because one of them ran it out of memory.",
+    ),
+    Record(
+        "kernel.oom_group",
+        r"(?P<unit>[\w@.:\\-]{1,200}): (?:A process of this unit has been killed by the OOM killer|"
+        r"Failed with result 'oom-kill')",
+        level="fatal",
+        scan=r"has been killed by the OOM killer|Failed with result 'oom-kill'",
+        note="systemd reports that the OOM killer ended a process of this unit.",
+    ),
+    Record(
+        "kernel.oom_group",
+        r"(?:systemd-oomd.{0,40}?)?Killed (?P<cgroup>/\S{1,400}) due to memory (?:used|pressure)",
+        level="fatal",
+        scan=r"Killed /\S{1,200} due to memory ",
+        note="systemd-oomd killed this cgroup because of memory pressure.",
+    ),
+    Record(
+        "kernel.oom_reaped",
+        r"oom_reaper: reaped process (?P<pid>\d+) \((?P<process>[^)]*)\)",
+        level="info",
+        note="The memory of a process that the OOM killer had killed was taken back.",
+    ),
+    Record(
+        "kernel.memcg_usage",
+        r"memory: usage (?P<usage_kb>\d+)kB, limit (?P<limit_kb>\d+)kB, failcnt (?P<failcnt>\d+)",
+        level="info",
+        note="How full the memory cgroup was when the OOM killer ran.",
+    ),
+)
+
+CRASHES = (
+    Record(
+        "kernel.segfault",
+        r"(?P<process>\S{1,64})\[(?P<pid>\d+)\]: segfault at \S+ ip \S+ sp \S+ error \d+"
+        r"(?: in (?P<library>[^\s\[]{1,200})\[)?",
+        level="fatal",
+        scan=r"\]: segfault at [0-9a-f]+ ip ",
+        note="The kernel saw this process access memory that it does not own and killed it (SIGSEGV).",
+    ),
+    Record(
+        "kernel.trap",
+        r"(?P<process>[^\s\[]{1,64})\[(?P<pid>\d+)\] (?:trap )?"
+        r"(?P<trap>general protection(?: fault)?|invalid opcode|divide error|int3|stack segment|bounds) "
+        r"ip:\S+ sp:\S+ error:\S+(?: in (?P<library>[^\s\[]{1,200})\[)?",
+        level="fatal",
+        scan=r"(?:general protection|general protection fault|invalid opcode|divide error|int3|stack segment) ip:",
+        note="The kernel saw this process run an instruction that the CPU refused and killed it.",
+    ),
+    Record(
+        "kernel.hung_task",
+        r"INFO: task (?P<process>[^\n]{1,64}?):(?P<pid>\d+) (?:is )?blocked (?:on \S+ )?for more than "
+        r"(?P<seconds>\d+) seconds",
+        level="error",
+        block=read_stack,
+        scan=r"blocked (?:on \S+ )?for more than \d+ seconds",
+        note="A process has been stuck inside the kernel for this long; its stack says on what it waits.",
+    ),
+    Record(
+        "kernel.lockup",
+        r"BUG: soft lockup - CPU#(?P<cpu>\d+) stuck for (?P<seconds>\d+)s! \[(?P<process>[^\]]{1,64}?):(?P<pid>\d+)\]",
+        level="error",
+        block=read_stack,
+        note="A CPU was held by one process for this long without a break.",
+    ),
+    Record(
+        "kernel.lockup",
+        r"Watchdog detected hard LOCKUP on cpu ?(?P<cpu>\d+)",
+        level="error",
+        block=read_stack,
+        note="A CPU stopped answering interrupts.",
+    ),
+    Record(
+        "kernel.lockup",
+        r"rcu\w{0,12}:? ?(?:INFO: )?rcu_\w{1,12} (?:self-)?detected (?:expedited )?stalls?",
+        level="error",
+        scan=r"rcu_\w{1,12} (?:self-)?detected (?:expedited )?stall",
+        note="A CPU did not pass a quiescent point for a long time.",
+    ),
+    Record(
+        "kernel.panic",
+        r"Kernel panic - not syncing: (?P<message>.{0,300})",
+        level="fatal",
+        note="The kernel stopped the whole host.",
+    ),
+    Record(
+        "kernel.oops",
+        r"(?P<message>(?:BUG: unable to handle|kernel BUG at|Internal error: Oops|Oops: \d{4} \[#).{0,200})",
+        level="error",
+        block=read_stack,
+        scan=r"BUG: unable to handle |kernel BUG at |Internal error: Oops|Oops: \d{4} \[#",
+        note="The kernel itself made an illegal access; the host may not work correctly any more.",
+    ),
+)
+
+HARDWARE = (
+    Record(
+        "kernel.mce",
+        r"\[Hardware Error\]: .{0,40}?severity: (?P<severity>fatal|recoverable|uncorrected)",
+        level="error",
+        scan=r"\[Hardware Error\]: .{0,40}severity: (?:fatal|recoverable|uncorrected)",
+        note="The firmware reports a hardware error that it could not correct.",
+    ),
+    Record(
+        "kernel.mce",
+        r"\[Hardware Error\]: (?:\S{1,40}: )?(?P<severity>Uncorrected|System Fatal|Deferred|Fatal)\b",
+        level="error",
+        scan=r"\[Hardware Error\]: .{0,40}(?:Uncorrected|System Fatal|Deferred|Fatal)",
+        note="The CPU reports a hardware error that it could not correct.",
+    ),
+    Record(
+        "kernel.mce",
+        r"(?P<severity>Uncorrected) hardware memory error in (?:user|kernel)-access",
+        level="error",
+        note="A process touched memory with an error that could not be corrected.",
+    ),
+    Record(
+        "kernel.mce",
+        r"\[Hardware Error\]: (?:CPU \d+: )?Machine Check Exception: ",
+        level="error",
+        scan=r"Machine Check Exception: ",
+        note="The CPU raised a machine check exception.",
+    ),
+    Record(
+        "kernel.mce",
+        r"\[Hardware Error\]: .{0,60}?(?P<severity>[Cc]orrected)\b",
+        level="warning",
+        scan=r"\[Hardware Error\]: .{0,60}[Cc]orrected",
+        note="A hardware error was found and corrected.",
+    ),
+    Record(
+        "kernel.mce",
+        r"\[Hardware Error\]: (?:Machine check events logged|Hardware error from APEI|CPU \d+: Machine Check: )",
+        level="warning",
+        note="The CPU or firmware logged a hardware event.",
+        priority=-1,
+    ),
+    Record(
+        "kernel.edac",
+        r"EDAC (?:\S+ )?(?P<device>MC#?\d+): (?:\d+ )?(?P<severity>UE)\b",
+        level="error",
+        scan=r"EDAC .{0,40}MC#?\d+: (?:\d+ )?UE",
+        note="Host memory had an error that could not be corrected.",
+    ),
+    Record(
+        "kernel.edac",
+        r"EDAC (?:\S+ )?(?P<device>MC#?\d+): (?:\d+ )?(?P<severity>CE)\b",
+        level="warning",
+        scan=r"EDAC .{0,40}MC#?\d+: (?:\d+ )?CE",
+        note="Host memory had an error that was corrected.",
+    ),
+    Record(
+        "kernel.memory_failure",
+        "(?:Memory failure: 0x[0-9a-f]+: (?:Sending SIGBUS to|Killing)|"
+        r"MCE: Killing) (?P<process>[^\s:]{1,64}):(?P<pid>\d+) "
+        r"due to hardware memory corruption",
+        level="fatal",
+        scan=r"due to hardware memory corruption",
+        note="The kernel killed this process because the memory it used is defective.",
+    ),
+    Record(
+        "kernel.memory_failure",
+        r"Memory failure: 0x[0-9a-f]+: .{0,80}?(?P<outcome>Recovered|Failed|Ignored|Delayed)\b",
+        level="error",
+        scan=r"Memory failure: 0x[0-9a-f]+: ",
+        note="The kernel took a page with a hardware error out of use.",
+    ),
+    Record(
+        "kernel.thermal",
+        r"(?:critical temperature reached|temperature above critical).{0,60}",
+        level="fatal",
+        scan=r"critical temperature reached|temperature above critical",
+        note="The host got too hot and switches itself off.",
+    ),
+    Record(
+        "kernel.thermal",
+        r"[Tt]emperature above threshold, cpu clock throttled",
+        level="warning",
+        note="A CPU got hot and runs slower.",
+    ),
+)
+
+HOST = (
+    Record(
+        "kernel.boot",
+        r"\bLinux version (?P<version>\d+\.\d+\S*) \(",
+        level="info",
+        scan=r"Linux version \d",
+        note="The host booted.",
+    ),
+    Record(
+        "kernel.boot",
+        r"^-- (?:Reboot|Boot [0-9a-f]{32}) --",
+        level="info",
+        scan=r"-- (?:Reboot|Boot [0-9a-f]{32}) --",
+        note="The journal shows that the host was started again here.",
+    ),
+    Record(
+        "kernel.shutdown",
+        r"reboot: (?:Restarting system|Power down|System halted)|The system will "
+        r"(?:reboot|power off|halt) now|systemd-shutdown\[1\]: ",
+        level="warning",
+        note="The host is shut down or restarted.",
+    ),
+    Record(
+        "kernel.pids_limit",
+        r"cgroup: fork rejected by pids controller in (?P<cgroup>\S+)",
+        level="error",
+        note="A process could not be started because its cgroup may hold no more processes or threads.",
+    ),
+    Record(
+        "kernel.file_limit",
+        r"VFS: file-max limit (?P<limit>\d+) reached",
+        level="error",
+        note="The host has as many open files as it allows.",
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (*MEMORY, *CRASHES, *HARDWARE, *HOST)

@@ -1,0 +1,288 @@
+"""GPU drivers and GPU health tools: NVRM, Xid, SXid, nvidia-peermem, fabric manager, DCGM, gpud, amdgpu.
+
+Kinds and their fields (``bus_id`` is domain:bus:slot as printed, without the function digit):
+
+- ``kernel.xid`` code (int), bus_id, pid, name (the process that owned the channel, not always the guilty one),
+  gpu_instance, compute_instance, previous_code; the event's text is the driver's sentence without its head.
+  Codes 43 and 45 follow other faults; 63, 92 and 154 are reports, so they and 45 are warnings
+- ``kernel.sxid`` code, bus_id, severity (Fatal, Non-fatal), link; ``kernel.sxid_data`` the lines with raw registers
+- ``kernel.nvrm_lost`` bus_id: the driver itself says that a GPU is off the bus
+- ``kernel.nvrm_init`` bus_id, code: a GPU or the driver could not be initialised
+- ``kernel.nvrm_mismatch`` client_version, module_version
+- ``kernel.nvrm_gsp`` the GPU's firmware does not answer, ``kernel.nvrm_nvlink`` NVLink trouble told by the driver
+- ``kernel.nvrm`` any other complaint of the driver; ``kernel.nvrm_info`` what is no complaint: version, bus_id, uuid
+- ``kernel.peermem`` nvidia-peermem; ``kernel.amdgpu`` amdgpu's own faults (bus_id)
+- ``gpu.fabric_manager`` (message), ``gpu.lost`` (bus_id, message), ``gpu.health`` (message), ``gpu.ecc`` (count)
+
+Shapes: open-gpu-kernel-modules nv.c, nv-pci.c, kernel_rc.c, kernel_gsp.c (470-580), the NVSwitch driver,
+nv-fabricmanager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, Record
+
+_HEX = "[0-9a-fA-F]"
+_BUS = rf"(?P<bus_id>{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}})(?:\.{_HEX})?"
+_REPORTS = "(?P<code>45|63|92|154)"
+_MORE = regex.compile(r"^(?:\[[^\]]{0,40}\]\s?)*\s*NVRM:\s+(?!Xid|GPU |The NVIDIA|loading|rm_|nv_)(?P<more>\S.*)")
+_MAX_MORE = 4
+_LOST = regex.compile(r"fallen off the bus")
+
+
+def _xid(code: str) -> str:
+    """The pattern of an Xid line whose code is matched by ``code``."""
+    return (
+        rf"Xid \((?:PCI:)?{_BUS}(?: GPU-I:(?P<gpu_instance>\d+))?(?: GPU-CI:(?P<compute_instance>\d+))?\): {code}\b"
+        r"(?:, pid='?(?:(?P<pid>[1-9]\d*)|0|<unknown>|unknown)'?)?"
+        r"(?:, name=(?:<unknown>|(?P<name>[^,<]{1,64})))?"
+        r"(?:,? (?P<text>\S.*?))?(?:,? caused by previous Xid (?P<previous_code>\d+).*)?$"
+    )
+
+
+def read_sentence(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Joins a driver message of several lines (each begins with ``NVRM:``) to one text."""
+    del fields
+    words: list[str] = [head.text]
+    taken: list[int] = []
+    for bare in below:
+        more = _MORE.match(bare.text)
+        if more is None or len(taken) == _MAX_MORE:
+            break
+        words.append(more["more"])
+        taken.append(bare.below)
+    return Block(" ".join(words), {}, tuple(taken))
+
+
+def read_device(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A message ``The NVIDIA GPU …`` over several lines, if it says that the GPU fell off the bus."""
+    block = read_sentence(head, fields, below)
+    return block if block is not None and _LOST.search(block.text) else None
+
+
+XID = (
+    Record(
+        "kernel.xid",
+        _xid(_REPORTS),
+        level="warning",
+        scan=r"Xid \((?:PCI:)?[0-9a-fA-F]{4,8}:",
+        note="The GPU driver reports an event of a GPU (this Xid code is a report or follows another fault).",
+        priority=1,
+    ),
+    Record(
+        "kernel.xid",
+        _xid(r"(?P<code>\d+)"),
+        level="error",
+        scan=r"Xid \((?:PCI:)?[0-9a-fA-F]{4,8}:",
+        note="The GPU driver reports a fault of a GPU or of the program that ran on it (the Xid code says which).",
+    ),
+    Record(
+        "kernel.xid",
+        r"Xid \((?:PCI:)?" + _BUS + r".{0,40}?\): (?P<code>\d+)",
+        level="error",
+        scan=r"Xid \((?:PCI:)?[0-9a-fA-F]{4,8}:",
+        priority=-1,
+        note="The GPU driver reports a fault of a GPU or of the program that ran on it (the Xid code says which).",
+    ),
+    Record(
+        "kernel.sxid",
+        rf"SXid \(PCI:{_BUS}\): (?P<code>\d+), (?P<severity>Fatal), (?:Link (?P<link>\d+) ?)?(?P<text>.*)",
+        level="error",
+        scan=r"SXid \(PCI:\S{8,20}\): \d+, Fatal",
+        note="An NVSwitch reports a fault that ends the work of the GPUs behind it.",
+    ),
+    Record(
+        "kernel.sxid",
+        rf"SXid \(PCI:{_BUS}\): (?P<code>\d+), (?P<severity>Non-fatal), (?:Link (?P<link>\d+) ?)?(?P<text>.*)",
+        level="warning",
+        scan=r"SXid \(PCI:\S{8,20}\): \d+, Non-fatal",
+        note="An NVSwitch reports a fault that it could handle.",
+    ),
+    Record(
+        "kernel.sxid_data",
+        rf"SXid \(PCI:{_BUS}\): (?P<code>\d+), (?:Data|Severity)\b",
+        level="info",
+        scan=r"SXid \(PCI:\S{8,20}\): \d+, (?:Data|Severity)",
+        note="Raw values that belong to an NVSwitch fault.",
+    ),
+)
+
+NVRM = (
+    Record(
+        "kernel.nvrm_lost",
+        rf"NVRM: (?:\S+: )?GPU (?:at )?(?:PCI:)?{_BUS}:? .{{0,60}}?fallen off the bus",
+        level="error",
+        scan=r"NVRM: .{0,120}fallen off the bus",
+        note="The GPU driver cannot reach this GPU over PCIe any more.",
+    ),
+    Record(
+        "kernel.nvrm_lost",
+        rf"NVRM: The NVIDIA GPU {_BUS}",
+        level="error",
+        block=read_device,
+        priority=1,
+        note="The GPU driver cannot reach this GPU over PCIe any more.",
+    ),
+    Record(
+        "kernel.nvrm_lost",
+        r"NVRM: .{0,80}?fallen off the bus",
+        level="error",
+        priority=-1,
+        scan=r"NVRM: .{0,120}fallen off the bus",
+        note="The GPU driver cannot reach a GPU over PCIe any more.",
+    ),
+    Record(
+        "kernel.nvrm_init",
+        rf"NVRM: (?:GPU )?(?:at )?(?:PCI:)?(?:{_BUS}: )?(?:RmInitAdapter failed|rm_init_adapter failed)"
+        r"(?:! \((?P<code>[^)]*)\))?",
+        level="error",
+        scan=r"RmInitAdapter failed|rm_init_adapter failed",
+        note="The GPU driver could not initialise this GPU.",
+    ),
+    Record(
+        "kernel.nvrm_init",
+        rf"NVRM: (?:The NVIDIA GPU {_BUS}|The NVIDIA probe routine failed|No NVIDIA GPU found|"
+        r"None of the NVIDIA (?:devices|graphics adapters)|The NVIDIA probe routine was not called)",
+        level="error",
+        block=read_sentence,
+        scan=r"NVRM: (?:The NVIDIA (?:GPU|probe)|No NVIDIA GPU found|None of the NVIDIA)",
+        note="The GPU driver could not take over a GPU.",
+    ),
+    Record(
+        "kernel.nvrm_mismatch",
+        r"NVRM: API mismatch: the client(?: '[^']*')?(?: \(pid (?P<pid>\d+)\))?(?:\s+NVRM:)? has the "
+        r"version (?P<client_version>[\d.]+)",
+        level="error",
+        block=read_sentence,
+        scan=r"NVRM: API mismatch: ",
+        note="A program's NVIDIA library has another version than the loaded kernel module.",
+    ),
+    Record(
+        "kernel.nvrm_mismatch",
+        r"NVRM: API mismatch: ",
+        level="error",
+        block=read_sentence,
+        priority=-1,
+        note="A program's NVIDIA library has another version than the loaded kernel module.",
+    ),
+    Record(
+        "kernel.nvrm_gsp",
+        r"NVRM: .{0,100}?(?:GSP Timeout|Timeout (?:after \d+s of )?waiting for RPC|GSP-CrashCat|kgspHealthCheck|"
+        r"GSP RM heartbeat timed out|GSP is not responding|rpcRecvPoll\w*: .{0,40}timeout|_kgspLogXid119)",
+        level="error",
+        scan=r"NVRM: .{0,100}(?:GSP|waiting for RPC|rpcRecvPoll|kgspHealthCheck|_kgspLogXid119)",
+        note="The firmware on the GPU (GSP) does not answer the driver.",
+    ),
+    Record(
+        "kernel.nvrm_nvlink",
+        r"NVRM: .{0,120}?(?:[Nn]v[Ll]ink|NVLINK).{0,120}?(?:fail|error|fault|timeout|degraded)",
+        level="error",
+        scan=r"NVRM: .{0,120}(?:[Nn]v[Ll]ink|NVLINK)",
+        note="The GPU driver has trouble with NVLink.",
+    ),
+    Record(
+        "kernel.nvrm_info",
+        r"NVRM: loading NVIDIA UNIX .{0,80}?Kernel Module(?: for \S+)?\s+(?P<version>[\d.]+)",
+        level="info",
+        scan=r"NVRM: loading NVIDIA UNIX ",
+        note="The version of the loaded GPU driver.",
+    ),
+    Record(
+        "kernel.nvrm_info",
+        rf"NVRM: GPU at (?:PCI:)?{_BUS}: (?P<uuid>GPU-[0-9a-f-]+)",
+        level="info",
+        note="Which GPU (UUID) has this bus address.",
+    ),
+    Record(
+        "kernel.nvrm_info",
+        r"NVRM: (?:GPU Board Serial Number|A GPU crash dump has been created|GPU \S+ GPU is on Board|"
+        r"GPU \S+ is already)",
+        level="info",
+        note="The GPU driver names a GPU or its dump.",
+    ),
+    Record(
+        "kernel.nvrm",
+        r"NVRM: .{0,200}?(?:[Ff]ail|FAIL|[Ee]rror|ERR|[Tt]imeout|timed out|[Aa]ssert|not responding|invalid|[Cc]an't|"
+        r"[Cc]annot)",
+        level="error",
+        scan=r"NVRM: ",
+        priority=-1,
+        note="The GPU driver complains.",
+    ),
+    Record("kernel.nvrm_info", r"NVRM: ", level="info", priority=-2, note="A message of the GPU driver."),
+    Record(
+        "kernel.peermem",
+        r"nvidia[-_]peermem.{0,80}?(?:ERROR|[Ee]rror|failed|[Ii]nvalid)",
+        level="warning",
+        scan=r"nvidia[-_]peermem.{0,80}(?:ERROR|[Ee]rror|failed|[Ii]nvalid)",
+        note="The module that lets network cards read GPU memory reports trouble.",
+    ),
+    Record(
+        "kernel.amdgpu",
+        rf"amdgpu {_BUS}: (?:amdgpu: )?.{{0,80}}?(?:ring \S+ timeout|GPU reset begin|[Uu]ncorrectable|"
+        r"device lost from bus|page fault|GPU fault detected|MES failed|failed to)",
+        level="error",
+        scan=r"amdgpu .{0,100}(?:ring \S+ timeout|GPU reset begin|[Uu]ncorrectable|device lost from bus|page fault|"
+        "GPU fault)",
+        note="The AMD GPU driver reports a fault of this GPU.",
+    ),
+)
+
+TOOLS = (
+    Record(
+        "gpu.fabric_manager",
+        r"(?P<message>request to query NVSwitch device information .{0,60}failed.{0,120}|"
+        r"[Ff]abric [Mm]anager (?:is not running|failed).{0,120}|nv-fabricmanager\b.{0,160}failed!.{0,60}|"
+        r"fabricmanager\.service: .{0,60}(?:status=\d*[1-9]|[Ff]ailed).{0,60}|"
+        r"(?:detected|Detected) NVSwitch (?:fatal|non-fatal) error.{0,160}|NVLink .{0,30}training failed.{0,120})",
+        level="error",
+        scan=r"query NVSwitch device information .{0,60}failed|[Ff]abric [Mm]anager (?:is not running|failed)|"
+        r"nv-fabricmanager.{0,160}failed!|fabricmanager\.service: .{0,60}(?:status=\d*[1-9]|[Ff]ailed)|"
+        r"etected NVSwitch (?:fatal|non-fatal) error|NVLink .{0,30}training failed",
+        note="The service that connects GPUs over NVSwitch does not work.",
+    ),
+    Record(
+        "gpu.lost",
+        rf"Unable to determine the device handle for [Gg][Pp][Uu]\s?(?:\d: )?(?:{_BUS})?:? ?(?P<message>.*)",
+        level="error",
+        scan=r"Unable to determine the device handle for ",
+        note="nvidia-smi cannot reach a GPU.",
+    ),
+    Record(
+        "gpu.lost",
+        r"(?P<message>GPU is lost\b.{0,80}|GPU requires reset.{0,40})",
+        level="error",
+        scan=r"GPU is lost|GPU requires reset",
+        note="A tool reports that a GPU cannot be used without a reset or reboot.",
+    ),
+    Record(
+        "gpu.health",
+        "(?P<message>(?:Row Remap(?:per|ping)? Failure|Remapping Failure Occurred|Pending (?:Page )?(?:Blacklist|"
+        "Retirement))"
+        r"\s*: (?:Yes|True|1))",
+        level="error",
+        scan=r"(?:Row Remap|Remapping Failure|Pending ).{0,40}: (?:Yes|True|1)",
+        note="A GPU has bad memory rows that could not be replaced yet.",
+    ),
+    Record(
+        "gpu.ecc",
+        r"(?:DRAM |SRAM )?Uncorrectable(?: Parity| SEC-DED)?\s*: (?P<count>[1-9]\d*)\s*$",
+        level="warning",
+        scan=r"Uncorrectable.{0,20}: [1-9]",
+        note="A GPU counts memory errors that could not be corrected.",
+    ),
+    Record(
+        "gpu.health",
+        r"(?P<message>\bdcgm\S{0,20}.{0,80}(?:health|diag)\w*.{0,40}?(?:[Ff]ail|FAIL|Failure).{0,120})",
+        level="error",
+        scan=r"dcgm.{0,100}(?:health|diag).{0,60}[Ff][Aa][Ii][Ll]",
+        note="A GPU health check failed.",
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (*XID, *NVRM, *TOOLS)

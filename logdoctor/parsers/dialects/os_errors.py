@@ -1,0 +1,320 @@
+"""What any program prints when the operating system refuses something: errno, loaders, threads, names, HTTP, builds.
+
+All of it lies under the named dialects (priority -10 to -6).  Kinds and their fields:
+
+- ``os.error`` errno, reason, message: a call failed with this errno text (``cannot open x: No such file or
+  directory``); what a program itself calls a warning keeps that level
+- ``os.library`` library, symbol, message: a shared library, symbol or version is missing
+- ``os.command`` command: a command is not there or cannot run
+- ``os.threads`` message: no more threads or processes; ``os.openmp`` message: OpenMP gave up
+- ``os.dns`` host: a name does not resolve; ``os.http`` status, message; ``os.ssl`` message
+- ``os.build`` message: a compiler, linker or build tool failed
+
+Sources: glibc strerror (2.17-2.39), ld.so, bash, dash, env, libgomp, OpenBLAS, LLVM OpenMP, curl, wget, nvcc, ninja.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, Record
+
+ERRNO: Mapping[str, int] = {
+    "Operation not permitted": 1,
+    "No such file or directory": 2,
+    "No such process": 3,
+    "Interrupted system call": 4,
+    "Input/output error": 5,
+    "Argument list too long": 7,
+    "Exec format error": 8,
+    "Resource temporarily unavailable": 11,
+    "Cannot allocate memory": 12,
+    "Permission denied": 13,
+    "Bad address": 14,
+    "Device or resource busy": 16,
+    "File exists": 17,
+    "No such device": 19,
+    "Not a directory": 20,
+    "Is a directory": 21,
+    "Too many open files in system": 23,
+    "Too many open files": 24,
+    "Text file busy": 26,
+    "File too large": 27,
+    "No space left on device": 28,
+    "Read-only file system": 30,
+    "Broken pipe": 32,
+    "File name too long": 36,
+    "Value too large for defined data type": 75,
+    "Address already in use": 98,
+    "Cannot assign requested address": 99,
+    "Network is down": 100,
+    "Network is unreachable": 101,
+    "Software caused connection abort": 103,
+    "Connection reset by peer": 104,
+    "No buffer space available": 105,
+    "Transport endpoint is not connected": 107,
+    "Connection timed out": 110,
+    "Connection refused": 111,
+    "Host is down": 112,
+    "No route to host": 113,
+    "Stale file handle": 116,
+    "Stale NFS file handle": 116,
+    "Remote I/O error": 121,
+    "Disk quota exceeded": 122,
+    "Key has expired": 127,
+    "Cannot send after transport endpoint shutdown": 108,
+}
+"""Texts of strerror -> errno on Linux."""
+
+_REASONS = "|".join(sorted(ERRNO, key=len, reverse=True))
+
+
+def with_errno(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """An errno text: field ``errno``; what the speaker calls a warning or less keeps that level."""
+    del below
+    number = ERRNO.get(str(fields.get("reason", "")))
+    level = head.speaker.level if head.speaker.level in ("warning", "info") else None
+    return Block(head.text, {} if number is None else {"errno": number}, level=level)
+
+
+def keep_level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """What the speaker calls a warning or less keeps that level."""
+    del fields, below
+    return Block(head.text, level=head.speaker.level if head.speaker.level in ("warning", "info") else None)
+
+
+ERRNOS = (
+    Record(
+        "os.error",
+        r"(?<!NCCL )\b(?:[Ww]arning|WARN(?:ING)?|INFO|DEBUG|[Ii]gnor(?:ed|ing)|skipp(?:ed|ing)|"
+        rf"[Rr]etry(?:ing)?)\b.{{0,400}}?(?P<reason>{_REASONS})\b",
+        level="warning",
+        block=with_errno,
+        priority=-8,
+        scan=rf"(?:{_REASONS})",
+        note="A program met this answer of the operating system and goes on.",
+    ),
+    Record(
+        "os.error",
+        rf"(?P<message>\S.{{0,400}}?)(?:[:,(\]>'\"]|\berrno \d{{1,3}}|\b(?:error|reason|due to|because|with|"
+        rf"code \d{{1,3}}))\W{{1,4}}(?P<reason>{_REASONS})(?=\W*(?:$|[.;,)(\[]|errno|while|when|\b\d))",
+        level="error",
+        block=with_errno,
+        priority=-10,
+        scan=rf"(?:{_REASONS})",
+        note="The operating system refused what a program asked for, with this reason.",
+    ),
+    Record(
+        "os.error",
+        rf"^(?P<reason>{_REASONS})\W*(?:\(\d+\))?$",
+        level="error",
+        block=with_errno,
+        priority=-10,
+        scan=rf"^(?:{_REASONS})",
+        note="The operating system refused what a program asked for, with this reason.",
+    ),
+)
+
+LOADER = (
+    Record(
+        "os.library",
+        r"error while loading shared libraries: (?P<library>[^:]{1,300}): (?P<message>.{1,200})",
+        level="fatal",
+        priority=-6,
+        note="A program could not start because this shared library is missing or unreadable.",
+    ),
+    Record(
+        "os.library",
+        r"symbol lookup error: (?:[^:]{1,300}: )?(?P<message>undefined symbol: (?P<symbol>[\w@.]{1,400}))",
+        level="fatal",
+        priority=-6,
+        note="A program needs a symbol that its shared libraries do not have.",
+    ),
+    Record(
+        "os.library",
+        r"(?P<library>[^\s:]{1,300}\.so[\w.-]{0,60}): undefined symbol: (?P<symbol>[\w@.]{1,400})",
+        level="error",
+        block=keep_level,
+        priority=-7,
+        scan=r"undefined symbol: ",
+        note="A shared library needs a symbol that is not there.",
+    ),
+    Record(
+        "os.library",
+        r"version [`'\"](?P<symbol>(?:GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL|NCCL|"
+        r"libcud)[\w.]{1,40})['\"`] not found \(required by (?P<library>[^)]{1,300})\)",
+        level="error",
+        block=keep_level,
+        priority=-7,
+        scan=r"version [`'\"][A-Za-z_\d.]{3,40}['\"`] not found \(required by",
+        note="A shared library needs a newer system library than this host has.",
+    ),
+    Record(
+        "os.library",
+        r"(?P<library>[^\s:'\"]{1,300}\.so[\w.-]{0,60})['\"]?: cannot open shared object file",
+        level="error",
+        block=keep_level,
+        priority=-7,
+        scan=r"cannot open shared object file",
+        note="A shared library was not found.",
+    ),
+    Record(
+        "os.library",
+        r"(?i:warning|couldn't load driver|skipping|ignoring).{0,400}?(?P<library>[^\s:'\"]{1,300}\.so[\w.-]{0,60})["
+        r"'\"]?: cannot open shared object file",
+        level="info",
+        priority=-6,
+        scan=r"cannot open shared object file",
+        note="An optional plug-in is not installed; the program goes on.",
+    ),
+)
+
+COMMANDS = (
+    Record(
+        "os.command",
+        r"(?:line \d+: |^\S{0,40}?: ?|^)(?P<command>[^\s:]{1,200}): (?:command not found|not found$)",
+        level="error",
+        priority=-7,
+        scan=r": (?:command )?not found",
+        note="The shell did not find this command.",
+    ),
+    Record(
+        "os.command",
+        r"(?:env: |exec:? ).{0,12}?[\"‘'`](?P<command>[^\"’'`]{1,200})[\"’'`].{0,40}?(?:No such file or directory|"
+        r"executable file not found in \$PATH|not found)",
+        level="error",
+        priority=-6,
+        scan=r"(?:env: |exec:? ).{0,300}(?:No such file or directory|executable file not found|not found)",
+        note="This program was not found.",
+    ),
+    Record(
+        "os.command",
+        r"(?P<command>[^\s:]{1,200}): (?:cannot execute(?: binary file)?|cannot execute: required file not found)",
+        level="error",
+        priority=-7,
+        scan=r": cannot execute",
+        note="The shell could not start this file.",
+    ),
+)
+
+THREADS = (
+    Record(
+        "os.threads",
+        r"(?P<message>fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)|"
+        "libgomp: Thread creation failed: .{3,80}|(?:OpenBLAS )?blas_thread_init: (?:pthread_create failed|"
+        "RLIMIT_NPROC).{0,160}|"
+        r"pthread_create\W{0,4} ?failed.{0,120}|(?:can't|unable to|could not) (?:start new|create(?: native|"
+        " new)?) thread.{0,80}|"
+        r"failed to create new OS thread.{0,80}|Unable to create new native thread.{0,40}|newosproc.{0,40})",
+        level="error",
+        priority=-6,
+        scan="fork: (?:retry: )?(?:Resource|Cannot allocate)|libgomp: Thread creation failed|blas_thread_init: |"
+        "pthread_create.{0,5}failed|"
+        "(?:can't|nable to|ould not) (?:start new|create(?: native| new)?) thread|failed to create new OS thread|"
+        "Unable to create new native thread",
+        note="The system gives this program no more threads or processes.",
+    ),
+    Record(
+        "os.openmp",
+        r"(?P<message>OMP: Error #\d+: .{3,200})",
+        level="fatal",
+        priority=-6,
+        scan=r"OMP: Error #",
+        note="The OpenMP library gave up and ended the process.",
+    ),
+    Record(
+        "os.openmp",
+        r"(?P<message>OMP: (?:Warning|Info|Hint):? ?#?\d*.{0,120})",
+        level="info",
+        priority=-6,
+        scan=r"OMP: (?:Warning|Info|Hint)",
+        note="A remark of the OpenMP library.",
+    ),
+)
+
+NET = (
+    Record(
+        "os.dns",
+        r"(?:(?P<host>[\w.-]{2,200}):? )?(?:(?:\[Errno -\d\] )?(?:Name or service not known|"
+        "Temporary failure in name resolution|nodename nor servname provided|No address associated with hostname))",
+        level="error",
+        block=keep_level,
+        priority=-7,
+        scan="Name or service not known|Temporary failure in name resolution|nodename nor servname provided|"
+        "No address associated with hostname",
+        note="A host name could not be resolved.",
+    ),
+    Record(
+        "os.dns",
+        "(?:[Cc]ould not resolve (?:host(?:name)?|proxy):? |unable to resolve host (?:address )?|"
+        r"Failed to resolve |no such host: ?)['\"‘]?(?P<host>[\w.-]{2,200})",
+        level="error",
+        block=keep_level,
+        priority=-7,
+        scan=r"ould not resolve (?:host|proxy)|unable to resolve host |Failed to resolve |no such host",
+        note="A host name could not be resolved.",
+    ),
+    Record(
+        "os.ssl",
+        r"(?P<message>CERTIFICATE_VERIFY_FAILED.{0,160}|SSLError\W.{3,160}|SSL certificate problem: .{3,80}|"
+        r"\[SSL: [A-Z_\d]+\].{0,80})",
+        level="error",
+        block=keep_level,
+        priority=-8,
+        scan=r"CERTIFICATE_VERIFY_FAILED|SSLError[^a-zA-Z]|SSL certificate problem|\[SSL: [A-Z_]",
+        note="An encrypted connection could not be set up.",
+    ),
+    Record(
+        "os.http",
+        r"(?P<message>\b(?P<status>[45]\d\d) (?:Client|Server) Error: .{3,200}|HTTP (?:Error|error|status(?: code)?|"
+        r"response code said error)[ :]{1,2}(?P<status>[45]\d\d)\b.{0,160}|"
+        r"ERROR (?P<status>[45]\d\d): [A-Z].{2,80}|returned error: (?P<status>[45]\d\d)\b|[Ss]tatus(?: code|"
+        r" ?[Cc]ode)?[ :=]{1,3}(?P<status>[45]\d\d)\b)",
+        level="error",
+        block=keep_level,
+        priority=-8,
+        scan=r"[45]\d\d (?:Client|Server) Error: |HTTP (?:Error|error|status(?: code)?)[ :]{1,2}[45]\d\d|"
+        r"ERROR [45]\d\d: [A-Z]|returned error: [45]\d\d|tatus(?: code| ?[Cc]ode)?[ :=]{1,3}[45]\d\d",
+        note="A web server answered with this error status.",
+    ),
+    Record(
+        "os.http",
+        r"(?P<message>curl: \(\d+\) .{3,200}|(?:Max retries exceeded with url|"
+        r"Read timed out\. \(read timeout).{0,160})",
+        level="error",
+        block=keep_level,
+        priority=-9,
+        scan=r"curl: \(\d+\) |Max retries exceeded with url|Read timed out\. \(read timeout",
+        note="A download failed.",
+    ),
+)
+
+BUILD = (
+    Record(
+        "os.build",
+        "(?P<message>nvcc fatal *: .{3,200}|ptxas (?:fatal|error) *: .{3,200}|ninja: (?:build stopped|error|"
+        "fatal): .{3,160}|"
+        r"collect2: (?:fatal )?error: .{3,120}|(?:/usr/bin/)?ld(?:\.\w+)?: (?:cannot find|"
+        ".{1,200}undefined reference).{0,200}|undefined reference to .{3,200}|"
+        r"CMake Error.{0,200}|(?:gcc|g\+\+|c\+\+|clang(?:\+\+)?|nvcc|hipcc|cc1plus|x86_64\S*-(?:gcc|g\+\+|"
+        "cc)): (?:fatal )?error: .{3,200})",
+        level="error",
+        priority=-7,
+        scan="nvcc fatal|ptxas (?:fatal|error)|ninja: (?:build stopped|error|fatal)|collect2: |"
+        r"ld(?:\.\w+)?: cannot find|undefined reference to |CMake Error|(?:gcc|\+\+|clang|nvcc|hipcc|cc1plus|"
+        "cc): (?:fatal )?error: ",
+        note="A compiler, linker or build tool failed.",
+    ),
+    Record(
+        "os.build",
+        r"^(?P<file>[^\s:()]{1,300}\.(?:c|cc|cpp|cxx|h|hpp|cu|cuh|hip))(?::\d+(?::\d+)?|\(\d+\)): (?:catastrophic |"
+        r"fatal )?error(?: #?\d+)?: (?P<message>.{3,300})",
+        level="error",
+        priority=-7,
+        scan=r"\.(?:c|cc|cpp|cxx|h|hpp|cu|cuh|hip)(?::\d+|\(\d+).{0,8}: (?:catastrophic |fatal )?error",
+        note="A source file did not compile.",
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (*ERRNOS, *LOADER, *COMMANDS, *THREADS, *NET, *BUILD)
