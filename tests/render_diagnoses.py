@@ -47,7 +47,9 @@ OOM = Diagnosis(
                     "slurm-71920.out:90412",
                     "slurmstepd: error: Detected 1 oom_kill event in StepId=71920.0. Some of the step tasks have been OOM Killed.",
                 ),
-                seen("slurm-71920.out:90377", "[rank12]: step 4210/20000 loss 2.113", "last sign of life of rank 12", 12),
+                seen(
+                    "slurm-71920.out:90377", "[rank12]: step 4210/20000 loss 2.113", "last sign of life of rank 12", 12
+                ),
                 seen(
                     "slurm-71920.out:90498",
                     "  rank      : 12 (local_rank: 4)   exitcode  : -9 (pid: 31877)",
@@ -67,8 +69,14 @@ OOM = Diagnosis(
             (*range(12), 13, 14, 15),
             15,
             (
-                seen("slurm-71920.out:90420", "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4211"),
-                seen("slurm-71920.out:90466", "[Rank 15] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4211"),
+                seen(
+                    "slurm-71920.out:90420",
+                    "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4211",
+                ),
+                seen(
+                    "slurm-71920.out:90466",
+                    "[Rank 15] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4211",
+                ),
             ),
         ),
         SymptomSeen(
@@ -220,7 +228,11 @@ TWO_CAUSES = Diagnosis(
             action="exclude",
             remedy=(),
             references=(),
-            evidence=(seen("vit-8n.log:39012", "hx-0412:1203:1288 [2] NCCL WARN NET/IB : mlx5_2:1 Got async event : port error"),),
+            evidence=(
+                seen(
+                    "vit-8n.log:39012", "hx-0412:1203:1288 [2] NCCL WARN NET/IB : mlx5_2:1 Got async event : port error"
+                ),
+            ),
             explains=(),
         ),
     ),
@@ -295,7 +307,11 @@ THOUSAND = Diagnosis(
             (*range(512), *range(513, 1024)),
             1023,
             tuple(
-                seen(f"/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_{n:04}/stdout.log:{66190 + n}", "x", rank=n)
+                seen(
+                    f"/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_{n:04}/stdout.log:{66190 + n}",
+                    "x",
+                    rank=n,
+                )
                 for n in (0, 1, 2)
             ),
         ),

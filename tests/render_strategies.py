@@ -17,8 +17,37 @@ from logdoctor.model import (
     SymptomSeen,
 )
 
-NASTY = ("\x1b]0;own\x07", "\x1b[2J", "\x9b31m", "\u202e", "\u2066", "\u200b", "\ufeff", "\r", "\n", "\t", "\x00", "\u2028", "\udc80")
-MARKUP = ("<script>alert(1)</script>", "`", "``", "```", "|", "</pre>", "![x](http://a/b)", "&lt;", '"', "{{ 7*7 }}", "# ", "1. ", "$x$", "{title}")
+NASTY = (
+    "\x1b]0;own\x07",
+    "\x1b[2J",
+    "\x9b31m",
+    "\u202e",
+    "\u2066",
+    "\u200b",
+    "\ufeff",
+    "\r",
+    "\n",
+    "\t",
+    "\x00",
+    "\u2028",
+    "\udc80",
+)
+MARKUP = (
+    "<script>alert(1)</script>",
+    "`",
+    "``",
+    "```",
+    "|",
+    "</pre>",
+    "![x](http://a/b)",
+    "&lt;",
+    '"',
+    "{{ 7*7 }}",
+    "# ",
+    "1. ",
+    "$x$",
+    "{title}",
+)
 WORDS = ("rank 3", "timeout", "错误，", "x" * 90, "🔥", "e\u0301", "gpu-01", " ")
 texts = st.lists(st.sampled_from((*NASTY, *MARKUP, *WORDS)) | st.text(max_size=6), max_size=5).map("".join)
 ranks = st.lists(st.integers(0, 4000), max_size=5).map(tuple)
@@ -26,7 +55,14 @@ many = st.lists(texts, max_size=2).map(tuple)
 times = st.none() | st.floats()
 maybe_text = st.none() | texts
 
-evidence = st.builds(Evidence, st.builds(Line, texts, st.integers(1, 10**9), texts), st.none() | st.integers(0, 4000), maybe_text, times, texts)
+evidence = st.builds(
+    Evidence,
+    st.builds(Line, texts, st.integers(1, 10**9), texts),
+    st.none() | st.integers(0, 4000),
+    maybe_text,
+    times,
+    texts,
+)
 evidences = st.lists(evidence, max_size=3).map(tuple)
 causes = st.builds(
     Cause,

@@ -34,7 +34,9 @@ def snapshots():
     yield "two-causes.zh.txt", TWO_CAUSES, "terminal", {"lang": "zh"}
 
 
-@pytest.mark.parametrize(("name", "diagnosis", "format", "how"), list(snapshots()), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("name", "diagnosis", "format", "how"), list(snapshots()), ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_a_report_is_as_it_was_approved(name, diagnosis, format, how):
     path, told = SNAPSHOTS / name, render(diagnosis, format, **how)
     if os.environ.get("LOGDOCTOR_APPROVE"):
@@ -61,7 +63,9 @@ def test_an_unknown_format_is_refused_with_the_known_ones_named():
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
 @some
-@given(diagnosis=diagnoses, width=st.sampled_from((1, 40, 77, 200)), lang=st.sampled_from(languages()), quiet=st.booleans())
+@given(
+    diagnosis=diagnoses, width=st.sampled_from((1, 40, 77, 200)), lang=st.sampled_from(languages()), quiet=st.booleans()
+)
 def test_nothing_of_a_log_acts_on_a_screen(format, diagnosis, width, lang, quiet):
     told = render(diagnosis, format, width=width, lang=lang, quiet=quiet)
     assert not HIDDEN.search(told)
@@ -99,7 +103,9 @@ def test_all_languages_have_the_same_words_with_the_same_places(lang):
 
 
 def test_every_word_is_used_somewhere():
-    sources = "".join(path.read_text(encoding="utf-8") for path in WORDS.parent.rglob("*") if path.suffix in {".py", ".j2"})
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in WORDS.parent.rglob("*") if path.suffix in {".py", ".j2"}
+    )
     quoted = set(re.findall(r"""["']([a-z1.]+)["']""", sources))
     words = json.loads((WORDS / "en.json").read_text(encoding="utf-8"))
     made = {key for key in words if key.startswith(("by.", "do."))}

@@ -8,7 +8,9 @@ from logdoctor.render.catalogue import catalogue
 from logdoctor.render.columns import shorten, shorten_path, text_width, wrap
 from logdoctor.render.report import _size, ranges
 
-texts = st.text(st.sampled_from("ab 错误，e\u0301/🔥") | st.characters(codec="utf-8", exclude_categories=["C"]), max_size=80)
+texts = st.text(
+    st.sampled_from("ab 错误，e\u0301/🔥") | st.characters(codec="utf-8", exclude_categories=["C"]), max_size=80
+)
 
 
 def test_wide_characters_take_two_columns_and_marks_none():
@@ -32,7 +34,9 @@ def test_a_line_that_fits_is_not_touched():
 
 
 def test_what_tells_of_the_failure_survives_the_cut():
-    line = "2025-03-04 02:14:07 node-3 trainer[311]: " + "config=x " * 40 + "RuntimeError: out of memory " + "frame " * 60
+    line = (
+        "2025-03-04 02:14:07 node-3 trainer[311]: " + "config=x " * 40 + "RuntimeError: out of memory " + "frame " * 60
+    )
     assert "RuntimeError: out of memory" in shorten(line, 90)
     assert shorten(line, 90).startswith("2025-03-04 02:14:07")
 
@@ -61,7 +65,14 @@ def test_ranks_are_told_as_ranges(numbers, text):
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (4_812_337, "4.8 MB"), (118_204_118, "118 MB"), (12_400_118_000, "12.4 GB")],
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (4_812_337, "4.8 MB"),
+        (118_204_118, "118 MB"),
+        (12_400_118_000, "12.4 GB"),
+    ],
 )
 def test_bytes_are_told_in_units_of_a_thousand(number, text):
     assert _size(number) == text

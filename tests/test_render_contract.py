@@ -51,7 +51,9 @@ def test_a_cause_says_who_what_to_do_and_why():
 
 def test_what_was_not_read_stands_in_the_coverage_too():
     told = UNKNOWN.to_dict()
-    assert told["coverage"]["not_read"] == [{"where": "logs/rank7.log.gz", "why": "unexpected end of data after 1.2 MB"}]
+    assert told["coverage"]["not_read"] == [
+        {"where": "logs/rank7.log.gz", "why": "unexpected end of data after 1.2 MB"}
+    ]
     assert told["problems"][0]["help"].startswith("Copy the file again")
 
 

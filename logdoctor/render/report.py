@@ -171,6 +171,11 @@ def place(evidence: Evidence) -> str:
     return f"{evidence.line.file}:{evidence.line.number}"
 
 
+def is_link(reference: str) -> bool:
+    """Tell whether a reference is a plain web address, which a format may make a link of."""
+    return re.fullmatch(r"https?://[A-Za-z0-9./?=&%#:~_+,;-]+", reference) is not None
+
+
 # ── who ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

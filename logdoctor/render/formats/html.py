@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from functools import lru_cache
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from logdoctor.model import Diagnosis
-from logdoctor.render.report import Page, report
+from logdoctor.render.report import Page, is_link, report
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -17,8 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "html"
 
-_LINK = re.compile(r"https?://[A-Za-z0-9./?=&%#:~_+,;-]+")
-_CODE = re.compile(r"`([^`]+)`")
+_CODE = r"`([^`]+)`"
 
 
 def render(diagnosis: Diagnosis, page: Page) -> str:
@@ -32,17 +29,16 @@ def prose(text: str) -> Markup:
     from markupsafe import Markup
 
     forms = (Markup("{}"), Markup("<code>{}</code>"))
-    return Markup("").join(forms[place % 2].format(part) for place, part in enumerate(_CODE.split(text)))
-
-
-def is_link(text: str) -> bool:
-    """Tell whether a reference is a plain web address."""
-    return _LINK.fullmatch(text) is not None
+    return Markup("").join(forms[place % 2].format(part) for place, part in enumerate(re.split(_CODE, text)))
 
 
 @lru_cache(maxsize=1)
 def _page() -> tuple[Template, Markup, str]:
     """Give the template, its style, and the style's hash: the page's policy allows this one style and nothing else."""
+    # Imported here because most runs of the program never need it.
+    from base64 import b64encode
+    from hashlib import sha256
+
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from logdoctor.model import Diagnosis
 from logdoctor.render.columns import shorten
-from logdoctor.render.report import Page, report
+from logdoctor.render.report import Page, is_link, report
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -18,10 +18,10 @@ NAME = "markdown"
 _LONGEST = 600
 """A line of a log is shortened to so many columns: a ticket is for reading, the place says where the rest is."""
 
-_LINK = re.compile(r"https?://[A-Za-z0-9./?=&%#:~_+,;-]+")
-_CODE = re.compile(r"`([^`]+)`")
-_MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-_OPENING = re.compile(r"^([#+=-]|\d{1,9}(?=[.)](?:\s|$)))")
+# Patterns are compiled when they are first used: most runs of the program never need them.
+_CODE = r"`([^`]+)`"
+_MARKUP = r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
+_OPENING = r"^([#+=-]|\d{1,9}(?=[.)](?:\s|$)))"
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -33,8 +33,8 @@ def render(diagnosis: Diagnosis, page: Page) -> str:
 def escaped(text: str) -> str:
     """Give ``text`` so that Markdown shows it as it is: no markup, no HTML, no table cell, no list."""
     text = re.sub("[&<>]", lambda found: _ENTITIES[found[0]], text)
-    text = _MARKUP.sub(lambda found: "\\" + found[0], text)
-    return _OPENING.sub(lambda found: found[1] + "\\" if found[1].isdigit() else "\\" + found[1], text)
+    text = re.sub(_MARKUP, lambda found: "\\" + found[0], text)
+    return re.sub(_OPENING, lambda found: found[1] + "\\" if found[1].isdigit() else "\\" + found[1], text)
 
 
 def code(text: str) -> str:
@@ -51,7 +51,7 @@ def cell(text: str) -> str:
 
 def prose(text: str) -> str:
     """Give a rule's sentence: what it puts in backticks stays code, everything else is escaped."""
-    parts = _CODE.split(text)
+    parts = re.split(_CODE, text)
     return "".join(code(part) if place % 2 else escaped(part) for place, part in enumerate(parts))
 
 
@@ -63,7 +63,7 @@ def block(text: str, indent: int = 0) -> str:
 
 def link(text: str) -> str:
     """Give a reference as a link if it is a plain web address, else as text."""
-    return f"<{text}>" if _LINK.fullmatch(text) else escaped(text)
+    return f"<{text}>" if is_link(text) else escaped(text)
 
 
 def _fence(text: str, least: int) -> str:
