@@ -16,14 +16,16 @@ _MOST_PROOFS, _MOST_ROWS, _MOST_UNEXPLAINED = 8, 12, 3
 _DECISIVE_LINES, _OTHER_LINES = 3, 2
 _LEAST_ROOM = 36
 """Text in a column narrower than this is hard to read: it goes below instead."""
+_NARROWEST, _WIDEST = 40, 140
+"""The columns used, whatever the terminal has: longer lines tire the eye."""
 
 Lines = Iterator[str]
 
 
 def render(diagnosis: Diagnosis, page: Page) -> str:
-    """Give the report of ``diagnosis`` in at most ``page.width`` columns (40 at least); no line ends in spaces."""
+    """Give the report of ``diagnosis`` in at most ``page.width`` columns (but 40 to 140); no line ends in spaces."""
     told = report(diagnosis, page.words)
-    sheet = _Sheet(page, max(page.width, 40))
+    sheet = _Sheet(page, min(max(page.width, _NARROWEST), _WIDEST))
     if page.quiet:
         lines: Iterable[str] = [sheet.first_line(told)]
     elif told.verdict == "healthy":
