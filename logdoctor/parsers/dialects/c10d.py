@@ -1,0 +1,334 @@
+r"""PyTorch's process groups: watchdog, heartbeat monitor, errors of NCCL, flight recorder, the end of a group.
+
+``group_rank`` is the rank inside the process group ``pg`` (``pg_desc``), the global one only in the default group.
+Fields of all kinds where printed: pg, pg_desc, group_rank.  Kinds and their further fields:
+
+- ``c10d.watchdog_timeout``    error; seq, op, shape, numel_in, numel_out, timeout_ms, ran_ms
+- ``c10d.wait_timeout``        error; a work timed out in wait(), where the watchdog is off; the same fields
+- ``c10d.pg_state``            error; work, last_enqueued, last_completed (-1: none)
+- ``c10d.dump_signal``         error; from_rank (the one that timed out FIRST, not the culprit), last_enqueued,
+  last_completed
+- ``c10d.heartbeat``           fatal; the watchdog itself got stuck; stuck_s, work_list
+- ``c10d.terminating``         fatal; the monitor ends the process; reason
+- ``c10d.dumping``             info; debug info is being written
+- ``c10d.gil``                 error; the GIL could not be had
+- ``c10d.taking_down``         fatal; fallout of an earlier line
+- ``c10d.watchdog_exception``  fatal; error (first line), and as c10d.nccl_error
+- ``c10d.async_error``         error; seq, op ..., and as c10d.nccl_error
+- ``c10d.nccl_error``          error; file, line, error, version, result (``ncclSystemError`` ...), last_error and what
+  it names (peer, errno ...), raised_from, frames, exception
+- ``c10d.aborted_elsewhere``   error; from_rank aborted its communicators
+- ``c10d.failed_stack``        info; the Python stack of the failed collective: frames ("file.py:func > ...",
+  innermost first)
+- ``c10d.desync_report``       error; op, seq, ranks (those behind), states
+- ``c10d.flight_recorder``     info; path
+- ``c10d.cpp_trace``           warning; a C++ back trace alone: raised_from, file, line, frames
+- ``c10d.mpi_error``           error; file, line, code
+- ``c10d.not_destroyed``       warning, harmless
+- ``c10d.watchdog_ended``      info; the watchdog ended normally
+- ``c10d.options``             info; timeout_ms
+- ``c10d.log``                 the level of the line (F, E); any other such line of c10d's C++ files
+
+Sources: PyTorch 1.8 to 2.15, torch/csrc/distributed/c10d (ProcessGroupNCCL.cpp, NCCLUtils.cpp, TraceUtils.h,
+FlightRecorder.cpp, ProcessGroupMPI.cpp).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.c10d_lines import WORK, read_error, rejoin, said
+from logdoctor.parsers.record import Bare, Block, Record
+
+_STATE = (
+    r"last enqueued (?:NCCL )?work: (?P<last_enqueued>-?\d+), last completed (?:NCCL )?work: (?P<last_completed>-?\d+)"
+)
+_TIMEOUT = (
+    rf"Watchdog caught(?: collective operation timeout: (?:{WORK}(?:\)? ran for (?P<ran_ms>\d+)(?: milliseconds)?)?)?)?"
+)
+_PROGRESS = (
+    r"(?:Exception \(either an error or timeout\)(?: detected by watchdog at work: )?|Timeout at NCCL work: |"
+    rf"failure detected by watchdog at work sequence id: )(?:(?P<work>-?\d+)(?:,| PG status:) {_STATE})?"
+)
+_FILES = (
+    r"(?:ProcessGroup\w*|NCCLUtils|TCPStore\w*|FileStore|HashStore|PrefixStore|Store|socket|Utils|reducer|logger|"
+    r"FlightRecorder\w*|Work|Backend|comm|init|debug|intra_node_comm|\w*SymmetricMemory\w*|NanCheck|"
+    r"ControlPlane|WorkerServer|Functional|TraceUtils)\.(?:cpp|hpp|h|cu)"
+)
+_OWN_FILE = regex.compile(_FILES)
+_STACK_LINE = regex.compile(r"^\s*#\d+ (?P<function>\S+) from (?P<path>\S+?)(?::\d+)?\s*$")
+_BEHIND = regex.compile(
+    r"\[(?P<ranks>[\d, ]{1,4000})\] ?(?:finished collective #\d+, but didn't join|joined but didn't finish)"
+)
+_REPORT_LINE = regex.compile(
+    r"^\s+(?:- )?(?:\[[\d, ]+\]|Timeout at collective|To our best knowledge|Snapshot of ranks|#\d+ (?:started"
+    r"|finished)|"
+    r"ranks? )|^\s*-"
+)
+
+
+def _read_stack(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """The Python stack below ``Stack trace of the failed collective:``, innermost first."""
+    frames: list[str] = []
+    taken: list[int] = []
+    for bare in below:
+        hit = _STACK_LINE.match(bare.text)
+        if not hit:
+            break
+        frames.append(f"{hit['path']}:{hit['function']}")
+        taken.append(bare.below)
+    return Block(head.text, {"frames": " > ".join(frames[:12])} if frames else {}, tuple(taken))
+
+
+def _read_desync(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """The report of TORCH_NCCL_DESYNC_DEBUG: who is behind, and what each rank did last."""
+    lines = [head.text]
+    taken: list[int] = []
+    for bare in below:
+        if not _REPORT_LINE.match(bare.text):
+            break
+        lines.append(bare.text)
+        taken.append(bare.below)
+    text = "\n".join(line.strip() for line in lines)
+    behind = [int(rank) for hit in _BEHIND.finditer(text) for rank in regex.findall(r"\d+", hit["ranks"])]
+    more: dict[str, Value] = {"states": sum(" started " in line or " finished " in line for line in lines)}
+    if behind:
+        more["ranks"] = tuple(dict.fromkeys(behind))
+    return Block(text, more, tuple(taken))
+
+
+def _read_own(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Any message that a C++ file of c10d logged as an error; the file stands in the prefix that is already off."""
+    speaker = head.speaker
+    if speaker.level not in ("error", "fatal") or not _OWN_FILE.match((speaker.source or "").rpartition("/")[2]):
+        return None
+    return read_error(head, fields, below)
+
+
+RECORDS: tuple[Record, ...] = (
+    said(
+        "c10d.watchdog_timeout",
+        _TIMEOUT,
+        "error",
+        "A collective did not finish in time on this rank.",
+        scan="Watchdog caught",
+        block=rejoin(_TIMEOUT, "ran_ms"),
+    ),
+    said(
+        "c10d.wait_timeout",
+        rf"(?:(?<!Watchdog )[Cc]aught collective operation timeout: {WORK}\) ran for (?P<ran_ms>\d+) milliseconds"
+        r"|Work WorkNCCL\([^\n]{1,300}\) timed out in call to wait\(\))",
+        "error",
+        "A collective did not finish in time on this rank.",
+        scan=r"(?:Caught collective operation timeout|timed out in call to wait\(\))",
+        block=read_error,
+    ),
+    said(
+        "c10d.pg_state",
+        _PROGRESS,
+        "error",
+        "How far this rank had come in its process group when the failure was seen.",
+        scan=r"(?:Exception \(either an error or timeout\)|Timeout at NCCL work: |failure detected by watchdog at "
+        r"work)",
+        block=rejoin(_PROGRESS, "last_completed"),
+    ),
+    said(
+        "c10d.dump_signal",
+        r"(?:Received a (?:global )?(?:dump signal|timeout)\b[^\n]{0,90}?from\s+(?:rank (?P<from_rank>\d+)|this "
+        r"local rank|"
+        r"another rank)|Observed flight recorder dump signal|First PG on this rank (?:to signal|detecting))"
+        rf"(?:[^\n]{{0,200}}?{_STATE})?",
+        "error",
+        "Another rank timed out first and told this one to write its debug information.",
+        scan=r"(?:Received a (?:global )?(?:dump signal|timeout)|Observed flight recorder dump|First PG on this rank )",
+    ),
+    said(
+        "c10d.heartbeat",
+        r"(?:\S{0,40} ?watchdog got stuck for (?P<stuck_s>\d+) ?s|Heartbeat monitor timed out!"
+        r"(?:[^\n]{0,120}?workMetaList_\.size\(\)=(?P<work_list>\d+))?)",
+        "fatal",
+        "The thread that watches the collectives made no progress itself, so the process is ended.",
+        scan=r"(?:watchdog got stuck for \d|Heartbeat monitor timed out!)",
+        block=read_error,
+    ),
+    said(
+        "c10d.terminating",
+        r"Terminating the process after attempting to dump debug info, due to (?P<reason>[^\n]+?)\.?\s*$",
+        "fatal",
+        "PyTorch ends this process after it wrote its debug information.",
+        scan="Terminating the process after attempting to dump debug info",
+        block=read_error,
+    ),
+    said(
+        "c10d.dumping",
+        r"ProcessGroupNCCL (?:preparing to dump debug info|dumping nccl trace)",
+        "info",
+        "PyTorch writes debug information about the collectives.",
+        scan="ProcessGroupNCCL (?:preparing to dump|dumping nccl)",
+    ),
+    said(
+        "c10d.gil",
+        r"Could not acquire GIL within \d+ ms on exit, possible GIL induced hang",
+        "error",
+        "Another thread of this process held Python's lock.",
+        scan="Could not acquire GIL within ",
+    ),
+    said(
+        "c10d.taking_down",
+        r"(?:Some NCCL operations have failed or timed out\.|To avoid (?:this|data) inconsistency, we are taking the "
+        r"entire process"
+        " down)",
+        "fatal",
+        "PyTorch ends this process because a collective failed before.",
+        scan="(?:Some NCCL operations have failed or timed out|we are taking the entire process down)",
+    ),
+    said(
+        "c10d.watchdog_exception",
+        r"(?:NCCL|Process group) watchdog thread terminated with exception: (?P<error>[^\n]*)",
+        "fatal",
+        "The thread that watches the collectives ended on an error.",
+        scan="watchdog thread terminated with exception: ",
+        priority=6,
+        block=read_error,
+    ),
+    said(
+        "c10d.async_error",
+        rf"Collective {WORK}\)? raised the following async exception: (?P<error>[^\n]*)",
+        "error",
+        "A collective that was under way failed.",
+        scan="raised the following async exception: ",
+        priority=6,
+        block=read_error,
+    ),
+    said(
+        "c10d.nccl_error",
+        r"(?:(?P<exception>\w+(?:\.\w+){0,4}(?:Error|Exception)): )?NCCL error(?: in: (?P<file>\S+?):(?P<line>\d+),|:) "
+        r"(?P<error>[^\n]+?), NCCL version (?P<version>[\d.]+)",
+        "error",
+        "A call of NCCL failed.",
+        scan=r"NCCL error(?: in: [^ \n]{3,200}:\d+,|:) [^\n]{3,120}, NCCL version \d",
+        priority=5,
+        block=read_error,
+    ),
+    said(
+        "c10d.nccl_error",
+        r"(?:(?P<exception>\w+(?:\.\w+){0,4}(?:Error|Exception)): )?NCCL Error (?P<code>\d+): (?P<error>[^\n]+)",
+        "error",
+        "A call of NCCL failed.",
+        scan=r"NCCL Error \d+: ",
+        priority=5,
+        block=read_error,
+    ),
+    said(
+        "c10d.nccl_error",
+        r"(?P<result>nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError"
+        r"|Timeout)): "
+        r"(?P<error>[^\n]+)",
+        "error",
+        "A call of NCCL failed.",
+        scan=r"nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError|Timeout): ",
+        priority=1,
+        block=read_error,
+    ),
+    said(
+        "c10d.aborted_elsewhere",
+        r"Found key in store: NCCLABORTEDCOMM\S*, from rank: (?P<from_rank>\d+)",
+        "error",
+        "Another rank has aborted its communicators.",
+        scan="Found key in store: NCCLABORTEDCOMM",
+    ),
+    Record(
+        "c10d.failed_stack",
+        r"Stack trace of the failed collective(?! not found)",
+        "info",
+        _read_stack,
+        "Where in the program the failed collective was started.",
+        3,
+        scan="Stack trace of the failed collective",
+    ),
+    said(
+        "c10d.flight_recorder",
+        r"(?:Stack trace of the (?:failed|timed-?out) collective(?: operation)? not found|Finished (?:writing"
+        r"|dumping)[^\n]{0,60}"
+        r"(?:debug info|[Ff]light [Rr]ecorder)[^\n]{0,20}?(?:to:? (?P<path>/\S+))?|Skipping (?:the )?(?:heartbeat"
+        r"|dump|flight)|"
+        r"Flight [Rr]ecorder (?:dump|debug)|(?:Error|Failed)[^\n]{0,30}(?:opening|writing|to open)[^\n]{0,40}debug "
+        r"info)",
+        "info",
+        "About the record of the last collectives that PyTorch keeps.",
+        scan="(?:Stack trace of the (?:failed|timed)[^\n]{0,40} not found|Finished (?:writing|dumping) "
+        "[^\n]{0,60}debug info"
+        "|Flight [Rr]ecorder d|writing [^\n]{0,40}debug info)",
+    ),
+    Record(
+        "c10d.desync_report",
+        r"(?:Timeout at collective: (?P<op>\w+), #(?P<seq>\d+)|ranks that caused the desync are)",
+        "error",
+        _read_desync,
+        "PyTorch compared the ranks and names those that are behind.",
+        4,
+        scan=r"(?:Timeout at collective: \w{3,30}, #\d|ranks that caused the desync are)",
+    ),
+    Record(
+        "c10d.cpp_trace",
+        r"Exception raised from (?P<raised_from>\S+) at (?P<file>\S+?):(?P<line>\d+) \(most recent call first\)",
+        "warning",
+        read_error,
+        "Where in PyTorch's C++ code an error arose; the error itself stands above.",
+        -1,
+        scan=r"Exception raised from [^\n]{3,200} \(most recent call first\)",
+    ),
+    said(
+        "c10d.mpi_error",
+        r"MPI error in: (?P<file>\S+?):(?P<line>\d+), with error code: (?P<code>\d+)",
+        "error",
+        "A call of MPI failed.",
+        scan=r"MPI error in: [^\n]{3,200}, with error code: ",
+        priority=5,
+        block=read_error,
+    ),
+    Record(
+        "c10d.not_destroyed",
+        r"(?:process group has NOT been destroyed before (?:we destruct|it is being destructed)"
+        r"|destroy_process_group\(\) was not called before program exit)",
+        "warning",
+        note="The program did not close its process group at the end; harmless.",
+        priority=4,
+    ),
+    said(
+        "c10d.watchdog_ended",
+        "(?:NCCL|Process group) watchdog thread terminated normally",
+        "info",
+        "The process group was closed in order.",
+        scan="watchdog thread terminated normally",
+    ),
+    said(
+        "c10d.options",
+        r"ProcessGroupNCCL initializ(?:ation options|ed with following options):(?:[^\n]*?TIMEOUT\(ms\): "
+        r"(?P<timeout_ms>\d+))?",
+        "info",
+        "The settings of a process group.",
+        scan="ProcessGroupNCCL initializ(?:ation options|ed with following)",
+    ),
+    Record(
+        "c10d.log",
+        r"^(?P<text>[^\n]+)$",
+        None,
+        _read_own,
+        "PyTorch's distributed package logged an error.",
+        -5,
+        scan=rf"\b[EF]\d{{0,4}} (?:[\d:.]{{8,20}} )?(?:\d+ )?{_FILES}:\d+\] ",
+    ),
+    Record(
+        "c10d.log",
+        rf"\[?(?:[EF]\d{{0,4}}) (?:[\d:.]{{8,20}} )?(?:\d+ )?(?P<file>{_FILES}):(?P<line>\d+)\] (?P<text>[^\n]+)$",
+        "error",
+        read_error,
+        "PyTorch's distributed package logged an error.",
+        -4,
+        scan=rf"\b[EF]\d{{0,4}} (?:[\d:.]{{8,20}} )?(?:\d+ )?{_FILES}:\d+\] ",
+    ),
+)

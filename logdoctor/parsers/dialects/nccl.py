@@ -1,0 +1,228 @@
+r"""NCCL and RCCL: what they print when something fails (facts of a healthy start are in ``nccl_info``).
+
+Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker and ``tid``, ``device`` from the prefix;
+``device`` is the CUDA device of the thread, never the rank):
+
+- ``nccl.warn``            any ``NCCL WARN``; text = the message; file, line, func, and what the message names: peer
+  ("ip:port" or host), error, errno, call, status, opcode, vendor_err, direction, hca, port, event, object, remote_gid
+  (printed on RoCE only), code, bus_id, group_ranks, version, other_version, path, size, expected, operation, peer_rank,
+  peer_local_rank, closed, interface
+- ``nccl.warn_harmless``   a WARN after which NCCL goes on (advice, fallbacks, plugins not found); same fields
+- ``nccl.trail``           ``FILE:LINE -> N`` back trace; file, line, func, result (ncclResult), thread
+- ``nccl.retry``           INFO: a connection attempt failed and is tried again; peer, error, errno
+- ``nccl.info_error``      INFO that says that something failed or was not possible; file, line, func, and as nccl.warn
+- ``nccl.local_closed``    ``[Service thread] Connection closed by localRank N``: normal at the end; peer_local_rank
+- ``nccl.p2p_disabled``    INFO: no direct access between GPUs
+- ``nccl.hint``            ``HINT:`` after RDMA failures (2.30.7 and later)
+- ``nccl.ras``             ``RAS ...`` INFO lines; peer
+- ``nccl.ras_problem``     a finding in the output of ncclras; comm_id, problem, status
+- ``nccl.ras_rank``        a rank's line in the output of ncclras; group_rank, op_count, gpu, pid, host
+- ``nccl.ras_event``       a monitor line of ncclras (PEER_DEAD ...); event, pid, host, gpu
+- ``nccl.expert_timeout``  an expert-parallel exchange (NCCL EP, DeepEP) timed out; group_rank, peer_rank
+- ``nccl.call_failed``     a program reports that an NCCL call failed; call, error, result, code
+
+Sources: NCCL 2.3.5 to 2.30.7 (src/debug.cc, src/ras/client_support.cc), RCCL 2.18 to 2.27, aws-ofi-nccl 1.1 to 1.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.model import Value
+from logdoctor.parsers.nccl_lines import HEAD, message_fields
+from logdoctor.parsers.record import Bare, Block, Record
+
+_PLACE = r"(?:(?P<file>[^\[\]\n]{1,300}?):(?P<line>\d+) )?(?:\((?P<func>[\w:~]+)\) )?"
+"""FILE is a path, or the pretty function of a plugin: anything without brackets."""
+
+_WARN = HEAD + _PLACE + "NCCL WARN "
+_INFO = HEAD + "NCCL INFO "
+
+_HARMLESS = (
+    r"Missing \S+ from kernel command line",
+    r"NUMA (?:auto )?balancing",
+    r"GID table change",
+    r"[nN]on-fatal async event",
+    r"async (?:error )?event ?: ?(?:port active|client reregistration|GID table|LID change|SM change|P_Key table)",
+    r"Cannot initialize CollNet, using",
+    r"No NVML device handle\. Skipping",
+    r"Could not find real path of",
+    r"/Plugin ?:? [^\n]{0,40}?(?:[Cc]ould not find|Failed to find|No plugin found|not supported|dlopen|symbol)",
+    r"lib\w+-\w+\.so\S*: cannot open shared object file",
+    r"\bACS (?:is )?(?:enabled|redirect)",
+    r"IOMMU (?:is )?enabled",
+    r"Could not open kernel conf",
+    r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",
+    r"\b[fF]alling back\b|\busing [^\n]{1,60} instead\b|\bwill be ignored\b|\b[iI]gnoring\b|\b[sS]kipping\b",
+    r"\bdeprecated\b|\bis not recommended\b|\bmay (?:impact|affect|reduce|degrade)\b|\bcan lead to variability\b",
+)
+"""After these NCCL goes on: advice about the system, fallbacks it names itself, changes of a port that lose nothing."""
+
+_GOES_ON = "|".join(_HARMLESS)
+
+
+def _named(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """The message itself with what it names."""
+    text = str(fields.get("text", head.text))
+    return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
+
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "nccl.warn_harmless",
+        rf"{_WARN}(?P<text>[^\n]{{0,300}}?(?:{_GOES_ON})[^\n]*)",
+        level="warning",
+        block=_named,
+        priority=7,
+        scan="NCCL WARN ",
+        note="NCCL warns about the system or a missing option and goes on without it.",
+    ),
+    Record(
+        "nccl.warn",
+        rf"{_WARN}(?P<text>[^\n]*)",
+        level="error",
+        block=_named,
+        priority=6,
+        scan="NCCL WARN ",
+        note="NCCL reports a failure inside its own code.",
+    ),
+    Record(
+        "nccl.warn",
+        r"\bWARN: Function: (?P<func>\w+) Line: (?P<line>\d+): (?P<text>NET/OFI [^\n]*)",
+        level="error",
+        block=_named,
+        priority=5,
+        scan=r"WARN: Function: \w{3,60} Line: \d+: NET/OFI ",
+        note="The AWS plugin of NCCL reports a failure.",
+    ),
+    Record(
+        "nccl.trail",
+        rf"{_INFO}(?P<text>(?P<file>[^\s:]{{1,200}}):(?P<line>\d+) (?:\((?P<func>\w+)\) )?-> (?P<result>\d+)"
+        r"(?: \((?P<error>[^)\n]*)\))?(?: \[(?P<thread>[^\]\n]*)\])?)",
+        level="info",
+        scan=r"NCCL INFO [^ \n]{3,100}:\d+ (?:\(\w+\) )?-> \d",
+        priority=6,
+        note="NCCL passes an error code up through its own functions; the first such line is nearest to the fault.",
+    ),
+    Record(
+        "nccl.retry",
+        rf"{_INFO}(?P<text>[^\n]{{0,160}}?(?:returned|failed)\b[^\n]{{1,80}}?, (?:retrying|retry)\b[^\n]*)",
+        level="warning",
+        block=_named,
+        priority=6,
+        scan=r"NCCL INFO [^\n]{1,160}, retry",
+        note="NCCL could not connect to a peer yet and tries again.",
+    ),
+    Record(
+        "nccl.local_closed",
+        rf"{_INFO}(?P<text>\[[Ss]ervice thread\] Connection closed by localRank (?P<peer_local_rank>\d+))",
+        level="info",
+        priority=6,
+        scan="Connection closed by localRank ",
+        note="A process of the same host closed its connection to NCCL's service thread; normal when it ends.",
+    ),
+    Record(
+        "nccl.p2p_disabled",
+        rf"{_INFO}(?P<text>(?:Could not enable P2P between|P2P is disabled between connected GPUs)[^\n]*)",
+        level="info",
+        priority=6,
+        scan="NCCL INFO (?:Could not enable P2P|P2P is disabled between)",
+        note="NCCL found no direct access between two GPUs and takes another way.",
+    ),
+    Record(
+        "nccl.hint",
+        rf"{_INFO}(?P<text>HINT: [^\n]*)",
+        level="info",
+        priority=6,
+        scan="NCCL INFO HINT: ",
+        note="NCCL suggests a reason for the failure printed before.",
+    ),
+    Record(
+        "nccl.ras",
+        rf"{_INFO}(?P<text>RAS [^\n]*(?:DEAD|dead|[Ff]ailed|[Ee]rror|timed? ?out|[Tt]imeout|lost|closed|reset)[^\n]*)",
+        level="info",
+        block=_named,
+        priority=6,
+        scan="NCCL INFO RAS ",
+        note="NCCL's RAS subsystem lost contact with a peer or could not open its port.",
+    ),
+    Record(
+        "nccl.info_error",
+        rf"{_INFO}(?P<text>(?:(?P<file>[\w./-]+):(?P<line>\d+) )?(?:\((?P<func>\w+)\) )?(?:[\w/]{{2,30}} ?: ?)?"
+        r"(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to \w+ (?:failed|returned|timed)|[Tt]imed? ?out)\b[^\n]*)",
+        level="info",
+        block=_named,
+        priority=4,
+        scan=r"NCCL INFO (?:[\w./-]+:\d+ )?(?:\(\w+\) )?(?:[\w/]{2,30} ?: ?)?"
+        "(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to|[Tt]imed? ?out)",
+        note="NCCL notes that something was not possible and does not call it an error.",
+    ),
+    Record(
+        "nccl.ras_problem",
+        r"#\d+-\d+ \((?P<comm_id>[0-9a-f]{8,16})\) (?P<problem>INCOMPLETE|MISMATCH|ERROR|TIMEOUT|DEAD)\b",
+        level="error",
+        scan=r"#\d+-\d+ \([0-9a-f]{8,16}\) (?:INCOMPLETE|MISMATCH|ERROR|TIMEOUT|DEAD)",
+        note="NCCL's RAS report names a communicator that is not in order.",
+    ),
+    Record(
+        "nccl.ras_rank",
+        r"Rank (?P<group_rank>\d+) has launched up to operation (?P<op_count>\d+)"
+        r"(?: -- GPU (?P<gpu>\S+) managed by process (?P<pid>\d+) on node (?P<host>\S+))?",
+        level="info",
+        scan=r"Rank \d+ has launched up to operation ",
+        note="NCCL's RAS report says how far a rank of a communicator has come.",
+    ),
+    Record(
+        "nccl.ras_event",
+        r"\b(?P<event>PEER_(?:DEAD|UNRESPONSIVE|RECOVERED)): Process (?P<pid>\d+) on node (?P<host>\S+)"
+        r"(?: managing GPUs? (?P<gpu>\S+))?",
+        level="error",
+        scan=r"PEER_(?:DEAD|UNRESPONSIVE|RECOVERED): Process ",
+        note="NCCL's RAS monitor lost a process.",
+    ),
+    Record(
+        "nccl.call_failed",
+        r"\b(?P<call>p?nccl(?:Comm|Group|All|Reduce|Broad|Send|Recv|Get|Mem|Bcast)\w*)(?:\([^\n]{0,200}?\))? "
+        r"(?:failed|returned)(?: with)?(?: error)?:? (?P<error>[^\n]+)",
+        level="error",
+        block=_named,
+        priority=1,
+        scan=r"nccl[A-Z]\w{2,40}(?:\([^\n]{0,200}\))? (?:failed|returned error)",
+        note="The program says that a call of NCCL failed.",
+    ),
+    Record(
+        "nccl.call_failed",
+        r"\bNCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :]{1,3}(?:(?P<code>\d+)[ :]{0,2})?"
+        r"(?P<error>'?(?:unhandled (?:cuda|system|hip) error|internal error|invalid (?:argument|usage)|remote "
+        r"process exited|"
+        r"unknown result code|[^\n]{0,120}?nccl\w+Error)[^\n]*)",
+        level="error",
+        priority=1,
+        scan=r"NCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :]",
+        note="The program says that a call of NCCL failed.",
+    ),
+    Record(
+        "nccl.call_failed",
+        r"\bNCCL (?:[Ff]ailure|error):? (?P<file>[\w./-]{1,200}):(?P<line>\d+) '(?P<error>[^'\n]*)",
+        level="error",
+        priority=2,
+        scan=r"NCCL (?:[Ff]ailure|error):? [\w./-]{1,200}:\d+ '",
+        note="The program says that a call of NCCL failed.",
+    ),
+    Record(
+        "nccl.expert_timeout",
+        r"\b(?:NCCL EP timeout|DeepEP [^\n]{0,60}?timeout)[^\n]{0,80}?(?:\brank:? (?P<group_rank>\d+)[^\n]*?"
+        r"(?:src_?[rR]ank:? (?P<peer_rank>\d+))?)?",
+        level="error",
+        priority=2,
+        scan="(?:NCCL EP timeout|DeepEP [^\n]{0,60}timeout)",
+        note="An expert-parallel exchange waited too long for another rank.",
+    ),
+    Record(
+        "nccl.call_failed",
+        r"\bNCCL_ERROR_(?P<result>[A-Z_]+)\b(?:[:,] (?P<error>[^\n]+))?",
+        level="error",
+        scan="NCCL_ERROR_[A-Z]",
+        note="The program says that a call of NCCL failed.",
+    ),
+)

@@ -1,0 +1,87 @@
+r"""nccl-tests and rccl-tests (all_reduce_perf and its sisters): start, end and failure lines.
+
+Kinds and their fields:
+
+- ``nccl_tests.rank``      a rank's line of the table at the start; group_rank, pid, host, cuda_dev, bus_id; info
+- ``nccl_tests.failure``   ``Test NCCL failure`` or ``Test CUDA failure``; what (NCCL, CUDA ...), file, line, error; fatal
+- ``nccl_tests.trail``     ``.. HOST pid P: Test failure FILE:LINE`` back trace; info
+- ``nccl_tests.timeout``   ``Test timeout``; seconds; fatal
+- ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED``; count, state; info, error where FAILED
+- ``nccl_tests.done``      ``# Avg bus bandwidth``, the last line of a run; gbps (text); info
+
+Source: nccl-tests src/common.h and src/common.cu, 2.0 to 2.17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, Record
+
+
+def _with_bus(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """The bus id in full where the table printed only bus and slot in hex (``0x1a``)."""
+    printed = str(fields.get("bus_id", ""))
+    return Block(head.text, {"bus_id": f"0000:{printed[2:].rjust(2, '0')}:00"} if printed.startswith("0x") else {})
+
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "nccl_tests.rank",
+        r"#\s+Rank\s+(?P<group_rank>\d+) (?:Group\s+\d+ )?Pid\s+(?P<pid>\d+) on\s+(?P<host>\S+) device\s+"
+        r"(?P<cuda_dev>\d+) "
+        r"\[(?P<bus_id>0x[0-9a-f]{1,2}|[0-9a-f:]{7,12})(?:\.\d)?\]",
+        level="info",
+        block=_with_bus,
+        scan=r"Pid +\d+ on +[\w.-]+ device +\d",
+        note="nccl-tests lists which process uses which GPU.",
+    ),
+    Record(
+        "nccl_tests.failure",
+        r"(?:(?P<by_host>[\w.-]+): )?(?P<text>Test (?P<what>NCCL|CUDA|HIP|RCCL) failure (?P<file>[^\s:]+):(?P<line>\d+)"
+        r" '(?P<error>[^\n]*?)'?\s*$)",
+        level="fatal",
+        priority=6,
+        scan="Test (?:NCCL|CUDA|HIP|RCCL) failure ",
+        note="The test program ends because a call failed.",
+    ),
+    Record(
+        "nccl_tests.trail",
+        r"\.\. (?P<by_host>\S+)(?: pid (?P<by_pid>\d+))?: (?P<text>Test failure (?P<file>[^\s:]+):(?P<line>\d+))",
+        level="info",
+        priority=6,
+        scan=r": Test failure \w",
+        note="The test program passes a failure up through its own functions.",
+    ),
+    Record(
+        "nccl_tests.timeout",
+        r"(?:(?P<by_host>[\w.-]+): )?(?P<text>Test timeout \((?P<seconds>\d+)s\)[^\n]*)",
+        level="fatal",
+        priority=6,
+        scan=r"Test timeout \(\d",
+        note="The test program ends because a collective took too long.",
+    ),
+    Record(
+        "nccl_tests.values",
+        r"# Out of bounds values : (?P<count>\d+) (?P<state>FAILED)",
+        level="error",
+        priority=1,
+        scan=r"# Out of bounds values : \d+ FAILED",
+        note="The test program read back wrong numbers.",
+    ),
+    Record(
+        "nccl_tests.values",
+        r"# Out of bounds values : (?P<count>\d+) (?P<state>OK)",
+        level="info",
+        scan=r"# Out of bounds values : \d+ OK",
+        note="The test program read back right numbers.",
+    ),
+    Record(
+        "nccl_tests.done",
+        r"# Avg bus bandwidth\s+: (?P<gbps>\S+)",
+        level="info",
+        scan="# Avg bus bandwidth",
+        note="The test program came to its end.",
+    ),
+)

@@ -1,0 +1,155 @@
+"""What every line of NCCL and RCCL shares: the prefix of its logger, and the facts inside its error messages.
+
+In goes the text of one message, out come fields with the names that all dialects use (``peer``, ``errno``, ``hca``,
+``bus_id`` ...).  Nothing here raises.  Facts from NCCL's sources, tags 2.3.5 to 2.30.7 (src/debug.cc, src/misc,
+src/transport, src/bootstrap.cc, src/proxy.cc) and aws-ofi-nccl 1.1 to 1.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import regex
+
+from logdoctor.model import Value
+
+HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] ?)?)?"
+"""``H:P:T [D] `` of debug.cc; D is the CUDA device of the calling thread and never the rank.  May be cut off."""
+
+ERRNO: Mapping[str, int] = {
+    "Operation not permitted": 1,
+    "No such file or directory": 2,
+    "Input/output error": 5,
+    "Resource temporarily unavailable": 11,
+    "Cannot allocate memory": 12,
+    "Permission denied": 13,
+    "Bad address": 14,
+    "Device or resource busy": 16,
+    "No such device": 19,
+    "Invalid argument": 22,
+    "Too many open files": 24,
+    "No space left on device": 28,
+    "Broken pipe": 32,
+    "Protocol not supported": 93,
+    "Operation not supported": 95,
+    "Address family not supported by protocol": 97,
+    "Address already in use": 98,
+    "Cannot assign requested address": 99,
+    "Network is down": 100,
+    "Network is unreachable": 101,
+    "Software caused connection abort": 103,
+    "Connection reset by peer": 104,
+    "Transport endpoint is not connected": 107,
+    "Connection timed out": 110,
+    "Connection refused": 111,
+    "Host is down": 112,
+    "No route to host": 113,
+    "Remote I/O error": 121,
+    "Operation canceled": 125,
+}
+"""glibc's strerror texts and their numbers on Linux."""
+
+_LONGEST = 2000
+"""NCCL's own buffer is 1024 bytes; a longer text is not one message, and bounding it bounds the time."""
+
+_ADDRESS = r"\[?(?P<addr>[^\s<>\[\]]+(?:<\d+>)?)\]?"
+
+_SHAPES = (
+    rf"Connection closed by remote peer {_ADDRESS}",
+    rf"[cC]onnect to {_ADDRESS} (?:failed : |returned )(?:(?P<errno>\d+)\()?(?P<error>[^(),\n]+)",
+    r"connect returned (?P<error>[^(),\n]+)",
+    # Work completions of verbs, four spellings between 2.3 and 2.30; cut lines may end anywhere after the status.
+    rf"Got completion(?: from peer {_ADDRESS})? with (?:error |status=)(?:IBV_WC_\w+\()?(?P<status>\d+)",
+    r"Got (?:completion|CQE) [^\n]*? opcode[= ](?:IBV_WC_\w+\()?(?P<opcode>\d+)",
+    r"vendor[_ ]err[= ](?P<vendor_err>\d+)(?: \((?P<direction>Send|Recv|Flush)\))?",
+    r"remoteGids?[ ]?(?P<remote_gid>[0-9a-f:.]+)",
+    r"\b(?:hca|on dev|local dev|device) (?P<hca>[a-z]\w*_\w*\d)",
+    (
+        r"(?:(?P<hca>[\w.-]+):(?P<port>\d+) )?(?:Got )?(?:non-fatal )?async (?:fatal |error )?event"
+        r"(?: on (?P<object>QP|CQ|SRQ))?[^:\n]*: ?(?P<event>[^(\n]+)"
+    ),
+    r"Call to (?P<call>\w+) (?:failed|timed out)(?: with error| with| :|:)? ?(?:(?P<errno>\d+) )?(?P<error>[^,\n]+)",
+    r"(?P<error>Accept failed [^\n]+)",
+    r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>\d+) )?'(?P<error>[^'\n]*)",
+    r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA )?device (?P<bus_id>\w+)",
+    (
+        r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<version>\d+)"
+        r" rank (?P<second>\d+) version (?P<other_version>\d+)"
+    ),
+    r"shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)",
+    r"failed to extend (?P<path>\S+) to (?P<size>\d+) bytes",
+    r"Failed to (?P<call>(?:CUDA |HIP )?(?:host )?\w*[mc]alloc\w*)(?: async)? (?P<size>\d+) bytes",
+    r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?(?:, retcode (?P<code>\d+))?",
+    r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>\d+), closed=(?P<closed>\d+)",
+    r"Proxy Call to rank (?P<peer_rank>\d+) failed \((?P<operation>\w+)\)",
+    r"truncated : receiv(?:ing|ed) (?P<size>\d+) bytes instead of (?P<expected>\d+)",
+    r"mismatch error,? local size (?P<size>\d+) remote size (?P<expected>\d+)",
+    r"wrong (?:type|magic) (?P<got>\w+) != (?P<expected>\w+)",
+    r"interface found \(starting with (?P<interface>[^)\n]+)\)",
+    r"RC: (?P<code>-?\d+)[.,] [eE]rror: (?P<error>[^.,\n]+)",
+    rf"declaring peer {_ADDRESS} as DEAD",
+    r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)",
+    r"\berrno (?P<errno>\d+)",
+)
+
+
+@cache
+def _shapes() -> tuple[regex.Pattern[str], ...]:
+    """The shapes compiled, once, at the first error message."""
+    return tuple(regex.compile(shape) for shape in _SHAPES)
+
+
+def number(text: str) -> Value:
+    """A whole number as int, anything else as it is."""
+    return int(text) if regex.fullmatch(r"-?\d{1,30}", text) else text
+
+
+def peer_of(address: str) -> str:
+    """NCCL's ``ADDR<PORT>`` as ``ADDR:PORT`` (IPv6 in brackets); an address without a port stays as it is."""
+    host, _, port = address.rstrip(">").partition("<")
+    if not port:
+        return host
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def bus_of(printed: Value) -> str:
+    """NCCL's bus id (hex without leading zeros, last digit the function: ``1a000``) as ``0000:1a:00``."""
+    text = str(printed)
+    if not regex.fullmatch(r"[0-9a-fA-F]{1,12}", text):
+        return text
+    digits = text.lower().rjust(9, "0")
+    return f"{digits[:-5]}:{digits[-5:-3]}:{digits[-3:-1]}"
+
+
+def message_fields(message: str) -> dict[str, Value]:
+    """What the text of an error message names, the first finding of each field; empty where it names nothing known.
+
+    ``group_ranks`` are two ranks of the communicator, not global ones.  ``errno`` comes from the number printed or
+    from the strerror text.
+    """
+    found: dict[str, str] = {}
+    message = message[:_LONGEST]
+    for shape in _shapes():
+        hit = shape.search(message)
+        for name, text in hit.groupdict().items() if hit else ():
+            if text:
+                found.setdefault(name, text.strip())
+    return _standard(found, message)
+
+
+def _standard(found: dict[str, str], message: str) -> dict[str, Value]:
+    """The raw findings under the names and in the forms that all dialects share."""
+    ranks = tuple(int(found.pop(name)) for name in ("first", "second") if name in found)
+    address = found.pop("addr", "")
+    fields: dict[str, Value] = {name: number(text) for name, text in found.items()}
+    if ranks:
+        fields["group_ranks"] = ranks
+    if address:
+        fields["peer"] = peer_of(address)
+    if "bus_id" in found:
+        fields["bus_id"] = bus_of(found["bus_id"])
+    if "errno" not in fields:
+        named = [code for text, code in ERRNO.items() if text in message]
+        fields.update({"errno": named[0]} if named else {})
+    return fields
