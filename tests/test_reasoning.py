@@ -1,0 +1,175 @@
+"""Reasoning on hand-made events: conditions, cause before consequence, outlived failures, honest verdicts."""
+
+from __future__ import annotations
+
+from logdoctor.model import Event, Line, Rule, Speaker, Symptom, Words
+from logdoctor.reasoning import Reasoner
+from logdoctor.reasoning.conditions import version_in
+from logdoctor.reasoning.wording import compress, fill
+
+
+def rule(name, kind, role="cause", explains=(), when=None, strength="strong", culprit=None, **more):
+    symptoms = (
+        tuple(Symptom(n, kind=k) for n, k in kind.items()) if isinstance(kind, dict) else (Symptom("s", kind=kind),)
+    )
+    words = (("en", Words(f"{name} on rank {{rank|?}}", "cause", ("do",))),)
+    condition = when or {"any": [s.name for s in symptoms]}
+    return Rule(name, name, "stop", role, strength, words, symptoms, condition, culprit or {}, tuple(explains), **more)
+
+
+def events(*rows):
+    """Rows of (kind, rank, level) or (kind, rank, level, fields)."""
+    for order, row in enumerate(rows):
+        kind, rank, level, fields, time = (*row, {}, None)[:5] if len(row) == 3 else (*row, None)[:5]
+        speaker = Speaker(rank=rank, time=time)
+        yield Event(Line("job.log", order + 1, kind), kind.partition(".")[0], kind, kind, speaker, level, fields, order)
+
+
+def conclude(rules, *rows, hung=False):
+    reasoner = Reasoner(rules, (), hung=hung)
+    for event in events(*rows):
+        reasoner.observe(event)
+    return reasoner.conclude("job")
+
+
+OOM = rule("cuda.oom", "python.oom")
+TIMEOUT = rule("collective.timeout", "c10d.timeout", role="symptom", explains=["app.segfault"])
+SEGFAULT = rule("app.segfault", "crash.segv")
+EXCEPTION = rule("app.exception", "python.*", role="fallback")
+HARMLESS = rule("benign.gid", "nccl.gid", role="benign")
+RULES = [OOM, TIMEOUT, SEGFAULT, EXCEPTION, HARMLESS]
+
+
+def names(diagnosis):
+    return [c.signature for c in diagnosis.causes]
+
+
+def test_a_log_without_failures_is_healthy():
+    assert conclude(RULES, ("progress.step", 0, "info")).verdict == "healthy"
+
+
+def test_a_failure_that_no_rule_knows_is_unknown_and_its_line_is_shown():
+    found = conclude(RULES, ("mpi.help", 0, "error"))
+    assert found.verdict == "unknown"
+    assert [e.line.number for e in found.unexplained] == [1]
+
+
+def test_a_cause_explains_the_symptom_that_was_printed_before_it_by_another_rank():
+    found = conclude(RULES, ("c10d.timeout", 1, "error"), ("python.oom", 3, "fatal"))
+    assert names(found) == ["cuda.oom"]
+    assert found.symptoms[0].explained_by == "cuda.oom"
+    assert found.causes[0].culprit.ranks == (3,)
+
+
+def test_a_symptom_alone_is_the_answer():
+    assert names(conclude(RULES, ("c10d.timeout", 1, "error"))) == ["collective.timeout"]
+
+
+def test_the_abort_after_a_timeout_is_fallout():
+    assert names(conclude(RULES, ("c10d.timeout", 1, "error"), ("crash.segv", 1, "fatal"))) == ["collective.timeout"]
+
+
+def test_the_crash_before_a_timeout_is_the_cause():
+    assert names(conclude(RULES, ("crash.segv", 3, "fatal"), ("c10d.timeout", 1, "error"))) == ["app.segfault"]
+
+
+def test_in_one_process_a_later_cause_does_not_explain_an_earlier_symptom():
+    found = conclude(RULES, ("c10d.timeout", 2, "error"), ("python.oom", 2, "fatal"))
+    assert "collective.timeout" in names(found)
+    assert found.symptoms == () or found.symptoms[0].explained_by is None
+
+
+def test_a_fallback_sees_only_what_no_other_rule_took():
+    assert names(conclude(RULES, ("python.oom", 0, "fatal"))) == ["cuda.oom"]
+    assert names(conclude(RULES, ("python.other", 0, "fatal"))) == ["app.exception"]
+
+
+def test_a_benign_rule_takes_its_lines_out():
+    assert conclude(RULES, ("nccl.gid", 0, "error")).verdict == "healthy"
+
+
+def test_a_failure_after_which_training_went_on_is_outlived():
+    rows = [("python.oom", 0, "error"), *[("progress.step", 0, "info")] * 4]
+    assert conclude(RULES, *rows).verdict == "healthy"
+
+
+def test_progress_of_another_rank_does_not_outlive_a_failure():
+    rows = [("python.oom", 0, "error"), *[("progress.step", 1, "info")] * 4]
+    assert names(conclude(RULES, *rows)) == ["cuda.oom"]
+
+
+def test_two_independent_faults_are_two_causes_the_earlier_first():
+    disk = rule("host.disk-full", "os.enospc")
+    found = conclude([OOM, disk], ("os.enospc", 0, "error"), ("python.oom", 1, "error"))
+    assert names(found) == ["host.disk-full", "cuda.oom"]
+
+
+def test_a_weak_hint_does_not_beat_a_proof_that_comes_later():
+    hint = rule("net.dns", "os.dns", strength="hint")
+    assert names(conclude([OOM, hint], ("os.dns", 0, "error"), ("python.oom", 1, "error")))[0] == "cuda.oom"
+
+
+def test_a_late_reporter_explains_what_was_printed_earlier():
+    kill = rule("host.oom-kill", "slurm.oom", explains=["app.segfault"])
+    rows = [("crash.segv", 1, "fatal"), ("slurm.oom", None, "error")]
+    assert names(conclude([*RULES, kill], *rows)) == ["host.oom-kill"]
+
+
+def test_a_hang_without_any_failure_line_is_unknown_not_healthy():
+    assert conclude(RULES, ("progress.step", 0, "info"), hung=True).verdict == "unknown"
+
+
+def test_a_sequence_holds_in_that_order_only():
+    ordered = rule("x.seq", {"a": "d.a", "b": "d.b"}, when={"sequence": ["a", "b"]})
+    assert names(conclude([ordered], ("d.a", 0, "info"), ("d.b", 0, "info"))) == ["x.seq"]
+    assert names(conclude([ordered], ("d.b", 0, "info"), ("d.a", 0, "info"))) == []
+
+
+def test_none_refuses():
+    cond = rule("x.none", {"a": "d.a", "b": "d.b"}, when={"any": ["a"], "none": ["b"]})
+    assert names(conclude([cond], ("d.a", 0, "info"))) == ["x.none"]
+    assert names(conclude([cond], ("d.a", 0, "info"), ("d.b", 0, "info"))) == []
+
+
+def test_counts_and_quantifiers_over_ranks():
+    cond = rule("x.count", {"a": "d.a"}, when={"any": ["a"], "count": {"a": ">=2"}, "ranks": {"a": 2}})
+    assert names(conclude([cond], ("d.a", 0, "info"), ("d.a", 1, "info"))) == ["x.count"]
+    assert names(conclude([cond], ("d.a", 0, "info"), ("d.a", 0, "info"))) == []
+
+
+def test_apart_asks_for_different_ranks():
+    cond = rule("x.apart", {"a": "d.a", "b": "d.b"}, when={"all": ["a", "b"], "apart": ["a", "b"]})
+    assert names(conclude([cond], ("d.a", 0, "info"), ("d.b", 1, "info"))) == ["x.apart"]
+    assert names(conclude([cond], ("d.a", 0, "info"), ("d.b", 0, "info"))) == []
+
+
+def test_agree_and_differ_compare_a_field():
+    same = rule("x.same", {"a": "d.a"}, when={"any": ["a"], "agree": {"a": "seq"}})
+    other = rule("x.other", {"a": "d.a"}, when={"any": ["a"], "differ": {"a": "seq"}})
+    assert names(conclude([same, other], ("d.a", 0, "info", {"seq": 1}), ("d.a", 1, "info", {"seq": 1}))) == ["x.same"]
+    assert names(conclude([same, other], ("d.a", 0, "info", {"seq": 1}), ("d.a", 1, "info", {"seq": 2}))) == ["x.other"]
+
+
+def test_a_version_fact_can_be_asked_for():
+    cond = rule("x.old", {"a": "d.a"}, when={"any": ["a"], "job": {"nccl": ">=2.24,<2.27.3"}})
+    rows = [("d.a", 0, "info")]
+    assert names(conclude([cond], ("nccl.version", 0, "info", {"version": "2.26.5+cuda12.9"}), *rows)) == ["x.old"]
+    assert names(conclude([cond], ("nccl.version", 0, "info", {"version": "2.27.3+cuda12.9"}), *rows)) == []
+
+
+def test_versions_with_suffixes_compare_and_nonsense_does_not():
+    assert version_in("2.21.5+cuda12.4", ">=2.21,<2.22")
+    assert not version_in("unknown", ">=1")
+
+
+def test_a_missing_value_reads_as_its_default():
+    assert fill("rank {rank|unknown} of {nranks|?}", {"rank": 3}) == "rank 3 of ?"
+
+
+def test_braces_in_a_logs_text_are_not_filled_again():
+    assert fill("{message}", {"message": "{rank|x}"}) == "{rank|x}"
+
+
+def test_ranks_are_compressed_to_ranges():
+    assert compress((0, 1, 2, 5, 7, 8)) == "0-2,5,7-8"
+    assert compress(("b", "a")) == "b, a"

@@ -1,0 +1,141 @@
+"""The rulebook: good files become rules, bad files show every fault with its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from logdoctor.rulebook import RulesError, load, rule_files, shipped_rules
+
+GOOD = """\
+title: The port {port|?} is taken
+cause: Another process listens on port {port|it needs}.
+action: retry
+remedy: ['ss -ltnp | grep {port|PORT}']
+references: ['https://example.org/ports']
+symptoms:
+  taken: {text: 'Address already in use.*port (?P<port>\\d+)'}
+examples: [{log: 'Address already in use: port 29500'}]
+near_misses: [{is: healthy, log: 'port 29500 is free'}]
+"""
+
+
+def folder(tmp_path: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = tmp_path / (name.replace("__", "/") + ".yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def faults(tmp_path: Path, text: str) -> list[str]:
+    with pytest.raises(RulesError) as caught:
+        load([folder(tmp_path, net__taken=text)])
+    return [str(e) for e in caught.value.errors]
+
+
+def test_the_path_below_the_folder_is_the_id(tmp_path):
+    book = load([folder(tmp_path, net__port_taken=GOOD)])
+    assert [r.id for r in book.rules] == ["net.port_taken"]
+
+
+def test_without_a_condition_any_symptom_suffices(tmp_path):
+    assert load([folder(tmp_path, net__a=GOOD)]).rules[0].when == {"any": ["taken"]}
+
+
+def test_all_faults_of_a_file_are_shown_at_once_each_with_its_line(tmp_path):
+    bad = GOOD.replace("action: retry", "action: pray").replace("text: 'Addr", "txt: 'Addr") + "colour: red\n"
+    found = faults(tmp_path, bad)
+    assert len(found) == 3
+    assert any("taken.yaml:3: 'action' is 'pray'" in f for f in found)
+    assert any("taken.yaml:7" in f and "not understood" in f for f in found)
+    assert any("taken.yaml:10: unknown key 'colour'" in f for f in found)
+
+
+@pytest.mark.parametrize("key", ["cause", "remedy", "references", "examples", "near_misses", "symptoms"])
+def test_a_rule_that_lacks_a_part_is_refused(tmp_path, key):
+    document = yaml.safe_load(GOOD)
+    del document[key]
+    assert any(f"'{key}' is missing" in f for f in faults(tmp_path, yaml.safe_dump(document)))
+
+
+def test_a_broken_regular_expression_is_shown_with_its_reason(tmp_path):
+    assert any(
+        "unterminated" in f or "missing )" in f
+        for f in faults(tmp_path, GOOD.replace("already in use", "already (in use"))
+    )
+
+
+def test_broken_yaml_is_a_fault_with_a_line(tmp_path):
+    assert "not valid YAML" in faults(tmp_path, "title: [unclosed\naction: stop\n")[0]
+
+
+def test_a_key_that_stands_twice_is_a_fault(tmp_path):
+    assert any("stands twice" in f for f in faults(tmp_path, GOOD + "title: again\n"))
+
+
+def test_a_condition_on_an_unknown_symptom_is_a_fault(tmp_path):
+    assert any("'gone' is no symptom" in f for f in faults(tmp_path, GOOD + "when: {any: [taken, gone]}\n"))
+
+
+def test_explaining_an_unknown_signature_is_a_fault(tmp_path):
+    assert any("nothing has" in f for f in faults(tmp_path, GOOD + "explains: [no.such]\n"))
+
+
+def test_an_action_that_differs_from_the_agreed_one_is_a_fault(tmp_path):
+    (tmp_path / "signatures.tsv").write_text("net.taken\tnetwork\tstop\tPort taken\n")
+    assert any("agrees on 'stop'" in f for f in faults(tmp_path, GOOD))
+
+
+def test_a_users_folder_overrides_a_rule_of_the_same_id(tmp_path):
+    ours, theirs = tmp_path / "a", tmp_path / "b"
+    folder(ours, net__taken=GOOD)
+    folder(theirs, net__taken=GOOD.replace("title: The", "title: Our"))
+    assert [path.parent.parent for _, path in rule_files([ours, theirs])] == [theirs]
+    assert load([ours, theirs]).rules[0].say("en").title.startswith("Our")
+
+
+# ── laws over all shipped rules ─────────────────────────────────────────────────────────────────────────────────────
+
+
+BOOK = load([shipped_rules()])
+SCHEMA = json.loads((shipped_rules() / "rule.schema.json").read_text("utf-8"))
+FILES = dict(rule_files([shipped_rules()]))
+
+
+@pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
+def test_every_rule_file_fits_the_schema_for_editors(rule):
+    jsonschema.validate(yaml.safe_load(FILES[rule.id].read_text("utf-8")), SCHEMA)
+
+
+@pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
+def test_every_rule_speaks_chinese_with_the_same_number_of_remedies(rule):
+    english, chinese = rule.say("en"), dict(rule.words).get("zh")
+    assert chinese, "the text in zh is missing"
+    assert len(chinese.remedy) == len(english.remedy)
+    assert any("\u4e00" <= c <= "\u9fff" for c in chinese.title + chinese.cause)
+
+
+@pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
+def test_every_rule_reports_an_agreed_signature(rule):
+    assert rule.signature in BOOK.signatures
+
+
+def test_no_two_causes_explain_each_other():
+    from fnmatch import fnmatchcase
+
+    def names(a, b):
+        return any(fnmatchcase(n, g) for g in a.explains for n in (b.signature, b.id))
+
+    causes = [r for r in BOOK.rules if r.role == "cause"]
+    both = [
+        (a.id, b.id)
+        for a in causes
+        for b in causes
+        if a.id < b.id and a.signature != b.signature and names(a, b) and names(b, a)
+    ]
+    assert both == []
