@@ -86,9 +86,9 @@ def _diagnose(paths: list[str], rules: list[Path], lang: str, *, hung: bool) -> 
 
 
 def _complain(error: LogdoctorError, code: int) -> int:
-    from logdoctor.render import printable
+    from logdoctor.contract import visible
 
-    typer.echo(f"logdoctor: {printable(str(error))}", err=True)
+    typer.echo(f"logdoctor: {chr(10).join(map(visible, str(error).splitlines()))}", err=True)
     return code
 
 
