@@ -1,0 +1,51 @@
+"""Patterns that hit on every line would drown the rest: after their first hits only few of them go on counting."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+
+from logdoctor.prefilter.engine import ID_MASK
+
+FULL = 8192
+"""So many hits of a pattern in one stream all count."""
+OFTEN = 512
+"""The same for patterns that a healthy log is full of."""
+AT_THE_END = 1024
+"""So many hits of a thinned pattern count in the last window."""
+
+
+class Flood:
+    """Counts the hits of each pattern in one stream and says which to thin."""
+
+    def __init__(self, often: Collection[int]) -> None:
+        self._often = often
+        self._counts: dict[int, int] = {}
+        self.thinned: dict[int, int] = {}
+        """The patterns of which the engine reports one hit a window; the value is the engine's (-1 before a window)."""
+
+    def before_window(self, *, last: bool) -> dict[int, int]:
+        """What the engine shall thin in the coming window: nothing in the last one."""
+        if last:
+            return {}
+        self.thinned = dict.fromkeys(self.thinned, -1)
+        return self.thinned
+
+    def note(self, hits: list[int]) -> None:
+        """Count the hits of a window; who is over the limit is thinned from the next window on."""
+        counts = self._counts
+        for hit in hits:
+            pattern = hit & ID_MASK
+            counts[pattern] = count = counts.get(pattern, 0) + 1
+            if count > FULL or (count > OFTEN and pattern in self._often):
+                self.thinned.setdefault(pattern, -1)
+
+    def keep_the_end(self, hits: list[int]) -> list[int]:
+        """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`."""
+        if not self.thinned:
+            return hits
+        kept: dict[int, deque[int]] = {i: deque(maxlen=AT_THE_END) for i in self.thinned}
+        others = []
+        for hit in hits:
+            kept[hit & ID_MASK].append(hit) if hit & ID_MASK in kept else others.append(hit)
+        return sorted(others + [hit for few in kept.values() for hit in few])

@@ -1,0 +1,58 @@
+"""All patterns compiled into one engine, to be run over any number of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from logdoctor.prefilter.engine import Engine, Session, load_engine
+from logdoctor.prefilter.scan import Scan
+from logdoctor.prefilter.sublines import FLAT
+from logdoctor.prefilter.window import ReadInto
+
+_FLATTEN = bytes.maketrans(b"\n\r", bytes((FLAT, FLAT)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What to look for: ``regex`` is a scan form (see `scan_form`), ``often`` says that healthy logs are full of it."""
+
+    regex: str
+    often: bool = False
+
+
+class Prefilter:
+    """A pattern's id is its place in the sequence that `build` was given."""
+
+    def __init__(self, engine: Engine, often: frozenset[int]) -> None:
+        self._engine = engine
+        self._often = often
+
+    @classmethod
+    def build(cls, patterns: Sequence[Pattern], cache_dir: Path | None, engine: str | None = None) -> Prefilter:
+        """Compile ``patterns`` with ``engine`` ("hyperscan", "re2", "regex"), by default the best that is installed.
+
+        ``cache_dir`` is a folder for compiled databases, made if missing; it may be read-only, lost or damaged.
+        Raises `logdoctor.model.LogdoctorError` if the engine cannot be had or takes a pattern for wrong.
+        """
+        forms = [p.regex.encode() for p in patterns]
+        return cls(load_engine(forms, cache_dir, engine), frozenset(i for i, p in enumerate(patterns) if p.often))
+
+    @property
+    def engine(self) -> str:
+        """The engine's name."""
+        return self._engine.name
+
+    def scan(self, readinto: ReadInto) -> Scan:
+        """A scan over what ``readinto`` gives (see `logdoctor.model.Stream`); several may be under way at once."""
+        return Scan(self._engine.session(), readinto, self._often)
+
+    def match(self, text: bytes) -> tuple[int, ...]:
+        """The ids that hit in a short text, ascending.  Its lines are searched as one; not for two threads at once."""
+        return self._session.ids(text.translate(_FLATTEN))
+
+    @cached_property
+    def _session(self) -> Session:
+        return self._engine.session()

@@ -1,0 +1,70 @@
+"""The second engine: RE2.  An alternation finds the lines (347-391 MB/s), a set names the patterns on each of them.
+
+Patterns and text are Latin-1 to RE2, that is plain bytes.  Nothing to cache: compiling takes 20 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import re2
+
+from logdoctor.prefilter.engine import ID_BITS, Session
+from logdoctor.prefilter.sublines import bounds
+
+_MEMORY = 256 << 20
+"""Bound for RE2's automata, which it builds as it goes; its own default of 8 MiB thrashes with hundreds of patterns."""
+
+
+def load(patterns: Sequence[bytes], cache_dir: Path | None) -> Re2Engine:
+    """Compile ``patterns``; ``cache_dir`` is not needed."""
+    del cache_dir
+    return Re2Engine(patterns)
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    return options
+
+
+class Re2Engine:
+    """The alternation and the set."""
+
+    name = "re2"
+
+    def __init__(self, patterns: Sequence[bytes]) -> None:
+        self._any = re2.compile(b"(?:%s)" % b"|".join(b"(?:%s)" % p for p in patterns), _options())
+        self._set = re2.Set.SearchSet(_options())
+        for pattern in patterns:
+            self._set.Add(pattern)
+        self._set.Compile()
+
+    def session(self) -> Session:
+        """RE2 needs no scratch memory: the engine is its own session."""
+        return self
+
+    def hits(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
+        """See `Session.hits`."""
+        text = bytes(window)
+        found: list[int] = []
+        after = 0
+        for match in self._any.finditer(text):
+            end = match.end()
+            if end <= after:
+                continue
+            start, after = bounds(text, end, len(text))
+            for i in self._set.Match(text[start:after]):
+                if i in thinned:
+                    thinned[i] = end
+                else:
+                    found.append(end << ID_BITS | i)
+        found.extend(end << ID_BITS | i for i, end in thinned.items() if end >= 0)
+        return found
+
+    def ids(self, text: bytes) -> tuple[int, ...]:
+        """See `Session.ids`."""
+        return tuple(sorted(set(self._set.Match(text))))

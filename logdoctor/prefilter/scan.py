@@ -1,0 +1,96 @@
+"""The scan of one input: windows in, candidate lines out, in file order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from logdoctor.model import Candidate
+from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
+from logdoctor.prefilter.flood import Flood
+from logdoctor.prefilter.newlines import NewlineCounter
+from logdoctor.prefilter.sublines import bounds
+from logdoctor.prefilter.window import ReadInto, Window
+
+
+class Scan:
+    r"""Iterate over it once to get the `Candidate`s; the totals are right when the iteration is over.
+
+    A candidate is a line between line breaks (``\n`` or ``\r``); its number counts ``\n`` only, so the updates of a
+    progress bar share one.  `Candidate.following` works as long as the scan has not gone on.
+    """
+
+    def __init__(self, session: Session, readinto: ReadInto, often: Collection[int]) -> None:
+        self._session = session
+        self._window = Window(readinto)
+        self._newlines = NewlineCounter(self._window.buffer)
+        self._flood = Flood(often)
+        self._counted = 0
+        self._numbers = 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes read so far."""
+        return self._window.bytes
+
+    @property
+    def lines(self) -> int:
+        """Lines read so far, a last one without newline included."""
+        return self._numbers + self._open_line
+
+    _open_line = 0
+
+    @property
+    def flooded(self) -> tuple[int, ...]:
+        """The patterns that hit so often that only a part of their lines was kept."""
+        return tuple(sorted(self._flood.thinned))
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """The candidates, in file order."""
+        window = self._window
+        while window.advance(ahead=bool(self._flood.thinned)):
+            self._counted = window.shown_from
+            yield from self._candidates(self._hits())
+            self._count_to(window.shown_to)
+
+    def _hits(self) -> list[int]:
+        """The hits of this window in order, each once, floods thinned."""
+        window = self._window
+        last = window.is_last
+        found = self._session.hits(window.view[: window.cut], self._flood.before_window(last=last))
+        hits = sorted(set(found))
+        if window.shown_to < window.cut or window.shown_from:
+            hits = [h for h in hits if window.shown_from < h >> ID_BITS <= window.shown_to]
+        if last:
+            return self._flood.keep_the_end(hits)
+        self._flood.note(hits)
+        return hits
+
+    def _candidates(self, hits: list[int]) -> Iterator[Candidate]:
+        """Hits grouped by line."""
+        window = self._window
+        cut = window.cut
+        start, end, patterns = 0, -1, list[int]()
+        for hit in hits:
+            position = hit >> ID_BITS
+            if position > end:
+                if patterns:
+                    yield self._candidate(start, end, patterns)
+                start, end = bounds(window.buffer, position, cut)
+                patterns = []
+            patterns.append(hit & ID_MASK)
+        if patterns:
+            yield self._candidate(start, end, patterns)
+
+    def _candidate(self, start: int, end: int, patterns: list[int]) -> Candidate:
+        window, turn = self._window, self._window.turn
+        self._count_to(start)
+        raw = bytes(window.view[start:end])
+        if self._flood.thinned:  # hits of thinned patterns on lines that stay: a line keeps all its patterns
+            patterns.extend(self._session.ids(raw))
+        ids = tuple(sorted(set(patterns)))
+        return Candidate(raw, self._numbers + 1, ids, lambda: window.lines_below(end, turn))
+
+    def _count_to(self, position: int) -> None:
+        if position > self._counted:
+            self._numbers += self._newlines.count(self._counted, position)
+            self._counted = position
