@@ -35,7 +35,8 @@ _FRAME = regex.compile(
 _NO_FUNCTION = ("(unknown)", "??", "<unknown")
 _RUNTIME_LIBRARY = regex.compile(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
 _STACK_WORDS = regex.compile(
-    r"^\s*(?:PC: @|\[?(?:Switching to|New Thread|Thread debugging)|\(gdb\)|Thread \d+ \(|warning: |Backtrace|"
+    r"^\s*(?:PC: @|0x[0-9a-f]+ in |\[?(?:Switching to|New Thread|Thread debugging)|\(gdb\)|Thread \d+ \(|warning: |"
+    "Backtrace|"
     r"C\+\+ Traceback|Error termination|\*\*\* SIG|\[(?:SignalInfo|TimeInfo)|={4,}|File \"<unknown>\"|"
     r"[\w./~-]+:\d+\s*$|"
     r"\d+\s+in |\d+\t|$)"

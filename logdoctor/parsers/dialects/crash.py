@@ -279,7 +279,7 @@ EXITS = (
         "crash.exit",
         r"(?:[Ee]xit(?:ed|s|ing)?|[Ff]inished|[Tt]erminated|[Cc]ompleted|[Ff]ailed|[Rr]eturned|[Dd]ied|[Cc]rashed)"
         " (?:with |abnormally )?(?:a )?(?:non-?zero )?(?:error |exit |return )?(?:code|status|"
-        r"exitcode)\W{1,4}(?P<exit_code>-?[1-9]\d{0,9})\b",
+        r"exitcode)[^\w-]{1,4}(?P<exit_code>-?[1-9]\d{0,9})\b",
         level="error",
         priority=-5,
         scan=r"(?:exit(?:ed|s|ing)?|xited|inished|erminated|ompleted|ailed|eturned|ied|rashed) (?:with |abnormally )?"

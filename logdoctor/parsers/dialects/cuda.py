@@ -35,7 +35,16 @@ _TEXTS = (
     r"mapping of buffer object failed|unknown error|Invalid access of peer GPU memory over nvlink or a hardware error|"
     r"remote device (?:page fault|error)|MPS .{3,60}"
 )
-_ENUM = r"(?:cudaError[A-Z]\w{3,60}|CUDA_ERROR_[A-Z_]{4,60}|hipError[A-Z]\w{3,60}|HSA_STATUS_ERROR\w{0,60})"
+_DRIVER_ENUM = (
+    r"CUDA_ERROR_(?:INVALID|OUT_OF_MEMORY|NOT_|DEINITIALIZED|NO_|MAP|UNMAP|ARRAY|ALREADY|ECC|UNSUPPORTED|CONTEXT|PEER|"
+    r"NVLINK|JIT|SHARED|OPERATING|ILLEGAL|LAUNCH|PRIMARY|ASSERT|TOO_MANY|HOST|HARDWARE|MISALIGNED|COOPERATIVE|SYSTEM|"
+    r"COMPAT|MPS|STREAM_CAPTURE|TIMEOUT|GRAPH|EXTERNAL|DEVICE|STUB|UNKNOWN|FILE|INSUFFICIENT)[A-Z_]{0,50}"
+)
+_ENUM = (
+    r"(?:cudaError(?!Check|String|Name|Handl|Code|Type|Enum)[A-Z]\w{3,60}|"
+    + _DRIVER_ENUM
+    + r"|hipError[A-Z]\w{3,60}|HSA_STATUS_ERROR\w{0,60})"
+)
 _LIBRARIES = (
     "(?:CUBLAS_STATUS|CUDNN_STATUS|CUSOLVER_STATUS|CUSPARSE_STATUS|CURAND_STATUS|HIPBLAS_STATUS|"
     "MIOPEN_STATUS|miopenStatus|CUTENSOR_STATUS)"

@@ -87,7 +87,7 @@ WORDS = (
         level="error",
         block=read_message,
         priority=-12,
-        scan=r": (?:error|Error|ERROR|[Ee]xception)(?: \d{1,5})?: ?\S",
+        scan=r": (?:error|Error|ERROR|[Ee]xception)(?: \d{1,5})?: ?[^\d\s]",
         note="A program reports an error.",
     ),
     Record(
@@ -100,7 +100,7 @@ WORDS = (
         block=read_message,
         priority=-13,
         scan=r"^\W{0,6}(?:Error|error|[IRSU][a-z]{4,9} (?:[Ee]rror|[Ee]xception)|"
-        "An (?:unexpected )?error (?:has )?occurred)[ :!.]",
+        r"An (?:unexpected )?error (?:has )?occurred)[:!.]? ?[A-Za-z\[\"'`/(<]",
         note="A program reports an error.",
     ),
     Record(

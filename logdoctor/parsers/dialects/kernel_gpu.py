@@ -38,7 +38,8 @@ _LOST = regex.compile(r"fallen off the bus")
 def _xid(code: str) -> str:
     """The pattern of an Xid line whose code is matched by ``code``."""
     return (
-        rf"Xid \((?:PCI:)?{_BUS}(?: GPU-I:(?P<gpu_instance>\d+))?(?: GPU-CI:(?P<compute_instance>\d+))?\): {code}\b"
+        rf"(?<!S)Xid \((?:PCI:)?{_BUS}(?: GPU-I:(?P<gpu_instance>\d+))?(?: GPU-CI:(?P<compute_instance>\d+))?\): "
+        rf"{code}\b"
         r"(?:, pid='?(?:(?P<pid>[1-9]\d*)|0|<unknown>|unknown)'?)?"
         r"(?:, name=(?:<unknown>|(?P<name>[^,<]{1,64})))?"
         r"(?:,? (?P<text>\S.*?))?(?:,? caused by previous Xid (?P<previous_code>\d+).*)?$"
@@ -83,7 +84,7 @@ XID = (
     ),
     Record(
         "kernel.xid",
-        r"Xid \((?:PCI:)?" + _BUS + r".{0,40}?\): (?P<code>\d+)",
+        r"(?<!S)Xid \((?:PCI:)?" + _BUS + r".{0,40}?\): (?P<code>\d+)",
         level="error",
         scan=r"Xid \((?:PCI:)?[0-9a-fA-F]{4,8}:",
         priority=-1,
