@@ -74,7 +74,7 @@ class _Tail:
             return self._keep("", "raised_from", hit["function"])
         if hit := _RESULT.match(line):
             return self._keep(line, "result", hit["result"])
-        if self.awaits_last_error and not _FOREIGN.match(line):
+        if self.awaits_last_error and not _FOREIGN.search(line):
             self.awaits_last_error = False
             return self._keep(line, "last_error", line.strip())
         if line.strip().startswith("Last error:"):

@@ -14,7 +14,7 @@ import regex
 
 from logdoctor.model import Value
 
-HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] ?)?)?"
+HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] *)?)?"
 """``H:P:T [D] `` of debug.cc; D is the CUDA device of the calling thread and never the rank.  May be cut off."""
 
 ERRNO: Mapping[str, int] = {
@@ -69,8 +69,9 @@ _SHAPES = (
         r"(?:(?P<hca>[\w.-]+):(?P<port>\d+) )?(?:Got )?(?:non-fatal )?async (?:fatal |error )?event"
         r"(?: on (?P<object>QP|CQ|SRQ))?[^:\n]*: ?(?P<event>[^(\n]+)"
     ),
-    r"Call to (?P<call>\w+) (?:failed|timed out)(?: with error| with| :|:)? ?(?:(?P<errno>\d+) )?(?P<error>[^,\n]+)",
-    r"(?P<error>Accept failed [^\n]+)",
+    r"Call to (?P<call>\w+) (?:failed|timed out)(?:(?: with(?: error)?| ?:)? (?:(?P<errno>\d+) )?(?P<error>[^,\n]+))?",
+    r"Accept failed:? (?P<error>[^\n]+)",
+    r"\baround rank (?P<peer_rank>\d+)",
     r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>\d+) )?'(?P<error>[^'\n]*)",
     r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA )?device (?P<bus_id>\w+)",
     (
@@ -87,7 +88,7 @@ _SHAPES = (
     r"mismatch error,? local size (?P<size>\d+) remote size (?P<expected>\d+)",
     r"wrong (?:type|magic) (?P<got>\w+) != (?P<expected>\w+)",
     r"interface found \(starting with (?P<interface>[^)\n]+)\)",
-    r"RC: (?P<code>-?\d+)[.,] [eE]rror: (?P<error>[^.,\n]+)",
+    r"RC: (?P<code>-?\d+)[.,] (?:[eE]rror|ERROR): (?P<error>[^.,\n]+)",
     rf"declaring peer {_ADDRESS} as DEAD",
     r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)",
     r"\berrno (?P<errno>\d+)",

@@ -5,8 +5,8 @@ r"""PyTorch's key-value store (TCPStore) and its sockets: how the ranks of a job
 - ``c10d.store_connect_retry``    warning; one attempt to connect failed; peer, errno, error.  An attempt over IPv6 that
   fails (97, 99, 22) before IPv4 succeeds is harmless
 - ``c10d.store_connect_timeout``  error; peer, seconds or timeout_ms
-- ``c10d.store_resolve``          warning; the store's host name does not resolve (may be IPv6 only); peer, family, gai,
-  error
+- ``c10d.store_resolve``          warning; the store's host name does not resolve (may be IPv6 only); peer, family,
+  gai, error
 - ``c10d.store_bind_failed``      warning; one address could not be bound; peer, errno, error
 - ``c10d.store_listen_failed``    error; no address could be bound; port, errno, error
 - ``c10d.store_ipv6``             info; a socket of one address family is not to be had; harmless
@@ -52,7 +52,9 @@ def _with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     if "store_host" in fields and "port" in fields:
         host = str(fields["store_host"])
         more["peer"] = f"[{host}]:{fields['port']}" if ":" in host else f"{host}:{fields['port']}"
-    errno = fields.get("errno", ERRNO.get(str(fields.get("error", "")).strip()))
+    if "uv_port" in fields:
+        more["port"] = fields["uv_port"]
+    errno = fields.get("errno", fields.get("code")) or ERRNO.get(str(fields.get("error", "")).strip())
     if isinstance(errno, int):
         more["errno"] = abs(errno)
     if "keys" in fields:

@@ -24,10 +24,15 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.c10d_lines import said
+from logdoctor.parsers.c10d_lines import rejoin, said
 from logdoctor.parsers.record import Bare, Block, Record
 
-_PRINT = r"CollectiveFingerPrint\((?:SequenceNumber=\d+, )?OpType="
+_RUNNING = r"is running (?:inconsistent )?collective: CollectiveFingerPrint\((?:SequenceNumber=\d+, )?OpType="
+_MISMATCH = (
+    rf"Detected mismatch between collectives on ranks\.? ?(?:Rank (?P<group_rank>\d+) {_RUNNING}(?P<op>\w+)"
+    rf"(?:[^\n]*?but Rank (?P<other_rank>\d+) {_RUNNING}(?P<other_op>\w+)"
+    r"(?:[^\n]*?following aspects: (?P<aspects>[^\n]+))?)?)?"
+)
 _WORDS_OF_MISUSE = (
     r"Default process group has not been initialized",
     r"trying to initialize the default process group twice",
@@ -115,14 +120,11 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "c10d.mismatch",
-        rf"Detected mismatch between collectives on ranks\.? ?(?:Rank (?P<group_rank>\d+) is running (?:collective"
-        rf"|inconsistent "
-        rf"collective): {_PRINT}(?P<op>\w+)[^\n]*?but Rank (?P<other_rank>\d+) is running (?:collective|inconsistent "
-        rf"collective): "
-        rf"{_PRINT}(?P<other_op>\w+)(?:[^\n]*?following aspects: (?P<aspects>[^\n]+))?)?",
+        _MISMATCH,
         "error",
-        note="Two ranks called different collectives, or the same with other shapes.",
-        priority=6,
+        rejoin(_MISMATCH, "other_op"),
+        "Two ranks called different collectives, or the same with other shapes.",
+        6,
         scan="Detected mismatch between collectives on ranks",
     ),
     Record(

@@ -52,6 +52,8 @@ _HARMLESS = (
     r"\bACS (?:is )?(?:enabled|redirect)",
     r"IOMMU (?:is )?enabled",
     r"Could not open kernel conf",
+    r"SHARP coll init error",
+    r"NET/OFI Attempt to call \w+_close with outstanding requests",
     r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",
     r"\b[fF]alling back\b|\busing [^\n]{1,60} instead\b|\bwill be ignored\b|\b[iI]gnoring\b|\b[sS]kipping\b",
     r"\bdeprecated\b|\bis not recommended\b|\bmay (?:impact|affect|reduce|degrade)\b|\bcan lead to variability\b",
@@ -76,6 +78,16 @@ RECORDS: tuple[Record, ...] = (
         priority=7,
         scan="NCCL WARN ",
         note="NCCL warns about the system or a missing option and goes on without it.",
+    ),
+    Record(
+        "nccl.warn_harmless",
+        HEAD + r"(?P<file>[^\[\]\n]{0,200}\bras/client_support\.cc):(?P<line>\d+) (?:\((?P<func>\w+)\) )?NCCL WARN "
+        r"(?P<text>Call to (?:bind|listen) failed[^\n]*)",
+        level="warning",
+        block=_named,
+        priority=7,
+        scan="NCCL WARN ",
+        note="Another process of this host already serves NCCL's RAS port; the job goes on without it.",
     ),
     Record(
         "nccl.warn",

@@ -67,7 +67,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "nccl.version",
         HEAD + r"(?:NCCL INFO )?(?<!, )\b(?P<library>NCCL|RCCL) version ?:? ?(?P<version>\d+\.\d+(?:\.\d+)?[\w.]*)"
-        r"(?:\+cuda(?P<cuda>[\d.]+))?(?:[+-]hip(?P<hip>[\d.]+))?",
+        r"(?:(?:\+cuda| compiled with CUDA )(?P<cuda>[\d.]+))?(?:[+-]hip(?P<hip>[\d.]+))?",
         level="info",
         scan=r"[NR]CCL version ?:? ?\d",
         note="The version of the NCCL library that the job runs.",

@@ -3,7 +3,7 @@ r"""nccl-tests and rccl-tests (all_reduce_perf and its sisters): start, end and 
 Kinds and their fields:
 
 - ``nccl_tests.rank``      a rank's line of the table at the start; group_rank, pid, host, cuda_dev, bus_id; info
-- ``nccl_tests.failure``   ``Test NCCL failure`` or ``Test CUDA failure``; what (NCCL, CUDA ...), file, line, error; fatal
+- ``nccl_tests.failure``   ``Test NCCL failure`` or ``Test CUDA failure``; what, file, line, error, last_error; fatal
 - ``nccl_tests.trail``     ``.. HOST pid P: Test failure FILE:LINE`` back trace; info
 - ``nccl_tests.timeout``   ``Test timeout``; seconds; fatal
 - ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED``; count, state; info, error where FAILED
@@ -40,7 +40,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "nccl_tests.failure",
         r"(?:(?P<by_host>[\w.-]+): )?(?P<text>Test (?P<what>NCCL|CUDA|HIP|RCCL) failure (?P<file>[^\s:]+):(?P<line>\d+)"
-        r" '(?P<error>[^\n]*?)'?\s*$)",
+        r" '(?P<error>[^\n]*?)(?: / (?P<last_error>[^\n]*?))?'?\s*$)",
         level="fatal",
         priority=6,
         scan="Test (?:NCCL|CUDA|HIP|RCCL) failure ",
