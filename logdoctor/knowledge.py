@@ -90,7 +90,7 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
     from logdoctor.rulebook import RulesError, load
 
     book = load(folders)
-    patterns: list[tuple[str, bool]] = [(r.scan or scan_form(r.pattern), r.often) for r in records()]
+    patterns: list[tuple[str, bool]] = [(scan_form(r.scan or r.pattern), r.often) for r in records()]
     owners: dict[str, list[int]] = {}
     errors: list[RuleError] = []
     number = 0

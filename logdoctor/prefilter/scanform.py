@@ -59,17 +59,19 @@ def _parser() -> Any:
 
 
 _ONLY_REGEX = re.compile(
-    r"(?s)(?P<keep>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<atomic>\(\?>)|(?P<named>\(\?<(?=[A-Za-z_]))|(?P<eager>[*+?}])\+"
+    r"(?s)(?P<keep>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<atomic>\(\?>)|(?P<named>\(\?P?<[A-Za-z_]\w*>)|(?P<again>\(\?P=\w+\))|(?P<eager>[*+?}])\+"
 )
 
 
 def _common_syntax(regex: str) -> str:
-    """Atomic groups, possessive repeats and short names in the syntax of Python 3.10."""
+    """Atomic groups, possessive repeats and named groups in the syntax of Python 3.10."""
 
     def rewrite(m: re.Match[str]) -> str:
         if m["keep"]:
             return m["keep"]
-        return "(?:" if m["atomic"] else "(?P<" if m["named"] else m["eager"]
+        if m["named"] or m["atomic"]:  # two alternatives may well have a group of the same name: names are not needed
+            return "(?:"
+        return ".*" if m["again"] else m["eager"]
 
     return _ONLY_REGEX.sub(rewrite, regex)
 
