@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import regex
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.python_workers import worker_fields
+from logdoctor.parsers.python_messages import message_fields
 from logdoctor.parsers.record import Bare, Block
 
 MAX_FRAMES = 12
@@ -27,7 +27,8 @@ MAX_NOISE = 25
 
 EXCEPTION = (
     r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)+\w*(?:[Ee]rror|Exception|Interrupt|Exit|Failure|Failed|[Tt]imeout|Iteration|"
-    r"Empty|Full|Abort|ExceptionGroup)|[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Iteration|ExceptionGroup))"
+    r"Empty|Full|Abort|ExceptionGroup)|[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Iteration"
+    r"|ExceptionGroup))"
     r"(?:\((?P<inner>[\w.]+)\))?(?:: ?(?P<message>.*))?$"
 )
 """An exception line whose type is known by its name."""
@@ -52,7 +53,8 @@ _FRESH = regex.compile(
       |\[?[IWEF]\d{4}[ ]|\[[IWEF][ ]|\[rank\d|\([\w.:]+[ ]pid=\d|\S+:\d+:\d+[ ]\[\d+\][ ]|\[[\w.-]+:\d+\][ ]
       |(?:srun|slurmstepd|mpirun|mpiexec|prterun|orterun|wandb|ninja|make|bash)(?:\[\d+\])?:[ ]
       |terminate[ ]called|what\(\):|Fatal[ ]Python[ ]error|Aborted|Segmentation[ ]fault|Killed$|Bus[ ]error
-      |={10}|-{20}|\*{3}|\#{3}|NCCL[ ]version|[^|]{0,60}\d+%\||\S+\.py:\d+:[ ]\w*Warning:|warnings\.warn\(
+      |={10}|-{20}|[+][ ]Exception[ ]Group|[╭┌├]|[+]-{4}|\*{3}|\#{3}|NCCL[ ]version|[^|]{0,60}\d+%\|
+      |\S+\.py:\d+:[ ]\w*Warning:|warnings\.warn\(
       |Killing[ ]subprocess|Sending[ ]process[ ]|failed[ ]\(exitcode|Epoch[ ]|Loading[ ]|step[ ]?[:=\d]|\{'loss'
     )""",
     regex.VERBOSE,
@@ -63,7 +65,8 @@ _KNOWN = regex.compile(
     r"|Missing key|Unexpected key|size mismatch|PID\tMEM|from user code|Search for .cuda"
 )
 _INNER = regex.compile(
-    r"^\s*(?:Original Traceback \(most recent call last\)|-- Process (?P<process>\d{1,6}) terminated with the following)"
+    r"^\s*(?:Original Traceback \(most recent call last\)"
+    r"|-- Process (?P<process>\d{1,6}) terminated with the following)"
 )
 _STACK_FRAME = regex.compile(r"^\s*frame #\d+: ")
 
@@ -94,7 +97,7 @@ class Reading:
         fields = self.fields | {k: v for k, v in named.items() if v}
         fields.setdefault("exception", "")
         text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"Traceback without its last line {self.where}".rstrip()
-        fields |= worker_fields(text)
+        fields |= message_fields(text)
         return Block(text, fields, tuple(self.taken), self.evidence, self._level())
 
     def _level(self) -> Level:

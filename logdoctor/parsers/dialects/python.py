@@ -6,13 +6,13 @@ Kinds and fields (all tracebacks read to one event; `Event.text` is ``Type: mess
     inside, in a worker or a Ray task), where ("file.py:12 in f"), function, frames (the innermost 12, "path:f >
     path:g", path from the package on), chained ("during" | "direct": it follows another exception), caught (1: logged,
     ignored or at exit, it ended nothing), thread, process (a child's name), local_rank (the index of a spawned process
-    that failed), context (text before it on the head line), and those of the data loader below
-``python.exception``  an exception line alone: exception, message, inner, and those of the data loader
+    that failed), context (text before it on the head line), and those that the message tells:
+    worker, worker_pids, signal, exit_code, errno, pid
+``python.exception``  an exception line alone: exception, message, inner, and those that the message tells
 ``python.dataloader`` worker (its number), worker_pids, signal, exit_code
 ``python.fatal``      message, signal, threads, where, frames
 ``python.stack``      stacks of a living process: threads, where, frames, after_s
 ``python.warning``    category, file, line; ``python.leak`` (resource_tracker): leaked, what
-``python.usage``      program, message, exit_code (argparse)
 ``python.start``      program, message (script or module not found)
 """
 
@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
 from logdoctor.parsers.python_around import read_ignored, reader
+from logdoctor.parsers.python_messages import read_worker
 from logdoctor.parsers.python_stacks import read_fatal, read_threads
 from logdoctor.parsers.python_tracebacks import EXCEPTION, read_message, read_traceback
-from logdoctor.parsers.python_workers import read_worker
 from logdoctor.parsers.record import Bare, Block, Record
 
 
@@ -201,16 +201,6 @@ RECORDS: tuple[Record, ...] = (
         "warning",
         note="A warning of PyTorch's C++ code.",
         scan=r"\(function \w+",
-    ),
-    Record(
-        "python.usage",
-        r"^(?P<program>\S+): error: (?P<message>(?:the following arguments are required|unrecognized "
-        r"|argument |ambiguous option|one of the arguments|too few arguments|invalid choice|no such option).*)",
-        "fatal",
-        lambda head, _fields, _below: Block(head.text, {"exit_code": 2}),
-        "A program refused its command line.",
-        6,
-        scan=r": error: (?:the following arg|unrecognized|argument |ambiguous|one of the arg|too few arg|no such opt)",
     ),
     Record(
         "python.start",

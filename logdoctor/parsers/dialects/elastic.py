@@ -1,0 +1,193 @@
+r"""What torchrun, torch.distributed.launch and torch.multiprocessing print about the processes they watch.
+
+Sources: `torch/distributed/elastic/{agent/server/api.py,multiprocessing/api.py,rendezvous/dynamic_rendezvous.py}`,
+`torch/distributed/launcher/api.py`, `torch/distributed/run.py` (1.9 to 2.15).
+
+Kinds and fields:
+
+``elastic.failure_summary``  the block between the ``=`` lines; of its ROOT entry: rank, local_rank, pid, exit_code,
+    signal, host, when, root_traceback, exception and message (where the worker wrote an error file); count (all
+    entries), other_ranks (a tuple).  "Root cause" there means: first seen dead on that node
+``elastic.worker_failed``    local_rank, pid, exit_code, signal, binary: the first worker found dead on a node
+``elastic.sigterm``          pid, signal: the agent ends a worker that was still alive (collateral)
+``elastic.signal_received``  signal, pid: the agent itself was told to end
+``elastic.restart``          role, state, attempts_left: the workers are started again
+``elastic.workers``          restart_count, master_addr, master_port, node_rank, ranks, world_size (a fact)
+``elastic.config``           min_nodes, max_nodes, nproc_per_node, rdzv_endpoint, max_restarts (a fact)
+``elastic.rendezvous``       node, run_id, exception: an agent lost touch with the rendezvous
+``elastic.joined``           node, round, node_rank, nodes (a fact)
+``elastic.timer``            workers reaped by an expired timer;  ``elastic.exit_barrier``  agents did not end together
+``elastic.success``          the workers of a node ended well;  ``elastic.banner``  harmless hints of the launcher
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.elastic_blocks import read_result, read_summary
+from logdoctor.parsers.python_messages import read_exit
+from logdoctor.parsers.record import Record
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "elastic.failure_summary",
+        r"^\s*(?P<name>\S.{0,300}?) FAILED\s*$",
+        "fatal",
+        read_summary,
+        "torchrun's list of the workers that ended with an error on this node.",
+        6,
+        scan=r" FAILED\s*$",
+    ),
+    Record(
+        "elastic.failure_summary",
+        r"^\s*Root Cause(?: \(first observed failure\))?:\s*$",
+        "fatal",
+        read_summary,
+        "torchrun's entry for the worker that it saw ending first on this node.",
+        6,
+        scan=r"Root Cause(?: \(first observed failure\))?:",
+    ),
+    Record(
+        "elastic.worker_failed",
+        r"failed \(exitcode: (?P<exit_code>-?\d{1,9})\).{0,24}? local_rank: (?P<local_rank>\d+) \(pid: (?P<pid>\d+)\)"
+        r"(?: of (?:binary|fn): ?(?P<binary>\S+))?",
+        "error",
+        read_exit,
+        "torchrun found this worker dead first on its node.",
+        5,
+    ),
+    Record(
+        "elastic.worker_failed",
+        r"failed \(exitcode: (?P<exit_code>-?\d{1,9})\) .{0,40}start_method: (?P<start_method>\w+)",
+        "error",
+        read_exit,
+        "The parent found a worker that it had started dead.",
+        4,
+    ),
+    Record(
+        "elastic.sigterm",
+        r"(?:Sending|Closing) process (?P<pid>\d+) (?:closing|via) signal (?P<signal>(?:Signals\.)?SIG\w+|\d+)",
+        "warning",
+        read_exit,
+        "torchrun ends a worker that was still alive.",
+        5,
+    ),
+    Record(
+        "elastic.sigterm",
+        r"Unable to shutdown process (?P<pid>\d+) via (?:Signals\.)?(?:SIG\w+|\d+), ?force?fully exiting via "
+        r"(?P<signal>(?:Signals\.)?SIG\w+|\d+)",
+        "warning",
+        read_exit,
+        "A worker did not end when told to, so torchrun kills it.",
+        5,
+    ),
+    Record(
+        "elastic.signal_received",
+        r"Received (?P<signal>(?:Signals\.)?SIG\w+|\d+) death signal, shutting down workers",
+        "error",
+        read_exit,
+        "torchrun itself received a signal and ends all workers.",
+        5,
+    ),
+    Record(
+        "elastic.signal_received",
+        r"Process (?P<pid>\d+) got signal: (?P<signal>\d+)",
+        "error",
+        read_exit,
+        "torchrun itself received a signal.",
+        -6,
+    ),
+    Record(
+        "elastic.restart",
+        r"\[(?P<role>[^\]]{0,80})\] [Ww]orker group (?P<state>FAILED|UNHEALTHY)\. (?P<attempts_left>\d+)(?:/\d+)? "
+        r"attempts left; will restart",
+        "error",
+        note="Workers failed and torchrun starts all of them again.",
+        priority=5,
+        scan=r"attempts left; will restart",
+    ),
+    Record(
+        "elastic.restart",
+        r"\[(?P<role>[^\]]{0,80})\] Detected (?P<new_nodes>\d+) new nodes? from group_rank=\d+; will restart",
+        "warning",
+        note="Nodes joined and torchrun starts all workers again.",
+        priority=5,
+    ),
+    Record(
+        "elastic.workers",
+        r"Rendezvous complete for workers\. Result:",
+        "info",
+        read_result,
+        "All nodes met and the ranks were given out.",
+    ),
+    Record(
+        "elastic.config",
+        r"Starting elastic_operator with launch configs:|Starting elastic_operator",
+        "info",
+        read_result,
+        "How torchrun was started.",
+    ),
+    Record(
+        "elastic.rendezvous",
+        r"The node '(?P<node>[^']{1,200})' has failed to (?:shutdown|close) the rendezvous '(?P<run_id>[^']{0,200})'"
+        r"(?: due to an error of type (?P<exception>\w+))?",
+        "warning",
+        note="At its end an agent could not tell the rendezvous, because the node that held it had ended before.",
+        priority=5,
+    ),
+    Record(
+        "elastic.rendezvous",
+        r"The node '(?P<node>[^']{1,200})' has failed to (?P<act>[a-z -]{3,60}?) "
+        r"(?:to |with )?the rendezvous '(?P<run_id>[^']{0,200})'(?: due to an error of type (?P<exception>\w+))?",
+        "error",
+        note="An agent could not reach the rendezvous.",
+        priority=4,
+    ),
+    Record(
+        "elastic.rendezvous",
+        r"(?P<message>The rendezvous '(?P<run_id>[^']{0,200})' (?:has been|is) closed.*|"
+        r"(?:The )?[Kk]eep-alive heartbeat .{0,60}(?:failed|lost|timed out).*|"
+        r"The connection to the C10d store has failed\..*|Rendezvous timeout of .*|"
+        r"The node '[^']{1,200}' (?:has left|was removed from|has been removed from) the rendezvous.*)",
+        "error",
+        note="The meeting of the nodes failed or ended.",
+        priority=3,
+        scan=r"The rendezvous '[^']*' (?:has been|is) closed|eep-alive heartbeat|to the C10d store has failed"
+        r"|Rendezvous timeout of |(?:has left|removed from) the rendezvous",
+    ),
+    Record(
+        "elastic.joined",
+        r"The node '(?P<node>[^']{1,200})' has joined round (?P<round>\d+) of the rendezvous '(?P<run_id>[^']*)' as "
+        r"rank (?P<node_rank>\d+) in a world of size (?P<nodes>\d+)",
+        "info",
+        note="A node joined the rendezvous.",
+        priority=4,
+    ),
+    Record(
+        "elastic.timer",
+        r"Reaping worker_id=\[(?P<pid>\d+)\]\.\s+Expired timers: (?P<timers>.*)",
+        "error",
+        note="A worker held a timer too long and is ended.",
+    ),
+    Record(
+        "elastic.exit_barrier",
+        r"Error waiting on exit barrier\. Elapsed: (?P<elapsed_s>[\d.]+)|SignalException at waiting for exit barrier",
+        "warning",
+        note="The agents of the other nodes did not end in time.",
+        scan=r"waiting (?:on|for) exit barrier",
+    ),
+    Record(
+        "elastic.success",
+        r"\] worker group successfully finished|Local worker group finished \((?:WorkerState\.)?SUCCEEDED\)|"
+        r"Done waiting for other agents",
+        "info",
+        note="The workers of this node ended well.",
+        scan=r"worker group successfully finished|Local worker group finished|Done waiting for other agents",
+    ),
+    Record(
+        "elastic.banner",
+        r"Setting OMP_NUM_THREADS environment variable for each process to be|"
+        r"The module torch\.distributed\.launch is deprecated|worker group is not yet finished",
+        "info",
+        note="A hint of the launcher, harmless.",
+        scan=r"Setting OMP_NUM_THREADS environment|module torch\.distributed\.launch is deprecated",
+    ),
+)

@@ -1,0 +1,278 @@
+r"""What training and serving frameworks print about failures: DeepSpeed, Horovod, Megatron-LM, Composer, vLLM, SGLang.
+
+Sources: DeepSpeed `launcher/launch.py`, `runtime/fp16/loss_scaler.py` (0.5 to 0.17); Horovod
+`common/stall_inspector.cc`, `runner` (0.15 to 0.28); Megatron-LM `training/training.py`, `core/rerun_state_machine.py`; Composer `cli/launcher.py`;
+vLLM `v1/engine/core.py`, `v1/executor/multiproc_executor.py`; SGLang `managers/scheduler.py`; Apex `amp/scaler.py`.
+
+Kinds and fields:
+
+``frameworks.exit``          a launcher tells how a process ended: exit_code, signal, rank and pid where it says
+``frameworks.killed``        pid: a launcher ends a process that was still alive (collateral)
+``frameworks.told_to_end``   signal: the launcher or trainer itself was told to end
+``frameworks.clean_exit``    pid: a process ended well
+``frameworks.stall``         missing (ranks, a tuple), stalled_ops, seconds: Horovod waits for ranks
+``frameworks.shutdown``      Horovod was shut down because another rank failed or ended
+``frameworks.mismatch``      Horovod or a checker found that ranks asked for different things: message
+``frameworks.overflow``      rank, scale: a step was skipped because of an overflow (healthy if rare)
+``frameworks.scale_minimum`` the loss scale cannot fall further
+``frameworks.not_finite``    loss, grad_norm or results are NaN or infinite: message, rank
+``frameworks.rerun``         Megatron found a result that did not repeat: message, rank
+``frameworks.engine_died``   component, pid: an engine or worker of an inference server ended
+``frameworks.engine_stuck``  component, seconds: it does not go on
+``frameworks.no_checkpoint`` path: none was found, the run starts anew
+``frameworks.error``         message: a trainer, tuner or checker says that it failed
+``frameworks.retry``         message: a download or a tracker tries again;  ``frameworks.hint``  harmless advice
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.horovod_stalls import read_stall
+from logdoctor.parsers.python_messages import read_exit
+from logdoctor.parsers.record import Record
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "frameworks.exit",
+        r"exits with return code = (?P<exit_code>-?\d{1,9})",
+        "error",
+        read_exit,
+        "DeepSpeed's launcher found a process that ended with an error.",
+        5,
+    ),
+    Record(
+        "frameworks.exit",
+        r"(?:Global rank|Rank) (?P<rank>\d+)(?: \(PID (?P<pid>\d+)\))? (?:crashed with exit code|exited with code) "
+        r"(?P<exit_code>-?[1-9]\d{0,8})",
+        "error",
+        read_exit,
+        "Composer's launcher found a process that ended with an error.",
+        5,
+        scan=r"ank \d+.{0,24} (?:crashed with exit code|exited with code) -?[1-9]",
+    ),
+    Record(
+        "frameworks.exit",
+        r"Process (?P<rank>\d+) exit with status code (?P<exit_code>-?\d{1,9})",
+        "error",
+        read_exit,
+        "Horovod's launcher found a process that ended with an error.",
+        5,
+    ),
+    Record(
+        "frameworks.killed",
+        r"(?:Killing subprocess|Killing training process|Terminating remaining workers after failure of Process) "
+        r"(?P<pid>\d+)",
+        "warning",
+        note="A launcher ends a process that was still alive, because another one failed.",
+        priority=5,
+        scan=r"Killing subprocess \d|Killing training process \d|Terminating remaining workers after failure",
+    ),
+    Record(
+        "frameworks.told_to_end",
+        r"(?:Main process received|Process \d+ received|Received|received) (?P<signal>SIG(?:TERM|INT|HUP|USR1|USR2"
+        r"|QUIT)|"
+        r"signal \d+)(?:[,.]? ?(?:exiting|shutting|stopping|terminating|saving|initiating|from))",
+        "error",
+        read_exit,
+        "The program itself was told to end by a signal.",
+        3,
+        scan=r"eceived (?:SIG[A-Z]+|signal \d+)[,. ]+(?:exiting|shutting|stopping|terminating|saving|initiating|from)",
+    ),
+    Record(
+        "frameworks.told_to_end",
+        r"exiting program after receiving (?P<signal>SIG\w+)",
+        "error",
+        read_exit,
+        "The program saved its state and ended because of a signal.",
+        4,
+    ),
+    Record(
+        "frameworks.clean_exit",
+        r"Process (?P<pid>\d+) exits successfully",
+        "info",
+        note="A process ended well.",
+        priority=4,
+    ),
+    Record(
+        "frameworks.clean_exit",
+        r"exiting program (?:at iteration \d+|after \d[\d.]* minutes)",
+        "info",
+        note="The run ended at the point that was set for it.",
+        priority=4,
+    ),
+    Record(
+        "frameworks.stall",
+        r"One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks",
+        "warning",
+        read_stall,
+        "Some ranks wait for others that have not started the same operation.",
+        6,
+    ),
+    Record(
+        "frameworks.stall",
+        r"^\s*(?:Stalled ops: ?)?(?P<op>[^\s\[\]:]{1,200}) \[(?:missing|ready) ranks: ?[\d, ]+",
+        "warning",
+        read_stall,
+        "A tensor that some ranks have not joined for.",
+        3,
+        scan=r"\[(?:missing|ready) ranks: ?\d",
+    ),
+    Record(
+        "frameworks.stall",
+        r"^(?:Missing|Stalled) ranks: ?$",
+        "warning",
+        read_stall,
+        "Ranks that have not joined an operation.",
+        3,
+        scan=r"(?:Missing|Stalled) ranks:",
+    ),
+    Record(
+        "frameworks.shutdown",
+        r"Horovod has been shut down|Horovod background loop (?:failed|uncaught exception)|HorovodInternalError|"
+        r"Shutdown error\. One or more of the ranks",
+        "error",
+        note="Horovod stopped, because a rank failed or ended before the others.",
+        priority=-4,
+    ),
+    Record(
+        "frameworks.mismatch",
+        r"(?P<message>Mismatched (?:\w+ )?(?:\w+ )?(?:tensor|operation|data type|Prescale|Postscale|process|device"
+        r"|CPU/GPU|root)"
+        r"\b.{0,300})",
+        "error",
+        note="Ranks asked for operations that do not fit together.",
+        priority=-4,
+        scan=r"Mismatched (?:[\w/]+ ){0,3}(?:tensor|operation|data type|factor|device|root)",
+    ),
+    Record(
+        "frameworks.overflow",
+        r"(?:OVERFLOW! Rank (?P<rank>\d+) Skipping step|Overflow detected\. Skipping step|Gradient overflow\. +Skipping "
+        r"step|"
+        r"[Gg]radient overflow detected).{0,60}?(?:loss scale:?|to) ?(?P<scale>[\d.e+-]+\d)",
+        "info",
+        note="A step was skipped because a gradient overflowed; rare ones are normal in mixed precision.",
+        often=True,
+        priority=3,
+        scan=r"OVERFLOW! Rank \d+ Skipping|Overflow detected\. Skipping|radient overflow",
+    ),
+    Record(
+        "frameworks.scale_minimum",
+        r"Current loss scale already at minimum|[Mm]inimum loss scale reached|loss scale (?:is|has) (?:already )?(?:at"
+        r"|reached) "
+        r"(?:its |the )?minimum",
+        "error",
+        note="Every step overflows and the loss scale cannot fall further.",
+        priority=-4,
+        scan=r"loss scale already at minimum|inimum loss scale reached|loss scale (?:is|has) (?:already )?(?:at"
+        r"|reached)",
+    ),
+    Record(
+        "frameworks.not_finite",
+        r"(?P<message>Loss is (?:-?nan|-?inf|NaN|Inf|not finite)\b.{0,80}|(?:[Ll]oss|LOSS) (?:became|is|was|went to"
+        r"|value is) "
+        r"(?:NaN|nan|inf|infinite|non-?finite).{0,80}|[Ff]ound (?:NaN|nan|Inf|inf|non-?finite)s? in .{3,160}|"
+        r"(?:NaN|nan|Inf) (?:loss|gradients?|values?) (?:detected|encountered|found).{0,80}|Non-?finite (?:loss"
+        r"|gradient|norm).{0,80})",
+        "error",
+        note="A loss, gradient or result is NaN or infinite.",
+        scan=r"Loss is (?:-?nan|-?inf|NaN|Inf|not finite)|[Ll]oss (?:became|is|was|went to|value is) (?:NaN|nan|inf"
+        r"|infinite|non)"
+        r"|ound (?:NaN|nan|Inf|inf|non)[a-z-]* in |(?:NaN|nan|Inf) (?:loss|gradients?|values?) (?:detected|encountered"
+        r"|found)"
+        r"|Non-?finite (?:loss|gradient|norm)",
+    ),
+    Record(
+        "frameworks.not_finite",
+        r"NaN or Inf found in input tensor",
+        "warning",
+        note="A value that is NaN or infinite was logged.",
+        priority=1,
+    ),
+    Record(
+        "frameworks.rerun",
+        r"(?:[Rr]ank (?P<rank>\d+).{0,80}?)?(?P<message>Possible (?:transient|persistent) error!?.{0,160}|Unexpected "
+        r"result .{0,160}"
+        r"(?:iteration|rank).{0,80}|First rerun: unexpected result .{0,120})",
+        "error",
+        note="A computation gave another result when it was repeated, or an unexpected one.",
+        scan=r"Possible (?:transient|persistent) error|Unexpected result .{0,160}(?:iteration|rank)|First rerun: "
+        r"unexpected",
+    ),
+    Record(
+        "frameworks.engine_died",
+        r"(?P<component>EngineCore|WorkerProc|Scheduler|TpModelWorkerClient|Detokenizer|DetokenizerManager|AsyncLLM|"
+        r"DataParallelController|Engine(?: core| loop)?)(?:_\w+)?(?: \w+)? (?:encountered a fatal error|hit an "
+        r"exception|failed to start|"
+        r"initialization failed|died unexpectedly|(?:is|has) (?:dead|died)|failed unexpectedly|output_handler failed"
+        r"|background "
+        r"task failed)",
+        "fatal",
+        note="A process of the inference server ended with an error.",
+        priority=4,
+        scan=r"encountered a fatal error|hit an exception|WorkerProc failed to start|EngineCore failed to start"
+        r"|WorkerProc init"
+        r"|Engine (?:loop|background|core) .{0,20}(?:died|dead|failed)|AsyncLLM .{0,24}failed|ngine core proc",
+    ),
+    Record(
+        "frameworks.engine_died",
+        r"(?:Engine core(?: proc)? (?P<component>\S{1,80}) died|Worker proc (?P<worker>\S{1,80}) died|"
+        r"Rank (?P<rank>\d+) scheduler is dead|Received sigquit from a child process|Engine core initialization failed|"
+        r"(?:One or more|Some) (?:engine|worker) (?:core )?process(?:es)? died)",
+        "error",
+        note="The inference server lost one of its processes.",
+        priority=3,
+        scan=r"Engine core(?: proc)? .{1,80}died|Worker proc .{1,80}died|scheduler is dead|Received sigquit from a "
+        r"child"
+        r"|Engine core initialization failed|(?:engine|worker) (?:core )?process(?:es)? died",
+    ),
+    Record(
+        "frameworks.engine_stuck",
+        r"(?:(?P<component>[Ss]cheduler|[Ss]oft|[Dd]etokenizer)?.{0,24}?[Ww]atchdog timeout "
+        r"\((?:self\.)?(?:watchdog_timeout|soft)"
+        r"[\w.]*=? ?(?P<seconds>[\d.]+)?|No available (?:shared memory broadcast )?block found in (?P<waited_s>[\d.]+) "
+        r"second|"
+        r"RPC call to (?P<call>\w+) timed out)",
+        "error",
+        note="A part of the inference server does not go on.",
+        priority=2,
+        scan=r"atchdog timeout \(|No available (?:shared memory broadcast )?block found in|RPC call to \w+ timed out",
+    ),
+    Record(
+        "frameworks.no_checkpoint",
+        r"could not find the metadata file (?P<path>\S+)|will not load any checkpoints and will start from random",
+        "info",
+        note="No checkpoint was found, so the run starts anew.",
+        priority=5,
+    ),
+    Record(
+        "frameworks.error",
+        r"^(?P<message>Error executing job with overrides:.{0,300}|Engine run is terminating due to exception: .{1,300}"
+        r"|"
+        r"Current run is terminating due to exception: .{1,300}|mpirun failed with exit status \d+.{0,80}|"
+        r"Trial \S+ errored after .{1,120}|Task crashed\b.{0,200})",
+        "error",
+        note="A framework says that its run failed.",
+        scan=r"Error executing job with overrides:|run is terminating due to exception: |mpirun failed with exit status"
+        r"|Trial .{1,80} errored after|Task crashed",
+    ),
+    Record(
+        "frameworks.retry",
+        r"(?P<message>wandb: (?:WARNING |ERROR )?(?:Network error|Error while calling W&B API|.{0,40}retry).{0,200}|"
+        r"thrown while requesting (?:GET|HEAD|PUT|POST) .{1,200}|Retrying in [\d.]+ ?s.{0,80}|Trying to resume "
+        r"download.*)",
+        "warning",
+        note="A download or a tracker tries again.",
+        priority=1,
+        scan=r"wandb: .{0,50}(?:Network error|W&B API|retry)|thrown while requesting |Retrying in [\d.]+ ?s|Trying to "
+        r"resume download",
+    ),
+    Record(
+        "frameworks.hint",
+        r"The following values were not passed to `accelerate launch`|Some weights of .{1,120} were not initialized "
+        r"from|"
+        r"You should probably TRAIN this model|Setting ds_accelerator to|async_io requires the dev libaio|"
+        r"using untested triton version",
+        "info",
+        note="Advice of a framework, harmless.",
+        priority=1,
+    ),
+)

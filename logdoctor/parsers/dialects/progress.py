@@ -1,0 +1,235 @@
+r"""Signs of life that training programs print: steps, phases, the end of a run.
+
+Shapes from tqdm, Lightning's bar, Hugging Face `trainer.py`, Megatron-LM `training.py`, DeepSpeed `engine.py`, nanoGPT,
+torchtitan, OpenMMLab and detectron2 loggers, Keras, fairseq, open_clip and timm.
+
+Kinds and fields:
+
+``progress.step``   unit (step | epoch | iteration), value, total, loss (as printed, lower case; "nan" stays visible),
+    epoch, what (the description in front of a bar)
+``progress.phase``  phase (save | load | resume | eval | data | compile); for bars also unit, value, total, what
+``progress.done``   the program says that it came to its end
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.progress_lines import read_bar, read_phase, read_phase_bar, read_step
+from logdoctor.parsers.record import Record
+
+_BAR = r"\d{1,3}%\|.{0,400}?\| *\d[\d.]*[kMG]?/\d[\d.]*[kMG]? \[\d[\d:]*<"
+_BAR_SCAN = r"%\|[^|]*\| *[0-9.kMG]+/[0-9.kMG]+ \[[0-9:]+<"
+_NUMBER = r"(?P<value>\d[\d,]*)"
+_OF = r"(?: ?(?:/|of) *(?P<total>\d[\d,]*))?"
+
+_step, _epoch, _iteration = read_step("step"), read_step("epoch"), read_step("iteration")
+_STEP_NOTE = "A sign of progress."
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "progress.phase", _BAR, "info", read_phase_bar, "Something long is under way.", 1, often=True, scan=_BAR_SCAN
+    ),
+    Record("progress.step", _BAR, "info", read_bar, _STEP_NOTE, often=True, scan=_BAR_SCAN),
+    Record(
+        "progress.step",
+        r"\{'(?:train_)?loss': .{1,2000}'epoch': '?(?P<value>[\d.]+)",
+        "info",
+        _epoch,
+        _STEP_NOTE,
+        often=True,
+        scan=r"\{'(?:train_)?loss': ",
+    ),
+    Record(
+        "progress.step",
+        rf"\biteration +{_NUMBER} */ *(?P<total>\d+) *\|",
+        "info",
+        _iteration,
+        _STEP_NOTE,
+        often=True,
+        scan=r"iteration +\d+ */ *\d+ *\|",
+    ),
+    Record("progress.step", rf"\bsteps: {_NUMBER} loss: \S+ ", "info", _step, _STEP_NOTE, often=True),
+    Record(
+        "progress.step",
+        rf"(?:[Rr]ank \d+\] |^)step={_NUMBER}, skipped=\d+, lr=",
+        "info",
+        _step,
+        _STEP_NOTE,
+        often=True,
+        scan=r"step=\d+, skipped=\d+",
+    ),
+    Record("progress.step", rf"\biter {_NUMBER}: (?:train )?loss ", "info", _iteration, _STEP_NOTE, often=True),
+    Record(
+        "progress.step",
+        rf"\b(?:global[_ ])?[Ss]tep ?[:=]? *{_NUMBER}{_OF}\b.{{0,120}}?\b(?:\w+_)?[Ll]oss\b",
+        "info",
+        _step,
+        _STEP_NOTE,
+        often=True,
+        scan=r"tep ?[:=]? *\d.{0,200}(?:loss|Loss)",
+    ),
+    Record(
+        "progress.step",
+        rf"\b[Ee]poch(?:\(train\))?:? ?\[\d+\] ?\[ *{_NUMBER}/ *(?P<total>\d+)\]",
+        "info",
+        _iteration,
+        _STEP_NOTE,
+        often=True,
+        scan=r"poch(?:\(train\))?:? ?\[\d+\] ?\[ *\d+/ *\d+\]",
+    ),
+    Record(
+        "progress.step",
+        rf"\bepoch: \[\d+\] +\[ *{_NUMBER}/ *(?P<total>\d+)\] +eta: ",
+        "info",
+        _iteration,
+        _STEP_NOTE,
+        1,
+        often=True,
+        scan=r"epoch: \[\d+\] +\[ *\d+/ *\d+\] +eta: ",
+    ),
+    Record(
+        "progress.step",
+        rf"\beta: .{{1,60}}\biter: {_NUMBER} .{{0,60}}loss: |\bEpoch\(\w+\) *\[\d+\]\[",
+        "info",
+        _iteration,
+        _STEP_NOTE,
+        often=True,
+        scan=r"eta: .{1,60}iter: \d|Epoch\([a-z]+\) *\[\d+\]\[",
+    ),
+    Record(
+        "progress.step",
+        rf"\b(?:Train(?:ing)? )?Epoch:? *(?P<epoch>\d+)[ :,]+\[ *{_NUMBER}/ *(?P<total>\d+)",
+        "info",
+        _step,
+        _STEP_NOTE,
+        often=True,
+        scan=r"Epoch:? *\d+[ :,]+\[ *\d+/ *\d+",
+    ),
+    Record(
+        "progress.step",
+        rf"\b[Ee]poch(?:s|[_ ]?(?:id|idx|num))?(?: ?[:=#]| \[)? *{_NUMBER}{_OF}\b.{{0,160}}?\b(?:\w+_)?(?:[Ll]oss|acc"
+        rf"|time|lr)\b",
+        "info",
+        _epoch,
+        _STEP_NOTE,
+        -1,
+        often=True,
+        scan=r"poch[a-z_]*(?: ?[:=#]| \[)? *\d.{0,200}(?:[Ll]oss|acc|time|lr)",
+    ),
+    Record(
+        "progress.step",
+        rf"^ *[Ee]poch:? {_NUMBER}(?:/(?P<total>\d+))?\.?\s*$|(?:Starting|Beginning|Begin|Beginning of|Start) "
+        rf"[Ee]poch:? "
+        r"(?P<started>\d+)",
+        "info",
+        _epoch,
+        _STEP_NOTE,
+        -2,
+        often=True,
+        scan=r"poch:? \d+(?:/\d+)?",
+    ),
+    Record(
+        "progress.step",
+        rf"^ *{_NUMBER}/(?P<total>\d+) \[[=>.]{{3,60}}\] - ",
+        "info",
+        _step,
+        _STEP_NOTE,
+        often=True,
+        scan=r"\d/\d+ \[[=>.]+\] - ",
+    ),
+    Record(
+        "progress.step",
+        rf"\b(?:finish(?:ed)?|processed|completed|done with) {_NUMBER}{_OF}(?: \w+)?,? (?:taken|took|in) [\d.]+ ?s",
+        "info",
+        _step,
+        _STEP_NOTE,
+        often=True,
+        scan=r"(?:finish(?:ed)?|processed|completed|done with) \d+.{0,40}(?:taken|took|in) [\d.]+ ?s",
+    ),
+    Record(
+        "progress.phase",
+        r"(?:[Ss]aving (?:the )?(?:model |training |optimizer |final |latest |full )*(?:checkpoint|ckpt|state|weights"
+        r"|model|"
+        r"optimizer)|Saving .{0,60}checkpoint|saving checkpoint at iteration|Saved? (?:state|checkpoint) (?:at|to)|"
+        r"Model weights saved in|Configuration saved in|[Cc]heckpoint saved|successfully saved checkpoint)",
+        "info",
+        read_phase("save"),
+        "A checkpoint is being written.",
+        1,
+        scan=r"[Ss]aving (?:[a-z]+ ){0,4}(?:checkpoint|ckpt|state|weights|model|optimizer)|Saving .{0,60}checkpoint"
+        r"|Saved? (?:state|checkpoint) |weights saved in|Configuration saved in|heckpoint saved|saved checkpoint",
+    ),
+    Record(
+        "progress.phase",
+        r"(?:[Rr]esum(?:ing|ed|e) (?:training |run )?(?:from|at)|[Cc]ontinuing training from|Will skip the first \d+ "
+        r"(?:epochs|"
+        r"batches)|[Ss]kipping (?:the )?(?:first )?\d+ (?:batches|steps|samples)|successfully loaded checkpoint)",
+        "info",
+        read_phase("resume"),
+        "The run goes on from a checkpoint.",
+        1,
+        scan=r"esum(?:ing|ed|e) (?:training |run )?(?:from|at)|Continuing training from|skip the first \d+ "
+        r"|kipping (?:the )?(?:first )?\d+ (?:batch|step|sample)|successfully loaded checkpoint",
+    ),
+    Record(
+        "progress.phase",
+        r"(?:[Ll]oading (?:\w+ ){0,3}(?:checkpoint|weights|state dict|safetensors|model)\b|loading checkpoint from|"
+        r"loading weights file|Loading .{0,40}checkpoint shards)",
+        "info",
+        read_phase("load"),
+        "Weights or a checkpoint are being read.",
+        scan=r"oading (?:[A-Za-z]+ ){0,3}(?:checkpoint|weights|state dict|safetensors|model)",
+    ),
+    Record(
+        "progress.phase",
+        r"(?:\*{3,} ?Running (?P<what>[Ee]valuation|[Pp]rediction|[Vv]alidation|[Tt]esting)|[Rr]unning (?:evaluation"
+        r"|validation|"
+        r"inference)|[Ss]tart(?:ing|ed)? (?:evaluation|validation)|[Ee]valuating (?:on|model|the|at)\b|validation loss "
+        r"at iteration|"
+        r"\*{3,} Evaluating )",
+        "info",
+        read_phase("eval"),
+        "The model is being evaluated.",
+        scan=r"unning (?:[Ee]valuation|[Pp]rediction|[Vv]alidation|[Tt]esting|inference)|tart(?:ing|ed)? (?:evaluation"
+        r"|validation)"
+        r"|valuating (?:on|model|the|at|[a-z]+,)|validation loss at iteration",
+    ),
+    Record(
+        "progress.phase",
+        r"(?:[Tt]okenizing|Grouping texts|Running tokenizer|Map \(num_proc=|Generating \w+ split|[Pp]reprocessing "
+        r"(?:the )?data|"
+        r"[Bb]uilding (?:the )?(?:\w+ ){0,2}(?:datasets?|index|GPT dataset)|Filter \(num_proc=|Packing (?:the "
+        r")?\w*dataset)",
+        "info",
+        read_phase("data"),
+        "Data are being prepared.",
+        scan=r"okenizing|Grouping texts|Running tokenizer|Map \(num_proc=|Generating [a-z]+ split|reprocessing (?:the "
+        r")?data"
+        r"|uilding (?:the )?(?:[A-Za-z]+ ){0,2}(?:dataset|index)|Filter \(num_proc=|Packing (?:the )?[a-z]*dataset",
+    ),
+    Record(
+        "progress.phase",
+        r"(?:[Cc]ompiling (?:the )?(?:model|graph|kernels?|with torch\.compile|function)|torch\.compile.{0,40}(?:takes"
+        r"|took|may take)|"
+        r"[Cc]apturing (?:the )?(?:model for )?CUDA graph|Capture cuda graph|[Aa]utotun(?:e|ing) |Graph capturing "
+        r"finished)",
+        "info",
+        read_phase("compile"),
+        "Code is being compiled or graphs are captured.",
+        scan=r"ompiling (?:the )?(?:model|graph|kernel|with torch|function)|torch\.compile.{0,40}(?:takes|took|may "
+        r"take)"
+        r"|apturing (?:the )?(?:model for )?CUDA graph|Capture cuda graph|utotun(?:e|ing) |Graph capturing finished",
+    ),
+    Record(
+        "progress.done",
+        r"(?:[Tt]raining (?:is |has |was )?(?:completed?|done|finished|complete)\b(?! (?:\d|step))|"
+        r"Training completed\. Do not forget to share your model|^wandb: (?:\W{0,4} ?)?(?:View run|Synced \d|Run "
+        r"summary)|"
+        r"\{'train_runtime': |\[after training is done\]|^Done!?$|[Ff]inished [Tt]raining|Training ended|"
+        r"(?:peak memory consumption|Total training time|Training time):? )",
+        "info",
+        note="The program says that it came to its end.",
+        scan=r"raining (?:is |has |was )?(?:complete|done|finished)|wandb: .{0,6}(?:View run|Synced \d|Run summary)"
+        r"|\{'train_runtime': "
+        r"|after training is done|inished [Tt]raining|Training ended|peak memory consumption|raining time:? ",
+    ),
+)

@@ -1,0 +1,202 @@
+r"""What Ray (1.x to 2.4x: raylet, GCS, autoscaler, drivers) prints about its processes, nodes and memory.
+
+Sources: `python/ray/exceptions.py`, `src/ray/raylet/node_manager.cc`, `src/ray/raylet/worker_killing_policy*.cc`,
+`src/ray/gcs`, `python/ray/autoscaler/_private/autoscaler.py`.  In tracebacks the same texts stand inside
+``python.traceback``; the kinds here are for lines that stand alone.
+
+Kinds and fields:
+
+``ray.actor_died``    class_name, actor_id, pid, host (its address), exit_type, exit_detail
+``ray.worker_died``   pid, host, exit_type, exit_detail: a worker process ended; planned ends have level info
+``ray.oom``           count, host, used, total, threshold: Ray killed workers because the node's memory ran low
+``ray.node_died``     node, host: a node stopped answering;  ``ray.raylet_died`` the node's own daemon ended
+``ray.gcs``           peer: the head's store (GCS) cannot be reached
+``ray.placement``     demand: the cluster has not what was asked for
+``ray.disk`` percent; ``ray.object_store``  the store of objects is full
+``ray.cluster``       peer: where the head is (a fact)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Level, Value
+from logdoctor.parsers.record import Bare, Block, Record
+
+MAX_LINES = 24
+_PART = regex.compile(
+    r"class_name: (?P<class_name>\S{1,200})|actor_id: (?P<actor_id>[0-9a-f]{8,80})|(?<![\w ])pid: (?P<pid>\d{1,9})"
+    r"|Worker PID: (?P<worker_pid>\d{1,9})|(?<![\w ])ip: (?P<ip>[\w.:-]{3,80})|Worker IP address: "
+    r"(?P<host>[\w.:-]{3,80})"
+    r"|exit type: (?P<exit_type>[A-Z_]{4,60})|exit detail: (?P<exit_detail>.{1,300})"
+)
+_MORE = regex.compile(
+    r"^\s*(?:class_name|actor_id|pid|namespace|ip|name|repr|Worker|Node|Task|job|actor|Worker ID)\b.*: |^\t"
+    r"|^The actor (?:is dead|never ran|died)|^Worker exit"
+)
+_NAMES = {"worker_pid": "pid", "ip": "host"}
+
+
+def read_death(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Read what Ray tells of a dead worker or actor, on the same line or on those below."""
+    lines = [head.text]
+    taken: list[int] = []
+    for bare in below:
+        if len(taken) >= MAX_LINES or not _MORE.match(bare.text):
+            break
+        lines.append(bare.text)
+        taken.append(bare.below)
+    fields: dict[str, Value] = {}
+    for line in lines:
+        for found in _PART.finditer(line):
+            for name, value in found.groupdict().items():
+                if value:
+                    fields.setdefault(_NAMES.get(name, name), int(value) if name.endswith("pid") else value)
+    planned = str(fields.get("exit_type", "")).startswith("INTENDED")
+    level: Level | None = "info" if planned else None
+    return Block("\n".join(lines)[:4_000], fields, tuple(taken), 0, level)
+
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "ray.actor_died",
+        r"The actor (?:died unexpectedly before finishing this task|is dead because|died because of an error raised in "
+        r"its "
+        r"creation task)|Actor .{0,120}? (?:died|is dead) because ",
+        "error",
+        read_death,
+        "An actor of Ray (a process with a state) ended while others needed it.",
+        2,
+        scan=r"The actor died unexpectedly before|The actor is dead because|error raised in its creation task"
+        r"|Actor .{0,120}(?:died|is dead) because ",
+    ),
+    Record(
+        "ray.worker_died",
+        r"A worker died or was killed while executing a task by an unexpected system error|"
+        r"[Ww]orker exit type: (?P<exit_type>[A-Z_]{4,60})|The worker died unexpectedly while executing this task",
+        "error",
+        read_death,
+        "A worker process of Ray ended while it ran a task.",
+        1,
+        scan=r"A worker died or was killed while executing|orker exit type: |The worker died unexpectedly while "
+        r"executing",
+    ),
+    Record(
+        "ray.oom",
+        r"(?P<count>\d+) Workers \(tasks / actors\) killed due to memory pressure \(OOM\).{0,160}? at node \(ID: \w*,? "
+        r"?"
+        r"IP: (?P<host>[\w.:-]+)\)",
+        "error",
+        note="Ray killed worker processes because the memory of this node ran low.",
+        priority=6,
+        scan=r"killed due to memory pressure \(OOM\)",
+    ),
+    Record(
+        "ray.oom",
+        r"Memory on the node \(IP: (?P<host>[\w.:-]+), ID: \w+\) where the .{1,400}? was running was "
+        r"(?P<used>[\d.]+\w+) / "
+        r"(?P<total>[\d.]+\w+) .{0,80}?threshold of (?P<threshold>[\d.]+)",
+        "error",
+        note="The memory of this node was above Ray's threshold, so Ray killed a worker.",
+        priority=6,
+        scan=r"Memory on the node \(IP: ",
+    ),
+    Record(
+        "ray.oom",
+        r"(?:Task was|Actor was|[Ww]orkers? (?:was|were)) killed due to the node running low on memory|killed due to "
+        r"memory "
+        r"pressure \(OOM\)|due to high memory usage on the node",
+        "error",
+        note="Ray killed a worker because the memory of its node ran low.",
+        priority=5,
+        scan=r"killed due to the node running low on memory|killed due to memory pressure \(OOM\)",
+    ),
+    Record(
+        "ray.node_died",
+        r"[Tt]he node with (?:node )?id:? (?P<node>\w+)(?: and address: (?P<host>[\w.:-]+))?.{0,200}? has been marked "
+        r"dead",
+        "error",
+        note="A node stopped answering and Ray gave it up.",
+        priority=3,
+        scan=r"has been marked dead",
+    ),
+    Record(
+        "ray.node_died",
+        r"(?:Its|The task's|The actor's) node (?:\w+ )?(?:has )?died|NodeDiedError|node \(?\S+\)? (?:was|is) "
+        r"(?:preempted|"
+        r"terminated unexpectedly)",
+        "error",
+        note="A node of the Ray cluster was lost.",
+        scan=r"(?:Its|task's|actor's) node (?:\w+ )?(?:has )?died|terminated unexpectedly",
+    ),
+    Record(
+        "ray.raylet_died",
+        r"Raylet is terminated\.|[Rr]aylet (?:died|exited|crashed) unexpectedly|The raylet (?:has )?died|"
+        r"(?:Failed to connect to|lost connection to|[Uu]nable to reach) (?:the )?(?:local )?raylet",
+        "fatal",
+        note="Ray's daemon on this node ended.",
+        priority=3,
+        scan=r"Raylet is terminated|aylet (?:died|exited|crashed) unexpectedly|The raylet |onnect(?:ion)? to (?:the "
+        r")?(?:local )?raylet",
+    ),
+    Record(
+        "ray.gcs",
+        r"(?:[Ff]ailed to connect to GCS|Unable to connect to GCS|Failed to get .{0,40}from GCS|GCS (?:server )?(?:at "
+        r")?.{0,60}?"
+        r"(?:is unavailable|may have been killed|has been killed|died)|[Ll]ost (?:reconnection|connection) to GCS|"
+        r"Failed to register .{0,40}GCS|[Rr]econnect(?:ing)? to (?:the )?GCS|Could not (?:find|connect to) "
+        r".{0,40}[Rr]ay (?:instance|cluster)"
+        r"|[Ff]ailed to connect to gcs).*?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}:\d{1,5})?$",
+        "error",
+        note="The head of the Ray cluster could not be reached.",
+        priority=2,
+        scan=r"to GCS|from GCS|GCS .{0,80}(?:is unavailable|killed|died)|to the GCS|to gcs"
+        r"|Could not (?:find|connect to) .{0,40}[Rr]ay (?:instance|cluster)",
+    ),
+    Record(
+        "ray.placement",
+        r"(?:cannot be scheduled right now|No available node types can fulfill resource request|[Cc]annot provide a "
+        r"placement "
+        r"group|[Pp]lacement group .{0,60}(?:cannot be|is not) (?:created|scheduled)|The (?:following )?resource "
+        r"request cannot be "
+        r"scheduled)(?P<demand>.{0,200})",
+        "warning",
+        note="The cluster does not have, or not yet, the resources that were asked for.",
+        scan=r"cannot be scheduled right now|No available node types can fulfill|annot provide a placement|lacement "
+        r"group .{0,60}"
+        r"(?:cannot be|is not) (?:created|scheduled)|resource request cannot be",
+    ),
+    Record(
+        "ray.placement",
+        r"Waiting for creating a placement group of specs(?P<demand>.{0,200})",
+        "info",
+        note="Ray waits for the resources that were asked for.",
+        priority=1,
+    ),
+    Record(
+        "ray.disk",
+        r"/(?:tmp|\S{1,80})\S* is over (?P<percent>\d+)% full",
+        "warning",
+        note="The disk that Ray writes to is nearly full.",
+        scan=r"is over \d+% full",
+    ),
+    Record(
+        "ray.object_store",
+        r"ObjectStoreFullError|[Tt]he object store is full|object_store_memory .{0,60}(?:exceeds|is too)|Local disk is "
+        r"full",
+        "error",
+        note="The store for Ray's shared objects is full.",
+        scan=r"ObjectStoreFullError|he object store is full|object_store_memory .{0,60}(?:exceeds|is too)|Local disk is "
+        r"full",
+    ),
+    Record(
+        "ray.cluster",
+        r"(?:Connecting to existing Ray cluster at address:|Connected to Ray cluster|Started a local Ray instance)"
+        r"(?:.{0,40}?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}:\d{1,5}))?",
+        "info",
+        note="The program joined a Ray cluster.",
+        scan=r"Connecting to existing Ray cluster|Connected to Ray cluster|Started a local Ray instance",
+    ),
+)

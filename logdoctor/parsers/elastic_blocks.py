@@ -1,0 +1,165 @@
+"""Reads torchrun's records of several lines: the summary of failures and the result of a rendezvous.
+
+Sources: `torch/distributed/elastic/multiprocessing/errors/__init__.py` (1.9: stars, ``msg``; 1.10 to 2.15:
+``traceback``), `torch/distributed/elastic/agent/server/api.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.python_tracebacks import EXCEPTION
+from logdoctor.parsers.record import Bare, Block
+
+MAX_TRACEBACK = 2_000
+"""So many characters of the root's traceback are kept."""
+
+_BORDER = regex.compile(r"^\s*[=*-]{10,}\s*$")
+_ENTRY = regex.compile(r"^\s*\[(\d+)\]:\s*$")
+_KEY = regex.compile(r"^\s+(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*)")
+_ROOT = regex.compile(r"^\s*Root Cause(?: \(first observed failure\))?:")
+_OTHERS = regex.compile(r"^\s*(?:Other )?Failures:")
+_RANK = regex.compile(r"(-?\d{1,9}) \(local_rank: (-?\d{1,9})\)")
+_EXIT = regex.compile(r"(-?\d{1,9})\s+\(pid: (\d{1,9})\)")
+_SIGNAL = regex.compile(r"Signal (\d{1,3}) \(\w+\) received by PID")
+_EXCEPTION = regex.compile(EXCEPTION)
+_RESULT = regex.compile(r"^\s+(?P<key>\w+)=(?P<value>.*\S)")
+MAX_GAP = 3
+
+
+@dataclass(slots=True)
+class Summary:
+    """The entries read so far; ``root`` is the first observed failure."""
+
+    root: dict[str, str] = field(default_factory=dict)
+    ranks: list[int] = field(default_factory=list)
+    entry: dict[str, str] = field(default_factory=dict)
+    in_root: bool = False
+    key: str = ""
+    evidence: int = 0
+    count: int = 0
+    taken: list[int] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Begin an entry."""
+        self.entry, self.key = {}, ""
+        self.count += 1
+        if self.in_root and not self.root:
+            self.root = self.entry
+
+    def add(self, key: str, value: str, below: int) -> None:
+        """Note one ``key : value`` line of the entry."""
+        self.entry[key] = value.strip()
+        self.key = key
+        found = _RANK.match(value) if key == "rank" else None
+        if found and self.entry is not self.root:
+            self.ranks.append(int(found[1]))
+        if key == "exitcode" and self.entry is self.root:
+            self.evidence = below
+
+    def go_on(self, text: str) -> None:
+        """Add a further line of a traceback."""
+        kept = self.entry.get(self.key, "")
+        if len(kept) < MAX_TRACEBACK:
+            self.entry[self.key] = f"{kept}\n{text.rstrip()}"
+
+
+def read_summary(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read the summary from its line ``NAME FAILED`` or ``Root Cause``; None if no entry follows."""
+    summary = Summary(in_root=bool(_ROOT.match(head.text)))
+    gap = 0
+    for bare in below:
+        if _read_line(summary, bare):
+            summary.taken.append(bare.below)
+            gap = 0
+        elif _BORDER.match(bare.text):
+            summary.taken.append(bare.below)
+            if summary.root.get("exitcode") and "=" in bare.text:
+                break
+        elif bare.text.strip():
+            gap += 1
+            if gap > MAX_GAP:
+                break
+    return _summary(head, summary) if summary.root or summary.count else None
+
+
+def _read_line(summary: Summary, bare: Bare) -> bool:
+    """Take one line in; False if it is no part of the summary."""
+    key = _KEY.match(bare.text)
+    if _ROOT.match(bare.text):
+        summary.in_root = True
+    elif _ENTRY.match(bare.text):
+        summary.start()
+    elif key and summary.count:
+        summary.add(key["key"], key["value"], bare.below)
+    elif summary.key in ("traceback", "msg") and bare.text.startswith("  "):
+        summary.go_on(bare.text)
+    else:
+        return "<NO_OTHER_FAILURES>" in bare.text or bool(_OTHERS.match(bare.text))
+    return True
+
+
+def _summary(head: Bare, summary: Summary) -> Block:
+    root = summary.root or summary.entry
+    lines = [head.text.strip(), *(f"{key}: {value}" for key, value in root.items())]
+    fields = root_fields(root) | {"count": summary.count}
+    if summary.ranks and summary.root:
+        fields["other_ranks"] = tuple(summary.ranks)
+    return Block("\n".join(lines), fields, tuple(summary.taken), summary.evidence)
+
+
+def root_fields(root: Mapping[str, str]) -> dict[str, Value]:
+    """The fields of one entry, by their standard names."""
+    fields: dict[str, Value] = {}
+    rank, ended = _RANK.match(root.get("rank", "")), _EXIT.match(root.get("exitcode", ""))
+    if rank:
+        fields |= {"rank": int(rank[1]), "local_rank": int(rank[2])}
+    if ended:
+        fields |= {"exit_code": int(ended[1]), "pid": int(ended[2])}
+    trace = root.get("traceback") or root.get("msg") or ""
+    number = _SIGNAL.search(trace)
+    if number or (ended and ended[1].startswith("-")):
+        fields["signal"] = int(number[1]) if number else -int(ended[1]) if ended else 0
+    fields |= {name: root[key] for key, name in (("host", "host"), ("time", "when")) if root.get(key)}
+    if trace and "To enable traceback see" not in trace:
+        fields["root_traceback"] = trace
+        fields |= _exception(trace)
+    return fields
+
+
+def _exception(trace: str) -> dict[str, Value]:
+    for line in reversed(trace.splitlines()):
+        found = _EXCEPTION.match(line.strip())
+        if found:
+            return {k: found[k] for k in ("exception", "message") if found[k]}
+    return {}
+
+
+def read_result(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read the ``key=value`` lines under ``Rendezvous complete`` or the launch configuration."""
+    fields: dict[str, Value] = {}
+    taken = []
+    for bare in below:
+        found = _RESULT.match(bare.text) or regex.match(r"^\s+(?P<key>\w+)\s+: (?P<value>.*\S)", bare.text)
+        if found is None:
+            break
+        taken.append(bare.below)
+        fields |= _result(found["key"], found["value"])
+    return Block(head.text, fields, tuple(taken)) if taken else None
+
+
+def _result(key: str, value: str) -> dict[str, Value]:
+    numbers = regex.findall(r"\d{1,9}", value)
+    if key == "global_ranks":
+        return {"ranks": tuple(int(n) for n in numbers)}
+    if key in ("global_world_sizes", "role_world_sizes"):
+        return {"world_size": int(numbers[0])} if numbers and key.startswith("global") else {}
+    names = {"group_rank": "node_rank", "group_world_size": "nodes"}
+    kept = ("restart_count", "master_port", "min_nodes", "max_nodes", "nproc_per_node", "max_restarts", *names)
+    if key in kept and regex.fullmatch(r"\d{1,9}", value):
+        return {names.get(key, key): int(value)}
+    return {key: value} if key in ("master_addr", "rdzv_endpoint", "rdzv_backend", "run_id", "entrypoint") else {}

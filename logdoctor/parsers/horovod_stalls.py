@@ -1,0 +1,61 @@
+"""Reads Horovod's stall warnings: which tensors wait, which ranks have not joined (`common/stall_inspector.cc`).
+
+0.15 to 0.18: ``Stalled ops:NAME [missing ranks: 1, 3]`` or ``NAME [missing ranks: 1]`` on lines of their own; from
+0.19: ``Missing ranks:`` (or ``Stalled ranks:``) and then ``3: [NAME, NAME ...]``, one line a rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block
+
+MAX_OPS = 20
+MAX_RANKS = 4_096
+MAX_GAP = 2
+_OP = regex.compile(r"(?P<op>[^\s\[\]:]{1,200}) \[(?:missing|ready) ranks: ?(?P<ranks>[\d, ]{0,4000})")
+_RANK = regex.compile(r"^\s*(?P<rank>\d{1,7}): \[(?P<ops>[^\]]{0,4000})")
+_WORDS = regex.compile(r"(?i:missing ranks|stalled ranks|stalled ops)")
+_SECONDS = regex.compile(r"for more than (\d{1,7}) seconds")
+
+
+def read_stall(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Read the warning and the lines below that name tensors and ranks."""
+    ranks: set[int] = set()
+    ops: dict[str, None] = {}
+    taken, gap, evidence = [], 0, 0
+    _note(head.text, ranks, ops)
+    for bare in below:
+        if _note(bare.text, ranks, ops):
+            evidence = evidence or bare.below
+        elif not _WORDS.search(bare.text):
+            gap += 1
+            if gap > MAX_GAP:
+                break
+            continue
+        taken.append(bare.below)
+    fields: dict[str, Value] = {"missing": tuple(sorted(ranks)), "stalled_ops": ", ".join(list(ops)[:MAX_OPS])}
+    seconds = _SECONDS.search(head.text)
+    if seconds:
+        fields["seconds"] = int(seconds[1])
+    text = f"{head.text}\nmissing ranks: {', '.join(map(str, sorted(ranks)[:64]))}; stalled: {fields['stalled_ops']}"
+    return Block(text[:4_000], {k: v for k, v in fields.items() if v not in ((), "")}, tuple(taken), evidence)
+
+
+def _note(text: str, ranks: set[int], ops: dict[str, None]) -> bool:
+    """Add what one line tells; False if it tells nothing."""
+    seen = False
+    for found in _OP.finditer(text):
+        seen = True
+        ops.setdefault(found["op"].rpartition("ops:")[2] or found["op"])
+        ranks.update(int(n) for n in regex.findall(r"\d{1,7}", found["ranks"])[:MAX_RANKS])
+    line = _RANK.match(text)
+    if line:
+        seen = True
+        ranks.add(int(line["rank"]))
+        for op in line["ops"].split(",")[:MAX_OPS]:
+            ops.setdefault(op.strip(" .]"))
+    return seen

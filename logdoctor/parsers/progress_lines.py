@@ -1,0 +1,97 @@
+"""Reads what progress lines count: step, epoch or iteration, how far, of how many, the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, BlockReader
+
+MAX_TEXT = 20_000
+"""Of a huge line only so many characters at its end are searched for bars."""
+_LOSS = regex.compile(
+    r"\b(?:\w{0,24}[_ ])?[Ll]oss['\"]?(?:_\w{1,20})? ?[:=]? ?['\"]?"
+    r"(?P<loss>-?\d[\d.]*(?:[eE][+-]?\d{1,4})?|-?nan|-?inf|-?NaN|-?Inf|NAN)\b"
+)
+_EPOCH = regex.compile(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
+_PHASES = (
+    ("save", r"[Ss]av(?:e|ing)\b|[Ww]riting .{0,20}checkpoint|[Cc]onsolidat"),
+    ("resume", r"[Rr]esum|[Rr]estor|[Ss]kipping (?:the )?(?:first|batches)"),
+    ("data", r"^Map\b|[Tt]okeniz|[Gg]rouping|[Ff]ilter|[Pp]acking|[Gg]enerating .{0,40}split|[Dd]ataset|[Dd]ownload"),
+    ("data", r"[Ff]etching|[Pp]reprocess|[Cc]aching|[Ss]huffl|[Bb]uilding .{0,20}(?:index|dataset)|[Ee]xtracting"),
+    ("load", r"[Ll]oad(?:ing)?\b.{0,40}(?:checkpoint|shard|weight|state|model|pipeline|safetensors)|[Ll]oading"),
+    ("eval", r"[Vv]alidat|[Ee]valuat|\b[Ee]val|[Tt]esting|[Pp]redict|loglikelihood|[Gg]enerat|[Ii]nferenc|[Ss]anity"),
+    ("compile", r"[Cc]ompil|[Aa]utotun|[Cc]aptur(?:e|ing) (?:batches|CUDA|cuda|graph)|torchinductor"),
+)
+_PHASE = tuple((name, regex.compile(pattern)) for name, pattern in _PHASES)
+
+
+def phase_of(what: str) -> str:
+    """Which phase a description names: save, load, resume, eval, data, compile, or "" for none."""
+    return next((name for name, shape in _PHASE if shape.search(what)), "")
+
+
+def read_step(unit: str) -> BlockReader:
+    """A reader for a line that counts ``unit``; it adds loss and epoch as far as the line tells them."""
+
+    def read(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+        return Block(head.text[:400], _step(head.text, fields, unit))
+
+    return read
+
+
+def _step(text: str, fields: Mapping[str, Value], unit: str) -> dict[str, Value]:
+    out: dict[str, Value] = {"unit": unit}
+    for name in ("value", "total"):
+        value = str(fields.get(name, "")).replace(",", "")
+        if regex.fullmatch(r"\d{1,15}", value):
+            out[name] = int(value)
+    loss, epoch = _LOSS.search(text), _EPOCH.search(text)
+    if loss:
+        out["loss"] = loss["loss"].lower()
+    if epoch and unit != "epoch":
+        out["epoch"] = epoch["epoch"]
+    return out
+
+
+def read_bar(head: Bare, _fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block | None:
+    """Read tqdm's bar; of several on one line (carriage returns) the last one counts."""
+    last = _last_bar(head.text)
+    if last is None:
+        return None
+    out = _step(head.text[last.start() :], last.groupdict(), "step")
+    what = last["what"].strip(" :\r")
+    if what:
+        out["what"] = what[-80:]
+    return Block(last[0].strip()[:400], out)
+
+
+def read_phase_bar(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read a bar whose description names a phase other than training; None for any other bar."""
+    block = read_bar(head, fields, below)
+    phase = phase_of(str(block.fields.get("what", ""))) if block else ""
+    return Block(block.text, {**block.fields, "phase": phase}) if block and phase else None
+
+
+def _last_bar(text: str) -> regex.Match[str] | None:
+    bars = list(BAR.finditer(text[-MAX_TEXT:]))
+    return bars[-1] if bars else None
+
+
+def read_phase(phase: str = "") -> BlockReader:
+    """A reader for a line that speaks of ``phase``, or of the phase that its words name."""
+
+    def read(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+        named = phase or phase_of(str(fields.get("what", head.text))) or "data"
+        return Block(head.text[:400], {"phase": named})
+
+    return read
+
+
+BAR = regex.compile(
+    r"(?P<what>[^\r\n%|\]]{0,120}?)(?P<percent>\d{1,3})%\|[^|\r\n]{0,400}\| "
+    r"*(?P<value>\d+)(?:\.\d+)?[kMG]?/(?P<total>\d+)"
+    r"(?:\.\d+)?[kMG]? \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})?"
+)

@@ -1,0 +1,71 @@
+"""Numbers that the messages of Python exceptions tell: workers, processes, signals, exit codes, errno.
+
+Sources: `torch/utils/data/dataloader.py` and `_utils` (1.0 to 2.9), `torch/multiprocessing/spawn.py`,
+`torch/distributed/elastic/multiprocessing/api.py`, CPython `Lib/subprocess.py` and `OSError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block
+from logdoctor.parsers.signals import signal_number
+
+_SHAPES = tuple(
+    regex.compile(pattern)
+    for pattern in (
+        (
+            r"DataLoader worker \(pid[()s]* (?P<pids>[\d, ]+)\) exited unexpectedly(?: with exit code "
+            r"(?P<exit_code>\d{1,9}))?"
+        ),
+        r"DataLoader worker \(pid(?:\(s\))? (?P<pids>[\d, ]+)\) is killed by signal: (?P<signal>[^.]+)",
+        r"in DataLoader worker process (?P<worker>\d{1,9})",
+        r"returned non-zero exit status (?P<exit_code>\d{1,9})",
+        r"died with <?(?P<signal>Signals\.SIG\w+|unknown signal \d+)",
+        r"\bProcess (?P<pid>\d{1,9}) got signal: (?P<signal>\d{1,3})",
+        r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with signal (?P<signal>SIG\w+)",
+        r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with exit code (?P<exit_code>-?\d{1,9})",
+        r"\[Errno (?P<errno>\d{1,4})\]",
+    )
+)
+_UNEXPECTED = regex.compile(r"Unexpected (.+) encountered in worker")
+
+
+def message_fields(text: str) -> dict[str, Value]:
+    """Fields worker, worker_pids, pid, local_rank, signal, exit_code, errno as far as ``text`` tells them."""
+    fields: dict[str, Value] = {}
+    for shape in _SHAPES:
+        found = shape.search(text)
+        if found:
+            fields |= _numbers(found)
+    return fields
+
+
+def _numbers(found: regex.Match[str]) -> dict[str, Value]:
+    groups = {name: value for name, value in found.groupdict().items() if value}
+    fields: dict[str, Value] = {}
+    pids = groups.pop("pids", "")
+    if pids:
+        fields["worker_pids"] = tuple(int(p) for p in regex.findall(r"\d{1,9}", pids))
+    number = signal_number(groups.pop("signal", ""))
+    if number:
+        fields["signal"] = number
+    return fields | {name: int(value) for name, value in groups.items()}
+
+
+def read_worker(head: Bare, _fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """The fields of a line about a worker that stands alone; it has no further lines."""
+    found = _UNEXPECTED.search(head.text)
+    number = signal_number(found[1]) if found else None
+    return Block(head.text, {"signal": number} if number else message_fields(head.text))
+
+
+def read_exit(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """Turn an exit code or a signal's name into numbers: ``-9`` is signal 9; nothing else is guessed."""
+    code = str(fields.get("exit_code", ""))
+    out: dict[str, Value] = {"exit_code": int(code)} if regex.fullmatch(r"-?\d{1,9}", code) else {}
+    number = signal_number(str(fields.get("signal", ""))) or (-int(code) if out and code.startswith("-") else None)
+    return Block(head.text, out | ({"signal": number} if number else {}))
