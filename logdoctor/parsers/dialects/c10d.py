@@ -17,6 +17,7 @@ Fields of all kinds where printed: pg, pg_desc, group_rank.  Kinds and their fur
 - ``c10d.async_error``         error; seq, op ..., and as c10d.nccl_error
 - ``c10d.nccl_error``          error; file, line, error, version, result (``ncclSystemError`` ...), last_error and what
   it names (peer, errno ...), raised_from, frames, exception
+- ``c10d.comm_aborted``        error; aborted_rank, error (the original reason)
 - ``c10d.aborted_elsewhere``   error; from_rank aborted its communicators
 - ``c10d.failed_stack``        info; the Python stack of the failed collective: frames ("file.py:func > ...",
   innermost first)
@@ -232,6 +233,16 @@ RECORDS: tuple[Record, ...] = (
         scan=r"nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError|Timeout): ",
         priority=1,
         block=read_error,
+    ),
+    said(
+        "c10d.comm_aborted",
+        r"NCCL communicator (?:was aborted|encountered error set by ProcessGroupNCCL)(?: on rank "
+        r"(?P<aborted_rank>\d+))?"
+        r"(?:[^\n]*?Original reason for failure was: (?P<error>[^\n]+))?",
+        "error",
+        "A collective was called on a communicator that an earlier failure had closed.",
+        scan="NCCL communicator (?:was aborted|encountered error set by)",
+        priority=6,
     ),
     said(
         "c10d.aborted_elsewhere",

@@ -38,13 +38,13 @@ _WORDS_OF_MISUSE = (
     r"trying to initialize the default process group twice",
     r"Invalid process group specified",
     r"The given group is not registered|Group (?:\S+ )?is not registered",
+    r"ProcessGroup\w* is only supported with",
     r"Tensors? (?:must be|found on device|list must)[^\n]{0,40}(?:contiguous|CUDA|dense|overlap|same )",
     r"No backend type associated with device type",
     r"Backend \w+ does not support \w+",
     r"ProcessGroup\w* does not support",
     r"Distributed package doesn't have \w+ built in",
     r"Process group (?:has been|was) (?:aborted|destroyed|shut ?down)",
-    r"NCCL communicator was aborted(?: on rank \d+)?",
     r"watchdog thread is not running",
 )
 _MISUSE = "|".join(_WORDS_OF_MISUSE)

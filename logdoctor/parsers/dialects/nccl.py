@@ -14,6 +14,7 @@ Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker an
 - ``nccl.local_closed``    ``[Service thread] Connection closed by localRank N``: normal at the end; peer_local_rank
 - ``nccl.p2p_disabled``    INFO: no direct access between GPUs
 - ``nccl.hint``            ``HINT:`` after RDMA failures (2.30.7 and later)
+- ``nccl.sharp``           a line of the SHARP library, warning: NCCL goes on without it; severity
 - ``nccl.ras``             ``RAS ...`` INFO lines; peer
 - ``nccl.ras_problem``     a finding in the output of ncclras; comm_id, problem, status
 - ``nccl.ras_rank``        a rank's line in the output of ncclras; group_rank, op_count, gpu, pid, host
@@ -170,6 +171,16 @@ RECORDS: tuple[Record, ...] = (
         note="NCCL notes that something was not possible and does not call it an error.",
     ),
     Record(
+        "nccl.sharp",
+        r"\[(?P<by_host>[\w.-]+):\d+:(?P<by_pid>\d+) (?:unique id \d+|- [\w.]+:\d+)\] (?P<severity>ERROR|WARN|FATAL) "
+        r"(?P<text>[^\n]+)",
+        level="warning",
+        block=_named,
+        priority=5,
+        scan=r":\d+:\d+ (?:unique id \d+|- [\w.]+:\d+)\] (?:ERROR|WARN|FATAL) ",
+        note="The library for reductions inside the switches reports trouble; NCCL goes on without it.",
+    ),
+    Record(
         "nccl.ras_problem",
         r"#\d+-\d+ \((?P<comm_id>[0-9a-f]{8,16})\) (?P<problem>INCOMPLETE|MISMATCH|ERROR|TIMEOUT|DEAD)\b",
         level="error",
@@ -195,7 +206,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "nccl.call_failed",
         r"\b(?P<call>p?nccl(?:Comm|Group|All|Reduce|Broad|Send|Recv|Get|Mem|Bcast)\w*)(?:\([^\n]{0,200}?\))? "
-        r"(?:failed|returned)(?: with)?(?: error)?:? (?P<error>[^\n]+)",
+        r"(?:failed|returned(?: with)? error)(?: with)?:? (?P<error>[^\n]+)",
         level="error",
         block=_named,
         priority=1,

@@ -1,0 +1,33 @@
+r"""NVSHMEM, the one-sided communication library under DeepEP and other GPU-initiated exchanges.
+
+Kinds and their fields:
+
+- ``nvshmem.error``   file, func, line, code (its status); a failed set-up or transfer; level error
+
+Source: NVSHMEM 2.10 to 3.4, src/host (init.cu, topo.cpp, transport.cpp) and src/modules/transport.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.record import Record
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "nvshmem.error",
+        r"(?P<file>[^\s:]{0,200}\bsrc/(?:host|modules|comm|init|util|device)/[^\s:]{1,200}\.(?:cpp|cu|h|c)):"
+        r"(?:(?P<func>\w+):)?(?P<line>\d+): (?P<text>(?:non-zero status: (?P<code>-?\d+) |NULL value )?[^\n]*?"
+        r"(?:failed|exiting|not accessible|[uU]nable to|[aA]bort|error|non-zero)[^\n]*)",
+        level="error",
+        priority=4,
+        scan=r"\bsrc/(?:host|modules|comm|init|util|device)/[^\s:]{1,200}\.(?:cpp|cu|h|c):(?:\w+:)?\d+: ",
+        note="NVSHMEM, a library for exchanges between GPUs, reports a failure.",
+    ),
+    Record(
+        "nvshmem.error",
+        r"\bnvshmem\w* (?:initialization |setup |bootstrap )?failed\b[^\n]*",
+        level="error",
+        priority=1,
+        scan=r"nvshmem\w* (?:initialization |setup |bootstrap )?failed",
+        note="NVSHMEM, a library for exchanges between GPUs, reports a failure.",
+    ),
+)
