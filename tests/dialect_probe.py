@@ -12,7 +12,7 @@ from logdoctor.model import Level, Speaker
 from logdoctor.parsers.record import Bare, Record
 
 NOBODY = Speaker()
-PRINTABLE = tuple(chr(c) for c in range(32, 127)) + ("é", "界", "\t")
+PRINTABLE = (*(chr(c) for c in range(32, 127)), "é", "界", "\t")
 
 
 @dataclass(frozen=True)
