@@ -1,0 +1,36 @@
+"""Error texts of the C library -> Linux error numbers (glibc errlist, English; UCX ucs/type/status.c for its own words)."""
+
+from __future__ import annotations
+
+_ERRORS = {
+    "Operation not permitted": 1,
+    "No such file or directory": 2,
+    "Input/output error": 5,
+    "Bad file descriptor": 9,
+    "Resource temporarily unavailable": 11,
+    "Cannot allocate memory": 12,
+    "Permission denied": 13,
+    "Bad address": 14,
+    "Device or resource busy": 16,
+    "No such device": 19,
+    "Invalid argument": 22,
+    "Too many open files": 24,
+    "No space left on device": 28,
+    "Broken pipe": 32,
+    "Address already in use": 98,
+    "Cannot assign requested address": 99,
+    "Network is unreachable": 101,
+    "Connection reset by peer": 104,
+    "Connection reset by remote peer": 104,
+    "Transport endpoint is not connected": 107,
+    "Connection timed out": 110,
+    "Connection refused": 111,
+    "No route to host": 113,
+    "Destination is unreachable": 113,
+}
+
+
+def errno_of(text: str) -> int | None:
+    """The error number whose wording stands in ``text``; None where there is none or more than one."""
+    found = {number for words, number in _ERRORS.items() if words in text}
+    return found.pop() if len(found) == 1 else None

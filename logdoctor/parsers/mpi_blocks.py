@@ -1,0 +1,168 @@
+"""Block readers for what MPI libraries print over several lines: crash reports, error handlers, Hydra's last words.
+
+Open MPI puts ``[HOST:PID] `` before every line of such a block; a line of another process in between is passed over.
+Sources: opal/util/stacktrace.c and ompi/errhandler/errhandler_predefined.c (Open MPI 3.0-5.0), MPICH 3.1-4.2
+src/mpi/errhan and src/pm/hydra (Intel MPI: the same with a RANK column), MVAPICH2 2.3 error_sighandler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block
+from logdoctor.parsers.signals import signal_number
+
+MAX_FRAMES = 40
+MAX_LINES = 120
+MAX_RANK = 1 << 22
+
+_OWN = regex.compile(r"(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
+_FRAME = regex.compile(r"\[ *\d+\] (?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)")
+_SYSTEM = regex.compile(r"lib(?:c|pthread|stdc\+\+|gcc_s|open-pal|open-rte)[.-]|ld-linux|linux-vdso")
+_SIGNAL = (
+    ("signal", regex.compile(r"Signal: .{0,80}?\((\d{1,3})\)")),
+    ("code", regex.compile(r"Signal code: (.{0,80}?)\s*(?:\(-?\d+\))?$")),
+    ("address", regex.compile(r"Failing at address: (\S{1,40})")),
+)
+_HANDLER = (
+    ("rank", regex.compile(r"reported by process \[\d+,(\d{1,7})\]")),
+    ("communicator", regex.compile(r"on (?:communicator |a )(.{1,120})$")),
+    ("error_class", regex.compile(r"(MPI_(?:ERR|T_ERR)_\w+|MPI_SUCCESS)\b")),
+    ("message", regex.compile(r"MPI_(?:ERR|T_ERR)_\w+: (.{1,300})$")),
+)
+_STACK = regex.compile(r"\s*(?P<at>(?:[\w:]{2,120}|\(unknown\))\(\d{0,6}\))[. ]*:\s?(?P<said>.*)")
+_SAID_ABORT = regex.compile(r"application called MPI_Abort\([^,]{1,80}, (?P<exit_code>-?\d{1,11})\)")
+_DASHES = regex.compile(r"\s*={20,}\s*")
+_BAD_END = regex.compile(
+    r"= +(?:RANK (?P<rank>\d{1,7}) )?PIDS? (?P<pid>\d{1,10}) RUNNING AT (?P<host>[\w.-]+)|"
+    r"= +EXIT (?:CODE|STATUS): (?P<exit_code>-?\d{1,10})|= +KILLED BY SIGNAL: (?P<signal>\d{1,3})|"
+    r"(?:YOUR )?APPLICATION TERMINATED WITH THE EXIT STRING: .{0,60}?\(signal (?P<string_signal>\d{1,3})\)|"
+    r"= +(?:CLEANING UP|YOU CAN IGNORE|BAD TERMINATION)|=\s*$|(?:YOUR )?APPLICATION TERMINATED WITH|"
+    r"This typically refers to a problem with|Please see the FAQ page"
+)
+
+
+def _same_process(head: Bare, below: Iterator[Bare], limit: int = MAX_LINES) -> Iterator[tuple[Bare, str]]:
+    """The lines below whose ``[HOST:PID]`` is the head's, without it; the lines of other processes are left out."""
+    mine = _OWN.match(head.text)
+    who = (mine["host"], mine["pid"]) if mine else (None, None)
+    for line in islice(below, limit):
+        own = _OWN.match(line.text)
+        if own and (own["host"], own["pid"]) == who:
+            yield line, own["rest"]
+
+
+def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Open MPI's crash report: signal, code, address, ``frames`` (functions, innermost first) and ``library``."""
+    del fields
+    said, taken, frames, libraries = ["Process received signal"], list[int](), list[str](), list[str]()
+    found: dict[str, Value] = {}
+    for line, rest in _same_process(head, below):
+        frame = _FRAME.match(rest)
+        ends = "End of error message" in rest
+        if not (frame or ends or rest.startswith(("Signal", "Failing at", "Associated errno", "[", "***")) or not rest):
+            break
+        taken.append(line.below)
+        if ends:
+            break
+        if frame:
+            _note_frame(frame["function"], frame["lib"], frames, libraries)
+        elif rest:
+            said.append(rest)
+            found.update(_first_found(_SIGNAL, rest))
+    if frames:
+        found["frames"] = tuple(frames)
+    if libraries:
+        found["library"] = libraries[0]
+    return Block("\n".join(said + frames), found, tuple(taken))
+
+
+def _note_frame(function: str | None, lib: str | None, frames: list[str], libraries: list[str]) -> None:
+    if function and len(frames) < MAX_FRAMES:
+        frames.append(function)
+    if lib and not _SYSTEM.search(lib):
+        libraries.append(lib)
+
+
+def _first_found(patterns: tuple[tuple[str, regex.Pattern[str]], ...], text: str) -> dict[str, Value]:
+    """What the first pattern of each name finds in ``text``."""
+    hits = ((name, pattern.search(text)) for name, pattern in patterns)
+    return {name: int(hit[1]) if hit[1].isdecimal() else hit[1] for name, hit in hits if hit}
+
+
+def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Open MPI's ``*** An error occurred in MPI_X`` lines: communicator, error_class, message, rank (of MPI_COMM_WORLD)."""
+    del fields
+    own = _OWN.match(head.text)
+    said, taken = [own["rest"].strip("* ") if own else head.text], list[int]()
+    found: dict[str, Value] = {}
+    for line, rest in _same_process(head, below, 12):
+        if not rest.startswith("***"):
+            if rest.strip():
+                break
+            continue
+        if "An error occurred in" in rest:
+            break
+        taken.append(line.below)
+        said.append(rest.strip("* "))
+        for name, value in _first_found(_HANDLER, rest).items():
+            found.setdefault(name, value)
+    return Block("\n".join(said), found, tuple(taken))
+
+
+def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """MPICH's error stack, one ``function(line): text`` a line without its dots; ``message`` is the innermost text."""
+    said, taken = [head.text.strip()], list[int]()
+    innermost = ""
+    for line in islice(below, MAX_FRAMES):
+        found = _STACK.match(line.text)
+        if found is None:
+            if len(taken) == 0 and line.text.strip() and "aborting job" in head.text:
+                taken.append(line.below)
+                said.append(line.text.strip())
+                continue
+            break
+        taken.append(line.below)
+        said.append(f"{found['at']}: {found['said'].strip()}".strip(": "))
+        innermost = found["said"].strip() or innermost
+    more: dict[str, Value] = {"message": innermost} if innermost else {}
+    text = "\n".join(said)
+    if abort := _SAID_ABORT.search(text):
+        more["exit_code"] = int(abort["exit_code"])
+    return Block(text, {**more, **fields}, tuple(taken))
+
+
+def read_bad_termination(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Hydra's BAD TERMINATION block: rank (Intel MPI), pid, host, exit_code as printed (a wait status), signal."""
+    said, taken = [head.text.strip("= ")], list[int]()
+    found: dict[str, Value] = dict(fields)
+    for line in islice(below, 14):
+        part = _BAD_END.match(line.text.strip())
+        if part is None and line.text.strip() and not _DASHES.fullmatch(line.text):
+            break
+        if part and "BAD TERMINATION" in line.text:
+            break
+        taken.append(line.below)
+        if part:
+            said.append(line.text.strip("= "))
+            for name, value in part.groupdict().items():
+                if value is not None:
+                    found.setdefault(name.removeprefix("string_"), int(value) if value.isdecimal() else value)
+    return Block("\n".join(s for s in said if s), found, tuple(taken))
+
+
+def with_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """One line that names a signal in words (field ``signal_text``): its number as ``signal``."""
+    del below
+    number = signal_number(str(fields.get("signal_text", "")))
+    return Block(head.text, {} if number is None else {"signal": number})
+
+
+def with_rank(fields: Mapping[str, Value]) -> dict[str, Value]:
+    """The fields without a rank that no job can have (Open MPI prints -2 as a huge number)."""
+    rank = fields.get("rank")
+    return {k: v for k, v in fields.items() if k != "rank" or (isinstance(rank, int) and rank < MAX_RANK)}

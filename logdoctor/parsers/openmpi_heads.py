@@ -1,0 +1,160 @@
+"""The first sentences of Open MPI's help texts that have a kind of their own, with their level.
+
+Each is found with or without the rows of dashes around it (tickets are often cut), and takes the whole text along.
+Source: the ``help-*.txt`` files of Open MPI 3.0 to 5.0 (orte, opal, ompi) and PRRTE 2 and 3, whose wordings differ in
+the program's name (mpirun, orterun, prterun) and in where a line is broken.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.openmpi_help import read_known, read_warning_or_error
+from logdoctor.parsers.record import Record
+
+_RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?"
+_RTE = r"(?:ORTE|PRTE|PRRTE)"
+
+_FATAL = (
+    (
+        "openmpi.abort",
+        r"MPI_ABORT was invoked on rank (?:(?P<rank>\d+) in communicator MPI_COMM_WORLD|"
+        r"(?P<group_rank>\d+) in communicator (?P<communicator>MPI[^\n]{1,60}))",
+        "A rank called MPI_Abort, which ends every rank of the job.",
+    ),
+    (
+        "openmpi.rank_died",
+        rf"{_RUN} noticed that process rank (?P<rank>\d+)",
+        "The launcher saw this rank die from a signal.",
+    ),
+    (
+        "openmpi.rank_died",
+        rf"{_RUN} has exited due to process rank (?P<rank>\d+)",
+        "The launcher saw this rank leave without finalizing MPI.",
+    ),
+    (
+        "openmpi.rank_died",
+        r"A process has executed an operation involving a call to the|One or more processes were killed by",
+        "The launcher saw a process end in an unexpected way.",
+    ),
+    (
+        "openmpi.exit_code",
+        rf"{_RUN} detected that one or more processes exited with non-zero status",
+        "The launcher saw a rank leave with an exit code other than zero.",
+    ),
+    (
+        "openmpi.exit_code",
+        r"Primary job +terminated normally, but \d+ process(?:es)? returned",
+        "A process returned an exit code other than zero, and the launcher ends the job.",
+    ),
+    (
+        "openmpi.slots",
+        r"There are not enough slots available in the system|All nodes which are allocated for this job are already filled|"
+        r"There are no allocated resources for the application|Either the -host or -?-?hostfile options were given, but|"
+        r"RMAPS found multiple applications to be launched|There are no nodes allocated to this job",
+        "The launcher has fewer slots than processes to start.",
+    ),
+    (
+        "openmpi.binding",
+        r"A request was made to bind (?:to )?that would result in binding more|A request for multiple cpus-per-proc was given|"
+        r"Your job (?:has requested|will require) more (?:processes|cpus|slots)|"
+        r"The request to bind processes could not be completed|Conflicting directives for (?:mapping|binding|ranking)|"
+        r"The specified (?:mapping|binding|ranking|cpu list|slot list) (?:policy|directive)?|"
+        r"The mapping request contains an unrecognized|An invalid (?:mapping|binding|ranking) policy|"
+        r"A request was made to bind a process, but at least one|"
+        r"Open MPI tried to bind a (?:new )?process, but something went wrong",
+        "The launcher could not map or bind the processes as asked.",
+    ),
+    (
+        "openmpi.daemon",
+        rf"{_RTE} was unable to reliably start one or more daemons|{_RTE} has lost communication with a remote daemon|"
+        rf"An? {_RTE} daemon has unexpectedly failed after launch|A daemon \(pid \d+\) died unexpectedly|"
+        rf"{_RTE} does not know how to route a message|A process or daemon was unable to complete a TCP connection|"
+        r"A daemon on node [\w.-]+ failed to start|daemons? failed to (?:start|launch) on|"
+        r"has lost communication with a remote daemon|The launch of a daemon failed",
+        "The launcher lost or could not start a daemon on another node.",
+    ),
+    (
+        "openmpi.launch",
+        rf"{_RUN} was unable to (?:launch|start|find|open|access)[^\n]*|"
+        rf"{_RUN} could not find anything to do|{_RUN} has detected an attempt to run as root|"
+        r"No executable was specified on the|Open RTE was unable to (?:open|parse|initialize)[^\n]*|"
+        r"(?:Open RTE|PRTE|PRRTE|The hostfile parser) (?:detected a|was unable to|could not) (?:bad|parse|open|find)[^\n]*|"
+        r"A hostfile was provided that contains at least one node not|"
+        r"The (?:launching agent|executable|working directory|host file|hostfile) [^\n]{0,80}(?:not found|could not|was not found)|"
+        r"Unable to find a (?:launch|remote shell) agent",
+        "The launcher could not start the program.",
+    ),
+    (
+        "openmpi.init_failed",
+        r"It looks like (?:MPI_INIT|MPI_Init|MPI runtime init|MPI_Session_init|orte_init|opal_init|prte_init|pmix_init|OMPI_?\w*init)"
+        r"[^\n]{0,12} failed|At least one pair of MPI processes are unable to reach each other|"
+        r"No components were able to be opened in the|PML add procs failed",
+        "MPI could not be initialised.",
+    ),
+    (
+        "openmpi.pmi",
+        r"The application appears to have been direct launched using|OMPI was not built with SLURM|"
+        r"PMI2?_Init failed to initialize|PMIx was unable to find a usable|"
+        r"(?:PMI|PMIx) support[^\n]{0,40} (?:is not|was not) (?:available|built)",
+        "The processes were started by a launcher that this MPI cannot talk to.",
+    ),
+    (
+        "openmpi.time_limit",
+        r"The user-provided time limit for job execution has been reached",
+        "The launcher's own time limit ended the job.",
+    ),
+)
+
+_ERROR = (
+    (
+        "openmpi.tcp",
+        r"Open MPI failed to TCP connect to a peer MPI process|Open MPI accepted a TCP connection from what appears to be|"
+        r"Open MPI detected an inbound MPI TCP connection request from a peer|"
+        r"WARNING: Open MPI failed to (?:open a|handshake|look ?up)[^\n]*",
+        "Open MPI's TCP transport could not talk to another process as expected.",
+    ),
+    (
+        "openmpi.interface",
+        r"None of the TCP networks specified to be included|An invalid value was given for (?:btl|oob)_tcp_if_(?:ex|in)clude",
+        "The network interfaces named in the settings do not fit this host.",
+    ),
+    (
+        "openmpi.component_missing",
+        r"A requested component was not found, or was unable to be opened",
+        "A component that was asked for is not installed or cannot be loaded.",
+    ),
+    (
+        "openmpi.openfabrics",
+        r"The OpenFabrics \(openib\) BTL failed to initialize while trying to|The InfiniBand retry count between two MPI|"
+        r"The OpenFabrics stack has reported a network error|The OpenFabrics driver in Open MPI tried to register|"
+        r"Open MPI (?:was unable to|has detected|failed to)[^\n]{0,60}(?:OpenFabrics|openib|InfiniBand)[^\n]*|"
+        r"The OpenFabrics \(?\"?\w*\)? ?\"?receiver not ready\"? retry count",
+        "Open MPI's InfiniBand transport reported a failure.",
+    ),
+    (
+        "openmpi.shared_memory",
+        r"A system call failed during shared memory initialization|It appears as if there is not enough space for|"
+        r"(?:Open MPI|The shared memory[^\n]{0,40}) (?:was )?unable to (?:create|allocate|open)[^\n]{0,40}shared memory",
+        "Open MPI could not set up shared memory between the processes of a host.",
+    ),
+)
+
+_WARNING = (
+    (
+        "openmpi.warning",
+        r"There was an error initializing an OpenFabrics device|No preset parameters were found for the device|"
+        r"There are more than one active ports on host|high-performance Open MPI point-to-point messaging module|"
+        r"for Open MPI 4\.0 and later, infiniband ports|It appears that your OpenFabrics subsystem is configured to only|"
+        r"Linux kernel CMA support was requested via the|An MPI process has executed an operation involving a call|"
+        r"A process has executed an operation involving a call to the [^\n]*fork|"
+        r"Open MPI will create a shared memory backing file in|The library attempted to open the following supporting CUDA|"
+        r"a request was made to bind a process\. While|The call to cu\w+ failed",
+        "Open MPI warns about a setting or a device; the job goes on.",
+    ),
+)
+
+HEADS: tuple[Record, ...] = (
+    *(Record(k, p, level="fatal", block=read_known, note=n, priority=30) for k, p, n in _FATAL),
+    *(Record(k, p, level="error", block=read_known, note=n, priority=20) for k, p, n in _ERROR),
+    *(Record(k, p, level="warning", block=read_warning_or_error, note=n, priority=20) for k, p, n in _WARNING),
+)
+"""All texts with a kind of their own; what a frame holds beside them is ``openmpi.help``."""

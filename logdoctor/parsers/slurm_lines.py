@@ -1,0 +1,98 @@
+"""Readers that turn Slurm's words into fields: lists of hosts and tasks, how tasks ended, why a step was cancelled.
+
+Sources: Slurm 19.05 to 24.11, src/srun/libsrun/launch.c (task ends), src/slurmd/slurmstepd/req.c (cancellations),
+src/common/slurm_protocol_defs.c (states).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from logdoctor.model import Level, Value
+from logdoctor.parsers.host_lists import expand_hosts, expand_numbers
+from logdoctor.parsers.record import Bare, Block
+from logdoctor.parsers.signals import signal_number
+
+_EXIT = regex.compile(r"Exited with exit code (?P<exit_code>\d{1,5})")
+_REASONS = (
+    ("time limit", regex.compile(r"TIME ?LIMIT", regex.IGNORECASE)),
+    ("preemption", regex.compile(r"PREEMPT", regex.IGNORECASE)),
+    ("node failure", regex.compile(r"NODE \S* ?FAIL|NODE_FAIL", regex.IGNORECASE)),
+    ("requeue", regex.compile(r"REQUEUE", regex.IGNORECASE)),
+    ("signal", regex.compile(r"SIGNAL", regex.IGNORECASE)),
+    ("oom", regex.compile(r"OUT.OF.ME", regex.IGNORECASE)),
+    ("task failure", regex.compile(r"TASK FAIL", regex.IGNORECASE)),
+)
+_INTERNAL_SIGNALS = {253: 0, 125: 0}
+_GOOD_STATES = ("COMPLETED", "RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "REQUEUED", "SUSPENDED", "RESIZING")
+
+
+def read_task_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """``HOSTS: tasks LIST: HOW`` -> hosts, ranks (Slurm task ids), exit_code, signal, reason ``oom``."""
+    del below
+    how = str(fields.get("how", "")).strip()
+    more: dict[str, Value] = {}
+    hosts = expand_hosts(str(fields.get("hosts", "")))
+    ranks = expand_numbers(str(fields.get("ranks", "")))
+    if hosts:
+        more["hosts"] = hosts
+    if len(hosts) == 1:
+        more["host"] = hosts[0]
+    if ranks:
+        more["ranks"] = ranks
+    level: Level = "error"
+    if exited := _EXIT.search(how):
+        more["exit_code"] = int(exited["exit_code"])
+    elif how.startswith("Out Of Memory"):
+        more["reason"] = "oom"
+    elif number := signal_number(how.removesuffix("(core dumped)")):
+        more["signal"] = number
+    return Block(head.text, more, level=level)
+
+
+def read_cancelled(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Why a job or step was cancelled: ``reason``, ``none`` where the line names none (scancel, or a task failed)."""
+    del below
+    return Block(head.text, {"reason": reason_of(str(fields.get("due", "")))})
+
+
+def reason_of(words: str) -> str:
+    """One word for Slurm's reason: time limit, preemption, node failure, requeue, signal, oom, task failure, none, other."""
+    if not words.strip():
+        return "none"
+    return next((name for name, pattern in _REASONS if pattern.search(words)), "other")
+
+
+def read_hosts(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A line about nodes: ``hosts`` expanded, ``host`` where it is one."""
+    del below
+    hosts = expand_hosts(str(fields.get("hosts", "")))
+    more: dict[str, Value] = {"hosts": hosts} if hosts else {}
+    if len(hosts) == 1:
+        more["host"] = hosts[0]
+    return Block(head.text, more)
+
+
+def read_state(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A row of sacct, scontrol or a mail: state in full, exit_code and signal; healthy states are only information."""
+    del below
+    state = _full_state(str(fields.get("state", "")).upper())
+    more: dict[str, Value] = {"state": state}
+    signal = fields.get("signal")
+    if isinstance(signal, int):
+        if signal in _INTERNAL_SIGNALS:
+            more["reason"] = "oom"
+        more["signal"] = signal
+    if isinstance(fields.get("hosts"), str):
+        more["hosts"] = expand_hosts(str(fields["hosts"]))
+    return Block(head.text, more, level="info" if state in _GOOD_STATES else "error")
+
+
+def _full_state(state: str) -> str:
+    """sacct cuts a state with ``+``; ``CANCELLED by 1000`` is one state."""
+    if state.endswith("+"):
+        full = ("OUT_OF_MEMORY", "NODE_FAIL", "CANCELLED", "PREEMPTED", "COMPLETED", "BOOT_FAIL", "TIMEOUT", "DEADLINE")
+        return next((f for f in full if f.startswith(state[:-1])), state)
+    return state.split(" ", 1)[0]

@@ -1,0 +1,99 @@
+"""Readers for what UCX and the RDMA drivers print: completions with hardware syndromes, dumps of error entries, crashes.
+
+Sources: UCX 1.8 to 1.18 (src/uct/ib/mlx5/ib_mlx5_log.c, src/ucs/debug), rdma-core providers/mlx5/cq.c (the dump is the
+64-byte error CQE in big-endian words: byte 54 is the vendor syndrome, byte 55 the syndrome), PRM of ConnectX for the codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+import regex
+
+from logdoctor.model import Value
+from logdoctor.parsers.crash_stacks import read_stack
+from logdoctor.parsers.error_numbers import errno_of
+from logdoctor.parsers.record import Bare, Block
+
+STATUS_OF_SYNDROME = {
+    0x01: 1, 0x02: 2, 0x04: 4, 0x05: 5, 0x06: 6, 0x10: 7, 0x11: 8, 0x12: 9, 0x13: 10, 0x14: 11, 0x15: 12, 0x16: 13, 0x22: 16,
+}  # fmt: skip
+"""Syndrome of an mlx5 error completion -> ``ibv_wc_status`` (providers/mlx5/cq.c, mlx5_handle_error_cqe)."""
+
+_STATUS_WORDS = (
+    (12, "ransport retry c"),
+    (13, "eceive-no-ready retry count"),
+    (13, "RNR retry"),
+    (5, "flushed"),
+    (10, "emote access"),
+    (11, "emote operation"),
+    (9, "emote invalid request"),
+    (4, "ocal protection"),
+    (2, "ocal QP operation"),
+    (1, "ocal length"),
+    (8, "ocal access"),
+    (16, "aborted"),
+)
+_HEX_LINE = regex.compile(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*")
+_PEER = regex.compile(
+    r"(?:dest_addr=|[Pp]eer[ =]|remote[ =]|to |from |addr=|connect\()\[?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]{3,39}\]:\d{1,5})"
+)
+_DEVICE = regex.compile(r"\b(?P<device>(?:mlx[45]|bnxt_re|irdma|hfi1|hns|efa|rocep\w+|ibp\w+|rxe)_?\w{0,12})(?::(?P<port>\d{1,3}))?\b")
+
+
+def with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """One line: ``errno`` of the error text in it, ``peer`` address and ``device`` where it names them."""
+    del below
+    text = str(fields.get("message", head.text))
+    more: dict[str, Value] = {}
+    if (number := errno_of(text)) is not None:
+        more["errno"] = number
+    if peer := _PEER.search(text):
+        more["peer"] = peer["peer"]
+    if device := _DEVICE.search(text):
+        more["device"] = device["device"]
+    return Block(head.text, more)
+
+
+def with_status(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A completion with error: ``status`` and ``vendor_err`` as numbers; the line with the work request behind it is taken along."""
+    syndrome, vendor = _hex(fields.get("syndrome")), _hex(fields.get("vendor_err"))
+    status = STATUS_OF_SYNDROME.get(syndrome) if syndrome is not None else None
+    if status is None:
+        status = next((number for number, words in _STATUS_WORDS if words in head.text), None)
+    found = {"syndrome": syndrome, "vendor_err": vendor, "status": status}
+    taken = [line.below for line in islice(below, 1) if "wqe[" in line.text]
+    return Block(head.text, {k: v for k, v in found.items() if v is not None}, tuple(taken))
+
+
+def _hex(value: Value | None) -> int | None:
+    """A number printed in hex, with or without 0x; a field that already is one (``81``) was hex as well."""
+    try:
+        return None if value is None else int(str(value), 16)
+    except ValueError:
+        return None
+
+
+def read_error_entry(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """libmlx5's dump of an error completion: ``syndrome``, ``status`` and ``vendor_err`` out of its fourth row."""
+    del fields
+    words: list[str] = []
+    taken: list[int] = []
+    for line in islice(below, 4):
+        found = _HEX_LINE.fullmatch(line.text)
+        if found is None:
+            break
+        words += found["words"].split()
+        taken.append(line.below)
+    more: dict[str, Value] = {}
+    if len(words) == 16:
+        more["vendor_err"], more["syndrome"] = int(words[13][4:6], 16), int(words[13][6:8], 16)
+        if more["syndrome"] in STATUS_OF_SYNDROME:
+            more["status"] = STATUS_OF_SYNDROME[int(more["syndrome"])]
+    return Block(head.text, more, tuple(taken))
+
+
+def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """UCX's crash report: the stack below it (see `crash_stacks.read_stack`)."""
+    return read_stack(head, {k: v for k, v in fields.items() if k != "message"}, below)
