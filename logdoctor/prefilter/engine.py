@@ -22,7 +22,8 @@ class Session(Protocol):
     def hits(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
         """All hits in ``window``, in no order, possibly more than once.
 
-        Of the ids in ``thinned`` at most the last one each; its end offset is left there, -1 where there was none.
+        Of each id in ``thinned`` the first one only; its end offset is left there (-1 comes in, and stays if none).
+        An engine that would drown otherwise adds ids.
         """
         ...
 

@@ -31,7 +31,7 @@ class Flood:
         self.thinned = dict.fromkeys(self.thinned, -1)
         return self.thinned
 
-    def note(self, hits: list[int]) -> None:
+    def note(self, hits: list[int]) -> list[int]:
         """Count the hits of a window; who is over the limit is thinned from the next window on."""
         counts = self._counts
         for hit in hits:
@@ -39,13 +39,13 @@ class Flood:
             counts[pattern] = count = counts.get(pattern, 0) + 1
             if count > FULL or (count > OFTEN and pattern in self._often):
                 self.thinned.setdefault(pattern, -1)
+        return hits
 
-    def keep_the_end(self, hits: list[int]) -> list[int]:
+    def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:
         """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`."""
-        if not self.thinned:
-            return hits
+        self.thinned.update(thinned)
         kept: dict[int, deque[int]] = {i: deque(maxlen=AT_THE_END) for i in self.thinned}
-        others = []
+        others: list[int] = []
         for hit in hits:
-            kept[hit & ID_MASK].append(hit) if hit & ID_MASK in kept else others.append(hit)
+            kept.get(hit & ID_MASK, others).append(hit)
         return sorted(others + [hit for few in kept.values() for hit in few])

@@ -7,7 +7,10 @@ nothing.  Hyperscan releases the GIL while it scans.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +22,31 @@ from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
 _Handler = Callable[[int, int, int, int, object], "bool | None"]
 _MOST_HITS = 1 << 16
 """More raw hits in one window than this, and the patterns that make them are thinned at once (bounds the memory)."""
+_WASTE = 1500
+"""So many callbacks per pattern thrown away cost about what compiling costs."""
 
 
 def load(patterns: Sequence[bytes], cache_dir: Path | None) -> HyperscanEngine:
     """The database for ``patterns`` from the cache, else compiled (and put there)."""
     if cache_dir is None:
-        return HyperscanEngine(_compile(patterns))
+        return HyperscanEngine(patterns, _compile(patterns))
     path = cache_dir / database_cache.file_name(patterns, getattr(hyperscan, "__version__", ""))
     stored = database_cache.read(path)
     if stored is not None:
         try:
-            return HyperscanEngine(hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK))
+            return HyperscanEngine(patterns, hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK))
         except Exception:  # noqa: BLE001, S110  cut, foreign or damaged: whatever it is, compiling again cures it
             pass
     database = _compile(patterns)
     database_cache.write(path, hyperscan.dumpb(database))
-    return HyperscanEngine(database)
+    return HyperscanEngine(patterns, database)
 
 
-def _compile(patterns: Sequence[bytes]) -> hyperscan.Database:
+def _compile(patterns: Sequence[bytes], once: Collection[int] = ()) -> hyperscan.Database:
+    """Those in ``once`` report their first match only."""
+    flags = [hyperscan.HS_FLAG_SINGLEMATCH if i in once else 0 for i in range(len(patterns))]
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(expressions=list(patterns), ids=list(range(len(patterns))), flags=0)
+    database.compile(expressions=list(patterns), ids=list(range(len(patterns))), flags=flags)
     return database
 
 
@@ -48,69 +55,79 @@ class HyperscanEngine:
 
     name = "hyperscan"
 
-    def __init__(self, database: hyperscan.Database) -> None:
+    def __init__(self, patterns: Sequence[bytes], database: hyperscan.Database) -> None:
+        self._patterns = patterns
         self._database = database
 
     def session(self) -> Session:
         """A session with its own scratch memory."""
-        return _Session(self._database)
+        return _Session(self._patterns, self._database)
 
 
 class _Session:
-    def __init__(self, database: hyperscan.Database) -> None:
-        self._scan: Any = database.scan  # its stubs know no memoryview
-        self._scratch = hyperscan.Scratch(database)
+    """Scans with the whole database; under a lasting flood with one in which the flooding patterns report once."""
+
+    def __init__(self, patterns: Sequence[bytes], database: hyperscan.Database) -> None:
+        self._patterns = patterns
+        self._scan = self._quiet_scan = _scanner(database)
         self._hits: list[int] = []
-        self._collect_all = _collector(self._hits)
+        self._collect = _collector(self._hits)
+        self._wasted = 0
+        self._worth = _WASTE * len(patterns)
 
     def hits(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
         """See `Session.hits`."""
+        if thinned and self._wasted > self._worth:
+            self._quiet_scan = _scanner(_compile(self._patterns, thinned))
+            self._wasted, self._worth = 0, 2 * self._worth
         self._hits.clear()
-        if self._run(window, _thinner(self._hits, thinned) if thinned else self._collect_all):
-            found = self._hits.copy()
-        else:
-            found = self._thin_out(window, thinned)
-        found.extend(end << ID_BITS | i for i, end in thinned.items() if end >= 0)
-        return found
+        if self._run(window, thinned):
+            return self._hits + [end << ID_BITS | i for i, end in thinned.items() if end >= 0]
+        return self._thin_out(window, thinned)
 
-    def _run(self, window: memoryview, handler: _Handler) -> bool:
+    def _run(self, window: memoryview, thinned: dict[int, int]) -> bool:
         """One pass; False if it was given up because of too many hits."""
+        calls = count()
         try:
-            self._scan(window, match_event_handler=handler, scratch=self._scratch)
+            if thinned:
+                self._quiet_scan(window, _thinner(self._hits, thinned, calls.__next__))
+            else:
+                self._scan(window, self._collect)
         except hyperscan.ScanTerminated:
             if len(self._hits) <= _MOST_HITS:  # it was an exception in the handler (Ctrl-C)
                 raise
             return False
+        finally:
+            self._wasted += next(calls)
         return True
 
     def _thin_out(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
         """A window with too many hits: keep the first of them, thin who made the most, go over it again."""
-        kept: set[int] = set()
-        quiet = dict(thinned)
-        for _ in range(64):
-            kept.update(self._hits)
-            loud = _loudest(self._hits)
-            quiet.update(dict.fromkeys(loud, -1))
+        kept = set(self._hits)
+        finished = False
+        while not finished:
+            thinned.update(dict.fromkeys(_loudest(self._hits), -1))
             self._hits.clear()
-            if self._run(window, _thinner(self._hits, quiet)):
-                break
-        kept.update(self._hits)
-        thinned.update((i, quiet[i]) for i in thinned)
-        kept.update(end << ID_BITS | i for i, end in quiet.items() if end >= 0)
+            finished = self._run(window, thinned)
+            kept.update(self._hits)
+        kept.update(end << ID_BITS | i for i, end in thinned.items() if end >= 0)
         return list(kept)
 
     def ids(self, text: bytes) -> tuple[int, ...]:
         """See `Session.ids`."""
         found: set[int] = set()
-        self._scan(text, match_event_handler=lambda i, _f, _t, _g, _c: found.add(i), scratch=self._scratch)
+        self._scan(text, lambda i, _f, _t, _g, _c: found.add(i))
         return tuple(sorted(found))
 
 
+def _scanner(database: hyperscan.Database) -> Callable[[bytes | memoryview, _Handler], None]:
+    scan: Any = database.scan  # its stubs know no memoryview
+    return partial(scan, scratch=hyperscan.Scratch(database))
+
+
 def _loudest(hits: list[int]) -> list[int]:
-    """The ids that make more than their share of the hits."""
-    counts: dict[int, int] = {}
-    for hit in hits:
-        counts[hit & ID_MASK] = counts.get(hit & ID_MASK, 0) + 1
+    """The ids that make at least their share of the hits (there is always one)."""
+    counts = Counter([hit & ID_MASK for hit in hits])
     return [i for i, n in counts.items() if n * len(counts) >= len(hits)]
 
 
@@ -124,12 +141,14 @@ def _collector(hits: list[int]) -> _Handler:
     return collect
 
 
-def _thinner(hits: list[int], thinned: dict[int, int]) -> _Handler:
+def _thinner(hits: list[int], thinned: dict[int, int], wasted: Callable[[], int]) -> _Handler:
     append = hits.append
 
     def collect(pattern: int, _start: int, end: int, _flags: int, _context: object) -> bool | None:
         if pattern in thinned:
-            thinned[pattern] = end
+            if thinned[pattern] < 0:
+                thinned[pattern] = end
+            wasted()
             return None
         append(end << ID_BITS | pattern)
         return len(hits) > _MOST_HITS

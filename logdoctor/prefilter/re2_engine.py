@@ -57,14 +57,14 @@ class Re2Engine:
             if end <= after:
                 continue
             start, after = bounds(text, end, len(text))
-            for i in self._set.Match(text[start:after]):
-                if i in thinned:
-                    thinned[i] = end
-                else:
+            for i in self._set.Match(text[start:after]) or ():
+                if i not in thinned:
                     found.append(end << ID_BITS | i)
+                elif thinned[i] < 0:
+                    thinned[i] = end
         found.extend(end << ID_BITS | i for i, end in thinned.items() if end >= 0)
         return found
 
     def ids(self, text: bytes) -> tuple[int, ...]:
         """See `Session.ids`."""
-        return tuple(sorted(set(self._set.Match(text))))
+        return tuple(sorted(set(self._set.Match(text) or ())))

@@ -43,11 +43,12 @@ class RegexEngine:
         for i, searcher in enumerate(self._searchers):
             if not searcher.possible(text, lower):
                 continue
-            ends = [m.end() for m in searcher.pattern.finditer(text)]
+            matches = searcher.pattern.finditer(text)
             if i in thinned:
-                thinned[i] = ends[-1] if ends else -1
-                ends = ends[-1:]
-            found.extend(end << ID_BITS | i for end in ends)
+                thinned[i] = next((m.end() for m in matches), -1)
+                matches = ()
+            found.extend(m.end() << ID_BITS | i for m in matches)
+        found.extend(end << ID_BITS | i for i, end in thinned.items() if end >= 0)
         return found
 
     def ids(self, text: bytes) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ class Scan:
         self._flood = Flood(often)
         self._counted = 0
         self._numbers = 0
+        self._unfinished = False
 
     @property
     def bytes(self) -> int:
@@ -35,9 +36,7 @@ class Scan:
     @property
     def lines(self) -> int:
         """Lines read so far, a last one without newline included."""
-        return self._numbers + self._open_line
-
-    _open_line = 0
+        return self._numbers + self._unfinished
 
     @property
     def flooded(self) -> tuple[int, ...]:
@@ -51,19 +50,18 @@ class Scan:
             self._counted = window.shown_from
             yield from self._candidates(self._hits())
             self._count_to(window.shown_to)
+            self._unfinished = window.buffer[window.shown_to - 1] != ord("\n")
 
     def _hits(self) -> list[int]:
         """The hits of this window in order, each once, floods thinned."""
         window = self._window
         last = window.is_last
-        found = self._session.hits(window.view[: window.cut], self._flood.before_window(last=last))
+        thinned = self._flood.before_window(last=last)
+        found = self._session.hits(window.view[: window.cut], thinned)
         hits = sorted(set(found))
         if window.shown_to < window.cut or window.shown_from:
             hits = [h for h in hits if window.shown_from < h >> ID_BITS <= window.shown_to]
-        if last:
-            return self._flood.keep_the_end(hits)
-        self._flood.note(hits)
-        return hits
+        return self._flood.note_last(hits, thinned) if last else self._flood.note(hits)
 
     def _candidates(self, hits: list[int]) -> Iterator[Candidate]:
         """Hits grouped by line."""

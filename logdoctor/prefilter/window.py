@@ -99,11 +99,11 @@ class Window:
             start = stop
 
     def _line_end(self, start: int, most: int) -> int:
-        """Where the line ends that begins at ``start``, reading on as far as ``most``; -1 if it does not."""
-        seen = start
-        while (found := self.buffer.find(b"\n", seen, self.end)) < 0:
+        """Where the line ends that begins at ``start``, reading on as far as ``most``; -1 if that is not far enough."""
+        seen, most = start, min(most, _CAPACITY)
+        while (found := self.buffer.find(b"\n", seen, min(self.end, most))) < 0:
             seen = self.end
-            if self.at_end or self.end >= min(most, _CAPACITY):
+            if self.at_end or seen >= most:
                 return -1
             self._read_until(min(self.end + LONG, _CAPACITY))
         return found

@@ -1,0 +1,101 @@
+"""The cache of compiled databases: it may be lost, cut, damaged or closed, and nobody notices."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from logdoctor.prefilter import Pattern, Prefilter, database_cache, hyperscan_engine
+
+PATTERNS = [Pattern("error: [a-z]"), Pattern("peer [0-9]+ lost")]
+
+
+def build(folder: Path, patterns: list[Pattern] | None = None) -> Prefilter:
+    prefilter = Prefilter.build(patterns or PATTERNS, folder, "hyperscan")
+    assert [c.number for c in prefilter.scan(io.BytesIO(b"x\nerror: y\n").readinto)] == [2]
+    return prefilter
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How often something was compiled."""
+    times: list[int] = []
+    real = hyperscan_engine._compile
+    monkeypatch.setattr(hyperscan_engine, "_compile", lambda patterns: times.append(1) or real(patterns))
+    return times
+
+
+def test_the_second_build_compiles_nothing(tmp_path: Path, compiled: list[int]) -> None:
+    build(tmp_path / "new" / "folder")
+    build(tmp_path / "new" / "folder")
+    assert len(compiled) == 1
+
+
+def test_other_patterns_are_another_file(tmp_path: Path, compiled: list[int]) -> None:
+    build(tmp_path)
+    build(tmp_path, [Pattern("error: [a-z]"), Pattern("peer [0-9]+ found")])
+    assert len(compiled) == 2
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_only_the_owner_may_read_the_cache(tmp_path: Path) -> None:
+    build(tmp_path / "cache")
+    (file,) = (tmp_path / "cache").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def _cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def _flip(data: bytes) -> bytes:
+    return data[:300] + bytes((data[300] ^ 4,)) + data[301:]
+
+
+@pytest.mark.parametrize(
+    "damage", [_cut, _flip, lambda _: b"", lambda _: b"not a database" * 99, lambda data: data[:40]]
+)
+def test_a_damaged_file_is_compiled_and_written_again(tmp_path: Path, compiled: list[int], damage) -> None:
+    build(tmp_path)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    build(tmp_path)
+    assert file.read_bytes() == whole
+    build(tmp_path)
+    assert len(compiled) == 2
+
+
+def test_a_file_that_others_may_write_is_not_trusted(tmp_path: Path, compiled: list[int]) -> None:
+    build(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.chmod(0o666)
+    build(tmp_path)
+    assert len(compiled) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    build(tmp_path / "file")
+    build(Path("/proc/no/such/place"))
+
+
+def test_a_folder_in_the_place_of_the_file_is_no_failure(tmp_path: Path) -> None:
+    build(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.unlink()
+    file.mkdir()
+    build(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [file.name]
+
+
+def test_old_databases_make_room(tmp_path: Path) -> None:
+    for n in range(12):
+        database_cache.write(tmp_path / f"{n:02}.hsdb", b"x")
+        os.utime(tmp_path / f"{n:02}.hsdb", (n, n))
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n:02}.hsdb" for n in range(4, 12)]

@@ -1,0 +1,251 @@
+"""The scan: candidates in file order with their numbers, whole lines, what follows, floods, hostile input."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdoctor.model import Candidate, LogdoctorError
+from logdoctor.prefilter import Pattern, Prefilter
+from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN
+from logdoctor.prefilter.scan import Scan
+from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, SIZE
+
+ENGINES = ["hyperscan", "re2", "regex"]
+FORMS = ["error: [a-z]", "peer [0-9]+ lost", r"lost[^\n\r]*again", "(?i)watchdog", "error"]
+PREFILTERS = {name: Prefilter.build([Pattern(f) for f in FORMS], None, name) for name in ENGINES}
+
+
+def reader(data: bytes, chunk: int = sys.maxsize) -> Callable[[memoryview], int]:
+    """A source that gives at most ``chunk`` bytes at a time."""
+    file = io.BytesIO(data)
+    return lambda view: file.readinto(view[:chunk])
+
+
+def scanned(
+    data: bytes, engine: str = "hyperscan", chunk: int = sys.maxsize
+) -> tuple[list[tuple[int, bytes, tuple[int, ...]]], Scan]:
+    scan = PREFILTERS[engine].scan(reader(data, chunk))
+    return [(c.number, c.raw, c.patterns) for c in scan], scan
+
+
+def expected(data: bytes) -> list[tuple[int, bytes, tuple[int, ...]]]:
+    """The same by plain means: each line, each part between carriage returns, each pattern."""
+    found = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        for part in line.split(b"\r"):
+            ids = tuple(i for i, f in enumerate(FORMS) if re.search(f.encode(), part))
+            if ids:
+                found.append((number, part, ids))
+    return found
+
+
+PIECES = st.sampled_from(
+    [
+        b"error",
+        b"error: x",
+        b"peer 7 lost",
+        b" again",
+        b"WatchDog",
+        b"\n",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b" ",
+        b"\xff\x00",
+        b"step 4",
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(PIECES, max_size=40).map(b"".join), st.integers(1, 50))
+def test_all_engines_give_the_candidates_of_a_plain_loop(data: bytes, chunk: int) -> None:
+    for engine in ENGINES:
+        assert scanned(data, engine, chunk)[0] == expected(data)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_and_totals_hold_over_many_windows(engine: str) -> None:
+    lines = [b"step %d %s" % (n, b"." * (n % 300)) for n in range(9000)]
+    for n in range(0, 9000, 371):
+        lines[n] += b" peer 5 lost"
+    data = b"\n".join(lines)
+    assert len(data) > 4 * SIZE
+    found, scan = scanned(data, engine, 100_000)
+    assert found == expected(data)
+    assert (scan.bytes, scan.lines, scan.flooded) == (len(data), 9000, ())
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"), [(b"", 0), (b"\n", 1), (b"a", 1), (b"a\nb", 2), (b"a\nb\n", 2), (b"\r\r", 1)]
+)
+def test_a_last_line_counts_with_or_without_its_newline(data: bytes, lines: int) -> None:
+    scan = scanned(data)[1]
+    assert (scan.lines, scan.bytes) == (lines, len(data))
+
+
+def test_the_input_is_not_asked_again_after_its_end() -> None:
+    answers = [b"error\n", b""]
+
+    def readinto(view: memoryview) -> int:
+        data = answers.pop(0)
+        view[: len(data)] = data
+        return len(data)
+
+    assert [c.number for c in PREFILTERS["hyperscan"].scan(readinto)] == [1]
+
+
+def test_numpy_counts_as_the_plain_count_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"".join(b"line %d%s\n" % (n, b" error" * (n % 97 == 0)) for n in range(60_000))
+    plain = scanned(data)[0]
+    monkeypatch.setattr("logdoctor.prefilter.newlines._LARGE", SIZE)
+    monkeypatch.setattr("sys.version_info", (3, 11))
+    assert scanned(data)[0] == plain == expected(data)
+
+
+# ── lines without end ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_progress_bar_of_one_huge_line_is_read_by_its_updates() -> None:
+    data = b"\r".join(b"%7d/99999 it" % n for n in range(60_000)) + b"\rerror: disk\rfine\nerror\n"
+    found, scan = scanned(data)
+    assert found == [(1, b"error: disk", (0, 4)), (2, b"error", (4,))]
+    assert scan.lines == 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("at", [100, SIZE - 9000, SIZE - 8192, SIZE - 3, SIZE, SIZE + 8192, 2 * SIZE - 8195, 600_000])
+def test_a_hit_anywhere_in_an_overlong_line_is_found_once_with_what_stands_around_it(engine: str, at: int) -> None:
+    data = bytearray(b"x" * 700_000 + b"\nnext error\n")
+    data[at : at + 11] = b"peer 9 lost"
+    found, scan = scanned(bytes(data), engine)
+    assert [(n, ids) for n, _, ids in found] == [(1, (1,)), (2, (4,))]
+    around = bytes(data[max(0, at - 2000) : at + 2000].split(b"\n")[0])
+    assert around in found[0][1]
+    assert len(found[0][1]) <= 16 << 10
+    assert scan.lines == 2
+
+
+def test_far_hits_in_one_long_line_are_candidates_of_their_own() -> None:
+    data = b"error" + b"." * 50_000 + b"peer 1 lost" + b"." * 50_000 + b"\n"
+    assert [(n, ids) for n, _, ids in scanned(data)[0]] == [(1, (4,)), (1, (1,))]
+
+
+# ── what follows ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def following(data: bytes, chunk: int = sys.maxsize) -> tuple[list[tuple[Candidate, list[bytes]]], Scan]:
+    scan = PREFILTERS["hyperscan"].scan(reader(data, chunk))
+    return [(c, list(c.following())) for c in scan], scan
+
+
+def test_a_candidate_gives_the_lines_below_it_without_line_breaks() -> None:
+    pairs, _ = following(b"a\nerror: x\r\n  one\r\n\ntwo\rhalf\nlast")
+    assert [below for _, below in pairs] == [[b"  one", b"", b"two\rhalf", b"last"]]
+
+
+def test_following_reads_past_the_window_and_those_lines_are_scanned_all_the_same() -> None:
+    data = b"." * (SIZE - 20) + b"\nerror: x\n" + b"".join(b"%d below\n" % n for n in range(500)) + b"error\nend\n"
+    pairs, scan = following(data, 5000)
+    assert [c.number for c, _ in pairs] == [2, 503]
+    assert pairs[0][1] == [b"%d below" % n for n in range(FOLLOWING_LINES)]
+    assert (scan.bytes, scan.lines) == (len(data), 504)
+
+
+@pytest.mark.parametrize("lead", [0, SIZE - 30_000, SIZE - 300])
+def test_following_is_bounded_in_bytes_and_changes_nothing_of_the_scan(lead: int) -> None:
+    data = b"." * lead + b"\n" + b"".join(b"error %d %s\n" % (n, b"y" * 900) for n in range(900))
+    pairs, scan = following(data, 70_000)
+    assert [(c.number, c.raw, c.patterns) for c, _ in pairs] == expected(data)
+    assert all(sum(map(len, below)) <= FOLLOWING_BYTES for _, below in pairs)
+    assert max(len(below) for _, below in pairs) > 60
+    assert scan.lines == 901
+
+
+def test_following_below_an_endless_line_ends() -> None:
+    pairs, _ = following(b"error" + b"z" * 1_000_000)
+    assert [below for _, below in pairs] == [[]]
+
+
+def test_following_of_a_candidate_that_the_scan_has_left_behind_gives_nothing() -> None:
+    data = b"error\nbelow\n" + b"." * SIZE + b"\n" + b"." * SIZE + b"\nerror\nend\n"
+    first, last = PREFILTERS["hyperscan"].scan(reader(data))
+    assert list(first.following()) == []
+    assert last.number == 5
+
+
+# ── floods ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_flood_is_thinned_and_other_patterns_lose_nothing(engine: str) -> None:
+    lines = [b"error in step %06d" % n for n in range(100_000)]
+    for n in range(50, 100_000, 9973):
+        lines[n] += b" watchdog"
+    found, scan = scanned(b"\n".join(lines), engine)
+    assert scan.flooded == (4,)
+    assert [n for n, _, ids in found if 3 in ids] == [n + 1 for n in range(50, 100_000, 9973)]
+    assert all(ids == (3, 4) for _, _, ids in found if 3 in ids)
+    assert [n for n, _, _ in found][:FULL] == list(range(1, FULL + 1))
+    assert [n for n, _, _ in found][-AT_THE_END:] == list(range(100_001 - AT_THE_END, 100_001))
+    assert len(found) < 40_000
+
+
+def test_what_healthy_logs_are_full_of_is_thinned_sooner() -> None:
+    prefilter = Prefilter.build([Pattern("step [0-9]", often=True), Pattern("error")], None)
+    data = b"".join(b"step %d %s\n" % (n, b"." * 100) for n in range(30_000)) + b"error\n"
+    scan = prefilter.scan(reader(data))
+    numbers = [c.number for c in scan]
+    assert numbers[:OFTEN] == list(range(1, OFTEN + 1))
+    assert numbers[-1] == 30_001
+    assert len(numbers) < 10_000
+    assert scan.flooded == (0,)
+
+
+def test_many_patterns_on_every_word_keep_memory_and_answers_bounded() -> None:
+    prefilter = Prefilter.build(
+        [Pattern(f"err(?:or){{0,{n}}}") for n in range(1, 30)] + [Pattern("the needle")], None, "hyperscan"
+    )
+    data = (b"err " * 40_000 + b"\n") * 3 + b"the needle\n" + (b"error " * 40_000 + b"\n") * 3
+    scan = prefilter.scan(reader(data))
+    found = list(scan)
+    assert [c.number for c in found if 29 in c.patterns] == [4]
+    assert len(found) < 3000
+
+
+# ── engines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_missing_library_falls_to_the_next_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for missing, left in (("hyperscan", "re2"), ("re2", "regex")):
+        monkeypatch.setitem(sys.modules, missing, None)
+        monkeypatch.delitem(sys.modules, f"logdoctor.prefilter.{missing}_engine", raising=False)
+        assert Prefilter.build([Pattern("error")], None).engine == left
+
+
+def test_an_engine_that_was_asked_for_and_is_not_there_is_an_error_with_its_reason() -> None:
+    with pytest.raises(LogdoctorError, match="no such engine"):
+        Prefilter.build([Pattern("error")], None, "grep")
+
+
+def test_no_patterns_give_no_candidates() -> None:
+    scan = Prefilter.build([], None).scan(reader(b"error\n"))
+    assert list(scan) == []
+    assert scan.lines == 1
+
+
+def test_match_reads_a_block_of_lines_as_one() -> None:
+    for prefilter in PREFILTERS.values():
+        assert prefilter.match(b"peer 3 lost\r\nand again") == (1, 2)
+
+
+def test_two_scans_may_be_under_way_at_once() -> None:
+    one, two = (iter(PREFILTERS["hyperscan"].scan(reader(b"error\nerror\n"))) for _ in range(2))
+    assert [(a.number, b.number) for a, b in zip(one, two, strict=True)] == [(1, 1), (2, 2)]
