@@ -112,6 +112,7 @@ def test_a_dump_signal_names_its_sender_if_it_does(text, sender):
         ),
         ("Could not acquire GIL within 300 ms on exit, possible GIL induced hang", "c10d.gil", "error"),
         ("Found key in store: NCCLABORTEDCOMM:77, from rank: 3. This means", "c10d.aborted_elsewhere", "error"),
+        ("NCCL communicator was aborted on rank 4. Original reason for failure was: X", "c10d.comm_aborted", "error"),
         ("Stack trace of the failed collective not found, potentially because", "c10d.flight_recorder", "info"),
         ("A message of a version that is not written yet", "c10d.log", "error"),
     ],
@@ -119,6 +120,11 @@ def test_a_dump_signal_names_its_sender_if_it_does(text, sender):
 def test_the_other_lines_of_a_dying_group_have_kinds(text, kind, level):
     event = only(NEW + PG + text)
     assert (event.kind, event.level) == (kind, level)
+
+
+def test_the_path_of_the_flight_recorder_is_kept():
+    event = only(NEW + PG + "Finished writing Flight Recorder debug info to /tmp/nccl_trace_rank_5")
+    assert (event.kind, event.fields["path"]) == ("c10d.flight_recorder", "/tmp/nccl_trace_rank_5")
 
 
 def test_an_error_logged_by_another_file_of_c10d_is_kept_and_a_foreign_file_is_not_ours():

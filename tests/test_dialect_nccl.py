@@ -345,3 +345,15 @@ def test_rubbish_around_known_words_never_raises(before, after, words):
     for event in parse_text(f"{before}{words}{after}"):
         assert event.dialect
     message_fields(before + words + after)
+
+
+def test_libraries_beside_nccl_are_heard():
+    sharp = only("[trn07:0:4811 unique id 91] ERROR Job error in sharp_get_job_data_len.")
+    assert (sharp.kind, sharp.level) == ("nccl.sharp", "warning")
+    shmem = only("/build/src/host/init/init.cu:990: non-zero status: 7 building transport map failed")
+    assert (shmem.kind, shmem.fields["code"], shmem.fields["line"]) == ("nvshmem.error", 7, 990)
+    plugin = only("WARN: Function: ofi_init Line: 71: NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument")
+    assert (plugin.kind, plugin.fields["errno"], plugin.fields["func"]) == ("nccl.warn", 22, "ofi_init")
+    waiting = only("Warning: NCCL EP timeout for combine receive, rank 3, local_expert_idx 2, src_rank 11")
+    assert (waiting.kind, waiting.level) == ("nccl.expert_timeout", "error")
+    assert (waiting.fields["group_rank"], waiting.fields["peer_rank"]) == (3, 11)

@@ -262,17 +262,14 @@ RECORDS: tuple[Record, ...] = (
     ),
     said(
         "c10d.flight_recorder",
-        r"(?:Stack trace of the (?:failed|timed-?out) collective(?: operation)? not found|Finished (?:writing"
-        r"|dumping)[^\n]{0,60}"
-        r"(?:debug info|[Ff]light [Rr]ecorder)[^\n]{0,20}?(?:to:? (?P<path>/\S+))?|Skipping (?:the )?(?:heartbeat"
-        r"|dump|flight)|"
-        r"Flight [Rr]ecorder (?:dump|debug)|(?:Error|Failed)[^\n]{0,30}(?:opening|writing|to open)[^\n]{0,40}debug "
-        r"info)",
+        r"(?:Stack trace of the (?:failed|timed-?out) collective(?: operation)? not found|"
+        r"Finished (?:writing|dumping)[^\n]{0,60}(?:debug info|[Ff]light [Rr]ecorder)(?:[^\n]{0,20}?\bto:? (?P<path>/\S+))?|"
+        r"Skipping (?:the )?(?:heartbeat|dump|flight)|Flight [Rr]ecorder (?:dump|debug)|"
+        r"(?:Error|Failed)[^\n]{0,30}(?:opening|writing|to open)[^\n]{0,40}debug info)",
         "info",
         "About the record of the last collectives that PyTorch keeps.",
-        scan="(?:Stack trace of the (?:failed|timed)[^\n]{0,40} not found|Finished (?:writing|dumping) "
-        "[^\n]{0,60}debug info"
-        "|Flight [Rr]ecorder d|writing [^\n]{0,40}debug info)",
+        scan=r"(?:Stack trace of the (?:failed|timed)[^\n]{0,40} not found|Finished (?:writing|dumping) [^\n]{0,60}debug info|"
+        r"Flight [Rr]ecorder d|Skipping (?:the )?(?:heartbeat|dump|flight)|(?:opening|writing|to open)[^\n]{0,40}debug info)",
     ),
     Record(
         "c10d.desync_report",

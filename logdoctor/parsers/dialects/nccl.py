@@ -234,8 +234,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.expert_timeout",
-        r"\b(?:NCCL EP timeout|DeepEP [^\n]{0,60}?timeout)[^\n]{0,80}?(?:\brank:? (?P<group_rank>\d+)[^\n]*?"
-        r"(?:src_?[rR]ank:? (?P<peer_rank>\d+))?)?",
+        r"\b(?:NCCL EP timeout|DeepEP [^\n]{0,60}?timeout)(?:[^\n]{0,80}?\brank:? (?P<group_rank>\d+)"
+        r"(?:[^\n]*?\bsrc_?[rR]ank:? (?P<peer_rank>\d+))?)?",
         level="error",
         priority=2,
         scan="(?:NCCL EP timeout|DeepEP [^\n]{0,60}timeout)",
