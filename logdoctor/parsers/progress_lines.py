@@ -12,7 +12,7 @@ from logdoctor.parsers.record import Bare, Block, BlockReader
 MAX_TEXT = 20_000
 """Of a huge line only so many characters at its end are searched for bars."""
 _LOSS = regex.compile(
-    r"\b(?:\w{0,24}[_ ])?[Ll]oss['\"]?(?:_\w{1,20})? ?[:=]? ?['\"]?"
+    r"\b(?:\w{0,24}[_ ])?[Ll]oss['\"]?(?:_\w{1,20})? ?[:=]? {0,4}['\"]?"
     r"(?P<loss>-?\d[\d.]*(?:[eE][+-]?\d{1,4})?|-?nan|-?inf|-?NaN|-?Inf|NAN)\b"
 )
 _EPOCH = regex.compile(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")

@@ -93,12 +93,13 @@ class Reading:
 
     def close(self) -> Block:
         """The block, with the fields of the record ``python.traceback``."""
+        level = self._level()
         named = {"where": self.where, "function": self.function, "frames": " > ".join(self.frames[-MAX_FRAMES:])}
         fields = self.fields | {k: v for k, v in named.items() if v}
         fields.setdefault("exception", "")
         text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"Traceback without its last line {self.where}".rstrip()
         fields |= message_fields(text)
-        return Block(text, fields, tuple(self.taken), self.evidence, self._level())
+        return Block(text, fields, tuple(self.taken), self.evidence, level)
 
     def _level(self) -> Level:
         if not self.fields.get("exception"):

@@ -1,8 +1,9 @@
 r"""What training and serving frameworks print about failures: DeepSpeed, Horovod, Megatron-LM, Composer, vLLM, SGLang.
 
-Sources: DeepSpeed `launcher/launch.py`, `runtime/fp16/loss_scaler.py` (0.5 to 0.17); Horovod
-`common/stall_inspector.cc`, `runner` (0.15 to 0.28); Megatron-LM `training/training.py`, `core/rerun_state_machine.py`; Composer `cli/launcher.py`;
-vLLM `v1/engine/core.py`, `v1/executor/multiproc_executor.py`; SGLang `managers/scheduler.py`; Apex `amp/scaler.py`.
+Sources: DeepSpeed `launcher/launch.py`, `runtime/fp16/loss_scaler.py` (0.5 to 0.17); Horovod `runner` and
+`common/stall_inspector.cc` (0.15 to 0.28); Megatron-LM `training/training.py`, `core/rerun_state_machine.py`; Composer
+`cli/launcher.py`; vLLM `v1/engine/core.py`, `v1/executor/multiproc_executor.py`; SGLang `managers/scheduler.py`; Apex
+`amp/scaler.py`.
 
 Kinds and fields:
 
@@ -141,12 +142,12 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="Ranks asked for operations that do not fit together.",
         priority=-4,
-        scan=r"Mismatched (?:[\w/]+ ){0,3}(?:tensor|operation|data type|factor|device|root)",
+        scan=r"Mismatched (?:[\w/]+ ){0,3}(?:tensor|operation|data type|factor|root)",
     ),
     Record(
         "frameworks.overflow",
-        r"(?:OVERFLOW! Rank (?P<rank>\d+) Skipping step|Overflow detected\. Skipping step|Gradient overflow\. +Skipping "
-        r"step|"
+        r"(?:OVERFLOW! Rank (?P<rank>\d+) Skipping step|Overflow detected\. Skipping step|Gradient overflow\. +Skipping"
+        r" step|"
         r"[Gg]radient overflow detected).{0,60}?(?:loss scale:?|to) ?(?P<scale>[\d.e+-]+\d)",
         "info",
         note="A step was skipped because a gradient overflowed; rare ones are normal in mixed precision.",

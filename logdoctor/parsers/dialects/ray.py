@@ -184,12 +184,10 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.object_store",
-        r"ObjectStoreFullError|[Tt]he object store is full|object_store_memory .{0,60}(?:exceeds|is too)|Local disk is "
-        r"full",
+        r"ObjectStoreFullError|[Tt]he object store is full|object_store_memory .{0,60}exceeds|Local disk is full",
         "error",
         note="The store for Ray's shared objects is full.",
-        scan=r"ObjectStoreFullError|he object store is full|object_store_memory .{0,60}(?:exceeds|is too)|Local disk is "
-        r"full",
+        scan=r"ObjectStoreFullError|he object store is full|object_store_memory .{0,60}exceeds|Local disk is full",
     ),
     Record(
         "ray.cluster",

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import pytest
+from dialect_probe import PRINTABLE, kinds, one, read
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdoctor.parsers.dialects.elastic import RECORDS
+
+SUMMARY = """\
+============================================================
+finetune.py FAILED
+------------------------------------------------------------
+Failures:
+[1]:
+  time      : 2031-05-06_07:08:09
+  host      : ice-07.cluster
+  rank      : 14 (local_rank: 6)
+  exitcode  : -15 (pid: 5214)
+  error_file: <N/A>
+  traceback : Signal 15 (SIGTERM) received by PID 5214
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2031-05-06_07:08:08
+  host      : ice-07.cluster
+  rank      : 13 (local_rank: 5)
+  exitcode  : -9 (pid: 5213)
+  error_file: <N/A>
+  traceback : Signal 9 (SIGKILL) received by PID 5213
+============================================================"""
+
+
+def test_the_summary_speaks_of_the_root_entry():
+    seen = one(RECORDS, SUMMARY)
+    assert (seen.kind, seen.level) == ("elastic.failure_summary", "fatal")
+    expected = {"rank": 13, "local_rank": 5, "pid": 5213, "exit_code": -9, "signal": 9, "host": "ice-07.cluster"}
+    assert {k: seen.fields[k] for k in expected} == expected
+    assert (seen.fields["count"], seen.fields["other_ranks"], seen.fields["when"]) == (2, (14,), "2031-05-06_07:08:08")
+
+
+def test_the_summary_of_version_2_15_names_the_signal_on_the_exit_line():
+    seen = one(RECORDS, SUMMARY.replace("-9 (pid: 5213)", "-9 (pid: 5213)  (SIGKILL)"))
+    assert (seen.fields["exit_code"], seen.fields["signal"]) == (-9, 9)
+
+
+def test_the_summary_with_stars_of_version_1_9():
+    text = """\
+***************************************
+              fit.py FAILED
+=======================================
+Root Cause:
+[0]:
+  time: 2031-05-06_07:08:08
+  rank: 2 (local_rank: 2)
+  exitcode: 1 (pid: 77)
+  error_file: <N/A>
+  msg: "Process failed with exitcode 1"
+=======================================
+Other Failures:
+  <NO_OTHER_FAILURES>
+***************************************"""
+    seen = one(RECORDS, text)
+    assert (seen.fields["rank"], seen.fields["pid"], seen.fields["exit_code"]) == (2, 77, 1)
+
+
+def test_a_summary_with_an_error_file_tells_the_exception():
+    trace = (
+        'Traceback (most recent call last):\n    File "/srv/a.py", line 3, in f\n      raise\n  ValueError: no rows\n'
+    )
+    seen = one(RECORDS, SUMMARY.replace("Signal 9 (SIGKILL) received by PID 5213", trace))
+    assert (seen.fields["exception"], seen.fields["message"]) == ("ValueError", "no rows")
+    assert "a.py" in str(seen.fields["root_traceback"])
+
+
+def test_a_summary_whose_head_is_cut_off_is_still_read():
+    seen = one(RECORDS, SUMMARY[SUMMARY.index("Root Cause") :])
+    assert (seen.fields["rank"], seen.fields["signal"], seen.fields["count"]) == (13, 9, 1)
+
+
+@pytest.mark.parametrize("text", ["tests/test_a.py::test_b FAILED", "job 7 FAILED\nretrying"])
+def test_other_lines_that_end_in_failed_are_no_summary(text):
+    assert kinds(RECORDS, text) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "level", "fields"),
+    [
+        (
+            "failed (exitcode: -11) local_rank: 3 (pid: 901) of binary: /opt/py/bin/python",
+            "elastic.worker_failed",
+            "error",
+            {"exit_code": -11, "local_rank": 3, "pid": 901, "signal": 11},
+        ),
+        (
+            "failed (exitcode: 1) local_rank: 0 (pid: 8) of binary: /opt/py",
+            "elastic.worker_failed",
+            "error",
+            {"exit_code": 1},
+        ),
+        ("Sending process 55 closing signal SIGTERM", "elastic.sigterm", "warning", {"pid": 55, "signal": 15}),
+        ("Closing process 55 via signal SIGHUP", "elastic.sigterm", "warning", {"pid": 55, "signal": 1}),
+        (
+            "Unable to shutdown process 55 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
+            "elastic.sigterm",
+            "warning",
+            {"pid": 55, "signal": 9},
+        ),
+        (
+            "Received Signals.SIGINT death signal, shutting down workers",
+            "elastic.signal_received",
+            "error",
+            {"signal": 2},
+        ),
+        ("Received 15 death signal, shutting down workers", "elastic.signal_received", "error", {"signal": 15}),
+        (
+            "[default] Worker group FAILED. 3/3 attempts left; will restart worker group",
+            "elastic.restart",
+            "error",
+            {"attempts_left": 3, "state": "FAILED"},
+        ),
+        (
+            "[default] Detected 1 new nodes from group_rank=0; will restart worker group",
+            "elastic.restart",
+            "warning",
+            {"new_nodes": 1},
+        ),
+        (
+            "The node 'ice-07_51_0' has failed to send a keep-alive heartbeat to the rendezvous 'run7' due to an error of type RendezvousTimeoutError.",
+            "elastic.rendezvous",
+            "error",
+            {"node": "ice-07_51_0", "exception": "RendezvousTimeoutError"},
+        ),
+        (
+            "The node 'ice-07_51_0' has failed to shutdown the rendezvous 'run7' due to an error of type RendezvousConnectionError.",
+            "elastic.rendezvous",
+            "warning",
+            {"exception": "RendezvousConnectionError"},
+        ),
+        ("The rendezvous 'run7' has been closed.", "elastic.rendezvous", "error", {"run_id": "run7"}),
+        (
+            "The node 'ice-07_51_0' has joined round 0 of the rendezvous 'run7' as rank 1 in a world of size 4.",
+            "elastic.joined",
+            "info",
+            {"node_rank": 1, "nodes": 4},
+        ),
+        (
+            "[default] worker group successfully finished. Waiting 300 seconds for other agents to finish.",
+            "elastic.success",
+            "info",
+            {},
+        ),
+        (
+            "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default",
+            "elastic.banner",
+            "info",
+            {},
+        ),
+    ],
+)
+def test_lines_of_the_agent(line, kind, level, fields):
+    seen = one(RECORDS, line)
+    assert (seen.kind, seen.level) == (kind, level)
+    assert {k: seen.fields.get(k) for k in fields} == fields
+
+
+def test_the_result_of_a_rendezvous_gives_ranks_and_restarts():
+    text = """\
+[default] Rendezvous complete for workers. Result:
+  restart_count=2
+  master_addr=ice-07
+  master_port=29555
+  group_rank=1
+  group_world_size=2
+  local_ranks=[0, 1]
+  global_ranks=[2, 3]
+  global_world_sizes=[4, 4]
+"""
+    fields = one(RECORDS, text).fields
+    assert (fields["restart_count"], fields["ranks"], fields["world_size"], fields["node_rank"]) == (2, (2, 3), 4, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(SUMMARY.splitlines()) | st.text(PRINTABLE, max_size=40), max_size=20))
+def test_torn_summaries_never_raise(lines):
+    for seen in read(RECORDS, "\n".join(lines)):
+        assert isinstance(seen.fields.get("count", 0), int)

@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import pytest
+from dialect_probe import PRINTABLE, kinds, one, read
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdoctor.model import Speaker
+from logdoctor.parsers.dialects.python import RECORDS
+from logdoctor.parsers.signals import signal_number
+
+PLAIN = """\
+Traceback (most recent call last):
+  File "/srv/job/fit.py", line 88, in <module>
+    main(cfg)
+    ~~~~^^^^^
+  File "/srv/env/lib/python3.12/site-packages/torch/utils/data/dataloader.py", line 701, in __next__
+    data = self._next_data()
+KeyError: 'pixel_values'"""
+
+
+def test_a_traceback_is_one_event_whose_text_is_its_exception():
+    seen = one(RECORDS, PLAIN)
+    assert (seen.kind, seen.level, seen.text) == ("python.traceback", "fatal", "KeyError: 'pixel_values'")
+    assert seen.fields["exception"] == "KeyError"
+    assert seen.fields["where"] == "dataloader.py:701 in __next__"
+    assert seen.fields["frames"] == "srv/job/fit.py:<module> > torch/utils/data/dataloader.py:__next__"
+
+
+def test_the_further_lines_of_a_message_belong_to_it():
+    text = PLAIN.replace(
+        "KeyError: 'pixel_values'",
+        "RuntimeError: CUDA error: an illegal memory access was encountered\n"
+        "CUDA kernel errors might be asynchronously reported at some other API call.\n"
+        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n\n"
+        "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n\n"
+        "2031-02-03 10:11:12 something else",
+    )
+    seen = one(RECORDS, text)
+    assert seen.text.count("\n") == 3
+    assert "something else" not in seen.text
+
+
+def test_a_message_ends_at_the_line_of_another_record():
+    assert (
+        one(RECORDS, "ValueError: bad split\n 10%|#  | 1/10 [00:01<00:09,  1.00s/it]").text == "ValueError: bad split"
+    )
+
+
+@pytest.mark.parametrize(
+    ("between", "chained"),
+    [
+        ("During handling of the above exception, another exception occurred:", "during"),
+        ("The above exception was the direct cause of the following exception:", "direct"),
+    ],
+)
+def test_chained_tracebacks_are_two_events_in_order(between, chained):
+    second = PLAIN.replace("KeyError: 'pixel_values'", "OSError: [Errno 28] No space left on device")
+    first, then = read(RECORDS, f"{PLAIN}\n\n{between}\n\n{second}")
+    assert (first.fields.get("chained"), then.fields["chained"]) == (None, chained)
+    assert (then.fields["exception"], then.fields["errno"]) == ("OSError", 28)
+
+
+def test_a_workers_own_traceback_inside_a_message_is_part_of_it():
+    text = (
+        PLAIN.replace("KeyError: 'pixel_values'", "IndexError: Caught IndexError in DataLoader worker process 3.")
+        + "\nOriginal Traceback (most recent call last):\n"
+        + '  File "/srv/job/sets.py", line 12, in __getitem__\n    return self.rows[i]\n'
+        + "IndexError: list index out of range\n"
+    )
+    seen = one(RECORDS, text)
+    assert seen.fields["worker"] == 3
+    assert seen.fields["where"] == "sets.py:12 in __getitem__"
+    assert seen.text.endswith("IndexError: list index out of range")
+
+
+def test_a_spawned_process_names_its_index_and_its_own_exception():
+    seen = one(
+        RECORDS,
+        PLAIN.replace("KeyError: 'pixel_values'", "torch.multiprocessing.spawn.ProcessRaisedException: ")
+        + "\n\n-- Process 5 terminated with the following error:\n"
+        + PLAIN,
+    )
+    assert (seen.fields["local_rank"], seen.fields["inner"]) == (5, "KeyError")
+    assert "KeyError: 'pixel_values'" in seen.text
+
+
+def test_ray_tasks_tell_the_inner_exception():
+    text = PLAIN.replace(
+        "KeyError: 'pixel_values'", "ray.exceptions.RayTaskError(ValueError): ray::Roll.step() (pid=91)"
+    )
+    seen = one(RECORDS, text + '\n  File "/srv/job/roll.py", line 7, in step\n    raise\nValueError: empty batch')
+    assert (seen.fields["exception"], seen.fields["inner"]) == ("ray.exceptions.RayTaskError", "ValueError")
+    assert seen.fields["where"] == "roll.py:7 in step"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Exception ignored in: <function Pool.__del__ at 0x7f00aa10>",
+        "--- Logging error ---",
+        "Error in atexit._run_exitfuncs:",
+        "Task exception was never retrieved",
+    ],
+)
+def test_ignored_exceptions_are_warnings(head):
+    seen = one(RECORDS, f"{head}\n{PLAIN}")
+    assert (seen.kind, seen.level, seen.fields["caught"]) == ("python.traceback", "warning", 1)
+
+
+def test_an_ignored_exception_without_traceback_is_a_warning():
+    seen = one(
+        RECORDS, "Exception ignored in: <generator object f at 0x1>\nRuntimeError: generator ignored GeneratorExit"
+    )
+    assert (seen.level, seen.fields["exception"]) == ("warning", "RuntimeError")
+
+
+def test_a_thread_or_child_process_is_named():
+    assert one(RECORDS, f"Exception in thread Thread-9 (_pin):\n{PLAIN}").fields["thread"] == "Thread-9 (_pin)"
+    child = one(RECORDS, f"Process SpawnProcess-2:1:\n{PLAIN}")
+    assert (child.fields["process"], child.level) == ("SpawnProcess-2:1", "fatal")
+
+
+def test_a_traceback_without_its_end_is_an_error_without_a_type():
+    seen = one(RECORDS, "\n".join(PLAIN.splitlines()[:-1]))
+    assert (seen.kind, seen.level, seen.fields["exception"]) == ("python.traceback", "error", "")
+
+
+def test_a_logged_traceback_has_the_level_of_its_log_line():
+    assert one(RECORDS, PLAIN, Speaker(level="error")).level == "error"
+    logged = one(RECORDS, PLAIN, Speaker(level="warning"))
+    assert (logged.level, logged.fields["caught"]) == ("warning", 1)
+
+
+def test_foreign_lines_between_the_frames_do_no_harm():
+    lines = PLAIN.splitlines()
+    noisy = "\n".join([*lines[:3], "gpu-a:71:90 [1] NCCL INFO Channel 00", *lines[3:5], "loaded: yes", *lines[5:]])
+    assert read(RECORDS, noisy)[0].fields["exception"] == "KeyError"
+
+
+def test_two_mixed_tracebacks_give_both_exceptions():
+    lines = PLAIN.splitlines()
+    mixed = "\n".join([lines[0], lines[0], *lines[1:-1], *lines[1:-1], lines[-1], lines[-1]])
+    assert [s.fields["exception"] for s in read(RECORDS, mixed)] == ["KeyError", "KeyError"]
+
+
+def test_exception_groups_give_one_event_each():
+    text = """\
+  + Exception Group Traceback (most recent call last):
+  |   File "/srv/a.py", line 4, in go
+  |     await x
+  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/srv/b.py", line 9, in pull
+    |     raise TimeoutError
+    | TimeoutError: shard 4
+    +------------------------------------"""
+    assert [s.fields["exception"] for s in read(RECORDS, text)] == ["ExceptionGroup", "TimeoutError"]
+
+
+def test_a_box_of_rich_is_read_with_broken_paths():
+    text = """\
+╭───────────── Traceback (most recent call last) ─────────────╮
+│ /srv/a/long/folder/tune_everything.py                       │
+│ :412 in <module>                                            │
+│                                                             │
+│   411 if __name__ == "__main__":                            │
+│ ❱ 412     main()                                            │
+│ /srv/env/lib/python3.10/site-packages/accelerate/accelerato │
+│ r.py:90 in prepare                                          │
+╰─────────────────────────────────────────────────────────────╯
+ValueError: mixed precision is not available"""
+    seen = one(RECORDS, text)
+    assert seen.fields["exception"] == "ValueError"
+    assert "tune_everything.py:<module>" in str(seen.fields["frames"])
+
+
+def test_a_notebook_traceback_is_read():
+    text = """\
+AssertionError                            Traceback (most recent call last)
+File ~/lab/net.py:31, in forward(self, x)
+     30 def forward(self, x):
+---> 31     assert x.ndim == 4
+
+AssertionError: wrong shape"""
+    seen = one(RECORDS, text)
+    assert (seen.fields["exception"], seen.fields["function"]) == ("AssertionError", "forward")
+
+
+@pytest.mark.parametrize(
+    ("line", "exception"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", "torch.OutOfMemoryError"),
+        ("KeyboardInterrupt", "KeyboardInterrupt"),
+        ("AssertionError", "AssertionError"),
+        ("E   RuntimeError: size mismatch", "RuntimeError"),
+        ("socket.timeout: timed out", "socket.timeout"),
+        ("_pickle.UnpicklingError: pickle data was truncated", "_pickle.UnpicklingError"),
+        (
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError",
+        ),
+    ],
+)
+def test_a_bare_exception_line_is_an_error(line, exception):
+    seen = one(RECORDS, line)
+    assert (seen.kind, seen.level, seen.fields["exception"]) == ("python.exception", "error", exception)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "0 errors, 3 warnings",
+        "errors: 0",
+        "Exit code: 0",
+        "handling Error in parser.py",
+        "  raise ValueError('x')",
+        "see the docs of RuntimeError for more",
+        "Epoch: 3",
+        "word error rate: 4.2",
+        "Timeout: 30",
+    ],
+)
+def test_lines_that_only_look_like_exceptions_give_nothing(line):
+    assert kinds(RECORDS, line) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "fields"),
+    [
+        (
+            "RuntimeError: DataLoader worker (pid 311) is killed by signal: Bus error. It is possible that",
+            {"worker_pids": (311,), "signal": 7},
+        ),
+        ("RuntimeError: DataLoader worker (pid(s) 311, 312) exited unexpectedly", {"worker_pids": (311, 312)}),
+        (
+            "RuntimeError: DataLoader worker (pid 9) exited unexpectedly with exit code 1. Details",
+            {"worker_pids": (9,), "exit_code": 1},
+        ),
+        ("subprocess.CalledProcessError: Command '['x']' returned non-zero exit status 2.", {"exit_code": 2}),
+        ("subprocess.CalledProcessError: Command '['x']' died with <Signals.SIGKILL: 9>.", {"signal": 9}),
+        ("a.b.SignalException: Process 41 got signal: 15", {"pid": 41, "signal": 15}),
+        (
+            "torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with signal SIGSEGV",
+            {"local_rank": 3, "signal": 11},
+        ),
+    ],
+)
+def test_numbers_in_messages_become_fields(message, fields):
+    seen = one(RECORDS, message)
+    assert {k: seen.fields[k] for k in fields} == fields
+
+
+def test_a_workers_bus_error_is_told_with_its_signal():
+    seen = one(
+        RECORDS,
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+    )
+    assert (seen.kind, seen.fields["signal"]) == ("python.dataloader", 7)
+
+
+def test_a_fatal_python_error_tells_signal_and_place():
+    text = """\
+Fatal Python error: Segmentation fault
+
+Thread 0x00007f5500000700 (most recent call first):
+  File "/usr/lib/python3.11/threading.py", line 324 in wait
+
+Current thread 0x00007f5511112222 (most recent call first):
+  File "/srv/job/ops.py", line 55 in fused
+  File "/srv/job/fit.py", line 90 in main
+
+Extension modules: numpy.core._multiarray_umath (total: 41)"""
+    seen = one(RECORDS, text)
+    assert (seen.kind, seen.level) == ("python.fatal", "fatal")
+    assert (seen.fields["signal"], seen.fields["threads"]) == (11, 2)
+    assert (seen.fields["where"], seen.fields["frames"]) == (
+        "ops.py:55 in fused",
+        "srv/job/fit.py:main > srv/job/ops.py:fused",
+    )
+
+
+def test_a_stack_dump_on_a_timer_is_no_failure_of_its_own():
+    text = 'Timeout (0:10:00)!\nThread 0x00007f01 (most recent call first):\n  File "/srv/x.py", line 3 in wait\n'
+    seen = one(RECORDS, text)
+    assert (seen.kind, seen.level, seen.fields["where"]) == ("python.stack", "warning", "x.py:3 in wait")
+
+
+def test_py_spy_shows_the_main_thread():
+    text = 'Thread 71 (idle): "Queue"\n    get (queue.py:171)\nThread 70 (active): "MainThread"\n    step (srv/fit.py:31)\n'
+    seen = one(RECORDS, text)
+    assert (seen.fields["threads"], seen.fields["where"]) == (2, "fit.py:31 in step")
+
+
+def test_a_warning_takes_its_source_line():
+    seen = one(RECORDS, "/srv/a.py:12: UserWarning: old option\n  warnings.warn('old option')")
+    assert (seen.kind, seen.level, seen.fields["category"]) == ("python.warning", "warning", "UserWarning")
+
+
+def test_leaked_semaphores_are_a_warning():
+    line = "/usr/lib/python3.10/multiprocessing/resource_tracker.py:224: UserWarning: resource_tracker: There appear to be 4 leaked semaphore objects to clean up"
+    seen = one(RECORDS, line)
+    assert (seen.kind, seen.level, seen.fields["leaked"]) == ("python.leak", "warning", 4)
+
+
+def test_a_missing_script_is_fatal():
+    seen = one(RECORDS, "/usr/bin/python3: can't open file '/srv/tarin.py': [Errno 2] No such file or directory")
+    assert (seen.kind, seen.level) == ("python.start", "fatal")
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("SIGKILL", 9),
+        ("Signals.SIGTERM", 15),
+        ("bus error", 7),
+        ("11", 11),
+        ("kill", 9),
+        ("nothing", None),
+        ("999", None),
+    ],
+)
+def test_signals_by_name_word_and_number(word, number):
+    assert signal_number(word) == number
+
+
+PARTS = st.sampled_from(
+    [
+        "Traceback (most recent call last):",
+        '  File "/a/b.py", line 3, in f',
+        "    x = 1",
+        "ValueError: x",
+        "",
+        "\t",
+        "│ a.py:3 in f │",
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(PARTS | st.text(PRINTABLE, max_size=60), max_size=25))
+def test_torn_tracebacks_never_raise(lines):
+    for seen in read(RECORDS, "\n".join(lines)):
+        assert seen.text is not None
+        assert len(seen.text) <= 4_100
