@@ -255,7 +255,7 @@ def _zstd() -> Codec:
         lambda: _Zstd(zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()),
         (zstandard.ZstdError, MemoryError),
         re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
-        piece=2048,
+        piece=512,
     )
 
 

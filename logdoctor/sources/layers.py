@@ -71,8 +71,8 @@ class Foreign(Layer):
         self.name = name
 
     def read(self, size: int, /) -> bytes:
-        """See `Source.read`."""
-        return self._call("read", size)  # type: ignore[no-any-return]
+        """See `Source.read`.  Reads once only: what a buffered file had before an error is not lost."""
+        return self._call("read1" if hasattr(self.file, "read1") else "read", size)  # type: ignore[no-any-return]
 
     def seekable(self) -> bool:
         """Whether the file says that it can be read at any place."""

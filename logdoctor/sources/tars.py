@@ -41,7 +41,8 @@ def tar_members(source: Source, where: str, budget: Budget) -> Iterator[tuple[st
             if feed.error or not getattr(archive, "end_seen", False):
                 raise feed.error or _cut(where)
     except _ERRORS as error:
-        raise feed.error or _damaged(where, error) from error
+        cut = "unexpected end of data" in str(error)  # what tarfile says where a member's bytes are missing
+        raise feed.error or (_cut(where) if cut else _damaged(where, error)) from error
 
 
 def _files(

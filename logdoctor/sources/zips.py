@@ -92,7 +92,10 @@ class _Seekable:
             self.seek(place)
         if count > self._most:
             raise InputError("cannot be read", self._where, "it lists too many files", "unpack it first")
-        return self._file.read(count)
+        data = b""
+        while len(data) < count and (more := self._file.read(count - len(data))):
+            data += more
+        return data
 
 
 class _Ledger:
