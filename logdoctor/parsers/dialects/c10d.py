@@ -65,9 +65,8 @@ _BEHIND = regex.compile(
     r"\[(?P<ranks>[\d, ]{1,4000})\] ?(?:finished collective #\d+, but didn't join|joined but didn't finish)"
 )
 _REPORT_LINE = regex.compile(
-    r"^\s+(?:- )?(?:\[[\d, ]+\]|Timeout at collective|To our best knowledge|Snapshot of ranks|#\d+ (?:started"
-    r"|finished)|"
-    r"ranks? )|^\s*-"
+    r"^\s+(?:- )?(?:\[[\d, ]+\]|Timeout at collective|To our best knowledge|Snapshot of ranks|#\d+ (?:started|"
+    r"finished)|ranks? )|^\s*-"
 )
 
 
@@ -132,15 +131,15 @@ RECORDS: tuple[Record, ...] = (
         _PROGRESS,
         "error",
         "How far this rank had come in its process group when the failure was seen.",
-        scan=r"(?:Exception \(either an error or timeout\)|Timeout at NCCL work: |failure detected by watchdog at "
-        r"work)",
+        scan=r"(?:Exception \(either an error or timeout\)|Timeout at NCCL work: |"
+        r"failure detected by watchdog at work)",
         block=rejoin(_PROGRESS, "last_completed"),
     ),
     said(
         "c10d.dump_signal",
-        r"(?:Received a (?:global )?(?:dump signal|timeout)\b[^\n]{0,90}?from\s+(?:rank (?P<from_rank>\d+)|this "
-        r"local rank|"
-        r"another rank)|Observed flight recorder dump signal|First PG on this rank (?:to signal|detecting))"
+        r"(?:Received a (?:global )?(?:dump signal|timeout)\b[^\n]{0,90}?from\s+(?:rank (?P<from_rank>\d+)|"
+        r"this local rank|another rank)|Observed flight recorder dump signal|First PG on this rank (?:to signal|"
+        r"detecting))"
         rf"(?:[^\n]{{0,200}}?{_STATE})?",
         "error",
         "Another rank timed out first and told this one to write its debug information.",
@@ -179,8 +178,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     said(
         "c10d.taking_down",
-        r"(?:Some NCCL operations have failed or timed out\.|To avoid (?:this|data) inconsistency, we are taking the "
-        r"entire process"
+        r"(?:Some NCCL operations have failed or timed out\.|To avoid (?:this|"
+        r"data) inconsistency, we are taking the entire process"
         " down)",
         "fatal",
         "PyTorch ends this process because a collective failed before.",
@@ -225,9 +224,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     said(
         "c10d.nccl_error",
-        r"(?P<result>nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError"
-        r"|Timeout)): "
-        r"(?P<error>[^\n]+)",
+        r"(?P<result>nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError|"
+        r"Timeout)): (?P<error>[^\n]+)",
         "error",
         "A call of NCCL failed.",
         scan=r"nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError|Timeout): ",
@@ -237,8 +235,7 @@ RECORDS: tuple[Record, ...] = (
     said(
         "c10d.comm_aborted",
         r"NCCL communicator (?:was aborted|encountered error set by ProcessGroupNCCL)(?: on rank "
-        r"(?P<aborted_rank>\d+))?"
-        r"(?:[^\n]*?Original reason for failure was: (?P<error>[^\n]+))?",
+        r"(?P<aborted_rank>\d+))?(?:[^\n]*?Original reason for failure was: (?P<error>[^\n]+))?",
         "error",
         "A collective was called on a communicator that an earlier failure had closed.",
         scan="NCCL communicator (?:was aborted|encountered error set by)",
@@ -262,14 +259,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     said(
         "c10d.flight_recorder",
-        r"(?:Stack trace of the (?:failed|timed-?out) collective(?: operation)? not found|"
-        r"Finished (?:writing|dumping)[^\n]{0,60}(?:debug info|[Ff]light [Rr]ecorder)(?:[^\n]{0,20}?\bto:? (?P<path>/\S+))?|"
-        r"Skipping (?:the )?(?:heartbeat|dump|flight)|Flight [Rr]ecorder (?:dump|debug)|"
-        r"(?:Error|Failed)[^\n]{0,30}(?:opening|writing|to open)[^\n]{0,40}debug info)",
+        r"(?:Stack trace of the (?:failed|timed-?out) collective(?: operation)? not found|Finished (?:writing|"
+        r"dumping)[^\n]{0,60}(?:debug info|[Ff]light [Rr]ecorder)(?:[^\n]{0,20}?\bto:? (?P<path>/\S+))?|"
+        r"Skipping (?:the )?(?:heartbeat|dump|flight)|Flight [Rr]ecorder (?:dump|debug)|(?:Error|"
+        r"Failed)[^\n]{0,30}(?:opening|writing|to open)[^\n]{0,40}debug info)",
         "info",
         "About the record of the last collectives that PyTorch keeps.",
-        scan=r"(?:Stack trace of the (?:failed|timed)[^\n]{0,40} not found|Finished (?:writing|dumping) [^\n]{0,60}debug info|"
-        r"Flight [Rr]ecorder d|Skipping (?:the )?(?:heartbeat|dump|flight)|(?:opening|writing|to open)[^\n]{0,40}debug info)",
+        scan=r"(?:Stack trace of the (?:failed|timed)[^\n]{0,40} not found|Finished (?:writing|"
+        r"dumping) [^\n]{0,60}debug info|Flight [Rr]ecorder d|Skipping (?:the )?(?:heartbeat|dump|flight)|(?:opening|"
+        r"writing|to open)[^\n]{0,40}debug info)",
     ),
     Record(
         "c10d.desync_report",

@@ -101,8 +101,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     _store(
         "c10d.store_bind_failed",
-        rf"^(?!.*failed to listen on any)[^\n]{{0,40}}?The server socket has failed to (?:bind to|listen on) {_AT}"
-        rf"(?: {_ERRNO})?",
+        rf"^(?!.*failed to listen on any)[^\n]{{0,40}}?The server socket has failed to (?:bind to|"
+        rf"listen on) {_AT}(?: {_ERRNO})?",
         "warning",
         "One address could not be used for listening.",
         scan="The server socket has failed to (?:bind to|listen on) ",
@@ -144,10 +144,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     _store(
         "c10d.store_lost",
-        r"(?P<operation>recvValue|recvVector|recvBytes|sendBytes|sendValue|recvString|sendString|sendVector)\w* "
-        r"failed on "
-        r"SocketImpl\((?:fd=-?\d+, )?(?:addr=[^,)\n]*, )?(?:remote=\[?(?P<store_host>[^\s\],)]+)\]?:(?P<port>\d+))?\)?"
-        r"(?:: (?P<error>[^\n]+))?",
+        r"(?P<operation>recvValue|recvVector|recvBytes|sendBytes|sendValue|recvString|sendString|"
+        r"sendVector)\w* failed on SocketImpl\((?:fd=-?\d+, )?(?:addr=[^,)\n]*, )?(?:remote=\[?"
+        r"(?P<store_host>[^\s\],)]+)\]?:(?P<port>\d+))?\)?(?:: (?P<error>[^\n]+))?",
         None,
         "The connection to the store broke.",
         scan=r"(?:recv|send)\w{4,8} failed on SocketImpl",
@@ -180,8 +179,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     _store(
         "c10d.store_foreign",
-        r"(?P<error>(?:Invalid|Unexpected|Unknown) query type|[Vv]alidation (?:packet|magic|number)|ping failed, "
-        r"invalid)[^\n]*",
+        r"(?P<error>(?:Invalid|Unexpected|Unknown) query type|[Vv]alidation (?:packet|magic|number)|"
+        r"ping failed, invalid)[^\n]*",
         "warning",
         "Something that is not a process of the job talked to the store.",
         scan="(?:(?:Invalid|Unexpected|Unknown) query type|alidation (?:packet|magic|number)|ping failed, invalid)",
@@ -189,9 +188,8 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "c10d.unique_id",
         r"\[(?P<group_rank>\d+)\] is setting up NCCL communicator and retrieving ncclUniqueId from \["
-        r"(?P<from_rank>\d+)\] via "
-        r"(?:c10d|\w+) key-value store by key '(?P<key>[^'\n]*)', but (?:store->\w+\('[^'\n]*'\)|it) got error: "
-        r"(?P<error>[^\n]+)",
+        r"(?P<from_rank>\d+)\] via (?:c10d|\w+) key-value store by key '(?P<key>[^'\n]*)', but "
+        r"(?:store->\w+\('[^'\n]*'\)|it) got error: (?P<error>[^\n]+)",
         "error",
         read_error,
         "A rank could not learn from another one how to set up NCCL.",
@@ -201,8 +199,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "c10d.barrier_timeout",
         r"Timed out initializing process group in store based barrier on rank:? (?P<rank>\d+)[^\n]{0,200}?world_size="
-        r"(?P<world>\d+), "
-        r"(?:num_workers_joined|worker_count)=(?P<joined>\d+)",
+        r"(?P<world>\d+), (?:num_workers_joined|worker_count)=(?P<joined>\d+)",
         "error",
         note="Not all processes came to the first barrier in time.",
         priority=6,
@@ -211,8 +208,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "c10d.barrier_wait",
         r"Waiting in store based barrier to initialize process group for rank:? (?P<rank>\d+)[^\n]{0,200}?world_size="
-        r"(?P<world>\d+), "
-        r"(?:num_workers_joined|worker_count)=(?P<joined>\d+)",
+        r"(?P<world>\d+), (?:num_workers_joined|worker_count)=(?P<joined>\d+)",
         "info",
         note="A process waits for the others before the job starts.",
         priority=4,
@@ -228,8 +224,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "c10d.env_missing",
-        r"Error initializing torch\.distributed using \w+:// rendezvous: (?:environment variable (?P<variable>\w+)"
-        r"|[^\n]+)",
+        r"Error initializing torch\.distributed using \w+:// rendezvous: (?:environment variable (?P<variable>\w+)|"
+        r"[^\n]+)",
         "error",
         note="The process was not told its rank, the number of processes or the address of the first one.",
         priority=5,

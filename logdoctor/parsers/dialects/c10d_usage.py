@@ -68,9 +68,8 @@ def _with_advice(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
     lines, taken, found = [head.text], list[int](), ""
     for bare in below:
         if not regex.match(
-            r"\s*(?:Parameter|making sure all|If you already|find_unused|In addition|Since|Please include|the loss"
-            r"|function\.|"
-            r"the outputs?|You can|This error|by\b|return value)",
+            r"\s*(?:Parameter|making sure all|If you already|find_unused|In addition|Since|Please include|the loss|"
+            r"function\.|the outputs?|You can|This error|by\b|return value)",
             bare.text,
         ):
             break
@@ -99,9 +98,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "c10d.monitored_barrier",
-        r"(?:Rank (?P<from_rank>\d+) successfully reached monitoredBarrier, but received errors while waiting for "
-        r"\S+ from rank "
-        r"(?P<missing>\d+)|Rank (?P<timed_out>\d+) timed out in monitoredBarrier after (?P<timeout_ms>\d+) ?ms)",
+        r"(?:Rank (?P<from_rank>\d+) successfully reached monitoredBarrier, but received errors while waiting for \S+ "
+        r"from rank (?P<missing>\d+)|Rank (?P<timed_out>\d+) timed out in monitoredBarrier after "
+        r"(?P<timeout_ms>\d+) ?ms)",
         "error",
         _with_ranks,
         "Some ranks did not come to a barrier in time.",
@@ -162,15 +161,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "c10d.ddp_mismatch",
-        r"(?:DDP expects same model across all ranks, but Rank (?P<group_rank>\d+) has [^\n]*?(?:rank|Rank) "
-        r"(?P<other_rank>\d+) has"
-        r"|params\[\d+\] in (?:this process|rank \d+) with (?:sizes|strides) [^\n]{0,300}? appears not to match"
-        r"|model parameters? (?:shape|number)[^\n]{0,60}differs? (?:across|between) (?:ranks|processes))",
+        r"(?:DDP expects same model across all ranks, but Rank (?P<group_rank>\d+) has [^\n]*?(?:rank|"
+        r"Rank) (?P<other_rank>\d+) has|params\[\d+\] in (?:this process|rank \d+) with (?:sizes|"
+        r"strides) [^\n]{0,300}? appears not to match|model parameters? (?:shape|number)[^\n]{0,60}differs? (?:across|"
+        r"between) (?:ranks|processes))",
         "error",
         note="The model is not the same on all ranks.",
         priority=6,
-        scan=r"(?:DDP expects same model across all ranks|params\[\d+\] in [^\n]{3,400} appears not to match|model "
-        r"param[^\n]{3,90}"
+        scan=r"(?:DDP expects same model across all ranks|params\[\d+\] in [^\n]{3,400} appears not to match|"
+        r"model param[^\n]{3,90}"
         "differs? (?:across|between) (?:ranks|processes))",
     ),
     Record(

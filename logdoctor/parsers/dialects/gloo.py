@@ -53,9 +53,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "gloo.timeout",
-        rf"(?P<text>{_PLACE}(?:Timed out waiting (?P<timeout_ms>\d+)ms for (?P<direction>send|recv)\w* operation to "
-        rf"complete"
-        rf"|(?:Connect|Read|Write) timeout (?:{_PEER})?|Application timeout caused pair closure)[^\n]*)",
+        rf"(?P<text>{_PLACE}(?:Timed out waiting (?P<timeout_ms>\d+)ms for (?P<direction>send|"
+        rf"recv)\w* operation to complete|(?:Connect|Read|Write) timeout (?:{_PEER})?|"
+        rf"Application timeout caused pair closure)[^\n]*)",
         level="error",
         block=_with_errno,
         priority=5,

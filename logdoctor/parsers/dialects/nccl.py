@@ -172,8 +172,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.sharp",
-        r"\[(?P<by_host>[\w.-]+):\d+:(?P<by_pid>\d+) (?:unique id \d+|- [\w.]+:\d+)\] (?P<severity>ERROR|WARN|FATAL) "
-        r"(?P<text>[^\n]+)",
+        r"\[(?P<by_host>[\w.-]+):\d+:(?P<by_pid>\d+) (?:unique id \d+|- [\w.]+:\d+)\] (?P<severity>ERROR|WARN|"
+        r"FATAL) (?P<text>[^\n]+)",
         level="warning",
         block=_named,
         priority=5,
@@ -215,9 +215,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.call_failed",
-        r"\bNCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :]{1,3}(?:(?P<code>\d+)[ :]{0,2})?"
-        r"(?P<error>'?(?:unhandled (?:cuda|system|hip) error|internal error|invalid (?:argument|usage)|remote "
-        r"process exited|"
+        r"\bNCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :]{1,3}(?:(?P<code>\d+)[ :]{0,2})?(?P<error>'?(?:unhandled "
+        r"(?:cuda|system|hip) error|internal error|invalid (?:argument|usage)|remote process exited|"
         r"unknown result code|[^\n]{0,120}?nccl\w+Error)[^\n]*)",
         level="error",
         priority=1,

@@ -165,8 +165,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "nccl.plugin",
         _INFO + r"(?P<text>(?:ncclOsDlopen\(|dlopen|P2P plugin|Plugin Path|Plugin version|Successfully loaded external "
-        r"plugin)"
-        r"[^\n]*)",
+        r"plugin)[^\n]*)",
         level="info",
         priority=6,
         scan="NCCL INFO (?:ncclOsDlopen|P2P plugin|Plugin Path|Plugin version|Successfully loaded)",

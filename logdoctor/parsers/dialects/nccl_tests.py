@@ -30,8 +30,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "nccl_tests.rank",
         r"#\s+Rank\s+(?P<group_rank>\d+) (?:Group\s+\d+ )?Pid\s+(?P<pid>\d+) on\s+(?P<host>\S+) device\s+"
-        r"(?P<cuda_dev>\d+) "
-        r"\[(?P<bus_id>0x[0-9a-f]{1,2}|[0-9a-f:]{7,12})(?:\.\d)?\]",
+        r"(?P<cuda_dev>\d+) \[(?P<bus_id>0x[0-9a-f]{1,2}|[0-9a-f:]{7,12})(?:\.\d)?\]",
         level="info",
         block=_with_bus,
         scan=r"Pid +\d+ on +[\w.-]+ device +\d",
