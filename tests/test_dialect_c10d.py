@@ -1,5 +1,7 @@
 """What PyTorch's distributed package prints, over its eras."""
 
+import importlib
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -423,3 +425,12 @@ _KNOWN = [NEW, PG, "Watchdog caught ", "NCCL error in: ", "Timeout at collective
 def test_rubbish_around_known_words_never_raises(parts):
     for event in parse_text("".join(parts)):
         assert event.dialect
+
+
+@pytest.mark.parametrize(
+    "name", ["nccl", "nccl_info", "nccl_tests", "nvshmem", "c10d", "c10d_store", "c10d_usage", "gloo"]
+)
+def test_every_kind_stands_in_the_docstring_that_rule_authors_read(name):
+    module = importlib.import_module(f"logdoctor.parsers.dialects.{name}")
+    assert {r.kind for r in module.RECORDS if f"``{r.kind}``" not in (module.__doc__ or "")} == set()
+    assert [r.kind for r in module.RECORDS if not r.note] == []

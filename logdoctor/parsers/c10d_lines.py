@@ -67,6 +67,7 @@ class _Tail:
 
     def accept(self, line: str) -> bool:
         """Take the line in if it belongs to the error."""
+        line = line[:_LONGEST]
         if hit := _FRAME.match(line):
             self.frames.append(hit["function"].strip())
             return True

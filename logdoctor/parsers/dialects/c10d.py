@@ -147,7 +147,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     said(
         "c10d.heartbeat",
-        r"(?:\S{0,40} ?watchdog got stuck for (?P<stuck_s>\d+) ?s|Heartbeat monitor timed out!"
+        r"(?:watchdog got stuck for (?P<stuck_s>\d+) ?s|Heartbeat monitor timed out!"
         r"(?:[^\n]{0,120}?workMetaList_\.size\(\)=(?P<work_list>\d+))?)",
         "fatal",
         "The thread that watches the collectives made no progress itself, so the process is ended.",

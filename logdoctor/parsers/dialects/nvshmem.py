@@ -14,8 +14,8 @@ from logdoctor.parsers.record import Record
 RECORDS: tuple[Record, ...] = (
     Record(
         "nvshmem.error",
-        r"(?P<file>[^\s:]{0,200}\bsrc/(?:host|modules|comm|init|util|device)/[^\s:]{1,200}\.(?:cpp|cu|h|c)):"
-        r"(?:(?P<func>\w+):)?(?P<line>\d+): (?P<text>(?:non-zero status: (?P<code>-?\d+) |NULL value )?[^\n]*?"
+        r"(?P<file>[^\s:]{0,60}\bsrc/(?:host|modules|comm|init|util|device)/[^\s:]{1,80}\.(?:cpp|cu|h|c)):"
+        r"(?:(?P<func>\w+):)?(?P<line>\d+): (?P<text>(?:non-zero status: (?P<code>-?\d+) |NULL value )?[^\n]{0,200}?"
         r"(?:failed|exiting|not accessible|[uU]nable to|[aA]bort|error|non-zero)[^\n]*)",
         level="error",
         priority=4,
