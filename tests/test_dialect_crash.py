@@ -166,6 +166,7 @@ def test_other_ways_to_die(line, kind):
         ("Command exited with non-zero status 2", 2),
         ("[launcher] worker failed with return code: -11", -11),
         ("Exit code: 134", 134),
+        ("['python', 'train.py'] exits with return code = -7", -7),
     ],
 )
 def test_a_reported_exit_code_is_kept(line, code):

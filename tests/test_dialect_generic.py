@@ -69,6 +69,8 @@ def test_a_program_that_says_fatal_ends(line):
         "catching exceptions: on",
         "Downloading error_codes.json: 100%",
         "fatal_errors_total 0",
+        'ERROR 03-04 10:11:12 [engine.py:77]   File "/srv/x.py", line 3, in run',
+        "ERROR 03-04 10:11:12 [engine.py:77]     ^^^^^^^^^",
     ],
 )
 def test_settings_counts_and_metrics_are_no_errors(line):
@@ -118,6 +120,7 @@ def test_an_optional_driver_that_is_not_installed_is_no_error():
         ("python: symbol lookup error: /opt/libx.so: undefined symbol: acme_v2", "os.library"),
         ("/lib64/libm.so.6: version `GLIBC_2.38' not found (required by ./sim)", "os.library"),
         ("bash: nvcc: command not found", "os.command"),
+        ("/var/spool/x/script: 7: module: not found", "os.command"),
         ("run.sh: line 4: torchrunn: command not found", "os.command"),
         ("/usr/bin/env: 'python4': No such file or directory", "os.command"),
         ("bash: fork: retry: Resource temporarily unavailable", "os.threads"),

@@ -295,6 +295,8 @@ def test_lines_of_the_kernel_about_devices(line, kind, level, fields):
         "mlx5_core 0000:5e:00.0: firmware version: 28.39.2048",
         "systemd[1]: Started Session 12 of user ada.",
         "oom_score_adj=0",
+        "acme: module verification failed: signature and/or required key missing - tainting kernel",
+        "mlx5_core 0000:5e:00.1 ens5f1np1: Link up",
     ],
 )
 def test_a_healthy_boot_gives_no_error(line):

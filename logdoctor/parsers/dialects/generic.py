@@ -29,6 +29,9 @@ _EMPTY = regex.compile(
     r"^\W*(?:rate|count|bars?|handl\w+|code|message|log|level|margin|threshold|toleran\w+|loss|budget)s?\b\s*[:=]",
     regex.IGNORECASE,
 )
+_DEBRIS = regex.compile(r"^(?:[\d:./-]+ ){0,2}\[[\w.]+:\d+\](?: {2,}|\s*\^|\s*$)|^\s*\^+\s*$")
+"""A line of a stack whose every line got the logger's prefix."""
+
 _CALM = regex.compile(
     r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b|\berror[- ]free\b", regex.IGNORECASE
 )
@@ -38,7 +41,7 @@ def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare])
     """A loud line, unless its message is a number, a setting or says that there is no error."""
     del below
     message = str(fields.get("message", ""))
-    if _EMPTY.match(message) or _CALM.search(head.text):
+    if _EMPTY.match(message) or _DEBRIS.match(message) or _CALM.search(head.text):
         return None
     level = head.speaker.level if head.speaker.level in ("warning", "info") else None
     return Block(head.text, level=level)

@@ -12,7 +12,7 @@ Kinds and their fields:
 - ``kernel.memory_failure`` process, pid, outcome
 - ``kernel.hung_task`` process, pid, seconds, frames (functions, innermost first), message (one line of them)
 - ``kernel.lockup`` cpu, seconds, process, pid; ``kernel.panic`` message; ``kernel.oops`` message
-- ``kernel.thermal``, ``kernel.boot`` version, ``kernel.shutdown``
+- ``kernel.thermal``, ``kernel.boot`` version, ``kernel.shutdown``, ``kernel.harmless`` what healthy boots print
 - ``kernel.pids_limit`` cgroup; ``kernel.file_limit`` limit
 
 GPU lines stand in ``kernel_gpu``, devices, links and file systems in ``kernel_io``.  Shapes: mm/oom_kill.c (4.x-6.x),
@@ -274,6 +274,14 @@ HARDWARE = (
 )
 
 HOST = (
+    Record(
+        "kernel.harmless",
+        r"module verification failed: signature and/or required key missing|"
+        r"RAS: Correctable Errors collector initialized|Driver '[^']{1,60}' is already registered, aborting",
+        level="info",
+        priority=1,
+        note="The kernel prints this when a healthy host boots.",
+    ),
     Record(
         "kernel.boot",
         r"\bLinux version (?P<version>\d+\.\d+\S*) \(",

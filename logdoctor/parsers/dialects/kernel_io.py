@@ -104,10 +104,17 @@ PCIE = (
 NETWORK = (
     Record(
         "kernel.link",
-        rf"mlx5_core {_BUS} {_IFACE}: Link (?P<state>down|up)$",
+        rf"mlx5_core {_BUS} {_IFACE}: Link (?P<state>down)$",
         level="warning",
-        scan=r"mlx5_core .{0,60}: Link (?:down|up)",
-        note="The network link of this interface changed.",
+        scan=r"mlx5_core .{0,60}: Link down",
+        note="The network link of this interface went down.",
+    ),
+    Record(
+        "kernel.link",
+        rf"mlx5_core {_BUS} {_IFACE}: Link (?P<state>up)$",
+        level="info",
+        scan=r"mlx5_core .{0,60}: Link up",
+        note="The network link of this interface came up.",
     ),
     Record(
         "kernel.link",

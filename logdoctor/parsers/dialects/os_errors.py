@@ -173,7 +173,8 @@ LOADER = (
 COMMANDS = (
     Record(
         "os.command",
-        r"(?:line \d+: |^\S{0,40}?: ?|^)(?P<command>[^\s:]{1,200}): (?:command not found|not found$)",
+        r"(?:line \d+: |^\S{1,200}: \d{1,5}: |^\S{0,40}?: ?|^)(?P<command>[^\s:]{1,200}): (?:command not found|"
+        "not found$)",
         level="error",
         priority=-7,
         scan=r": (?:command )?not found",
