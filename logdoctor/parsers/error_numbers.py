@@ -1,4 +1,4 @@
-"""Error texts of the C library -> Linux error numbers (glibc errlist, English; UCX ucs/type/status.c for its own words)."""
+"""Error texts of the C library -> Linux error numbers (glibc errlist, English; UCX status.c for its own words)."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _first_found(patterns: tuple[tuple[str, regex.Pattern[str]], ...], text: str
 
 
 def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """Open MPI's ``*** An error occurred in MPI_X`` lines: communicator, error_class, message, rank (of MPI_COMM_WORLD)."""
+    """Open MPI's ``*** An error occurred in MPI_X`` lines: communicator, error_class, message, world rank."""
     del fields
     own = _OWN.match(head.text)
     said, taken = [own["rest"].strip("* ") if own else head.text], list[int]()
@@ -105,7 +105,7 @@ def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[
             if rest.strip():
                 break
             continue
-        if "An error occurred in" in rest:
+        if "An error occurred in" in rest or "received signal" in rest:
             break
         taken.append(line.below)
         said.append(rest.strip("* "))
@@ -118,10 +118,13 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
     """MPICH's error stack, one ``function(line): text`` a line without its dots; ``message`` is the innermost text."""
     said, taken = [head.text.strip()], list[int]()
     innermost = ""
+    words_first = (
+        2 if "aborting job" in head.text else int(head.text.rstrip().endswith(":") and "stack:" not in head.text)
+    )
     for line in islice(below, MAX_FRAMES):
         found = _STACK.match(line.text)
         if found is None:
-            if len(taken) == 0 and line.text.strip() and "aborting job" in head.text:
+            if len(taken) < words_first and line.text.strip():
                 taken.append(line.below)
                 said.append(line.text.strip())
                 continue

@@ -13,48 +13,67 @@ from logdoctor.parsers.record import Record
 _RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?"
 _RTE = r"(?:ORTE|PRTE|PRRTE)"
 
+
+def _fatal(kind: str, words: str, note: str) -> Record:
+    """A text with which the launcher or a rank says that the job ends."""
+    return Record(kind, words, "fatal", read_known, note, 30)
+
+
+def _error(kind: str, words: str, note: str) -> Record:
+    """A text about something that failed."""
+    return Record(kind, words, "error", read_known, note, 20)
+
+
+def _warning(kind: str, words: str, note: str) -> Record:
+    """A text after which the job normally goes on; its own words may be louder."""
+    return Record(kind, words, "warning", read_warning_or_error, note, 20)
+
+
 _FATAL = (
-    (
+    _fatal(
         "openmpi.abort",
         r"MPI_ABORT was invoked on rank (?:(?P<rank>\d+) in communicator MPI_COMM_WORLD|"
         r"(?P<group_rank>\d+) in communicator (?P<communicator>MPI[^\n]{1,60}))",
         "A rank called MPI_Abort, which ends every rank of the job.",
     ),
-    (
+    _fatal(
         "openmpi.rank_died",
         rf"{_RUN} noticed that process rank (?P<rank>\d+)",
         "The launcher saw this rank die from a signal.",
     ),
-    (
+    _fatal(
         "openmpi.rank_died",
         rf"{_RUN} has exited due to process rank (?P<rank>\d+)",
         "The launcher saw this rank leave without finalizing MPI.",
     ),
-    (
+    _fatal(
         "openmpi.rank_died",
         r"A process has executed an operation involving a call to the|One or more processes were killed by",
         "The launcher saw a process end in an unexpected way.",
     ),
-    (
+    _fatal(
         "openmpi.exit_code",
         rf"{_RUN} detected that one or more processes exited with non-zero status",
         "The launcher saw a rank leave with an exit code other than zero.",
     ),
-    (
+    _fatal(
         "openmpi.exit_code",
         r"Primary job +terminated normally, but \d+ process(?:es)? returned",
         "A process returned an exit code other than zero, and the launcher ends the job.",
     ),
-    (
+    _fatal(
         "openmpi.slots",
-        r"There are not enough slots available in the system|All nodes which are allocated for this job are already filled|"
-        r"There are no allocated resources for the application|Either the -host or -?-?hostfile options were given, but|"
+        r"There are not enough slots available in the system|"
+        r"All nodes which are allocated for this job are already filled|"
+        r"There are no allocated resources for the application|"
+        r"Either the -host or -?-?hostfile options were given, but|"
         r"RMAPS found multiple applications to be launched|There are no nodes allocated to this job",
         "The launcher has fewer slots than processes to start.",
     ),
-    (
+    _fatal(
         "openmpi.binding",
-        r"A request was made to bind (?:to )?that would result in binding more|A request for multiple cpus-per-proc was given|"
+        r"A request was made to bind (?:to )?that would result in binding more|"
+        r"A request for multiple cpus-per-proc was given|"
         r"Your job (?:has requested|will require) more (?:processes|cpus|slots)|"
         r"The request to bind processes could not be completed|Conflicting directives for (?:mapping|binding|ranking)|"
         r"The specified (?:mapping|binding|ranking|cpu list|slot list) (?:policy|directive)?|"
@@ -63,7 +82,7 @@ _FATAL = (
         r"Open MPI tried to bind a (?:new )?process, but something went wrong",
         "The launcher could not map or bind the processes as asked.",
     ),
-    (
+    _fatal(
         "openmpi.daemon",
         rf"{_RTE} was unable to reliably start one or more daemons|{_RTE} has lost communication with a remote daemon|"
         rf"An? {_RTE} daemon has unexpectedly failed after launch|A daemon \(pid \d+\) died unexpectedly|"
@@ -72,32 +91,35 @@ _FATAL = (
         r"has lost communication with a remote daemon|The launch of a daemon failed",
         "The launcher lost or could not start a daemon on another node.",
     ),
-    (
+    _fatal(
         "openmpi.launch",
         rf"{_RUN} was unable to (?:launch|start|find|open|access)[^\n]*|"
         rf"{_RUN} could not find anything to do|{_RUN} has detected an attempt to run as root|"
         r"No executable was specified on the|Open RTE was unable to (?:open|parse|initialize)[^\n]*|"
-        r"(?:Open RTE|PRTE|PRRTE|The hostfile parser) (?:detected a|was unable to|could not) (?:bad|parse|open|find)[^\n]*|"
+        r"(?:Open RTE|PRTE|PRRTE|The hostfile parser) (?:detected a|was unable to|could not) (?:bad|parse|open|"
+        r"find)[^\n]*|"
         r"A hostfile was provided that contains at least one node not|"
-        r"The (?:launching agent|executable|working directory|host file|hostfile) [^\n]{0,80}(?:not found|could not|was not found)|"
+        r"The (?:launching agent|executable|working directory|host file|hostfile) [^\n]{0,80}(?:not found|"
+        r"could not|was not found)|"
         r"Unable to find a (?:launch|remote shell) agent",
         "The launcher could not start the program.",
     ),
-    (
+    _fatal(
         "openmpi.init_failed",
-        r"It looks like (?:MPI_INIT|MPI_Init|MPI runtime init|MPI_Session_init|orte_init|opal_init|prte_init|pmix_init|OMPI_?\w*init)"
+        r"It looks like (?:MPI_INIT|MPI_Init|MPI runtime init|MPI_Session_init|orte_init|opal_init|prte_init|"
+        r"pmix_init|OMPI_?\w*init)"
         r"[^\n]{0,12} failed|At least one pair of MPI processes are unable to reach each other|"
         r"No components were able to be opened in the|PML add procs failed",
         "MPI could not be initialised.",
     ),
-    (
+    _fatal(
         "openmpi.pmi",
         r"The application appears to have been direct launched using|OMPI was not built with SLURM|"
-        r"PMI2?_Init failed to initialize|PMIx was unable to find a usable|"
+        r"PMIx was unable to find a usable|"
         r"(?:PMI|PMIx) support[^\n]{0,40} (?:is not|was not) (?:available|built)",
         "The processes were started by a launcher that this MPI cannot talk to.",
     ),
-    (
+    _fatal(
         "openmpi.time_limit",
         r"The user-provided time limit for job execution has been reached",
         "The launcher's own time limit ended the job.",
@@ -105,56 +127,58 @@ _FATAL = (
 )
 
 _ERROR = (
-    (
+    _error(
         "openmpi.tcp",
-        r"Open MPI failed to TCP connect to a peer MPI process|Open MPI accepted a TCP connection from what appears to be|"
+        r"Open MPI failed to TCP connect to a peer MPI process|"
+        r"Open MPI accepted a TCP connection from what appears to be|"
         r"Open MPI detected an inbound MPI TCP connection request from a peer|"
         r"WARNING: Open MPI failed to (?:open a|handshake|look ?up)[^\n]*",
         "Open MPI's TCP transport could not talk to another process as expected.",
     ),
-    (
+    _error(
         "openmpi.interface",
-        r"None of the TCP networks specified to be included|An invalid value was given for (?:btl|oob)_tcp_if_(?:ex|in)clude",
+        r"None of the TCP networks specified to be included|An invalid value was given for (?:btl|"
+        r"oob)_tcp_if_(?:ex|in)clude",
         "The network interfaces named in the settings do not fit this host.",
     ),
-    (
+    _error(
         "openmpi.component_missing",
         r"A requested component was not found, or was unable to be opened",
         "A component that was asked for is not installed or cannot be loaded.",
     ),
-    (
+    _error(
         "openmpi.openfabrics",
-        r"The OpenFabrics \(openib\) BTL failed to initialize while trying to|The InfiniBand retry count between two MPI|"
+        r"The OpenFabrics \(openib\) BTL failed to initialize while trying to|"
+        r"The InfiniBand retry count between two MPI|"
         r"The OpenFabrics stack has reported a network error|The OpenFabrics driver in Open MPI tried to register|"
         r"Open MPI (?:was unable to|has detected|failed to)[^\n]{0,60}(?:OpenFabrics|openib|InfiniBand)[^\n]*|"
         r"The OpenFabrics \(?\"?\w*\)? ?\"?receiver not ready\"? retry count",
         "Open MPI's InfiniBand transport reported a failure.",
     ),
-    (
+    _error(
         "openmpi.shared_memory",
         r"A system call failed during shared memory initialization|It appears as if there is not enough space for|"
-        r"(?:Open MPI|The shared memory[^\n]{0,40}) (?:was )?unable to (?:create|allocate|open)[^\n]{0,40}shared memory",
+        r"(?:Open MPI|The shared memory[^\n]{0,40}) (?:was )?unable to (?:create|allocate|"
+        r"open)[^\n]{0,40}shared memory",
         "Open MPI could not set up shared memory between the processes of a host.",
     ),
 )
 
 _WARNING = (
-    (
+    _warning(
         "openmpi.warning",
         r"There was an error initializing an OpenFabrics device|No preset parameters were found for the device|"
         r"There are more than one active ports on host|high-performance Open MPI point-to-point messaging module|"
-        r"for Open MPI 4\.0 and later, infiniband ports|It appears that your OpenFabrics subsystem is configured to only|"
+        r"for Open MPI 4\.0 and later, infiniband ports|It appears that your OpenFabrics subsystem is "
+        r"configured to only|"
         r"Linux kernel CMA support was requested via the|An MPI process has executed an operation involving a call|"
         r"A process has executed an operation involving a call to the [^\n]*fork|"
-        r"Open MPI will create a shared memory backing file in|The library attempted to open the following supporting CUDA|"
+        r"Open MPI will create a shared memory backing file in|"
+        r"The library attempted to open the following supporting CUDA|"
         r"a request was made to bind a process\. While|The call to cu\w+ failed",
         "Open MPI warns about a setting or a device; the job goes on.",
     ),
 )
 
-HEADS: tuple[Record, ...] = (
-    *(Record(k, p, level="fatal", block=read_known, note=n, priority=30) for k, p, n in _FATAL),
-    *(Record(k, p, level="error", block=read_known, note=n, priority=20) for k, p, n in _ERROR),
-    *(Record(k, p, level="warning", block=read_warning_or_error, note=n, priority=20) for k, p, n in _WARNING),
-)
+HEADS: tuple[Record, ...] = (*_FATAL, *_ERROR, *_WARNING)
 """All texts with a kind of their own; what a frame holds beside them is ``openmpi.help``."""

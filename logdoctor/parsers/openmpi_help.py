@@ -20,13 +20,15 @@ MAX_LOOSE_LINES = 16
 _RULE = regex.compile(r"-{74}\s*")
 _FOREIGN = regex.compile(r"Traceback \(most|\[[\w.-]+:\d+\] |\[[\w.-]+:\d+\]\s*$|\S+:\d+:\d+ \[|\[rank\d|.{400}")
 _SUBJECT = regex.compile(
-    r"Open[ -]?(?:MPI|RTE|PAL|SHMEM|Fabrics)|\bMPI|OPAL|ORTE|PRTE|PRRTE|PMI|mpirun|mpiexec|orterun|prterun|prun\b|orted|"
+    r"Open[ -]?(?:MPI|RTE|PAL|SHMEM|Fabrics)|\bMPI|OPAL|ORTE|PRTE|PRRTE|PMI|mpirun|mpiexec|orterun|prterun|"
+    r"prun\b|orted|"
     r"prted|daemon|hostfile|slots|MCA|\bBTL\b|\bPML\b|UCX|HWLOC|hwloc|\bbind|mapping|Local host|CUDA|fork\(\)"
 )
-_FIELD_LINE = regex.compile(r"\s|[-*] |[A-Z][\w /()]{0,40}:(?:\s|$)|Error:")
+_FIELD_LINE = regex.compile(r"\s|[-*] |(?!WARNING|NOTE|Note|ERROR)[A-Z][\w /()]{0,40}:(?:\s|$)")
 _MILD = regex.compile(
     r"WARNING|[Ww]arning|By default, for Open MPI|You can override this policy|Another transport will be used|"
-    r"will be (?:used )?instead|will be ignored|is being ignored|performance may|may (?:result in|cause) (?:lower|degraded)|"
+    r"will be (?:used )?instead|will be ignored|is being ignored|performance may|may (?:result in|"
+    r"cause) (?:lower|degraded)|"
     r"[Tt]he library attempted to open the following supporting|CUDA-aware support is disabled|"
     r"deprecated|fork\(\) |This is (?:only )?a warning|simply a warning"
 )
@@ -46,6 +48,9 @@ _NODE = regex.compile(
     r"(?:Local host(?:name)?|Hostname|Node(?: name)?|Host): +(?P<host>[\w.-]+)|on node (?P<on>[\w.-]*\w)|"
     r"(?:Remote host|remote (?:host|daemon)|Peer host|to): +(?P<peer>[\w.:-]+)"
 )
+_LISTED = regex.compile(r"\s{1,6}\S[^:]{0,40}: ")
+_NEW_MESSAGE = regex.compile(r"\S+: |\[|\S+:\d+|[=-]{5}|\(")
+_WRAPPED = 40
 _SORRY = regex.compile(r"help about: (?P<topic>\S{1,200}) from the file: (?P<help_file>\S{1,200})")
 _WORD = regex.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -74,7 +79,7 @@ def read_known(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
             break
         lines.append(line)
     if not end:
-        lines = _first_paragraphs(lines)
+        lines = _first_paragraph(lines)
         taken = [line.below for line in lines[1:]]
     text = join_help([line.text for line in lines])
     return Block(text, {**help_fields(text), **fields}, tuple(taken))
@@ -109,16 +114,26 @@ def _framed(lines: list[Bare], end: int) -> Block | None:
     return Block(text, help_fields(text), taken, first, help_level(text))
 
 
-def _first_paragraphs(lines: list[Bare]) -> list[Bare]:
-    """What surely belongs to a text whose end is missing: to the first blank line, and an indented list behind it."""
-    kept = 0
-    for line in lines[:MAX_LOOSE_LINES]:
-        if kept and not line.text.strip():
-            follows = lines[kept + 1 : kept + 2]
-            if not (follows and follows[0].text.startswith("  ")):
-                break
+def _first_paragraph(lines: list[Bare]) -> list[Bare]:
+    """What surely belongs to a text without its end: the wrapped lines of the head, and an indented list behind it."""
+    kept = 1
+    while kept < min(len(lines), MAX_LOOSE_LINES) and _goes_on(lines[kept - 1].text, lines[kept].text):
         kept += 1
-    return lines[:kept]
+    listed = kept
+    while listed < min(len(lines), MAX_LOOSE_LINES) and (
+        not lines[listed].text.strip() or _LISTED.match(lines[listed].text)
+    ):
+        listed += 1
+    while listed > kept and not lines[listed - 1].text.strip():
+        listed -= 1
+    return lines[:listed]
+
+
+def _goes_on(line: str, following: str) -> bool:
+    """Whether ``following`` is the same sentence, broken at the width of a terminal."""
+    if not following.strip() or following[0].isspace() or _NEW_MESSAGE.match(following):
+        return False
+    return len(line) >= _WRAPPED and (following[0].islower() or line.rstrip()[-1:] not in ".!?:")
 
 
 def join_help(lines: list[str]) -> str:

@@ -17,7 +17,7 @@ from logdoctor.parsers.signals import signal_number
 
 _EXIT = regex.compile(r"Exited with exit code (?P<exit_code>\d{1,5})")
 _REASONS = (
-    ("time limit", regex.compile(r"TIME ?LIMIT", regex.IGNORECASE)),
+    ("time limit", regex.compile(r"TIME ?LIMIT|TIMEOUT", regex.IGNORECASE)),
     ("preemption", regex.compile(r"PREEMPT", regex.IGNORECASE)),
     ("node failure", regex.compile(r"NODE \S* ?FAIL|NODE_FAIL", regex.IGNORECASE)),
     ("requeue", regex.compile(r"REQUEUE", regex.IGNORECASE)),
@@ -25,7 +25,9 @@ _REASONS = (
     ("oom", regex.compile(r"OUT.OF.ME", regex.IGNORECASE)),
     ("task failure", regex.compile(r"TASK FAIL", regex.IGNORECASE)),
 )
-_INTERNAL_SIGNALS = {253: 0, 125: 0}
+_OOM_SIGNALS = (253, 125)
+"""Slurm marks an out-of-memory end as signal 253, which is cut to 125 in an exit code."""
+
 _GOOD_STATES = ("COMPLETED", "RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "REQUEUED", "SUSPENDED", "RESIZING")
 
 
@@ -59,7 +61,7 @@ def read_cancelled(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
 
 
 def reason_of(words: str) -> str:
-    """One word for Slurm's reason: time limit, preemption, node failure, requeue, signal, oom, task failure, none, other."""
+    """Slurm's reason in one word of `_REASONS`, ``none`` or ``other``."""
     if not words.strip():
         return "none"
     return next((name for name, pattern in _REASONS if pattern.search(words)), "other")
@@ -76,22 +78,20 @@ def read_hosts(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 
 
 def read_state(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A row of sacct, scontrol or a mail: state in full, exit_code and signal; healthy states are only information."""
+    """A row of sacct, scontrol or a mail: state in full and its reason; healthy states are only information."""
     del below
     state = _full_state(str(fields.get("state", "")).upper())
     more: dict[str, Value] = {"state": state}
-    signal = fields.get("signal")
-    if isinstance(signal, int):
-        if signal in _INTERNAL_SIGNALS:
-            more["reason"] = "oom"
-        more["signal"] = signal
+    reason = "oom" if fields.get("signal") in _OOM_SIGNALS else reason_of(state)
+    if "reason" not in fields and reason not in {"none", "other"}:
+        more["reason"] = reason
     if isinstance(fields.get("hosts"), str):
         more["hosts"] = expand_hosts(str(fields["hosts"]))
     return Block(head.text, more, level="info" if state in _GOOD_STATES else "error")
 
 
 def _full_state(state: str) -> str:
-    """sacct cuts a state with ``+``; ``CANCELLED by 1000`` is one state."""
+    """What sacct cuts a state with ``+``; ``CANCELLED by 1000`` is one state."""
     if state.endswith("+"):
         full = ("OUT_OF_MEMORY", "NODE_FAIL", "CANCELLED", "PREEMPTED", "COMPLETED", "BOOT_FAIL", "TIMEOUT", "DEADLINE")
         return next((f for f in full if f.startswith(state[:-1])), state)

@@ -1,7 +1,8 @@
-"""Readers for what UCX and the RDMA drivers print: completions with hardware syndromes, dumps of error entries, crashes.
+"""Readers for what UCX and the RDMA drivers print: failed completions, dumps of error entries, crashes.
 
-Sources: UCX 1.8 to 1.18 (src/uct/ib/mlx5/ib_mlx5_log.c, src/ucs/debug), rdma-core providers/mlx5/cq.c (the dump is the
-64-byte error CQE in big-endian words: byte 54 is the vendor syndrome, byte 55 the syndrome), PRM of ConnectX for the codes.
+Sources: UCX 1.8 to 1.18 (src/uct/ib/mlx5/ib_mlx5_log.c, src/ucs/debug), rdma-core providers/mlx5/cq.c (the dump is
+the 64-byte error CQE in big-endian words: byte 54 is the vendor syndrome, byte 55 the syndrome), PRM of ConnectX for
+the codes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from logdoctor.parsers.error_numbers import errno_of
 from logdoctor.parsers.record import Bare, Block
 
 STATUS_OF_SYNDROME = {
-    0x01: 1, 0x02: 2, 0x04: 4, 0x05: 5, 0x06: 6, 0x10: 7, 0x11: 8, 0x12: 9, 0x13: 10, 0x14: 11, 0x15: 12, 0x16: 13, 0x22: 16,
+    0x01: 1, 0x02: 2, 0x04: 4, 0x05: 5, 0x06: 6, 0x10: 7, 0x11: 8, 0x12: 9, 0x13: 10, 0x14: 11, 0x15: 12,
+    0x16: 13, 0x22: 16,
 }  # fmt: skip
 """Syndrome of an mlx5 error completion -> ``ibv_wc_status`` (providers/mlx5/cq.c, mlx5_handle_error_cqe)."""
 
@@ -37,9 +39,13 @@ _STATUS_WORDS = (
 )
 _HEX_LINE = regex.compile(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*")
 _PEER = regex.compile(
-    r"(?:dest_addr=|[Pp]eer[ =]|remote[ =]|to |from |addr=|connect\()\[?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]{3,39}\]:\d{1,5})"
+    r"(?:dest_addr=|[Pp]eer[ =]|remote[ =]|to |from |addr=|"
+    r"connect\()\[?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]{3,39}\]:\d{1,5})"
 )
-_DEVICE = regex.compile(r"\b(?P<device>(?:mlx[45]|bnxt_re|irdma|hfi1|hns|efa|rocep\w+|ibp\w+|rxe)_?\w{0,12})(?::(?P<port>\d{1,3}))?\b")
+_DEVICE = regex.compile(
+    r"\b(?P<device>(?:mlx[45]|bnxt_re|irdma|hfi1|hns|efa|rocep\w+|ibp\w+|"
+    r"rxe)_?\w{0,12})(?::(?P<port>\d{1,3}))?\b"
+)
 
 
 def with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -57,7 +63,7 @@ def with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
 
 
 def with_status(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A completion with error: ``status`` and ``vendor_err`` as numbers; the line with the work request behind it is taken along."""
+    """A completion with error: ``status`` and ``vendor_err`` as numbers; the work request's line is taken along."""
     syndrome, vendor = _hex(fields.get("syndrome")), _hex(fields.get("vendor_err"))
     status = STATUS_OF_SYNDROME.get(syndrome) if syndrome is not None else None
     if status is None:

@@ -2,16 +2,17 @@ r"""Other batch systems: PBS and Torque, LSF (with jsrun), Grid Engine, Flux, HT
 
 Kinds and their fields:
 
-- ``batch.killed`` system (pbs | lsf | sge | htcondor), reason (time limit | memory | cpu | owner | admin | preemption | node
-  failure | processes | requeue | other), message, used, limit: the batch system ended the job
+- ``batch.killed`` system (pbs | lsf | sge | htcondor), reason (time limit | memory | cpu | owner | admin | preemption
+  | node failure | processes | requeue | other), message, used, limit: the batch system ended the job
 - ``batch.exit`` system, exit_code | signal: it says how the job ended; ``batch.done``: the job ended well
 - ``batch.refused`` message: the job was not accepted; ``batch.error`` message
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
 - ``flux.exception`` type, severity, message; ``flux.exit`` exit_code | signal, ranks; ``flux.error`` message, rank
-- ``submitit.signal`` signal, reason; ``submitit.exception`` message; ``submitit.env`` (who is where); ``submitit.note``
+- ``submitit.signal`` signal, reason; ``submitit.exception`` message; ``submitit.env`` (who is where);
+  ``submitit.note``
 
-Sources: OpenPBS 19-23 and Torque 6 (resmom), Spectrum LSF 10.1 (bsub report, TERM_ reasons of bhist), JSM 10.3, Grid Engine
-8 (qacct), flux-core 0.40-0.70, HTCondor 9-23 (user log), submitit 1.4-1.5.
+Sources: OpenPBS 19-23 and Torque 6 (resmom), Spectrum LSF 10.1 (bsub report, TERM_ reasons of bhist), JSM 10.3, Grid
+Engine 8 (qacct), flux-core 0.40-0.70, HTCondor 9-23 (user log), submitit 1.4-1.5.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.parsers.signals import signal_number
 
 _REASON_WORDS = (
-    ("time limit", ("walltime", "RUNLIMIT", "h_rt", "s_rt", "wallclock", "run time limit", "TERM_DEADLINE", "max runtime")),
+    (
+        "time limit",
+        ("walltime", "RUNLIMIT", "h_rt", "s_rt", "wallclock", "run time limit", "TERM_DEADLINE", "max runtime"),
+    ),
     ("memory", ("mem", "MEMLIMIT", "TERM_SWAP", "h_vmem", "s_vmem")),
     ("cpu", ("cput", "ncpus", "cpupercent", "CPULIMIT", "h_cpu")),
     ("processes", ("PROCESSLIMIT", "THREADLIMIT", "FILELIMIT")),
@@ -59,53 +63,100 @@ def read_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> 
 
 
 _TERM = (
-    r"RUNLIMIT|MEMLIMIT|CPULIMIT|PROCESSLIMIT|THREADLIMIT|FILELIMIT|SWAP|OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN|PREEMPT|PRE_EXEC_FAIL|REQUEUE_OWNER|"
-    r"REQUEUE_ADMIN|REQUEUE_RC|RC_RECLAIM|LOAD|WINDOW|DEADLINE|EXTERNAL_SIGNAL|BUCKET_KILL|CONTROL_PID|CWD_NOTEXIST|CHKPNT|RMS|SLURM|ORPHAN_SYSTEM|NO_MEMLIMIT|KUBE"
+    r"RUNLIMIT|MEMLIMIT|CPULIMIT|PROCESSLIMIT|THREADLIMIT|FILELIMIT|SWAP|OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN|"
+    r"PREEMPT|PRE_EXEC_FAIL|REQUEUE_OWNER|"
+    r"REQUEUE_ADMIN|REQUEUE_RC|RC_RECLAIM|LOAD|WINDOW|DEADLINE|EXTERNAL_SIGNAL|BUCKET_KILL|CONTROL_PID|"
+    r"CWD_NOTEXIST|CHKPNT|RMS|SLURM|ORPHAN_SYSTEM|NO_MEMLIMIT|KUBE"
 )
 
 PBS = (
-    Record("batch.killed", r"=>> (?P<system>PBS): (?P<message>(?:job killed: )?.*?(?:(?P<used>\d[\w:.]*) ?(?:\w+ )?exceeded (?:job )?limit (?P<limit>\d[\w:.]*))?)\s*$", "fatal", read_reason, "PBS ended the job."),
-    Record("batch.killed", r"(?P<message>PBS: job killed: .*|Job exceeded (?:its )?(?:walltime|resource \w+) .*|Cgroup mem(?:ory|sw)? limit exceeded.*)", "fatal", read_reason, "PBS ended the job.", -1),
+    Record("batch.killed",
+           r"=>> (?P<system>PBS): (?P<message>(?:job killed: )?.*?(?:(?P<used>\d[\w:.]*) ?(?:\w+ )?exceeded "
+           r"(?:job )?limit (?P<limit>\d[\w:.]*))?)\s*$", "fatal", read_reason, "PBS ended the job."),
+    Record("batch.killed",
+           r"(?P<message>PBS: job killed: .*|Job exceeded (?:its )?(?:walltime|resource \w+) .*|Cgroup mem(?:ory|"
+           r"sw)? limit exceeded.*)", "fatal", read_reason, "PBS ended the job.", -1),
     Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>-?\d+)", "info", read_end, "PBS says how the job ended."),
-    Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal", note="The batch system did not accept the job."),
-    Record("batch.error", r"^(?:pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel|qstat)(?:\[\d+\]|\d+)?[:;] ?(?P<message>.*(?:[Ee]rror|[Ff]ail|[Uu]nknown|[Cc]annot|[Uu]nable|killed).*)", "error", note="A program of PBS reports a failure."),
+    Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal",
+           note="The batch system did not accept the job."),
+    Record("batch.error",
+           r"^(?:pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel|qstat)(?:\[\d+\]|\d+)?[:;] ?(?P<message>.*(?:[Ee]rror|"
+           r"[Ff]ail|[Uu]nknown|[Cc]annot|[Uu]nable|killed).*)", "error", note="A program of PBS reports a failure."),
 )  # fmt: skip
 
 LSF = (
     Record("batch.killed", rf"(?P<message>\bTERM_(?:{_TERM})\b(?:: .*)?)", "fatal", read_reason, "LSF ended the job."),
-    Record("batch.exit", r"^(?:Completed <exit>; )?Exited with (?:exit code (?P<exit_code>\d+)|signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended."),
+    Record("batch.exit", r"^(?:Completed <exit>; )?Exited with (?:exit code (?P<exit_code>\d+)|"
+           r"signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended."),
     Record("batch.exit", r"Exited by (?:LSF )?signal (?P<signal>\d+)", "error", note="LSF says how the job ended."),
     Record("batch.done", r"^Successfully completed\.\s*$", "info", note="LSF says that the job ended well."),
-    Record("batch.rank_died", r"One or more process(?:es)? \(first noticed rank (?P<rank>\d+)\) terminated with (?:signal (?P<signal>\d+)|(?:exit (?:code|status)|status) (?P<exit_code>\d+))", "fatal", note="jsrun names the first rank that ended."),
-    Record("batch.error", r"^[Ee]rror: (?P<message>(?:Remote JSM server|It is only possible to use js commands|Resource set|(?:jsrun|JSM|JSMD?)\b|error in ptssup_mkcltsock|Unable to (?:launch|allocate) resource).*)", "error", note="jsrun reports a failure."),
-    Record("batch.refused", r"(?P<message>.{1,200}\. Job not submitted\.)", "fatal", note="LSF did not accept the job."),
+    Record("batch.rank_died",
+           r"One or more process(?:es)? \(first noticed rank (?P<rank>\d+)\) terminated with (?:signal "
+           r"(?P<signal>\d+)|(?:exit (?:code|status)|status) (?P<exit_code>\d+))", "fatal",
+           note="jsrun names the first rank that ended."),
+    Record("batch.error",
+           r"^[Ee]rror: (?P<message>(?:Remote JSM server|It is only possible to use js commands|Resource set|"
+           r"(?:jsrun|JSM|JSMD?)\b|error in ptssup_mkcltsock|Unable to (?:launch|allocate) resource).*)", "error",
+           note="jsrun reports a failure."),
+    Record("batch.refused", r"(?P<message>.{1,200}\. Job not submitted\.)", "fatal",
+           note="LSF did not accept the job."),
 )  # fmt: skip
 
 SGE = (
-    Record("batch.killed", r"^failed +(?P<code>\d+) +: (?P<message>(?:qmaster enforced|execd enforced|rescheduling|assumedly|.*limit).*)", "fatal", read_reason, "Grid Engine ended the job."),
-    Record("batch.error", r"^failed +(?P<code>[1-9]\d*) +: (?P<message>.+)", "error", note="Grid Engine says that the job failed.", priority=-1),
-    Record("batch.killed", r"(?P<message>job [\d.]+ exceed(?:s|ed) job (?:hard|soft) limit .*|exceeded (?:hard|soft) wallclock time.*)", "fatal", read_reason, "Grid Engine ended the job."),
-    Record("batch.refused", r"^Unable to run job: (?P<message>.+)", "fatal", note="Grid Engine did not accept the job."),
-    Record("batch.exit", r"^exit_status +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_end, "Grid Engine says how the job ended."),
+    Record("batch.killed",
+           r"^failed +(?P<code>\d+) +: (?P<message>(?:qmaster enforced|execd enforced|rescheduling|assumedly|"
+           r".*limit).*)", "fatal", read_reason, "Grid Engine ended the job."),
+    Record("batch.error", r"^failed +(?P<code>[1-9]\d*) +: (?P<message>.+)", "error",
+           note="Grid Engine says that the job failed.", priority=-1),
+    Record("batch.killed", r"(?P<message>job [\d.]+ exceed(?:s|ed) job (?:hard|soft) limit .*|exceeded (?:hard|"
+           r"soft) wallclock time.*)", "fatal", read_reason, "Grid Engine ended the job."),
+    Record("batch.refused", r"^Unable to run job: (?P<message>.+)", "fatal",
+           note="Grid Engine did not accept the job."),
+    Record("batch.exit", r"^exit_status +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_end,
+           "Grid Engine says how the job ended."),
 )  # fmt: skip
 
 FLUX = (
-    Record("flux.exception", r"\bjob\.exception (?:.* )?type=(?P<type>[\w-]+) severity=(?P<severity>\d+) ?(?:note=)?(?P<message>.*)", "fatal", note="Flux raised an exception for the job."),
-    Record("flux.exit", r"flux-job: (?:\S+ )?task\(s\) (?:exited with exit code (?P<exit_code>\d+)|(?P<signal_text>[A-Z][\w ]+))", "error", read_end, "Flux says how the tasks ended."),
-    Record("flux.exit", r"flux-shell\[\d+\]: +(?:\w+: )?(?:doom|exception): +(?:rank|task) (?P<rank>\d+)(?: on host (?P<host>[\w.-]+))? (?:failed|exited) .*", "error", read_end, "Flux names the first task that ended."),
-    Record("flux.error", r"\bflux-(?P<program>shell|broker|job|run|submit|alloc|batch|imp|exec|proxy)(?:\[(?P<shell_rank>\d+)\])?: +(?:(?:\w+\.)?(?:ERROR|FATAL|err|emerg|crit|alert)): +(?P<message>.+)", "error", note="A program of Flux reports a failure."),
-    Record("flux.error", r"\bflux-(?P<program>job|run|submit|alloc|batch): (?P<message>.*(?:job has been canceled|exception|[Ff]ail|[Ee]rror|unsatisfiable|timeout|No such).*)", "error", note="A program of Flux reports a failure.", priority=-1),
+    Record("flux.exception",
+           r"\bjob\.exception (?:.* )?type=(?P<type>[\w-]+) severity=(?P<severity>\d+) ?(?:note=)?(?P<message>.*)",
+           "fatal", note="Flux raised an exception for the job."),
+    Record("flux.exit",
+           r"flux-job: (?:\S+ )?task\(s\) (?:exited with exit code (?P<exit_code>\d+)|(?P<signal_text>[A-Z][\w ]+))",
+           "error", read_end, "Flux says how the tasks ended."),
+    Record("flux.exit", r"flux-shell\[\d+\]: +(?:\w+: )?(?:doom|exception): +(?:rank|"
+           r"task) (?P<rank>\d+)(?: on host (?P<host>[\w.-]+))? (?:failed|exited) .*", "error", read_end,
+           "Flux names the first task that ended."),
+    Record("flux.error", r"\bflux-(?P<program>shell|broker|job|run|submit|alloc|batch|imp|exec|"
+           r"proxy)(?:\[(?P<shell_rank>\d+)\])?: +(?:(?:\w+\.)?(?:ERROR|FATAL|err|emerg|crit|"
+           r"alert)): +(?P<message>.+)", "error", note="A program of Flux reports a failure."),
+    Record("flux.error",
+           r"\bflux-(?P<program>job|run|submit|alloc|batch): (?P<message>.*(?:job has been canceled|exception|"
+           r"[Ff]ail|[Ee]rror|unsatisfiable|timeout|No such).*)", "error", note="A program of Flux reports a failure.",
+           priority=-1),
 )  # fmt: skip
 
 OTHERS = (
-    Record("batch.killed", r"^\d{3} \(\d+\.\d+\.\d+\) .*(?P<system>Job) (?P<message>was (?:evicted|aborted|held).*)", "fatal", read_reason, "HTCondor stopped the job."),
-    Record("batch.killed", r"^\t?(?P<message>(?:Job has gone over (?:memory|disk) limit|Error from slot\S+: Job has gone over|The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job."),
-    Record("batch.exit", r"\(\d\) (?:Normal termination \(return value (?P<exit_code>[1-9]\d*)\)|Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended."),
-    Record("submitit.signal", r"(?:submitit \w+ \([^)]{1,40}\) - )?Caught signal (?P<signal_text>SIG\w+)(?: on (?P<host>[\w.-]+))?: this job is (?P<reason>preempted|timed-out|timed out|interrupted)\.?", "fatal", read_end, "Slurm told the job that it will be ended.", 3),
-    Record("submitit.note", r"(?:submitit \w+ \([^)]{1,40}\) - )?Bypassing signal (?P<signal_text>SIG\w+)", "info", read_end, "submitit passed over a signal.", 3),
-    Record("submitit.exception", r"(?P<message>Submitted job triggered an exception)", "error", note="The function that submitit ran raised an exception; its traceback follows.", priority=2),
-    Record("submitit.note", r"(?:submitit \w+ \([^)]{1,40}\) - )(?P<message>(?:Job completed successfully|Job (?:is )?(?:requeued|not requeued|will be requeued).*|Exit(?:ing|ed) .*|Loading pickle.*|Requeuing.*))", "info", note="submitit notes how far the job is.", priority=1),
-    Record("submitit.env", r"JobEnvironment\(job_id=(?P<job>\w+), hostname=(?P<by_host>[\w.-]+), local_rank=(?P<by_local_rank>\d+)\(\d+\), node=\d+\(\d+\), global_rank=(?P<by_rank>\d+)\((?P<nranks>\d+)\)\)", "info", note="Which host and ranks a process of submitit has."),
+    Record("batch.killed", r"^\d{3} \(\d+\.\d+\.\d+\) .*(?P<system>Job) (?P<message>was (?:evicted|aborted|held).*)",
+           "fatal", read_reason, "HTCondor stopped the job."),
+    Record("batch.killed",
+           r"^\t?(?P<message>(?:Job has gone over (?:memory|disk) limit|Error from slot\S+: Job has gone over|"
+           r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job."),
+    Record("batch.exit", r"\(\d\) (?:Normal termination \(return value (?P<exit_code>[1-9]\d*)\)|"
+           r"Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended."),
+    Record("submitit.signal", r"(?:submitit \w+ \([^)]{1,40}\) - )?Caught signal (?P<signal_text>SIG\w+)(?: on "
+           r"(?P<host>[\w.-]+))?: this job is (?P<reason>preempted|timed-out|timed out|interrupted)\.?", "fatal",
+           read_end, "Slurm told the job that it will be ended.", 3),
+    Record("submitit.note", r"(?:submitit \w+ \([^)]{1,40}\) - )?Bypassing signal (?P<signal_text>SIG\w+)", "info",
+           read_end, "submitit passed over a signal.", 3),
+    Record("submitit.exception", r"(?P<message>Submitted job triggered an exception)", "error",
+           note="The function that submitit ran raised an exception; its traceback follows.", priority=2),
+    Record("submitit.note",
+           r"(?:submitit \w+ \([^)]{1,40}\) - )(?P<message>(?:Job completed successfully|Job (?:is )?(?:requeued|"
+           r"not requeued|will be requeued).*|Exit(?:ing|ed) .*|Loading pickle.*|Requeuing.*))", "info",
+           note="submitit notes how far the job is.", priority=1),
+    Record("submitit.env", r"JobEnvironment\(job_id=(?P<job>\w+), hostname=(?P<by_host>[\w.-]+), local_rank="
+           r"(?P<by_local_rank>\d+)\(\d+\), node=\d+\(\d+\), global_rank=(?P<by_rank>\d+)\((?P<nranks>\d+)\)\)",
+           "info", note="Which host and ranks a process of submitit has."),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*PBS, *LSF, *SGE, *FLUX, *OTHERS)

@@ -1,8 +1,9 @@
-r"""Starting containers on a node: pyxis and enroot (Slurm), nvidia-container-cli, Docker, Apptainer/Singularity, Podman.
+r"""Starting containers on a node: pyxis and enroot, nvidia-container-cli, Docker, Apptainer (Singularity), Podman.
 
 Kinds and their fields:
 
-- ``container.pyxis`` message: the pyxis plug-in failed; ``container.log`` message: a line of the log that it prints then
+- ``container.pyxis`` message: the pyxis plug-in failed; ``container.log`` message: a line of the log that it prints
+  then
 - ``container.enroot`` program, message; ``container.nvidia`` message: NVIDIA's hook failed
 - ``container.docker`` message; ``container.apptainer`` message; ``container.podman`` message
 - ``container.image`` image, message: an image could not be fetched
@@ -19,25 +20,56 @@ _PYXIS = r"\b(?:slurmstepd|srun|salloc|sbatch)(?:-[\w.-]+)?: (?:error: )?pyxis: 
 _OCI = r"OCI runtime (?:create|exec|start) failed"
 
 RECORDS: tuple[Record, ...] = (
-    Record("container.nvidia", r"nvidia-container-cli(?:\.real)?: (?P<message>.+)", "fatal", note="NVIDIA's container tool could not set up the GPUs.", priority=8),
-    Record("container.nvidia", r"nvidia-container-(?:runtime|cli|toolkit)[^\n]{0,80}: (?P<message>.*(?:[Ff]ail|[Ee]rror|not found).*)", "error", note="NVIDIA's container tools report a failure.", priority=7),
-    Record("container.image", _PYXIS + r" *(?P<message>(?:\[ERROR\] )?(?:Could not process JSON|.*(?:pull|download|authenticate|fetch|manifest|URL https?:).*(?:[Ff]ail|[Ee]rror|denied|returned).*|URL \S+ returned error code: (?P<code>\d+).*|failed to import docker image.*))", "fatal",
-           note="The image could not be fetched.", priority=7),
-    Record("container.image", r"^(?P<message>\[ERROR\] (?:URL \S+ returned error code: (?P<code>\d+)|Could not process JSON|Invalid image|File already exists|No such file or directory|Downloading).*)", "error", note="enroot could not fetch the image.", priority=2),
-    Record("container.pyxis", _PYXIS + r"(?P<message>(?:container start failed|couldn't (?:start|create|import|get|join|save|execute|open|read|chdir)|failed to|could not|child \d+ (?:failed|terminated)|unable to|cannot|enroot \S+ failed|invalid|.*does not exist).*)", "fatal",
-           note="The container could not be started.", priority=6),
-    Record("container.note", _PYXIS + r"(?P<message>(?:import(?:ing|ed) |creat(?:ing|ed) |start(?:ing|ed) |reus(?:ing|ed) |remov(?:ing|ed) |exporting |exported |attach|running |version|if the image has an unusual entrypoint|printing |.*\[INFO\]).*)", "info",
-           note="The container is being prepared.", priority=6),
-    Record("container.enroot", r"\b(?P<program>enroot(?:-\w+)?): (?P<message>.*(?:[Ff]ail|[Ee]rror|[Nn]o such|denied|[Cc]annot|[Cc]ould not|[Nn]ot found|missing|[Ii]nvalid).*)", "fatal", note="enroot could not start the container.", priority=6),
-    Record("container.log", _PYXIS + r"(?P<message>.*(?:\[ERROR\]|[Ee]rror|[Ff]ail|[Nn]o such file|denied|[Nn]o space left|[Ff]ault|[Bb]roken pipe).*)", "error", note="A line of the container's start-up log.", priority=5),
-    Record("container.log", _PYXIS + r"(?P<message>.+)", "info", note="A line of the container's start-up log.", priority=4),
-    Record("container.docker", r"(?:docker|nerdctl): Error response from daemon: (?P<message>.+)", "fatal", note="The Docker daemon refused or failed.", priority=3),
-    Record("container.docker", r"(?P<message>" + _OCI + r".{0,600})", "fatal", note="The container could not be started.", priority=2),
-    Record("container.docker", r"(?P<message>(?:Cannot connect to the Docker daemon|Got permission denied while trying to connect to the Docker daemon|could not select device driver|failed to create shim task|failed to register layer).*)", "fatal",
-           note="Docker could not start the container.", priority=2),
-    Record("container.image", r"(?P<message>(?:pull access denied for (?P<image>\S+?),|manifest for (?P<tag>\S+) not found|Error: (?:initializing source|copying system image)|error pulling image|toomanyrequests: ).*)", "fatal", note="The image could not be fetched.", priority=2),
-    Record("container.apptainer", r"^FATAL: {3}(?P<message>.+)", "fatal", note="Apptainer (Singularity) could not start the container."),
-    Record("container.apptainer", r"^ERROR ?: {3}(?P<message>.+)", "error", note="Apptainer (Singularity) reports an error."),
-    Record("container.apptainer", r"^WARNING: (?P<message>(?:underlay of|passwd file|group file|Environment variable|skipping mount|[Cc]ould not|seccomp|DEPRECATED USAGE|By using).*)", "warning", note="Apptainer (Singularity) warns."),
-    Record("container.podman", r"^Error: (?P<message>(?:OCI runtime error|crun|runc|container_linux\.go|preparing container|short-name).*)", "fatal", note="Podman could not start the container.", priority=3),
+    Record("container.nvidia", r"nvidia-container-cli(?:\.real)?: (?P<message>.+)", "fatal",
+           note="NVIDIA's container tool could not set up the GPUs.", priority=8),
+    Record("container.nvidia",
+           r"nvidia-container-(?:runtime|cli|toolkit)[^\n]{0,80}: (?P<message>.*(?:[Ff]ail|[Ee]rror|not found).*)",
+           "error", note="NVIDIA's container tools report a failure.", priority=7),
+    Record("container.image", _PYXIS +
+           r" *(?P<message>(?:\[ERROR\] )?(?:Could not process JSON|.*(?:pull|download|authenticate|fetch|manifest|"
+           r"URL https?:).*(?:[Ff]ail|[Ee]rror|denied|returned).*|URL \S+ returned error code: (?P<code>\d+).*|"
+           r"failed to import docker image.*))", "fatal", note="The image could not be fetched.", priority=7),
+    Record("container.image",
+           r"^(?P<message>\[ERROR\] (?:URL \S+ returned error code: (?P<code>\d+)|Could not process JSON|"
+           r"Invalid image|File already exists|No such file or directory|Downloading).*)", "error",
+           note="enroot could not fetch the image.", priority=2),
+    Record("container.pyxis", _PYXIS +
+           r"(?P<message>(?:container start failed|couldn't (?:start|create|import|get|join|save|execute|open|read|"
+           r"chdir)|failed to|could not|child \d+ (?:failed|terminated)|unable to|cannot|enroot \S+ failed|invalid|"
+           r".*does not exist).*)", "fatal", note="The container could not be started.", priority=6),
+    Record("container.note", _PYXIS +
+           r"(?P<message>(?:import(?:ing|ed) |creat(?:ing|ed) |start(?:ing|ed) |reus(?:ing|ed) |remov(?:ing|ed) |"
+           r"exporting |exported |attach|running |version|if the image has an unusual entrypoint|printing |"
+           r".*\[INFO\]).*)", "info", note="The container is being prepared.", priority=6),
+    Record("container.enroot",
+           r"\b(?P<program>enroot(?:-\w+)?): (?P<message>.*(?:[Ff]ail|[Ee]rror|[Nn]o such|denied|[Cc]annot|"
+           r"[Cc]ould not|[Nn]ot found|missing|[Ii]nvalid).*)", "fatal", note="enroot could not start the container.",
+           priority=6),
+    Record("container.log", _PYXIS +
+           r"(?P<message>.*(?:\[ERROR\]|[Ee]rror|[Ff]ail|[Nn]o such file|denied|[Nn]o space left|[Ff]ault|"
+           r"[Bb]roken pipe).*)", "error", note="A line of the container's start-up log.", priority=5),
+    Record("container.log", _PYXIS + r"(?P<message>.+)", "info", note="A line of the container's start-up log.",
+           priority=4),
+    Record("container.docker", r"(?:docker|nerdctl): Error response from daemon: (?P<message>.+)", "fatal",
+           note="The Docker daemon refused or failed.", priority=3),
+    Record("container.docker", r"(?P<message>" + _OCI + r".{0,600})", "fatal",
+           note="The container could not be started.", priority=2),
+    Record("container.docker",
+           r"(?P<message>(?:Cannot connect to the Docker daemon|Got permission denied while trying to connect to "
+           r"the Docker daemon|could not select device driver|failed to create shim task|"
+           r"failed to register layer).*)", "fatal", note="Docker could not start the container.", priority=2),
+    Record("container.image",
+           r"(?P<message>(?:pull access denied for (?P<image>\S+?),|manifest for (?P<tag>\S+) not found|"
+           r"Error: (?:initializing source|copying system image)|error pulling image|toomanyrequests: ).*)", "fatal",
+           note="The image could not be fetched.", priority=2),
+    Record("container.apptainer", r"^FATAL: {3}(?P<message>.+)", "fatal",
+           note="Apptainer (Singularity) could not start the container."),
+    Record("container.apptainer", r"^ERROR ?: {3}(?P<message>.+)", "error",
+           note="Apptainer (Singularity) reports an error."),
+    Record("container.apptainer",
+           r"^WARNING: (?P<message>(?:underlay of|passwd file|group file|Environment variable|skipping mount|"
+           r"[Cc]ould not|seccomp|DEPRECATED USAGE|By using).*)", "warning", note="Apptainer (Singularity) warns."),
+    Record("container.podman",
+           r"^Error: (?P<message>(?:OCI runtime error|crun|runc|container_linux\.go|preparing container|"
+           r"short-name).*)", "fatal", note="Podman could not start the container.", priority=3),
 )  # fmt: skip

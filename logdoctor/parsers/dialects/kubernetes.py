@@ -1,23 +1,24 @@
-r"""Kubernetes: what kubectl shows (describe, events, get pods, logs), the kubelet's reasons, and operators for training jobs.
+r"""Kubernetes: what kubectl shows, the reasons of the kubelet, and the operators of training jobs.
 
 Kinds and their fields:
 
 - ``kubernetes.oom_killed`` pod, container, exit_code; ``kubernetes.evicted`` message, resource, pod
-- ``kubernetes.terminated`` reason, exit_code, signal: the state block of ``kubectl describe pod``; reason Completed is info
+- ``kubernetes.terminated`` reason, exit_code, signal: the state block of ``kubectl describe pod``; reason Completed
+  is info
 - ``kubernetes.pod_state`` pod, state, restarts: a bad row of ``kubectl get pods``
 - ``kubernetes.image`` image, message; ``kubernetes.unschedulable`` message, resource; ``kubernetes.mount`` message;
   ``kubernetes.sandbox`` message; ``kubernetes.create`` message: the container could not be made or started
 - ``kubernetes.back_off`` message, pod; ``kubernetes.probe`` message; ``kubernetes.killing`` message
 - ``kubernetes.preempted`` message; ``kubernetes.node`` message, node; ``kubernetes.deadline`` message
 - ``kubernetes.job_failed`` message, pod: a Job, PyTorchJob, MPIJob, JobSet, Volcano or Kueue workload failed
-- ``kubernetes.gang`` message: not all pods of the group could start; ``kubernetes.waiting`` message: an init container or
-  kubectl waits
-- ``kubernetes.refused`` message: the API server refused or did not answer; ``kubernetes.event`` reason, message: any other
-  Warning event
+- ``kubernetes.gang`` message: not all pods of the group could start; ``kubernetes.waiting`` message: an init
+  container or kubectl waits
+- ``kubernetes.refused`` message: the API server refused or did not answer; ``kubernetes.event`` reason, message: any
+  other Warning event
 - fact: ``kubernetes.node_of_pod`` pod, node
 
-Sources: Kubernetes 1.22 to 1.31 (kubelet events.go and eviction, kubectl describe), training-operator 1.5-1.8, MPI operator
-0.4-0.6, JobSet 0.5, Volcano 1.8, Kueue 0.8.
+Sources: Kubernetes 1.22 to 1.31 (kubelet events.go and eviction, kubectl describe), training-operator 1.5-1.8, MPI
+operator 0.4-0.6, JobSet 0.5, Volcano 1.8, Kueue 0.8.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ from logdoctor.model import Level, Value
 from logdoctor.parsers.record import Bare, Block, Record
 
 _STATE_LINE = regex.compile(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*")
-_RESOURCE = regex.compile(r"low on resource: (?P<low>[\w-]+)|(?P<eph>ephemeral[- ]storage|disk pressure|DiskPressure|MemoryPressure|PIDPressure)|Insufficient (?P<lack>[\w./-]+)")
+_RESOURCE = regex.compile(
+    r"low on resource: (?P<low>[\w-]+)|(?P<eph>ephemeral[- ]storage|disk pressure|DiskPressure|"
+    r"MemoryPressure|PIDPressure)|Insufficient (?P<lack>[\w./-]*\w)"
+)
 _GOOD = ("Completed",)
 
 
@@ -48,7 +52,9 @@ def read_terminated(head: Bare, fields: Mapping[str, Value], below: Iterator[Bar
         name, value = part["name"].lower().replace(" ", "_"), part["value"]
         if name in {"reason", "message", "exit_code", "signal"}:
             found[name] = int(value) if value.isdecimal() else value
-    level: Level = "info" if found.get("reason") in _GOOD or (not found.get("exit_code") and "reason" not in found) else "error"
+    level: Level = (
+        "info" if found.get("reason") in _GOOD or (not found.get("exit_code") and "reason" not in found) else "error"
+    )
     if found.get("reason") in {"OOMKilled", "Evicted", "DeadlineExceeded"}:
         level = "fatal"
     return Block("\n".join(said), found, tuple(taken), level=level)
@@ -62,72 +68,150 @@ def with_resource(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]
 
 
 _EVENT = r"\bWarning +"
-_AGE = r" +(?:<unknown>|<invalid>|\d+[smhdy][\dsmhdy]*|\d{1,3})(?: \(x\d+ over \w+\))? +(?:from )?(?P<source>[\w/.,@-]+(?:, [\w.-]+)?) +"
+_AGE = (
+    r" +(?:<unknown>|<invalid>|\d+[smhdy][\dsmhdy]*|\d{1,3})(?: \(x\d+ over \w+\))? +(?:from )?"
+    r"(?P<source>[\w/.,@-]+(?:, [\w.-]+)?) +"
+)
 _POD = r"(?:(?:pod|Pod)s?[/ ]\"?(?P<pod>[\w./-]+)\"?)?"
 _BAD_STATES = (
-    r"OOMKilled|Evicted|Error|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|CreateContainerConfigError|CreateContainerError|RunContainerError|"
-    r"ContainerCannotRun|ContainerStatusUnknown|DeadlineExceeded|StartError|NodeLost|NodeAffinity|OutOf[a-z]\w*|UnexpectedAdmissionError|Preempting|Shutdown|Terminated|Unknown|"
+    r"OOMKilled|Evicted|Error|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|"
+    r"InvalidImageName|CreateContainerConfigError|CreateContainerError|RunContainerError|"
+    r"ContainerCannotRun|ContainerStatusUnknown|DeadlineExceeded|StartError|NodeLost|NodeAffinity|"
+    r"OutOf[a-z]\w*|UnexpectedAdmissionError|Preempting|Shutdown|Terminated|Unknown|"
     r"Init:(?:Error|CrashLoopBackOff|OOMKilled|ErrImagePull|ImagePullBackOff)|PostStartHookError"
 )
 
 PODS = (
-    Record("kubernetes.terminated", r"^\s*(?:Last )?State: +Terminated\b", "error", read_terminated, "How a container ended.", 3),
-    Record("kubernetes.terminated", r"\"?reason\"?: ?\"?(?P<reason>OOMKilled|ContainerCannotRun|StartError|DeadlineExceeded|Evicted|NodeLost|NodeShutdown|Preempted|TerminationByKubelet|PreemptionByScheduler)\b\"?.*?(?:\"?exitCode\"?: ?(?P<exit_code>\d+))?", "fatal",
-           note="How a container or pod ended.", priority=2),
-    Record("kubernetes.oom_killed", r"^\s*(?:Status|Reason): +(?P<reason>OOMKilled)\b|(?:[Cc]ontainer|[Pp]od) (?P<pod>[\w./-]+) .{0,80}OOM ?[Kk]illed|\bOOMKilling\b.{0,200}", "fatal", note="A container was killed because it reached its memory limit.", priority=3),
-    Record("kubernetes.evicted", r"^\s*(?:Status|Reason): +(?P<message>Evicted)\b", "fatal", note="The pod was evicted from its node.", priority=1),
-    Record("kubernetes.evicted", r"(?P<message>The node was low on resource: [\w-]+.*|Pod ephemeral local storage usage exceeds.*|Container \S+ exceeded its local ephemeral storage limit.*|Usage of EmptyDir volume \S+ exceeds the limit.*|"
-           r"The node had condition: \[\w+\].*|TaintManagerEviction.*|Pod was rejected: .*|[Tt]aint manager: deleting due to NoExecute taint.*)", "fatal", with_resource, "The node gave the pod up.", 3),
-    Record("kubernetes.pod_state", rf"^(?:[\w-]+ +)?(?P<pod>[a-z0-9][\w.-]*) +\d+/\d+ +(?P<state>{_BAD_STATES}) +(?P<restarts>\d+)\b", "error", note="The state of a pod.", priority=4),
+    Record("kubernetes.terminated", r"^\s*(?:Last )?State: +Terminated\b", "error", read_terminated,
+           "How a container ended.", 3),
+    Record("kubernetes.terminated",
+           r"\"?reason\"?: ?\"?(?P<reason>OOMKilled|ContainerCannotRun|StartError|DeadlineExceeded|Evicted|NodeLost|"
+           r"NodeShutdown|Preempted|TerminationByKubelet|PreemptionByScheduler)\b\"?.*?(?:\"?exitCode\"?: ?"
+           r"(?P<exit_code>\d+))?", "fatal", note="How a container or pod ended.", priority=2),
+    Record("kubernetes.oom_killed", r"^\s*(?:Status|Reason): +(?P<reason>OOMKilled)\b|(?:[Cc]ontainer|"
+           r"[Pp]od) (?P<pod>[\w./-]+) .{0,80}OOM ?[Kk]illed|\bOOMKilling\b.{0,200}", "fatal",
+           note="A container was killed because it reached its memory limit.", priority=3),
+    Record("kubernetes.evicted", r"^\s*(?:Status|Reason): +(?P<message>Evicted)\b", "fatal",
+           note="The pod was evicted from its node.", priority=1),
+    Record("kubernetes.evicted",
+           r"(?P<message>The node was low on resource: [\w-]+.*|Pod ephemeral local storage usage exceeds.*|"
+           r"Container \S+ exceeded its local ephemeral storage limit.*|"
+           r"Usage of EmptyDir volume \S+ exceeds the limit.*|"
+           r"The node had condition: \[\w+\].*|TaintManagerEviction.*|Pod was rejected: .*|"
+           r"[Tt]aint manager: deleting due to NoExecute taint.*)", "fatal", with_resource,
+           "The node gave the pod up.", 3),
+    Record("kubernetes.pod_state",
+           rf"^(?:[\w-]+ +)?(?P<pod>[a-z0-9][\w.-]*) +\d+/\d+ +(?P<state>{_BAD_STATES}) +(?P<restarts>\d+)\b", "error",
+           note="The state of a pod.", priority=4),
     Record("kubernetes.pod_state", r"Status: +(?P<state>Failed)\s*$", "error", note="The state of a pod."),
-    Record("kubernetes.node_of_pod", r"Successfully assigned (?P<pod>[\w./-]+) to (?P<node>[\w.-]+)", "info", note="Which node a pod is on."),
+    Record("kubernetes.node_of_pod", r"Successfully assigned (?P<pod>[\w./-]+) to (?P<node>[\w.-]+)", "info",
+           note="Which node a pod is on."),
 )  # fmt: skip
 
 
 def _event(kind: str, reasons: str, note: str, level: Level = "error", priority: int = 5) -> Record:
     """A Warning event with one of these reasons, as ``kubectl describe`` and ``kubectl get events`` show it."""
-    return Record(kind, rf"{_EVENT}(?P<reason>{reasons})\b(?:{_AGE})?(?P<message>.*)", level, with_resource, note, priority)
+    return Record(
+        kind, rf"{_EVENT}(?P<reason>{reasons})\b(?:{_AGE})?(?P<message>.*)", level, with_resource, note, priority
+    )
 
 
 EVENTS = (
-    _event("kubernetes.evicted", "Evicted|EvictionThresholdMet|TaintManagerEviction|ExceededGracePeriod", "The node gave the pod up.", "fatal"),
+    _event("kubernetes.evicted", "Evicted|EvictionThresholdMet|TaintManagerEviction|ExceededGracePeriod",
+           "The node gave the pod up.", "fatal"),
     _event("kubernetes.oom_killed", "OOMKilling|SystemOOM", "The kernel killed a process for lack of memory.", "fatal"),
-    _event("kubernetes.image", "ErrImagePull|ImagePullBackOff|InspectFailed|ErrImageNeverPull|InvalidImageName|FailedToRetrieveImagePullSecret", "The image could not be fetched."),
+    _event("kubernetes.image", "ErrImagePull|ImagePullBackOff|InspectFailed|ErrImageNeverPull|InvalidImageName|"
+           "FailedToRetrieveImagePullSecret", "The image could not be fetched."),
     _event("kubernetes.unschedulable", "FailedScheduling|NotTriggerScaleUp|Unschedulable", "No node can take the pod."),
-    _event("kubernetes.mount", r"Failed(?:Mount|AttachVolume|MapVolume|Binding|DetachVolume)|ProvisioningFailed|VolumeResizeFailed|FailedUnMount", "A volume could not be mounted."),
-    _event("kubernetes.sandbox", "FailedCreatePodSandBox|FailedPodSandBoxStatus|SandboxChanged|NetworkNotReady|FailedKillPod", "The pod's network or sandbox could not be made."),
-    _event("kubernetes.back_off", "BackOff|CrashLoopBackOff", "A container keeps ending soon after its start.", "error"),
-    _event("kubernetes.probe", "Unhealthy|ProbeWarning|ProbeError", "A health check of the container failed.", "warning"),
-    _event("kubernetes.preempted", "Preempted|Preempting|PreemptionByScheduler", "The pod had to make room for another.", "fatal"),
-    _event("kubernetes.node", r"Node(?:NotReady|HasDiskPressure|HasInsufficientMemory|NotSchedulable|Shutdown|AllocatableEnforced|StatusUnknown)|Rebooted|Shutdown|KubeletNotReady|ContainerGCFailed|ImageGCFailed|FreeDiskSpaceFailed|InvalidDiskCapacity|"
-           r"HostPortConflict|PodFitsHostPorts|XIDError|GPU\w+|Draining\w*|TerminateScheduled|KernelOops|TaskHung|KernelDeadlock|FilesystemIsReadOnly", "A node has a problem."),
+    _event("kubernetes.mount",
+           r"Failed(?:Mount|AttachVolume|MapVolume|Binding|DetachVolume)|ProvisioningFailed|VolumeResizeFailed|"
+           r"FailedUnMount", "A volume could not be mounted."),
+    _event("kubernetes.sandbox",
+           "FailedCreatePodSandBox|FailedPodSandBoxStatus|SandboxChanged|NetworkNotReady|FailedKillPod",
+           "The pod's network or sandbox could not be made."),
+    _event("kubernetes.back_off", "BackOff|CrashLoopBackOff", "A container keeps ending soon after its start.",
+           "error"),
+    _event("kubernetes.probe", "Unhealthy|ProbeWarning|ProbeError", "A health check of the container failed.",
+           "warning"),
+    _event("kubernetes.preempted", "Preempted|Preempting|PreemptionByScheduler",
+           "The pod had to make room for another.", "fatal"),
+    _event("kubernetes.node",
+           r"Node(?:NotReady|HasDiskPressure|HasInsufficientMemory|NotSchedulable|Shutdown|AllocatableEnforced|"
+           r"StatusUnknown)|Rebooted|Shutdown|KubeletNotReady|ContainerGCFailed|ImageGCFailed|FreeDiskSpaceFailed|"
+           r"InvalidDiskCapacity|"
+           r"HostPortConflict|PodFitsHostPorts|XIDError|GPU\w+|Draining\w*|TerminateScheduled|KernelOops|TaskHung|"
+           r"KernelDeadlock|FilesystemIsReadOnly", "A node has a problem."),
     _event("kubernetes.deadline", "DeadlineExceeded", "The job ran longer than allowed.", "fatal"),
-    _event("kubernetes.job_failed", r"BackoffLimitExceeded|PodFailurePolicy|\w*Job(?:Failed|Evicted|Suspended)|FailedJobs?|ReachedMaxRestarts|FailureTarget|PodGroup\w*|FailedCreate|FailedDelete\w*", "A job could not go on."),
-    _event("kubernetes.create", r"Failed(?:Sync|PostStartHook|PreStopHook|ValidateContainer)?|CreateContainerConfigError|CreateContainerError|RunContainerError|ContainerCannotRun|UnexpectedAdmissionError|OutOf\w+|FailedCreatePodContainer",
-           "A container could not be made or started.", "error", 4),
-    _event("kubernetes.event", r"[A-Z][A-Za-z]{3,40}(?= +\S+ +(?:from )?(?:kubelet|\S*-(?:scheduler|controller|plugin|operator|manager)))", "Kubernetes warns about an object of the job.", "warning", 1),
+    _event("kubernetes.job_failed",
+           r"BackoffLimitExceeded|PodFailurePolicy|\w*Job(?:Failed|Evicted|Suspended)|FailedJobs?|"
+           r"ReachedMaxRestarts|FailureTarget|PodGroup\w*|FailedCreate|FailedDelete\w*", "A job could not go on."),
+    _event("kubernetes.create",
+           r"Failed(?:Sync|PostStartHook|PreStopHook|ValidateContainer)?|CreateContainerConfigError|"
+           r"CreateContainerError|RunContainerError|ContainerCannotRun|UnexpectedAdmissionError|OutOf\w+|"
+           r"FailedCreatePodContainer", "A container could not be made or started.", "error", 4),
+    _event("kubernetes.event",
+           r"[A-Z][A-Za-z]{3,40}(?= +\S+ +(?:from )?(?:kubelet|\S*-(?:scheduler|controller|plugin|operator|"
+           r"manager)))", "Kubernetes warns about an object of the job.", "warning", 1),
 )  # fmt: skip
 
 MESSAGES = (
-    Record("kubernetes.image", r"(?P<message>(?:Failed to pull image|Back-off pulling image|Error response from daemon: pull access denied|rpc error: code = \w+ desc = (?:failed to pull|Error response from daemon: manifest)) ?\"?(?P<image>[\w./:@-]+)?.*)", "error",
+    Record("kubernetes.image", r"(?P<message>(?:Failed to pull image|Back-off pulling image|"
+           r"Error response from daemon: pull access denied|rpc error: code = \w+ desc = (?:failed to pull|"
+           r"Error response from daemon: manifest)) ?\"?(?P<image>[\w./:@-]+)?.*)", "error",
            note="The image could not be fetched.", priority=6),
-    Record("kubernetes.image", r"\b(?P<message>ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName)\b", "error", note="The image could not be fetched.", priority=-1),
-    Record("kubernetes.unschedulable", r"(?P<message>\d+/\d+ nodes are available: .*)", "error", with_resource, "No node can take the pod.", 6),
-    Record("kubernetes.back_off", r"(?P<message>[Bb]ack-off (?:\w+ )?restarting failed container.*|\bCrashLoopBackOff\b)", "error", note="A container keeps ending soon after its start."),
-    Record("kubernetes.mount", r"(?P<message>MountVolume\.\w+ failed for volume.*|Unable to attach or mount volumes: .*|AttachVolume\.\w+ failed.*)", "error", note="A volume could not be mounted.", priority=6),
-    Record("kubernetes.sandbox", r"(?P<message>Failed to create pod sandbox: .*|network: .*failed to (?:set up|allocate).*)", "error", note="The pod's network or sandbox could not be made.", priority=6),
-    Record("kubernetes.create", r"(?P<message>failed to (?:create|start) container(?:d task)?\b.*|Error: (?:configmap|secret) \"[^\"]+\" not found|container has runAsNonRoot .*|Allocate failed due to .*)", "error", note="A container could not be made or started."),
-    Record("kubernetes.deadline", r"(?P<message>(?:Job|Pod|Workflow) was active (?:on the node )?longer than (?:the )?specified deadline)", "fatal", note="The job ran longer than allowed.", priority=3),
-    Record("kubernetes.job_failed", r"(?P<message>Job has reached the specified backoff limit|(?P<job_kind>PyTorchJob|TFJob|MPIJob|XGBoostJob|PaddleJob|MXJob|TrainJob|RayJob|RayCluster|JobSet) \S+ (?:is failed|has failed|is failing|failed|is evicted|is restarting) ?.*|"
-           r"jobset failed due to .*|Pod group .* failed.*|(?:Launcher|Worker) (?:pod |replicas? )?\S* ?(?:has )?failed\b.*)", "fatal", note="A training job could not go on.", priority=3),
-    Record("kubernetes.gang", r"(?P<message>pod group is not ready,.*|\d+/\d+ tasks in gang unschedulable.*|couldn't assign flavors to pod set.*|The workload has been .*evicted.*)", "error", note="Not all pods of the group could start.", priority=3),
-    Record("kubernetes.preempted", r"(?P<message>Preempted (?:by|in order to|to accommodate).*|Preempting to accommodate.*|.*preempted by pod.*|Pod .*due to preemption)", "fatal", note="The pod had to make room for another.", priority=2),
-    Record("kubernetes.node", r"(?P<message>Node (?P<node>[\w.-]+) status is now: NodeNotReady|node \"?(?P<node_name>[\w.-]+)\"? (?:is )?not ready|Pod was terminated in response to imminent node shutdown.*|node is not ready\b.*|Imminent node shutdown.*)", "error", note="A node has a problem.", priority=2),
-    Record("kubernetes.killing", r"(?P<message>Stopping container (?P<container>[\w.-]+)\s*$|Killing container with .*|Container \S+ failed (?:liveness|startup) probe, will be restarted)", "info", note="Kubernetes ends a container.", priority=2),
-    Record("kubernetes.refused", r"^(?P<message>Error from server(?: \((?P<code>\w+)\))?: .*|Unable to connect to the server: .*|error: (?:timed out waiting for the condition|unable to upgrade connection|You must be logged in|the server doesn't have a resource).*)", "error", note="The API server refused or did not answer."),
-    Record("kubernetes.refused", r"(?P<message>command terminated with exit code (?P<exit_code>[1-9]\d*))", "error", note="A command that ran in a pod failed."),
-    Record("kubernetes.waiting", r"^(?P<message>waiting for master\b.*|Waiting for (?:hostfile|workers?|launcher|.{1,60} to be (?:ready|resolvable|running)).*|container \"[^\"]+\" in pod \"(?P<pod>[^\"]+)\" is waiting to start: (?P<reason>.*))", "info", note="A pod waits for another one."),
-    Record("kubernetes.terminated", r"container (?P<container>[\w.-]+)(?: in pod [\w./-]+)? (?:is )?terminated(?: with exit code (?P<exit_code>[1-9]\d*))(?:.*?\((?P<reason>\w+)\))?", "error", note="How a container ended."),
+    Record("kubernetes.image", r"\b(?P<message>ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName)\b",
+           "error", note="The image could not be fetched.", priority=-1),
+    Record("kubernetes.unschedulable", r"(?P<message>\d+/\d+ nodes are available: .*)", "error", with_resource,
+           "No node can take the pod.", 6),
+    Record("kubernetes.back_off",
+           r"(?P<message>[Bb]ack-off (?:\w+ )?restarting failed container.*|\bCrashLoopBackOff\b)", "error",
+           note="A container keeps ending soon after its start."),
+    Record("kubernetes.mount",
+           r"(?P<message>MountVolume\.\w+ failed for volume.*|Unable to attach or mount volumes: .*|"
+           r"AttachVolume\.\w+ failed.*)", "error", note="A volume could not be mounted.", priority=6),
+    Record("kubernetes.sandbox",
+           r"(?P<message>Failed to create pod sandbox: .*|network: .*failed to (?:set up|allocate).*)", "error",
+           note="The pod's network or sandbox could not be made.", priority=6),
+    Record("kubernetes.create", r"(?P<message>failed to (?:create|start) container(?:d task)?\b.*|Error: (?:configmap|"
+           r"secret) \"[^\"]+\" not found|container has runAsNonRoot .*|Allocate failed due to .*)", "error",
+           note="A container could not be made or started."),
+    Record("kubernetes.deadline",
+           r"(?P<message>(?:Job|Pod|Workflow) was active (?:on the node )?longer than (?:the )?specified deadline)",
+           "fatal", note="The job ran longer than allowed.", priority=3),
+    Record("kubernetes.job_failed",
+           r"(?P<message>Job has reached the specified backoff limit|(?P<job_kind>PyTorchJob|TFJob|MPIJob|"
+           r"XGBoostJob|PaddleJob|MXJob|TrainJob|RayJob|RayCluster|JobSet) \S+ (?:is failed|has failed|is failing|"
+           r"failed|is evicted|is restarting) ?.*|"
+           r"jobset failed due to .*|Pod group .* failed.*|(?:Launcher|Worker) (?:pod |"
+           r"replicas? )?\S* ?(?:has )?failed\b.*)", "fatal", note="A training job could not go on.", priority=3),
+    Record("kubernetes.gang", r"(?P<message>pod group is not ready,.*|\d+/\d+ tasks in gang unschedulable.*|"
+           r"couldn't assign flavors to pod set.*|The workload has been .*evicted.*)", "error",
+           note="Not all pods of the group could start.", priority=3),
+    Record("kubernetes.preempted",
+           r"(?P<message>Preempted (?:by|in order to|to accommodate).*|Preempting to accommodate.*|"
+           r".*preempted by pod.*|Pod .*due to preemption)", "fatal", note="The pod had to make room for another.",
+           priority=2),
+    Record("kubernetes.node", r"(?P<message>Node (?P<node>[\w.-]+) status is now: NodeNotReady|"
+           r"node \"?(?P<node_name>[\w.-]+)\"? (?:is )?not ready|"
+           r"Pod was terminated in response to imminent node shutdown.*|node is not ready\b.*|"
+           r"Imminent node shutdown.*)", "error", note="A node has a problem.", priority=2),
+    Record("kubernetes.killing",
+           r"(?P<message>Stopping container (?P<container>[\w.-]+)\s*$|Killing container with .*|"
+           r"Container \S+ failed (?:liveness|startup) probe, will be restarted)", "info",
+           note="Kubernetes ends a container.", priority=2),
+    Record("kubernetes.refused",
+           r"^(?P<message>Error from server(?: \((?P<code>\w+)\))?: .*|Unable to connect to the server: .*|"
+           r"error: (?:timed out waiting for the condition|unable to upgrade connection|You must be logged in|"
+           r"the server doesn't have a resource).*)", "error", note="The API server refused or did not answer."),
+    Record("kubernetes.refused", r"(?P<message>command terminated with exit code (?P<exit_code>[1-9]\d*))", "error",
+           note="A command that ran in a pod failed."),
+    Record("kubernetes.waiting",
+           r"^(?P<message>waiting for master\b.*|Waiting for (?:hostfile|workers?|launcher|.{1,60} to be (?:ready|"
+           r"resolvable|running)).*|container \"[^\"]+\" in pod \"(?P<pod>[^\"]+)\" is waiting to start: "
+           r"(?P<reason>.*))", "info", note="A pod waits for another one."),
+    Record("kubernetes.terminated",
+           r"container (?P<container>[\w.-]+)(?: in pod [\w./-]+)? (?:is )?terminated(?: with exit code "
+           r"(?P<exit_code>[1-9]\d*))(?:.*?\((?P<reason>\w+)\))?", "error", note="How a container ended."),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*PODS, *EVENTS, *MESSAGES)

@@ -2,16 +2,17 @@ r"""MPICH 3 and 4 and what is built on it: Hydra, Intel MPI, MVAPICH2, Cray MPIC
 
 Kinds and their fields:
 
-- ``mpich.fatal`` code, rank, function, error_class, message: ``Fatal error in PMPI_X: CLASS, error stack:``; text holds the
-  stack, one ``function(line): text`` a line; message is the innermost text
+- ``mpich.fatal`` code, rank, function, error_class, message: ``Fatal error in PMPI_X: CLASS, error stack:``; text
+  holds the stack, one ``function(line): text`` a line; message is the innermost text
 - ``mpich.abort`` rank, exit_code, communicator, code: a rank called MPI_Abort
-- ``mpich.stack`` function, message: a line of an error stack whose head is missing; ``mpich.ofi`` message, error: the same
-  out of the libfabric device
+- ``mpich.stack`` function, message: a line of an error stack whose head is missing; ``mpich.ofi`` message, error: the
+  same out of the libfabric device
 - ``mpich.bad_termination`` rank (Intel MPI), pid, host, exit_code, signal: Hydra's framed last words; exit_code is as
   printed (a wait status: 9 and 139 are signals 9 and 11); ``mpich.exit_string`` signal, message
 - ``mpich.rank_died`` rank, host, pid, exit_code, signal: PALS, ALPS and mpirun_rsh name the rank that ended
 - ``mpich.exec_failed`` message, file: a program could not be started
-- ``mpich.usage`` message: mpiexec did not understand its arguments; ``mpich.connect`` peer, message: the launcher's links
+- ``mpich.usage`` message: mpiexec did not understand its arguments; ``mpich.connect`` peer, message: the launcher's
+  links
 - ``mpich.hydra`` function, message: any other complaint of mpiexec or a proxy; ``mpich.interrupt``
 - ``mpich.pmi`` message: the process manager could not be reached or refused
 - ``mpich.mvapich`` function, message; ``mpich.signal`` signal, message; ``mpich.peer_gone`` message;
@@ -20,7 +21,7 @@ Kinds and their fields:
 - ``mpich.shm`` message: shared memory or xpmem; ``mpich.error``, ``mpich.warning`` message: the rest
 - facts: ``mpich.version`` version, product; ``mpich.rank`` (who is where); ``mpich.provider`` provider, version
 
-``rank`` is the rank in MPI_COMM_WORLD ("on node R"; "rank R in comm 0").  Sources: MPICH 3.1-4.2 (src/mpi/errhan,
+``rank`` is the rank in MPI_COMM_WORLD ("on node R"; "rank R in comm 0"). Sources: MPICH 3.1-4.2 (src/mpi/errhan,
 src/pm/hydra, src/pmi), Intel MPI 2018-2021, MVAPICH2 2.3, Cray MPICH 8 and PALS 1.2.
 """
 
@@ -30,7 +31,10 @@ from logdoctor.parsers.mpi_blocks import read_bad_termination, read_error_stack,
 from logdoctor.parsers.record import Record
 from logdoctor.parsers.ucx_blocks import with_status
 
-_ABORT = r"Abort\((?P<code>-?\d+)\)(?: on node (?P<rank>\d+))?(?: \(rank (?P<group_rank>-?\d+) in comm (?P<comm>-?\d+)\))?(?:: |:$)"
+_ABORT = (
+    r"Abort\((?P<code>-?\d+)\)(?: on node (?P<rank>\d+))?(?: \(rank (?P<group_rank>-?\d+) in comm "
+    r"(?P<comm>-?\d+)\))?(?:: |:$)"
+)
 _CRAY = (
     r"MPICH ERROR \[Rank (?P<rank>\d+)\] \[job id (?P<job>[^\]]*)\] \[[^\]]*\] \[(?P<host>[^\]]*)\] - "
     r"Abort\((?P<code>-?\d+)\)(?: \(rank (?P<group_rank>-?\d+) in comm (?P<comm>-?\d+)\))?: "
@@ -38,95 +42,169 @@ _CRAY = (
 _FATAL = r"Fatal error in (?P<function>P?MPIX?_\w+|internal_\w+|MPI\w*): (?P<error_class>[^,\n]{1,160})"
 _HYDRA = r"\[(?P<program>mpiexec|proxy|hydra\w*|upstart|mpirun|bstrap):?(?P<place>[\d:]*)@(?P<by_host>[\w.-]+)\] "
 _WHERE = r"(?P<function>\w+) \((?P<file>[\w./-]+):\d+\): "
-_STACK_NAMES = r"(?:MPIDI?U?_\w+|MPID\w*|MPIR_\w+|MPIC_\w+|MPIR\w+|P?MPI_[A-Z]\w+|MPL_\w+|MPIDU\w+|internal_\w+|\w*_init_(?:shm|hook|vci)\w*|open_fabric|find_provider|create_vni_context|create_endpoint|update_global_limits|recv_target_cmpl_cb|addr_exchange\w*)"
+_STACK_NAMES = (
+    r"(?:MPIDI?U?_\w+|MPID\w*|MPIR_\w+|MPIC_\w+|MPIR\w+|P?MPI_[A-Z]\w+|MPL_\w+|MPIDU\w+|internal_\w+|"
+    r"\w*_init_(?:shm|hook|vci)\w*|open_fabric|find_provider|create_vni_context|create_endpoint|"
+    r"update_global_limits|recv_target_cmpl_cb|addr_exchange\w*)"
+)
 
 ERRORS = (
-    Record("mpich.abort", _CRAY + r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)", level="fatal", priority=6, note="A rank called MPI_Abort, which ends the job."),
-    Record("mpich.abort", _ABORT + r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)(?: - process \d+)?", level="fatal", priority=6, note="A rank called MPI_Abort, which ends the job."),
-    Record("mpich.abort", r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)(?: - process (?P<rank>\d+))?", level="fatal", priority=5, note="A rank called MPI_Abort, which ends the job."),
+    Record("mpich.abort", _CRAY +
+           r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)", level="fatal",
+           priority=6, note="A rank called MPI_Abort, which ends the job."),
+    Record("mpich.abort", _ABORT +
+           r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)(?: - process \d+)?",
+           level="fatal", priority=6, note="A rank called MPI_Abort, which ends the job."),
+    Record("mpich.abort",
+           r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)(?: - process "
+           r"(?P<rank>\d+))?", level="fatal", priority=5, note="A rank called MPI_Abort, which ends the job."),
     Record("mpich.abort", r"(?:^|\] )internal ABORT - process (?P<rank>\d+)", level="fatal",
            note="MPI gave up inside this process."),
     Record("mpich.fatal", _CRAY + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.fatal", _ABORT + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
-    Record("mpich.fatal", r"(?:^|[\]\s:])" + _FATAL + r"(?:, error stack:)?", level="fatal", block=read_error_stack, priority=3, note="An MPI call failed and MPI ends the job; its error stack follows."),
-    Record("mpich.fatal", r"(?:^|[\]\s:])Fatal error in (?P<function>P?MPI_\w+):\s*$", level="fatal", block=read_error_stack, priority=2, note="An MPI call failed and MPI ends the job; its error stack follows."),
-    Record("mpich.fatal", r"\[cli_(?P<by_rank>\d+)\]: aborting job:", level="fatal", block=read_error_stack, priority=2, note="A rank ends the job; the reason follows."),
-    Record("mpich.fatal", _ABORT + r"(?P<message>\S.*)?", level="fatal", block=read_error_stack, priority=0, note="MPI ends the job."),
-    Record("mpich.error", r"MPICH ERROR(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \[(?P<host>[^\]]*)\] -)?:? (?P<message>.+)", level="fatal", block=read_error_stack, note="Cray MPICH reports an error."),
-    Record("mpich.warning", r"MPICH (?:WARNING|Warning|Notice|NOTICE)\b:?(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \[(?P<host>[^\]]*)\] -)?:? ?(?P<message>.+)", level="warning", note="Cray MPICH warns."),
-    Record("mpich.ofi", r"(?P<function>\w*OFI\w*|open_fabric|recv_target_cmpl_cb)\(\d*\)\.*: *(?P<message>OFI .{1,300})", level="error", priority=1, note="The libfabric device of MPICH reports a failed call."),
-    Record("mpich.stack", r"^\s*(?P<function>" + _STACK_NAMES + r")\(\d+\)[. ]*: *(?P<message>\S.*)", level="error", note="A line of an MPI error stack."),
+    Record("mpich.fatal", r"(?:^|[\]\s:])" + _FATAL + r"(?:, error stack:)?", level="fatal", block=read_error_stack,
+           priority=3, note="An MPI call failed and MPI ends the job; its error stack follows."),
+    Record("mpich.fatal", r"(?:^|[\]\s:])Fatal error in (?P<function>P?MPI_\w+):\s*$", level="fatal",
+           block=read_error_stack, priority=2,
+           note="An MPI call failed and MPI ends the job; its error stack follows."),
+    Record("mpich.fatal", r"\[cli_(?P<by_rank>\d+)\]: aborting job:", level="fatal", block=read_error_stack,
+           priority=2, note="A rank ends the job; the reason follows."),
+    Record("mpich.fatal", _ABORT + r"(?P<message>\S.*)?", level="fatal", block=read_error_stack, priority=0,
+           note="MPI ends the job."),
+    Record("mpich.error",
+           r"MPICH ERROR(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \[(?P<host>[^\]]*)\] -)?:? (?P<message>.+)",
+           level="fatal", block=read_error_stack, note="Cray MPICH reports an error."),
+    Record("mpich.warning",
+           r"MPICH (?:WARNING|Warning|Notice|NOTICE)\b:?(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \["
+           r"(?P<host>[^\]]*)\] -)?:? ?(?P<message>.+)", level="warning", note="Cray MPICH warns."),
+    Record("mpich.ofi",
+           r"(?P<function>\w*OFI\w*|open_fabric|recv_target_cmpl_cb)\(\d*\)\.*: *(?P<message>OFI .{1,300})",
+           level="error", priority=1, note="The libfabric device of MPICH reports a failed call."),
+    Record("mpich.stack", r"^\s*(?P<function>" + _STACK_NAMES + r")\(\d+\)[. ]*: *(?P<message>\S.*)", level="error",
+           note="A line of an MPI error stack."),
 )  # fmt: skip
 
 LAUNCHER = (
-    Record("mpich.bad_termination", r"= +BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", level="fatal", block=read_bad_termination,
-           note="The launcher saw a process end badly."),
-    Record("mpich.bad_termination", r"= +(?:RANK (?P<rank>\d+) )?PIDS? (?P<pid>\d+) RUNNING AT (?P<host>[\w.-]+)", level="fatal", block=read_bad_termination, note="The launcher saw a process end badly."),
-    Record("mpich.exit_string", r"APPLICATION TERMINATED WITH THE EXIT STRING: (?P<message>.*?(?:\(signal (?P<signal>\d+)\))?)\s*$", level="fatal",
-           note="The launcher says how the program ended."),
-    Record("mpich.rank_died", r"^(?:(?P<host>[\w.-]+): )?rank (?P<rank>\d+) (?:exited with code (?P<exit_code>-?[1-9]\d*)|died from signal (?P<signal>\d+))(?: and dumped core)?", level="fatal", note="The launcher names the rank that ended and how."),
-    Record("mpich.rank_died", r"_pmiu_daemon\(SIGCHLD\): \[NID (?P<nid>\d+)\] (?:\[[^\]]*\] ){0,3}PE RANK (?P<rank>\d+) exit signal (?P<signal_text>.+?)\s*$", level="fatal",
-           block=with_signal, note="ALPS names the rank that a signal ended."),
-    Record("mpich.rank_died", r"Application \d+ exit (?:codes?: (?P<exit_code>[1-9]\d*)|signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal",
-           block=with_signal, note="ALPS says how the application ended."),
-    Record("mpich.rank_died", r"\[child_handler\] MPI process \(rank: (?P<rank>\d+), pid: (?P<pid>\d+)\) (?:terminated with signal (?P<signal>\d+)|exited with status (?P<exit_code>\d+))",
-           level="fatal", note="mpirun_rsh names the rank that ended and how."),
+    Record("mpich.bad_termination", r"= +BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", level="fatal",
+           block=read_bad_termination, note="The launcher saw a process end badly."),
+    Record("mpich.bad_termination", r"= +(?:RANK (?P<rank>\d+) )?PIDS? (?P<pid>\d+) RUNNING AT (?P<host>[\w.-]+)",
+           level="fatal", block=read_bad_termination, note="The launcher saw a process end badly."),
+    Record("mpich.exit_string",
+           r"APPLICATION TERMINATED WITH THE EXIT STRING: (?P<message>.*?(?:\(signal (?P<signal>\d+)\))?)\s*$",
+           level="fatal", note="The launcher says how the program ended."),
+    Record("mpich.rank_died",
+           r"^(?:(?P<host>[\w.-]+): )?rank (?P<rank>\d+) (?:exited with code (?P<exit_code>-?[1-9]\d*)|"
+           r"died from signal (?P<signal>\d+))(?: and dumped core)?", level="fatal",
+           note="The launcher names the rank that ended and how."),
+    Record("mpich.rank_died",
+           r"_pmiu_daemon\(SIGCHLD\): \[NID (?P<nid>\d+)\] (?:\[[^\]]*\] ){0,3}PE RANK (?P<rank>\d+) exit signal "
+           r"(?P<signal_text>.+?)\s*$", level="fatal", block=with_signal,
+           note="ALPS names the rank that a signal ended."),
+    Record("mpich.rank_died", r"Application \d+ exit (?:codes?: (?P<exit_code>[1-9]\d*)|"
+           r"signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal", block=with_signal,
+           note="ALPS says how the application ended."),
+    Record("mpich.rank_died",
+           r"\[child_handler\] MPI process \(rank: (?P<rank>\d+), pid: (?P<pid>\d+)\) (?:terminated with signal "
+           r"(?P<signal>\d+)|exited with status (?P<exit_code>\d+))", level="fatal",
+           note="mpirun_rsh names the rank that ended and how."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
            note="ALPS says that the kernel killed a process for lack of memory."),
-    Record("mpich.exec_failed", _HYDRA + r".*?(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\)|unable to change wdir to .*)", level="fatal", priority=3, note="A node could not start the program."),
-    Record("mpich.exec_failed", r"(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\))|\[\w[\w:.@-]*\].*?(?P<message2>cannot execvp .*)", level="fatal", priority=2, note="A node could not start the program."),
-    Record("mpich.usage", _HYDRA + _WHERE + r"(?P<message>unrecognized argument .*|argument matching returned error|error parsing .*|unable to parse user arguments|no executable provided.*|invalid .*)",
-           level="fatal", priority=2,
+    Record("mpich.exec_failed", _HYDRA +
+           r".*?(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\)|unable to change wdir to .*)",
+           level="fatal", priority=3, note="A node could not start the program."),
+    Record("mpich.exec_failed", r"(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\))|"
+           r"\[\w[\w:.@-]*\].*?(?P<message2>cannot execvp .*)", level="fatal", priority=2,
+           note="A node could not start the program."),
+    Record("mpich.usage", _HYDRA + _WHERE +
+           r"(?P<message>unrecognized argument .*|argument matching returned error|error parsing .*|"
+           r"unable to parse user arguments|no executable provided.*|invalid .*)", level="fatal", priority=2,
            note="mpiexec does not understand its arguments."),
-    Record("mpich.connect", _HYDRA + r"(?:" + _WHERE + r")?(?P<message>(?:unable to get host address for|unable to connect from|connection to proxy|error connecting to|could not resolve)\W*(?P<peer>[\w.-]+)?.*)",
-           level="error", priority=2,
+    Record("mpich.connect", _HYDRA + r"(?:" + _WHERE +
+           r")?(?P<message>(?:unable to get host address for|unable to connect from|connection to proxy|"
+           r"error connecting to|could not resolve)\W*(?P<peer>[\w.-]+)?.*)", level="error", priority=2,
            note="The launcher's processes could not reach each other."),
-    Record("mpich.interrupt", _HYDRA + r"(?P<message>Sending Ctrl-C to processes as requested|Press Ctrl-C again to force abort)", level="info", priority=2, note="mpiexec was interrupted from the keyboard."),
-    Record("mpich.time_limit", _HYDRA + r"(?P<message>APPLICATION TIMED OUT.*)", level="fatal", priority=2, note="mpiexec's own time limit ended the job."),
+    Record("mpich.interrupt", _HYDRA +
+           r"(?P<message>Sending Ctrl-C to processes as requested|Press Ctrl-C again to force abort)", level="info",
+           priority=2, note="mpiexec was interrupted from the keyboard."),
+    Record("mpich.time_limit", _HYDRA + r"(?P<message>APPLICATION TIMED OUT.*)", level="fatal", priority=2,
+           note="mpiexec's own time limit ended the job."),
     Record("mpich.hydra", _HYDRA + _WHERE + r"(?P<message>.+)", level="error",
            note="The launcher reports a problem."),
-    Record("mpich.hydra", _HYDRA + r"(?P<message>(?:Error|ERROR|error|Unable|unable|HYD\w*_\w+).*)", level="error", priority=-1,
-           note="The launcher reports a problem."),
-    Record("mpich.hydra", r"\b(?P<function>HYD[UTX]?\w*_\w+) \((?P<file>[\w./-]+\.c):\d+\): (?P<message>.+)", level="error", priority=-1,
-           note="The launcher reports a problem."),
-    Record("mpich.connect", r"\[(?:\S+:)?mpi(?:run_rsh|spawn_\d+)\]\[\w+\] (?P<message>.*)", level="error", note="MVAPICH's launcher reports a problem."),
+    Record("mpich.hydra", _HYDRA + r"(?P<message>(?:Error|ERROR|error|Unable|unable|HYD\w*_\w+).*)", level="error",
+           priority=-1, note="The launcher reports a problem."),
+    Record("mpich.hydra", r"\b(?P<function>HYD[UTX]?\w*_\w+) \((?P<file>[\w./-]+\.c):\d+\): (?P<message>.+)",
+           level="error", priority=-1, note="The launcher reports a problem."),
+    Record("mpich.connect", r"\[(?:\S+:)?mpi(?:run_rsh|spawn_\d+)\]\[\w+\] (?P<message>.*)", level="error",
+           note="MVAPICH's launcher reports a problem."),
 )  # fmt: skip
 
 PMI = (
-    Record("mpich.pmi", r"(?P<message>(?:(?:PMI2?|PMIX?)_?(?:Init|Job_GetId|KVS_\w+|Finalize|Barrier)\w*|PMI2?_\w+) (?:failed|returned|error)(?:.*?[Rr]eturn code:? *(?P<code>-?\d+))?.*)", level="error", note="The process manager could not be reached or refused."),
-    Record("mpich.pmi", r"\[(?:unset|cli_\d+|\w+)\]: (?P<message>(?:write_line error|readline failed|PMIU_\w+|Unable to write to PMI_fd|[Ee]xpecting cmd=|Missing hostname or port|parse_kevals).*)", level="error", note="The link to the process manager is broken."),
-    Record("mpich.pmi", r"(?P<message>(?:system msg for write_line failure|Unable to write to PMI_fd|MPIR_pmi_init\(\d+\)|pmi_cmd_send|PMIU_cmd_\w+\b.*failed).*)", level="error", priority=-1, note="The link to the process manager is broken."),
-    Record("mpich.pmi", r"\[PE_(?P<by_rank>\d+)\]: ?(?P<message>.*(?:[Ff]ail|[Ee]rror|refused|in use|timed? ?out).*)", level="error",
-           note="Cray's process manager library reports a failure."),
-    Record("mpich.pmi", r"(?P<message>PMI(?:2|X)? ?(?:ERROR|Error)\b.*)", level="error", priority=-2, note="The process manager library reports a failure."),
-    Record("mpich.shm", r"(?P<message>xpmem_\w+ (?:error|failed).*|\w*shm_(?:seg_)?(?:open|create|attach)\w*\W.*(?:failed|No space).*)", level="error",
-           note="Shared memory between the processes of a host failed.", priority=-2),
+    Record("mpich.pmi",
+           r"(?P<message>(?:(?:PMI2?|PMIX?)_?(?:Init|Job_GetId|KVS_\w+|Finalize|Barrier)\w*|PMI2?_\w+) (?:failed|"
+           r"returned|error)(?:.*?[Rr]eturn code:? *(?P<code>-?\d+))?.*)", level="error",
+           note="The process manager could not be reached or refused."),
+    Record("mpich.pmi", r"\[(?:unset|cli_\d+|\w+)\]: (?P<message>(?:write_line error|readline failed|PMIU_\w+|"
+           r"Unable to write to PMI_fd|[Ee]xpecting cmd=|Missing hostname or port|parse_kevals).*)", level="error",
+           note="The link to the process manager is broken."),
+    Record("mpich.pmi",
+           r"(?P<message>(?:system msg for write_line failure|Unable to write to PMI_fd|MPIR_pmi_init\(\d+\)|"
+           r"pmi_cmd_send|PMIU_cmd_\w+\b.*failed).*)", level="error", priority=-1,
+           note="The link to the process manager is broken."),
+    Record("mpich.pmi", r"\[PE_(?P<by_rank>\d+)\]: ?(?P<message>.*(?:[Ff]ail|[Ee]rror|refused|in use|timed? ?out).*)",
+           level="error", note="Cray's process manager library reports a failure."),
+    Record("mpich.pmi", r"(?P<message>PMI(?:2|X)? ?(?:ERROR|Error)\b.*)", level="error", priority=-2,
+           note="The process manager library reports a failure."),
+    Record("mpich.shm",
+           r"(?P<message>xpmem_\w+ (?:error|failed).*|\w*shm_(?:seg_)?(?:open|create|attach)\w*\W.*(?:failed|"
+           r"No space).*)", level="error", note="Shared memory between the processes of a host failed.", priority=-2),
 )  # fmt: skip
 
 MVAPICH = (
-    Record("mpich.signal", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[error_sighandler\] Caught error: (?P<message>.+?) \(signal (?P<signal>\d+)\)", level="fatal", note="A rank crashed; MVAPICH caught the signal."),
-    Record("mpich.completion", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\].*?Got completion with error (?P<status>\d+), vendor code=(?P<vendor_err>0x[0-9a-f]+), dest rank=(?P<peer_rank>\d+)",
-           level="error", block=with_status, priority=1, note="InfiniBand completed a transfer with an error."),
-    Record("mpich.completion", r"\[(?P<by_rank>\d+)\] Got completion with error, code=(?P<message>\S+),.*?dest rank=(?P<peer_rank>\d+)", level="error", note="InfiniBand completed a transfer with an error."),
-    Record("mpich.peer_gone", r"\[(?P<by_host>[\w.-]+):mpi(?:_rank_(?P<by_rank>\d+)|spawn_\d+)\]\[\w+\] (?P<message>(?:Unexpected End-Of-File|Error while reading (?:a )?PMI socket).*)", level="error", priority=1, note="The link to another process closed: that one probably died."),
-    Record("mpich.warning", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.*[Ww](?:arning|ARNING).*)", level="warning", priority=1, note="MVAPICH warns."),
-    Record("mpich.mvapich", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.*(?:[Ee]rror|ERROR|[Ff]ail|[Cc]annot|[Uu]nable|[Nn]o such).*)", level="error", note="MVAPICH reports a failure."),
-    Record("mpich.mvapich", r"(?:rdma_iba_hca_init\w*|rdma_cm\w*|ibv_channel_manager|rdma_open_hca|rdma_find_active_port)[ (].*?(?P<message>(?:[Nn]o active|[Cc]annot|[Ff]ailed|[Ee]rror).*)", level="error", priority=-1, note="MVAPICH could not set up InfiniBand."),
+    Record("mpich.signal", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[error_sighandler\] Caught error: "
+           r"(?P<message>.+?) \(signal (?P<signal>\d+)\)", level="fatal",
+           note="A rank crashed; MVAPICH caught the signal."),
+    Record("mpich.completion", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\].*?Got completion with error "
+           r"(?P<status>\d+), vendor code=(?P<vendor_err>0x[0-9a-f]+), dest rank=(?P<peer_rank>\d+)", level="error",
+           block=with_status, priority=1, note="InfiniBand completed a transfer with an error."),
+    Record("mpich.completion",
+           r"\[(?P<by_rank>\d+)\] Got completion with error, code=(?P<message>\S+),.*?dest rank=(?P<peer_rank>\d+)",
+           level="error", note="InfiniBand completed a transfer with an error."),
+    Record("mpich.peer_gone", r"\[(?P<by_host>[\w.-]+):mpi(?:_rank_(?P<by_rank>\d+)|"
+           r"spawn_\d+)\]\[\w+\] (?P<message>(?:Unexpected End-Of-File|Error while reading (?:a )?PMI socket).*)",
+           level="error", priority=1, note="The link to another process closed: that one probably died."),
+    Record("mpich.warning",
+           r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.*[Ww](?:arning|"
+           r"ARNING).*)", level="warning", priority=1, note="MVAPICH warns."),
+    Record("mpich.mvapich",
+           r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.*(?:[Ee]rror|"
+           r"ERROR|[Ff]ail|[Cc]annot|[Uu]nable|[Nn]o such).*)", level="error", note="MVAPICH reports a failure."),
+    Record("mpich.mvapich", r"(?:rdma_iba_hca_init\w*|rdma_cm\w*|ibv_channel_manager|rdma_open_hca|"
+           r"rdma_find_active_port)[ (].*?(?P<message>(?:[Nn]o active|[Cc]annot|[Ff]ailed|[Ee]rror).*)", level="error",
+           priority=-1, note="MVAPICH could not set up InfiniBand."),
 )  # fmt: skip
 
 INTEL = (
-    Record("mpich.version", r"(?P<product>Intel\(R\) MPI Library)(?: for Linux\* OS)?, Version (?P<version>[\d.]+\d)", level="info",
-           note="The version of Intel MPI."),
-    Record("mpich.version", r"^(?P<product>MPICH|MVAPICH2?|HYDRA) (?:Version|build details|Info):?\s+(?:Version:\s+)?(?P<version>\d+\.\d+\S*)", level="info", note="The version of MPICH."),
-    Record("mpich.rank", r"\[\d+\] MPI startup\(\): +(?P<by_rank>\d+) +(?P<by_pid>\d+) +(?P<by_host>[\w.-]*[A-Za-z][\w.-]*) +[{(]?[\d,+-]", level="info",
-           note="Which host, process and cores a rank has."),
-    Record("mpich.provider", r"MPI startup\(\): libfabric (?:provider: (?P<provider>\S+)|version: (?P<version>\S+))", level="info",
-           note="Which transport Intel MPI uses."),
-    Record("mpich.setting", r"MPI startup\(\): (?P<message>(?:Warning: )?.*(?:has been removed|is not supported|is deprecated|are ignored|is ignored|will be ignored|similar variables).*)", level="warning", note="Intel MPI ignores a setting."),
-    Record("mpich.startup", r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?P<message>.*(?:not available|cannot|[Uu]nable|[Ff]ail|ERROR|[Ee]rror).*)", level="error", note="Intel MPI could not set up a transport."),
-    Record("mpich.startup", r"(?P<message>(?:dapl|tmi|ofa|ofi|tcp|shm) fabric is not available and fallback fabric is not enabled)", level="fatal", priority=1, note="Intel MPI could not set up the transport that was asked for."),
+    Record("mpich.version", r"(?P<product>Intel\(R\) MPI Library)(?: for Linux\* OS)?, Version (?P<version>[\d.]+\d)",
+           level="info", note="The version of Intel MPI."),
+    Record("mpich.version", r"^(?P<product>MPICH|MVAPICH2?|HYDRA) (?:Version|build details|"
+           r"Info):?\s+(?:Version:\s+)?(?P<version>\d+\.\d+\S*)", level="info", note="The version of MPICH."),
+    Record("mpich.rank",
+           r"\[\d+\] MPI startup\(\): +(?P<by_rank>\d+) +(?P<by_pid>\d+) +(?P<by_host>[\w.-]*[A-Za-z][\w.-]*) +[{"
+           r"(]?[\d,+-]", level="info", note="Which host, process and cores a rank has."),
+    Record("mpich.provider", r"MPI startup\(\): libfabric (?:provider: (?P<provider>\S+)|version: (?P<version>\S+))",
+           level="info", note="Which transport Intel MPI uses."),
+    Record("mpich.setting",
+           r"MPI startup\(\): (?P<message>(?:Warning: )?.*(?:has been removed|is not supported|is deprecated|"
+           r"are ignored|is ignored|will be ignored|similar variables).*)", level="warning",
+           note="Intel MPI ignores a setting."),
+    Record("mpich.startup",
+           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?P<message>.*(?:not available|cannot|[Uu]nable|[Ff]ail|ERROR|"
+           r"[Ee]rror).*)", level="error", note="Intel MPI could not set up a transport."),
+    Record("mpich.startup",
+           r"(?P<message>(?:dapl|tmi|ofa|ofi|tcp|shm) fabric is not available and fallback fabric is not enabled)",
+           level="fatal", priority=1, note="Intel MPI could not set up the transport that was asked for."),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*ERRORS, *LAUNCHER, *PMI, *MVAPICH, *INTEL)

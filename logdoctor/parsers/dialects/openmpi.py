@@ -1,14 +1,14 @@
 r"""Open MPI 3 to 5 and its run-times (ORTE, PRRTE, PMIx).
 
-Kinds (fields; ``topic`` is the first sentence of a help text as a slug, ``text`` of the event the whole help text with
-each paragraph on one line; texts with a kind of their own are listed in ``openmpi_heads``):
+Kinds (fields; ``topic`` is the first sentence of a help text as a slug, ``text`` of the event the whole help text
+with each paragraph on one line; texts with a kind of their own are listed in ``openmpi_heads``):
 
 - ``openmpi.help`` topic, host, pid, rank, peer, errno: any other help frame; level from its words
 - ``openmpi.abort`` rank | group_rank, communicator, exit_code; ``openmpi.rank_died`` rank, pid, host, signal;
   ``openmpi.exit_code`` rank, exit_code; ``openmpi.time_limit``
 - ``openmpi.slots``, ``.binding``, ``.daemon``, ``.launch``, ``.init_failed``, ``.pmi``: topic, host
-- ``openmpi.tcp`` host, pid, peer, errno; ``.interface``, ``.component_missing``, ``.openfabrics``, ``.shared_memory``,
-  ``.warning``: topic, host
+- ``openmpi.tcp`` host, pid, peer, errno; ``.interface``, ``.component_missing``, ``.openfabrics``,
+  ``.shared_memory``, ``.warning``: topic, host
 - ``openmpi.fatal_handler`` function, communicator, error_class, message, rank: MPI called its error handler
 - ``openmpi.misuse`` function: MPI was called before MPI_INIT or after MPI_FINALIZE; ``openmpi.local_abort``
 - ``openmpi.signal`` signal, code, address, frames, library: the crash report of a rank
@@ -23,9 +23,9 @@ each paragraph on one line; texts with a kind of their own are listed in ``openm
 - ``openmpi.command_missing`` command; ``openmpi.usage`` message; ``openmpi.killing``; ``openmpi.error`` message
 - facts: ``openmpi.version`` version, product; ``openmpi.rank`` (who is where); ``openmpi.node`` node, slots, procs
 
-``rank`` is the rank in MPI_COMM_WORLD.  Prefixes: ``[HOST:PID] `` everywhere, ``[HOST][[FAMILY,JOB],RANK][FILE:LINE:FUNC] ``
-in the TCP and shared-memory modules.  Sources: Open MPI 3.0 to 5.0 (opal/mca/btl, ompi/errhandler, orte/util), PRRTE 2
-and 3, OpenPMIx 3 to 5.
+``rank`` is the rank in MPI_COMM_WORLD. Prefixes: ``[HOST:PID] `` everywhere,
+``[HOST][[FAMILY,JOB],RANK][FILE:LINE:FUNC] `` in the TCP and shared-memory modules. Sources: Open MPI 3.0 to 5.0
+(opal/mca/btl, ompi/errhandler, orte/util), PRRTE 2 and 3, OpenPMIx 3 to 5.
 """
 
 from __future__ import annotations
@@ -67,90 +67,131 @@ def read_unknown_frame(head: Bare, fields: Mapping[str, Value], below: Iterator[
 FRAMES = (
     Record("openmpi.help", r"^-{74}\s*$", block=read_unknown_frame, priority=-3, scan=r"-{74}",
            note="Open MPI or its launcher explains something in a framed text."),
-    Record("openmpi.help", r"Sorry! +You were supposed to get help about:", level="error", priority=1, block=read_missing_help,
-           note="Open MPI wanted to explain something and did not find its own help file."),
-    Record("openmpi.more_help", _WHO + r"(?P<count>\d+) more process(?:es)? ha(?:s|ve) sent help message (?P<help_file>\S+) ?/ ?(?P<topic>\S+)",
-           level="info", note="The same help text came from more ranks and was left out."),
+    Record("openmpi.help", r"Sorry! +You were supposed to get help about:", level="error", priority=1,
+           block=read_missing_help, note="Open MPI wanted to explain something and did not find its own help file."),
+    Record("openmpi.more_help", _WHO +
+           r"(?P<count>\d+) more process(?:es)? ha(?:s|ve) sent help message (?P<help_file>\S+) ?/ ?"
+           r"(?P<topic>\S.*?)\s*$", level="info", note="The same help text came from more ranks and was left out."),
     Record("openmpi.more_help", r"Set MCA parameter \"?orte_base_help_aggregate", level="info",
            note="How to see the help texts that were left out."),
 )  # fmt: skip
 
 HANDLERS = (
-    Record("openmpi.fatal_handler", _WHO + r"\*\*\* An error occurred in (?P<function>\w+)", level="fatal", block=read_error_handler, note="MPI reported an error to its error handler, which normally ends the job."),
+    Record("openmpi.fatal_handler", _WHO + r"\*\*\* An error occurred in (?P<function>\w+)", level="fatal",
+           block=read_error_handler, note="MPI reported an error to its error handler, which normally ends the job."),
     Record("openmpi.fatal_handler", _WHO + r"\*\*\* (?P<error_class>MPI_ERR_\w+): (?P<message>.+)", level="fatal",
            priority=-1, note="MPI reported an error of this class to its error handler."),
-    Record("openmpi.misuse", _WHO + r"\*\*\* The (?P<function>MPI_\w+)\(\) function was called (?:before MPI_INIT|after MPI_FINALIZE)",
-           level="fatal", block=read_error_handler,
-           note="The program called MPI outside MPI_Init and MPI_Finalize."),
-    Record("openmpi.local_abort", _WHO + r"Local abort (?:before MPI_INIT|after MPI_FINALIZE) (?:started )?completed", level="fatal", note="The process ended itself while MPI was not up."),
-    Record("openmpi.signal", _WHO + r"\*\*\* Process received signal \*\*\*", level="fatal", block=read_crash, priority=5, note="A rank crashed; Open MPI printed its stack."),
+    Record("openmpi.misuse", _WHO +
+           r"\*\*\* The (?P<function>MPI_\w+)\(\) function was called (?:before MPI_INIT|after MPI_FINALIZE)",
+           level="fatal", block=read_error_handler, note="The program called MPI outside MPI_Init and MPI_Finalize."),
+    Record("openmpi.local_abort", _WHO + r"Local abort (?:before MPI_INIT|after MPI_FINALIZE) (?:started )?completed",
+           level="fatal", note="The process ended itself while MPI was not up."),
+    Record("openmpi.signal", _WHO + r"\*\*\* Process received signal \*\*\*", level="fatal", block=read_crash,
+           priority=5, note="A rank crashed; Open MPI printed its stack."),
     Record("openmpi.signal", _WHO + r"Signal: .{1,60}? \((?P<signal>\d{1,2})\)\s*$", level="fatal",
            note="A rank crashed with this signal."),
 )  # fmt: skip
 
 TRANSPORTS = (
-    Record("openmpi.tcp_connect", _PLACE + r".*?connect\(\) to (?P<peer>\S+?)(?::? ?port \d+)? failed: (?P<message>.+?)" + _ERRNO + r"\s*$",
+    Record("openmpi.tcp_connect", _PLACE +
+           r".*?connect\(\) to (?P<peer>\S+?)(?::? ?port \d+)? failed: (?P<message>.+?)" + _ERRNO + r"\s*$",
            level="error", note="A rank could not open a TCP connection to another rank's address."),
-    Record("openmpi.tcp_unexpected_peer", _PLACE + r".*?unexpected process identifier:?(?: got)? (?P<got>\[\[\d+,\d+\],\d+\])"
-           r"(?: expected (?P<expected>\[\[\d+,\d+\],\d+\]))?",
-           level="error", note="Another process than expected answered on a TCP connection."),
-    Record("openmpi.tcp_closed", _PLACE + r"(?P<message>.*?(?:recv|readv|writev|send|read|write|accept)(?:\([^)]*\))? failed: (?P<error>.+?)" + _ERRNO + r")\s*$",
-           level="error",
-           note="A TCP connection between two ranks broke."),
-    Record("openmpi.tcp_closed", _PLACE + r"(?P<message>.*(?:dropped inbound connection|peer (?:hung up|closed)|server did not get|client did not).*)",
-           level="error",
-           note="A TCP connection between two ranks was dropped."),
-    Record("openmpi.completion", _NAME + r"\[(?P<file>[\w./-]*btl_openib[\w.]+):\d+:\w+\] from (?P<by_host>\S+) to:? (?P<peer>\S+) error polling .*?"
-           r"with status (?P<message>.+?) status number (?P<status>\d+) for wr_id \S+ opcode (?P<opcode>-?\d+) +vendor error (?P<vendor_err>\d+)",
-           level="error", note="InfiniBand completed a transfer between two ranks with an error."),
-    Record("openmpi.cma", r"(?:\[(?P<by_host>[\w.-]{1,255})(?::(?P<by_pid>\d{1,10})\] ?|\]\[\[\d+,\d+\],\d+\]\[[^\]\n]{1,200}\] ?))?Read -1, expected \d+, errno ?= ?(?P<errno>\d+)", level="error", note="Copying directly between two processes of a host failed."),
+    Record("openmpi.tcp_unexpected_peer", _PLACE +
+           r".*?unexpected process identifier:?(?: got)? (?P<got>\[\[\d+,\d+\],\d+\])"
+           r"(?: expected (?P<expected>\[\[\d+,\d+\],\d+\]))?", level="error",
+           note="Another process than expected answered on a TCP connection."),
+    Record("openmpi.tcp_closed", _PLACE +
+           r"(?P<message>.*?(?:recv|readv|writev|send|read|write|accept)(?:\([^)]*\))? failed: (?P<error>.+?)" +
+           _ERRNO + r")\s*$", level="error", note="A TCP connection between two ranks broke."),
+    Record("openmpi.tcp_closed", _PLACE +
+           r"(?P<message>.*(?:dropped inbound connection|peer (?:hung up|closed)|server did not get|"
+           r"client did not).*)", level="error", note="A TCP connection between two ranks was dropped."),
+    Record("openmpi.completion", _NAME + r"\[(?P<file>[\w./-]*btl_openib[\w.]+):\d+:\w+\] from (?P<by_host>\S+) to:? "
+           r"(?P<peer>\S+) error polling .*?"
+           r"with status (?P<message>.+?) status number (?P<status>\d+) for wr_id \S+ opcode "
+           r"(?P<opcode>-?\d+) +vendor error (?P<vendor_err>\d+)", level="error",
+           note="InfiniBand completed a transfer between two ranks with an error."),
+    Record("openmpi.cma", r"(?:\[(?P<by_host>[\w.-]{1,255})(?::(?P<by_pid>\d{1,10})\] ?|"
+           r"\]\[\[\d+,\d+\],\d+\]\[[^\]\n]{1,200}\] ?))?Read -1, expected \d+, errno ?= ?(?P<errno>\d+)",
+           level="error", note="Copying directly between two processes of a host failed."),
     Record("openmpi.btl", _PLACE + r"(?P<message>\S.*?)" + _ERRNO + r"\s*$", level="error", priority=-1,
            note="A point-to-point module of Open MPI reports a problem."),
-    Record("openmpi.ucx", _WHO + r"(?P<file>(?:pml_ucx|common_ucx|osc_ucx|mca_\w*ucx|spml_ucx|atomic_ucx|scoll_ucc|coll_ucc)\w*\.c):\d+ +"
-           r"(?:Error|ERROR): +(?P<message>.+)", level="error",
-           note="Open MPI's layer over UCX reports a failure."),
-    Record("openmpi.ucx", _WHO + r"(?P<file>(?:pml_ucx|common_ucx|osc_ucx)\w*\.c):\d+ +(?:Warning|WARNING): +(?P<message>.+)", level="warning", note="Open MPI's layer over UCX warns."),
-    Record("openmpi.ofi", _WHO + r"\S{0,200}?(?P<file>(?:mtl|btl|common)_ofi\w*\.[ch]):\d+: (?P<message>.*(?:fail|rror|unable).*)", level="error", note="Open MPI's layer over libfabric reports a failure."),
-    Record("openmpi.ofi", r"Open MPI failed an OFI Libfabric library call \((?P<function>\w+)\)", level="error", priority=25, block=read_known,
-           note="A libfabric call failed inside Open MPI."),
-    Record("openmpi.hcoll", _WHO + r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.*(?:[Ff]ail|[Ee]rror|ERROR|unable|[Cc]annot).*)", level="error", note="The HCOLL library reports a failure."),
+    Record("openmpi.ucx", _WHO +
+           r"(?P<file>(?:pml_ucx|common_ucx|osc_ucx|mca_\w*ucx|spml_ucx|atomic_ucx|scoll_ucc|coll_ucc)\w*\.c):\d+ +"
+           r"(?:Error|ERROR): +(?P<message>.+)", level="error", note="Open MPI's layer over UCX reports a failure."),
+    Record("openmpi.ucx", _WHO +
+           r"(?P<file>(?:pml_ucx|common_ucx|osc_ucx)\w*\.c):\d+ +(?:Warning|WARNING): +(?P<message>.+)",
+           level="warning", note="Open MPI's layer over UCX warns."),
+    Record("openmpi.ofi", _WHO +
+           r"\S{0,200}?(?P<file>(?:mtl|btl|common)_ofi\w*\.[ch]):\d+: (?P<message>.*(?:fail|rror|unable).*)",
+           level="error", note="Open MPI's layer over libfabric reports a failure."),
+    Record("openmpi.ofi", r"Open MPI failed an OFI Libfabric library call \((?P<function>\w+)\)", level="error",
+           priority=25, block=read_known, note="A libfabric call failed inside Open MPI."),
+    Record("openmpi.hcoll", _WHO +
+           r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.*(?:[Ff]ail|[Ee]rror|ERROR|unable|[Cc]annot).*)",
+           level="error", note="The HCOLL library reports a failure."),
     Record("openmpi.hcoll", _WHO + r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.*)", level="warning", priority=-1,
            note="The HCOLL library warns."),
-    Record("openmpi.hcoll", _WHO + r"(?:\S*coll_hcoll\w*\.c:\d+ - \w+\(\) |Error: )?(?P<message>.*(?:[Hh]col library init failed|hcoll_module_enable).*)",
-           level="warning", note="HCOLL could not be set up and is not used."),
+    Record("openmpi.hcoll", _WHO +
+           r"(?:\S*coll_hcoll\w*\.c:\d+ - \w+\(\) |Error: )?(?P<message>.*(?:[Hh]col library init failed|"
+           r"hcoll_module_enable).*)", level="warning", note="HCOLL could not be set up and is not used."),
 )  # fmt: skip
 
 RUNTIME = (
-    Record("openmpi.error_log", _WHO + r"(?P<layer>PMIX|OPAL) ERROR: (?P<message>.+?) in file (?P<file>\S*(?:gds_|dstore)\w*\.c)", level="warning", note="PMIx could not use one way of sharing data and takes another."),
-    Record("openmpi.error_log", _WHO + r"(?:\[\[\w+,\d+\],(?:\d+|\w+)\] |\[\S+@\d+,\d+\] )?(?P<layer>ORTE|PRTE|PMIX|OPAL|OMPI|OSHMEM)_ERROR_LOG: (?P<message>.+?)"
-           r"(?: in file (?P<file>\S+) at line \d+)?\s*$", level="error",
+    Record("openmpi.error_log", _WHO +
+           r"(?P<layer>PMIX|OPAL) ERROR: (?P<message>.+?) in file (?P<file>\S*(?:gds_|dstore)\w*\.c)", level="warning",
+           note="PMIx could not use one way of sharing data and takes another."),
+    Record("openmpi.error_log", _WHO +
+           r"(?:\[\[\w+,\d+\],(?:\d+|\w+)\] |\[\S+@\d+,\d+\] )?(?P<layer>ORTE|PRTE|PMIX|OPAL|OMPI|"
+           r"OSHMEM)_ERROR_LOG: (?P<message>.+?)" r"(?: in file (?P<file>\S+) at line \d+)?\s*$", level="error",
            note="The run-time of Open MPI logged an error at this place of its code."),
-    Record("openmpi.error_log", _WHO + r"(?P<layer>PMIX|PRTE|OPAL|ORTE) ERROR: (?P<message>.+?)(?: in file (?P<file>\S+) at line \d+)?\s*$",
+    Record("openmpi.error_log", _WHO +
+           r"(?P<layer>PMIX|PRTE|OPAL|ORTE) ERROR: (?P<message>.+?)(?: in file (?P<file>\S+) at line \d+)?\s*$",
            level="error", priority=-1, note="The run-time of Open MPI logged an error at this place of its code."),
-    Record("openmpi.oob", _WHO + r"(?:\[\[\d+,\d+\],\d+\](?:->\[\[\d+,\d+\],\d+\])? ?:? ?|\[\S+@\d+,\d+\] )?(?P<message>(?:mca_)?(?:oob_tcp|tcp_peer|tcp_component|ptl_tcp)\w*:? .*?"
-           r"(?:fail|invalid|unable|rejected|unexpected|lost|closed|mismatch|could not).*?)" + _ERRNO + r"\s*$", level="error",
+    Record("openmpi.oob", _WHO + r"(?:\[\[\d+,\d+\],\d+\](?:->\[\[\d+,\d+\],\d+\])? ?:? ?|"
+           r"\[\S+@\d+,\d+\] )?(?P<message>(?:mca_)?(?:oob_tcp|tcp_peer|tcp_component|ptl_tcp)\w*:? .*?"
+           r"(?:fail|invalid|unable|rejected|unexpected|lost|closed|mismatch|could not).*?)" + _ERRNO + r"\s*$",
+           level="error", note="A TCP connection of the launchers broke."),
+    Record("openmpi.oob", _WHO + r"\[\[\d+,\d+\],\d+\] (?P<message>.*connect_to_peer.*|.*ORTE_ERR_CONNECTION.*|"
+           r".*connection to peer .*(?:failed|lost).*)", level="error",
            note="A TCP connection of the launchers broke."),
-    Record("openmpi.oob", _WHO + r"\[\[\d+,\d+\],\d+\] (?P<message>.*connect_to_peer.*|.*ORTE_ERR_CONNECTION.*|.*connection to peer .*(?:failed|lost).*)",
-           level="error",
-           note="A TCP connection of the launchers broke."),
-    Record("openmpi.component", _WHO + r"(?:mca_base_component_repository_open|mca: base: component_find): unable to open (?P<component>[\w./-]+):? (?P<message>.*)",
-           level="warning", note="A plug-in of Open MPI could not be loaded and is left out."),
-    Record("openmpi.command_missing", r"(?:^|[:/ ])(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun)\"?: (?:command )?not found", level="error", note="A program of the MPI installation is not on the PATH."),
-    Record("openmpi.command_missing", r"\S*/(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun): No such file or directory", level="error", note="A program of the MPI installation is not where it was looked for."),
-    Record("openmpi.usage", r"^(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?: (?:Error: )?(?P<message>(?:unknown|unrecognized|invalid) (?:option|argument).*)", level="fatal",
+    Record("openmpi.component", _WHO +
+           r"(?:mca_base_component_repository_open|mca: base: component_find): unable to open "
+           r"(?P<component>[\w./-]+):? (?P<message>.*)", level="warning",
+           note="A plug-in of Open MPI could not be loaded and is left out."),
+    Record("openmpi.command_missing",
+           r"(?:^|[:/ ])(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun)\"?: (?:command )?not found",
+           level="error", note="A program of the MPI installation is not on the PATH."),
+    Record("openmpi.command_missing",
+           r"\S*/(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun): No such file or directory", level="error",
+           note="A program of the MPI installation is not where it was looked for."),
+    Record("openmpi.usage",
+           r"^(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?: (?:Error: )?(?P<message>(?:unknown|unrecognized|"
+           r"invalid) (?:option|argument).*)", level="fatal",
            note="The launcher does not know an option that it was given."),
-    Record("openmpi.killing", r"^(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?: (?P<message>killing job|Forwarding signal (?P<signal>\d+) to job|abort is already in progress.*|"
-           r"clean termination accomplished)", level="info", note="The launcher ends its processes because it was told to."),
-    Record("openmpi.error", r"^(?:mpirun|orterun|prterun|orted|prted)(?:\.\w+)?:? (?P<message>.*(?:unable to|could not|cannot|failed|rror:).*)", level="error", priority=-2, note="The launcher reports a failure."),
-    Record("openmpi.error", r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?P<message>(?:\[\[\d+,\d+\],\d+\] )?(?:mca|opal|ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed)[_:]\S* "
+    Record("openmpi.killing", r"^(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?: (?P<message>killing job|"
+           r"Forwarding signal (?P<signal>\d+) to job|abort is already in progress.*|"
+           r"clean termination accomplished)", level="info",
+           note="The launcher ends its processes because it was told to."),
+    Record("openmpi.error",
+           r"^(?:mpirun|orterun|prterun|orted|prted)(?:\.\w+)?:? (?P<message>.*(?:unable to|could not|cannot|failed|"
+           r"rror:).*)", level="error", priority=-2, note="The launcher reports a failure."),
+    Record("openmpi.error",
+           r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?P<message>(?:\[\[\d+,\d+\],\d+\] )?(?:mca|opal|"
+           r"ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed)[_:]\S* "
            r".*(?:[Ee]rror|ERROR|[Ff]ail|[Uu]nable|[Cc]annot|[Aa]bort).*)", level="error", priority=-4,
            note="A module of Open MPI reports a failure."),
 )  # fmt: skip
 
 FACTS = (
-    Record("openmpi.version", r"\b(?P<product>Open MPI|PRRTE|prterun|OpenRTE)\)? (?:v(?:ersion)? ?)?(?P<version>[1-9]\.\d{1,2}\.\d{1,2}\w*)", level="info", note="The version of Open MPI."),
-    Record("openmpi.rank", _WHO.replace(r"(?P<by_pid>", "(?:") + r"(?:MCW r|R)ank (?P<by_rank>\d+) (?:bound to (?:socket|package|core|NUMA|node|hwt)\S* ?.*|is not bound\b.*)", level="info", note="Where a rank is and to which cores it is bound."),
-    Record("openmpi.node", r"Data for node: (?P<node>[\w.-]+)\s+(?:Num slots: (?P<slots>\d+))?.*?(?:Num procs: (?P<procs>\d+))?\s*$", level="info", note="How many processes the launcher puts on a node."),
+    Record("openmpi.version", r"\b(?P<product>Open MPI|PRRTE|prterun|OpenRTE)\)? (?:v(?:ersion)? ?)?"
+           r"(?P<version>[1-9]\.\d{1,2}\.\d{1,2}\w*)", level="info", note="The version of Open MPI."),
+    Record("openmpi.rank", _WHO.replace(r"(?P<by_pid>", "(?:") +
+           r"(?:MCW r|R)ank (?P<by_rank>\d+) (?:bound to (?:socket|package|core|NUMA|node|hwt)\S* ?.*|"
+           r"is not bound\b.*)", level="info", note="Where a rank is and to which cores it is bound."),
+    Record("openmpi.node",
+           r"Data for node: (?P<node>[\w.-]+)\s+(?:Num slots: (?P<slots>\d+))?.*?(?:Num procs: (?P<procs>\d+))?\s*$",
+           level="info", note="How many processes the launcher puts on a node."),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*HEADS, *FRAMES, *HANDLERS, *TRANSPORTS, *RUNTIME, *FACTS)

@@ -3,14 +3,15 @@ r"""Slurm: srun, slurmstepd, sbatch, salloc, the daemons' logs, sacct, scontrol,
 Kinds and their fields (``ranks`` are Slurm task ids: the global rank only where one task is one rank; ``hosts`` and
 ``ranks`` are expanded, at most 4096; ``step`` is a job or step id as printed):
 
-- ``slurm.cancelled`` what (JOB | STEP), step, reason (time limit | preemption | node failure | requeue | signal | oom |
-  task failure | none | other); ``none`` also when srun ended the step after a task failed; the host printed it, it is not
-  blamed
+- ``slurm.cancelled`` what (JOB | STEP), step, reason (time limit | preemption | node failure | requeue | signal | oom
+  | task failure | none | other); ``none`` also when srun ended the step after a task failed; the host printed it, it
+  is not blamed
 - ``slurm.task_exit`` hosts, ranks, host (if one), how, exit_code | signal | reason ``oom``
 - ``slurm.oom`` step, count: memory limit of the step; ``slurm.memory_limit`` step: older wordings
 - ``slurm.terminating`` step, message: what srun prints while it ends the other tasks
-- ``slurm.launch_error`` message, hosts, step; ``slurm.refused`` message: job or step not accepted; ``slurm.exec_failed``
-  file, message, errno; ``slurm.pmi`` message; ``slurm.comm`` message, hosts: talk between daemons failed
+- ``slurm.launch_error`` message, hosts, step; ``slurm.refused`` message: job or step not accepted;
+  ``slurm.exec_failed`` file, message, errno; ``slurm.pmi`` message; ``slurm.comm`` message, hosts: talk between
+  daemons failed
 - ``slurm.node`` hosts, message; ``slurm.node_state`` hosts, reason: a row of sinfo -R or scontrol
 - ``slurm.job_state`` step, state, reason, exit_code, signal: sacct, scontrol show job, mails
 - ``slurm.signal`` signal, step: a signal was delivered to the job; ``slurm.time_limit`` step
@@ -26,100 +27,194 @@ from __future__ import annotations
 from logdoctor.parsers.record import Record
 from logdoctor.parsers.slurm_lines import read_cancelled, read_hosts, read_state, read_task_exit
 
-_PROGRAM = r"\b(?P<program>srun|slurmstepd|sbatch|salloc|slurmd|slurmctld|slurmrestd|slurmdbd|sattach|sbcast|squeue|scontrol|scancel|sinfo)(?:-[\w.-]+|\[\d+\])?: "
+_PROGRAM = (
+    r"\b(?P<program>srun|slurmstepd|sbatch|salloc|slurmd|slurmctld|slurmrestd|slurmdbd|sattach|sbcast|squeue|"
+    r"scontrol|scancel|sinfo)(?:-[\w.-]+|\[\d+\])?: "
+)
 _ERROR = _PROGRAM + r"error: "
 _ANY = _PROGRAM + r"(?:error: |fatal: )"
 _STEP = r"(?:StepId=|JobId=|step |job |Job )?(?P<step>\d[\w.+\[\]-]*)"
 _LIST = r"(?P<hosts>[\w.-]+(?:\[[\d,-]+\])?[\w.,\[\]-]*)"
 
 ENDS = (
-    Record("slurm.cancelled", r"\*\*\* (?P<what>JOB|STEP|JOB STEP|EXTERN STEP) (?P<step>[\w.+]+) (?:ON (?P<by_host>\S+) )?(?:STEPD TERMINATED ON \S+ AT|CANCELLED AT|FAILED)(?: \S+)?(?: D[uU][eE] T[oO](?P<due>[^*]{1,200}))?",
-           "fatal", read_cancelled, "Slurm ended the job or step.", 5),
-    Record("slurm.cancelled", r"\*\*\* REBOOT|slurmd(?:\[\d+\])?: .*Job (?P<step>\d+) (?:was )?(?:killed|cancelled) due to(?P<due> .+)", "fatal", read_cancelled, "Slurm ended the job.", 4),
-    Record("slurm.task_exit", _ERROR + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)", "error", read_task_exit, "srun says how these tasks ended.", 5),
-    Record("slurm.task_exit", r"^error: " + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)", "error", read_task_exit, "srun says how these tasks ended.", 4),
-    Record("slurm.oom", r"Detected (?P<count>\d+) oom[-_]kill events?(?:\(s\))? in (?:step |StepId=|JobId=)?(?P<step>[\w.+]+)", "fatal",
+    Record("slurm.cancelled",
+           r"\*\*\* (?P<what>JOB|STEP|JOB STEP|EXTERN STEP) (?P<step>[\w.+]+) (?:ON (?P<by_host>\S+) )?"
+           r"(?:STEPD TERMINATED ON \S+ AT|CANCELLED AT|FAILED)(?: \S+)?(?: [Dd][Uu][Ee] [Tt][Oo] "
+           r"(?P<due>[^*]{1,200}\S))?", "fatal", read_cancelled, "Slurm ended the job or step.", 5),
+    Record("slurm.cancelled",
+           r"slurmd(?:\[\d+\])?: .*Job (?P<step>\d+) (?:was )?(?:killed|cancelled) due to (?P<due>.+)", "fatal",
+           read_cancelled, "Slurm ended the job.", 4),
+    Record("slurm.task_exit", _ERROR + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)", "error", read_task_exit,
+           "srun says how these tasks ended.", 5),
+    Record("slurm.task_exit", r"^error: " + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)", "error",
+           read_task_exit, "srun says how these tasks ended.", 4),
+    Record("slurm.oom", r"Detected (?P<count>\d+) oom[-_]kill events?(?:\(s\))? in (?:step |StepId=|"
+           r"JobId=)?(?P<step>[\w+]+(?:\.[\w+]+)?)", "fatal",
            note="The kernel killed processes of this step because it reached its memory limit.", priority=5),
-    Record("slurm.memory_limit", r"(?P<message>(?:[Ss]tep|[Jj]ob|StepId=|JobId=)[ \w.=]{0,40}(?:exceeded memory limit|exceeded virtual memory limit)|Exceeded (?:step|job) memory limit)(?: \(\d+ > \d+\))?", "fatal",
+    Record("slurm.memory_limit", r"(?P<message>(?:[Ss]tep|[Jj]ob|StepId=|JobId=)[ \w.=]{0,40}(?:exceeded memory limit|"
+           r"exceeded virtual memory limit)|Exceeded (?:step|job) memory limit)(?: \(\d+ > \d+\))?", "fatal",
            note="Slurm saw the step above its memory limit and ends it.", priority=5),
-    Record("slurm.memory_limit", r"(?P<message>[Ss]tep(?:Id=)? ?(?P<step>[\w.+]+) hit memory(?:\+swap)? limit at least once)", "warning", note="The step touched its memory limit.", priority=5),
-    Record("slurm.time_limit", r"(?P<message>(?:Job|JobId=|StepId=)[ =]?(?P<step>[\d.]+)? ?(?:has )?exceeded (?:its )?time limit|Time limit exhausted for JobId=(?P<job>\d+)|reached (?:its )?time limit).*", "fatal",
+    Record("slurm.memory_limit",
+           r"(?P<message>[Ss]tep(?:Id=)? ?(?P<step>[\w.+]+) hit memory(?:\+swap)? limit at least once)", "warning",
+           note="The step touched its memory limit.", priority=5),
+    Record("slurm.time_limit",
+           r"(?P<message>(?:Job|JobId=|StepId=)[ =]?(?P<step>[\d.]+)? ?(?:has )?exceeded (?:its )?time limit|"
+           r"Time limit exhausted for JobId=(?P<job>\d+)|reached (?:its )?time limit).*", "fatal",
            note="The job reached its time limit.", priority=3),
-    Record("slurm.signal", _PROGRAM + r"(?:Sending signal|Sent signal|Signal) (?P<signal>\d+) to (?:StepId=|JobId=)?(?P<step>[\d.]+).*", "info", note="Slurm sent a signal to the step.", priority=2),
-    Record("slurm.signal", _PROGRAM + r"(?:error: )?(?:forcing (?:job )?termination|got SIG\w+|interrupt.*one more|sending Ctrl-C to .*|(?:error: )?Force Terminated .*)", "info",
-           note="srun was asked to end the step, or passes a signal on.", priority=4),
-    Record("slurm.terminating", _PROGRAM + r"(?:error: )?(?P<message>(?:launch/slurm: \w+: )?(?:Terminating (?:job step |StepId=|JobId=)?(?P<step>[\w.]+)|Job step aborted.*|First task exited (?P<seconds>\d+)s ago|"
-           r"tasks? [\d,:\s-]+ ?(?:running|exited|exited abnormally|unknown).*|StepId=\S+ (?:aborted|task .*(?:running|exited)).*|step:\S+ tasks? \S+: .*|Step(?:Id=\S+)? .*(?:cancelled|aborted).*|.*Cancelled pending.*))", "info",
-           note="srun ends the remaining tasks.", priority=4),
-    Record("slurm.terminating", _ERROR + r"(?P<message>(?:Timed out waiting for job step to complete|Failed to send MESSAGE_TASK_EXIT.*|.*MESSAGE_TASK_EXIT.*|Step created|_exit_cb.*))", "warning",
-           note="Fallout of the end of the step.", priority=4),
+    Record("slurm.signal", _PROGRAM +
+           r"(?:Sending signal|Sent signal|Signal) (?P<signal>\d+) to (?:StepId=|JobId=)?(?P<step>[\d.]+).*", "info",
+           note="Slurm sent a signal to the step.", priority=2),
+    Record("slurm.signal", _PROGRAM +
+           r"(?:error: )?(?:forcing (?:job )?termination|got SIG\w+|interrupt.*one more|sending Ctrl-C to .*|"
+           r"(?:error: )?Force Terminated .*)", "info", note="srun was asked to end the step, or passes a signal on.",
+           priority=4),
+    Record("slurm.terminating", _PROGRAM +
+           r"(?:error: )?(?P<message>(?:launch/slurm: \w+: )?(?:Terminating (?:job step |StepId=|"
+           r"JobId=)?(?P<step>[\w.]+)|Job step aborted.*|First task exited (?P<seconds>\d+)s ago|"
+           r"tasks? [\d,:\s-]+ ?(?:running|exited|exited abnormally|unknown).*|StepId=\S+ (?:aborted|"
+           r"task .*(?:running|exited)).*|step:\S+ tasks? \S+: .*|Step(?:Id=\S+)? .*(?:cancelled|aborted).*|"
+           r".*Cancelled pending.*))", "info", note="srun ends the remaining tasks.", priority=4),
+    Record("slurm.terminating", _ERROR +
+           r"(?P<message>(?:Timed out waiting for job step to complete|Failed to send MESSAGE_TASK_EXIT.*|"
+           r".*MESSAGE_TASK_EXIT.*|Step created|_exit_cb.*))", "warning", note="Fallout of the end of the step.",
+           priority=4),
 )  # fmt: skip
 
 LAUNCH = (
-    Record("slurm.refused", _ANY + r"(?P<message>(?:Batch job submission failed|Unable to allocate resources|Unable to create step for job \S+|Unable to confirm allocation for job \S+|Job submit/allocate failed|"
-           r"Invalid (?:job id|partition|account|qos|directive|node|numeric|--\S+|generic|feature|argument|time limit|constraint|dependency|Trackable).*?|invalid (?:partition|account|number|argument|\S+ specification).*?|"
-           r"Requested (?:node configuration|partition configuration|time limit|nodes?|topology).*?|More processors requested than permitted|Memory (?:required|specification).*?|Node count specification invalid|"
-           r"Job (?:violates|rejected|has been revoked|allocation \S+ has been revoked).*?|CPU count.*?|Allocation failure.*?|Only allocated \d+ nodes asked for \d+|"
-           r"(?:You must|Must) (?:specify|request).*?|\S+ (?:option|specification) (?:is )?(?:invalid|not valid).*?|Unable to open file .*?|This does not look like a batch script)(?:[:.,].*)?)$", "fatal",
+    Record("slurm.refused", _ANY + r"(?P<message>(?:Batch job submission failed|Unable to allocate resources|"
+           r"Unable to create step for job \S+|Unable to confirm allocation for job \S+|Job submit/allocate failed|"
+           r"Invalid (?:job id|partition|account|qos|directive|node|numeric|--\S+|generic|feature|argument|"
+           r"time limit|constraint|dependency|Trackable).*?|invalid (?:partition|account|number|argument|"
+           r"\S+ specification).*?|"
+           r"Requested (?:node configuration|partition configuration|time limit|nodes?|topology).*?|"
+           r"More processors requested than permitted|Memory (?:required|specification).*?|"
+           r"Node count specification invalid|"
+           r"Job (?:violates|rejected|has been revoked|allocation \S+ has been revoked).*?|CPU count.*?|"
+           r"Allocation failure.*?|Only allocated \d+ nodes asked for \d+|"
+           r"(?:You must|Must) (?:specify|request).*?|\S+ (?:option|specification) (?:is )?(?:invalid|not valid).*?|"
+           r"Unable to open file .*?|This does not look like a batch script)(?:[:.,].*)?)$", "fatal",
            note="Slurm did not accept the job or step.", priority=3),
-    Record("slurm.waiting", _PROGRAM + r"(?:[Ww]arning: |error: )?(?P<message>.*(?:[Ss]tep creation (?:temporarily disabled|still disabled)|queued and waiting for resources|Required node not available|still waiting|Requested nodes are busy|"
-           r"Pending job allocation|Waiting for resource).*)", "info", note="The job or step waits for resources.", priority=4),
-    Record("slurm.exec_failed", _ANY + r"(?:.*?(?:task_exec|_child_proc\w*|exec_task): )?(?P<message>execve?\(\): (?P<file>[^:]{1,400}): (?P<error>.+))", "fatal", note="A node could not start the program.", priority=4),
-    Record("slurm.exec_failed", _ANY + r"(?P<message>(?:task_g_pre_launch|Unable to find|couldn't find|[Ff]ailed to (?:exec|find)|.*[Cc]ommand not found).*)", "error", note="A node could not start the program.", priority=2),
-    Record("slurm.chdir", _ERROR + r"(?P<message>[Cc]ould ?n.t chdir to [`'](?P<file>[^']{1,400})': .*)", "warning", note="The working directory does not exist on this node.", priority=4),
-    Record("slurm.launch_error", _ANY + r"(?P<message>Task launch for (?:StepId=)?(?P<step>[\w.+]+) failed on node (?P<hosts>[\w.,\[\]-]+): .+)", "error", read_hosts, "A node did not start its tasks.", 4),
-    Record("slurm.launch_error", _ANY + r"(?P<message>(?:Application launch failed|[Tt]ask launch .*failed|[Tt]ask prolog|Unable to (?:create job step|launch|start|set up|contact)|Aborting.*launch|[Jj]ob step (?:launch|creation) .*fail|Prolog (?:error|hung|failed)|"
-           r"[Ff]ailed to (?:launch|create|start) .*|Launch of .*|slurm_step_launch\w*.*|fork\(\).*|Unable to init|.*spank.*(?:failed|error|required plugin).*|Failed to invoke (?:task plugins|spank).*|"
-           r"task_g_\w+.*|.*_fork_all_tasks.*|IO setup failed|IO error|Unable to (?:open|create).*(?:stdout|stderr|stdin).*|Could not open std(?:out|err|in) file.*|.*exited without (?:calling )?\w+init.*).*)",
-           "error", note="The tasks could not be started on a node.", priority=2),
-    Record("slurm.pmi", _PROGRAM + r"(?:error: |fatal: )?(?P<message>.*(?:mpi/pmi\w*|pmixp?_\w+|PMI[2Xx]? .*|Couldn't find the specified plugin name for mpi\S*|MPI plugin|cannot create mpi context|invalid MPI type).*"
-           r"(?:[Ee]rror|ERROR|[Ff]ail|[Cc]ould ?n.t|[Cc]annot|[Ii]nvalid|not found|[Tt]imeout).*)", "error", note="The process management (PMI) of Slurm reports a failure.", priority=3),
-    Record("slurm.pmi", _ERROR + r"(?P<message>(?:Couldn't find the specified plugin name for mpi|cannot find mpi plugin|MPI: Cannot create context|Invalid MPI type|.*\[_errhandler\]|mpi/pmix).*)", "error",
+    Record("slurm.waiting", _PROGRAM +
+           r"(?:[Ww]arning: |error: )?(?P<message>.*(?:[Ss]tep creation (?:temporarily disabled|still disabled)|"
+           r"queued and waiting for resources|Required node not available|still waiting|Requested nodes are busy|"
+           r"Pending job allocation|Waiting for resource).*)", "info", note="The job or step waits for resources.",
+           priority=4),
+    Record("slurm.exec_failed", _ANY +
+           r"(?:.*?(?:task_exec|_child_proc\w*|exec_task): )?(?P<message>execve?\(\): (?P<file>[^:]{1,400}): "
+           r"(?P<error>.+))", "fatal", note="A node could not start the program.", priority=4),
+    Record("slurm.exec_failed", _ANY +
+           r"(?P<message>(?:task_g_pre_launch|Unable to find|couldn't find|[Ff]ailed to (?:exec|find)|"
+           r".*[Cc]ommand not found).*)", "error", note="A node could not start the program.", priority=2),
+    Record("slurm.chdir", _ERROR + r"(?P<message>[Cc]ould ?n.t chdir to [`'](?P<file>[^']{1,400})': .*)", "warning",
+           note="The working directory does not exist on this node.", priority=4),
+    Record("slurm.launch_error", _ANY +
+           r"(?P<message>Task launch for (?:StepId=)?(?P<step>[\w.+]+) failed on node (?P<hosts>[\w.,\[\]-]+): .+)",
+           "error", read_hosts, "A node did not start its tasks.", 4),
+    Record("slurm.launch_error", _ANY +
+           r"(?P<message>(?:Application launch failed|[Tt]ask launch .*failed|[Tt]ask prolog|"
+           r"Unable to (?:create job step|launch|start|set up|contact)|Aborting.*launch|[Jj]ob step (?:launch|"
+           r"creation) .*fail|Prolog (?:error|hung|failed)|"
+           r"[Ff]ailed to (?:launch|create|start) .*|Launch of .*|slurm_step_launch\w*.*|fork\(\).*|Unable to init|"
+           r".*spank.*(?:failed|error|required plugin).*|Failed to invoke (?:task plugins|spank).*|"
+           r"task_g_\w+.*|.*_fork_all_tasks.*|IO setup failed|IO error|Unable to (?:open|create).*(?:stdout|stderr|"
+           r"stdin).*|Could not open std(?:out|err|in) file.*|.*exited without (?:calling )?\w+init.*).*)", "error",
+           note="The tasks could not be started on a node.", priority=2),
+    Record("slurm.pmi", _PROGRAM + r"(?:error: |fatal: )?(?P<message>.*(?:mpi/pmi\w*|pmixp?_\w+|PMI[2Xx]? .*|"
+           r"Couldn't find the specified plugin name for mpi\S*|MPI plugin|cannot create mpi context|"
+           r"invalid MPI type).*"
+           r"(?:[Ee]rror|ERROR|[Ff]ail|[Cc]ould ?n.t|[Cc]annot|[Ii]nvalid|not found|[Tt]imeout).*)", "error",
            note="The process management (PMI) of Slurm reports a failure.", priority=3),
-    Record("slurm.comm", _ANY + r"(?P<message>.*(?:slurm_(?:receive|send|msg|unpack|connect|open|persist)\w*|Zero Bytes were transmitted|Socket timed out on send/recv|Unable to contact slurm|Connection refused|Connection timed out|"
-           r"Unable to resolve|Communication connection failure|Message receive failure|Header lengths are longer|Protocol authentication error|Insane message|Invalid (?:Protocol|credential)|[Mm]unge).*)", "error",
+    Record("slurm.pmi", _ERROR +
+           r"(?P<message>(?:Couldn't find the specified plugin name for mpi|cannot find mpi plugin|"
+           r"MPI: Cannot create context|Invalid MPI type|.*\[_errhandler\]|mpi/pmix).*)", "error",
+           note="The process management (PMI) of Slurm reports a failure.", priority=3),
+    Record("slurm.comm", _ANY +
+           r"(?P<message>.*(?:slurm_(?:receive|send|msg|unpack|connect|open|persist)\w*|Zero Bytes were transmitted|"
+           r"Socket timed out on send/recv|Unable to contact slurm|Connection refused|Connection timed out|"
+           r"Unable to resolve|Communication connection failure|Message receive failure|Header lengths are longer|"
+           r"Protocol authentication error|Insane message|Invalid (?:Protocol|credential)|[Mm]unge).*)", "error",
            note="Slurm's programs could not talk to each other.", priority=1),
 )  # fmt: skip
 
 NODES = (
-    Record("slurm.node", _PROGRAM + r"(?:error: |fatal: )?(?P<message>(?:Node failure on|NODE_FAIL on) (?P<hosts>\S+).*)", "fatal", read_hosts, "Slurm lost a node of the job.", 4),
-    Record("slurm.node", r"(?P<message>\b[Nn]odes? (?P<hosts>[\w.,\[\]-]{2,400}) (?:not responding|(?:is|are) not responding|(?:has )?unexpectedly rebooted)\b.*)", "error", read_hosts,
-           "Slurm says that a node is lost.", 1),
-    Record("slurm.node", _ANY + r"(?P<message>.*(?:[Nn]ode .* not responding|nodes? .*DOWN|Aborting JobId=\S+|Killing .* on failed node|Requeue JobId=\S+ due to failure of node).*)", "fatal", note="Slurm lost a node of the job.", priority=2),
-    Record("slurm.node", r"(?P<message>(?:requeue|Requeuing|Killing|Batch) (?:job|JobId=)\S+ .*due to failure of node (?P<hosts>\S+))", "fatal", read_hosts, "Slurm lost a node of the job.", 2),
-    Record("slurm.node", _PROGRAM + r"(?:error: )?(?P<message>.*(?:detected a failure of|Job allocation .* revoked|lost (?:contact with|node)|StepId=\S+ node .*failed).*)", "error", note="Slurm says that a node is lost.", priority=2),
-    Record("slurm.node_state", r"^(?P<reason>(?:Not responding|Node unexpectedly rebooted|Kill task failed|Low (?:RealMemory|TmpDisk|socket|core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC:|"
-           r"[^\n]{0,60}(?:GPU|Xid|ECC|IB |memory))[^\n]{0,80}?) +(?P<user>\w+) +\d{4}-\d\d-\d\dT[\d:]+ +(?P<hosts>[\w.,\[\]-]+)\s*$", "error", read_hosts, "A node is out of service for this reason.",
+    Record("slurm.node", _PROGRAM +
+           r"(?:error: |fatal: )?(?P<message>(?:Node failure on|NODE_FAIL on) (?P<hosts>\S+).*)", "fatal", read_hosts,
+           "Slurm lost a node of the job.", 4),
+    Record("slurm.node",
+           r"(?P<message>\b[Nn]odes? (?P<hosts>[\w.,\[\]-]{2,400}) (?:not responding|(?:is|are) not responding|"
+           r"(?:has )?unexpectedly rebooted)\b.*)", "error", read_hosts, "Slurm says that a node is lost.", 1),
+    Record("slurm.node", _ANY +
+           r"(?P<message>.*(?:[Nn]ode .* not responding|nodes? .*DOWN|Aborting JobId=\S+|Killing .* on failed node|"
+           r"Requeue JobId=\S+ due to failure of node).*)", "fatal", note="Slurm lost a node of the job.", priority=2),
+    Record("slurm.node", r"(?P<message>(?:requeue|Requeuing|Killing|Batch) (?:job|"
+           r"JobId=)\S+ .*due to failure of node (?P<hosts>\S+))", "fatal", read_hosts,
+           "Slurm lost a node of the job.", 2),
+    Record("slurm.node", _PROGRAM +
+           r"(?:error: )?(?P<message>.*(?:detected a failure of|Job allocation .* revoked|lost (?:contact with|"
+           r"node)|StepId=\S+ node .*failed).*)", "error", note="Slurm says that a node is lost.", priority=2),
+    Record("slurm.node_state",
+           r"^(?P<reason>(?:Not responding|Node unexpectedly rebooted|Kill task failed|Low (?:RealMemory|TmpDisk|"
+           r"socket|core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC:|"
+           r"[^\n]{0,60}(?:GPU|Xid|ECC|IB |memory))[^\n]{0,80}?) +(?P<user>\w+) +\d{4}-\d\d-\d\dT[\d:]+ +"
+           r"(?P<hosts>[\w.,\[\]-]+)\s*$", "error", read_hosts, "A node is out of service for this reason.",
            scan=r"[a-z]+ +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d +[a-z]"),
-    Record("slurm.node_state", r"\bNodeName=(?P<hosts>\S+) .*?State=(?P<state>(?:DOWN|DRAIN|FAIL|NO_RESPOND|[\w+]+\+(?:DRAIN|NOT_RESPONDING))\S*)", "error", read_hosts, "A node is out of service."),
-    Record("slurm.node_state", r"^\s*Reason=(?P<reason>(?:Not responding|Node unexpectedly|Kill task failed|Low |gres/|Prolog|Epilog|NHC|GPU|Xid)[^\n\[]{1,200})", "error", note="A node is out of service for this reason."),
+    Record("slurm.node_state",
+           r"\bNodeName=(?P<hosts>\S+) .*?State=(?P<state>(?:DOWN|DRAIN|FAIL|NO_RESPOND|[\w+]+\+(?:DRAIN|"
+           r"NOT_RESPONDING))\S*)", "error", read_hosts, "A node is out of service."),
+    Record("slurm.node_state",
+           r"^\s*Reason=(?P<reason>(?:Not responding|Node unexpectedly|Kill task failed|Low |gres/|Prolog|Epilog|"
+           r"NHC|GPU|Xid)[^\n\[]{1,200})", "error", note="A node is out of service for this reason."),
 )  # fmt: skip
 
-_BAD = r"OUT_OF_MEMORY|OUT_OF_ME\+?|NODE_FAIL|TIMEOUT|PREEMPTED|CANCELLED(?: by \d+)?|CANCELLED?\+|FAILED|BOOT_FAIL|DEADLINE"
+_BAD = (
+    r"OUT_OF_MEMORY|OUT_OF_ME\+?|NODE_FAIL|TIMEOUT|PREEMPTED|CANCELLED(?: by \d+)?|CANCELLED?\+|FAILED|"
+    r"BOOT_FAIL|DEADLINE"
+)
 
 STATES = (
-    Record("slurm.job_state", rf"^\s*(?P<step>\d+(?:_\d+)?(?:\.[\w+]+)?)[ |].*?[ |](?P<state>{_BAD})[ |]+(?:\S+[ |]+)??(?P<exit_code>\d+):(?P<signal>\d+)", "error", read_state, "The accounting says how the job or step ended."),
-    Record("slurm.job_state", rf"\bJobState=(?P<state>{_BAD})(?: Reason=(?P<reason>\S+))?", "error", read_state, "The controller says how the job ended."),
-    Record("slurm.job_state", rf"Slurm (?:Array )?(?:Summary )?Job_id=(?P<step>\S+) Name=.{{0,200}}?(?P<state>{_BAD})(?:, ExitCode (?P<exit_code>\d+))?", "error", read_state, "A mail of Slurm says how the job ended."),
-    Record("slurm.job_state", r"^\s*State\s*: (?P<state>" + _BAD + r")(?: \(exit code (?P<exit_code>\d+)\))?", "error", read_state, "seff says how the job ended."),
-    Record("slurm.job_state", r"\bExitCode=(?P<exit_code>\d+):(?P<signal>\d+)\b", "info", note="How the job ended, as exit code and signal."),
-    Record("slurm.job_state", r"(?:srun|salloc|slurmctld)(?:\[\d+\])?: (?:error: )?(?P<message>.*Job(?:Id=| )(?P<step>\d+).*(?P<state>NODE_FAIL|TIMEOUT|PREEMPTED|OUT_OF_MEMORY|BOOT_FAIL)\b.*)", "error", read_state, "Slurm says how the job ended.", 1),
+    Record("slurm.job_state", rf"^\s*(?P<step>\d+(?:_\d+)?(?:\.[\w+]+)?)[ |].*?[ |](?P<state>{_BAD})[ |]+(?:\S+[ |"
+           rf"]+)??(?P<exit_code>\d+):(?:0\b|(?P<signal>\d+))", "error", read_state,
+           "The accounting says how the job or step ended."),
+    Record("slurm.job_state", rf"\bJobState=(?P<state>{_BAD})(?: Reason=(?P<reason>\S+))?", "error", read_state,
+           "The controller says how the job ended."),
+    Record("slurm.job_state",
+           rf"Slurm (?:Array )?(?:Summary )?Job_id=(?P<step>\S+) Name=.{{0,200}}?(?P<state>{_BAD})(?:, ExitCode "
+           rf"(?P<exit_code>\d+))?", "error", read_state, "A mail of Slurm says how the job ended."),
+    Record("slurm.job_state", r"^\s*State\s*: (?P<state>" + _BAD + r")(?: \(exit code (?P<exit_code>\d+)\))?", "error",
+           read_state, "seff says how the job ended."),
+    Record("slurm.job_state", r"\bExitCode=(?P<exit_code>\d+):(?:0\b|(?P<signal>\d+))\b", "info",
+           note="How the job ended, as exit code and signal."),
+    Record("slurm.job_state", r"(?:srun|salloc|slurmctld)(?:\[\d+\])?: (?:error: )?(?P<message>.*Job(?:Id=|"
+           r" )(?P<step>\d+).*(?P<state>NODE_FAIL|TIMEOUT|PREEMPTED|OUT_OF_MEMORY|BOOT_FAIL)\b.*)", "error",
+           read_state, "Slurm says how the job ended.", 1),
 )  # fmt: skip
 
 REST = (
     Record("slurm.job", r"(?:sbatch: )?Submitted batch job (?P<step>\d+)", "info", note="The job was handed in."),
-    Record("slurm.job", r"(?:salloc|srun): (?:Granted job allocation|job) (?P<step>\d+)(?: has been allocated resources)?\s*$", "info", note="The job got its nodes."),
-    Record("slurm.job", r"\bSLURM_(?:JOB_NODELIST|NODELIST|STEP_NODELIST)(?:=|: *)[\"']?(?P<hosts>\w[\w.,\[\]-]+)", "info", read_hosts, "The nodes of the job."),
-    Record("slurm.job", r"\bSLURM_(?:NTASKS|NPROCS)(?:=|: *)[\"']?(?P<nranks>\d{1,7})\b", "info", note="How many tasks the job has."),
+    Record("slurm.job",
+           r"(?:salloc|srun): (?:Granted job allocation|job) (?P<step>\d+)(?: has been allocated resources)?\s*$",
+           "info", note="The job got its nodes."),
+    Record("slurm.job", r"\bSLURM_(?:JOB_NODELIST|NODELIST|STEP_NODELIST)(?:=|: *)[\"']?(?P<hosts>\w[\w.,\[\]-]+)",
+           "info", read_hosts, "The nodes of the job."),
+    Record("slurm.job", r"\bSLURM_(?:NTASKS|NPROCS)(?:=|: *)[\"']?(?P<nranks>\d{1,7})\b", "info",
+           note="How many tasks the job has."),
     Record("slurm.job", r"\bSLURM_JOB_?ID(?:=|: *)[\"']?(?P<step>\d+)", "info", note="The job's number."),
     Record("slurm.version", r"\bslurm(?:-wlm)? (?P<version>\d\d\.\d\d\.\d+\S*)", "info", note="The version of Slurm."),
-    Record("slurm.note", _PROGRAM + r"(?P<message>(?:Using (?:default|account|partition)|error: (?:spank: x11|Unable to open .*x11|.*bashrc)|.*(?:deprecated|is being ignored|Ignoring)|debug\d?: ).*)", "info", note="Slurm notes something.", priority=0),
-    Record("slurm.warning", _PROGRAM + r"(?:[Ww]arning|WARNING): (?P<message>.+)", "warning", note="Slurm warns about a setting."),
-    Record("slurm.warning", _ERROR + r"(?P<message>(?:_get_\w*(?:joules|energy)|.*(?:acct_gather|rapl|energy|ipmi|[Hh]yper-?[Tt]hread|cpu_freq|x11|lua|job_container/tmpfs|_rpc_\w+: .*already)|Plugin initialization warning).*)", "warning",
+    Record("slurm.note", _PROGRAM +
+           r"(?P<message>(?:Using (?:default|account|partition)|error: (?:spank: x11|Unable to open .*x11|.*bashrc)|"
+           r".*(?:deprecated|is being ignored|Ignoring)|debug\d?: ).*)", "info", note="Slurm notes something.",
+           priority=0),
+    Record("slurm.warning", _PROGRAM + r"(?:[Ww]arning|WARNING): (?P<message>.+)", "warning",
+           note="Slurm warns about a setting."),
+    Record("slurm.warning", _ERROR +
+           r"(?P<message>(?:_get_\w*(?:joules|energy)|.*(?:acct_gather|rapl|energy|ipmi|[Hh]yper-?[Tt]hread|"
+           r"cpu_freq|x11|lua|job_container/tmpfs|_rpc_\w+: .*already)|Plugin initialization warning).*)", "warning",
            note="Slurm could not do something that the job does not need.", priority=0),
     Record("slurm.fatal", _PROGRAM + r"fatal: (?P<message>.+)", "fatal", note="A program of Slurm gives up."),
     Record("slurm.error", _ERROR + r"(?P<message>.+)", "error", note="Slurm reports an error.", priority=-1),
-    Record("slurm.error", r"^(?:\[[\w.]+\] )?(?:error|fatal): (?P<message>.*(?:[Ss]lurm|[Cc]group|StepId|JobId|[Jj]ob step|task_\w+|spank|stepd|pmix).*)", "error", note="A daemon of Slurm logged an error.", priority=-2),
+    Record("slurm.error",
+           r"^(?:\[[\w.]+\] )?(?:error|fatal): (?P<message>.*(?:[Ss]lurm|[Cc]group|StepId|JobId|[Jj]ob step|"
+           r"task_\w+|spank|stepd|pmix).*)", "error", note="A daemon of Slurm logged an error.", priority=-2),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*ENDS, *LAUNCH, *NODES, *STATES, *REST)

@@ -4,7 +4,8 @@ Kinds and their fields:
 
 - ``ssh.connect`` peer, message, errno: no connection to the host; ``ssh.resolve`` peer: the host's name is unknown
 - ``ssh.auth`` peer, message: the host does not let the user in; ``ssh.host_key`` peer, message
-- ``ssh.closed`` peer, message: the connection broke; ``ssh.limit`` message: too many sessions; ``ssh.command`` message
+- ``ssh.closed`` peer, message: the connection broke; ``ssh.limit`` message: too many sessions; ``ssh.command``
+  message
 
 Source: OpenSSH 7.4 to 9.8 (ssh.c, sshconnect2.c, clientloop.c).
 """
@@ -15,15 +16,30 @@ from logdoctor.parsers.record import Record
 from logdoctor.parsers.ucx_blocks import with_peer
 
 RECORDS: tuple[Record, ...] = (
-    Record("ssh.resolve", r"ssh: Could not resolve hostname (?P<peer>[^\s:]{1,255}): (?P<message>.+)", "error", note="ssh does not know the name of this host."),
-    Record("ssh.connect", r"ssh: connect to host (?P<peer>\S{1,255}) port (?P<port>\d+): (?P<message>.+)", "error", with_peer, "ssh could not reach this host."),
-    Record("ssh.auth", r"(?:(?P<user>[\w.-]+)@(?P<peer>[\w.-]+): )?(?P<message>Permission denied \((?:publickey|password|gssapi|keyboard|hostbased)[\w,-]*\))", "error", note="The host did not let the user in."),
-    Record("ssh.auth", r"(?P<message>Permission denied, please try again\.|Too many authentication failures|sign_and_send_pubkey: .*|Load key \"[^\"]{1,300}\": .*|Permissions \d+ for '[^']{1,300}' are too open\.)", "error",
-           note="The host did not let the user in."),
-    Record("ssh.host_key", r"(?P<message>Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED|No \w+ host key is known for (?P<peer>\S+) and you have requested strict checking|The authenticity of host '(?P<host_name>[^' ]{1,255}).*can't be established)",
-           "error", note="ssh does not trust the key of the host."),
-    Record("ssh.limit", r"(?P<message>(?:ssh_exchange_identification|kex_exchange_identification): .*)", "error", with_peer, "The host closed the connection before the log-in."),
-    Record("ssh.closed", r"^(?P<message>Connection (?:to|from) (?P<peer>[\w.:-]+)(?: port \d+)? (?:closed by remote host|timed out|reset by peer)|client_loop: send disconnect: .*|Timeout, server (?P<host_name>\S+) not responding|packet_write_wait: .*)", "error", note="An ssh connection broke."),
-    Record("ssh.command", r"(?P<message>(?:pdsh@[\w.-]+: (?P<peer>[\w.-]+): ssh exited with exit code (?P<exit_code>[1-9]\d*)|pdsh@[\w.-]+: (?P<host_name>[\w.-]+): .*))", "error", note="A command started over ssh failed on this host."),
+    Record("ssh.resolve", r"ssh: Could not resolve hostname (?P<peer>[^\s:]{1,255}): (?P<message>.+)", "error",
+           note="ssh does not know the name of this host."),
+    Record("ssh.connect", r"ssh: connect to host (?P<peer>\S{1,255}) port (?P<port>\d+): (?P<message>.+)", "error",
+           with_peer, "ssh could not reach this host."),
+    Record("ssh.auth",
+           r"(?:(?P<user>[\w.-]+)@(?P<peer>[\w.-]+): )?(?P<message>Permission denied \((?:publickey|password|gssapi|"
+           r"keyboard|hostbased)[\w,-]*\))", "error", note="The host did not let the user in."),
+    Record("ssh.auth", r"(?P<message>Permission denied, please try again\.|Too many authentication failures|"
+           r"sign_and_send_pubkey: .*|Load key \"[^\"]{1,300}\": .*|"
+           r"Permissions \d+ for '[^']{1,300}' are too open\.)", "error", note="The host did not let the user in."),
+    Record("ssh.host_key", r"(?P<message>Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED|"
+           r"No \w+ host key is known for (?P<peer>\S+) and you have requested strict checking|"
+           r"The authenticity of host '(?P<host_name>[^' ]{1,255}).*can't be established)", "error",
+           note="ssh does not trust the key of the host."),
+    Record("ssh.limit", r"(?P<message>(?:ssh_exchange_identification|kex_exchange_identification): .*)", "error",
+           with_peer, "The host closed the connection before the log-in."),
+    Record("ssh.closed",
+           r"^(?P<message>Connection (?:to|from) (?P<peer>[\w.:-]+)(?: port \d+)? (?:closed by remote host|"
+           r"timed out|reset by peer)|client_loop: send disconnect: .*|"
+           r"Timeout, server (?P<host_name>\S+) not responding|packet_write_wait: .*)", "error",
+           note="An ssh connection broke."),
+    Record("ssh.command",
+           r"(?P<message>(?:pdsh@[\w.-]+: (?P<peer>[\w.-]+): ssh exited with exit code (?P<exit_code>[1-9]\d*)|"
+           r"pdsh@[\w.-]+: (?P<host_name>[\w.-]+): .*))", "error",
+           note="A command started over ssh failed on this host."),
     Record("ssh.note", r"Warning: Permanently added '[^']{1,255}'", "info", note="ssh met a host for the first time."),
 )  # fmt: skip

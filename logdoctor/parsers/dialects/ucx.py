@@ -15,9 +15,9 @@ Kinds and their fields:
 - ``verbs.error``, ``verbs.warning`` message; ``verbs.completion`` status, vendor_err, syndrome: libmlx5/libmlx4
 - facts: ``ucx.version`` version
 
-A line is ``[SEC.USEC] [HOST:PID:TID] FILE:LINE UCX  LEVEL text``.  UCX's WARN lines never end a job by themselves.
-Sources: UCX 1.8 to 1.18 (ucs/debug/log.c, uct/ib, uct/tcp, ucp/wireup), libfabric 1.8 to 2.1 (src/log.c), opa-psm2 and
-psm3, rdma-core libibverbs/init.c.
+A line is ``[SEC.USEC] [HOST:PID:TID] FILE:LINE UCX LEVEL text``. UCX's WARN lines never end a job by themselves.
+Sources: UCX 1.8 to 1.18 (ucs/debug/log.c, uct/ib, uct/tcp, ucp/wireup), libfabric 1.8 to 2.1 (src/log.c), opa-psm2
+and psm3, rdma-core libibverbs/init.c.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from __future__ import annotations
 from logdoctor.parsers.record import Record
 from logdoctor.parsers.ucx_blocks import read_crash, read_error_entry, with_peer, with_status
 
-_HEAD = r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)?(?:(?P<file>[\w.-]+\.(?:c|h|cc|cpp|inl)):\d+ +)?UCX +"
+_HEAD = (
+    r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)?(?:(?P<file>[\w.-]+\.(?:c|h|cc|"
+    r"cpp|inl)):\d+ +)?UCX +"
+)
 _ERROR = _HEAD + r"ERROR +"
 
 
@@ -35,65 +38,113 @@ def _error(kind: str, words: str, note: str, priority: int = 2) -> Record:
 
 
 COMPLETIONS = (
-    Record("ucx.completion", _ERROR + r"(?P<message>.+?) on (?P<device>\w+):(?P<port>\d+)(?:/\w+)? \(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)",
-           level="error", block=with_status, priority=5, note="The network card completed a transfer with an error."),
-    Record("ucx.completion", _ERROR + r"(?P<message>.*(?:completion with error|completed with error|wc error|work completion error).*?)(?:vendor[_ ]err(?:or)? ?(?P<vendor_err>(?:0x)?[0-9a-f]+).*)?$",
-           level="error", block=with_status, priority=4,
+    Record("ucx.completion", _ERROR +
+           r"(?P<message>.+?) on (?P<device>\w+):(?P<port>\d+)(?:/\w+)? \(synd (?P<syndrome>0x[0-9a-f]+) vend "
+           r"(?P<vendor_err>0x[0-9a-f]+)", level="error", block=with_status, priority=5,
            note="The network card completed a transfer with an error."),
-    Record("ucx.completion", r"(?P<message>(?:Transport retry count exceeded|Receive-no-ready retry count exceeded|Remote (?:access|operation|invalid request)|Local (?:protection|QP operation|length|access)) (?:error )?on "
-           r"(?P<device>\w+):(?P<port>\d+)/\w+) \(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)", level="error", block=with_status, priority=1, note="The network card completed a transfer with an error."),
+    Record("ucx.completion", _ERROR + r"(?P<message>.*(?:completion with error|completed with error|wc error|"
+           r"work completion error).*?)(?:vendor[_ ]err(?:or)? ?(?P<vendor_err>(?:0x)?[0-9a-f]+).*)?$", level="error",
+           block=with_status, priority=4, note="The network card completed a transfer with an error."),
+    Record("ucx.completion",
+           r"(?P<message>(?:Transport retry count exceeded|Receive-no-ready retry count exceeded|Remote (?:access|"
+           r"operation|invalid request)|Local (?:protection|QP operation|length|access)) (?:error )?on "
+           r"(?P<device>\w+):(?P<port>\d+)/\w+) \(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)",
+           level="error", block=with_status, priority=1, note="The network card completed a transfer with an error."),
 )  # fmt: skip
 
 ERRORS = (
-    _error("ucx.memory", r"ibv_(?:exp_)?reg_(?:dmabuf_)?mr|failed to register|ibv_advise_mr|mlock|memory registration|nvidia_?peer|RLIMIT_MEMLOCK",
-           "Memory could not be registered with the network card."),
-    _error("ucx.memory", r"cu(?:da)?\w*\(.*\) failed|cuMem|cuPointer|cuIpc|cudaIpc|gdr_\w+\(?.*fail|gdrcopy", "A CUDA call inside UCX failed.", 1),
-    _error("ucx.connection", r"recv\(.*failed|send\w*\(.*failed|connect\(.*failed|accept\(.*failed|bind\(.*failed|listen\(.*failed|getsockopt|SO_ERROR|rdma_\w+\(?.*fail|rdmacm|tcp_ep|connection (?:request|to|from).*(?:fail|reject|timed)|"
-           r"[Cc]onnection (?:reset|refused|timed out)|keepalive|keep-alive", "A connection to another process failed or broke."),
-    _error("ucx.unreachable", r"no (?:active messages|remote memory|auxiliary|tag-matching|put|get|atomic|copy across memory types|registered memory access|remote ep address|supported) \w*.*transport|"
-           r"[Nn]o (?:common |usable )?transports?|[Dd]estination is unreachable|no active messages transport|no remote ep address|no remote registered memory", "No transport leads to the other process."),
-    _error("ucx.no_device", r"[Nn]o such device|[Ff]ailed to open (?:device|CM|IB device)|ibv_open_device|ibv_get_device_list|device .*(?:not found|is not available)|port .*(?:not active|inactive)|no (?:usable|available) .*(?:device|resource)",
-           "A device that UCX wanted to use is missing.", 3),
-    _error("ucx.shm", r"shm(?:get|at|_open)|/dev/shm|/proc/\d+/fd|process_vm_(?:readv|writev)|posix_allocate|mm_(?:ep|posix|sysv)|xpmem|knem|cma_\w+", "Sharing memory between the processes of a host failed."),
-    _error("ucx.completion", r"(?:RNR|[Tt]ransport|[Rr]eceive-no-ready) retry c|ibv_(?:exp_)?(?:modify|create|post|query|poll)_\w+", "An InfiniBand call or transfer failed."),
+    _error("ucx.memory", r"ibv_(?:exp_)?reg_(?:dmabuf_)?mr|failed to register|ibv_advise_mr|mlock|memory registration|"
+           r"nvidia_?peer|RLIMIT_MEMLOCK", "Memory could not be registered with the network card."),
+    _error("ucx.memory", r"cu(?:da)?\w*\(.*\) failed|cuMem|cuPointer|cuIpc|cudaIpc|gdr_\w+\(?.*fail|gdrcopy",
+           "A CUDA call inside UCX failed.", 1),
+    _error("ucx.connection",
+           r"recv\(.*failed|send\w*\(.*failed|connect\(.*failed|accept\(.*failed|bind\(.*failed|listen\(.*failed|"
+           r"getsockopt|SO_ERROR|rdma_\w+\(?.*fail|rdmacm|tcp_ep|connection (?:request|to|from).*(?:fail|reject|"
+           r"timed)|" r"[Cc]onnection (?:reset|refused|timed out)|keepalive|keep-alive",
+           "A connection to another process failed or broke."),
+    _error("ucx.unreachable",
+           r"no (?:active messages|remote memory|auxiliary|tag-matching|put|get|atomic|copy across memory types|"
+           r"registered memory access|remote ep address|supported) \w*.*transport|"
+           r"[Nn]o (?:common |usable )?transports?|[Dd]estination is unreachable|no active messages transport|"
+           r"no remote ep address|no remote registered memory", "No transport leads to the other process."),
+    _error("ucx.no_device",
+           r"[Nn]o such device|[Ff]ailed to open (?:device|CM|IB device)|ibv_open_device|ibv_get_device_list|"
+           r"device .*(?:not found|is not available)|port .*(?:not active|inactive)|no (?:usable|"
+           r"available) .*(?:device|resource)", "A device that UCX wanted to use is missing.", 3),
+    _error("ucx.shm",
+           r"shm(?:get|at|_open)|/dev/shm|/proc/\d+/fd|process_vm_(?:readv|writev)|posix_allocate|mm_(?:ep|posix|"
+           r"sysv)|xpmem|knem|cma_\w+", "Sharing memory between the processes of a host failed."),
+    _error("ucx.completion",
+           r"(?:RNR|[Tt]ransport|[Rr]eceive-no-ready) retry c|ibv_(?:exp_)?(?:modify|create|post|query|poll)_\w+",
+           "An InfiniBand call or transfer failed."),
     Record("ucx.error", _ERROR + r"(?P<message>.+)", "error", with_peer, "UCX reports a failure."),
-    Record("ucx.assertion", r"(?:" + _HEAD + r"\w+ +)?(?P<message>Assertion `[^']{1,300}' failed.*)", "fatal", priority=3,
-           note="A check inside the program failed and ended it."),
+    Record("ucx.assertion", r"(?:" + _HEAD + r"\w+ +)?(?P<message>Assertion `[^']{1,300}' failed.*)", "fatal",
+           priority=3, note="A check inside the program failed and ended it."),
     Record("ucx.fatal", _HEAD + r"FATAL +(?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
     Record("ucx.warning", _HEAD + r"WARN +(?P<message>.+)", "warning", with_peer, "UCX warns; the job goes on."),
-    Record("ucx.warning", _HEAD + r"DIAG +(?P<message>.+)", "info", with_peer, "UCX notes something for its developers.", often=True),
-    Record("ucx.signal", r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)Caught signal (?P<signal>\d+) \((?P<message>[^)]{1,200})\)", "fatal", read_crash,
-           "A rank crashed; UCX printed its stack.", priority=3),
-    Record("ucx.version", r"\bUC[PX] (?:version is|library version|version:?) (?P<version>\d+\.\d+(?:\.\d+)?)", "info", note="The version of UCX."),
+    Record("ucx.warning", _HEAD + r"DIAG +(?P<message>.+)", "info", with_peer,
+           "UCX notes something for its developers.", often=True),
+    Record("ucx.signal",
+           r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)Caught signal (?P<signal>\d+) \("
+           r"(?P<message>[^)]{1,200})\)", "fatal", read_crash, "A rank crashed; UCX printed its stack.", priority=3),
+    Record("ucx.version", r"\bUC[PX] (?:version is|library version|version:?) (?P<version>\d+\.\d+(?:\.\d+)?)", "info",
+           note="The version of UCX."),
 )  # fmt: skip
 
-_FI = r"libfabric:(?P<by_pid>\d{1,10}):(?:\d{6,}:[\w.-]*:)?(?P<provider>[\w;]+):(?P<area>\w+):(?P<function>\w*)\(?\)?:\d+ ?<(?:warn|error|critical)>:? *"
-_FI_MILD = r"hmem|HMEM|dlopen|No data available|not supported|[Nn]ot found|deprecated|is not set|[Uu]nable to (?:find|open|load)|libcuda|librocm|libze_|FI_\w+ .* unset|fork|huge"
+_FI = (
+    r"libfabric:(?P<by_pid>\d{1,10}):(?:\d{6,}:[\w.-]*:)?(?P<provider>[\w;]+):(?P<area>\w+):"
+    r"(?P<function>\w*)\(?\)?:\d+ ?<(?:warn|error|critical)>:? *"
+)
+_FI_MILD = (
+    r"hmem|HMEM|dlopen|No data available|not supported|[Nn]ot found|deprecated|is not set|"
+    r"[Uu]nable to (?:find|open|load)|libcuda|librocm|libze_|FI_\w+ .* unset|fork|huge"
+)
 
 LIBFABRIC = (
-    Record("libfabric.warning", _FI + rf"(?P<message>.*(?:{_FI_MILD}).*)", "warning", priority=1, note="libfabric notes that it goes on without something."),
-    Record("libfabric.error", _FI + r"(?P<message>.*(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|[Cc]annot|abort|Abort|UNDELIVERABLE|PTLTE|exceeded).*)", "error", with_peer, note="libfabric reports a failure."),
+    Record("libfabric.warning", _FI + rf"(?P<message>.*(?:{_FI_MILD}).*)", "warning", priority=1,
+           note="libfabric notes that it goes on without something."),
+    Record("libfabric.error", _FI +
+           r"(?P<message>.*(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|[Cc]annot|"
+           r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded).*)", "error", with_peer, note="libfabric reports a failure."),
     Record("libfabric.warning", _FI + r"(?P<message>.+)", "warning", priority=-1, note="libfabric warns."),
-    Record("libfabric.error", r"(?P<message>Libfabric (?P<provider>EFA|\w+) provider(?: has encountered an)? internal error.*)", "fatal", note="libfabric met an error that it cannot report to its caller."),
+    Record("libfabric.error",
+           r"(?P<message>Libfabric (?P<provider>EFA|\w+) provider(?: has encountered an)? internal error.*)", "fatal",
+           note="libfabric met an error that it cannot report to its caller."),
 )  # fmt: skip
 
-_PSM_TROUBLE = r"[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|not available|died|No such|timed out|[Cc]onnection (?:refused|reset)|stray process|err=\d+"
+_PSM_TROUBLE = (
+    r"[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|not available|died|No such|timed out|"
+    r"[Cc]onnection (?:refused|reset)|stray process|err=\d+"
+)
 _PSM_WORDS = r"(?:[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|died|timed out|stray process|err=\d+)"
 
 PSM = (
-    Record("psm.error", rf"(?:\b|^)(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|ipath_userinit|hfp_\w+)[ :].*{_PSM_WORDS}.*)", "error", with_peer, note="The PSM transport (Omni-Path, or verbs under Intel MPI) reports a failure."),
-    Record("psm.error", r"(?P<message>PSM[23]? (?:was unable to open|can't open|could not|endpoint|EP)\b.*)", "error", with_peer, priority=-1,
-           note="The PSM transport could not be opened."),
-    Record("psm.error", r"(?P<message>Received \d+ out-of-context eager message\(s\) from stray process.*)", "error", note="A message of another job arrived on the fabric."),
+    Record("psm.error", rf"(?:\b|^)(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|"
+           rf"ipath_userinit|hfp_\w+)[ :].*{_PSM_WORDS}.*)", "error", with_peer,
+           note="The PSM transport (Omni-Path, or verbs under Intel MPI) reports a failure."),
+    Record("psm.error", r"(?P<message>PSM[23]? (?:was unable to open|can't open|could not|endpoint|EP)\b.*)", "error",
+           with_peer, priority=-1, note="The PSM transport could not be opened."),
+    Record("psm.error", r"(?P<message>Received \d+ out-of-context eager message\(s\) from stray process.*)", "error",
+           note="A message of another job arrived on the fabric."),
 )  # fmt: skip
 
 VERBS = (
-    Record("verbs.warning", r"libibverbs: Warning: (?P<message>.+)", "warning", note="The verbs library warns about a device or a limit."),
-    Record("verbs.warning", r"(?P<message>This will severely limit memory registrations)", "warning", priority=-1, note="The limit of locked memory is small."),
-    Record("verbs.completion", r"\bmlx5: (?P<by_host>[\w.-]+): got completion with error:", "error", read_error_entry, note="The network card completed a transfer with an error."),
-    Record("verbs.completion", r"\b(?P<library>mlx4): (?P<message>local QP operation err|local protection err|[\w ]+ err) \(QPN", "error", note="The network card completed a transfer with an error."),
-    Record("verbs.error", r"\b(?:lib)?(?:mlx[45]|ibverbs|rdmacm|efa)\w*: (?P<message>.*(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|[Uu]nable).*)", "error", with_peer, priority=-2, note="A library of the network card reports a failure."),
-    Record("verbs.error", r"\b(?P<message>ibv_(?:reg_mr|open_device|create_(?:qp|cq|srq|ah)|modify_qp|alloc_pd|get_device_list|poll_cq|post_\w+)\w*(?:\(.*?\))?:? (?:failed|error|returned).*)", "error", with_peer, priority=-3, note="A verbs call failed."),
+    Record("verbs.warning", r"libibverbs: Warning: (?P<message>.+)", "warning",
+           note="The verbs library warns about a device or a limit."),
+    Record("verbs.warning", r"(?P<message>This will severely limit memory registrations)", "warning", priority=-1,
+           note="The limit of locked memory is small."),
+    Record("verbs.completion", r"\bmlx5: (?P<by_host>[\w.-]+): got completion with error:", "error", read_error_entry,
+           note="The network card completed a transfer with an error."),
+    Record("verbs.completion",
+           r"\b(?P<library>mlx4): (?P<message>local QP operation err|local protection err|[\w ]+ err) \(QPN", "error",
+           note="The network card completed a transfer with an error."),
+    Record("verbs.error",
+           r"\b(?:lib)?(?:mlx[45]|ibverbs|rdmacm|efa)\w*: (?P<message>.*(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|"
+           r"[Uu]nable).*)", "error", with_peer, priority=-2, note="A library of the network card reports a failure."),
+    Record("verbs.error",
+           r"\b(?P<message>ibv_(?:reg_mr|open_device|create_(?:qp|cq|srq|ah)|modify_qp|alloc_pd|get_device_list|"
+           r"poll_cq|post_\w+)\w*(?:\(.*?\))?:? (?:failed|error|returned).*)", "error", with_peer, priority=-3,
+           note="A verbs call failed."),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*COMPLETIONS, *ERRORS, *LIBFABRIC, *PSM, *VERBS)
