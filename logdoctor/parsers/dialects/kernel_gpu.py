@@ -208,7 +208,8 @@ NVRM = (
     ),
     Record(
         "kernel.nvrm",
-        r"NVRM: .{0,200}?(?:[Ff]ail|FAIL|[Ee]rror|ERR|[Tt]imeout|timed out|[Aa]ssert|not responding|invalid|[Cc]an't|"
+        "^.{0,120}?NVRM: .{0,200}?(?:[Ff]ail|FAIL|[Ee]rror|ERR|[Tt]imeout|timed out|[Aa]ssert|not responding|"
+        "invalid|[Cc]an't|"
         r"[Cc]annot)",
         level="error",
         scan=r"NVRM: ",

@@ -2,7 +2,7 @@
 
 All of it lies under the named dialects (priority -10 to -6).  Kinds and their fields:
 
-- ``os.error`` errno, reason, message: a call failed with this errno text (``cannot open x: No such file or
+- ``os.error`` errno, reason: a call failed with this errno text (``cannot open x: No such file or
   directory``); what a program itself calls a warning keeps that level
 - ``os.library`` library, symbol, message: a shared library, symbol or version is missing
 - ``os.command`` command: a command is not there or cannot run
@@ -87,7 +87,7 @@ def keep_level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 ERRNOS = (
     Record(
         "os.error",
-        r"(?<!NCCL )\b(?:[Ww]arning|WARN(?:ING)?|INFO|DEBUG|[Ii]gnor(?:ed|ing)|skipp(?:ed|ing)|"
+        r"^.{0,100}?(?<!NCCL )\b(?:[Ww]arning|WARN(?:ING)?|INFO|DEBUG|[Ii]gnor(?:ed|ing)|skipp(?:ed|ing)|"
         rf"[Rr]etry(?:ing)?)\b.{{0,400}}?(?P<reason>{_REASONS})\b",
         level="warning",
         block=with_errno,
@@ -97,7 +97,7 @@ ERRNOS = (
     ),
     Record(
         "os.error",
-        rf"(?P<message>\S.{{0,400}}?)(?:[:,(\]>'\"]|\berrno \d{{1,3}}|\b(?:error|reason|due to|because|with|"
+        rf"(?:[:,(\]>'\"]|\berrno \d{{1,3}}|\b(?:error|reason|due to|because|with|"
         rf"code \d{{1,3}}))\W{{1,4}}(?P<reason>{_REASONS})(?=\W*(?:$|[.;,)(\[]|errno|while|when|\b\d))",
         level="error",
         block=with_errno,
@@ -237,7 +237,7 @@ THREADS = (
 NET = (
     Record(
         "os.dns",
-        r"(?:(?P<host>[\w.-]{2,200}):? )?(?:(?:\[Errno -\d\] )?(?:Name or service not known|"
+        r"(?:(?<![\w.-])(?P<host>[\w.-]{2,200}):? )?(?:(?:\[Errno -\d\] )?(?:Name or service not known|"
         "Temporary failure in name resolution|nodename nor servname provided|No address associated with hostname))",
         level="error",
         block=keep_level,
