@@ -52,6 +52,12 @@ def test_a_stall_without_its_first_line_is_read():
         ("Killing subprocess 4711", "frameworks.killed", "warning", {"pid": 4711}),
         ("Process 4711 exits successfully.", "frameworks.clean_exit", "info", {"pid": 4711}),
         ("Main process received SIGTERM, exiting", "frameworks.told_to_end", "error", {"signal": 15}),
+        (
+            "Caught signal SIGUSR2 on node-4: this job is preempted",
+            "frameworks.told_to_end",
+            "error",
+            {"signal": 12, "reason": "preempted"},
+        ),
         ("exiting program after receiving SIGTERM.", "frameworks.told_to_end", "error", {"signal": 15}),
         (
             "[deepspeed] OVERFLOW! Rank 4 Skipping step. Attempted loss scale: 65536, reducing to 32768",
@@ -127,6 +133,7 @@ def test_lines_of_frameworks(line, kind, level, fields):
         "found 12 files in data",
         "EngineCore waiting for work from DP group",
         "watchdog enabled",
+        "Received SIGTERM from PID 1 (systemd).",
     ],
 )
 def test_healthy_lines_give_no_event(line):

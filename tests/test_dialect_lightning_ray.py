@@ -30,6 +30,7 @@ from logdoctor.parsers.dialects import lightning, ray
         ),
         ("Received SIGTERM: 15", "lightning.signal", "warning", {"signal": 15}),
         ("bypassing sigterm", "lightning.bypass", "warning", {"signal": 15}),
+        ("Bypassing signal 15", "lightning.bypass", "warning", {"signal": 15}),
         ("Requeing job 4411...", "lightning.requeue", "warning", {"job": 4411}),
         ("`Trainer.fit` stopped: `max_steps=500` reached.", "lightning.stopped", "info", {"stage": "fit"}),
         ("Detected KeyboardInterrupt, attempting graceful shutdown ...", "lightning.interrupt", "warning", {}),

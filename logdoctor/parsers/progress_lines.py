@@ -12,8 +12,8 @@ from logdoctor.parsers.record import Bare, Block, BlockReader
 MAX_TEXT = 20_000
 """Of a huge line only so many characters at its end are searched for bars."""
 _LOSS = regex.compile(
-    r"\b(?:\w{0,24}[_ ])?[Ll]oss['\"]?(?:_\w{1,20})? ?[:=]? {0,4}['\"]?"
-    r"(?P<loss>-?\d[\d.]*(?:[eE][+-]?\d{1,4})?|-?nan|-?inf|-?NaN|-?Inf|NAN)\b"
+    r"\b(?:\w{0,24}[_ ])?[Ll]oss['\"]?(?:_\w{1,20})? ?[:=]? {0,4}['\"]?(?P<loss>-?\d[\d.]*(?:[eE][+-]?\d{1,4})?|-?nan"
+    r"|-?inf|-?NaN|-?Inf|NAN)\b"
 )
 _EPOCH = regex.compile(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
 _PHASES = (
@@ -91,7 +91,6 @@ def read_phase(phase: str = "") -> BlockReader:
 
 
 BAR = regex.compile(
-    r"(?P<what>[^\r\n%|\]]{0,120}?)(?P<percent>\d{1,3})%\|[^|\r\n]{0,400}\| "
-    r"*(?P<value>\d+)(?:\.\d+)?[kMG]?/(?P<total>\d+)"
-    r"(?:\.\d+)?[kMG]? \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})?"
+    r"(?P<what>[^\r\n%|\]]{0,120}?)(?P<percent>\d{1,3})%\|[^|\r\n]{0,400}\| *(?P<value>\d+)(?:\.\d+)?[kMG]?/(?P<total>\d+)(?:\.\d+)?[kMG]? \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})"
+    r"?"
 )

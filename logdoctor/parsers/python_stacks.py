@@ -17,8 +17,8 @@ from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
 
 _THREAD = regex.compile(
-    r"^\s*(?P<current>Current thread|Thread) (?P<id>0x[0-9a-f]+|\d+(?:/0x[0-9A-F]+)?)"
-    r"(?: \[(?P<name>[^\]]*)\])?(?P<rest>.*(?:most recent call first|\((?:idle|active)).*)"
+    r"^\s*(?P<current>Current thread|Thread) (?P<id>0x[0-9a-f]+|\d+(?:/0x[0-9A-F]+)?)(?: "
+    r"\[(?P<name>[^\]]*)\])?(?P<rest>.*(?:most recent call first|\((?:idle|active)).*)"
 )
 _FRAME = regex.compile(r'^\s*File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
 _SPY_FRAME = regex.compile(r"^\s+(?P<function>\S+) \((?P<path>[^():]+)(?::(?P<line>\d+))?\)$")

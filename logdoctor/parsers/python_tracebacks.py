@@ -26,10 +26,9 @@ MAX_NOISE = 25
 """After so many foreign lines between its frames a traceback counts as cut."""
 
 EXCEPTION = (
-    r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)+\w*(?:[Ee]rror|Exception|Interrupt|Exit|Failure|Failed|[Tt]imeout|Iteration|"
-    r"Empty|Full|Abort|ExceptionGroup)|[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Iteration"
-    r"|ExceptionGroup))"
-    r"(?:\((?P<inner>[\w.]+)\))?(?:: ?(?P<message>.*))?$"
+    r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)+\w*(?:[Ee]rror|Exception|Interrupt|Exit|Failure|Failed|[Tt]imeout|Iteration"
+    r"|Empty|Full|Abort|ExceptionGroup)|[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Iteration"
+    r"|ExceptionGroup))(?:\((?P<inner>[\w.]+)\))?(?: \(see above for traceback\))?(?:: ?(?P<message>.*))?$"
 )
 """An exception line whose type is known by its name."""
 
@@ -38,8 +37,8 @@ _ANY_TYPE = regex.compile(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<in
 _FRAME = regex.compile(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
 _BOX_FRAME = regex.compile(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in (?P<function>\S+))?\s*$")
 _CELL_FRAME = regex.compile(
-    r"(?:File )?(?P<path>~?/[^\s:]+|<[\w-]+>|Cell In ?\[\d+\])(?::(?P<line>\d+)|, line \d+)?,?"
-    r" in (?P<function>[\w<>.]+)"
+    r"(?:File )?(?P<path>~?/[^\s:]+|<[\w-]+>|Cell In ?\[\d+\])(?::(?P<line>\d+)"
+    r"|, line \d+)?,? in (?P<function>[\w<>.]+)"
 )
 _HEAD = regex.compile(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
 _RULER = regex.compile(r"^\s*[|+](?:-\+-+.*$| ?)")
@@ -61,12 +60,12 @@ _FRESH = regex.compile(
 )
 _KNOWN = regex.compile(
     r"CUDA kernel errors might|For debugging consider passing|Compile with .TORCH_USE|Device-side assert|nccl\w+: "
-    r"|Last error:|Exception raised from|Set TORCH|You can suppress|In addition, you can|Parameter indices"
-    r"|Missing key|Unexpected key|size mismatch|PID\tMEM|from user code|Search for .cuda"
+    r"|Last error:|Exception raised from|Set TORCH|You can suppress|In addition, you can|Parameter indices|Missing key"
+    r"|Unexpected key|size mismatch|PID\tMEM|from user code|Search for .cuda"
 )
 _INNER = regex.compile(
-    r"^\s*(?:Original Traceback \(most recent call last\)"
-    r"|-- Process (?P<process>\d{1,6}) terminated with the following)"
+    r"^\s*(?:Original Traceback \(most recent call last\)|-- Process (?P<process>\d{1,6}) terminated with the "
+    r"following)"
 )
 _STACK_FRAME = regex.compile(r"^\s*frame #\d+: ")
 
@@ -130,7 +129,7 @@ def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) ->
     if regex.fullmatch(r"[A-Z]\w+", name) and not found["rest"].startswith(":"):
         return _read_cell(head, below).close()
     reading = _read_plain(head, found["prefix"], below)
-    if name.strip("|+ "):
+    if name.strip("|+ ") and "%|" not in name:
         reading.fields["context"] = name[-200:]
     return reading.close()
 

@@ -8,6 +8,7 @@ Kinds and fields:
 ``elastic.failure_summary``  the block between the ``=`` lines; of its ROOT entry: rank, local_rank, pid, exit_code,
     signal, host, when, root_traceback, exception and message (where the worker wrote an error file); count (all
     entries), other_ranks (a tuple).  "Root cause" there means: first seen dead on that node
+``elastic.failure_entry``    exit_code, pid, signal: a line of such a list whose head is cut off
 ``elastic.worker_failed``    local_rank, pid, exit_code, signal, binary: the first worker found dead on a node
 ``elastic.sigterm``          pid, signal: the agent ends a worker that was still alive (collateral)
 ``elastic.signal_received``  signal, pid: the agent itself was told to end
@@ -46,9 +47,27 @@ RECORDS: tuple[Record, ...] = (
         scan=r"Root Cause(?: \(first observed failure\))?:",
     ),
     Record(
+        "elastic.failure_entry",
+        r"^\s+exitcode\s*: (?P<exit_code>-?\d{1,9})\s+\(pid: (?P<pid>\d+)\)",
+        "error",
+        read_exit,
+        "An entry of torchrun's list of failed workers, whose head is not in view.",
+        2,
+        scan=r"exitcode\s*: -?\d+\s+\(pid: ",
+    ),
+    Record(
+        "elastic.failure_entry",
+        r"^\s+traceback\s*: Signal (?P<signal>\d+) \(SIG\w+\) received by PID (?P<pid>\d+)",
+        "error",
+        read_exit,
+        "An entry of torchrun's list of failed workers, whose head is not in view.",
+        2,
+        scan=r"Signal \d+ \(SIG\w+\) received by PID",
+    ),
+    Record(
         "elastic.worker_failed",
-        r"failed \(exitcode: (?P<exit_code>-?\d{1,9})\).{0,24}? local_rank: (?P<local_rank>\d+) \(pid: (?P<pid>\d+)\)"
-        r"(?: of (?:binary|fn): ?(?P<binary>\S+))?",
+        r"failed \(exitcode: (?P<exit_code>-?\d{1,9})\).{0,24}? local_rank: (?P<local_rank>\d+) \(pid: "
+        r"(?P<pid>\d+)\)(?: of (?:binary|fn): ?(?P<binary>\S+))?",
         "error",
         read_exit,
         "torchrun found this worker dead first on its node.",
@@ -72,8 +91,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "elastic.sigterm",
-        r"Unable to shutdown process (?P<pid>\d+) via (?:Signals\.)?(?:SIG\w+|\d+), ?force?fully exiting via "
-        r"(?P<signal>(?:Signals\.)?SIG\w+|\d+)",
+        r"Unable to shutdown process (?P<pid>\d+) via (?:Signals\.)?(?:SIG\w+"
+        r"|\d+), ?force?fully exitt?ing via (?P<signal>(?:Signals\.)?SIG\w+|\d+)",
         "warning",
         read_exit,
         "A worker did not end when told to, so torchrun kills it.",
@@ -127,26 +146,26 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "elastic.rendezvous",
-        r"The node '(?P<node>[^']{1,200})' has failed to (?:shutdown|close) the rendezvous '(?P<run_id>[^']{0,200})'"
-        r"(?: due to an error of type (?P<exception>\w+))?",
+        r"The node '(?P<node>[^']{1,200})' has failed to (?:shutdown|close) the rendezvous "
+        r"'(?P<run_id>[^']{0,200})'(?: due to an error of type (?P<exception>\w+))?",
         "warning",
         note="At its end an agent could not tell the rendezvous, because the node that held it had ended before.",
         priority=5,
     ),
     Record(
         "elastic.rendezvous",
-        r"The node '(?P<node>[^']{1,200})' has failed to (?P<act>[a-z -]{3,60}?) "
-        r"(?:to |with )?the rendezvous '(?P<run_id>[^']{0,200})'(?: due to an error of type (?P<exception>\w+))?",
+        r"The node '(?P<node>[^']{1,200})' has failed to (?P<act>[a-z -]{3,60}?) (?:to "
+        r"|with )?the rendezvous '(?P<run_id>[^']{0,200})'(?: due to an error of type (?P<exception>\w+))?",
         "error",
         note="An agent could not reach the rendezvous.",
         priority=4,
     ),
     Record(
         "elastic.rendezvous",
-        r"(?P<message>The rendezvous '(?P<run_id>[^']{0,200})' (?:has been|is) closed.*|"
-        r"(?:The )?[Kk]eep-alive heartbeat .{0,60}(?:failed|lost|timed out).*|"
-        r"The connection to the C10d store has failed\..*|Rendezvous timeout of .*|"
-        r"The node '[^']{1,200}' (?:has left|was removed from|has been removed from) the rendezvous.*)",
+        r"(?P<message>The rendezvous '(?P<run_id>[^']{0,200})' (?:has been|is) closed.*"
+        r"|(?:The )?[Kk]eep-alive heartbeat .{0,60}(?:failed|lost|timed out).*"
+        r"|The connection to the C10d store has failed\..*|Rendezvous timeout of .*|The node '[^']{1,200}' (?:has left"
+        r"|was removed from|has been removed from) the rendezvous.*)",
         "error",
         note="The meeting of the nodes failed or ended.",
         priority=3,
@@ -176,16 +195,16 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "elastic.success",
-        r"\] worker group successfully finished|Local worker group finished \((?:WorkerState\.)?SUCCEEDED\)|"
-        r"Done waiting for other agents",
+        r"\] worker group successfully finished|Local worker group finished \((?:WorkerState\.)?SUCCEEDED\)"
+        r"|Done waiting for other agents",
         "info",
         note="The workers of this node ended well.",
         scan=r"worker group successfully finished|Local worker group finished|Done waiting for other agents",
     ),
     Record(
         "elastic.banner",
-        r"Setting OMP_NUM_THREADS environment variable for each process to be|"
-        r"The module torch\.distributed\.launch is deprecated|worker group is not yet finished",
+        r"Setting OMP_NUM_THREADS environment variable for each process to be"
+        r"|The module torch\.distributed\.launch is deprecated|worker group is not yet finished",
         "info",
         note="A hint of the launcher, harmless.",
         scan=r"Setting OMP_NUM_THREADS environment|module torch\.distributed\.launch is deprecated",

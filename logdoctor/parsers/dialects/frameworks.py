@@ -9,7 +9,7 @@ Kinds and fields:
 
 ``frameworks.exit``          a launcher tells how a process ended: exit_code, signal, rank and pid where it says
 ``frameworks.killed``        pid: a launcher ends a process that was still alive (collateral)
-``frameworks.told_to_end``   signal: the launcher or trainer itself was told to end
+``frameworks.told_to_end``   signal, reason: the launcher or trainer itself was told to end
 ``frameworks.clean_exit``    pid: a process ended well
 ``frameworks.stall``         missing (ranks, a tuple), stalled_ops, seconds: Horovod waits for ranks
 ``frameworks.shutdown``      Horovod was shut down because another rank failed or ended
@@ -19,7 +19,7 @@ Kinds and fields:
 ``frameworks.not_finite``    loss, grad_norm or results are NaN or infinite: message, rank
 ``frameworks.rerun``         Megatron found a result that did not repeat: message, rank
 ``frameworks.engine_died``   component, pid: an engine or worker of an inference server ended
-``frameworks.engine_stuck``  component, seconds: it does not go on
+``frameworks.engine_stuck``  seconds, waited_s, call: a part of it does not go on
 ``frameworks.no_checkpoint`` path: none was found, the run starts anew
 ``frameworks.error``         message: a trainer, tuner or checker says that it failed
 ``frameworks.retry``         message: a download or a tracker tries again;  ``frameworks.hint``  harmless advice
@@ -42,8 +42,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.exit",
-        r"(?:Global rank|Rank) (?P<rank>\d+)(?: \(PID (?P<pid>\d+)\))? (?:crashed with exit code|exited with code) "
-        r"(?P<exit_code>-?[1-9]\d{0,8})",
+        r"(?:Global rank|Rank) (?P<rank>\d+)(?: \(PID (?P<pid>\d+)\))? (?:crashed with exit code"
+        r"|exited with code) (?P<exit_code>-?[1-9]\d{0,8})",
         "error",
         read_exit,
         "Composer's launcher found a process that ended with an error.",
@@ -70,13 +70,12 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.told_to_end",
         r"(?:Main process received|Process \d+ received|Received|received) (?P<signal>SIG(?:TERM|INT|HUP|USR1|USR2"
-        r"|QUIT)|"
-        r"signal \d+)(?:[,.]? ?(?:exiting|shutting|stopping|terminating|saving|initiating|from))",
+        r"|QUIT)|signal \d+)(?:[,.]? ?(?:exiting|shutting|stopping|terminating|saving|initiating))",
         "error",
         read_exit,
         "The program itself was told to end by a signal.",
         3,
-        scan=r"eceived (?:SIG[A-Z]+|signal \d+)[,. ]+(?:exiting|shutting|stopping|terminating|saving|initiating|from)",
+        scan=r"eceived (?:SIG[A-Z]+|signal \d+)[,. ]+(?:exiting|shutting|stopping|terminating|saving|initiating)",
     ),
     Record(
         "frameworks.told_to_end",
@@ -84,6 +83,14 @@ RECORDS: tuple[Record, ...] = (
         "error",
         read_exit,
         "The program saved its state and ended because of a signal.",
+        4,
+    ),
+    Record(
+        "frameworks.told_to_end",
+        r"[Cc]aught signal (?P<signal>\w+) on \S+: this job is (?P<reason>preempted|timed-out)",
+        "error",
+        read_exit,
+        "submitit was told that its job is preempted or out of time, and saves its state.",
         4,
     ),
     Record(
@@ -128,8 +135,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.shutdown",
-        r"Horovod has been shut down|Horovod background loop (?:failed|uncaught exception)|HorovodInternalError|"
-        r"Shutdown error\. One or more of the ranks",
+        r"Horovod has been shut down|Horovod background loop (?:failed|uncaught exception)|HorovodInternalError"
+        r"|Shutdown error\. One or more of the ranks",
         "error",
         note="Horovod stopped, because a rank failed or ended before the others.",
         priority=-4,
@@ -137,8 +144,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.mismatch",
         r"(?P<message>Mismatched (?:\w+ )?(?:\w+ )?(?:tensor|operation|data type|Prescale|Postscale|process|device"
-        r"|CPU/GPU|root)"
-        r"\b.{0,300})",
+        r"|CPU/GPU|root)\b.{0,300})",
         "error",
         note="Ranks asked for operations that do not fit together.",
         priority=-4,
@@ -146,9 +152,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.overflow",
-        r"(?:OVERFLOW! Rank (?P<rank>\d+) Skipping step|Overflow detected\. Skipping step|Gradient overflow\. +Skipping"
-        r" step|"
-        r"[Gg]radient overflow detected).{0,60}?(?:loss scale:?|to) ?(?P<scale>[\d.e+-]+\d)",
+        r"(?:OVERFLOW! Rank (?P<rank>\d+) Skipping step|Overflow detected\. Skipping step"
+        r"|Gradient overflow\. +Skipping step|[Gg]radient overflow detected).{0,60}?(?:loss scale:?"
+        r"|to) ?(?P<scale>[\d.e+-]+\d)",
         "info",
         note="A step was skipped because a gradient overflowed; rare ones are normal in mixed precision.",
         often=True,
@@ -158,8 +164,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.scale_minimum",
         r"Current loss scale already at minimum|[Mm]inimum loss scale reached|loss scale (?:is|has) (?:already )?(?:at"
-        r"|reached) "
-        r"(?:its |the )?minimum",
+        r"|reached) (?:its |the )?minimum",
         "error",
         note="Every step overflows and the loss scale cannot fall further.",
         priority=-4,
@@ -169,17 +174,14 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.not_finite",
         r"(?P<message>Loss is (?:-?nan|-?inf|NaN|Inf|not finite)\b.{0,80}|(?:[Ll]oss|LOSS) (?:became|is|was|went to"
-        r"|value is) "
-        r"(?:NaN|nan|inf|infinite|non-?finite).{0,80}|[Ff]ound (?:NaN|nan|Inf|inf|non-?finite)s? in .{3,160}|"
-        r"(?:NaN|nan|Inf) (?:loss|gradients?|values?) (?:detected|encountered|found).{0,80}|Non-?finite (?:loss"
-        r"|gradient|norm).{0,80})",
+        r"|value is) (?:NaN|nan|inf|infinite|non-?finite).{0,80}|[Ff]ound (?:NaN|nan|Inf|inf"
+        r"|non-?finite)s? in .{3,160}|(?:NaN|nan|Inf) (?:loss|gradients?|values?) (?:detected|encountered"
+        r"|found).{0,80}|Non-?finite (?:loss|gradient|norm).{0,80})",
         "error",
         note="A loss, gradient or result is NaN or infinite.",
         scan=r"Loss is (?:-?nan|-?inf|NaN|Inf|not finite)|[Ll]oss (?:became|is|was|went to|value is) (?:NaN|nan|inf"
-        r"|infinite|non)"
-        r"|ound (?:NaN|nan|Inf|inf|non)[a-z-]* in |(?:NaN|nan|Inf) (?:loss|gradients?|values?) (?:detected|encountered"
-        r"|found)"
-        r"|Non-?finite (?:loss|gradient|norm)",
+        r"|infinite|non)|ound (?:NaN|nan|Inf|inf|non)[a-z-]* in |(?:NaN|nan|Inf) (?:loss|gradients?"
+        r"|values?) (?:detected|encountered|found)|Non-?finite (?:loss|gradient|norm)",
     ),
     Record(
         "frameworks.not_finite",
@@ -190,9 +192,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.rerun",
-        r"(?:[Rr]ank (?P<rank>\d+).{0,80}?)?(?P<message>Possible (?:transient|persistent) error!?.{0,160}|Unexpected "
-        r"result .{0,160}"
-        r"(?:iteration|rank).{0,80}|First rerun: unexpected result .{0,120})",
+        r"(?:[Rr]ank (?P<rank>\d+).{0,80}?)?(?P<message>Possible (?:transient|persistent) error!?.{0,160}"
+        r"|Unexpected result .{0,160}(?:iteration|rank).{0,80}|First rerun: unexpected result .{0,120})",
         "error",
         note="A computation gave another result when it was repeated, or an unexpected one.",
         scan=r"Possible (?:transient|persistent) error|Unexpected result .{0,160}(?:iteration|rank)|First rerun: "
@@ -200,38 +201,33 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.engine_died",
-        r"(?P<component>EngineCore|WorkerProc|Scheduler|TpModelWorkerClient|Detokenizer|DetokenizerManager|AsyncLLM|"
-        r"DataParallelController|Engine(?: core| loop)?)(?:_\w+)?(?: \w+)? (?:encountered a fatal error|hit an "
-        r"exception|failed to start|"
-        r"initialization failed|died unexpectedly|(?:is|has) (?:dead|died)|failed unexpectedly|output_handler failed"
-        r"|background "
-        r"task failed)",
+        r"(?P<component>EngineCore|WorkerProc|Scheduler|TpModelWorkerClient|Detokenizer|DetokenizerManager|AsyncLLM"
+        r"|DataParallelController|Engine(?: core| loop)?)(?:_\w+)?(?: \w+)? (?:encountered a fatal error"
+        r"|hit an exception|failed to start|initialization failed|died unexpectedly|(?:is|has) (?:dead|died)"
+        r"|failed unexpectedly|output_handler failed|background task failed)",
         "fatal",
         note="A process of the inference server ended with an error.",
         priority=4,
         scan=r"encountered a fatal error|hit an exception|WorkerProc failed to start|EngineCore failed to start"
-        r"|WorkerProc init"
-        r"|Engine (?:loop|background|core) .{0,20}(?:died|dead|failed)|AsyncLLM .{0,24}failed|ngine core proc",
+        r"|WorkerProc init|Engine (?:loop|background|core) .{0,20}(?:died|dead|failed)|AsyncLLM .{0,24}failed"
+        r"|ngine core proc",
     ),
     Record(
         "frameworks.engine_died",
-        r"(?:Engine core(?: proc)? (?P<component>\S{1,80}) died|Worker proc (?P<worker>\S{1,80}) died|"
-        r"Rank (?P<rank>\d+) scheduler is dead|Received sigquit from a child process|Engine core initialization failed|"
-        r"(?:One or more|Some) (?:engine|worker) (?:core )?process(?:es)? died)",
+        r"(?:Engine core(?: proc)? (?P<component>\S{1,80}) died|Worker proc (?P<worker>\S{1,80}) died"
+        r"|Rank (?P<rank>\d+) scheduler is dead|Received sigquit from a child process"
+        r"|Engine core initialization failed|(?:One or more|Some) (?:engine|worker) (?:core )?process(?:es)? died)",
         "error",
         note="The inference server lost one of its processes.",
         priority=3,
         scan=r"Engine core(?: proc)? .{1,80}died|Worker proc .{1,80}died|scheduler is dead|Received sigquit from a "
-        r"child"
-        r"|Engine core initialization failed|(?:engine|worker) (?:core )?process(?:es)? died",
+        r"child|Engine core initialization failed|(?:engine|worker) (?:core )?process(?:es)? died",
     ),
     Record(
         "frameworks.engine_stuck",
-        r"(?:(?P<component>[Ss]cheduler|[Ss]oft|[Dd]etokenizer)?.{0,24}?[Ww]atchdog timeout "
-        r"\((?:self\.)?(?:watchdog_timeout|soft)"
-        r"[\w.]*=? ?(?P<seconds>[\d.]+)?|No available (?:shared memory broadcast )?block found in (?P<waited_s>[\d.]+) "
-        r"second|"
-        r"RPC call to (?P<call>\w+) timed out)",
+        r"(?:[Ww]atchdog timeout \((?:self\.)?(?:watchdog_timeout|soft)[\w.]*=? ?(?P<seconds>[\d.]+)?"
+        r"|No available (?:shared memory broadcast )?block found in (?P<waited_s>[\d.]+) second"
+        r"|RPC call to (?P<call>\w+) timed out)",
         "error",
         note="A part of the inference server does not go on.",
         priority=2,
@@ -246,10 +242,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.error",
-        r"^(?P<message>Error executing job with overrides:.{0,300}|Engine run is terminating due to exception: .{1,300}"
-        r"|"
-        r"Current run is terminating due to exception: .{1,300}|mpirun failed with exit status \d+.{0,80}|"
-        r"Trial \S+ errored after .{1,120}|Task crashed\b.{0,200})",
+        r"^(?P<message>Error executing job with overrides:.{0,300}|Engine run is terminating due to exception: "
+        r".{1,300}|Current run is terminating due to exception: .{1,300}|mpirun failed with exit status \d+.{0,80}"
+        r"|Trial \S+ errored after .{1,120}|Task crashed\b.{0,200})",
         "error",
         note="A framework says that its run failed.",
         scan=r"Error executing job with overrides:|run is terminating due to exception: |mpirun failed with exit status"
@@ -257,9 +252,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.retry",
-        r"(?P<message>wandb: (?:WARNING |ERROR )?(?:Network error|Error while calling W&B API|.{0,40}retry).{0,200}|"
-        r"thrown while requesting (?:GET|HEAD|PUT|POST) .{1,200}|Retrying in [\d.]+ ?s.{0,80}|Trying to resume "
-        r"download.*)",
+        r"(?P<message>wandb: (?:WARNING |ERROR )?(?:Network error|Error while calling W&B API|.{0,40}retry).{0,200}"
+        r"|thrown while requesting (?:GET|HEAD|PUT|POST) .{1,200}|Retrying in [\d.]+ ?s.{0,80}"
+        r"|Trying to resume download.*)",
         "warning",
         note="A download or a tracker tries again.",
         priority=1,
@@ -269,9 +264,8 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.hint",
         r"The following values were not passed to `accelerate launch`|Some weights of .{1,120} were not initialized "
-        r"from|"
-        r"You should probably TRAIN this model|Setting ds_accelerator to|async_io requires the dev libaio|"
-        r"using untested triton version",
+        r"from|You should probably TRAIN this model|Setting ds_accelerator to|async_io requires the dev libaio"
+        r"|using untested triton version|The current process just got forked, after parallelism has already been used",
         "info",
         note="Advice of a framework, harmless.",
         priority=1,

@@ -29,8 +29,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "lightning.world",
-        r"All (?:distributed|DDP) processes (?:are )?registered\. Starting (?:with|\w+ with) (?P<world_size>\d+) "
-        r"processes",
+        r"All (?:distributed|DDP) processes (?:are )?registered\. Starting (?:with"
+        r"|\w+ with) (?P<world_size>\d+) processes",
         "info",
         note="All processes of the job have met.",
         scan=r"processes (?:are )?registered\. Starting",
@@ -61,17 +61,17 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "lightning.bypass",
-        r"[Bb]ypassing (?:signal )?(?P<signal>SIG\w+|sigterm)",
+        r"[Bb]ypassing (?:signal )?(?P<signal>SIG\w+|sigterm|\d{1,2}\b)",
         "warning",
         read_exit,
         "The trainer ignores a signal because it waits for another one.",
         4,
-        scan=r"ypassing (?:signal )?(?:SIG|sig)",
+        scan=r"ypassing (?:signal )?(?:SIG|sig|\d)",
     ),
     Record(
         "lightning.requeue",
-        r"(?:Handling (?:SLURM )?auto-requeue signal: \d+|[Hh]andling (?:SLURM )?(?:resubmit|auto-requeue) signal|"
-        r"[Rr]equeu?e?ing (?:SLURM )?job (?P<job>[\w\[\]+-]+)\.\.\.|Requeued SLURM job:? (?P<requeued>\S+))",
+        r"(?:Handling (?:SLURM )?auto-requeue signal: \d+|[Hh]andling (?:SLURM )?(?:resubmit|auto-requeue) signal"
+        r"|[Rr]equeu?e?ing (?:SLURM )?job (?P<job>[\w\[\]+-]+)\.\.\.|Requeued SLURM job:? (?P<requeued>\S+))",
         "warning",
         note="The job was told that its time is nearly over and puts itself back into the queue.",
         scan=r"andling (?:SLURM )?(?:auto-requeue|resubmit) signal|equeu?e?ing (?:SLURM )?job |Requeued SLURM job",
@@ -114,18 +114,17 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "lightning.resume",
-        r"(?:Restoring states from the checkpoint path at|Restored all states from the checkpoint(?: file)?(?: at)?|"
-        r"Loaded model weights from (?:the )?checkpoint at|Resuming from checkpoint) (?P<path>\S+)",
+        r"(?:Restoring states from the checkpoint path at|Restored all states from the checkpoint(?: file)?(?: at)?"
+        r"|Loaded model weights from (?:the )?checkpoint at|Resuming from checkpoint) (?P<path>\S+)",
         "info",
         note="States are read back from a checkpoint.",
         scan=r"Restoring states from the checkpoint|Restored all states from the checkpoint|Loaded model weights from ",
     ),
     Record(
         "lightning.hint",
-        r"SLURM auto-requeueing enabled\. Setting signal handlers|command is available on your system but is not used|"
-        r"Trainer already configured with model summary callbacks|You are using a CUDA device \(.{1,80}\) that has "
-        r"Tensor Cores|"
-        r"Missing logger folder|does not have many workers which may be a bottleneck",
+        r"SLURM auto-requeueing enabled\. Setting signal handlers|command is available on your system but is not used"
+        r"|Trainer already configured with model summary callbacks|You are using a CUDA device \(.{1,80}\) that has "
+        r"Tensor Cores|Missing logger folder|does not have many workers which may be a bottleneck",
         "info",
         note="Advice of the trainer, harmless.",
         priority=1,

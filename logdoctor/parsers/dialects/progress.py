@@ -117,8 +117,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.step",
-        rf"^ *[Ee]poch:? {_NUMBER}(?:/(?P<total>\d+))?\.?\s*$|(?:Starting|Beginning|Begin|Beginning of|Start) "
-        rf"[Ee]poch:? "
+        rf"^ *[Ee]poch:? {_NUMBER}(?:/(?P<total>\d+))?\.?\s*$|(?:Starting|Beginning|Begin|Beginning of"
+        rf"|Start) [Ee]poch:? "
         r"(?P<started>\d+)",
         "info",
         _epoch,
@@ -148,9 +148,8 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "progress.phase",
         r"(?:[Ss]aving (?:the )?(?:model |training |optimizer |final |latest |full )*(?:checkpoint|ckpt|state|weights"
-        r"|model|"
-        r"optimizer)|Saving .{0,60}checkpoint|saving checkpoint at iteration|Saved? (?:state|checkpoint) (?:at|to)|"
-        r"Model weights saved in|Configuration saved in|[Cc]heckpoint saved|successfully saved checkpoint)",
+        r"|model|optimizer)|Saving .{0,60}checkpoint|saving checkpoint at iteration|Saved? (?:state|checkpoint) (?:at"
+        r"|to)|Model weights saved in|Configuration saved in|[Cc]heckpoint saved|successfully saved checkpoint)",
         "info",
         read_phase("save"),
         "A checkpoint is being written.",
@@ -160,9 +159,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.phase",
-        r"(?:[Rr]esum(?:ing|ed|e) (?:training |run )?(?:from|at)|[Cc]ontinuing training from|Will skip the first \d+ "
-        r"(?:epochs|"
-        r"batches)|[Ss]kipping (?:the )?(?:first )?\d+ (?:batches|steps|samples)|successfully loaded checkpoint)",
+        r"(?:[Rr]esum(?:ing|ed|e) (?:training |run )?(?:from|at)|[Cc]ontinuing training from"
+        r"|Will skip the first \d+ (?:epochs|batches)|[Ss]kipping (?:the )?(?:first )?\d+ (?:batches|steps|samples)"
+        r"|successfully loaded checkpoint)",
         "info",
         read_phase("resume"),
         "The run goes on from a checkpoint.",
@@ -172,8 +171,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.phase",
-        r"(?:[Ll]oading (?:\w+ ){0,3}(?:checkpoint|weights|state dict|safetensors|model)\b|loading checkpoint from|"
-        r"loading weights file|Loading .{0,40}checkpoint shards)",
+        r"(?:[Ll]oading (?:\w+ ){0,3}(?:checkpoint|weights|state dict|safetensors|model)\b|loading checkpoint from"
+        r"|loading weights file|Loading .{0,40}checkpoint shards)",
         "info",
         read_phase("load"),
         "Weights or a checkpoint are being read.",
@@ -182,54 +181,48 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "progress.phase",
         r"(?:\*{3,} ?Running (?P<what>[Ee]valuation|[Pp]rediction|[Vv]alidation|[Tt]esting)|[Rr]unning (?:evaluation"
-        r"|validation|"
-        r"inference)|[Ss]tart(?:ing|ed)? (?:evaluation|validation)|[Ee]valuating (?:on|model|the|at)\b|validation loss "
-        r"at iteration|"
-        r"\*{3,} Evaluating )",
+        r"|validation|inference)|[Ss]tart(?:ing|ed)? (?:evaluation|validation)|[Ee]valuating (?:on|model|the|at)\b"
+        r"|validation loss at iteration|\*{3,} Evaluating )",
         "info",
         read_phase("eval"),
         "The model is being evaluated.",
         scan=r"unning (?:[Ee]valuation|[Pp]rediction|[Vv]alidation|[Tt]esting|inference)|tart(?:ing|ed)? (?:evaluation"
-        r"|validation)"
-        r"|valuating (?:on|model|the|at|[a-z]+,)|validation loss at iteration",
+        r"|validation)|valuating (?:on|model|the|at|[a-z]+,)|validation loss at iteration",
     ),
     Record(
         "progress.phase",
-        r"(?:[Tt]okenizing|Grouping texts|Running tokenizer|Map \(num_proc=|Generating \w+ split|[Pp]reprocessing "
-        r"(?:the )?data|"
-        r"[Bb]uilding (?:the )?(?:\w+ ){0,2}(?:datasets?|index|GPT dataset)|Filter \(num_proc=|Packing (?:the "
-        r")?\w*dataset)",
+        r"(?:[Tt]okenizing|Grouping texts|Running tokenizer|Map \(num_proc=|Generating \w+ split"
+        r"|[Pp]reprocessing (?:the )?data|[Bb]uilding (?:the )?(?:\w+ ){0,2}(?:datasets?|index|GPT dataset)"
+        r"|Filter \(num_proc=|Packing (?:the )?\w*dataset)",
         "info",
         read_phase("data"),
         "Data are being prepared.",
         scan=r"okenizing|Grouping texts|Running tokenizer|Map \(num_proc=|Generating [a-z]+ split|reprocessing (?:the "
-        r")?data"
-        r"|uilding (?:the )?(?:[A-Za-z]+ ){0,2}(?:dataset|index)|Filter \(num_proc=|Packing (?:the )?[a-z]*dataset",
+        r")?data|uilding (?:the )?(?:[A-Za-z]+ ){0,2}(?:dataset|index)|Filter \(num_proc="
+        r"|Packing (?:the )?[a-z]*dataset",
     ),
     Record(
         "progress.phase",
         r"(?:[Cc]ompiling (?:the )?(?:model|graph|kernels?|with torch\.compile|function)|torch\.compile.{0,40}(?:takes"
-        r"|took|may take)|"
-        r"[Cc]apturing (?:the )?(?:model for )?CUDA graph|Capture cuda graph|[Aa]utotun(?:e|ing) |Graph capturing "
-        r"finished)",
+        r"|took|may take)|[Cc]apturing (?:the )?(?:model for )?CUDA graph|Capture cuda graph|[Aa]utotun(?:e|ing) "
+        r"|Graph capturing finished)",
         "info",
         read_phase("compile"),
         "Code is being compiled or graphs are captured.",
         scan=r"ompiling (?:the )?(?:model|graph|kernel|with torch|function)|torch\.compile.{0,40}(?:takes|took|may "
-        r"take)"
-        r"|apturing (?:the )?(?:model for )?CUDA graph|Capture cuda graph|utotun(?:e|ing) |Graph capturing finished",
+        r"take)|apturing (?:the )?(?:model for )?CUDA graph|Capture cuda graph|utotun(?:e|ing) "
+        r"|Graph capturing finished",
     ),
     Record(
         "progress.done",
-        r"(?:[Tt]raining (?:is |has |was )?(?:completed?|done|finished|complete)\b(?! (?:\d|step))|"
-        r"Training completed\. Do not forget to share your model|^wandb: (?:\W{0,4} ?)?(?:View run|Synced \d|Run "
-        r"summary)|"
-        r"\{'train_runtime': |\[after training is done\]|^Done!?$|[Ff]inished [Tt]raining|Training ended|"
-        r"(?:peak memory consumption|Total training time|Training time):? )",
+        r"(?:[Tt]raining (?:is |has |was )?(?:completed?|done|finished|complete)\b(?! (?:\d|step))"
+        r"|Training completed\. Do not forget to share your model|^wandb: (?:\W{0,4} ?)?(?:View run|Synced \d"
+        r"|Run summary)|\{'train_runtime': |\[after training is done\]|^Done!?$|[Ff]inished [Tt]raining|Training ended"
+        r"|(?:peak memory consumption|Total training time|Training time):? )",
         "info",
         note="The program says that it came to its end.",
         scan=r"raining (?:is |has |was )?(?:complete|done|finished)|wandb: .{0,6}(?:View run|Synced \d|Run summary)"
-        r"|\{'train_runtime': "
-        r"|after training is done|inished [Tt]raining|Training ended|peak memory consumption|raining time:? ",
+        r"|\{'train_runtime': |after training is done|inished [Tt]raining|Training ended|peak memory consumption"
+        r"|raining time:? ",
     ),
 )

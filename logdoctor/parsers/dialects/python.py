@@ -179,7 +179,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.leak",
-        r"resource_tracker: (?:'|process died|\w)",
+        r"resource_tracker: (?:'|process died|\w)|Producer process has been terminated before all shared CUDA",
         "warning",
         _warning,
         "The tracker of shared objects tidied up.",
@@ -204,8 +204,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.start",
-        r"(?P<program>\S*python[\d.]*): "
-        r"(?P<message>can't open file .+|No module named .+|can't find '__main__' module.*|Error while finding .*)",
+        r"(?P<program>\S*python[\d.]*): (?P<message>can't open file .+|No module named .+"
+        r"|can't find '__main__' module.*|Error while finding .*)",
         "fatal",
         note="The Python interpreter did not find the script or module to run.",
         priority=6,

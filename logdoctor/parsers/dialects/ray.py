@@ -28,9 +28,9 @@ from logdoctor.parsers.record import Bare, Block, Record
 MAX_LINES = 24
 _PART = regex.compile(
     r"class_name: (?P<class_name>\S{1,200})|actor_id: (?P<actor_id>[0-9a-f]{8,80})|(?<![\w ])pid: (?P<pid>\d{1,9})"
-    r"|Worker PID: (?P<worker_pid>\d{1,9})|(?<![\w ])ip: (?P<ip>[\w.:-]{3,80})|Worker IP address: "
-    r"(?P<host>[\w.:-]{3,80})"
-    r"|exit type: (?P<exit_type>[A-Z_]{4,60})|exit detail: (?P<exit_detail>.{1,300})"
+    r"|Worker PID: (?P<worker_pid>\d{1,9})|(?<![\w ])ip: (?P<ip>[\w.:-]{3,80})"
+    r"|Worker IP address: (?P<host>[\w.:-]{3,80})|exit type: (?P<exit_type>[A-Z_]{4,60})"
+    r"|exit detail: (?P<exit_detail>.{1,300})"
 )
 _MORE = regex.compile(
     r"^\s*(?:class_name|actor_id|pid|namespace|ip|name|repr|Worker|Node|Task|job|actor|Worker ID)\b.*: |^\t"
@@ -62,9 +62,8 @@ def read_death(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
 RECORDS: tuple[Record, ...] = (
     Record(
         "ray.actor_died",
-        r"The actor (?:died unexpectedly before finishing this task|is dead because|died because of an error raised in "
-        r"its "
-        r"creation task)|Actor .{0,120}? (?:died|is dead) because ",
+        r"The actor (?:died unexpectedly before finishing this task|is dead because"
+        r"|died because of an error raised in its creation task)|Actor .{0,120}? (?:died|is dead) because ",
         "error",
         read_death,
         "An actor of Ray (a process with a state) ended while others needed it.",
@@ -74,8 +73,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.worker_died",
-        r"A worker died or was killed while executing a task by an unexpected system error|"
-        r"[Ww]orker exit type: (?P<exit_type>[A-Z_]{4,60})|The worker died unexpectedly while executing this task",
+        r"A worker died or was killed while executing a task by an unexpected system error"
+        r"|[Ww]orker exit type: (?P<exit_type>[A-Z_]{4,60})|The worker died unexpectedly while executing this task",
         "error",
         read_death,
         "A worker process of Ray ended while it ran a task.",
@@ -85,9 +84,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.oom",
-        r"(?P<count>\d+) Workers \(tasks / actors\) killed due to memory pressure \(OOM\).{0,160}? at node \(ID: \w*,? "
-        r"?"
-        r"IP: (?P<host>[\w.:-]+)\)",
+        r"(?P<count>\d+) Workers \(tasks / actors\) killed due to memory pressure \(OOM\).{0,160}? at node \(ID: "
+        r"\w*,? ?IP: (?P<host>[\w.:-]+)\)",
         "error",
         note="Ray killed worker processes because the memory of this node ran low.",
         priority=6,
@@ -96,8 +94,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "ray.oom",
         r"Memory on the node \(IP: (?P<host>[\w.:-]+), ID: \w+\) where the .{1,400}? was running was "
-        r"(?P<used>[\d.]+\w+) / "
-        r"(?P<total>[\d.]+\w+) .{0,80}?threshold of (?P<threshold>[\d.]+)",
+        r"(?P<used>[\d.]+\w+) / (?P<total>[\d.]+\w+) .{0,80}?threshold of (?P<threshold>[\d.]*\d)",
         "error",
         note="The memory of this node was above Ray's threshold, so Ray killed a worker.",
         priority=6,
@@ -105,9 +102,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.oom",
-        r"(?:Task was|Actor was|[Ww]orkers? (?:was|were)) killed due to the node running low on memory|killed due to "
-        r"memory "
-        r"pressure \(OOM\)|due to high memory usage on the node",
+        r"(?:Task was|Actor was|[Ww]orkers? (?:was|were)) killed due to the node running low on memory"
+        r"|(?:(?P<count>\d+) Workers \(tasks / actors\) )?killed due to memory pressure \(OOM\)",
         "error",
         note="Ray killed a worker because the memory of its node ran low.",
         priority=5,
@@ -124,17 +120,16 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.node_died",
-        r"(?:Its|The task's|The actor's) node (?:\w+ )?(?:has )?died|NodeDiedError|node \(?\S+\)? (?:was|is) "
-        r"(?:preempted|"
-        r"terminated unexpectedly)",
+        r"(?:Its|The task's|The actor's) node (?:\w+ )?(?:has )?died|NodeDiedError|node \(?\S+\)? (?:was"
+        r"|is) (?:preempted|terminated unexpectedly)",
         "error",
         note="A node of the Ray cluster was lost.",
         scan=r"(?:Its|task's|actor's) node (?:\w+ )?(?:has )?died|terminated unexpectedly",
     ),
     Record(
         "ray.raylet_died",
-        r"Raylet is terminated\.|[Rr]aylet (?:died|exited|crashed) unexpectedly|The raylet (?:has )?died|"
-        r"(?:Failed to connect to|lost connection to|[Uu]nable to reach) (?:the )?(?:local )?raylet",
+        r"Raylet is terminated\.|[Rr]aylet (?:died|exited|crashed) unexpectedly|The raylet (?:has )?died"
+        r"|(?:Failed to connect to|lost connection to|[Uu]nable to reach) (?:the )?(?:local )?raylet",
         "fatal",
         note="Ray's daemon on this node ended.",
         priority=3,
@@ -143,30 +138,26 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.gcs",
-        r"(?:[Ff]ailed to connect to GCS|Unable to connect to GCS|Failed to get .{0,40}from GCS|GCS (?:server )?(?:at "
-        r")?.{0,60}?"
-        r"(?:is unavailable|may have been killed|has been killed|died)|[Ll]ost (?:reconnection|connection) to GCS|"
-        r"Failed to register .{0,40}GCS|[Rr]econnect(?:ing)? to (?:the )?GCS|Could not (?:find|connect to) "
-        r".{0,40}[Rr]ay (?:instance|cluster)"
-        r"|[Ff]ailed to connect to gcs).*?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}:\d{1,5})?$",
+        r"(?:[Ff]ailed to connect to GCS|Unable to connect to GCS|Failed to get .{0,40}from GCS"
+        r"|GCS (?:server )?(?:at )?.{0,60}?(?:is unavailable|may have been killed|has been killed|died)"
+        r"|[Ll]ost (?:reconnection|connection) to GCS|Failed to register .{0,40}GCS"
+        r"|[Rr]econnect(?:ing)? to (?:the )?GCS|Could not (?:find|connect to) .{0,40}[Rr]ay (?:instance|cluster)"
+        r"|[Ff]ailed to connect to gcs|GrpcUnavailable: ).*?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}:\d{1,5})?$",
         "error",
         note="The head of the Ray cluster could not be reached.",
         priority=2,
-        scan=r"to GCS|from GCS|GCS .{0,80}(?:is unavailable|killed|died)|to the GCS|to gcs"
+        scan=r"to GCS|from GCS|GrpcUnavailable: |GCS .{0,80}(?:is unavailable|killed|died)|to the GCS|to gcs"
         r"|Could not (?:find|connect to) .{0,40}[Rr]ay (?:instance|cluster)",
     ),
     Record(
         "ray.placement",
-        r"(?:cannot be scheduled right now|No available node types can fulfill resource request|[Cc]annot provide a "
-        r"placement "
-        r"group|[Pp]lacement group .{0,60}(?:cannot be|is not) (?:created|scheduled)|The (?:following )?resource "
-        r"request cannot be "
-        r"scheduled)(?P<demand>.{0,200})",
+        r"(?:cannot be scheduled right now|No available node types can fulfill resource request"
+        r"|[Cc]annot provide a placement group|[Pp]lacement group .{0,60}(?:cannot be|is not) (?:created|scheduled)"
+        r"|The (?:following )?resource request cannot be scheduled)(?P<demand>.{0,200})",
         "warning",
         note="The cluster does not have, or not yet, the resources that were asked for.",
         scan=r"cannot be scheduled right now|No available node types can fulfill|annot provide a placement|lacement "
-        r"group .{0,60}"
-        r"(?:cannot be|is not) (?:created|scheduled)|resource request cannot be",
+        r"group .{0,60}(?:cannot be|is not) (?:created|scheduled)|resource request cannot be",
     ),
     Record(
         "ray.placement",
@@ -177,7 +168,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.disk",
-        r"/(?:tmp|\S{1,80})\S* is over (?P<percent>\d+)% full",
+        r"(?<=\S )is over (?P<percent>\d+)% full",
         "warning",
         note="The disk that Ray writes to is nearly full.",
         scan=r"is over \d+% full",
@@ -191,8 +182,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.cluster",
-        r"(?:Connecting to existing Ray cluster at address:|Connected to Ray cluster|Started a local Ray instance)"
-        r"(?:.{0,40}?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}:\d{1,5}))?",
+        r"(?:Connecting to existing Ray cluster at address:|Connected to Ray cluster"
+        r"|Started a local Ray instance)(?:.{0,40}?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}:\d{1,5}))?",
         "info",
         note="The program joined a Ray cluster.",
         scan=r"Connecting to existing Ray cluster|Connected to Ray cluster|Started a local Ray instance",
