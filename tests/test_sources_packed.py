@@ -279,6 +279,13 @@ def test_an_absurd_name_in_a_tar_file_is_a_problem_and_takes_no_memory():
     assert len(problems) == 1
 
 
+def test_a_header_full_of_digits_takes_no_time():
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, 60_000
+    data = header.tobuf(tarfile.USTAR_FORMAT) + b"7" * 60_000 + bytes(-60_000 % 512) + tar_of([("a.log", b"x")])
+    assert "absurd number" in unpack(data)[1][0].why
+
+
 def test_a_chain_of_long_names_ends():
     header = tarfile.TarInfo("././@LongLink")
     header.type, header.size = tarfile.GNUTYPE_LONGNAME, 2
@@ -347,6 +354,13 @@ def test_a_damaged_file_in_a_zip_file_is_a_problem_and_the_rest_goes_on():
     texts, problems = unpack(bytes(data))
     assert texts[":b.log"] == b"x"
     assert [p.where for p in problems] == ["<open file>:a.log"]
+
+
+def test_a_file_without_a_name_in_a_zip_file_does_no_harm():
+    data = bytearray(zip_of([("a", b"x")]))
+    for lengths in (26, data.index(b"PK\1\2") + 28):  # of the name and of the extra field, in both headers
+        data[lengths : lengths + 4] = struct.pack("<HH", 0, 1)
+    assert [p.what for p in unpack(bytes(data))[1]] == ["holds no log"]
 
 
 def test_a_checkpoint_holds_no_log(tmp_path):

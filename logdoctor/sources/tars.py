@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
@@ -15,7 +16,10 @@ _BUFFER = 256 << 10
 _HEADER_BYTES = 2 * MIB
 """What may be read between two members: headers, long names, pax records.  tarfile holds them in memory."""
 _RECORD_BYTES = 64 << 10
-"""What one long name or pax record may take.  Some releases of tarfile search it in quadratic time (CVE-2024-6232)."""
+"""What one long name or pax record may take."""
+
+_DIGITS = re.compile(rb"[0-9]{100}")
+"""No name or number in a header is that long, and older tarfile takes quadratic time over it (CVE-2024-6232)."""
 
 _ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError, KeyError, IndexError, AttributeError, RecursionError)
 """What tarfile raises on damaged files (its own, and those that its header parsing lets through)."""
@@ -28,10 +32,10 @@ def tar_members(source: Source, where: str, budget: Budget) -> Iterator[tuple[st
     """Name and bytes of each regular file; raises `InputError` where the archive breaks or ends early."""
     feed = _Feed(source, where)
     try:
-        feed.allowed = _HEADER_BYTES + _BUFFER
-        with tarfile.open(fileobj=cast("IO[bytes]", feed), mode="r|", bufsize=_BUFFER, tarinfo=_Header) as archive:
+        feed.allowed = _HEADER_BYTES
+        with tarfile.TarFile(fileobj=cast("IO[bytes]", feed), tarinfo=_Header) as archive:
             while True:
-                feed.allowed = _HEADER_BYTES + _BUFFER
+                feed.allowed = _HEADER_BYTES
                 member = archive.next()
                 archive.members.clear()  # type: ignore[attr-defined]  # else every header of the archive stays in memory
                 if member is None:
@@ -65,31 +69,52 @@ def _files(
 
 
 class _Feed:
-    """The archive's bytes as tarfile wants them: an error below is an early end, so that what was read is not lost."""
+    """The archive as tarfile wants it, read onwards only.
+
+    An error below is an early end here (and kept in ``error``), so that what was read before it is not lost.
+    ``allowed`` is how much tarfile may take for headers now; None while a member is read.
+    """
 
     def __init__(self, source: Source, where: str) -> None:
         self._source, self._where = source, where
+        self._place = 0
         self.allowed: int | None = None
         self.error: InputError | OSError | None = None
 
+    def tell(self) -> int:
+        """How many bytes were read."""
+        return self._place
+
+    def seek(self, place: int) -> None:
+        """Pass over everything before ``place``."""
+        if place < self._place:
+            raise tarfile.StreamError("the headers point backwards")
+        while place > self._place and self._take(place - self._place):
+            pass
+
     def read(self, size: int) -> bytes:
-        """The next bytes of the archive."""
-        if self.error:
-            return b""
+        """The next ``size`` bytes, fewer at the end only; raises `tarfile.ReadError` for absurd headers."""
+        if self.allowed is not None and size > self.allowed:
+            raise tarfile.ReadError("the headers are of absurd size")
+        pieces = []
+        wanted = self._place + size
+        while self._place < wanted and (piece := self._take(wanted - self._place)):
+            pieces.append(piece)
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if self.allowed is not None:
+            self.allowed -= len(data)
+            if len(data) > tarfile.BLOCKSIZE and _DIGITS.search(data):
+                raise tarfile.ReadError("a header holds an absurd number")
+        return data
+
+    def _take(self, most: int) -> bytes:
         try:
-            data = self._source.read(size) or b""
-            self._limit(len(data))
+            data = b"" if self.error else self._source.read(min(most, _BUFFER)) or b""
         except (InputError, OSError) as error:
             self.error = error
             return b""
+        self._place += len(data)
         return data
-
-    def _limit(self, count: int) -> None:
-        if self.allowed is None:
-            return
-        self.allowed -= count
-        if self.allowed < 0:
-            raise InputError("the rest was not read", self._where, "the archive has a header of absurd size")
 
 
 class _Member(Layer):
@@ -97,8 +122,8 @@ class _Member(Layer):
 
     def __init__(self, archive: tarfile.TarFile, member: tarfile.TarInfo, where: str, feed: _Feed) -> None:
         self._where, self._feed = where, feed
-        # What tarfile makes of a member loses the last bytes of one that is cut; the archive's own stream does not.
-        self._file: Any = archive.fileobj if member.sparse is None else archive.extractfile(member)
+        # tarfile's own reader loses the last bytes of a member that is cut.
+        self._file: Any = feed if member.sparse is None else archive.extractfile(member)
         self._left = member.size
         self._error: InputError | OSError | None = None
 

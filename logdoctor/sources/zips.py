@@ -46,7 +46,7 @@ def zip_members(source: Source, where: str, budget: Budget) -> Iterator[tuple[st
         why = f"the list of its files is missing or damaged: {error or type(error).__name__}"
         raise InputError("cannot be read", where, why, "see whether the file was copied whole") from error
     with archive:
-        members = [info for info in archive.infolist() if not info.is_dir()]
+        members = [info for info in archive.infolist() if not info.filename.endswith("/")]
         if any(info.filename.endswith("/data.pkl") for info in members):
             return
         locked = sum(info.flag_bits & 1 for info in members)
