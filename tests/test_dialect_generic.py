@@ -101,6 +101,22 @@ def test_an_errno_text_gives_its_number(line, errno):
     assert (seen.kind, seen.level, seen.fields["errno"]) == ("os.error", "error", errno)
 
 
+def test_a_plain_sentence_that_the_logger_calls_an_error_is_one():
+    assert one(ALL, "something odd is gone", Speaker(level="fatal")).level == "fatal"
+    assert one(ALL, "something odd is gone", Speaker(level="error")).kind == "generic.error"
+
+
+@pytest.mark.parametrize(
+    "line", ['  File "/srv/x.py", line 3, in run', "    ^^^^^^", "", "Traceback (most recent call last):"]
+)
+def test_stack_lines_that_the_logger_calls_errors_are_none(line):
+    assert read(ALL, line, Speaker(level="error")) == []
+
+
+def test_a_plain_sentence_of_a_warning_is_nothing():
+    assert read(ALL, "something odd is gone", Speaker(level="warning")) == []
+
+
 def test_an_errno_text_behind_the_word_warning_is_a_warning():
     assert one(ALL, "Warning: cache file missing: No such file or directory").level == "warning"
 

@@ -8,6 +8,8 @@ Kinds and their fields:
 - ``generic.warning``, ``generic.harmless`` look-alikes with their own level
 - ``generic.usage`` prog; ``generic.usage_error`` prog, message: an option or argument was refused
 
+The last record takes what only the logger's prefix calls an error (the wrappers peel it off and keep its level).
+
 What the shape must not catch: settings (``max_error: 3``, ``on_error='raise'``), counts (``0 errors``), metrics
 (``error: 0.12``), help texts (``--fail-on-error``), class and file names.
 """
@@ -32,6 +34,10 @@ _EMPTY = regex.compile(
 _DEBRIS = regex.compile(r"^(?:[\d:./-]+ ){0,2}\[[\w.]+:\d+\](?: {2,}|\s*\^|\s*$)|^\s*\^+\s*$")
 """A line of a stack whose every line got the logger's prefix."""
 
+_STACK = regex.compile(
+    r"^(?:\s{2,}|\s*$|\s*\^+|Traceback \(|frame #\d|During handling of the above|"
+    "The above exception)"
+)
 _CALM = regex.compile(
     r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b|\berror[- ]free\b", regex.IGNORECASE
 )
@@ -44,6 +50,15 @@ def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare])
     if _EMPTY.match(message) or _DEBRIS.match(message) or _CALM.search(head.text):
         return None
     level = head.speaker.level if head.speaker.level in ("warning", "info") else None
+    return Block(head.text, level=level)
+
+
+def read_spoken(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A line that the logger's own prefix, which is peeled off already, calls an error; not the lines of a stack."""
+    del fields, below
+    level = head.speaker.level
+    if level not in ("error", "fatal") or _STACK.match(head.text) or _CALM.search(head.text):
+        return None
     return Block(head.text, level=level)
 
 
@@ -169,9 +184,26 @@ USAGE = (
     ),
 )
 
+SPOKEN = (
+    Record(
+        "generic.error",
+        r"^(?P<message>.+)",
+        level="error",
+        block=read_spoken,
+        priority=-20,
+        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d|\[[EF] [\w/.+-]{1,100}:\d+\]|(?:ERROR|CRITICAL|FATAL):[\w.]{1,100}:|"
+        r"[|-] (?:ERROR|CRITICAL|FATAL) {0,4}[|-]|[\[(](?:ERROR|CRITICAL|FATAL)[\])]|(?:ERROR|CRITICAL|"
+        r"FATAL) \d\d-\d\d \d\d:|"
+        r"\d (?:ERROR|CRITICAL|FATAL) |\"(?:level(?:name)?|severity)\": ?\"(?:error|ERROR|critical|CRITICAL|fatal|"
+        "FATAL)",
+        note="A program reports an error.",
+    ),
+)
+
 RECORDS: tuple[Record, ...] = (
     *USAGE,
     *WORDS,
     *_loud("generic.fatal", _DEAD, lower="fatal|panic|emerg", fatal=True),
     *_loud("generic.error", _LOUD, lower="error|critical|severe", fatal=False),
+    *SPOKEN,
 )
