@@ -12,7 +12,7 @@ from logdoctor.model import InputError, Job, Problem, Stream
 from logdoctor.sources.bounds import Bounds, Budget
 from logdoctor.sources.layers import Reports
 from logdoctor.sources.opening import Opener
-from logdoctor.sources.paths import find_files
+from logdoctor.sources.paths import Finder
 
 __all__ = ["Bounds", "streams"]
 
@@ -24,15 +24,14 @@ def streams(job: Job, problems: list[Problem], bounds: Bounds = Bounds()) -> Ite
     A file that is reached twice (by a link, by being named twice) is read once.
     """
     reports, budget = Reports(problems), Budget(bounds)
-    opener = Opener(reports, budget)
-    folders: set[tuple[int, int]] = set()
+    finder, opener = Finder(reports, budget), Opener(reports, budget)
     for path in job.paths:
         if not isinstance(path, str):
             yield from opener.open_file(path)
         elif path == "-":
             yield from opener.standard_input()
         else:
-            for found in find_files(path, reports, budget, folders):
+            for found in finder.find(path):
                 yield from opener.file(found)
     if not opener.opened and not reports.count:
         reports(InputError("no log found", job.name, "nothing there is text", "give the output of the job"), job.name)

@@ -51,100 +51,93 @@ def may_be_log(path: str) -> bool:
     return not (("." in name and name.rpartition(".")[2] in _NO_LOG) or "tfevents" in name or re.search(_LIBRARY, name))
 
 
-def find_files(path: str, report: Report, budget: Budget, folders: set[tuple[int, int]]) -> Iterator[Found]:
-    """The files that ``path`` names, in reading order; what is none goes to ``report``.
+class Finder:
+    """Finds the files of one job."""
 
-    ``folders`` holds (device, inode) of the folders that were walked for this job, and is added to.
-    """
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError) as error:
-        yield from _unreadable(path, error, report, budget, folders)
-        return
-    if stat.S_ISDIR(status.st_mode):
-        yield from (Found(file, named=False) for file in _folder(path, report, budget, folders))
-    elif stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
-        yield Found(path, named=True)
-    else:
-        report(InputError("was not read", path, "it is a device or a socket, not a file"), path)
+    def __init__(self, report: Report, budget: Budget) -> None:
+        """Tell ``report`` what cannot be read; list no more files than ``budget`` allows."""
+        self._report, self._budget = report, budget
+        self._walked: set[tuple[int, int]] = set()
+        """Device and inode of the folders that were walked: links to them end here."""
 
-
-def _unreadable(
-    path: str, error: OSError | ValueError, report: Report, budget: Budget, folders: set[tuple[int, int]]
-) -> Iterator[Found]:
-    """A path that cannot be looked at: a glob that the shell left alone, or a problem."""
-    if isinstance(error, ValueError):
-        report(InputError("cannot be read", path, "the path has a NUL character in it"), path)
-    elif os.path.islink(path):
-        report(_link(path), path)
-    elif isinstance(error, FileNotFoundError) and any(c in path for c in "*?["):
-        yield from _matches(path, report, budget, folders)
-    else:
-        report(error, path)
-
-
-def _matches(pattern: str, report: Report, budget: Budget, folders: set[tuple[int, int]]) -> Iterator[Found]:
-    import glob
-
-    room = budget.bounds.entries
-    matches = sorted(islice(glob.iglob(pattern, recursive=True), room + 1), key=natural)
-    if not matches:
-        report(InputError("no file matches", pattern, "the pattern names nothing", "check the path"), pattern)
-    for match in in_reading_order(matches):
-        if os.path.isdir(match):
-            yield from find_files(match, report, budget, folders)
-        elif os.path.isfile(match) or os.path.islink(match):
-            yield Found(match, named=False)
-
-
-def _folder(top: str, report: Report, budget: Budget, folders: set[tuple[int, int]]) -> Iterator[str]:
-    """The files below ``top``: the real ones first, so that they and not the links to them give the names."""
-    real: list[str] = []
-    linked: list[str] = []
-    waiting, links = [top], list[str]()
-    try:
-        while waiting or links:
-            folder = waiting.pop() if waiting else links.pop(0)
-            try:
-                status = os.stat(folder)
-                if (status.st_dev, status.st_ino) in folders:
-                    continue
-                folders.add((status.st_dev, status.st_ino))
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        _sort_in(entry, real, linked, waiting, links, report, top, budget)
-            except OSError as error:
-                report(error, folder)
-    except InputError as error:  # the bound on files
-        report(error, top)
-    yield from in_reading_order(real)
-    yield from in_reading_order(linked)
-
-
-def _sort_in(
-    entry: os.DirEntry[str],
-    real: list[str],
-    linked: list[str],
-    waiting: list[str],
-    links: list[str],
-    report: Report,
-    top: str,
-    budget: Budget,
-) -> None:
-    """Put one entry of a folder where it belongs."""
-    folder = entry.is_dir(follow_symlinks=False)
-    if not (may_be_log(f"{entry.name}/x") if folder else may_be_log(entry.name)):
-        return
-    budget.enter(top)
-    if folder:
-        waiting.append(entry.path)
-    elif not entry.is_symlink():
-        real.append(entry.path)
-    else:
+    def find(self, path: str) -> Iterator[Found]:
+        """The files that ``path`` names, in reading order."""
         try:
-            (links if stat.S_ISDIR(entry.stat().st_mode) else linked).append(entry.path)
+            status = os.stat(path)
+        except (OSError, ValueError) as error:
+            yield from self._absent(path, error)
+            return
+        if stat.S_ISDIR(status.st_mode):
+            yield from (Found(file, named=False) for file in self._folder(path))
+        elif stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+            yield Found(path, named=True)
+        else:
+            self._report(InputError("was not read", path, "it is a device or a socket, not a file"), path)
+
+    def _absent(self, path: str, error: OSError | ValueError) -> Iterator[Found]:
+        """A path that leads to nothing: a glob that the shell left alone, or a problem."""
+        if isinstance(error, ValueError):
+            self._report(InputError("cannot be read", path, "the path has a NUL character in it"), path)
+        elif os.path.islink(path):
+            self._report(_link(path), path)
+        elif isinstance(error, FileNotFoundError) and any(c in path for c in "*?["):
+            yield from self._matches(path)
+        else:
+            self._report(error, path)
+
+    def _matches(self, pattern: str) -> Iterator[Found]:
+        import glob
+
+        matches = list(islice(glob.iglob(pattern, recursive=True), self._budget.bounds.entries + 1))
+        if not matches:
+            self._report(InputError("no file matches", pattern, "the pattern names nothing", "check the path"), pattern)
+        for match in in_reading_order(matches):
+            if os.path.isdir(match):
+                yield from self.find(match)
+            elif os.path.isfile(match) or os.path.islink(match):
+                yield Found(match, named=False)
+
+    def _folder(self, top: str) -> list[str]:
+        """The files below ``top``: the real ones first, so that they and not the links to them give the names."""
+        real: list[str] = []
+        linked: list[str] = []
+        folders, links = [top], list[str]()
+        try:
+            while folders or links:
+                for entry in self._entries(folders.pop() if folders else links.pop(0)):
+                    self._budget.enter(top)
+                    leads_to = self._mode(entry)
+                    if stat.S_ISDIR(leads_to):
+                        (links if entry.is_symlink() else folders).append(entry.path)
+                    elif leads_to:
+                        (linked if entry.is_symlink() else real).append(entry.path)
+        except InputError as error:  # the bound on files
+            self._report(error, top)
+        return in_reading_order(real) + in_reading_order(linked)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        """What stands in ``folder`` and may be or hold a log; nothing if the folder was walked before."""
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in self._walked:
+                return []
+            self._walked.add((status.st_dev, status.st_ino))
+            with os.scandir(folder) as entries:
+                found = list(islice(entries, self._budget.bounds.entries + 1))
+            return [e for e in found if may_be_log(f"{e.name}/x" if e.is_dir(follow_symlinks=False) else e.name)]
+        except OSError as error:
+            self._report(error, folder)
+            return []
+
+    def _mode(self, entry: os.DirEntry[str]) -> int:
+        """What kind of file an entry is or leads to (`os.stat_result.st_mode`); 0 for a link to nothing."""
+        try:
+            if not entry.is_symlink():
+                return stat.S_IFDIR if entry.is_dir() else stat.S_IFREG  # looked at again when it is opened
+            return entry.stat().st_mode
         except OSError:
-            report(_link(entry.path), entry.path)
+            self._report(_link(entry.path), entry.path)
+            return 0
 
 
 def _link(path: str) -> InputError:
