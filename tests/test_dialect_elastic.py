@@ -107,6 +107,19 @@ def test_other_lines_that_end_in_failed_are_no_summary(text):
             {"pid": 55, "signal": 9},
         ),
         (
+            "Unable to shutdown process 55 via 15, forcefully exitting via 9",
+            "elastic.sigterm",
+            "warning",
+            {"signal": 9},
+        ),
+        ("  exitcode  : -7 (pid: 66)", "elastic.failure_entry", "error", {"exit_code": -7, "pid": 66, "signal": 7}),
+        (
+            "  traceback : Signal 7 (SIGBUS) received by PID 66",
+            "elastic.failure_entry",
+            "error",
+            {"pid": 66, "signal": 7},
+        ),
+        (
             "Received Signals.SIGINT death signal, shutting down workers",
             "elastic.signal_received",
             "error",

@@ -91,6 +91,8 @@ def test_the_end_of_a_run_is_seen(line):
     [
         "gpu-a:71:90 [1] NCCL INFO AllReduce: opCount 1f sendbuff 0x7f count 4096 datatype 7",
         "timeout=1800",
+        "wandb: Run summary:",
+        "Epoch 3 training done in 40 s",
         "loss of connection",
         "100% of the disk is used",
         "step into the parser",

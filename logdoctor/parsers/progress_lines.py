@@ -91,6 +91,7 @@ def read_phase(phase: str = "") -> BlockReader:
 
 
 BAR = regex.compile(
-    r"(?P<what>[^\r\n%|\]]{0,120}?)(?P<percent>\d{1,3})%\|[^|\r\n]{0,400}\| *(?P<value>\d+)(?:\.\d+)?[kMG]?/(?P<total>\d+)(?:\.\d+)?[kMG]? \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})"
-    r"?"
+    r"(?P<what>[^\r\n%|\]]{0,120}?)(?P<percent>\d{1,3})%\|[^|\r\n]{0,400}\| *"
+    r"(?P<value>\d+)(?:\.\d+)?[kMG]?/(?P<total>\d+)(?:\.\d+)?[kMG]? \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})?"
 )
+"""tqdm's bar with its description in front."""

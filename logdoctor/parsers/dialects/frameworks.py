@@ -265,7 +265,8 @@ RECORDS: tuple[Record, ...] = (
         "frameworks.hint",
         r"The following values were not passed to `accelerate launch`|Some weights of .{1,120} were not initialized "
         r"from|You should probably TRAIN this model|Setting ds_accelerator to|async_io requires the dev libaio"
-        r"|using untested triton version|The current process just got forked, after parallelism has already been used",
+        r"|using untested triton version|wandb: (?:\W{0,4} ?)?(?:View run|Synced \d|Run summary)"
+        r"|The current process just got forked, after parallelism has already been used",
         "info",
         note="Advice of a framework, harmless.",
         priority=1,

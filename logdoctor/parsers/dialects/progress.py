@@ -8,7 +8,8 @@ Kinds and fields:
 ``progress.step``   unit (step | epoch | iteration), value, total, loss (as printed, lower case; "nan" stays visible),
     epoch, what (the description in front of a bar)
 ``progress.phase``  phase (save | load | resume | eval | data | compile); for bars also unit, value, total, what
-``progress.done``   the program says that it came to its end
+``progress.done``   the program says that it came to its end (wandb's closing words do not count: it prints them after a
+    crash too)
 """
 
 from __future__ import annotations
@@ -215,13 +216,12 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.done",
-        r"(?:[Tt]raining (?:is |has |was )?(?:completed?|done|finished|complete)\b(?! (?:\d|step))"
-        r"|Training completed\. Do not forget to share your model|^wandb: (?:\W{0,4} ?)?(?:View run|Synced \d"
-        r"|Run summary)|\{'train_runtime': |\[after training is done\]|^Done!?$|[Ff]inished [Tt]raining|Training ended"
+        r"^(?!.{0,60}(?:[Ee]poch|[Ss]tep) ?\d).*?(?:[Tt]raining (?:is |has |was )?(?:completed?|done|finished)\b"
+        r"|\{'train_runtime': |\[after training is done\]|[Ff]inished [Tt]raining|Training ended"
         r"|(?:peak memory consumption|Total training time|Training time):? )",
         "info",
         note="The program says that it came to its end.",
-        scan=r"raining (?:is |has |was )?(?:complete|done|finished)|wandb: .{0,6}(?:View run|Synced \d|Run summary)"
+        scan=r"raining (?:is |has |was )?(?:complete|done|finished)"
         r"|\{'train_runtime': |after training is done|inished [Tt]raining|Training ended|peak memory consumption"
         r"|raining time:? ",
     ),
