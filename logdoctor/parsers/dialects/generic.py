@@ -118,7 +118,8 @@ WORDS = (
         block=read_message,
         priority=-13,
         scan=r"(?:Error|error|[IRSU][a-z]{4,9} [Ee]xception|rror (?:has )?occurred|rror \d{1,5})"
-        r"(?:: |! |\. |:[A-Z]| (?:while|when|in|during|at|on|reading|loading|opening|executing|creating|from|occurred|parsing|connecting) )",
+        r"(?:: |! |\. |:[A-Z]| (?:while|when|in|during|at|on|reading|loading|"
+        r"opening|executing|creating|from|occurred|parsing|connecting) )",
         note="A program reports an error.",
     ),
     Record(
