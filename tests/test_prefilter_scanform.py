@@ -70,7 +70,7 @@ def test_what_cannot_be_read_is_refused_with_the_pattern_in_the_message(pattern:
     [
         (r"^.*?\s*fatal: (?P<what>[a-z]+)\b.*$", "fatal: [a-z]"),
         (r"(?:\[\d+\])?\s+lost peer(?: again)?", r"[\t\x0b-\x0c ]lost peer"),
-        (r"took \d{4}ms+", "took [0-9]{4}ms"),
+        (r"took \d{4}ms+", "took "),
         (r"failed (?:.*|at [a-z]+ \d+)", "failed "),
     ],
 )

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from logdoctor.prefilter import form
+from logdoctor.prefilter.factor import telling
 from logdoctor.prefilter.form import ASCII, NEWLINES, Chars, Either, Foreign, Loop, Node, Nodes
 from logdoctor.prefilter.sublines import FLAT
 
@@ -51,7 +52,7 @@ def scan_form(regex: str) -> str:
     nodes = form.trim(_Reader(caseless=caseless).sequence(tree))
     if form.weigh(nodes) < LEAST_LITERALS:
         raise ValueError(f"asks for fewer than {LEAST_LITERALS} literal characters, would hit everywhere: {regex!r}")
-    return ("(?i)" if caseless else "") + form.write(nodes)
+    return ("(?i)" if caseless else "") + form.write(telling(nodes))
 
 
 def _parser() -> Any:
