@@ -84,7 +84,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.oom",
-        r"(?P<count>\d+) Workers \(tasks / actors\) killed due to memory pressure \(OOM\).{0,160}? at node \(ID: "
+        r"(?P<count>\d{1,9}) Workers \(tasks / actors\) killed due to memory pressure \(OOM\).{0,160}? at node \(ID: "
         r"\w*,? ?IP: (?P<host>[\w.:-]+)\)",
         "error",
         note="Ray killed worker processes because the memory of this node ran low.",
@@ -103,7 +103,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "ray.oom",
         r"(?:Task was|Actor was|[Ww]orkers? (?:was|were)) killed due to the node running low on memory"
-        r"|(?:(?P<count>\d+) Workers \(tasks / actors\) )?killed due to memory pressure \(OOM\)",
+        r"|(?:(?P<count>\d{1,9}) Workers \(tasks / actors\) )?killed due to memory pressure \(OOM\)",
         "error",
         note="Ray killed a worker because the memory of its node ran low.",
         priority=5,
@@ -168,7 +168,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.disk",
-        r"(?<=\S )is over (?P<percent>\d+)% full",
+        r"(?<=\S )is over (?P<percent>\d{1,3})% full",
         "warning",
         note="The disk that Ray writes to is nearly full.",
         scan=r"is over \d+% full",
