@@ -10,8 +10,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
+from typing import TYPE_CHECKING
 
 from logdoctor.parsers.record import Record
+
+if TYPE_CHECKING:
+    from logdoctor.model import Event
 
 
 @cache
@@ -21,3 +25,10 @@ def records() -> tuple[Record, ...]:
 
     modules = sorted(m.name for m in pkgutil.iter_modules(dialects.__path__))
     return tuple(r for name in modules for r in importlib.import_module(f"{dialects.__name__}.{name}").RECORDS)
+
+
+def parse_text(text: str, file: str = "job.log") -> list[Event]:
+    """The events of a short text, without a scan: every record is tried on every line.  For tests and tools."""
+    from logdoctor.parsers.line_parser import parse_text as parse
+
+    return parse(text, file)

@@ -80,10 +80,17 @@ class Wrapper:
     ``pattern`` is matched at the start of what is left of the line; named groups ``rank``, ``local_rank``, ``host``,
     ``pid``, ``time``, ``level``, ``source``, ``tag`` tell who spoke.  ``starts`` are the characters that the prefix
     can begin with (a quick look before the regular expression is even compiled); empty means any.  ``decode`` turns
-    the groups into the rest of the line and the speaker where plain groups do not do (JSON records, time shapes).
+    the groups and what follows the prefix into the rest of the line and more of the speaker where plain groups do not
+    do (JSON records); None says that it is no such prefix after all.  A group ``task`` is the number that a launcher
+    gave the process: its rank, unless the line itself says another.  ``tag2`` is ``tag`` in another alternative.
+
+    ``once`` prefixes stand at the head of a record only (a logger's), the others on every line (a launcher's): the
+    lines below must carry the same.  After a ``last`` prefix only message follows.
     """
 
     name: str
     pattern: str
     starts: str = ""
     decode: Callable[[Mapping[str, str], str], tuple[str, Speaker] | None] | None = None
+    once: bool = False
+    last: bool = False

@@ -1,0 +1,35 @@
+"""Who wrote a file, as far as its name tells."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from logdoctor.model import Speaker
+
+_NAMES = (
+    re.compile(r"(?:^|/)attempt_\d+/(?P<local_rank>\d{1,4})/(?:stdout|stderr|error)\.\w+$"),
+    re.compile(r"(?:^|[/_.-])local[_-]?rank[_-]?(?P<local_rank>\d{1,4})(?=[._/-]|$)"),
+    re.compile(r"(?:^|[/_.-])(?:global[_-]?)?rank[_-]?(?P<rank>\d{1,7})(?=[._/-]|$)", re.IGNORECASE),
+    re.compile(
+        r"(?:^|[/_.-])(?:nccl|NCCL)[\w-]{0,24}[._-](?P<host>[A-Za-z][\w-]{0,62})\.(?P<pid>\d{1,10})(?:\.(?:log|txt|out))?$"
+    ),
+    re.compile(r"(?:^|/)slurm-\d+(?:_\d+)?-(?P<host>[A-Za-z][\w-]*\d[\w-]*)\.(?:out|err|log)$"),
+    re.compile(
+        r"(?:^|[/_.-])(?P<tag>(?:node|worker|host|pod|trainer|master|task|actor|launcher)[_-]?\d{1,6})(?=[._-]|$)"
+    ),
+)
+"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, and names of nodes and workers."""
+
+
+@lru_cache(maxsize=256)
+def speaker_of(file: str) -> Speaker:
+    """The speaker that a file's name tells; of an archive's member only the member's name counts."""
+    name = file.rpartition(":")[2].replace("\\", "/")
+    found: dict[str, str] = {}
+    for pattern in _NAMES:
+        if hit := pattern.search(name):
+            for key, value in hit.groupdict().items():
+                found.setdefault(key, value)
+    rank, local_rank, pid = (int(found[k]) if k in found else None for k in ("rank", "local_rank", "pid"))
+    return Speaker(rank, local_rank, found.get("host"), pid, tag=found.get("tag"))

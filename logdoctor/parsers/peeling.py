@@ -1,0 +1,174 @@
+"""Takes wrappers off a line, from the outside in, in any order and nesting."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from logdoctor.model import Speaker
+from logdoctor.parsers.record import Wrapper
+from logdoctor.parsers.shapes import level_of
+from logdoctor.parsers.times import NO_YEAR, seconds
+
+MAX_LAYERS = 12
+STAGES = 3
+"""So many of the innermost prefixes may turn out to be part of the message (see `Peeled.stages`)."""
+
+IDENTITY = ("rank", "local_rank", "task", "host", "pid", "tag")
+_OUTERMOST = ("host", "time")
+"""Here the outermost prefix is believed, else the innermost: a collector's clock is the same for all lines."""
+_REPEATED = re.compile(r" ?\[repeated \d+x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs.*)?$")
+
+Who = dict[str, Any]
+"""What the prefixes say: the names of `Speaker` and ``task``, values still as printed."""
+
+
+@dataclass(slots=True)
+class Peeled:
+    """A line without its wrappers.
+
+    ``printed`` is the line as it was, ``text`` what is left, ``who`` what the prefixes say, ``steady`` who printed it
+    as far as prefixes say that stand on every line.  ``before`` are the line and who printed it before each of the
+    last prefixes was taken off.  ``more`` are further lines of a message that one line held (JSON).
+    """
+
+    printed: str
+    text: str
+    who: Who
+    steady: Who
+    before: list[tuple[str, Who]] = field(default_factory=list)
+    more: list[Peeled] = field(default_factory=list)
+    decoded: bool = False
+
+    def stages(self) -> list[tuple[str, Who]]:
+        """The bare line, then the same with one, two ... of the innermost prefixes left on."""
+        return [(self.text, self.who), *reversed(self.before[-STAGES:])]
+
+
+def peel(line: str, outer: Peeled | None = None) -> Peeled:
+    """Take the wrappers off ``line`` (no escapes, no newline); ``outer`` is a piece of the same line in front of it."""
+    who: Who = dict(outer.steady) if outer else {}
+    peeled = Peeled(line, line, who, dict(who))
+    for _ in range(MAX_LAYERS):
+        wrapper = _peel_one(peeled)
+        if wrapper is None or wrapper.last:
+            break
+    if peeled.text.endswith((")", "]")) and "x across " in peeled.text:
+        peeled.text = _REPEATED.sub("", peeled.text)
+    return peeled
+
+
+def _peel_one(peeled: Peeled) -> Wrapper | None:
+    """Take one prefix off; None if there is none."""
+    text = peeled.text
+    for match, wrapper in _beginning_with(text[:1]):
+        hit = match(text)
+        if hit is None:
+            continue
+        groups = {name.rstrip("2"): value for name, value in hit.groupdict().items() if value}
+        rest = text[hit.end() :]
+        if wrapper.decode is not None:
+            decoded = wrapper.decode(groups, rest)
+            if decoded is None:
+                continue
+            rest = decoded[0]
+            groups.update(_known(decoded[1]))
+        elif rest == text:
+            continue
+        peeled.before.append((text, peeled.who))
+        _note(peeled, groups, steady=not wrapper.once)
+        _set_rest(peeled, rest, decoded=wrapper.decode is not None)
+        return wrapper
+    return None
+
+
+def _note(peeled: Peeled, groups: Mapping[str, Any], *, steady: bool) -> None:
+    who = dict(peeled.who)
+    for name, value in groups.items():
+        if name not in who or name not in _OUTERMOST:
+            who[name] = value
+    peeled.who = who
+    if steady:
+        peeled.steady.update({name: who[name] for name in IDENTITY if name in groups})
+
+
+def _set_rest(peeled: Peeled, rest: str, *, decoded: bool) -> None:
+    """What is left; a message of several lines becomes a line and `Peeled.more`."""
+    peeled.decoded |= decoded
+    if "\n" not in rest:
+        peeled.text = rest
+        return
+    peeled.text, *below = rest.split("\n")
+    outer = Peeled("", "", peeled.who, {k: peeled.who[k] for k in IDENTITY if k in peeled.who})
+    peeled.more = [*(_below(line, outer, peeled.who) for line in below), *peeled.more]
+
+
+def _below(line: str, outer: Peeled, who: Who) -> Peeled:
+    """A further line of a decoded message: who said it when is known from the first."""
+    peeled = peel(line, outer)
+    peeled.who = {**who, **peeled.who}
+    peeled.decoded = True
+    return peeled
+
+
+def _known(speaker: Speaker) -> Who:
+    return {name: value for name in _NAMES if (value := getattr(speaker, name)) is not None}
+
+
+_NAMES = ("rank", "local_rank", "host", "pid", "time", "level", "source", "tag")
+Match = Callable[[str], "re.Match[str] | None"]
+
+
+@cache
+def wrappers() -> tuple[Wrapper, ...]:
+    """All wrappers, in the order of their files' names: the first that matches is taken off."""
+    from logdoctor.parsers import wrappers as folder
+
+    modules = sorted(m.name for m in pkgutil.iter_modules(folder.__path__))
+    return tuple(w for name in modules for w in importlib.import_module(f"{folder.__name__}.{name}").WRAPPERS)
+
+
+@cache
+def _beginning_with(first: str) -> tuple[tuple[Match, Wrapper], ...]:
+    """The wrappers that may begin with this character, compiled when it is first seen: a log begins with few."""
+    if not first or not first.isascii():
+        return ()
+    return tuple((_compiled(w.pattern), w) for w in wrappers() if not w.starts or first in w.starts)
+
+
+@cache
+def _compiled(pattern: str) -> Match:
+    return re.compile(pattern).match
+
+
+def speaker(who: Who, default: Speaker, *, year: int = NO_YEAR, tasks_are_ranks: bool = True) -> Speaker:
+    """The speaker that prefixes name; ``default`` fills in what they do not say (from the file's name)."""
+    rank, tag, task = _number(who.get("rank")), who.get("tag"), _number(who.get("task"))
+    if rank is None and task is not None:
+        if tasks_are_ranks:
+            rank = task
+        else:
+            tag = tag or f"task {task}"
+    time, level = who.get("time"), who.get("level")
+    local_rank, pid = _number(who.get("local_rank")), _number(who.get("pid"))
+    return Speaker(
+        default.rank if rank is None else rank,
+        default.local_rank if local_rank is None else local_rank,
+        who.get("host") or default.host,
+        default.pid if pid is None else pid,
+        seconds(time, year) if isinstance(time, str) else time,
+        level_of(level) if level else None,
+        who.get("source"),
+        tag or default.tag,
+    )
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() else None
+    return value if isinstance(value, int) else None

@@ -1,0 +1,63 @@
+"""What collectors and viewers of logs put around a line: syslog, the journal, containers, Kubernetes, JSON, grep.
+
+Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
+logs --prefix and --timestamps, docker compose, logrus and logfmt, common keys of JSON loggers (python-json-logger,
+structlog, zap, Cloud Logging, Elastic).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from logdoctor.model import Speaker
+from logdoctor.parsers.file_speakers import speaker_of
+from logdoctor.parsers.json_lines import read_json, read_logfmt
+from logdoctor.parsers.record import Wrapper
+from logdoctor.parsers.shapes import DATED, ISO, SYSLOG, WORD
+from logdoctor.parsers.syslog_programs import read_program
+
+_DIGITS = "0123456789"
+_MONTHS = "JFMASOND"
+_HOST = rf"(?!{WORD}\b)(?P<host>[A-Za-z0-9][\w.-]{{0,254}})"
+_PROGRAM = r"(?P<source>[\w./()-]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?"
+_ISO_ZONE = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+_PID_PROGRAM = r"(?P<source>[\w./()-]{1,64})\[(?P<pid>\d{1,10})\]: ?|(?P<source2>kernel): ?"
+
+
+def read_grep(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker]:
+    """A line that grep found in another file: its name may tell the rank."""
+    return rest, speaker_of(groups["file"])
+
+
+WRAPPERS: tuple[Wrapper, ...] = (
+    Wrapper("json", r"(?=\{\s*\"[^\n]*\}\s*$)", "{", read_json),
+    Wrapper("logfmt", r"(?=(?:time|ts|level|lvl)=[^\n]{1,200}? (?:msg|message)=)", "tl", read_logfmt),
+    Wrapper("cri", rf"(?P<time>{ISO}) (?:stdout|stderr) [FP] ?", _DIGITS),
+    Wrapper("kubectl.prefix", r"\[pod/(?P<tag>[\w.-]{1,253})/[\w.-]{1,253}\] ?", "["),
+    Wrapper(
+        "compose",
+        r"(?P<tag>[a-z0-9][\w.-]{0,100}[-_]\d{1,6}) +\| ?(?!-?\d+(?:\.\d+)? *\|)",
+        "abcdefghijklmnopqrstuvwxyz",
+    ),
+    Wrapper(
+        "rfc5424",
+        rf"<\d{{1,3}}>1 (?P<time>{ISO}) (?P<host>\S{{1,255}}) (?P<source>\S{{1,48}}) (?P<pid>\S{{1,128}})"
+        r" \S{1,32} (?:-|\[[^\n\]]{0,500}\]) ?",
+        "<",
+        read_program,
+    ),
+    Wrapper("syslog", rf"(?:<\d{{1,3}}>)?(?P<time>{SYSLOG}) {_HOST} {_PROGRAM}", "<" + _MONTHS, read_program),
+    Wrapper("journal.iso", rf"(?P<time>{_ISO_ZONE}) {_HOST} (?:{_PID_PROGRAM})", _DIGITS, read_program),
+    Wrapper(
+        "dmesg.decoded",
+        rf"(?:kern|user|daemon|syslog) {{0,4}}:(?P<level>emerg|alert|crit|err|warn|notice|info|debug) {{0,4}}: "
+        rf"(?:\[?(?P<time>{DATED})\]? ?)?",
+        "kuds",
+    ),
+    Wrapper(
+        "grep",
+        r"(?P<file>[\w./@+-]{1,300}\.(?:log|out|err|txt|stderr|stdout|nolog)(?:\.\d{1,3})?)"
+        r"(?::(?:\d{1,9}[:-])?(?! \S)|-\d{1,9}-)",
+        decode=read_grep,
+    ),
+)

@@ -1,0 +1,71 @@
+"""What loggers put in front of a message: level, time, place in the source.
+
+They stand at the head of a record only: the lines below it do not repeat them.  Sources: PyTorch c10/util/Logging.cpp
+(1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,
+loguru, DeepSpeed, rich, absl for JAX.  c10's nine sub-second digits come from a monotonic clock and are left out.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.record import Wrapper
+from logdoctor.parsers.shapes import CLOCK, DATED, SOURCE, WORD
+
+_WORDS = "FCEWIDTNSPfceiwdt"
+_CPP = r"[\w./+-]{1,200}\.(?:cpp|cc|cu|hpp|h|c|cxx)"
+_PY = r"[\w./<>+-]{1,200}"
+
+WRAPPERS: tuple[Wrapper, ...] = (
+    Wrapper(
+        "c10",
+        rf"\[(?P<level>[FEWIVCD])(?:(?P<time>\d{{3,4}} \d\d:\d\d:\d\d)[.\d]*)? (?P<source>{_CPP}:\d+)\] ?",
+        "[",
+        once=True,
+        last=True,
+    ),
+    Wrapper(
+        "glog",
+        rf"(?P<level>[FEWIVCD])(?P<time>(?:\d{{4}})?\d{{4}} {CLOCK}) +\d+ (?P<source>{_PY}:\d+)\] ?",
+        "FEWIVCD",
+        once=True,
+    ),
+    Wrapper("glog.bare", rf"(?P<level>[FEWI]) (?P<source>{_CPP}:\d+)\] ?", "FEWI", once=True, last=True),
+    Wrapper(
+        "torch.python",
+        rf"(?P<source>[\w.]{{1,200}}): \[(?P<level>{WORD})\] ?",
+        "abcdefghijklmnopqrstuvwxyz_",
+        once=True,
+    ),
+    Wrapper(
+        "transformers",
+        rf"\[(?P<level>{WORD})\|(?:(?P<source>{SOURCE}:\d+)\](?: (?P<time>{DATED}))? >> ?"
+        rf"|(?P<time2>{DATED})\] (?P<source2>{SOURCE}:\d+) >> ?)",
+        "[",
+        once=True,
+    ),
+    Wrapper(
+        "vllm", rf"(?P<level>{WORD}) +(?P<time>\d\d-\d\d {CLOCK}) \[?(?P<source>{SOURCE}:\d+)\] ?", _WORDS, once=True
+    ),
+    Wrapper(
+        "deepspeed",
+        rf"\[(?P<level>{WORD})\] \[(?P<source>{SOURCE}:\d+)(?::[\w<>]+)?\] (?:\[PID:(?P<pid>\d+)\] ?)?",
+        "[",
+        once=True,
+    ),
+    Wrapper("pid.bracket", r"\[(?:PID|pid)[:= ] ?(?P<pid>\d{1,10})\] ?", "[", once=True),
+    Wrapper("level.bracket", rf"\[ ?(?P<level>{WORD}) *\](?::| -)?(?: |$)", "[", once=True),
+    Wrapper("loguru", rf"(?P<level>{WORD}) *\| +(?:(?P<source>{_PY}:[\w<>.]+:\d+) - )?", _WORDS, once=True),
+    Wrapper("python.absl", rf"(?P<level>{WORD}):(?P<time>{DATED}):(?P<source>{SOURCE}:\d+)\] ?", _WORDS, once=True),
+    Wrapper("python.basic", rf"(?P<level>{WORD}):(?P<source>[A-Za-z_][\w./-]{{0,100}}):(?!//) ?", _WORDS, once=True),
+    Wrapper(
+        "python.composer",
+        rf"(?P<level>{WORD}): (?P<source>[a-z_]\w{{0,60}}(?:\.\w{{1,60}}){{1,8}}): ",
+        _WORDS,
+        once=True,
+    ),
+    Wrapper("python.dashes", rf"(?P<source>[\w./:\[\]-]{{1,120}}) +- +(?P<level>{WORD}) +- +", once=True),
+    Wrapper(
+        "python.dash", rf"(?P<level>{WORD}) +- +(?:(?P<source>[a-z_]\w*(?:\.\w+){{1,8}}) +- +)?", _WORDS, once=True
+    ),
+    Wrapper("rich", rf"(?P<level>{WORD}):? {{2,}}(?=\S)", _WORDS, once=True),
+    Wrapper("source.dashes", rf"(?P<source>{SOURCE}\.(?:py|cc|cpp|cu|h):\d+) -- ", once=True),
+)

@@ -1,0 +1,45 @@
+"""Time stamps in front of a line, alone or in brackets, with the level that often follows.
+
+Sources: Python logging (asctime), loguru, log4j, dmesg and dmesg -T, kubectl --timestamps, GitHub Actions, sglang's
+logger (tags of the ranks inside the bracket), Ray's C++ logger, TensorFlow's logger.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.record import Wrapper
+from logdoctor.parsers.shapes import CLOCK, DATED, SOURCE, WORD
+
+_LETTERS = "MTWFSJANOD"
+"""Days and months begin with these."""
+_STARTS = "0123456789" + _LETTERS
+_LEVEL = rf"(?:\[?(?P<level>{WORD})(?:\]|(?=[\s:|]|$)):?(?: *\|| -(?= ))? ?)?"
+_BETWEEN = r"(?:(?: ?[-|>,]+|:|)[ \t]|(?=\[)|:?$)"
+
+WRAPPERS: tuple[Wrapper, ...] = (
+    Wrapper(
+        "ray.cpp",
+        rf"\[(?P<time>{DATED}) (?P<level>[FEWIDCT]) (?P<pid>\d{{1,10}}) \d+\] (?:\((?P<tag>[\w-]+)\) )?"
+        rf"(?P<source>{SOURCE}:\d+): ?",
+        "[",
+        once=True,
+    ),
+    Wrapper("sglang", rf"\[(?P<time>{DATED}) (?P<tag>(?:(?:DP|TP|EP|PP|CP|SP)\d+ ?)+)\] ?", "[", once=True),
+    Wrapper(
+        "nemo",
+        rf"\[NeMo (?P<level>[FEWIDC]) (?P<time>{DATED})(?: rank:?(?P<rank>\d+))? (?P<source>{SOURCE}:\d+)\] ?",
+        "[",
+        once=True,
+    ),
+    Wrapper(
+        "tensorflow",
+        rf"(?P<time>{DATED}): (?P<level>[FEWI]) (?P<source>{SOURCE}:\d+)\] ?",
+        "0123456789",
+        once=True,
+        last=True,
+    ),
+    Wrapper("stamp.bracket", rf"\[(?P<time>{DATED})\](?:{_BETWEEN}{_LEVEL}|(?! ))", "["),
+    Wrapper("stamp", rf"(?P<time>{DATED}){_BETWEEN}{_LEVEL}", _STARTS),
+    Wrapper("stamp.clock", rf"(?:\[{CLOCK}\] |{CLOCK} (?:- |\| )?){_LEVEL}", "[012"),
+    Wrapper("stamp.epoch", r"\[(?P<time>1\d{9}(?:\.\d{1,9})?)\] ?|(?P<time2>1\d{9}\.\d{1,9}) ", "[1"),
+    Wrapper("kernel.clock", r"(?:<\d{1,3}>)?\[ {0,8}\d{1,9}\.\d{3,9}\](?:\[ *[TC]\d+\])? ?", "[<"),
+)
