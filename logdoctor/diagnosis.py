@@ -38,7 +38,7 @@ def diagnose(
     ``rules``: folders with rules of your own, added to ours.  ``hung``: the job hangs, silence is a failure.
     ``knowledge``: what `gather` returned, to diagnose many jobs without loading it again.
     Whatever could not be read is in ``problems``; raises `InputError` only where nothing could be read at all, and
-    `logdoctor.rulebook.RulesError` for faulty rules.
+    `RulesError` for faulty rules.
     """
     known = knowledge or gather([shipped_rules(), *map(Path, rules)])
     notes = {r.kind: r.note for r in records() if r.note}

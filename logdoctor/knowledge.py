@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logdoctor.model import Rule, RuleError, Symptom, Words
+from logdoctor.model import Rule, RuleError, RulesError, Symptom, Words
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, scan_form
 from logdoctor.version import __version__
@@ -52,7 +52,7 @@ def cache_folder() -> Path | None:
 
 
 def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
-    """The knowledge of the rules below ``folders`` and of all parsers.  Raises `logdoctor.rulebook.RulesError`.
+    """The knowledge of the rules below ``folders`` and of all parsers.  Raises `RulesError`.
 
     ``engine`` forces one of the scan's engines (tests, benchmarks); None takes the best that is installed.
     """
@@ -87,7 +87,7 @@ def _files(folder: Path) -> Iterable[str]:
 
 
 def _compile(folders: Sequence[Path]) -> dict[str, Any]:
-    from logdoctor.rulebook import RulesError, load
+    from logdoctor.rulebook.loading import load
 
     book = load(folders)
     patterns: list[tuple[str, bool]] = [(scan_form(r.scan or r.pattern), r.often) for r in records()]

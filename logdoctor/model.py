@@ -6,7 +6,7 @@ picklable; what is not known is ``None`` or an empty tuple, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal, Protocol
 
@@ -354,7 +354,16 @@ class InputError(LogdoctorError):
 
 
 class RuleError(LogdoctorError):
-    """A rule file is wrong; the loader collects all of them before it raises."""
+    """One fault of a rule file."""
+
+
+class RulesError(Exception):
+    """One or more rule files are wrong; ``errors`` has each fault."""
+
+    def __init__(self, errors: Sequence[RuleError]) -> None:
+        """Keep the faults in the order of files and lines."""
+        super().__init__("\n".join(str(e) for e in errors))
+        self.errors = tuple(errors)
 
 
 Following = Callable[[], Iterator[bytes]]

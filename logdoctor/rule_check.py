@@ -10,7 +10,7 @@ from pathlib import Path
 from logdoctor.diagnosis import diagnose
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.model import Cause, Diagnosis, Example, Rule
-from logdoctor.rulebook import Rulebook, load
+from logdoctor.rulebook.loading import Rulebook, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Failed:
 def check(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[Failed]]:
     """Run the examples and near-misses of the rules below ``folders`` (of the ids in ``only``, if any).
 
-    Returns how many were run and those that failed.  Raises `logdoctor.rulebook.RulesError` for faulty rules.
+    Returns how many were run and those that failed.  Raises `RulesError` for faulty rules.
     """
     book, known = load(folders), gather(folders)
     rules = [r for r in book.rules if not only or r.id in only or r.signature in only]

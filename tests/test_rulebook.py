@@ -9,7 +9,9 @@ import jsonschema
 import pytest
 import yaml
 
-from logdoctor.rulebook import RulesError, load, rule_files, shipped_rules
+from logdoctor.model import RulesError
+from logdoctor.rulebook import rule_files, shipped_rules
+from logdoctor.rulebook.loading import load
 
 GOOD = """\
 title: The port {port|?} is taken

@@ -71,8 +71,7 @@ def diagnose(
 
 def _diagnose(paths: list[str], rules: list[Path], lang: str, *, hung: bool) -> Diagnosis:
     from logdoctor.diagnosis import diagnose as diagnose_job
-    from logdoctor.model import InputError
-    from logdoctor.rulebook import RulesError
+    from logdoctor.model import InputError, RulesError
 
     try:
         with ProgressBar() as bar:

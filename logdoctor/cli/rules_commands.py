@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from logdoctor.model import Rule
-    from logdoctor.rulebook import Rulebook
+    from logdoctor.rulebook.loading import Rulebook
 
 app = typer.Typer(help="List, show, lint and test the rules.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -23,7 +23,8 @@ def _folders(own: list[Path] | None) -> list[Path]:
 
 
 def _load(own: list[Path] | None) -> Rulebook:
-    from logdoctor.rulebook import RulesError, load
+    from logdoctor.model import RulesError
+    from logdoctor.rulebook.loading import load
 
     try:
         return load(_folders(own))
@@ -68,7 +69,7 @@ def _page(rule: Rule, lang: str) -> list[str]:
 def lint(rules: Folders = None) -> None:
     """Load all rules and say what is wrong with them, all faults at once."""
     from logdoctor.knowledge import gather
-    from logdoctor.rulebook import RulesError
+    from logdoctor.model import RulesError
 
     book = _load(rules)
     try:
