@@ -209,6 +209,21 @@ def test_what_healthy_logs_are_full_of_is_thinned_sooner() -> None:
     assert scan.flooded == (0,)
 
 
+def test_a_flood_of_the_expected_kind_goes_on_with_a_quieter_database_and_the_same_answers(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr("logdoctor.prefilter.hyperscan_engine._WASTE", 2000)
+    patterns = [Pattern("step [0-9]", often=True), Pattern("error"), Pattern("epoch [0-9]", often=True)]
+    data = b"".join(b"step %d %s\n" % (n, b"error" * (n % 999 == 0) + b"." * 100) for n in range(30_000)) + b"epoch 7\n"
+    loud = list(Prefilter.build(patterns, None, "re2").scan(reader(data)))
+    for _ in range(2):  # compiled in the first round, from the cache in the second
+        quiet = list(Prefilter.build(patterns, tmp_path, "hyperscan").scan(reader(data)))
+        assert [(c.number, c.patterns) for c in quiet] == [(c.number, c.patterns) for c in loud]
+    assert sum(1 in c.patterns for c in quiet) == 31
+    assert quiet[-1].patterns == (2,)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_many_patterns_on_every_word_keep_memory_and_answers_bounded() -> None:
     prefilter = Prefilter.build(
         [Pattern(f"err(?:or){{0,{n}}}") for n in range(1, 30)] + [Pattern("the needle")], None, "hyperscan"

@@ -10,7 +10,7 @@ from logdoctor.prefilter.engine import ID_MASK
 FULL = 8192
 """So many hits of a pattern in one stream all count."""
 OFTEN = 512
-"""The same for patterns that a healthy log is full of."""
+"""The same for patterns that a healthy log is full of; if one of them has had its share, all of them have."""
 AT_THE_END = 1024
 """So many hits of a thinned pattern count in the last window."""
 
@@ -37,8 +37,10 @@ class Flood:
         for hit in hits:
             pattern = hit & ID_MASK
             counts[pattern] = count = counts.get(pattern, 0) + 1
-            if count > FULL or (count > OFTEN and pattern in self._often):
+            if count > FULL:
                 self.thinned.setdefault(pattern, -1)
+            elif count > OFTEN and pattern in self._often:
+                self.thinned.update(dict.fromkeys(self._often, -1))
         return hits
 
     def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:

@@ -141,7 +141,9 @@ def _write_loop(loop: Loop) -> str:
     least = min(loop.least, REPEAT_MOST)
     most = loop.most if loop.most is None or loop.most <= REPEAT_MOST else None
     if len(loop.body) == 1 and isinstance(loop.body[0], Chars) and loop.body[0].beyond:
-        return _write_class(loop.body[0]) + _quantifier(least, _bytes_of(loop.body[0]) if loop.most == 1 else None)
+        # No lower bound above one: counting what may be nearly anything costs Hyperscan dear.
+        most = _bytes_of(loop.body[0]) if loop.most == 1 else None
+        return _write_class(loop.body[0]) + _quantifier(min(least, 1), most)
     body = _write_all(loop.body)
     single = len(loop.body) == 1 and isinstance(loop.body[0], Chars) and not loop.body[0].ascii & _ESCAPED
     grouped = len(loop.body) == 1 and body.startswith("(?:")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -22,27 +23,63 @@ from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
 _Handler = Callable[[int, int, int, int, object], "bool | None"]
 _MOST_HITS = 1 << 16
 """More raw hits in one window than this, and the patterns that make them are thinned at once (bounds the memory)."""
-_WASTE = 1500
-"""So many callbacks per pattern thrown away cost about what compiling costs."""
+_WASTE = 1_000_000
+"""So many callbacks thrown away cost about what compiling costs."""
 
 
-def load(patterns: Sequence[bytes], cache_dir: Path | None) -> HyperscanEngine:
+def load(patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None) -> HyperscanEngine:
     """The database for ``patterns`` from the cache, else compiled (and put there)."""
-    if cache_dir is None:
-        return HyperscanEngine(patterns, _compile(patterns))
-    path = cache_dir / database_cache.file_name(patterns, getattr(hyperscan, "__version__", ""))
-    stored = database_cache.read(path)
-    if stored is not None:
-        try:
-            return HyperscanEngine(patterns, hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK))
-        except Exception:  # noqa: BLE001, S110  cut, foreign or damaged: whatever it is, compiling again cures it
-            pass
-    database = _compile(patterns)
-    database_cache.write(path, hyperscan.dumpb(database))
-    return HyperscanEngine(patterns, database)
+    return HyperscanEngine(patterns, often, cache_dir)
 
 
-def _compile(patterns: Sequence[bytes], once: Collection[int] = ()) -> hyperscan.Database:
+class HyperscanEngine:
+    """The database of all patterns, and a quiet one for floods in which those in ``often`` report once a window."""
+
+    name = "hyperscan"
+
+    def __init__(self, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None) -> None:
+        self._patterns = patterns
+        self._often = often
+        self._cache_dir = cache_dir
+        self._database = self._stored(frozenset()) or self._compiled(frozenset())
+        self._quiet: hyperscan.Database | None = None
+
+    def session(self) -> Session:
+        """A session with its own scratch memory."""
+        return _Session(self, self._database)
+
+    def quiet_database(self, thinned: Collection[int], *, worth: bool) -> hyperscan.Database | None:
+        """One in which the ``thinned`` report once a window; None if there is none and compiling is not ``worth`` it.
+
+        That of all that are ``often``, the usual case, is kept; the others are one log's own.
+        """
+        if self._often != set(thinned):
+            return _compile(self._patterns, frozenset(thinned)) if worth else None
+        self._quiet = self._quiet or self._stored(self._often) or (self._compiled(self._often) if worth else None)
+        return self._quiet
+
+    def _stored(self, once: frozenset[int]) -> hyperscan.Database | None:
+        path = self._path(once)
+        stored = database_cache.read(path) if path else None
+        if stored is not None:
+            with suppress(Exception):  # cut, foreign or damaged: whatever it is, compiling again cures it
+                return hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK)
+        return None
+
+    def _compiled(self, once: frozenset[int]) -> hyperscan.Database:
+        database = _compile(self._patterns, once)
+        if path := self._path(once):
+            database_cache.write(path, hyperscan.dumpb(database))
+        return database
+
+    def _path(self, once: frozenset[int]) -> Path | None:
+        if self._cache_dir is None:
+            return None
+        flagged = [(b"1" if i in once else b"0") + p for i, p in enumerate(self._patterns)]
+        return self._cache_dir / database_cache.file_name(flagged, getattr(hyperscan, "__version__", ""))
+
+
+def _compile(patterns: Sequence[bytes], once: Collection[int]) -> hyperscan.Database:
     """Those in ``once`` report their first match only."""
     flags = [hyperscan.HS_FLAG_SINGLEMATCH if i in once else 0 for i in range(len(patterns))]
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
@@ -50,40 +87,38 @@ def _compile(patterns: Sequence[bytes], once: Collection[int] = ()) -> hyperscan
     return database
 
 
-class HyperscanEngine:
-    """A compiled database."""
-
-    name = "hyperscan"
-
-    def __init__(self, patterns: Sequence[bytes], database: hyperscan.Database) -> None:
-        self._patterns = patterns
-        self._database = database
-
-    def session(self) -> Session:
-        """A session with its own scratch memory."""
-        return _Session(self._patterns, self._database)
-
-
 class _Session:
-    """Scans with the whole database; under a lasting flood with one in which the flooding patterns report once."""
+    """Scans with the whole database, under a flood with a quiet one."""
 
-    def __init__(self, patterns: Sequence[bytes], database: hyperscan.Database) -> None:
-        self._patterns = patterns
+    def __init__(self, engine: HyperscanEngine, database: hyperscan.Database) -> None:
+        self._engine = engine
         self._scan = self._quiet_scan = _scanner(database)
+        self._quieted = 0
         self._hits: list[int] = []
         self._collect = _collector(self._hits)
         self._wasted = 0
-        self._worth = _WASTE * len(patterns)
+        self._worth = _WASTE
 
     def hits(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
         """See `Session.hits`."""
-        if thinned and self._wasted > self._worth:
-            self._quiet_scan = _scanner(_compile(self._patterns, thinned))
-            self._wasted, self._worth = 0, 2 * self._worth
+        if thinned:
+            self._grow_quiet(thinned)
         self._hits.clear()
         if self._run(window, thinned):
             return self._hits + [end << ID_BITS | i for i, end in thinned.items() if end >= 0]
         return self._thin_out(window, thinned)
+
+    def _grow_quiet(self, thinned: Collection[int]) -> None:
+        """Take a quieter database when there is one, or when enough callbacks were thrown away to pay for it."""
+        worth = self._wasted > self._worth
+        if len(thinned) == self._quieted and not worth:
+            return
+        self._quieted = len(thinned)
+        database = self._engine.quiet_database(thinned, worth=worth)
+        if database is not None:
+            self._quiet_scan = _scanner(database)
+        if worth:
+            self._wasted, self._worth = 0, 2 * self._worth
 
     def _run(self, window: memoryview, thinned: dict[int, int]) -> bool:
         """One pass; False if it was given up because of too many hits."""

@@ -38,7 +38,8 @@ class Prefilter:
         Raises `logdoctor.model.LogdoctorError` if the engine cannot be had or takes a pattern for wrong.
         """
         forms = [p.regex.encode() for p in patterns]
-        return cls(load_engine(forms, cache_dir, engine), frozenset(i for i, p in enumerate(patterns) if p.often))
+        often = frozenset(i for i, p in enumerate(patterns) if p.often)
+        return cls(load_engine(forms, often, cache_dir, engine), often)
 
     @property
     def engine(self) -> str:

@@ -17,9 +17,9 @@ import regex
 from logdoctor.prefilter.engine import ID_BITS, Session
 
 
-def load(patterns: Sequence[bytes], cache_dir: Path | None) -> RegexEngine:
-    """Look through ``patterns``; ``cache_dir`` is not needed."""
-    del cache_dir
+def load(patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None) -> RegexEngine:
+    """Look through ``patterns``; the rest is not needed."""
+    del often, cache_dir
     return RegexEngine(patterns)
 
 
