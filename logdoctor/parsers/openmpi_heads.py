@@ -7,7 +7,7 @@ the program's name (mpirun, orterun, prterun) and in where a line is broken.
 
 from __future__ import annotations
 
-from logdoctor.parsers.openmpi_help import read_known, read_warning_or_error
+from logdoctor.parsers.openmpi_help import read_known, read_warning
 from logdoctor.parsers.record import Record
 
 _RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?"
@@ -26,7 +26,7 @@ def _error(kind: str, words: str, note: str) -> Record:
 
 def _warning(kind: str, words: str, note: str) -> Record:
     """A text after which the job normally goes on; its own words may be louder."""
-    return Record(kind, words, "warning", read_warning_or_error, note, 20)
+    return Record(kind, words, "warning", read_warning, note, 20)
 
 
 _FATAL = (

@@ -85,10 +85,11 @@ def read_known(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     return Block(text, {**help_fields(text), **fields}, tuple(taken))
 
 
-def read_warning_or_error(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """As `read_known`, with the level taken from the words."""
+def read_warning(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """As `read_known`, for a text after which the job goes on, unless its own words say that it ends."""
     block = read_known(head, fields, below)
-    return Block(block.text, block.fields, block.taken, block.evidence, help_level(block.text))
+    level: Level = "fatal" if help_level(block.text) == "fatal" else "warning"
+    return Block(block.text, block.fields, block.taken, block.evidence, level)
 
 
 def read_missing_help(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

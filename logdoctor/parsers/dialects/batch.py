@@ -126,6 +126,9 @@ FLUX = (
     Record("flux.exit", r"flux-shell\[\d+\]: +(?:\w+: )?(?:doom|exception): +(?:rank|"
            r"task) (?P<rank>\d+)(?: on host (?P<host>[\w.-]+))? (?:failed|exited) .*", "error", read_end,
            "Flux names the first task that ended."),
+    Record("flux.exit",
+           r"\bflux-shell\[\d+\]: +\w+: exception: shell rank (?P<shell_rank>\d+) \(on (?P<host>[\w.-]+)\): "
+           r"(?P<signal_text>[A-Z][\w ]+)", "warning", read_end, "Flux saw the part of the job on this host end."),
     Record("flux.error", r"\bflux-(?P<program>shell|broker|job|run|submit|alloc|batch|imp|exec|"
            r"proxy)(?:\[(?P<shell_rank>\d+)\])?: +(?:(?:\w+\.)?(?:ERROR|FATAL|err|emerg|crit|"
            r"alert)): +(?P<message>.+)", "error", note="A program of Flux reports a failure."),

@@ -26,8 +26,8 @@ RECORDS: tuple[Record, ...] = (
            r"nvidia-container-(?:runtime|cli|toolkit)[^\n]{0,80}: (?P<message>.*(?:[Ff]ail|[Ee]rror|not found).*)",
            "error", note="NVIDIA's container tools report a failure.", priority=7),
     Record("container.image", _PYXIS +
-           r" *(?P<message>(?:\[ERROR\] )?(?:Could not process JSON|.*(?:pull|download|authenticate|fetch|manifest|"
-           r"URL https?:).*(?:[Ff]ail|[Ee]rror|denied|returned).*|URL \S+ returned error code: (?P<code>\d+).*|"
+           r" *(?P<message>(?:\[ERROR\] )?(?:URL \S+ returned error code: (?P<code>\d+).*|Could not process JSON.*|"
+           r".*(?:pull|download|authenticate|fetch|manifest|URL https?:).*(?:[Ff]ail|[Ee]rror|denied|returned).*|"
            r"failed to import docker image.*))", "fatal", note="The image could not be fetched.", priority=7),
     Record("container.image",
            r"^(?P<message>\[ERROR\] (?:URL \S+ returned error code: (?P<code>\d+)|Could not process JSON|"

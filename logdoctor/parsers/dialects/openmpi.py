@@ -117,10 +117,14 @@ TRANSPORTS = (
     Record("openmpi.btl", _PLACE + r"(?P<message>\S.*?)" + _ERRNO + r"\s*$", level="error", priority=-1,
            note="A point-to-point module of Open MPI reports a problem."),
     Record("openmpi.ucx", _WHO +
-           r"(?P<file>(?:pml_ucx|common_ucx|osc_ucx|mca_\w*ucx|spml_ucx|atomic_ucx|scoll_ucc|coll_ucc)\w*\.c):\d+ +"
+           r"\S{0,200}?(?P<file>(?:pml|osc|common)_ucx\w*\.c):\d+ +(?:Error|ERROR): +"
+           r"(?P<message>Failed to create UCP (?:worker|context).*)", level="warning", priority=1,
+           note="Open MPI could not set up UCX; it goes on with another transport if it may."),
+    Record("openmpi.ucx", _WHO +
+           r"\S{0,200}?(?P<file>(?:pml_ucx|common_ucx|osc_ucx|mca_\w*ucx|spml_ucx|atomic_ucx|scoll_ucc|coll_ucc)\w*\.c):\d+ +"
            r"(?:Error|ERROR): +(?P<message>.+)", level="error", note="Open MPI's layer over UCX reports a failure."),
     Record("openmpi.ucx", _WHO +
-           r"(?P<file>(?:pml_ucx|common_ucx|osc_ucx)\w*\.c):\d+ +(?:Warning|WARNING): +(?P<message>.+)",
+           r"\S{0,200}?(?P<file>(?:pml_ucx|common_ucx|osc_ucx)\w*\.c):\d+ +(?:Warning|WARNING): +(?P<message>.+)",
            level="warning", note="Open MPI's layer over UCX warns."),
     Record("openmpi.ofi", _WHO +
            r"\S{0,200}?(?P<file>(?:mtl|btl|common)_ofi\w*\.[ch]):\d+: (?P<message>.*(?:fail|rror|unable).*)",
@@ -176,9 +180,14 @@ RUNTIME = (
     Record("openmpi.error",
            r"^(?:mpirun|orterun|prterun|orted|prted)(?:\.\w+)?:? (?P<message>.*(?:unable to|could not|cannot|failed|"
            r"rror:).*)", level="error", priority=-2, note="The launcher reports a failure."),
+    Record("openmpi.killing", r"^(?P<count>\d+) total processes (?:killed|failed to start)", level="info",
+           note="How many processes the launcher ended."),
+    Record("openmpi.warning", _WHO +
+           r"(?P<message>WARNING: (?:\w+_unlink failed|\S+ unlink failed).*)", level="warning",
+           note="A file of shared memory could not be removed."),
     Record("openmpi.error",
            r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?P<message>(?:\[\[\d+,\d+\],\d+\] )?(?:mca|opal|"
-           r"ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed)[_:]\S* "
+           r"ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed|sm|common|shmem)[_:]\S* "
            r".*(?:[Ee]rror|ERROR|[Ff]ail|[Uu]nable|[Cc]annot|[Aa]bort).*)", level="error", priority=-4,
            note="A module of Open MPI reports a failure."),
 )  # fmt: skip

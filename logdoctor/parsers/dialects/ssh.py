@@ -30,7 +30,7 @@ RECORDS: tuple[Record, ...] = (
            r"No \w+ host key is known for (?P<peer>\S+) and you have requested strict checking|"
            r"The authenticity of host '(?P<host_name>[^' ]{1,255}).*can't be established)", "error",
            note="ssh does not trust the key of the host."),
-    Record("ssh.limit", r"(?P<message>(?:ssh_exchange_identification|kex_exchange_identification): .*)", "error",
+    Record("ssh.limit", r"^(?P<message>(?:ssh_exchange_identification|kex_exchange_identification): .*)", "error",
            with_peer, "The host closed the connection before the log-in."),
     Record("ssh.closed",
            r"^(?P<message>Connection (?:to|from) (?P<peer>[\w.:-]+)(?: port \d+)? (?:closed by remote host|"

@@ -77,6 +77,10 @@ ERRORS = (
     _error("ucx.completion",
            r"(?:RNR|[Tt]ransport|[Rr]eceive-no-ready) retry c|ibv_(?:exp_)?(?:modify|create|post|query|poll)_\w+",
            "An InfiniBand call or transfer failed."),
+    Record("ucx.warning",
+           _ERROR + r"(?P<message>rdma_create_event_channel failed: No such device.*|"
+           r"failed to open CM on component rdmacm.*)", "warning", with_peer, priority=6,
+           note="UCX has no RDMA connection manager on this host and goes on without it."),
     Record("ucx.error", _ERROR + r"(?P<message>.+)", "error", with_peer, "UCX reports a failure."),
     Record("ucx.assertion", r"(?:" + _HEAD + r"\w+ +)?(?P<message>Assertion `[^']{1,300}' failed.*)", "fatal",
            priority=3, note="A check inside the program failed and ended it."),
@@ -129,7 +133,7 @@ PSM = (
 )  # fmt: skip
 
 VERBS = (
-    Record("verbs.warning", r"libibverbs: Warning: (?P<message>.+)", "warning",
+    Record("verbs.warning", r"libibverbs: Warning: (?P<message>.+)", "warning", often=True,
            note="The verbs library warns about a device or a limit."),
     Record("verbs.warning", r"(?P<message>This will severely limit memory registrations)", "warning", priority=-1,
            note="The limit of locked memory is small."),
@@ -139,11 +143,11 @@ VERBS = (
            r"\b(?P<library>mlx4): (?P<message>local QP operation err|local protection err|[\w ]+ err) \(QPN", "error",
            note="The network card completed a transfer with an error."),
     Record("verbs.error",
-           r"\b(?:lib)?(?:mlx[45]|ibverbs|rdmacm|efa)\w*: (?P<message>.*(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|"
+           r"^(?:lib(?:mlx[45]|ibverbs|rdmacm|efa)\w*|mlx[45]): (?P<message>.*(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|"
            r"[Uu]nable).*)", "error", with_peer, priority=-2, note="A library of the network card reports a failure."),
     Record("verbs.error",
            r"\b(?P<message>ibv_(?:reg_mr|open_device|create_(?:qp|cq|srq|ah)|modify_qp|alloc_pd|get_device_list|"
-           r"poll_cq|post_\w+)\w*(?:\(.*?\))?:? (?:failed|error|returned).*)", "error", with_peer, priority=-3,
+           r"poll_cq|post_\w+)\w*(?:\(.*?\))?:? (?:failed|error|returned).*)", "error", with_peer, priority=-6,
            note="A verbs call failed."),
 )  # fmt: skip
 
