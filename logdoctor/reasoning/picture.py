@@ -59,8 +59,8 @@ class Picture:
             self._see_step(event)
         elif event.kind == "progress.done":
             self.done = event.order
-        elif event.kind == "progress.phase" and len(self.phases) < MAX_NAMES:
-            self.phases.append((event.order, str(event.fields.get("phase", ""))))
+        elif event.kind == "progress.phase":
+            self._see_phase(event)
         elif event.kind == "elastic.restart":
             self.attempts += 1
             self.restarts.append(event.order)
@@ -76,9 +76,10 @@ class Picture:
             self.expected = max(self.expected or 0, nranks)
         if host and len(self.hosts) < MAX_NAMES:
             self.hosts.setdefault(host)
-        if rank is None and event.kind == "nccl.comm_init" and isinstance(nranks, int) and event.rank is not None:
+        group_rank = event.fields.get("group_rank")
+        if rank is None and event.kind == "nccl.comm_init" and isinstance(nranks, int) and isinstance(group_rank, int):
             # A sub-communicator counts its own ranks: only the widest one tells the global rank.
-            rank = event.rank if nranks >= (self.expected or 0) else None
+            rank = group_rank if nranks >= (self.expected or 0) else None
         if rank is None:
             return
         if len(self.ranks) < 1 << 20:
@@ -100,14 +101,21 @@ class Picture:
             steps.count += 1
             steps.latest.append(event)
 
+    def _see_phase(self, event: Event) -> None:
+        phase = str(event.fields.get("phase", ""))
+        if (not self.phases or self.phases[-1][1] != phase) and len(self.phases) < MAX_NAMES:
+            self.phases.append((event.order, phase))
+
     def rank_of(self, event: Event) -> int | None:
         """The global rank that ``event`` is about, as far as the whole job's facts tell."""
-        if event.rank is not None or event.pid is None:
+        if event.rank is not None:
             return event.rank
+        if event.pid is None:
+            return _rank_in_default_group(event)
         if event.host and (event.host, event.pid) in self._rank_of:
             return self._rank_of[event.host, event.pid][0]
         known = self._rank_of_pid.get(event.pid, set())
-        return next(iter(known)) if len(known) == 1 else None
+        return next(iter(known)) if len(known) == 1 else _rank_in_default_group(event)
 
     def host_of(self, event: Event) -> str | None:
         """The host that ``event`` is about; the job's only host where there is just one."""
@@ -164,3 +172,9 @@ class Picture:
             attempts=self.attempts,
             truncated=truncated,
         )
+
+
+def _rank_in_default_group(event: Event) -> int | None:
+    """The rank that torch 2.2 and older print: it counts inside the process group, which mostly is the whole job."""
+    rank = event.fields.get("group_rank")
+    return rank if isinstance(rank, int) and event.dialect == "c10d" and "pg" not in event.fields else None
