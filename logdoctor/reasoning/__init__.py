@@ -10,6 +10,7 @@ from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
+from logdoctor.reasoning.ledgers.collectives import CollectiveLedger
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.ranking import SURVIVED_STEPS, rank
 from logdoctor.reasoning.symptoms import Hits, SymptomIndex
@@ -38,6 +39,7 @@ class Reasoner:
         """Start with no event seen."""
         self.rules, self.notes, self.hung = rules, notes or {}, hung
         self.picture = Picture()
+        self._collectives = CollectiveLedger()
         self._index = SymptomIndex(rules, owners)
         self._hits: dict[int, dict[str, Hits]] = {}
         self._failures: list[Event] = []
@@ -46,15 +48,21 @@ class Reasoner:
     def observe(self, event: Event) -> None:
         """Take one event in."""
         self.picture.observe(event)
-        for number, shown in self._index.shown_by(event):
-            rule, symptom = self._index.symptoms[number]
-            self._hits.setdefault(rule, {}).setdefault(symptom.name, Hits()).add(shown)
+        self._collectives.observe(event)
+        self._match(event)
         if event.level in ("error", "fatal"):
             few = len(self._failures) < FAILURES_KEPT
             (self._failures if few else self._latest_failures).append(event)
 
+    def _match(self, event: Event) -> None:
+        for number, shown in self._index.shown_by(event):
+            rule, symptom = self._index.symptoms[number]
+            self._hits.setdefault(rule, {}).setdefault(symptom.name, Hits()).add(shown)
+
     def conclude(self, job: str, lang: str = "en", *, truncated: bool = False) -> Diagnosis:
         """The diagnosis of all that was observed (coverage and problems are for the caller to add)."""
+        for derived in self._collectives.derive(self.picture):
+            self._match(derived)
         findings, harmless = find(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
         ranked = rank(findings, self.picture)
         failures = [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]

@@ -1,0 +1,285 @@
+"""The ledger of collectives: which rank stood where when a collective did not end.
+
+Derived events (dialect ``ledger``; each stands on a line of the log that shows it):
+
+- ``ledger.collective_mismatch``  ranks of one group ran different collectives: seq, op, other_op, odd, odd_hosts (the
+  smaller side; absent where the sides are equal), ranks
+- ``ledger.missing_rank``         all but one (or few) waited: seq, op, missing, missing_hosts
+- ``ledger.straggler``            a rank was still at other work when the others gave up: phase, work, late, late_hosts;
+  phase ``enqueue``: it lives and had not started the collective
+- ``ledger.stalled``              Horovod waits for ranks: late, work
+- ``ledger.world_exceeded``       more processes came to the store than the world has: world, joined
+
+Facts: PyTorch numbers the collectives of a group on the host when they are enqueued and its watchdog reports the oldest
+one that is not complete (ProcessGroupNCCL.cpp, 1.13 to 2.15).  An operation in which every rank needs data of every
+other cannot complete anywhere before all ranks have started it, so two ranks that hang two or more numbers apart ran
+different operations under the same number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from logdoctor.model import Event, Value
+from logdoctor.reasoning.picture import Picture
+
+FULL = frozenset(
+    "ALLREDUCE ALLREDUCE_COALESCED ALLGATHER _ALLGATHER_BASE ALLGATHER_COALESCED REDUCE_SCATTER _REDUCE_SCATTER_BASE "
+    "ALLTOALL ALLTOALL_BASE BARRIER".split()
+)
+"""Operations in which every rank needs data of every other."""
+ALIKE = frozenset("ALLREDUCE _ALLGATHER_BASE _REDUCE_SCATTER_BASE BROADCAST REDUCE".split())
+"""Operations in which every rank brings the same number of elements."""
+POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
+TIMEOUTS = ("c10d.watchdog_timeout", "c10d.wait_timeout", "c10d.watchdog_exception")
+STATES = ("c10d.pg_state", "c10d.dump_signal")
+GAVE_UP = (*TIMEOUTS[:2], "gloo.timeout", "c10d.monitored_barrier", "c10d.store_wait_timeout")
+BARRIERS = ("c10d.barrier_wait", "c10d.barrier_timeout")
+DEFAULT_GROUPS = ("default_pg", "0", "")
+SLACK_LINES = 300
+"""Work that was printed so many lines before the time-out may long be over."""
+FEWEST_WAITING = 3
+MAX_RANKS = 4096
+_WORK = re.compile(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
+_SKIP = re.compile(r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b|fast[- ]?forward|\bresum(?:e|ing)\b")
+_OVER = re.compile(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """A rank that waits: in which collective of which group (``""``: not told)."""
+
+    who: int
+    group: str
+    seq: int
+    op: str
+    numel: int | None
+    event: Event
+
+
+@dataclass(slots=True)
+class CollectiveLedger:
+    """Folds what the ranks say about their collectives; `derive` tells what follows from all of it."""
+
+    waits: dict[tuple[int, int], Event] = field(default_factory=dict)
+    states: dict[tuple[str, int], Event] = field(default_factory=dict)
+    stalls: list[Event] = field(default_factory=list)
+    latest: Event | None = None
+    busy: Event | None = None
+    gave_up: Event | None = None
+    exceeded: Event | None = None
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if event.dialect == "progress":
+            self.latest = event
+        elif event.kind in GAVE_UP and self.gave_up is None:
+            self.gave_up, self.busy = event, self.latest
+        elif event.kind == "frameworks.stall" and len(self.stalls) < MAX_RANKS:
+            self.stalls.append(event)
+        elif event.kind == "elastic.restart":
+            self._start_anew()
+        elif event.kind in BARRIERS and self.exceeded is None and _joined(event) > 0:
+            self.exceeded = event
+        if event.kind in TIMEOUTS or event.kind in STATES:
+            self._see_rank(event)
+
+    def _start_anew(self) -> None:
+        self.waits.clear()
+        self.states.clear()
+        self.stalls.clear()
+        self.latest = self.busy = self.gave_up = None
+
+    def _see_rank(self, event: Event) -> None:
+        who = _who(event)
+        if who is None or len(self.waits) + len(self.states) > MAX_RANKS:
+            return
+        if event.kind in STATES:
+            self.states.setdefault((_group(event), who), event)
+        elif (seq := _int(_work(event, "seq"))) is not None:
+            self.waits.setdefault((who, seq), event)
+
+    def derive(self, picture: Picture) -> list[Event]:
+        """The events that follow from all that was observed."""
+        groups: dict[str, list[Stuck]] = {}
+        for stuck in self._stuck():
+            groups.setdefault(stuck.group, []).append(stuck)
+        found: list[Event] = []
+        for name, members in sorted(groups.items()):
+            found += self._of_group(name, members, picture)
+        return [*found, *self._busy(picture), *self._stalled(), *self._exceeded()]
+
+    def _stuck(self) -> Iterator[Stuck]:
+        """Every rank that waits, its group taken from the state line of the same rank and number."""
+        group_of = {(who, e.fields.get("work")): group for (group, who), e in self.states.items()}
+        for (who, seq), event in self.waits.items():
+            numel = _work(event, "numel_in")
+            op = str(_work(event, "op") or "")
+            yield Stuck(who, group_of.get((who, seq)) or _group(event), seq, op, _int(numel), event)
+
+    def _of_group(self, name: str, members: list[Stuck], picture: Picture) -> list[Event]:
+        first: dict[int, Stuck] = {}
+        for stuck in sorted(members, key=lambda s: s.event.order):
+            first.setdefault(stuck.who, stuck)
+        waiting = [s for s in first.values() if s.op not in POINT_TO_POINT]
+        if not waiting:
+            return []
+        clash = _mismatch(waiting, known=name != "")
+        if clash:
+            return _mismatch_events(clash, picture)
+        behind = self._behind(name, waiting)
+        if behind:
+            return _behind_events(behind, waiting, picture)
+        return _absent(waiting, picture) if name in DEFAULT_GROUPS else []
+
+    def _behind(self, name: str, waiting: list[Stuck]) -> dict[int, Event]:
+        """Ranks of the group that live, do not wait themselves, and have not enqueued what the others wait for."""
+        goal = min(s.seq for s in waiting)
+        stuck = {s.who for s in waiting}
+        own = ((who, e) for (group, who), e in self.states.items() if group == name != "" and who not in stuck)
+        return {who: e for who, e in own if (at := _int(e.fields.get("last_enqueued"))) is not None and at < goal}
+
+    def _busy(self, picture: Picture) -> list[Event]:
+        """Work of one rank that was under way when the first of the others gave up."""
+        busy, end = self.busy, self.gave_up
+        if busy is None or end is None or not _under_way(busy, end):
+            return []
+        skips = busy.kind == "progress.step" or busy.fields.get("phase") == "resume"
+        if skips and not _SKIP.search(busy.text):
+            return []
+        who = picture.rank_of(busy)
+        if who is not None and any(rank == who for rank, _ in self.waits):
+            return []
+        work = str(busy.fields.get("what") or busy.text).strip()[:120]
+        fields: dict[str, Value] = {"phase": "resume" if skips else str(busy.fields.get("phase", "")), "work": work}
+        fields |= _named("late", [busy], picture)
+        wait: dict[str, Value] = {k: v for k, v in end.fields.items() if k in ("seq", "op", "timeout_ms")}
+        return [_derived("straggler", event, {**wait, **fields}) for event in (busy, end)]
+
+    def _exceeded(self) -> list[Event]:
+        if self.exceeded is None:
+            return []
+        fields = {k: v for k, v in self.exceeded.fields.items() if k in ("rank", "world", "joined")}
+        return [_derived("world_exceeded", self.exceeded, fields)]
+
+    def _stalled(self) -> list[Event]:
+        """Horovod's stall: one side waits for few ranks, or ranks wait for each other."""
+        if not self.stalls:
+            return []
+        last = self.stalls[-1]
+        missing = last.fields.get("missing")
+        ranks = tuple(r for r in missing if isinstance(r, int)) if isinstance(missing, tuple) else ()
+        work = str(last.fields.get("stalled_ops", "")).partition(",")[0]
+        if len(ranks) > 1 and "," in str(last.fields.get("stalled_ops", "")):
+            return [_derived("collective_mismatch", last, {"op": work, "ranks": ranks})]
+        return [_derived("stalled", last, {"late": ranks, "work": f"it has not submitted {work}"})]
+
+
+def _who(event: Event) -> int | None:
+    """The global rank, or the rank in its group where only that is told."""
+    return event.rank if event.rank is not None else _int(event.fields.get("group_rank"))
+
+
+def _joined(event: Event) -> int:
+    """How many more processes joined than the world has."""
+    return (_int(event.fields.get("joined")) or 0) - (_int(event.fields.get("world")) or MAX_RANKS)
+
+
+def _group(event: Event) -> str:
+    return str(event.fields.get("pg", ""))
+
+
+def _work(event: Event, name: str) -> Value | None:
+    if name in event.fields:
+        return event.fields[name]
+    hit = _WORK.search(event.text)
+    return hit[name] if hit else None
+
+
+def _int(value: Value | None) -> int | None:
+    return int(value) if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()) else None
+
+
+def _named(name: str, events: Collection[Event], picture: Picture) -> dict[str, Value]:
+    """The ranks and hosts of ``events`` as two fields, as far as they are known."""
+    ranks = sorted({r for e in events if (r := picture.rank_of(e)) is not None})
+    hosts = sorted({h for e in events if (h := picture.host_of(e))})
+    fields: dict[str, Value] = {name: tuple(ranks)} if ranks else {}
+    return {**fields, f"{name}_hosts": tuple(hosts)} if hosts else fields
+
+
+def _derived(kind: str, source: Event, fields: dict[str, Value]) -> Event:
+    kept = {k: v for k, v in fields.items() if v not in ("", ())}
+    return Event(source.line, "ledger", f"ledger.{kind}", source.text, source.speaker, "error", kept, source.order)
+
+
+def _mismatch(waiting: list[Stuck], *, known: bool) -> tuple[list[Stuck], list[Stuck]] | None:
+    """The two sides (the larger one first) that ran different collectives under one number, if there are."""
+    sides: dict[tuple[int, str, int | None], list[Stuck]] = {}
+    for s in waiting:
+        sides.setdefault((s.seq, s.op, s.numel if s.op in ALIKE else None), []).append(s)
+    keys = sorted(sides, key=lambda k: (-len(sides[k]), k[0], k[1], k[2] or 0))
+    for i, a in enumerate(keys):
+        for b in keys[i + 1 :]:
+            apart = known and a[1] in FULL and b[1] in FULL and abs(a[0] - b[0]) > 1
+            if apart or (a[0] == b[0] and (known or a[0] > FEWEST_WAITING)):
+                return sides[a], sides[b]
+    return None
+
+
+def _mismatch_events(sides: tuple[list[Stuck], list[Stuck]], picture: Picture) -> list[Event]:
+    most, odd = sides
+    fields: dict[str, Value] = {
+        "seq": min(most[0].seq, odd[0].seq),
+        "op": _shape(most[0], odd[0]),
+        "other_op": _shape(odd[0], most[0]),
+        "ranks": tuple(sorted(s.who for s in odd)),
+    }
+    if len(odd) < len(most):
+        fields |= _named("odd", [s.event for s in odd], picture)
+    return [_derived("collective_mismatch", s[0].event, fields) for s in (odd, most)]
+
+
+def _shape(own: Stuck, other: Stuck) -> str:
+    """How to tell ``own`` from ``other`` in words."""
+    if own.seq != other.seq:
+        return f"{own.op} (number {own.seq})"
+    return own.op if own.op != other.op else f"{own.op} of {own.numel} elements"
+
+
+def _behind_events(behind: dict[int, Event], waiting: list[Stuck], picture: Picture) -> list[Event]:
+    """Few ranks behind many kept them waiting; many behind few: the few ran one collective more."""
+    first = waiting[0]
+    fields: dict[str, Value] = {"seq": first.seq, "op": first.op}
+    if len(behind) > len(waiting):
+        fields |= {**_named("odd", [s.event for s in waiting], picture), "other_op": "nothing"}
+        return [_derived("collective_mismatch", first.event, fields)]
+    fields |= {"phase": "enqueue", "work": f"it had not started {first.op} number {first.seq}"}
+    fields |= _named("late", list(behind.values()), picture)
+    return [_derived("straggler", event, fields) for event in (*behind.values(), first.event)]
+
+
+def _absent(waiting: list[Stuck], picture: Picture) -> list[Event]:
+    """All ranks but one of the whole job wait in the same collective."""
+    there = {s.who for s in waiting}
+    missing = sorted(set(range(picture.expected or 0)) - there)
+    if len({s.seq for s in waiting}) > 1 or len(there) < FEWEST_WAITING or len(missing) != 1:
+        return []
+    first = waiting[0]
+    fields: dict[str, Value] = {"seq": first.seq, "op": first.op, "missing": (missing[0],)}
+    return [_derived("missing_rank", first.event, fields)]
+
+
+def _under_way(busy: Event, end: Event) -> bool:
+    """Whether the work that ``busy`` tells of was not over when the others gave up."""
+    same_file = busy.line.file == end.line.file
+    if same_file and end.line.number - busy.line.number > SLACK_LINES:
+        return False
+    value, total = busy.fields.get("value"), busy.fields.get("total")
+    if isinstance(value, int) and isinstance(total, int):
+        return value < total
+    if busy.kind == "progress.step":
+        return True
+    return busy.fields.get("phase") in ("save", "eval", "data", "compile", "resume") and not _OVER.search(busy.text)
