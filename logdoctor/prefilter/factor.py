@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from logdoctor.prefilter.form import Chars, Either, Foreign, Loop, Node, Nodes, trim
 
-ENOUGH = 3.5
+ENOUGH = 2.0
 """A run that is worth less would hit everywhere; then the whole form is taken."""
 SHORT_REPEAT = 2
 LONG = 8.0
