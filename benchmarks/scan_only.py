@@ -1,0 +1,21 @@
+"""The scan alone, as a program: `python scan_only.py FORMS LOG` prints how many candidates and lines there are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from logdoctor.knowledge import cache_folder
+from logdoctor.prefilter import Pattern, Prefilter
+
+
+def main(forms: str, log: str) -> None:
+    patterns = [Pattern(line) for line in Path(forms).read_text().splitlines() if line]
+    prefilter = Prefilter.build(patterns, cache_folder())
+    with open(log, "rb", buffering=0) as file:  # noqa: PTH123
+        scan = prefilter.scan(file.readinto)
+        print(sum(1 for _ in scan), "candidates in", scan.lines, "lines")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
