@@ -26,10 +26,11 @@ def read_stall(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
     """Read the warning and the lines below that name tensors and ranks."""
     ranks: set[int] = set()
     ops: dict[str, None] = {}
+    sides: set[str] = set()
     taken, gap, evidence = [], 0, 0
-    _note(head.text, ranks, ops)
+    _note(head.text, ranks, ops, sides)
     for bare in below:
-        if _note(bare.text, ranks, ops):
+        if _note(bare.text, ranks, ops, sides):
             evidence = evidence or bare.below
         elif not _WORDS.search(bare.text):
             gap += 1
@@ -38,6 +39,7 @@ def read_stall(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
             continue
         taken.append(bare.below)
     fields: dict[str, Value] = {"missing": tuple(sorted(ranks)), "stalled_ops": ", ".join(list(ops)[:MAX_OPS])}
+    fields["sides"] = len(sides)
     seconds = _SECONDS.search(head.text)
     if seconds:
         fields["seconds"] = int(seconds[1])
@@ -45,17 +47,19 @@ def read_stall(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
     return Block(text[:4_000], {k: v for k, v in fields.items() if v not in ((), "")}, tuple(taken), evidence)
 
 
-def _note(text: str, ranks: set[int], ops: dict[str, None]) -> bool:
-    """Add what one line tells; False if it tells nothing."""
+def _note(text: str, ranks: set[int], ops: dict[str, None], sides: set[str]) -> bool:
+    """Add what one line tells (``sides``: who lacks what, as printed); False if it tells nothing."""
     seen = False
     for found in _OP.finditer(text):
         seen = True
         ops.setdefault(found["op"].rpartition("ops:")[2] or found["op"])
         ranks.update(int(n) for n in regex.findall(r"\d{1,7}", found["ranks"])[:MAX_RANKS])
+        sides.add(found["ranks"].strip(" ,"))
     line = _RANK.match(text)
     if line:
         seen = True
         ranks.add(int(line["rank"]))
+        sides.add(line["ops"])
         for op in line["ops"].split(",")[:MAX_OPS]:
             ops.setdefault(op.strip(" .]"))
     return seen

@@ -221,6 +221,7 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
             continue
         if nested and ends:
             reading.fields["inner"] = ends["exception"]
+            reading.evidence = bare.below
             nested = False
         elif _STACK_FRAME.match(text):
             reading.taken.append(bare.below)

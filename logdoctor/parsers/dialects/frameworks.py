@@ -11,7 +11,8 @@ Kinds and fields:
 ``frameworks.killed``        pid: a launcher ends a process that was still alive (collateral)
 ``frameworks.told_to_end``   signal, reason: the launcher or trainer itself was told to end
 ``frameworks.clean_exit``    pid: a process ended well
-``frameworks.stall``         missing (ranks, a tuple), stalled_ops, seconds: Horovod waits for ranks
+``frameworks.stall``         missing (ranks, a tuple), stalled_ops, seconds, sides (how many different lacks: more
+    than one says that ranks wait for each other): Horovod waits for ranks
 ``frameworks.shutdown``      Horovod was shut down because another rank failed or ended
 ``frameworks.mismatch``      Horovod or a checker found that ranks asked for different things: message
 ``frameworks.overflow``      rank, scale: a step was skipped because of an overflow (healthy if rare)

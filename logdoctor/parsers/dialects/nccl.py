@@ -16,7 +16,7 @@ Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker an
 - ``nccl.hint``            ``HINT:`` after RDMA failures (2.30.7 and later)
 - ``nccl.sharp``           a line of the SHARP library, warning: NCCL goes on without it; severity
 - ``nccl.ras``             ``RAS ...`` INFO lines; peer
-- ``nccl.ras_problem``     a finding in the output of ncclras; comm_id, problem, status
+- ``nccl.ras_problem``     a finding in the output of ncclras; comm_id, problem, odd and odd_hosts (the ranks it lists)
 - ``nccl.ras_rank``        a rank's line in the output of ncclras; group_rank, op_count, gpu, pid, host
 - ``nccl.ras_event``       a monitor line of ncclras (PEER_DEAD ...); event, pid, host, gpu
 - ``nccl.expert_timeout``  an expert-parallel exchange (NCCL EP, DeepEP) timed out; group_rank, peer_rank
@@ -28,6 +28,8 @@ Sources: NCCL 2.3.5 to 2.30.7 (src/debug.cc, src/ras/client_support.cc), RCCL 2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+
+import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.nccl_lines import HEAD, message_fields
@@ -61,6 +63,7 @@ _HARMLESS = (
 )
 """After these NCCL goes on: advice about the system, fallbacks it names itself, changes of a port that lose nothing."""
 
+_RAS_RANK = regex.compile(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
 _GOES_ON = "|".join(_HARMLESS)
 
 
@@ -68,6 +71,21 @@ def _named(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> B
     """The message itself with what it names."""
     text = str(fields.get("text", head.text))
     return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
+
+
+def _ras_group(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """The indented lines below: what is wrong, and the ranks that differ from the most."""
+    lines, taken, ranks, hosts = [head.text], list[int](), list[int](), dict[str, None]()
+    for bare in below:
+        if not bare.text.startswith("  ") or not bare.text.strip():
+            break
+        lines.append(bare.text.strip())
+        taken.append(bare.below)
+        if hit := _RAS_RANK.match(bare.text):
+            ranks.append(int(hit["rank"]))
+            hosts.setdefault(hit["host"])
+    more: dict[str, Value] = {"odd": tuple(ranks), "odd_hosts": tuple(hosts)} if ranks else {}
+    return Block("\n".join(lines), more, tuple(taken))
 
 
 RECORDS: tuple[Record, ...] = (
@@ -184,6 +202,7 @@ RECORDS: tuple[Record, ...] = (
         "nccl.ras_problem",
         r"#\d+-\d+ \((?P<comm_id>[0-9a-f]{8,16})\) (?P<problem>INCOMPLETE|MISMATCH|ERROR|TIMEOUT|DEAD)\b",
         level="error",
+        block=_ras_group,
         scan=r"#\d+-\d+ \([0-9a-f]{8,16}\) (?:INCOMPLETE|MISMATCH|ERROR|TIMEOUT|DEAD)",
         note="NCCL's RAS report names a communicator that is not in order.",
     ),

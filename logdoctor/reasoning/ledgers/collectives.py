@@ -36,13 +36,29 @@ POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
 TIMEOUTS = ("c10d.watchdog_timeout", "c10d.wait_timeout", "c10d.watchdog_exception")
 STATES = ("c10d.pg_state", "c10d.dump_signal")
 GAVE_UP = (*TIMEOUTS[:2], "gloo.timeout", "c10d.monitored_barrier", "c10d.store_wait_timeout")
-BARRIERS = ("c10d.barrier_wait", "c10d.barrier_timeout")
+STARTS = (
+    "elastic.restart",
+    "elastic.workers",
+    "elastic.config",
+    "c10d.barrier_done",
+    "lightning.world",
+    "nccl.comm_init",
+)
+"""After a time-out these belong to a new attempt."""
 DEFAULT_GROUPS = ("default_pg", "0", "")
 SLACK_LINES = 300
 """Work that was printed so many lines before the time-out may long be over."""
 FEWEST_WAITING = 3
 MAX_RANKS = 4096
+ONE_NODE = 8
+"""With ranks below this number only, a local rank is most likely the global one."""
+FIRST_ALONE = ("data", "save")
+"""What frameworks let rank 0 do first, or alone, while the others wait in a barrier."""
 _WORK = re.compile(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
+_BARRIER = re.compile(
+    r"(?:for|on) rank:? (?P<rank>\d{1,7})\b[^\n]{0,200}?world_size=(?P<world>\d{1,7}), "
+    r"(?:worker_count|num_workers_joined)=(?P<joined>\d{1,7})"
+)
 _SKIP = re.compile(r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b|fast[- ]?forward|\bresum(?:e|ing)\b")
 _OVER = re.compile(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 
@@ -79,9 +95,9 @@ class CollectiveLedger:
             self.gave_up, self.busy = event, self.latest
         elif event.kind == "frameworks.stall" and len(self.stalls) < MAX_RANKS:
             self.stalls.append(event)
-        elif event.kind == "elastic.restart":
+        elif event.kind in STARTS and (self.gave_up or event.kind == "elastic.restart"):
             self._start_anew()
-        elif event.kind in BARRIERS and self.exceeded is None and _joined(event) > 0:
+        elif self.exceeded is None and "store based barrier" in event.text and _joined(event) > 0:
             self.exceeded = event
         if event.kind in TIMEOUTS or event.kind in STATES:
             self._see_rank(event)
@@ -114,10 +130,12 @@ class CollectiveLedger:
     def _stuck(self) -> Iterator[Stuck]:
         """Every rank that waits, its group taken from the state line of the same rank and number."""
         group_of = {(who, e.fields.get("work")): group for (group, who), e in self.states.items()}
+        names = {group for group, _ in self.states} | {g for e in self.waits.values() if (g := _group(e))}
+        only = next(iter(names)) if len(names) == 1 else ""
         for (who, seq), event in self.waits.items():
             numel = _work(event, "numel_in")
             op = str(_work(event, "op") or "")
-            yield Stuck(who, group_of.get((who, seq)) or _group(event), seq, op, _int(numel), event)
+            yield Stuck(who, group_of.get((who, seq)) or _group(event) or only, seq, op, _int(numel), event)
 
     def _of_group(self, name: str, members: list[Stuck], picture: Picture) -> list[Event]:
         first: dict[int, Stuck] = {}
@@ -128,7 +146,8 @@ class CollectiveLedger:
             return []
         clash = _mismatch(waiting, known=name != "")
         if clash:
-            return _mismatch_events(clash, picture)
+            unsure = sum(group == name and who not in first for group, who in self.states)
+            return _mismatch_events(clash, unsure, picture)
         behind = self._behind(name, waiting)
         if behind:
             return _behind_events(behind, waiting, picture)
@@ -155,14 +174,29 @@ class CollectiveLedger:
         work = str(busy.fields.get("what") or busy.text).strip()[:120]
         fields: dict[str, Value] = {"phase": "resume" if skips else str(busy.fields.get("phase", "")), "work": work}
         fields |= _named("late", [busy], picture)
+        if "late" not in fields and (rank := self._one_absent(picture, busy)) is not None:
+            fields["late"] = (rank,)
         wait: dict[str, Value] = {k: v for k, v in end.fields.items() if k in ("seq", "op", "timeout_ms")}
         return [_derived("straggler", event, {**wait, **fields}) for event in (busy, end)]
+
+    def _one_absent(self, picture: Picture, busy: Event) -> int | None:
+        """The one rank that does not wait, where all others do (or the local rank that is busy, on a single node)."""
+        waiting = {who for who, _ in self.waits}
+        absent = set(range(max(picture.expected or 0, max(waiting, default=0) + 1))) - waiting
+        local = busy.speaker.local_rank
+        if local in absent and max((*waiting, *picture.ranks), default=0) < ONE_NODE:
+            return local
+        if 0 in absent and busy.fields.get("phase") in FIRST_ALONE:
+            return 0
+        return absent.pop() if len(absent) == 1 and len(waiting) > 1 else None
 
     def _exceeded(self) -> list[Event]:
         if self.exceeded is None:
             return []
-        fields = {k: v for k, v in self.exceeded.fields.items() if k in ("rank", "world", "joined")}
-        return [_derived("world_exceeded", self.exceeded, fields)]
+        hit = _BARRIER.search(self.exceeded.text)
+        return [
+            _derived("world_exceeded", self.exceeded, {k: int(v) for k, v in hit.groupdict().items()} if hit else {})
+        ]
 
     def _stalled(self) -> list[Event]:
         """Horovod's stall: one side waits for few ranks, or ranks wait for each other."""
@@ -172,7 +206,7 @@ class CollectiveLedger:
         missing = last.fields.get("missing")
         ranks = tuple(r for r in missing if isinstance(r, int)) if isinstance(missing, tuple) else ()
         work = str(last.fields.get("stalled_ops", "")).partition(",")[0]
-        if len(ranks) > 1 and "," in str(last.fields.get("stalled_ops", "")):
+        if len(ranks) > 1 and (_int(last.fields.get("sides")) or 0) > 1:
             return [_derived("collective_mismatch", last, {"op": work, "ranks": ranks})]
         return [_derived("stalled", last, {"late": ranks, "work": f"it has not submitted {work}"})]
 
@@ -184,7 +218,8 @@ def _who(event: Event) -> int | None:
 
 def _joined(event: Event) -> int:
     """How many more processes joined than the world has."""
-    return (_int(event.fields.get("joined")) or 0) - (_int(event.fields.get("world")) or MAX_RANKS)
+    hit = _BARRIER.search(event.text)
+    return int(hit["joined"]) - int(hit["world"]) if hit else 0
 
 
 def _group(event: Event) -> str:
@@ -229,7 +264,8 @@ def _mismatch(waiting: list[Stuck], *, known: bool) -> tuple[list[Stuck], list[S
     return None
 
 
-def _mismatch_events(sides: tuple[list[Stuck], list[Stuck]], picture: Picture) -> list[Event]:
+def _mismatch_events(sides: tuple[list[Stuck], list[Stuck]], unsure: int, picture: Picture) -> list[Event]:
+    """``unsure`` ranks wait as well, nobody knows on which side."""
     most, odd = sides
     fields: dict[str, Value] = {
         "seq": min(most[0].seq, odd[0].seq),
@@ -237,7 +273,7 @@ def _mismatch_events(sides: tuple[list[Stuck], list[Stuck]], picture: Picture) -
         "other_op": _shape(odd[0], most[0]),
         "ranks": tuple(sorted(s.who for s in odd)),
     }
-    if len(odd) < len(most):
+    if len(odd) + unsure < len(most):
         fields |= _named("odd", [s.event for s in odd], picture)
     return [_derived("collective_mismatch", s[0].event, fields) for s in (odd, most)]
 
@@ -262,12 +298,17 @@ def _behind_events(behind: dict[int, Event], waiting: list[Stuck], picture: Pict
 
 
 def _absent(waiting: list[Stuck], picture: Picture) -> list[Event]:
-    """All ranks but one of the whole job wait in the same collective."""
+    """All ranks but one of the whole job wait in the same collective, and that one has spoken in these logs.
+
+    Not at the very start: there nothing has ever worked, and who is silent tells nothing.
+    """
     there = {s.who for s in waiting}
     missing = sorted(set(range(picture.expected or 0)) - there)
+    first = waiting[0]
     if len({s.seq for s in waiting}) > 1 or len(there) < FEWEST_WAITING or len(missing) != 1:
         return []
-    first = waiting[0]
+    if first.seq < FEWEST_WAITING or missing[0] not in picture.ranks:
+        return []
     fields: dict[str, Value] = {"seq": first.seq, "op": first.op, "missing": (missing[0],)}
     return [_derived("missing_rank", first.event, fields)]
 

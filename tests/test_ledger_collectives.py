@@ -1,0 +1,132 @@
+"""What the ledger of collectives derives from the lines of several ranks."""
+
+from __future__ import annotations
+
+from logdoctor.model import Event, Line, Speaker, Value
+from logdoctor.reasoning.ledgers.collectives import CollectiveLedger
+from logdoctor.reasoning.picture import Picture
+
+
+class Log:
+    """Events in reading order, seen by a ledger and a picture."""
+
+    def __init__(self, *, ranks: int | None = None) -> None:
+        self.ledger, self.picture, self.order = CollectiveLedger(), Picture(), 0
+        self.picture.expected = ranks
+
+    def add(
+        self, kind: str, text: str = "", speaker: Speaker | None = None, rank: int | None = None, **fields: Value
+    ) -> Log:
+        self.order += 1
+        who = speaker or Speaker(rank=rank)
+        line = Line("job.log", self.order, text)
+        event = Event(line, kind.partition(".")[0], kind, text, who, "error", fields, self.order)
+        self.picture.observe(event)
+        self.ledger.observe(event)
+        return self
+
+    def waits(self, rank: int, seq: int, op: str = "ALLREDUCE", numel: int = 64) -> Log:
+        return self.add("c10d.watchdog_timeout", rank=rank, seq=seq, op=op, numel_in=numel)
+
+    def state(self, rank: int, work: int | None, enqueued: int, pg: str = "0") -> Log:
+        if work is None:
+            return self.add("c10d.dump_signal", rank=rank, pg=pg, last_enqueued=enqueued)
+        return self.add("c10d.pg_state", rank=rank, pg=pg, work=work, last_enqueued=enqueued)
+
+    @property
+    def derived(self) -> dict[str, Event]:
+        return {e.kind.partition(".")[2]: e for e in reversed(self.ledger.derive(self.picture))}
+
+
+def test_two_operations_under_one_number_are_a_mismatch() -> None:
+    log = Log().waits(0, 40).waits(1, 40).waits(2, 40, "BROADCAST")
+    found = log.derived["collective_mismatch"]
+    assert (found.fields["op"], found.fields["other_op"], found.fields["odd"]) == ("ALLREDUCE", "BROADCAST", (2,))
+
+
+def test_other_sizes_of_one_operation_are_a_mismatch() -> None:
+    assert "collective_mismatch" in Log().waits(0, 40, numel=8).waits(1, 40, numel=9).derived
+
+
+def test_ranks_two_numbers_apart_in_one_group_are_a_mismatch() -> None:
+    log = Log().waits(0, 122).state(0, 122, 127).waits(1, 126).state(1, 126, 128)
+    assert "collective_mismatch" in log.derived
+
+
+def test_a_rank_one_number_ahead_is_no_mismatch() -> None:
+    assert not Log().waits(0, 122).state(0, 122, 127).waits(1, 123).state(1, 123, 128).derived
+
+
+def test_numbers_of_different_groups_are_not_compared() -> None:
+    log = Log().waits(0, 216, "ALLTOALL").state(0, 216, 220, pg="119").waits(1, 57).state(1, 57, 57, pg="112")
+    assert not log.derived
+
+
+def test_sends_and_receives_are_not_compared() -> None:
+    assert not Log().waits(0, 40, "SEND").waits(1, 40, "RECV").derived
+
+
+def test_a_living_rank_that_has_not_enqueued_the_collective_is_late() -> None:
+    log = Log().waits(0, 40).state(0, 40, 41).waits(1, 40).state(1, 40, 40).state(2, None, 39)
+    assert log.derived["straggler"].fields["late"] == (2,)
+
+
+def test_many_ranks_behind_one_mean_that_the_one_ran_more() -> None:
+    log = Log().waits(0, 41).state(0, 41, 41).state(1, None, 40).state(2, None, 40)
+    assert log.derived["collective_mismatch"].fields["odd"] == (0,)
+
+
+def test_the_one_rank_that_spoke_and_does_not_wait_is_missing() -> None:
+    log = Log(ranks=4).add("nccl.comm_init", rank=2).waits(0, 40).waits(1, 40).waits(3, 40)
+    assert log.derived["missing_rank"].fields["missing"] == (2,)
+
+
+def test_a_rank_whose_log_is_not_here_is_not_called_missing() -> None:
+    assert not Log(ranks=4).waits(0, 40).waits(1, 40).waits(3, 40).derived
+
+
+def test_work_under_way_before_the_time_out_is_a_straggler() -> None:
+    log = Log().add("progress.phase", "Map: 12%", phase="data", value=12, total=100).waits(1, 2).waits(2, 2)
+    assert (log.derived["straggler"].fields["phase"], log.derived["straggler"].fields["late"]) == ("data", (0,))
+
+
+def test_work_that_was_over_is_no_straggler() -> None:
+    assert not Log().add("progress.phase", "Map: 100%", phase="data", value=100, total=100).waits(1, 2).derived
+
+
+def test_work_of_a_rank_that_waits_itself_is_no_straggler() -> None:
+    log = Log().add("progress.phase", "Saving model checkpoint", rank=1, phase="save").waits(1, 9).waits(2, 9)
+    assert not log.derived
+
+
+def test_a_training_step_before_the_time_out_is_no_straggler() -> None:
+    assert not Log().add("progress.step", "step 10 loss: 2.3", value=10).waits(1, 900).derived
+
+
+def test_skipping_data_before_the_time_out_is_a_resume() -> None:
+    log = Log().add("progress.step", "finish 41000, taken 1820.1 seconds", value=41000).waits(1, 11)
+    assert log.derived["straggler"].fields["phase"] == "resume"
+
+
+def test_a_new_attempt_forgets_the_old_one() -> None:
+    log = Log().waits(0, 40).add("c10d.barrier_done").waits(1, 40, "BROADCAST")
+    assert not log.derived
+
+
+def test_more_processes_than_the_world_has_are_told() -> None:
+    text = "Timed out initializing process group in store based barrier on rank: 2, for key: k (world_size=2, worker_count=4,"
+    assert Log().add("python.traceback", text).derived["world_exceeded"].fields == {"rank": 2, "world": 2, "joined": 4}
+
+
+def test_fewer_processes_than_the_world_has_are_no_excess() -> None:
+    text = (
+        "Waiting in store based barrier to initialize process group for rank: 2, key: k (world_size=8, worker_count=4,"
+    )
+    assert not Log().add("c10d.barrier_wait", text).derived
+
+
+def test_horovod_waits_for_one_rank_or_the_ranks_for_each_other() -> None:
+    one = Log().add("frameworks.stall", missing=(3,), stalled_ops="grad_1, grad_2", sides=1)
+    many = Log().add("frameworks.stall", missing=(0, 1), stalled_ops="bcast_1, bcast_2", sides=2)
+    assert one.derived["stalled"].fields["late"] == (3,)
+    assert "collective_mismatch" in many.derived
