@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from logdoctor.model import Candidate, LogdoctorError
 from logdoctor.prefilter import Pattern, Prefilter
-from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN
+from logdoctor.prefilter.engine import ID_BITS
+from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN, Flood
 from logdoctor.prefilter.scan import Scan
 from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, SIZE
 
@@ -207,6 +208,19 @@ def test_what_healthy_logs_are_full_of_is_thinned_sooner() -> None:
     assert numbers[-1] == 30_001
     assert len(numbers) < 10_000
     assert scan.flooded == (0,)
+
+
+def test_a_lasting_flood_speaks_in_ever_fewer_windows() -> None:
+    flood = Flood(often=frozenset({3}))
+    flood.note([n << ID_BITS | 3 for n in range(OFTEN + 1)])
+    kept = [
+        n
+        for n in range(1, 5000)
+        if flood.note([9 << ID_BITS | 3, 9 << ID_BITS | 4]) == [9 << ID_BITS | 3, 9 << ID_BITS | 4]
+    ]
+    assert kept[:127] == list(range(1, 128))
+    assert kept[-1] - kept[-2] == 64
+    assert len(kept) < 500
 
 
 def test_a_flood_of_the_expected_kind_goes_on_with_a_quieter_database_and_the_same_answers(

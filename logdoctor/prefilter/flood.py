@@ -11,6 +11,9 @@ FULL = 8192
 """So many hits of a pattern in one stream all count."""
 OFTEN = 512
 """The same for patterns that a healthy log is full of; if one of them has had its share, all of them have."""
+SPARSER = 128
+"""Thinned patterns have one hit a window for so many windows, then in every second for as many, then in every fourth
+for twice as many ... so that a log of any size has only hundreds."""
 AT_THE_END = 1024
 """So many hits of a thinned pattern count in the last window."""
 
@@ -21,6 +24,7 @@ class Flood:
     def __init__(self, often: Collection[int]) -> None:
         self._often = often
         self._counts: dict[int, int] = {}
+        self._windows = 0
         self.thinned: dict[int, int] = {}
         """The patterns of which the engine reports one hit a window; the value is the engine's (-1 before a window)."""
 
@@ -32,7 +36,14 @@ class Flood:
         return self.thinned
 
     def note(self, hits: list[int]) -> list[int]:
-        """Count the hits of a window; who is over the limit is thinned from the next window on."""
+        """Count the hits of a window; who is over the limit is thinned from the next window on.
+
+        Returns the hits that stay: thinned patterns speak in ever fewer windows.
+        """
+        if self.thinned:
+            self._windows += 1
+            if self._windows % (1 << (self._windows // SPARSER).bit_length()):
+                hits = [hit for hit in hits if hit & ID_MASK not in self.thinned]
         counts = self._counts
         for hit in hits:
             pattern = hit & ID_MASK
