@@ -23,8 +23,7 @@ LAST_WORDS = "Message from rank 0 and tag 5 truncated; 64 bytes received but buf
         ("Abort(604157455): Fatal error in PMPI_Recv: Message truncated, error stack:", {"code": 604157455}),
         ("Fatal error in PMPI_Recv: Message truncated, error stack:", {}),
         (
-            "MPICH ERROR [Rank 12] [job id 77.0] [Mon May  1 01:02:03 2023] [nid001] - Abort(1007) (rank 12 in comm 0): "
-            "Fatal error in PMPI_Recv: Message truncated, error stack:",
+            "MPICH ERROR [Rank 12] [job id 77.0] [Mon May  1 01:02:03 2023] [nid001] - Abort(1007) (rank 12 in comm 0): Fatal error in PMPI_Recv: Message truncated, error stack:",
             {"rank": 12, "host": "nid001", "code": 1007},
         ),
     ],

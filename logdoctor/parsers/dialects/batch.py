@@ -80,7 +80,7 @@ PBS = (
     Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal",
            note="The batch system did not accept the job."),
     Record("batch.error",
-           r"^(?:pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel|qstat)(?:\[\d+\]|\d+)?[:;] ?(?P<message>.*(?:[Ee]rror|"
+           r"^(?:pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel|qstat)(?:\[\d+\]|\d+)?[:;] ?(?P<message>.{0,300}?(?:[Ee]rror|"
            r"[Ff]ail|[Uu]nknown|[Cc]annot|[Uu]nable|killed).*)", "error", note="A program of PBS reports a failure."),
 )  # fmt: skip
 
@@ -133,7 +133,7 @@ FLUX = (
            r"proxy)(?:\[(?P<shell_rank>\d+)\])?: +(?:(?:\w+\.)?(?:ERROR|FATAL|err|emerg|crit|"
            r"alert)): +(?P<message>.+)", "error", note="A program of Flux reports a failure."),
     Record("flux.error",
-           r"\bflux-(?P<program>job|run|submit|alloc|batch): (?P<message>.*(?:job has been canceled|exception|"
+           r"\bflux-(?P<program>job|run|submit|alloc|batch): (?P<message>.{0,300}?(?:job has been canceled|exception|"
            r"[Ff]ail|[Ee]rror|unsatisfiable|timeout|No such).*)", "error", note="A program of Flux reports a failure.",
            priority=-1),
 )  # fmt: skip

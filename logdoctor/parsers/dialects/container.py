@@ -23,8 +23,8 @@ RECORDS: tuple[Record, ...] = (
     Record("container.nvidia", r"nvidia-container-cli(?:\.real)?: (?P<message>.+)", "fatal",
            note="NVIDIA's container tool could not set up the GPUs.", priority=8),
     Record("container.nvidia",
-           r"nvidia-container-(?:runtime|cli|toolkit)[^\n]{0,80}: (?P<message>.*(?:[Ff]ail|[Ee]rror|not found).*)",
-           "error", note="NVIDIA's container tools report a failure.", priority=7),
+           r"nvidia-container-(?:runtime|cli|toolkit)[^\n]{0,80}: (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|"
+           r"not found).*)", "error", note="NVIDIA's container tools report a failure.", priority=7),
     Record("container.image", _PYXIS +
            r" *(?P<message>(?:\[ERROR\] )?(?:URL \S+ returned error code: (?P<code>\d+).*|Could not process JSON.*|"
            r".*(?:pull|download|authenticate|fetch|manifest|URL https?:).*(?:[Ff]ail|[Ee]rror|denied|returned).*|"
@@ -42,11 +42,11 @@ RECORDS: tuple[Record, ...] = (
            r"exporting |exported |attach|running |version|if the image has an unusual entrypoint|printing |"
            r".*\[INFO\]).*)", "info", note="The container is being prepared.", priority=6),
     Record("container.enroot",
-           r"\b(?P<program>enroot(?:-\w+)?): (?P<message>.*(?:[Ff]ail|[Ee]rror|[Nn]o such|denied|[Cc]annot|"
+           r"\b(?P<program>enroot(?:-\w+)?): (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|[Nn]o such|denied|[Cc]annot|"
            r"[Cc]ould not|[Nn]ot found|missing|[Ii]nvalid).*)", "fatal", note="enroot could not start the container.",
            priority=6),
     Record("container.log", _PYXIS +
-           r"(?P<message>.*(?:\[ERROR\]|[Ee]rror|[Ff]ail|[Nn]o such file|denied|[Nn]o space left|[Ff]ault|"
+           r"(?P<message>.{0,300}?(?:\[ERROR\]|[Ee]rror|[Ff]ail|[Nn]o such file|denied|[Nn]o space left|[Ff]ault|"
            r"[Bb]roken pipe).*)", "error", note="A line of the container's start-up log.", priority=5),
     Record("container.log", _PYXIS + r"(?P<message>.+)", "info", note="A line of the container's start-up log.",
            priority=4),

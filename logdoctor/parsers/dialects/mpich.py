@@ -152,12 +152,13 @@ PMI = (
            r"(?P<message>(?:system msg for write_line failure|Unable to write to PMI_fd|MPIR_pmi_init\(\d+\)|"
            r"pmi_cmd_send|PMIU_cmd_\w+\b.*failed).*)", level="error", priority=-1,
            note="The link to the process manager is broken."),
-    Record("mpich.pmi", r"\[PE_(?P<by_rank>\d+)\]: ?(?P<message>.*(?:[Ff]ail|[Ee]rror|refused|in use|timed? ?out).*)",
+    Record("mpich.pmi",
+           r"\[PE_(?P<by_rank>\d+)\]: ?(?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|refused|in use|timed? ?out).*)",
            level="error", note="Cray's process manager library reports a failure."),
     Record("mpich.pmi", r"(?P<message>PMI(?:2|X)? ?(?:ERROR|Error)\b.*)", level="error", priority=-2,
            note="The process manager library reports a failure."),
     Record("mpich.shm",
-           r"(?P<message>xpmem_\w+ (?:error|failed).*|\w*shm_(?:seg_)?(?:open|create|attach)\w*\W.*(?:failed|"
+           r"(?P<message>xpmem_\w+ (?:error|failed).*|shm_(?:seg_)?(?:open|create|attach)\w*\W.*(?:failed|"
            r"No space).*)", level="error", note="Shared memory between the processes of a host failed.", priority=-2),
 )  # fmt: skip
 
@@ -178,7 +179,7 @@ MVAPICH = (
            r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.*[Ww](?:arning|"
            r"ARNING).*)", level="warning", priority=1, note="MVAPICH warns."),
     Record("mpich.mvapich",
-           r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.*(?:[Ee]rror|"
+           r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.{0,300}?(?:[Ee]rror|"
            r"ERROR|[Ff]ail|[Cc]annot|[Uu]nable|[Nn]o such).*)", level="error", note="MVAPICH reports a failure."),
     Record("mpich.mvapich", r"(?:rdma_iba_hca_init\w*|rdma_cm\w*|ibv_channel_manager|rdma_open_hca|"
            r"rdma_find_active_port)[ (].*?(?P<message>(?:[Nn]o active|[Cc]annot|[Ff]ailed|[Ee]rror).*)", level="error",
@@ -200,8 +201,8 @@ INTEL = (
            r"are ignored|is ignored|will be ignored|similar variables).*)", level="warning",
            note="Intel MPI ignores a setting."),
     Record("mpich.startup",
-           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?P<message>.*(?:not available|cannot|[Uu]nable|[Ff]ail|ERROR|"
-           r"[Ee]rror).*)", level="error", note="Intel MPI could not set up a transport."),
+           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?P<message>.{0,300}?(?:not available|cannot|[Uu]nable|[Ff]ail|"
+           r"ERROR|" r"[Ee]rror).*)", level="error", note="Intel MPI could not set up a transport."),
     Record("mpich.startup",
            r"(?P<message>(?:dapl|tmi|ofa|ofi|tcp|shm) fabric is not available and fallback fabric is not enabled)",
            level="fatal", priority=1, note="Intel MPI could not set up the transport that was asked for."),

@@ -104,7 +104,7 @@ TRANSPORTS = (
            r"(?P<message>.*?(?:recv|readv|writev|send|read|write|accept)(?:\([^)]*\))? failed: (?P<error>.+?)" +
            _ERRNO + r")\s*$", level="error", note="A TCP connection between two ranks broke."),
     Record("openmpi.tcp_closed", _PLACE +
-           r"(?P<message>.*(?:dropped inbound connection|peer (?:hung up|closed)|server did not get|"
+           r"(?P<message>.{0,300}?(?:dropped inbound connection|peer (?:hung up|closed)|server did not get|"
            r"client did not).*)", level="error", note="A TCP connection between two ranks was dropped."),
     Record("openmpi.completion", _NAME + r"\[(?P<file>[\w./-]*btl_openib[\w.]+):\d+:\w+\] from (?P<by_host>\S+) to:? "
            r"(?P<peer>\S+) error polling .*?"
@@ -121,24 +121,24 @@ TRANSPORTS = (
            r"(?P<message>Failed to create UCP (?:worker|context).*)", level="warning", priority=1,
            note="Open MPI could not set up UCX; it goes on with another transport if it may."),
     Record("openmpi.ucx", _WHO +
-           r"\S{0,200}?(?P<file>(?:pml_ucx|common_ucx|osc_ucx|mca_\w*ucx|spml_ucx|atomic_ucx|scoll_ucc|coll_ucc)\w*\.c):\d+ +"
-           r"(?:Error|ERROR): +(?P<message>.+)", level="error", note="Open MPI's layer over UCX reports a failure."),
+           r"\S{0,200}?(?P<file>(?:pml_ucx|common_ucx|osc_ucx|mca_\w*ucx|spml_ucx|atomic_ucx|scoll_ucc|"
+           r"coll_ucc)\w*\.c):\d+ +(?:Error|ERROR): +(?P<message>.+)", level="error",
+           note="Open MPI's layer over UCX reports a failure."),
     Record("openmpi.ucx", _WHO +
            r"\S{0,200}?(?P<file>(?:pml_ucx|common_ucx|osc_ucx)\w*\.c):\d+ +(?:Warning|WARNING): +(?P<message>.+)",
            level="warning", note="Open MPI's layer over UCX warns."),
     Record("openmpi.ofi", _WHO +
-           r"\S{0,200}?(?P<file>(?:mtl|btl|common)_ofi\w*\.[ch]):\d+: (?P<message>.*(?:fail|rror|unable).*)",
+           r"\S{0,200}?(?P<file>(?:mtl|btl|common)_ofi\w*\.[ch]):\d+: (?P<message>.{0,300}?(?:fail|rror|unable).*)",
            level="error", note="Open MPI's layer over libfabric reports a failure."),
     Record("openmpi.ofi", r"Open MPI failed an OFI Libfabric library call \((?P<function>\w+)\)", level="error",
            priority=25, block=read_known, note="A libfabric call failed inside Open MPI."),
     Record("openmpi.hcoll", _WHO +
-           r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.*(?:[Ff]ail|[Ee]rror|ERROR|unable|[Cc]annot).*)",
+           r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|ERROR|unable|[Cc]annot).*)",
            level="error", note="The HCOLL library reports a failure."),
     Record("openmpi.hcoll", _WHO + r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.*)", level="warning", priority=-1,
            note="The HCOLL library warns."),
-    Record("openmpi.hcoll", _WHO +
-           r"(?:\S*coll_hcoll\w*\.c:\d+ - \w+\(\) |Error: )?(?P<message>.*(?:[Hh]col library init failed|"
-           r"hcoll_module_enable).*)", level="warning", note="HCOLL could not be set up and is not used."),
+    Record("openmpi.hcoll", _WHO + r"(?:Error: )?(?P<message>[Hh]col library init failed.*|"
+           r"coll_hcoll\w*\.c:\d+ - \w+\(\) .*)", level="warning", note="HCOLL could not be set up and is not used."),
 )  # fmt: skip
 
 RUNTIME = (
@@ -167,7 +167,7 @@ RUNTIME = (
            r"(?:^|[:/ ])(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun)\"?: (?:command )?not found",
            level="error", note="A program of the MPI installation is not on the PATH."),
     Record("openmpi.command_missing",
-           r"\S*/(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun): No such file or directory", level="error",
+           r"/(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun): No such file or directory", level="error",
            note="A program of the MPI installation is not where it was looked for."),
     Record("openmpi.usage",
            r"^(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?: (?:Error: )?(?P<message>(?:unknown|unrecognized|"
@@ -178,8 +178,8 @@ RUNTIME = (
            r"clean termination accomplished)", level="info",
            note="The launcher ends its processes because it was told to."),
     Record("openmpi.error",
-           r"^(?:mpirun|orterun|prterun|orted|prted)(?:\.\w+)?:? (?P<message>.*(?:unable to|could not|cannot|failed|"
-           r"rror:).*)", level="error", priority=-2, note="The launcher reports a failure."),
+           r"^(?:mpirun|orterun|prterun|orted|prted)(?:\.\w+)?:? (?P<message>.{0,300}?(?:unable to|could not|cannot|"
+           r"failed|" r"rror:).*)", level="error", priority=-2, note="The launcher reports a failure."),
     Record("openmpi.killing", r"^(?P<count>\d+) total processes (?:killed|failed to start)", level="info",
            note="How many processes the launcher ended."),
     Record("openmpi.warning", _WHO +

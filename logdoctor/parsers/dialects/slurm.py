@@ -34,7 +34,7 @@ _PROGRAM = (
 _ERROR = _PROGRAM + r"error: "
 _ANY = _PROGRAM + r"(?:error: |fatal: )"
 _STEP = r"(?:StepId=|JobId=|step |job |Job )?(?P<step>\d[\w.+\[\]-]*)"
-_LIST = r"(?P<hosts>[\w.-]+(?:\[[\d,-]+\])?[\w.,\[\]-]*)"
+_LIST = r"(?P<hosts>\w[\w.,\[\]-]*)"
 
 ENDS = (
     Record("slurm.cancelled",
@@ -95,7 +95,7 @@ LAUNCH = (
            r"Unable to open file .*?|This does not look like a batch script)(?:[:.,].*)?)$", "fatal",
            note="Slurm did not accept the job or step.", priority=3),
     Record("slurm.waiting", _PROGRAM +
-           r"(?:[Ww]arning: |error: )?(?P<message>.*(?:[Ss]tep creation (?:temporarily disabled|still disabled)|"
+           r"(?:[Ww]arning: |error: )?(?P<message>.{0,300}?(?:[Ss]tep creation (?:temporarily disabled|still disabled)|"
            r"queued and waiting for resources|Required node not available|still waiting|Requested nodes are busy|"
            r"Pending job allocation|Waiting for resource).*)", "info", note="The job or step waits for resources.",
            priority=4),
@@ -119,7 +119,7 @@ LAUNCH = (
            r"task_g_\w+.*|.*_fork_all_tasks.*|IO setup failed|IO error|Unable to (?:open|create).*(?:stdout|stderr|"
            r"stdin).*|Could not open std(?:out|err|in) file.*|.*exited without (?:calling )?\w+init.*).*)", "error",
            note="The tasks could not be started on a node.", priority=2),
-    Record("slurm.pmi", _PROGRAM + r"(?:error: |fatal: )?(?P<message>.*(?:mpi/pmi\w*|pmixp?_\w+|PMI[2Xx]? .*|"
+    Record("slurm.pmi", _PROGRAM + r"(?:error: |fatal: )?(?P<message>.{0,300}?(?:mpi/pmi\w*|pmixp?_\w+|PMI[2Xx]? .*|"
            r"Couldn't find the specified plugin name for mpi\S*|MPI plugin|cannot create mpi context|"
            r"invalid MPI type).*"
            r"(?:[Ee]rror|ERROR|[Ff]ail|[Cc]ould ?n.t|[Cc]annot|[Ii]nvalid|not found|[Tt]imeout).*)", "error",
@@ -128,8 +128,8 @@ LAUNCH = (
            r"(?P<message>(?:Couldn't find the specified plugin name for mpi|cannot find mpi plugin|"
            r"MPI: Cannot create context|Invalid MPI type|.*\[_errhandler\]|mpi/pmix).*)", "error",
            note="The process management (PMI) of Slurm reports a failure.", priority=3),
-    Record("slurm.comm", _ANY +
-           r"(?P<message>.*(?:slurm_(?:receive|send|msg|unpack|connect|open|persist)\w*|Zero Bytes were transmitted|"
+    Record("slurm.comm", _ANY + r"(?P<message>.{0,300}?(?:slurm_(?:receive|send|msg|unpack|connect|open|persist)\w*|"
+           r"Zero Bytes were transmitted|"
            r"Socket timed out on send/recv|Unable to contact slurm|Connection refused|Connection timed out|"
            r"Unable to resolve|Communication connection failure|Message receive failure|Header lengths are longer|"
            r"Protocol authentication error|Insane message|Invalid (?:Protocol|credential)|[Mm]unge).*)", "error",
@@ -143,14 +143,14 @@ NODES = (
     Record("slurm.node",
            r"(?P<message>\b[Nn]odes? (?P<hosts>[\w.,\[\]-]{2,400}) (?:not responding|(?:is|are) not responding|"
            r"(?:has )?unexpectedly rebooted)\b.*)", "error", read_hosts, "Slurm says that a node is lost.", 1),
-    Record("slurm.node", _ANY +
-           r"(?P<message>.*(?:[Nn]ode .* not responding|nodes? .*DOWN|Aborting JobId=\S+|Killing .* on failed node|"
-           r"Requeue JobId=\S+ due to failure of node).*)", "fatal", note="Slurm lost a node of the job.", priority=2),
+    Record("slurm.node", _ANY + r"(?P<message>.{0,300}?(?:[Nn]ode .* not responding|nodes? .*DOWN|Aborting JobId=\S+|"
+           r"Killing .* on failed node|" r"Requeue JobId=\S+ due to failure of node).*)", "fatal",
+           note="Slurm lost a node of the job.", priority=2),
     Record("slurm.node", r"(?P<message>(?:requeue|Requeuing|Killing|Batch) (?:job|"
            r"JobId=)\S+ .*due to failure of node (?P<hosts>\S+))", "fatal", read_hosts,
            "Slurm lost a node of the job.", 2),
     Record("slurm.node", _PROGRAM +
-           r"(?:error: )?(?P<message>.*(?:detected a failure of|Job allocation .* revoked|lost (?:contact with|"
+           r"(?:error: )?(?P<message>.{0,300}?(?:detected a failure of|Job allocation .* revoked|lost (?:contact with|"
            r"node)|StepId=\S+ node .*failed).*)", "error", note="Slurm says that a node is lost.", priority=2),
     Record("slurm.node_state",
            r"^(?P<reason>(?:Not responding|Node unexpectedly rebooted|Kill task failed|Low (?:RealMemory|TmpDisk|"
@@ -213,7 +213,7 @@ REST = (
     Record("slurm.fatal", _PROGRAM + r"fatal: (?P<message>.+)", "fatal", note="A program of Slurm gives up."),
     Record("slurm.error", _ERROR + r"(?P<message>.+)", "error", note="Slurm reports an error.", priority=-1),
     Record("slurm.error",
-           r"^(?:\[[\w.]+\] )?(?:error|fatal): (?P<message>.*(?:[Ss]lurm|[Cc]group|StepId|JobId|[Jj]ob step|"
+           r"^(?:\[[\w.]+\] )?(?:error|fatal): (?P<message>.{0,300}?(?:[Ss]lurm|[Cc]group|StepId|JobId|[Jj]ob step|"
            r"task_\w+|spank|stepd|pmix).*)", "error", note="A daemon of Slurm logged an error.", priority=-2),
 )  # fmt: skip
 

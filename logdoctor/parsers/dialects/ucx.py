@@ -34,7 +34,7 @@ _ERROR = _HEAD + r"ERROR +"
 
 def _error(kind: str, words: str, note: str, priority: int = 2) -> Record:
     """An ERROR line that holds ``words``."""
-    return Record(kind, _ERROR + rf"(?P<message>.*(?:{words}).*)", "error", with_peer, note, priority)
+    return Record(kind, _ERROR + rf"(?P<message>.{0, 300}?(?:{words}).*)", "error", with_peer, note, priority)
 
 
 COMPLETIONS = (
@@ -42,7 +42,7 @@ COMPLETIONS = (
            r"(?P<message>.+?) on (?P<device>\w+):(?P<port>\d+)(?:/\w+)? \(synd (?P<syndrome>0x[0-9a-f]+) vend "
            r"(?P<vendor_err>0x[0-9a-f]+)", level="error", block=with_status, priority=5,
            note="The network card completed a transfer with an error."),
-    Record("ucx.completion", _ERROR + r"(?P<message>.*(?:completion with error|completed with error|wc error|"
+    Record("ucx.completion", _ERROR + r"(?P<message>.{0,300}?(?:completion with error|completed with error|wc error|"
            r"work completion error).*?)(?:vendor[_ ]err(?:or)? ?(?P<vendor_err>(?:0x)?[0-9a-f]+).*)?$", level="error",
            block=with_status, priority=4, note="The network card completed a transfer with an error."),
     Record("ucx.completion",
@@ -105,11 +105,12 @@ _FI_MILD = (
 )
 
 LIBFABRIC = (
-    Record("libfabric.warning", _FI + rf"(?P<message>.*(?:{_FI_MILD}).*)", "warning", priority=1,
+    Record("libfabric.warning", _FI + rf"(?P<message>.{{0,300}}?(?:{_FI_MILD}).*)", "warning", priority=1,
            note="libfabric notes that it goes on without something."),
     Record("libfabric.error", _FI +
-           r"(?P<message>.*(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|[Cc]annot|"
-           r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded).*)", "error", with_peer, note="libfabric reports a failure."),
+           r"(?P<message>.{0,300}?(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|"
+           r"[Cc]annot|" r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded).*)", "error", with_peer,
+           note="libfabric reports a failure."),
     Record("libfabric.warning", _FI + r"(?P<message>.+)", "warning", priority=-1, note="libfabric warns."),
     Record("libfabric.error",
            r"(?P<message>Libfabric (?P<provider>EFA|\w+) provider(?: has encountered an)? internal error.*)", "fatal",
@@ -143,7 +144,7 @@ VERBS = (
            r"\b(?P<library>mlx4): (?P<message>local QP operation err|local protection err|[\w ]+ err) \(QPN", "error",
            note="The network card completed a transfer with an error."),
     Record("verbs.error",
-           r"^(?:lib(?:mlx[45]|ibverbs|rdmacm|efa)\w*|mlx[45]): (?P<message>.*(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|"
+           r"^(?:lib(?:mlx[45]|ibverbs|rdmacm|efa)\w*|mlx[45]): (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|"
            r"[Uu]nable).*)", "error", with_peer, priority=-2, note="A library of the network card reports a failure."),
     Record("verbs.error",
            r"\b(?P<message>ibv_(?:reg_mr|open_device|create_(?:qp|cq|srq|ah)|modify_qp|alloc_pd|get_device_list|"
