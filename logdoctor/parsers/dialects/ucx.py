@@ -34,7 +34,7 @@ _ERROR = _HEAD + r"ERROR +"
 
 def _error(kind: str, words: str, note: str, priority: int = 2) -> Record:
     """An ERROR line that holds ``words``."""
-    return Record(kind, _ERROR + rf"(?P<message>.{0, 300}?(?:{words}).*)", "error", with_peer, note, priority)
+    return Record(kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", with_peer, note, priority)
 
 
 COMPLETIONS = (
