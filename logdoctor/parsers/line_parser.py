@@ -71,7 +71,7 @@ class LineParser:
         self._learn(piece.who)
         for index in ids:
             record = records()[index]
-            for text, who in piece.stages():
+            for text, who in piece.stages() if record.priority >= 0 else piece.stages()[:1]:
                 hit = _search(record.pattern, text)
                 if hit is None:
                     continue

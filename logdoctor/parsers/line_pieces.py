@@ -13,12 +13,17 @@ _ESCAPES = re.compile(
 )
 """CSI, OSC and the other strings of ECMA-48; colours also where the escape character itself got lost."""
 
-_GLUED = re.compile(
-    r"(?<=\S)(?=\[rank\d{1,7}\]:(?:\[?[FEWIV]\d{0,4} | )|\[default\d{1,4}\]:|\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:"
-    r"|\[[FEWI]\d{3,4} \d\d:\d\d:\d\d\.\d{9} \w{1,100}\.\w{1,4}:\d{1,6}\])"
-    r"|(?<=\s)(?=\[rank\d{1,7}\]:(?:\[[FEWIV]\d{0,4} | Traceback ))"
-    r"|(?<=[^\w.:/-])(?=[A-Za-z0-9][\w.-]{0,254}:\d{1,10}:\d{1,10} \[-?\d{1,4}\] [^\n]{0,160}NCCL (?:WARN|INFO) )"
+_BRACKET = re.compile(
+    r"\[(?:(?<=\S\[)(?:rank\d{1,7}\]:(?:\[?[FEWIV]\d{0,4} | )|default\d{1,4}\]:"
+    r"|\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:"
+    r"|(?<!\]:\[)[FEWI](?:\d{3,4} \d\d:\d\d:\d\d\.\d{9})? \w{1,100}\.(?:cpp|hpp|cc|cu|h):\d{1,6}\] )"
+    r"|(?<=\s\[)rank\d{1,7}\]:(?:\[[FEWIV]\d{0,4} | Traceback ))"
 )
+"""Prefixes of records in the middle of a line; with a blank in front only what no sentence holds."""
+_NCCL = re.compile(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
+_HOST = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+"""What a host's name is made of."""
+_TAG = re.compile(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
 _HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:")
 
 
@@ -35,19 +40,37 @@ def pieces(text: str) -> list[Peeled]:
 
     What a launcher put in front of the line holds for all pieces.
     """
-    found = list[Peeled]()
-    for part in _cut(text):
-        peeled = peel(part, found[0] if found else None)
-        found += [peeled, *peeled.more]
+    if "<std" in text:
+        text = _joined(text)
+    whole = peel(text)
+    begins = len(text) - len(whole.text)
+    glued = [] if whole.decoded else [start for start in sorted(_glued(text)) if start > begins]
+    if not glued:
+        return [whole, *whole.more]
+    found = [peel(text[: glued[0]])]
+    start = glued[0]
+    for end in [*glued[1:], len(text)]:
+        peeled = peel(text[start:end], found[0])
+        if peeled.text.strip() or end == len(text):
+            found.append(peeled)
+            start = end
     return found
 
 
-def _cut(text: str) -> list[str]:
+def _glued(text: str) -> set[int]:
+    """Where another record may begin, if what stands in front is more than prefixes."""
     if not any(text.find(hint, 1) > 0 for hint in _HINTS):
-        return [text]
-    parts, start = list[str](), 0
-    for glue in _GLUED.finditer(text):
-        if peel(text[start : glue.start()]).text.strip():
-            parts.append(text[start : glue.start()])
-            start = glue.start()
-    return [*parts, text[start:]]
+        return set()
+    found = {hit.start() for hit in _BRACKET.finditer(text, 1)}
+    if "NCCL " in text:
+        for hit in _NCCL.finditer(text, 1):
+            start = len(text[: hit.start()].rstrip(_HOST))
+            if 0 < start < hit.start() and text[start - 1] not in ":/":
+                found.add(start)
+    return found
+
+
+def _joined(text: str) -> str:
+    """Take out what mpirun put between the parts of a line that its process wrote bit by bit: the same tag again."""
+    tag = _TAG.match(text)
+    return text[: tag.end()] + text[tag.end() :].replace(tag[1], "") if tag else text

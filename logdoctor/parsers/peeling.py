@@ -68,9 +68,9 @@ def _peel_one(peeled: Peeled) -> Wrapper | None:
     text = peeled.text
     for match, wrapper in _beginning_with(text[:1]):
         hit = match(text)
-        if hit is None:
+        if hit is None or any(name in peeled.who for name in wrapper.unless):
             continue
-        groups = {name.rstrip("2"): value for name, value in hit.groupdict().items() if value}
+        groups = {name.rstrip("23"): value for name, value in hit.groupdict().items() if value}
         rest = text[hit.end() :]
         if wrapper.decode is not None:
             decoded = wrapper.decode(groups, rest)
@@ -82,7 +82,7 @@ def _peel_one(peeled: Peeled) -> Wrapper | None:
             continue
         peeled.before.append((text, peeled.who))
         _note(peeled, groups, steady=not wrapper.once)
-        _set_rest(peeled, rest, decoded=wrapper.decode is not None)
+        _set_rest(peeled, rest, decoded=not text.endswith(rest))
         return wrapper
     return None
 
@@ -99,7 +99,8 @@ def _note(peeled: Peeled, groups: Mapping[str, Any], *, steady: bool) -> None:
 
 def _set_rest(peeled: Peeled, rest: str, *, decoded: bool) -> None:
     """What is left; a message of several lines becomes a line and `Peeled.more`."""
-    peeled.decoded |= decoded
+    if decoded:
+        peeled.decoded, peeled.before = True, []
     if "\n" not in rest:
         peeled.text = rest
         return

@@ -85,7 +85,8 @@ class Wrapper:
     gave the process: its rank, unless the line itself says another.  ``tag2`` is ``tag`` in another alternative.
 
     ``once`` prefixes stand at the head of a record only (a logger's), the others on every line (a launcher's): the
-    lines below must carry the same.  After a ``last`` prefix only message follows.
+    lines below must carry the same.  After a ``last`` prefix only message follows.  ``unless`` names what
+    must not be known yet: such a prefix is doubtful, and text where an outer one has said it.
     """
 
     name: str
@@ -94,3 +95,4 @@ class Wrapper:
     decode: Callable[[Mapping[str, str], str], tuple[str, Speaker] | None] | None = None
     once: bool = False
     last: bool = False
+    unless: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "compose",
         r"(?P<tag>[a-z0-9][\w.-]{0,100}[-_]\d{1,6}) +\| ?(?!-?\d+(?:\.\d+)? *\|)",
         "abcdefghijklmnopqrstuvwxyz",
+        unless=("tag", "host", "source"),
     ),
     Wrapper(
         "rfc5424",
@@ -53,6 +54,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
         rf"(?:kern|user|daemon|syslog) {{0,4}}:(?P<level>emerg|alert|crit|err|warn|notice|info|debug) {{0,4}}: "
         rf"(?:\[?(?P<time>{DATED})\]? ?)?",
         "kuds",
+        last=True,
     ),
     Wrapper(
         "grep",

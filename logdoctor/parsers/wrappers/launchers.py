@@ -1,27 +1,16 @@
-"""What launchers put in front of every line: srun, mpirun, torchrun, pdsh, Ray, vLLM, horovodrun, SageMaker.
+"""What launchers put in front of every line: srun, mpirun, torchrun, Ray, vLLM, horovodrun, SageMaker.
 
 Sources: Slurm src/common/write_labelled_message.c; Open MPI 4 and 5 (PMIx) iof; PyTorch torch/_logging, elastic
 multiprocessing/tail_log.py and c10/util/Logging.cpp; Lightning utilities/rank_zero.py; Ray
-python/ray/_private/ray_logging; MPICH hydra -prepend-rank; Cray PALS --label; pdsh and DeepSpeed's runner.
+python/ray/_private/ray_logging; MPICH hydra -prepend-rank; Horovod.
 """
 
 from __future__ import annotations
 
 from logdoctor.parsers.record import Wrapper
 
+_LABELLED = ("task", "rank")
 _STD = r"<(?:stdout|stderr|stddiag)>: ?"
-_NO_HOST = (
-    r"(?!(?:nvidia|nvswitch|nv-|mlx|nvme|eth|ib|en[opsx]\d|wlan|veth|bond|br-|docker|sd[a-z]\d?:|md\d|dm-|cpu|loop|usb|pci"
-    r"|ata\d|scsi|tty|c10d|libn|libf|cuda|nccl|rccl|epoch|step|iter|rank|python|v?\d+(?:\.\d+){0,2}:|sha\d|md5|utf|ipv\d|x86"
-    r"|amd64|int\d|fp\d|bf16|float|loss|acc|top-?\d|f1:|bleu|rouge|layer|conv|exit-|errno|systemd|torch|lightning"
-    r"|pytorch|accelerate|deepspeed|megatron|http|https|[\w.-]+\.(?:py|c|cc|cpp|cu|h|go|sh|so|js|rs|yaml|json|toml)[:.])"
-    r")"
-)
-"""Words in front of a colon that have a digit and yet are no hosts: devices, metrics, programs, files, versions."""
-_HOST = r"(?=[\w.-]*\d)(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[\d.-]*[a-z][\w.-]*[a-z])[a-z0-9][a-z0-9.-]{2,80})"
-_VALUE = r"(?:(?![-+]?\d+(?:\.\d*)?(?:e-?\d+)?%?(?:[\s,;]|$)|nan\b|inf\b|None\b|True\b|False\b|[{(\"'])|(?=$))"
-"""What follows a host is a line; what follows a metric is a value."""
-
 TORCH = (
     Wrapper("torch.logger", r"\[rank(?P<rank>\d{1,7})\]:(?=\[?[FEWIVCD]\d{0,4} )", "[", once=True),
     Wrapper("torch.rank", r"\[rank(?P<rank>\d{1,7})\](?:: ?| )", "["),
@@ -32,16 +21,19 @@ TORCH = (
         r"\[(?:[Gg]lobal[ _]?)?(?:rank|Rank|RANK)(?: ?[:=]? ?|_|-)(?P<rank>\d{1,7})(?:/\d{1,7})?\](?:[:,]? |:(?=\S)|$)",
         "[",
         once=True,
+        unless=("rank",),
     ),
     Wrapper("composer", r"rank(?P<rank>\d{1,7})\[(?P<pid>\d{1,10})\]\[[\w-]{1,40}\]: ?", "r", once=True),
 )
 
 SLURM = (
-    Wrapper("srun.label", r" {0,5}(?P<task>\d{1,6}): (?!0x|/|std::|core::)|(?P<task2>\d{1,6}):$", " 0123456789"),
-    Wrapper("srun.het", r" {0,3}P(?P<tag>\d{1,3} +\d{1,6}): ?", " P"),
     Wrapper(
-        "pals.label", _NO_HOST + r"(?P<host>[a-z][a-z-]*\d[\w-]*) (?P<task>\d{1,6}): ", "abcdefghijklmnopqrstuvwxyz"
+        "srun.label",
+        r" {0,5}(?P<task>\d{1,6}): (?!0x|/|std::|core::)|(?P<task2>\d{1,6}):$",
+        " 0123456789",
+        unless=_LABELLED,
     ),
+    Wrapper("srun.het", r" {0,3}P(?P<tag>\d{1,3} +\d{1,6}): ?", " P"),
 )
 
 MPI = (
@@ -59,14 +51,7 @@ MPI = (
         r"(?!\d|MPI |NCCL |Got |is |[-+/(]|0x|done\b|Running|Stopped|Killed|Terminated|Aborted|Exit"
         r"|Segmentation|Tesla|NVIDIA|mlx5)|\[(?P<task2>\d{1,6})\](?=PETSC ERROR)",
         "[",
-    ),
-)
-
-HOSTS = (
-    Wrapper(
-        "pdsh",
-        _NO_HOST + rf"(?P<host>{_HOST}):(?: |$)" + _VALUE,
-        "abcdefghijklmnopqrstuvwxyz0123456789",
+        unless=_LABELLED,
     ),
 )
 
@@ -86,4 +71,4 @@ ACTORS = (
     Wrapper("stream", r"\[(?:stdout|stderr)\]:? ?", "["),
 )
 
-WRAPPERS: tuple[Wrapper, ...] = (*TORCH, *SLURM, *MPI, *ACTORS, *HOSTS)
+WRAPPERS: tuple[Wrapper, ...] = (*TORCH, *SLURM, *MPI, *ACTORS)

@@ -12,7 +12,14 @@ from logdoctor.parsers.shapes import CLOCK, DATED, SOURCE, WORD
 _LETTERS = "MTWFSJANOD"
 """Days and months begin with these."""
 _STARTS = "0123456789" + _LETTERS
-_LEVEL = rf"(?:\[?(?P<level>{WORD})(?:\]|(?=[\s:|]|$)):?(?: *\|| -(?= ))? ?)?"
+_PADDED = r"(?:(?<=INFO) {5}|(?<=ERROR|DEBUG) {4}|(?<=WARNING) {2}|:? |\t|:?$)"
+"""rich pads the level to eight columns; else one blank, the others are the message's own."""
+_LEVEL = (
+    rf"(?:(?P<level>{WORD})"
+    rf"(?: *\| +(?:(?P<source>{SOURCE}:[\w.<>]+:\d+) - )?| +- +(?:(?P<source2>[\w.]+) +- +)?|{_PADDED})"
+    rf"|\[ ?(?P<level2>{WORD}) *\]"
+    rf"(?: \[(?P<source3>{SOURCE}:\d+)(?::[\w<>]+)?\])?(?: ?[-:](?= ))?(?: |$))?"
+)
 _BETWEEN = r"(?:(?: ?[-|>,]+|:|)[ \t]|(?=\[)|:?$)"
 
 WRAPPERS: tuple[Wrapper, ...] = (
@@ -31,6 +38,13 @@ WRAPPERS: tuple[Wrapper, ...] = (
         once=True,
     ),
     Wrapper(
+        "horovod",
+        rf"\[(?P<time>{DATED}): (?P<level>[FEWIDT]) (?P<source>{SOURCE}:\d+)\](?: \[(?P<rank>\d{{1,7}})\]:)? ?",
+        "[",
+        once=True,
+        last=True,
+    ),
+    Wrapper(
         "tensorflow",
         rf"(?P<time>{DATED}): (?P<level>[FEWI]) (?P<source>{SOURCE}:\d+)\] ?",
         "0123456789",
@@ -41,5 +55,5 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("stamp", rf"(?P<time>{DATED}){_BETWEEN}{_LEVEL}", _STARTS),
     Wrapper("stamp.clock", rf"(?:\[{CLOCK}\] |{CLOCK} (?:- |\| )?){_LEVEL}", "[012"),
     Wrapper("stamp.epoch", r"\[(?P<time>1\d{9}(?:\.\d{1,9})?)\] ?|(?P<time2>1\d{9}\.\d{1,9}) ", "[1"),
-    Wrapper("kernel.clock", r"(?:<\d{1,3}>)?\[ {0,8}\d{1,9}\.\d{3,9}\](?:\[ *[TC]\d+\])? ?", "[<"),
+    Wrapper("kernel.clock", r"(?:<\d{1,3}>)?\[ {0,8}\d{1,9}\.\d{3,9}\](?:\[ *[TC]\d+\])? ?", "[<", last=True),
 )

@@ -1,0 +1,45 @@
+"""A host in front of a line: pdsh, clush, DeepSpeed's runner, Cray PALS with --label.
+
+``word: text`` is also how devices, metrics, programs and exceptions are printed, so the word must look like a host and
+what follows must be no value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from logdoctor.model import Speaker
+from logdoctor.parsers.record import Wrapper
+
+_DEVICE = re.compile(
+    r"(?:mlx|nvme|eth|ib|ibp|en[opsx]|wlan|veth|bond|br|docker|md|dm-|sd[a-z]|cpu|loop|usb|pci|ata|tty|raid|fb|hpet|hfi"
+    r"|hns|bnxt|efa|roce|mpt|nvidia|nvidia-(?:nvswitch|nvlink)|cuda|rank|stage|phase|step|iter|epoch|layer|conv|block"
+    r"|loss|acc|top-?|bleu|rouge|sha|ipv|utf-?|u?int|fp|bf|float|python|job|test|exp|v|f|h|a|b)\d"
+)
+"""Words with a number behind them that name a device, a metric or a thing."""
+_PROGRAM = re.compile(
+    r"nvidia-smi|lib|exit-|systemd|torch|lightning|pytorch|accelerate|deepspeed|megatron|http|c10d|x86|amd64"
+    r"|.*\.(?:py|c|cc|cpp|cu|h|go|sh|so|js|rs|yaml|json|toml)$|\d+(?:\.\d+){0,2}$"
+)
+_VALUE = re.compile(r"[-+]?\d+(?:\.\d*)?(?:e-?\d+)?%?(?:[\s,;]|$)|(?:nan|inf|None|True|False)\b|[{(\"']|\d{1,6}: \d")
+_LOWER = "abcdefghijklmnopqrstuvwxyz"
+
+
+def read_host(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
+    """What follows the host; None if the word is no host."""
+    word = groups["host"]
+    if _DEVICE.match(word) or _PROGRAM.match(word) or _VALUE.match(rest):
+        return None
+    return rest, Speaker()
+
+
+_NAME = r"(?P<host>(?=[\w.-]*\d)(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[\d.-]*[a-z][\w.-]*[a-z])[a-z0-9][a-z0-9.-]{2,80}))"
+
+WRAPPERS: tuple[Wrapper, ...] = (
+    Wrapper(
+        "pdsh.nccl", r"(?P<host>[\w.-]{1,255}): (?=(?P=host):\d{1,10}:\d{1,10} \[)", unless=("host", "task", "rank")
+    ),
+    Wrapper("pals", _NAME + r" (?P<task>\d{1,6}): ", _LOWER, read_host, unless=("host", "task", "rank", "source")),
+    Wrapper("pdsh", _NAME + r":(?: |$)", _LOWER + "0123456789", read_host, unless=("host", "task", "rank", "source")),
+)
