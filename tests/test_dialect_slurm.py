@@ -57,6 +57,7 @@ def test_a_cancelled_job_or_step_says_why(what, due, reason):
     assert (seen.kind, seen.level, seen.fields["reason"]) == ("slurm.cancelled", "fatal", reason)
     assert "host" not in seen.fields  # the node that printed it is not the one to blame
     assert seen.fields["by_host"] == "gn7"
+    assert not str(seen.fields.get("due", "")).endswith("*")
 
 
 @pytest.mark.parametrize(

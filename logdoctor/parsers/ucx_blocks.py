@@ -13,7 +13,6 @@ from itertools import islice
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.crash_stacks import read_stack
 from logdoctor.parsers.error_numbers import errno_of
 from logdoctor.parsers.record import Bare, Block
 
@@ -42,6 +41,12 @@ _PEER = regex.compile(
     r"(?:dest_addr=|[Pp]eer[ =]|remote[ =]|to |from |addr=|"
     r"connect\()\[?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]{3,39}\]:\d{1,5})"
 )
+MAX_STACK_LINES = 80
+_STACK_LINE = regex.compile(
+    r"\s*\d{1,3} +(?:(?P<library>/[^\s(]{1,300})\((?P<function>[^()]{0,300})[^\n]{0,80}|"
+    r"0x[0-9a-f]{4,16} +(?P<function>\S[^\n]{0,300}?)\(\)[^\n]{0,400}|0x[0-9a-f]{4,16}\s*)"
+)
+_RUN_TIME = regex.compile(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
 _DEVICE = regex.compile(
     r"\b(?P<device>(?:mlx[45]|bnxt_re|irdma|hfi1|hns|efa|rocep\w+|ibp\w+|"
     r"rxe)_?\w{0,12})(?::(?P<port>\d{1,3}))?\b"
@@ -101,5 +106,22 @@ def read_error_entry(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
 
 
 def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """UCX's crash report: the stack below it (see `crash_stacks.read_stack`)."""
-    return read_stack(head, {k: v for k, v in fields.items() if k != "message"}, below)
+    """UCX's crash report: ``frames`` (functions, innermost first), ``library`` (the first that is not a run-time's)."""
+    del fields
+    taken, frames, libraries = list[int](), list[str](), list[str]()
+    for line in islice(below, MAX_STACK_LINES):
+        found = _STACK_LINE.fullmatch(line.text)
+        rule = line.text.startswith("====")
+        if found is None and not rule:
+            break
+        taken.append(line.below)
+        if rule and len(taken) > 1:
+            break
+        if found and found["function"]:
+            frames.append(found["function"].partition("+")[0])
+        if found and found["library"] and not _RUN_TIME.search(found["library"]):
+            libraries.append(found["library"])
+    more: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
+    if libraries:
+        more["library"] = libraries[0]
+    return Block("\n".join([head.text, *frames]), more, tuple(taken))

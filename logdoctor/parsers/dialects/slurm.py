@@ -40,7 +40,7 @@ ENDS = (
     Record("slurm.cancelled",
            r"\*\*\* (?P<what>JOB|STEP|JOB STEP|EXTERN STEP) (?P<step>[\w.+]+) (?:ON (?P<by_host>\S+) )?"
            r"(?:STEPD TERMINATED ON \S+ AT|CANCELLED AT|FAILED)(?: \S+)?(?: [Dd][Uu][Ee] [Tt][Oo] "
-           r"(?P<due>[^*]{1,200}\S))?", "fatal", read_cancelled, "Slurm ended the job or step.", 5),
+           r"(?P<due>[^*]{1,200}[^*\s]))?", "fatal", read_cancelled, "Slurm ended the job or step.", 5),
     Record("slurm.cancelled",
            r"slurmd(?:\[\d+\])?: .*Job (?P<step>\d+) (?:was )?(?:killed|cancelled) due to (?P<due>.+)", "fatal",
            read_cancelled, "Slurm ended the job.", 4),
