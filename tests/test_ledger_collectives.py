@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from logdoctor.model import Event, Line, Speaker, Value
+from logdoctor.model import Event, Level, Line, Speaker, Value
 from logdoctor.reasoning.ledgers.collectives import CollectiveLedger
 from logdoctor.reasoning.picture import Picture
 
@@ -14,13 +14,11 @@ class Log:
         self.ledger, self.picture, self.order = CollectiveLedger(), Picture(), 0
         self.picture.expected = ranks
 
-    def add(
-        self, kind: str, text: str = "", speaker: Speaker | None = None, rank: int | None = None, **fields: Value
-    ) -> Log:
+    def add(self, kind: str, text: str = "", rank: int | None = None, level: Level = "error", **fields: Value) -> Log:
         self.order += 1
-        who = speaker or Speaker(rank=rank)
+        who = Speaker(rank=rank)
         line = Line("job.log", self.order, text)
-        event = Event(line, kind.partition(".")[0], kind, text, who, "error", fields, self.order)
+        event = Event(line, kind.partition(".")[0], kind, text, who, level, fields, self.order)
         self.picture.observe(event)
         self.ledger.observe(event)
         return self
@@ -96,6 +94,12 @@ def test_work_that_was_over_is_no_straggler() -> None:
 
 def test_work_of_a_rank_that_waits_itself_is_no_straggler() -> None:
     log = Log().add("progress.phase", "Saving model checkpoint", rank=1, phase="save").waits(1, 9).waits(2, 9)
+    assert not log.derived
+
+
+def test_work_that_ended_in_an_exception_is_no_straggler() -> None:
+    log = Log().add("progress.phase", "Saving model checkpoint", phase="save")
+    log.add("python.traceback", "OSError: gone", level="fatal").waits(1, 9)
     assert not log.derived
 
 

@@ -37,7 +37,7 @@ _WORDS_OF_MISUSE = (
     r"Default process group has not been initialized",
     r"trying to initialize the default process group twice",
     r"Invalid process group specified",
-    r"The given group is not registered|Group (?:\S+ )?is not registered",
+    r"The given group is not registered|Group (?:\S+|<[^>\n]{1,160}>) is not registered",
     r"ProcessGroup\w* is only supported with",
     r"Tensors? (?:must be|found on device|list must)[^\n]{0,40}(?:contiguous|CUDA|dense|overlap|same )",
     r"No backend type associated with device type",

@@ -52,6 +52,7 @@ FEWEST_WAITING = 3
 MAX_RANKS = 4096
 ONE_NODE = 8
 """With ranks below this number only, a local rank is most likely the global one."""
+OWN_ERRORS = ("python", "crash", "kernel")
 FIRST_ALONE = ("data", "save")
 """What frameworks let rank 0 do first, or alone, while the others wait in a barrier."""
 _WORK = re.compile(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
@@ -86,27 +87,32 @@ class CollectiveLedger:
     busy: Event | None = None
     gave_up: Event | None = None
     exceeded: Event | None = None
+    crashed: bool = False
+    """A process ended on an error of its own before anybody gave up waiting."""
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
+        if event.kind in STARTS and (self.gave_up or event.kind == "elastic.restart"):
+            self._start_anew()
         if event.dialect == "progress":
             self.latest = event
         elif event.kind in GAVE_UP and self.gave_up is None:
             self.gave_up, self.busy = event, self.latest
-        elif event.kind == "frameworks.stall" and len(self.stalls) < MAX_RANKS:
+        elif event.level == "fatal" and event.dialect in OWN_ERRORS and self.gave_up is None:
+            self.crashed = True
+        if event.kind == "frameworks.stall" and len(self.stalls) < MAX_RANKS:
             self.stalls.append(event)
-        elif event.kind in STARTS and (self.gave_up or event.kind == "elastic.restart"):
-            self._start_anew()
-        elif self.exceeded is None and "store based barrier" in event.text and _joined(event) > 0:
-            self.exceeded = event
         if event.kind in TIMEOUTS or event.kind in STATES:
             self._see_rank(event)
+        if self.exceeded is None and "store based barrier" in event.text and _joined(event) > 0:
+            self.exceeded = event
 
     def _start_anew(self) -> None:
         self.waits.clear()
         self.states.clear()
         self.stalls.clear()
         self.latest = self.busy = self.gave_up = None
+        self.crashed = False
 
     def _see_rank(self, event: Event) -> None:
         who = _who(event)
@@ -163,7 +169,7 @@ class CollectiveLedger:
     def _busy(self, picture: Picture) -> list[Event]:
         """Work of one rank that was under way when the first of the others gave up."""
         busy, end = self.busy, self.gave_up
-        if busy is None or end is None or not _under_way(busy, end):
+        if busy is None or end is None or self.crashed or not _under_way(busy, end):
             return []
         skips = busy.kind == "progress.step" or busy.fields.get("phase") == "resume"
         if skips and not _SKIP.search(busy.text):
