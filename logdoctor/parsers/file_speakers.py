@@ -10,7 +10,7 @@ from logdoctor.model import Speaker
 _NAMES = (
     re.compile(r"(?:^|/)attempt_\d+/(?P<local_rank>\d{1,4})/(?:stdout|stderr|error)\.\w+$"),
     re.compile(r"(?:^|[/_.-])local[_-]?rank[_-]?(?P<local_rank>\d{1,4})(?=[._/-]|$)"),
-    re.compile(r"(?:^|[/_.-])(?:global[_-]?)?rank[_-]?(?P<rank>\d{1,7})(?=[._/-]|$)", re.IGNORECASE),
+    re.compile(r"(?:^|[/_.-])(?<!local[_-])(?:global[_-]?)?rank[_-]?(?P<rank>\d{1,7})(?=[._/-]|$)", re.IGNORECASE),
     re.compile(
         r"(?:^|[/_.-])(?:nccl|NCCL)[\w-]{0,24}[._-](?P<host>[A-Za-z][\w-]{0,62})\.(?P<pid>\d{1,10})(?:\.(?:log|txt|out))?$"
     ),

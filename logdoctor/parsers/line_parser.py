@@ -19,7 +19,7 @@ TIMEOUT = 0.1
 """Seconds that one pattern may take on one line."""
 SHOWN = 2000
 """Characters of a line that are kept as evidence."""
-_REMEMBERED = 4096
+_REMEMBERED = 2048
 """Lines below candidates that are kept peeled, and numbers of lines that blocks took."""
 
 Search = Callable[..., Any]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from logdoctor.parsers.record import Wrapper
 
 _LABELLED = ("task", "rank")
-_STD = r"<(?:stdout|stderr|stddiag)>: ?"
+_STD = r"<(?:stdout|stderr|stddiag)>:(?: (?=(?:  )*(?! )))?"
+"""Open MPI 5 puts a blank behind it, 4 does not: an odd number of blanks holds one that is not the message's."""
 TORCH = (
     Wrapper("torch.logger", r"\[rank(?P<rank>\d{1,7})\]:(?=\[?[FEWIVCD]\d{0,4} )", "[", once=True),
     Wrapper("torch.rank", r"\[rank(?P<rank>\d{1,7})\](?:: ?| )", "["),

@@ -1,0 +1,346 @@
+"""The line driver: glued records, blocks of interleaved speakers, taken lines, patterns of rules."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdoctor.model import Candidate
+from logdoctor.parsers import line_parser, parse_text, records
+from logdoctor.parsers.file_speakers import speaker_of
+from logdoctor.parsers.line_parser import LineParser
+from logdoctor.parsers.line_pieces import clean, pieces
+from logdoctor.parsers.record import Record
+from logdoctor.parsers.times import seconds, year_of
+
+RULE = len(records())
+"""The first id that belongs to a rule."""
+WATCHDOG = (
+    "[rank3]:[E1104 08:14:02.113355799 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=71, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600012 milliseconds before timing out."
+)
+
+
+def candidates(text, patterns=tuple(range(RULE))):
+    lines = text.encode().split(b"\n")
+    return [Candidate(raw, n, patterns, lambda n=n: iter(lines[n:])) for n, raw in enumerate(lines, 1)]
+
+
+def parse(text, patterns=tuple(range(RULE)), rescan=None, file="job.log"):
+    parser = LineParser(file, rescan)
+    return [event for candidate in candidates(text, patterns) for event in parser.parse(candidate)]
+
+
+def shown(events):
+    return [(e.line.number, e.span, e.kind, e.text, e.speaker.rank) for e in events]
+
+
+def torn(first: str, second: str) -> str:
+    """Two tracebacks, line by line in turns."""
+    return "\n".join(
+        [
+            f"{first}Traceback (most recent call last):",
+            f"{second}Traceback (most recent call last):",
+            f'{first}  File "/srv/run.py", line 7, in first_function',
+            f'{second}  File "/srv/run.py", line 9, in second_function',
+            f"{first}    one()",
+            f"{second}    two()",
+            f"{first}ValueError: the first one",
+            f"{second}KeyError: 'the second one'",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("[rank1]: ", "[rank2]: "),
+        ("1: ", "2: "),
+        ("[1,1]<stderr>:", "[1,2]<stderr>:"),
+        ("[default1]:[rank1]: ", "[default2]:[rank2]: "),
+        ("(Work pid=71, ip=10.0.0.1) ", "(Work pid=71, ip=10.0.0.2) "),
+        ("cn01: ", "cn02: "),
+        ("[pod/w-0/main] ", "[pod/w-1/main] "),
+        ("w-0  | ", "w-1  | "),
+        ("2024-10-28T10:13:38Z stderr F [rank1]: ", "2024-10-28T10:13:39Z stderr F [rank2]: "),
+        ("Oct 28 10:13:38 cn01 train[71]: ", "Oct 28 10:13:38 cn02 train[71]: "),
+        ("(W pid=1) ERROR 10-28 10:13:38 [core.py:8] ", "(W pid=2) ERROR 10-28 10:13:38 [core.py:8] "),
+    ],
+)
+def test_blocks_of_two_speakers_in_turns_are_told_apart(first, second):
+    one, two = parse(torn(first, second))
+    assert (one.text, two.text) == ("ValueError: the first one", "KeyError: 'the second one'")
+    assert (one.line.number, one.span, two.line.number, two.span) == (7, 7, 8, 7)
+    assert (one.fields["function"], two.fields["function"]) == ("first_function", "second_function")
+
+
+def test_the_evidence_is_the_line_as_printed():
+    one, _ = parse(torn("[1,1]<stderr>:", "[1,2]<stderr>:"))
+    assert one.line.text == "[1,1]<stderr>:ValueError: the first one"
+
+
+def test_lines_without_a_rank_below_a_logger_that_prints_it_once_belong_to_it():
+    text = """\
+[rank3]:[E1104 08:14:02.113355799 ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank 3] Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered
+[rank4]:[W1104 08:14:02.213355799 socket.cpp:460] [c10d] waiting
+CUDA kernel errors might be asynchronously reported at some other API call.
+
+Exception raised from c10_cuda_check at ../c10/cuda/CUDAException.cpp:43 (most recent call first):
+frame #0: c10::Error::Error(c10::SourceLocation) + 0x96 (0x7f00 in libc10.so)
+"""
+    (event,) = [e for e in parse(text) if e.rank == 3]
+    assert event.fields["raised_from"] == "c10_cuda_check"
+    assert event.span == 6
+
+
+def test_numbers_in_front_of_lines_of_an_unnumbered_log_are_text():
+    text = 'Traceback (most recent call last):\n  File "/srv/a.py", line 1, in f\nValueError: bad rows\n3: has no label'
+    assert parse(text)[0].text == "ValueError: bad rows\n3: has no label"
+
+
+def test_a_record_glued_to_a_progress_bar_is_found():
+    events = parse(" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]" + WATCHDOG)
+    assert [(e.kind, e.rank) for e in events] == [("progress.step", None), ("c10d.watchdog_timeout", 3)]
+
+
+@pytest.mark.parametrize(
+    "glue",
+    [
+        "saving)[rank1]: Traceback (most recent call last):",
+        "saving [rank1]: Traceback (most recent call last):",
+        "saving[1,1]<stderr>:Traceback (most recent call last):",
+        "[1,0]<stdout>:saving[1,1]<stderr>:Traceback (most recent call last):",
+        "[default0]:saving[default1]:[rank1]: Traceback (most recent call last):",
+    ],
+)
+def test_a_second_prefix_in_a_line_begins_a_second_piece(glue):
+    last = pieces(glue)[-1]
+    assert last.text == "Traceback (most recent call last):"
+    assert last.who.get("rank", last.who.get("task")) == "1"
+
+
+def test_a_warning_of_nccl_glued_to_other_text_keeps_the_label_of_the_line():
+    first, second = pieces("5: loading... cn7:81:99 [3] socket.cc:8 NCCL WARN gone")
+    assert (first.text, second.text) == ("loading... ", "cn7:81:99 [3] socket.cc:8 NCCL WARN gone")
+    assert second.who == {"task": "5"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "5: cn7:81:99 [3] NCCL WARN gone",
+        "[2025-03-02 10:00:00] cn7:81:99 [3] NCCL WARN gone",
+        "[1,3]<stderr>:cn7:81:99 [3] NCCL WARN gone",
+        "[rank3]:[E1104 08:14:02.113355799 store.cpp:6] gone",
+        "12: [default3]:[rank3]: gone",
+        "no reply from [rank3] so far",
+        "see https://cn7:81:99/a [3] NCCL INFO",
+    ],
+)
+def test_a_line_with_one_record_stays_one_piece(line):
+    assert len(pieces(line)) == 1
+
+
+def test_a_line_that_mpirun_tagged_in_parts_is_joined():
+    (piece,) = pieces("[1,0]<stderr>:[2024-10-28 10:13:38.[1,0]<stderr>:120000: W a/b.cc:5] gone[1,0]<stderr>: now")
+    assert piece.text == "gone now"
+
+
+def test_a_json_message_of_several_lines_is_a_block():
+    stack = 'it failed:\nTraceback (most recent call last):\n  File "/srv/a.py", line 3, in f\n    g()\nValueError: bad'
+    line = json.dumps({"level": "error", "rank": 5, "message": stack})
+    (event,) = [e for e in parse(f"{line}\nother") if e.kind == "python.traceback"]
+    assert (event.text, event.rank, event.span) == ("ValueError: bad", 5, 1)
+
+
+def test_lines_that_a_block_took_give_no_events_of_their_own():
+    events = parse(torn("[rank1]: ", "[rank2]: "))
+    assert len(events) == 2
+
+
+def test_a_line_that_no_record_knows_becomes_text_if_a_rule_wants_it():
+    (event,) = parse("[rank2]: [ERROR] the frobnicator is gone", (RULE + 4, RULE + 7))
+    assert (event.kind, event.dialect, event.text) == ("text.line", "text", "the frobnicator is gone")
+    assert (event.patterns, event.level, event.rank) == ((4, 7), "error", 2)
+
+
+def test_a_line_that_nobody_wants_gives_nothing():
+    assert parse("the frobnicator is gone", ()) == []
+
+
+def test_each_piece_of_a_glued_line_gets_its_own_patterns():
+    def rescan(text):
+        return (RULE + 1,) if b"left" in text else (RULE + 2,)
+
+    events = parse("left[rank1]: right", (RULE + 1, RULE + 2), rescan)
+    assert [(e.text, e.patterns) for e in events] == [("left", (1,)), ("right", (2,))]
+
+
+def test_the_text_of_a_block_is_searched_for_the_patterns_of_rules():
+    def rescan(text):
+        return (RULE + 9,) if b"ValueError" in text else ()
+
+    (event,) = parse(torn("[rank1]: ", "[rank1]: ")[: -len("[rank1]: KeyError: 'the second one'")], rescan=rescan)[:1]
+    assert event.patterns == (9,)
+
+
+def test_events_are_numbered_on_from_where_the_last_file_ended():
+    parser = LineParser("b.log", start=41)
+    events = parser.parse(candidates("the frobnicator is gone", (RULE,))[0])
+    assert (events[0].order, parser.order) == (42, 42)
+
+
+def test_escapes_are_taken_out_and_other_control_characters_stay():
+    text = "\x1b[36m(W pid=7)\x1b[0m \x1b]8;;http://a\x07gone\x1b]8;;\x07 \x00 now"
+    (event,) = parse(text, (RULE,))
+    assert (event.text, event.line.text, event.pid) == ("gone \x00 now", "(W pid=7) gone \x00 now", 7)
+
+
+def test_colours_whose_escape_character_got_lost_are_taken_out():
+    assert clean(b"[36m(W pid=7)[0m gone") == "(W pid=7) gone"
+
+
+def test_a_long_line_is_cut_in_the_evidence():
+    (event,) = parse("x" * 5000, (RULE,))
+    assert (len(event.line.text), event.line.text[-1]) == (2000, "…")
+
+
+def test_bytes_that_are_no_utf8_do_not_stop_the_line():
+    (event,) = LineParser("a.log").parse(Candidate(b"gone \xff\xfe", 1, (RULE,), lambda: iter(())))
+    assert event.text == "gone \ufffd\ufffd"
+
+
+def test_of_several_records_the_one_of_higher_priority_makes_the_event(monkeypatch):
+    low = Record("a.low", "gone")
+    high = Record("a.high", r"(?P<what>\w+) is (?P<text>gone (?P<count>\d+) (?P<by_rank>\d+) (?P<none>x)?)", priority=1)
+    monkeypatch.setattr(line_parser, "records", lambda: (low, high))
+    line_parser._precedence.cache_clear()
+    (event,) = LineParser("a.log").parse(Candidate(b"it is gone 12 3 ", 1, (0, 1, 5), lambda: iter(())))
+    line_parser._precedence.cache_clear()
+    assert (event.kind, event.text, event.rank) == ("a.high", "gone 12 3 ", 3)
+    assert (dict(event.fields), event.patterns) == ({"what": "it", "count": 12}, (3,))
+
+
+def test_a_pattern_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(line_parser, "records", lambda: (Record("a.slow", "(?:a+)+b"),))
+    line_parser._precedence.cache_clear()
+    assert LineParser("a.log").parse(Candidate(b"a" * 5000, 1, (0,), lambda: iter(()))) == []
+    line_parser._precedence.cache_clear()
+
+
+def test_a_label_that_differs_from_the_rank_is_a_node_from_then_on():
+    text = "1: gone\n1: [rank9]: gone\n1: gone"
+    assert [e.rank for e in parse(text, (RULE,))] == [1, 9, None]
+
+
+def test_a_date_without_a_year_takes_the_year_that_the_log_showed():
+    text = "2024-10-28 10:13:38 gone\n[E1028 10:13:40.111111111 store.cpp:5] gone"
+    first, second = parse(text, (RULE,))
+    assert second.time - first.time == 2
+
+
+def test_the_name_of_the_file_says_who_spoke_where_the_line_does_not():
+    assert [e.rank for e in parse("gone\n[rank2]: gone", (RULE,), file="logs/rank_5.log")] == [5, 2]
+
+
+@pytest.mark.parametrize(
+    ("file", "speaker"),
+    [
+        ("logs/abc/attempt_0/3/stderr.log", {"local_rank": 3}),
+        ("rank_3.log", {"rank": 3}),
+        ("out/rank3.out", {"rank": 3}),
+        ("job-rank-3", {"rank": 3}),
+        ("local_rank_1.log", {"local_rank": 1}),
+        ("nccl.cn07.4411.log", {"host": "cn07", "pid": 4411}),
+        ("nccl_debug.cn07.4411", {"host": "cn07", "pid": 4411}),
+        ("slurm-812_4-cn07.out", {"host": "cn07"}),
+        ("logs.tar.gz:a/worker-3.log", {"tag": "worker-3"}),
+        ("node-12.log", {"tag": "node-12"}),
+        ("slurm-812.out", {}),
+        ("franken3.log", {}),
+        ("job.log", {}),
+    ],
+)
+def test_file_names_tell_who_wrote_them(file, speaker):
+    found = speaker_of(file)
+    assert {k: v for k in found.__slots__ if (v := getattr(found, k)) is not None} == speaker
+
+
+@pytest.mark.parametrize(
+    ("stamp", "moment"),
+    [
+        ("2024-10-28 10:13:38", 1730110418.0),
+        ("2024-10-28T10:13:38.250Z", 1730110418.25),
+        ("2024-10-28 10:13:38,250", 1730110418.25),
+        ("2024-10-28T10:13:38+0530", 1730110418.0 - 19800),
+        ("2024-10-28T10:13:38.123456789-01:00", 1730110418.123456789 + 3600),
+        ("2024/10/28 10:13:38", 1730110418.0),
+        ("10/28/2024 10:13:38 PM", 1730110418.0 + 43200),
+        ("28/10/2024 10:13:38", 1730110418.0),
+        ("24/10/28 10:13:38", 1730110418.0),
+        ("28/Oct/2024:10:13:38 +0000", 1730110418.0),
+        ("Mon Oct 28 10:13:38 2024", 1730110418.0),
+        ("Mon Oct 28 10:13:38 UTC 2024", 1730110418.0),
+        ("Mon 28 Oct 2024 10:13:38 AM UTC", 1730110418.0),
+        ("1730110418.250", 1730110418.25),
+        ("1730110418250", 1730110418.25),
+        ("1730110418250000", 1730110418.25),
+        ("1028 10:13:38", 25956818.0),
+        ("228 10:13:38", 58 * 86400 + 36818.0),
+        ("Oct 28 10:13:38", 25956818.0),
+        ("10-28 10:13:38", 25956818.0),
+        ("10:13:38", None),
+        ("2024-13-45 10:13:38", None),
+        ("2024-10-28 77:13:38", None),
+        ("gone", None),
+        ("", None),
+    ],
+)
+def test_stamps_of_every_shape_are_seconds(stamp, moment):
+    assert seconds(stamp) == pytest.approx(moment) if moment else seconds(stamp) is None
+
+
+def test_the_leap_day_needs_its_year():
+    assert seconds("02-29 00:00:00") is None
+    assert seconds("02-29 00:00:00", 2024) == 1709164800.0
+
+
+def test_the_stand_in_for_an_unknown_year_is_no_year():
+    assert (year_of(25956818.0), year_of(1730110418.0)) == (None, 2024)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="0123456789-/: .,TZ+JanOctMonPM", max_size=32))
+def test_any_text_is_a_moment_or_none(stamp):
+    assert isinstance(seconds(stamp), (float, type(None)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.binary(max_size=60), min_size=1, max_size=6))
+def test_any_bytes_are_parsed_without_an_exception(lines):
+    for number, raw in enumerate(lines, 1):
+        LineParser("a.log").parse(Candidate(raw, number, (*range(RULE), RULE), lambda n=number: iter(lines[n:])))
+
+
+def test_following_lines_are_bounded_and_read_lazily():
+    read = []
+
+    def below():
+        for number in range(10_000):
+            read.append(number)
+            yield b"    deeper()"
+
+    head = Candidate(b"Traceback (most recent call last):", 1, tuple(range(RULE)), below)
+    LineParser("a.log").parse(head)
+    assert len(read) <= 500
+
+
+def test_a_carriage_return_begins_a_new_line_for_parse_text():
+    assert shown(parse_text("10%|#   | 1/10 [00:01<00:09,  1.0it/s]\r[rank1]: KeyError: 'a'"))[1][2:] == (
+        "python.exception",
+        "KeyError: 'a'",
+        1,
+    )

@@ -1,0 +1,303 @@
+"""What launchers, collectors and loggers put in front of a line comes off, and says who spoke."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdoctor.model import Speaker
+from logdoctor.parsers import peeling
+from logdoctor.parsers.line_parser import peel
+
+MESSAGE = "lost touch with the store"
+MOMENT = 1730110418.0
+"""2024-10-28 10:13:38 UTC"""
+NO_YEAR = 25956818.0
+"""28 October 10:13:38 of 1970."""
+
+
+def said(line: str) -> tuple[str, dict[str, object]]:
+    bare = peel(line)
+    known = {name: getattr(bare.speaker, name) for name in Speaker.__slots__}
+    return bare.text, {name: value for name, value in known.items() if value is not None}
+
+
+LAUNCHERS = [
+    ("[rank3]: ", {"rank": 3}),
+    ("[rank3]:", {"rank": 3}),
+    ("[rank12] ", {"rank": 12}),
+    ("[rank: 3] ", {"rank": 3}),
+    ("[Rank 3] ", {"rank": 3}),
+    ("[RANK 3] ", {"rank": 3}),
+    ("[rank=3] ", {"rank": 3}),
+    ("[default3]:", {"local_rank": 3}),
+    ("[trainer0]:", {"local_rank": 0}),
+    ("3: ", {"rank": 3}),
+    (" 3: ", {"rank": 3}),
+    ("117: ", {"rank": 117}),
+    ("P1  3: ", {"tag": "1  3"}),
+    ("[1,3]<stdout>:", {"rank": 3}),
+    ("[1,3]<stderr>: ", {"rank": 3}),
+    ("[1,3][cn-07:4411]<stderr>: ", {"rank": 3, "host": "cn-07", "pid": 4411}),
+    ("[prterun-cn07-4411@1,3]<stdout>: ", {"rank": 3}),
+    ("[3]<stdout>: ", {"rank": 3}),
+    ("[1,mpirank:3,algo-2]<stdout>:", {"rank": 3, "host": "algo-2"}),
+    ("[3] ", {"rank": 3}),
+    ("Mon Oct 28 10:13:38 2024[1,3]<stdout>:", {"rank": 3, "time": MOMENT}),
+    ("(TrainWorker pid=4411, ip=10.3.0.7) ", {"tag": "TrainWorker", "pid": 4411, "host": "10.3.0.7"}),
+    ("(TrainWorker pid=4411) ", {"tag": "TrainWorker", "pid": 4411}),
+    ("(pid=4411) ", {"pid": 4411}),
+    ("(raylet) ", {"tag": "raylet"}),
+    ("(raylet, ip=10.3.0.7) ", {"tag": "raylet", "host": "10.3.0.7"}),
+    ("(EngineCore_DP0 pid=99) ", {"tag": "EngineCore_DP0", "pid": 99}),
+    ("(Worker_TP0 pid=12) ", {"tag": "Worker_TP0", "pid": 12}),
+    ("cn07: ", {"host": "cn07"}),
+    ("worker-3: ", {"host": "worker-3"}),
+    ("10.3.0.7: ", {"host": "10.3.0.7"}),
+    ("ip-10-3-0-7.region.internal: ", {"host": "ip-10-3-0-7.region.internal"}),
+    ("x1003c0s7b0n1 12: ", {"host": "x1003c0s7b0n1", "rank": 12}),
+]
+
+COLLECTORS = [
+    ("[pod/train-worker-0/pytorch] ", {"tag": "train-worker-0"}),
+    ("2024-10-28T10:13:38.000000000Z stderr F ", {"time": MOMENT}),
+    ("2024-10-28T10:13:38.000000000Z ", {"time": MOMENT}),
+    ("trainer_1  | ", {"tag": "trainer_1"}),
+    ("trainer-1 | ", {"tag": "trainer-1"}),
+    ("Oct 28 10:13:38 cn07 kernel: ", {"time": NO_YEAR, "host": "cn07", "source": "kernel"}),
+    ("Oct 28 10:13:38 cn07 kernel: [ 812.110042] ", {"time": NO_YEAR, "host": "cn07", "source": "kernel"}),
+    ("Oct 28 10:13:38 cn07 train[4411]: ", {"time": NO_YEAR, "host": "cn07", "source": "train", "pid": 4411}),
+    ("2024-10-28T10:13:38.0+00:00 cn07 kernel: ", {"time": MOMENT, "host": "cn07", "source": "kernel"}),
+    ("<12>1 2024-10-28T10:13:38Z cn07 app 4411 - - ", {"time": MOMENT, "host": "cn07", "source": "app", "pid": 4411}),
+    ("kern  :err   : [Mon Oct 28 10:13:38 2024] ", {"time": MOMENT, "level": "error"}),
+    ("<3>[  812.110042] ", {}),
+    ("[  812.110042][  T911] ", {}),
+    ("logs/rank_5.log:12:", {"rank": 5}),
+    ("job.out:", {}),
+]
+
+STAMPS = [
+    ("2024-10-28 10:13:38 ", {"time": MOMENT}),
+    ("2024-10-28 10:13:38,250 ", {"time": MOMENT + 0.25}),
+    ("[2024-10-28 10:13:38.250] ", {"time": MOMENT + 0.25}),
+    ("2024-10-28T12:13:38+02:00 ", {"time": MOMENT}),
+    ("2024/10/28 10:13:38 ", {"time": MOMENT}),
+    ("10/28/2024 10:13:38 ", {"time": MOMENT}),
+    ("24/10/28 10:13:38 ", {"time": MOMENT}),
+    ("[10/28 10:13:38] ", {"time": NO_YEAR}),
+    ("Mon Oct 28 10:13:38 2024 ", {"time": MOMENT}),
+    ("[Mon Oct 28 10:13:38 2024] ", {"time": MOMENT}),
+    ("[1730110418.500] ", {"time": MOMENT + 0.5}),
+    ("[10:13:38] ", {}),
+    ("10:13:38,120 ", {}),
+    ("[2024-10-28 10:13:38 DP1 TP3 EP3] ", {"time": MOMENT, "tag": "DP1 TP3 EP3"}),
+    ("2024-10-28 10:13:38 ERROR ", {"time": MOMENT, "level": "error"}),
+    ("2024-10-28 10:13:38 [WARNING] ", {"time": MOMENT, "level": "warning"}),
+]
+
+LOGGERS = [
+    ("[E store.cpp:58] ", {"level": "error", "source": "store.cpp:58"}),
+    ("[F1028 10:13:38.955775341 store.cpp:58] ", {"level": "fatal", "source": "store.cpp:58", "time": NO_YEAR}),
+    ("E1028 10:13:38.250000 4411 store.cpp:58] ", {"level": "error", "source": "store.cpp:58", "time": NO_YEAR + 0.25}),
+    ("W1028 10:13:38.250000 139912 a/api.py:8] ", {"level": "warning", "source": "a/api.py:8", "time": NO_YEAR + 0.25}),
+    ("[2024-10-28 10:13:38,000] a.agent: [ERROR] ", {"level": "error", "source": "a.agent", "time": MOMENT}),
+    ("2024-10-28 10:13:38,000 - trainer - ERROR - ", {"level": "error", "source": "trainer", "time": MOMENT}),
+    ("10/28/2024 10:13:38 - INFO - app.data - ", {"level": "info", "source": "app.data", "time": MOMENT}),
+    ("ERROR:root:", {"level": "error", "source": "root"}),
+    ("[ERROR] ", {"level": "error"}),
+    ("ERROR 10-28 10:13:38 worker.py:12] ", {"level": "error", "source": "worker.py:12", "time": NO_YEAR}),
+    ("ERROR 10-28 10:13:38 [worker.py:12] ", {"level": "error", "source": "worker.py:12", "time": NO_YEAR}),
+    ("[WARNING|trainer.py:8] 2024-10-28 10:13:38,000 >> ", {"level": "warning", "source": "trainer.py:8", "time": MOMENT}),
+    ("2024-10-28 10:13:38.000 | ERROR    | a.b:run:8 - ", {"level": "error", "source": "a.b:run:8", "time": MOMENT}),
+    ("[2024-10-28 10:13:38,000] [INFO] [launch.py:8:main] ", {"level": "info", "source": "launch.py:8", "time": MOMENT}),
+    ("[2024-10-28 10:13:38,000][a.b][ERROR] - ", {"level": "error", "source": "a.b", "time": MOMENT}),
+    ("[NeMo W 2024-10-28 10:13:38 log:8] ", {"level": "warning", "source": "log:8", "time": MOMENT}),
+    ("[10:13:38] WARNING  ", {"level": "warning"}),
+    ("2024-10-28 10:13:38.000000: E a/b.cc:8] ", {"level": "error", "source": "a/b.cc:8", "time": MOMENT}),
+    ("[2024-10-28 10:13:38.000000: E a/b.cc:8] [3]: ", {"level": "error", "source": "a/b.cc:8", "time": MOMENT, "rank": 3}),
+    (
+        "[2024-10-28 10:13:38,000 C 4411 4411] (raylet) node.cc:8: ",
+        {"level": "fatal", "source": "node.cc:8", "time": MOMENT, "pid": 4411, "tag": "raylet"},
+    ),
+    (
+        "2024-10-28 10:13:38,000: rank3[4411][MainThread]: ERROR: a.b.c: ",
+        {"level": "error", "source": "a.b.c", "time": MOMENT, "rank": 3, "pid": 4411},
+    ),
+]
+
+
+@pytest.mark.parametrize(("prefix", "speaker"), [*LAUNCHERS, *COLLECTORS, *STAMPS, *LOGGERS])
+def test_a_prefix_comes_off_and_tells_who_spoke(prefix, speaker):
+    assert said(prefix + MESSAGE) == (MESSAGE, pytest.approx(speaker))
+
+
+@pytest.mark.parametrize("prefix", [p for p, _ in (*LAUNCHERS, *STAMPS[:8])])
+def test_the_indentation_of_the_message_stays(prefix):
+    if prefix != "[rank3]:":  # there a blank always follows
+        assert said(f"{prefix}  File")[0] == "  File"
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "speaker"),
+    [
+        ("12: [rank12]: gone", "gone", {"rank": 12}),
+        ("[default3]:[rank11]:[E store.cpp:58] gone", "gone", {"rank": 11, "local_rank": 3}),
+        ("(W pid=1, ip=10.0.0.3) [rank3]: gone", "gone", {"rank": 3, "pid": 1, "host": "10.0.0.3"}),
+        ("[1,3]<stderr>:cn7:81:99 [3] NCCL WARN gone", "cn7:81:99 [3] NCCL WARN gone", {"rank": 3}),
+        ("cn7: cn7:81:99 [3] NCCL WARN gone", "cn7:81:99 [3] NCCL WARN gone", {"host": "cn7"}),
+        ("[E store.cpp:5] [Rank 1] gone", "[Rank 1] gone", {"level": "error"}),
+        ("[rank5]: [Rank 1] gone", "[Rank 1] gone", {"rank": 5}),
+    ],
+)
+def test_prefixes_nest(line, text, speaker):
+    found = said(line)
+    assert found[0] == text
+    assert speaker.items() <= found[1].items()
+
+
+def test_the_innermost_rank_wins_and_the_outermost_clock():
+    text, speaker = said("2024-10-28T10:13:38Z 1: [rank9]:[E1028 11:00:00.111111111 store.cpp:5] gone")
+    assert (text, speaker["rank"], speaker["time"]) == ("gone", 9, MOMENT)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: gone",
+        "torch.OutOfMemoryError: CUDA out of memory",
+        "srun: error: cn07: task 3: Killed",
+        "slurmstepd: error: Detected 1 oom_kill event",
+        "INFO: all is well",
+        "Error: gone",
+        "mlx5_0: link is down",
+        "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Non-fatal",
+        "eth0: Link is Down",
+        "acc1: 0.76",
+        "loss2: nan",
+        "/srv/app.py:12: UserWarning: gone",
+        "app.py:12: UserWarning: gone",
+        "[0] MPI startup(): Intel(R) MPI Library",
+        "[1]+ Killed python train.py",
+        "[cn07:04411] *** Process received signal ***",
+        "cn07:4411:4420 [3] NCCL WARN gone",
+        "train.log: No such file or directory",
+        '{"loss": 2.5, "step": 10}',
+        '{"message": "hello"}',
+        "{'loss': 2.5, 'epoch': 0.1}",
+        "12 errors",
+        "10%|#    | 3/30 [02:49<1:32:39,  2.78s/it]",
+        "epoch | loss",
+        "   0: 0x7f3c1200 - std::panicking",
+    ],
+)
+def test_what_only_looks_like_a_prefix_stays(line):
+    assert said(line) == (line, {})
+
+
+@pytest.mark.parametrize("program", ["slurmstepd", "systemd", "nv-fabricmanager"])
+def test_a_daemon_in_syslog_keeps_its_name_in_front(program):
+    text, speaker = said(f"Oct 28 10:13:38 cn07 {program}[812]: error: gone")
+    assert text == f"{program}[812]: error: gone"
+    assert (speaker["source"], speaker["pid"], speaker["host"]) == (program, 812, "cn07")
+
+
+def test_a_local_child_index_of_lightning_is_no_global_rank():
+    assert said("[rank: 2] Child process with PID 81 terminated with code 1.")[1] == {"local_rank": 2}
+
+
+def test_the_count_that_ray_appends_is_no_part_of_the_message():
+    assert said("(W pid=1) gone [repeated 6x across cluster]")[0] == "gone"
+
+
+def test_a_docker_record_gives_message_and_time():
+    line = json.dumps({"log": "[rank1]: gone\n", "stream": "stderr", "time": "2024-10-28T10:13:38.5Z"})
+    assert said(line) == ("gone", {"rank": 1, "time": MOMENT + 0.5})
+
+
+def test_a_journal_record_gives_message_host_and_level():
+    fields = {"MESSAGE": "NVRM: gone", "_HOSTNAME": "cn07", "SYSLOG_IDENTIFIER": "kernel", "PRIORITY": "4"}
+    line = json.dumps({**fields, "__REALTIME_TIMESTAMP": "1730110418000000"})
+    assert said(line) == ("NVRM: gone", {"host": "cn07", "source": "kernel", "level": "warning", "time": MOMENT})
+
+
+def test_a_journal_message_that_is_no_text_is_decoded():
+    line = json.dumps({"MESSAGE": list(b"gone \xff"), "_HOSTNAME": "cn07"})
+    assert said(line) == ("gone \ufffd", {"host": "cn07"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "speaker"),
+    [
+        ({"level": "error", "message": MESSAGE}, {"level": "error"}),
+        ({"severity": "CRITICAL", "msg": MESSAGE, "rank": 3}, {"level": "fatal", "rank": 3}),
+        ({"levelno": 40, "level": 40, "text": MESSAGE, "process": 71}, {"level": "error", "pid": 71}),
+        ({"ts": 1730110418.0, "msg": MESSAGE, "logger": "a.b"}, {"time": MOMENT, "source": "a.b"}),
+        ({"log": MESSAGE, "stream": "stderr", "kubernetes": {"pod_name": "w-0"}}, {"tag": "w-0"}),
+        ({"message": MESSAGE, "timestamp": "2024-10-28T10:13:38Z", "hostname": "cn07"}, {"time": MOMENT, "host": "cn07"}),
+    ],
+)
+def test_json_loggers_are_read(fields, speaker):
+    assert said(json.dumps(fields)) == (MESSAGE, speaker)
+
+
+def test_logfmt_is_read():
+    line = f'time="2024-10-28T10:13:38Z" level=error msg="{MESSAGE}" pod=w-0'
+    assert said(line) == (f"{MESSAGE} pod=w-0", {"time": MOMENT, "level": "error"})
+
+
+@pytest.mark.parametrize("line", ['{"message": "a"', '{"message": {"a": 1}, "level": "x"}', '{"a": ' * 9000 + "}", "{}"])
+def test_broken_json_is_left_as_it_is(line):
+    assert said(line)[0] == line
+
+
+COMPOSED = [p for p, _ in (*LAUNCHERS[:2], *LAUNCHERS[9:12], *LAUNCHERS[13:18], *LAUNCHERS[21:28], *COLLECTORS[:3])]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(COMPOSED), max_size=5, unique=True), st.booleans())
+def test_the_message_comes_back_from_under_prefixes_in_any_order(prefixes, logged):
+    tasks = [p for p in prefixes if p.strip()[0].isdigit() and p.strip().endswith(":")]
+    line = "".join([*tasks[:1], *(p for p in prefixes if p not in tasks), "ERROR:root:" * logged, MESSAGE])
+    assert said(line)[0] == MESSAGE
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_is_peeled_without_an_exception(text):
+    assert isinstance(peel(text).text, str)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_pieces_of_prefixes_in_any_order_never_raise_or_hang(data):
+    parts = [p for p, _ in (*LAUNCHERS, *COLLECTORS, *STAMPS, *LOGGERS)]
+    cut = st.sampled_from(parts).flatmap(lambda p: st.integers(0, len(p)).map(lambda n: p[:n]))
+    peel("".join(data.draw(st.lists(cut, max_size=8))))
+
+
+def test_peeling_stops_at_a_bound():
+    peeled = peeling.peel("[rank1]: " * 40 + MESSAGE)
+    assert peeled.text.count("[rank1]") == 40 - peeling.MAX_LAYERS
+
+
+@pytest.mark.parametrize("unit", ["[", "3: ", "a.b-", "2024-10-28 ", '{"', "(a pid=", "x1:", "[rank", "\x1b[", "a=b "])
+def test_a_long_hostile_line_is_quick(unit):
+    import time
+
+    line = (unit * 20_000)[:16_384]
+    start = time.process_time()
+    peel(line)
+    assert time.process_time() - start < 0.5
+
+
+def test_every_prefix_names_its_first_characters_rightly():
+    rng = random.Random(7)
+    for prefix, _ in rng.sample([*LAUNCHERS, *COLLECTORS, *STAMPS, *LOGGERS], 40):
+        line = prefix + MESSAGE
+        tried = {w.name for _, w in peeling._beginning_with(line[0])}
+        matching = {w.name for w in peeling.wrappers() if (hit := peeling._compiled(w.pattern)(line)) and hit.end()}
+        assert matching <= tried
