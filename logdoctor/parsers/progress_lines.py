@@ -18,7 +18,7 @@ _LOSS = regex.compile(
 _EPOCH = regex.compile(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
 _PHASES = (
     ("save", r"[Ss]av(?:e|ing)\b|[Ww]riting .{0,20}checkpoint|[Cc]onsolidat"),
-    ("resume", r"[Rr]esum|[Rr]estor|[Ss]kipping (?:the )?(?:first|batches)"),
+    ("resume", r"[Rr]esum|[Rr]estor|[Ss]kipping (?:the )?(?:first|batches)|[Ff]ast[- ]?[Ff]orward"),
     ("data", r"^Map\b|[Tt]okeniz|[Gg]rouping|[Ff]ilter|[Pp]acking|[Gg]enerating .{0,40}split|[Dd]ataset|[Dd]ownload"),
     ("data", r"[Ff]etching|[Pp]reprocess|[Cc]aching|[Ss]huffl|[Bb]uilding .{0,20}(?:index|dataset)|[Ee]xtracting"),
     ("load", r"[Ll]oad(?:ing)?\b.{0,40}(?:checkpoint|shard|weight|state|model|pipeline|safetensors)|[Ll]oading"),
