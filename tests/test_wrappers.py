@@ -116,6 +116,7 @@ LOGGERS = [
     ("[2024-10-28 10:13:38,000] [INFO] [launch.py:8:main] ", {"level": "info", "source": "launch.py:8", "time": MOMENT}),
     ("[2024-10-28 10:13:38,000][a.b][ERROR] - ", {"level": "error", "source": "a.b", "time": MOMENT}),
     ("[NeMo W 2024-10-28 10:13:38 log:8] ", {"level": "warning", "source": "log:8", "time": MOMENT}),
+    ("2024-10-28:10:13:38,000 INFO     [a.py:8] ", {"level": "info", "source": "a.py:8", "time": MOMENT}),
     ("[10:13:38] WARNING  ", {"level": "warning"}),
     ("2024-10-28 10:13:38.000000: E a/b.cc:8] ", {"level": "error", "source": "a/b.cc:8", "time": MOMENT}),
     ("[2024-10-28 10:13:38.000000: E a/b.cc:8] [3]: ", {"level": "error", "source": "a/b.cc:8", "time": MOMENT, "rank": 3}),

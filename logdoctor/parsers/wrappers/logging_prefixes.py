@@ -73,5 +73,6 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "python.dash", rf"(?P<level>{WORD}) +- +(?:(?P<source>[a-z_]\w*(?:\.\w+){{1,8}}) +- +)?", _WORDS, once=True
     ),
     Wrapper("rich", rf"(?P<level>{WORD}):? {{2,}}(?=\S)", _WORDS, once=True),
+    Wrapper("source.bracket", rf"\[(?P<source>{SOURCE}\.py:\d+)(?::[\w<>]+)?\](?: -)? ", "[", once=True),
     Wrapper("source.dashes", rf"(?P<source>{SOURCE}\.(?:py|cc|cpp|cu|h):\d+) -- ", once=True),
 )
