@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -193,6 +194,19 @@ def test_events_are_numbered_on_from_where_the_last_file_ended():
     assert (events[0].order, parser.order) == (42, 42)
 
 
+def test_the_pieces_of_a_line_are_bounded():
+    assert len(pieces("gone[rank1]: " * 900)) <= 65
+
+
+def test_a_hostile_line_is_given_up_soon(monkeypatch):
+    monkeypatch.setattr(line_parser, "records", lambda: tuple(Record(f"a.b{n}", f"(?:a+)+b{n}") for n in range(40)))
+    line_parser._precedence.cache_clear()
+    start = time.monotonic()
+    assert LineParser("a.log").parse(Candidate(b"a" * 5000, 1, tuple(range(40)), lambda: iter(()))) == []
+    line_parser._precedence.cache_clear()
+    assert time.monotonic() - start < 2
+
+
 def test_escapes_are_taken_out_and_other_control_characters_stay():
     text = "\x1b[36m(W pid=7)\x1b[0m \x1b]8;;http://a\x07gone\x1b]8;;\x07 \x00 now"
     (event,) = parse(text, (RULE,))
@@ -222,6 +236,23 @@ def test_of_several_records_the_one_of_higher_priority_makes_the_event(monkeypat
     line_parser._precedence.cache_clear()
     assert (event.kind, event.text, event.rank) == ("a.high", "gone 12 3 ", 3)
     assert (dict(event.fields), event.patterns) == ({"what": "it", "count": 12}, (3,))
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "level"),
+    [("[ERROR] URL gone", "[ERROR] URL gone", "error"), ("[error] lost", "[error] lost", "fatal"), ("[error] odd", "odd", "fatal")],
+)
+def test_a_record_may_hold_what_looks_like_a_prefix_but_the_bare_line_comes_first(monkeypatch, line, text, level):
+    found = (
+        Record("a.special", r"^\[ERROR\] URL", "error", priority=0),
+        Record("a.general", r"^\[error\] ", "fatal", priority=-2),
+        Record("a.bare", r"^odd", "fatal", priority=-5),
+    )
+    monkeypatch.setattr(line_parser, "records", lambda: found)
+    line_parser._precedence.cache_clear()
+    (event,) = LineParser("a.log").parse(Candidate(line.encode(), 1, (0, 1, 2), lambda: iter(())))
+    line_parser._precedence.cache_clear()
+    assert (event.text, event.level) == (text, level)
 
 
 def test_a_pattern_that_takes_too_long_is_given_up(monkeypatch):

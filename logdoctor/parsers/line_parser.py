@@ -17,6 +17,8 @@ from logdoctor.parsers.times import NO_YEAR, year_of
 
 TIMEOUT = 0.1
 """Seconds that one pattern may take on one line."""
+MAX_TIMEOUTS = 3
+"""A line on which so many patterns took that long is hostile: nothing more is tried on it."""
 SHOWN = 2000
 """Characters of a line that are kept as evidence."""
 _REMEMBERED = 2048
@@ -69,15 +71,18 @@ class LineParser:
 
     def _recognise(self, piece: Peeled, ids: list[int], symptoms: tuple[int, ...], below: _Below) -> Event | None:
         self._learn(piece.who)
-        for index in ids:
-            record = records()[index]
-            for text, who in piece.stages() if record.priority >= 0 else piece.stages()[:1]:
-                hit = _search(record.pattern, text)
-                if hit is None:
-                    continue
-                event = self._of_record(record, hit, text, who, symptoms, below)
-                if event is not None:
-                    return event
+        slow = 0
+        for record, text, who in _attempts([records()[index] for index in ids], piece.stages()):
+            try:
+                hit = _compiled(record.pattern)(text, timeout=TIMEOUT)
+            except TimeoutError:
+                slow += 1
+                if slow == MAX_TIMEOUTS:
+                    break
+                continue
+            event = self._of_record(record, hit, text, who, symptoms, below) if hit else None
+            if event is not None:
+                return event
         if not symptoms or not piece.text.strip():
             return None
         printer = self.speaker(piece.who, timed=True)
@@ -218,6 +223,19 @@ class _Below:
 # ── records ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def _attempts(tried: list[Record], stages: list[tuple[str, Who]]) -> Iterator[tuple[Record, str, Who]]:
+    """Which record is searched in which stage of peeling, in order.
+
+    A specific record may hold what looks like a prefix; a general one (priority below 0) matches many a prefix, so it
+    sees one only after all have failed on the bare line.
+    """
+    for record in tried:
+        yield from ((record, text, who) for text, who in (stages if record.priority >= 0 else stages[:1]))
+    for record in tried:
+        if record.priority < 0:
+            yield from ((record, text, who) for text, who in stages[1:2])
+
+
 @cache
 def _precedence() -> list[tuple[int, int]]:
     """For each record its place in the order of trying."""
@@ -230,13 +248,6 @@ def _compiled(pattern: str) -> Search:
 
     search: Search = regex.compile(pattern).search
     return search
-
-
-def _search(pattern: str, text: str) -> Any:
-    try:
-        return _compiled(pattern)(text, timeout=TIMEOUT)
-    except TimeoutError:
-        return None
 
 
 def _fields(hit: Any) -> tuple[dict[str, Value], Who]:

@@ -23,6 +23,7 @@ _BRACKET = re.compile(
 _NCCL = re.compile(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
 _HOST = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 """What a host's name is made of."""
+MAX_PIECES = 64
 _TAG = re.compile(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
 _HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:")
 
@@ -44,7 +45,7 @@ def pieces(text: str) -> list[Peeled]:
         text = _joined(text)
     whole = peel(text)
     begins = len(text) - len(whole.text)
-    glued = [] if whole.decoded else [start for start in sorted(_glued(text)) if start > begins]
+    glued = [] if whole.decoded else [start for start in sorted(_glued(text)) if start > begins][:MAX_PIECES]
     if not glued:
         return [whole, *whole.more]
     found = [peel(text[: glued[0]])]

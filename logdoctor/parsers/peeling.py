@@ -16,6 +16,8 @@ from logdoctor.parsers.shapes import level_of
 from logdoctor.parsers.times import NO_YEAR, seconds
 
 MAX_LAYERS = 12
+MAX_MORE = 1000
+"""So many further lines of a decoded message are told apart."""
 STAGES = 3
 """So many of the innermost prefixes may turn out to be part of the message (see `Peeled.stages`)."""
 
@@ -104,7 +106,7 @@ def _set_rest(peeled: Peeled, rest: str, *, decoded: bool) -> None:
     if "\n" not in rest:
         peeled.text = rest
         return
-    peeled.text, *below = rest.split("\n")
+    peeled.text, *below = rest.split("\n", MAX_MORE)
     outer = Peeled("", "", peeled.who, {k: peeled.who[k] for k in IDENTITY if k in peeled.who})
     peeled.more = [*(_below(line, outer, peeled.who) for line in below), *peeled.more]
 
