@@ -22,7 +22,7 @@ from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, scan_form
 from logdoctor.version import __version__
 
-FORMAT = 4
+FORMAT = 5
 """Raise it when the shape of the cached JSON changes."""
 
 

@@ -19,6 +19,7 @@ _COMMON = frozenset(
     "nccl info ncclinfo warn warning error errors rror failed failure fail ailed exception xception timeout imeout "
     "returned "
     "loss epoch poch iteration step tep processgroup socket comm init rank unable could cannot with from the file line "
+    "ank checkpoint heckpoint python ython saving aving loading oading epochs steps training raining model "
     "for not and was has been code job task node process worker pid host".split()
 )
 """Words that healthy logs are full of: they tell nothing."""
