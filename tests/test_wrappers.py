@@ -145,6 +145,7 @@ def test_the_indentation_of_the_message_stays(prefix):
 @pytest.mark.parametrize(
     ("line", "text", "speaker"),
     [
+        ("[7]terminate called after throwing", "terminate called after throwing", {"rank": 7}),
         ("12: [rank12]: gone", "gone", {"rank": 12}),
         ("[default3]:[rank11]:[E store.cpp:58] gone", "gone", {"rank": 11, "local_rank": 3}),
         ("(W pid=1, ip=10.0.0.3) [rank3]: gone", "gone", {"rank": 3, "pid": 1, "host": "10.0.0.3"}),

@@ -24,6 +24,7 @@ _NCCL = re.compile(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|IN
 _HOST = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 """What a host's name is made of."""
 MAX_PIECES = 64
+"""What is glued behind so many records stays in one piece."""
 _TAG = re.compile(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
 _HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:")
 
