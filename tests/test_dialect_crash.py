@@ -5,7 +5,9 @@ from dialect_probe import PRINTABLE, kinds, one, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from logdoctor.parsers.crash_stacks import read_terminate
 from logdoctor.parsers.dialects.crash import RECORDS
+from logdoctor.parsers.record import Bare
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,12 @@ def test_an_uncaught_exception_keeps_its_type_and_message_and_leaves_the_rest():
     seen = read(RECORDS, text)
     assert len(seen) == 1
     assert seen[0].fields == {"exception": "std::runtime_error", "message": "the queue was closed"}
+
+
+def test_the_message_of_an_uncaught_exception_is_the_line_to_quote():
+    head = Bare("terminate called after throwing an instance of 'std::runtime_error'")
+    block = read_terminate(head, {}, iter([Bare("  what():  the queue was closed", below=1)]))
+    assert block is not None and block.evidence == 1
 
 
 def test_interleaved_exceptions_of_two_processes_share_one_message():

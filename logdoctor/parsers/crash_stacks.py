@@ -100,12 +100,13 @@ def _with_head_frame(head: Bare, below: Iterator[Bare]) -> Iterator[Bare]:
 def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """``terminate called …`` with its ``what():``, the message's further lines, and the C++ frames below it.
 
-    Processes that write at the same time put several ``terminate`` and ``what():`` heads before one message.
+    Processes that write at the same time put several ``terminate`` and ``what():`` heads before one message.  The line
+    to quote is the one with the message.
     """
     del fields
     words: list[str] = [head.text]
     taken: list[int] = []
-    message, state = "", "before"
+    message, state, evidence = "", "before", 0
     for bare in below:
         what = _WHAT.search(bare.text)
         if state == "before":
@@ -116,7 +117,7 @@ def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
                     break
                 continue
             if what is not None and what["message"]:
-                message, state = what["message"], "message"
+                message, state, evidence = what["message"], "message", bare.below
         elif state == "message" and _TRACE.match(bare.text):
             state = "trace"
         elif (state == "trace" and not _TRACE.match(bare.text)) or _OTHER.match(bare.text) or len(words) > _MAX_BETWEEN:
@@ -125,4 +126,4 @@ def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
         if state != "trace":
             words.append(bare.text)
     more: dict[str, Value] = {"message": message} if message else {}
-    return Block("\n".join(words), more, tuple(taken))
+    return Block("\n".join(words), more, tuple(taken), evidence)

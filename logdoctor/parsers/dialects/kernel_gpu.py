@@ -47,17 +47,20 @@ def _xid(code: str) -> str:
 
 
 def read_sentence(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Joins a driver message of several lines (each begins with ``NVRM:``) to one text."""
+    """Joins a driver message of several lines (each begins with ``NVRM:``) to one text; quotes the line of a lost GPU."""
     del fields
     words: list[str] = [head.text]
     taken: list[int] = []
+    evidence = 0
     for bare in below:
         more = _MORE.match(bare.text)
         if more is None or len(taken) == _MAX_MORE:
             break
         words.append(more["more"])
         taken.append(bare.below)
-    return Block(" ".join(words), {}, tuple(taken))
+        if _LOST.search(bare.text):
+            evidence = bare.below
+    return Block(" ".join(words), {}, tuple(taken), evidence)
 
 
 def read_device(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
