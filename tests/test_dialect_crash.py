@@ -61,7 +61,8 @@ def test_an_uncaught_exception_keeps_its_type_and_message_and_leaves_the_rest():
 def test_the_message_of_an_uncaught_exception_is_the_line_to_quote():
     head = Bare("terminate called after throwing an instance of 'std::runtime_error'")
     block = read_terminate(head, {}, iter([Bare("  what():  the queue was closed", below=1)]))
-    assert block is not None and block.evidence == 1
+    assert block is not None
+    assert block.evidence == 1
 
 
 def test_interleaved_exceptions_of_two_processes_share_one_message():

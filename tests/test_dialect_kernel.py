@@ -78,10 +78,14 @@ def test_a_driver_message_of_three_lines_is_one_lost_gpu():
 
 
 def test_the_line_that_says_that_the_gpu_is_lost_is_the_one_to_quote():
-    below = ["NVRM: (PCI ID: 10de:2330) installed in this system has", "NVRM: fallen off the bus and is not responding."]
+    below = [
+        "NVRM: (PCI ID: 10de:2330) installed in this system has",
+        "NVRM: fallen off the bus and is not responding.",
+    ]
     rows = iter([Bare(text, below=n) for n, text in enumerate(below, 1)])
     block = kernel_gpu.read_device(Bare("NVRM: The NVIDIA GPU 0000:e1:00.0"), {}, rows)
-    assert block is not None and block.evidence == 2
+    assert block is not None
+    assert block.evidence == 2
 
 
 def test_a_gpu_that_the_driver_does_not_support_is_not_lost():

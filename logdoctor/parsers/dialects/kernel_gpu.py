@@ -47,7 +47,7 @@ def _xid(code: str) -> str:
 
 
 def read_sentence(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Joins a driver message of several lines (each begins with ``NVRM:``) to one text; quotes the line of a lost GPU."""
+    """Joins a driver message of several lines (each begins with ``NVRM:``); the line of a lost GPU is quoted."""
     del fields
     words: list[str] = [head.text]
     taken: list[int] = []
