@@ -19,10 +19,10 @@ from typing import Any
 
 from logdoctor.model import Rule, RuleError, RulesError, Symptom, Words
 from logdoctor.parsers import records
-from logdoctor.prefilter import Pattern, Prefilter, scan_form
+from logdoctor.prefilter import Pattern, Prefilter, scan_form, whole_form
 from logdoctor.version import __version__
 
-FORMAT = 5
+FORMAT = 7
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -63,7 +63,7 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
         plain = _compile(folders)
         if file:
             _write(file, plain)
-    patterns = [Pattern(form, often=often) for form, often in plain["patterns"]]
+    patterns = [Pattern(form, often, whole) for form, often, whole in plain["patterns"]]
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
     return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine))
@@ -90,8 +90,8 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
     from logdoctor.rulebook.loading import load
 
     book = load(folders)
-    patterns: list[tuple[str, bool]] = [(scan_form(r.scan or r.pattern), r.often) for r in records()]
-    owners: dict[str, list[int]] = {}
+    patterns = [(scan_form(p), r.often, whole_form(p)) for r in records() for p in (r.scan or r.pattern,)]
+    owners: dict[tuple[str, str], list[int]] = {}
     errors: list[RuleError] = []
     number = 0
     for rule in book.rules:
@@ -102,16 +102,16 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
             number += 1
     if errors:
         raise RulesError(errors)
-    patterns += [(form, False) for form in owners]
+    patterns += [(form, False, whole) for form, whole in owners]
     return {"patterns": patterns, "owners": list(owners.values()), "rules": [_plain(r) for r in book.rules]}
 
 
-def _form(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> str | None:
-    """The scan form of a symptom's text; None where its kind alone finds it."""
+def _form(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> tuple[str, str] | None:
+    """The scan form of a symptom's text, and its whole form; None where its kind alone finds it."""
     if symptom.text is None:
         return None
     try:
-        return scan_form(symptom.text)
+        return scan_form(symptom.text), whole_form(symptom.text)
     except ValueError as error:
         if symptom.kind is None:
             what = f"the text of the symptom '{symptom.name}' is too weak for the scan"

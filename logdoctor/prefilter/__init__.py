@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from logdoctor.prefilter.prefilter import Pattern, Prefilter
 
-__all__ = ["Pattern", "Prefilter", "scan_form"]
+__all__ = ["Pattern", "Prefilter", "scan_form", "whole_form"]
 
 
 def scan_form(regex: str) -> str:
@@ -16,3 +16,10 @@ def scan_form(regex: str) -> str:
     from logdoctor.prefilter import scanform
 
     return scanform.scan_form(regex)
+
+
+def whole_form(regex: str) -> str:
+    """See `logdoctor.prefilter.scanform.whole_form` (imported on first need)."""
+    from logdoctor.prefilter import scanform
+
+    return scanform.whole_form(regex)

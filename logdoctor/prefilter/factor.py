@@ -20,6 +20,7 @@ _COMMON = frozenset(
     "returned "
     "loss epoch poch iteration step tep processgroup socket comm init rank unable could cannot with from the file line "
     "ank checkpoint heckpoint python ython saving aving loading oading epochs steps training raining model "
+    "net ib via channel async ring tree send recv gdrdma mlx "
     "for not and was has been code job task node process worker pid host".split()
 )
 """Words that healthy logs are full of: they tell nothing."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from logdoctor.prefilter.engine import Engine, Session, load_engine
 from logdoctor.prefilter.scan import Scan
+from logdoctor.prefilter.second_look import SecondLook
 from logdoctor.prefilter.sublines import FLAT
 from logdoctor.prefilter.window import ReadInto
 
@@ -17,18 +18,23 @@ _FLATTEN = bytes.maketrans(b"\n\r", bytes((FLAT, FLAT)))
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What to look for: ``regex`` is a scan form (see `scan_form`), ``often`` says that healthy logs are full of it."""
+    """What to look for: ``regex`` is a scan form (see `scan_form`), ``often`` says that healthy logs are full of it.
+
+    ``whole`` (see `whole_form`) must hit as well on a line that ``regex`` hit; None: ``regex`` says it all.
+    """
 
     regex: str
     often: bool = False
+    whole: str | None = None
 
 
 class Prefilter:
     """A pattern's id is its place in the sequence that `build` was given."""
 
-    def __init__(self, engine: Engine, often: frozenset[int]) -> None:
+    def __init__(self, engine: Engine, often: frozenset[int], second_look: SecondLook) -> None:
         self._engine = engine
         self._often = often
+        self._second_look = second_look
 
     @classmethod
     def build(cls, patterns: Sequence[Pattern], cache_dir: Path | None, engine: str | None = None) -> Prefilter:
@@ -39,7 +45,8 @@ class Prefilter:
         """
         forms = [p.regex.encode() for p in patterns]
         often = frozenset(i for i, p in enumerate(patterns) if p.often)
-        return cls(load_engine(forms, often, cache_dir, engine), often)
+        second_look = SecondLook([p.whole if p.whole != p.regex else None for p in patterns])
+        return cls(load_engine(forms, often, cache_dir, engine), often, second_look)
 
     @property
     def engine(self) -> str:
@@ -48,11 +55,12 @@ class Prefilter:
 
     def scan(self, readinto: ReadInto) -> Scan:
         """A scan over what ``readinto`` gives (see `logdoctor.model.Stream`); several may be under way at once."""
-        return Scan(self._engine.session(), readinto, self._often)
+        return Scan(self._engine.session(), readinto, self._often, self._second_look)
 
     def match(self, text: bytes) -> tuple[int, ...]:
         """The ids that hit in a short text, ascending.  Its lines are searched as one; not for two threads at once."""
-        return self._session.ids(text.translate(_FLATTEN))
+        flat = text.translate(_FLATTEN)
+        return self._second_look.confirm(self._session.ids(flat), flat)
 
     @cached_property
     def _session(self) -> Session:

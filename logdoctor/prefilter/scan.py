@@ -8,6 +8,7 @@ from logdoctor.model import Candidate
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
 from logdoctor.prefilter.flood import Flood
 from logdoctor.prefilter.newlines import NewlineCounter
+from logdoctor.prefilter.second_look import SecondLook
 from logdoctor.prefilter.sublines import bounds
 from logdoctor.prefilter.window import ReadInto, Window
 
@@ -19,8 +20,9 @@ class Scan:
     progress bar share one.  `Candidate.following` works as long as the scan has not gone on.
     """
 
-    def __init__(self, session: Session, readinto: ReadInto, often: Collection[int]) -> None:
+    def __init__(self, session: Session, readinto: ReadInto, often: Collection[int], second_look: SecondLook) -> None:
         self._session = session
+        self._second_look = second_look
         self._window = Window(readinto)
         self._newlines = NewlineCounter(self._window.buffer)
         self._flood = Flood(often)
@@ -71,21 +73,23 @@ class Scan:
         for hit in hits:
             position = hit >> ID_BITS
             if position > end:
-                if patterns:
-                    yield self._candidate(start, end, patterns)
+                if patterns and (candidate := self._candidate(start, end, patterns)):
+                    yield candidate
                 start, end = bounds(window.buffer, position, cut)
                 patterns = []
             patterns.append(hit & ID_MASK)
-        if patterns:
-            yield self._candidate(start, end, patterns)
+        if patterns and (candidate := self._candidate(start, end, patterns)):
+            yield candidate
 
-    def _candidate(self, start: int, end: int, patterns: list[int]) -> Candidate:
+    def _candidate(self, start: int, end: int, patterns: list[int]) -> Candidate | None:
         window, turn = self._window, self._window.turn
-        self._count_to(start)
         raw = bytes(window.view[start:end])
         if self._flood.thinned:  # hits of thinned patterns on lines that stay: a line keeps all its patterns
             patterns.extend(self._session.ids(raw))
-        ids = tuple(sorted(set(patterns)))
+        ids = self._second_look.confirm(patterns, raw)
+        if not ids:
+            return None
+        self._count_to(start)
         return Candidate(raw, self._numbers + 1, ids, lambda: window.lines_below(end, turn))
 
     def _count_to(self, position: int) -> None:

@@ -40,10 +40,19 @@ _CATEGORIES = {
 
 
 def scan_form(regex: str) -> str:
-    """The scan form of ``regex``.
+    """The scan form of ``regex``: its most telling run (see `factor`).
 
     Raises `ValueError` if the pattern is none, uses syntax that cannot be widened, or asks for too little literal text.
     """
+    return _forms(regex)[0]
+
+
+def whole_form(regex: str) -> str:
+    """The whole of ``regex`` as a scan form, to look again at a line that the run hit.  Raises like `scan_form`."""
+    return _forms(regex)[1]
+
+
+def _forms(regex: str) -> tuple[str, str]:
     try:
         tree = _parser().parse(_common_syntax(regex), 0)
     except (re.error, RecursionError, OverflowError) as error:
@@ -52,7 +61,8 @@ def scan_form(regex: str) -> str:
     nodes = form.trim(_Reader(caseless=caseless).sequence(tree))
     if form.weigh(nodes) < LEAST_LITERALS:
         raise ValueError(f"asks for fewer than {LEAST_LITERALS} literal characters, would hit everywhere: {regex!r}")
-    return ("(?i)" if caseless else "") + form.write(telling(nodes))
+    flag = "(?i)" if caseless else ""
+    return flag + form.write(telling(nodes)), flag + form.write(nodes)
 
 
 def _parser() -> Any:

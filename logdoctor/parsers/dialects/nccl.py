@@ -64,13 +64,20 @@ _HARMLESS = (
 """After these NCCL goes on: advice about the system, fallbacks it names itself, changes of a port that lose nothing."""
 
 _RAS_RANK = regex.compile(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
-_GOES_ON = "|".join(_HARMLESS)
+_GOES_ON = regex.compile("|".join(_HARMLESS))
+_SEARCHED = 400
+"""The telling words stand at the start of a message."""
 
 
 def _named(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
     """The message itself with what it names."""
     text = str(fields.get("text", head.text))
     return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
+
+
+def _harmless(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The message, if NCCL goes on after it; else this is for ``nccl.warn`` to read."""
+    return _named(head, fields, below) if _GOES_ON.search(str(fields.get("text", ""))[:_SEARCHED]) else None
 
 
 def _ras_group(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
@@ -91,9 +98,9 @@ def _ras_group(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
 RECORDS: tuple[Record, ...] = (
     Record(
         "nccl.warn_harmless",
-        rf"{_WARN}(?P<text>[^\n]{{0,300}}?(?:{_GOES_ON})[^\n]*)",
+        rf"{_WARN}(?P<text>[^\n]*)",
         level="warning",
-        block=_named,
+        block=_harmless,
         priority=7,
         scan="NCCL WARN ",
         note="NCCL warns about the system or a missing option and goes on without it.",
