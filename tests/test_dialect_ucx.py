@@ -145,3 +145,11 @@ WORDS = st.sampled_from(
 @given(st.lists(st.one_of(WORDS, st.text(st.sampled_from(PRINTABLE), max_size=60)), max_size=10))
 def test_garbage_around_known_words_never_raises(lines):
     read(RECORDS, "\n".join(lines))
+
+
+def test_a_report_past_the_logger_names_its_host_and_the_address_of_the_other_port():
+    report = "[gn2:293:0:293] ib_mlx5_log.c:139  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)"
+    request = "[gn2:293:0:293] ib_mlx5_log.c:139  DCI QP 0xa0f wqe[0]: SEND s-e [rqpn 0xb66 rlid 41] [inl len 18]"
+    seen = one(RECORDS, report + "\n" + request)
+    assert (seen.kind, seen.fields["status"], seen.fields["peer"]) == ("ucx.completion", 12, "lid 41")
+    assert (seen.fields["by_host"], seen.fields["by_pid"]) == ("gn2", 293)

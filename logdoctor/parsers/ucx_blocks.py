@@ -67,15 +67,23 @@ def with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
     return Block(head.text, more)
 
 
+_REMOTE_LID = regex.compile(r"\brlid (\d+)")
+"""The address of the other port on an InfiniBand fabric, in the dump of a work request."""
+
+
 def with_status(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A completion with error: ``status`` and ``vendor_err`` as numbers; the work request's line is taken along."""
+    """A completion with error: ``status``, ``vendor_err`` as numbers; ``peer`` (a LID) from the work request below."""
     syndrome, vendor = _hex(fields.get("syndrome")), _hex(fields.get("vendor_err"))
     status = STATUS_OF_SYNDROME.get(syndrome) if syndrome is not None else None
     if status is None:
         status = next((number for number, words in _STATUS_WORDS if words in head.text), None)
     found = {"syndrome": syndrome, "vendor_err": vendor, "status": status}
-    taken = [line.below for line in islice(below, 1) if "wqe[" in line.text]
-    return Block(head.text, {k: v for k, v in found.items() if v is not None}, tuple(taken))
+    request = [line for line in islice(below, 1) if "wqe[" in line.text]
+    remote = _REMOTE_LID.search(request[0].text) if request else None
+    found_values: dict[str, Value] = {k: v for k, v in found.items() if v is not None}
+    if remote:
+        found_values["peer"] = f"lid {remote[1]}"
+    return Block(head.text, found_values, tuple(line.below for line in request))
 
 
 def _hex(value: Value | None) -> int | None:

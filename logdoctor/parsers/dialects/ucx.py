@@ -30,6 +30,8 @@ _HEAD = (
     r"cpp|inl)):\d+ +)?UCX +"
 )
 _ERROR = _HEAD + r"ERROR +"
+_WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)?(?:[\w.-]+\.c:\d+ +)?"
+"""Reports of the mlx5 transports go past UCX's logger: the process in brackets, file and line, no level."""
 
 
 def _error(kind: str, words: str, note: str, priority: int = 2) -> Record:
@@ -45,7 +47,7 @@ COMPLETIONS = (
     Record("ucx.completion", _ERROR + r"(?P<message>.{0,300}?(?:completion with error|completed with error|wc error|"
            r"work completion error).*?)(?:vendor[_ ]err(?:or)? ?(?P<vendor_err>(?:0x)?[0-9a-f]+).*)?$", level="error",
            block=with_status, priority=4, note="The network card completed a transfer with an error."),
-    Record("ucx.completion",
+    Record("ucx.completion", _WHO +
            r"(?P<message>(?:Transport retry count exceeded|Receive-no-ready retry count exceeded|Remote (?:access|"
            r"operation|invalid request)|Local (?:protection|QP operation|length|access)) (?:error )?on "
            r"(?P<device>\w+):(?P<port>\d+)/\w+) \(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)",
