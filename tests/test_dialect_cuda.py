@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from dialect_probe import PRINTABLE, one, read
+from dialect_probe import PRINTABLE, kinds, one, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,3 +130,7 @@ KNOWN = (
 @given(st.sampled_from(KNOWN), st.text(PRINTABLE, max_size=80), st.text(PRINTABLE, max_size=80))
 def test_garbage_around_known_words_never_raises(words, before, after):
     read(RECORDS, f"{before}{words}{after}")
+
+
+def test_advice_about_memory_is_no_failure():
+    assert kinds(RECORDS, "if you see CUDA out of memory errors, lower the batch size") == []

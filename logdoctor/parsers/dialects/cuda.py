@@ -55,6 +55,9 @@ _DRIVER = (
     r"Insufficient External Power|Not Found"
 )
 
+_ADVICE = r"\b(?:[Ii]f|[Ww]hen|avoid\w{0,3}|prevent\w{0,3}|in case|might|may|can|could)\b.{0,60}"
+"""Such words before a failure's name make it advice or a setting's description."""
+
 ERRORS = (
     Record(
         "cuda.error",
@@ -162,7 +165,7 @@ MEMORY = (
     ),
     Record(
         "cuda.oom",
-        r"(?P<message>\b(?:CUDA|HIP|GPU) out of memory\b.{0,300})",
+        rf"(?<!{_ADVICE})(?P<message>\b(?:CUDA|HIP|GPU) out of memory\b.{{0,300}})",
         level="error",
         priority=-2,
         scan=r"(?:CUDA|HIP|GPU) out of memory",
