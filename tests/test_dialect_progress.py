@@ -39,6 +39,10 @@ from logdoctor.parsers.dialects.progress import RECORDS
             "Train: data epoch: [3]  [ 120/1800]  eta: 0:30:01  lr: 0.01  loss: 1.5  time: 1.0",
             {"value": 120, "total": 1800},
         ),
+        (
+            "Validate  [ 20/240]  eta: 0:13:49    time: 3.3  data: 0.01  max mem: 27000",
+            {"unit": "iteration", "value": 20, "total": 240},
+        ),
         ("Train Epoch: 1 [ 6400/60000 (11%)] Loss: 0.43", {"value": 6400, "total": 60000, "loss": "0.43"}),
         ("epoch 7: train_loss=0.31 acc=0.9", {"unit": "epoch", "value": 7}),
         ("12/100 [==>...........................] - ETA: 9s - loss: 0.7", {"value": 12, "total": 100}),

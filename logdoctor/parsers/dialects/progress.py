@@ -89,6 +89,16 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.step",
+        rf"^(?P<what>\S.{{0,60}}?) +\[ *{_NUMBER}/ *(?P<total>\d+)\] +eta: .{{1,400}}\btime: [\d.]+",
+        "info",
+        _iteration,
+        "A sign of progress, as the MetricLogger of torchvision's references prints it for any loop.",
+        -1,
+        often=True,
+        scan=r"\[ *\d+/ *\d+\] +eta: ",
+    ),
+    Record(
+        "progress.step",
         rf"\beta: .{{1,60}}\biter: {_NUMBER} .{{0,60}}loss: |\bEpoch\(\w+\) *\[\d+\]\[",
         "info",
         _iteration,
