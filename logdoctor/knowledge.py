@@ -19,10 +19,10 @@ from typing import Any
 
 from logdoctor.model import Rule, RuleError, RulesError, Symptom, Words
 from logdoctor.parsers import records
-from logdoctor.prefilter import Pattern, Prefilter, scan_form, whole_form
+from logdoctor.prefilter import Pattern, Prefilter, pattern_of
 from logdoctor.version import __version__
 
-FORMAT = 7
+FORMAT = 9
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -63,7 +63,7 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
         plain = _compile(folders)
         if file:
             _write(file, plain)
-    patterns = [Pattern(form, often, whole) for form, often, whole in plain["patterns"]]
+    patterns = [Pattern(tuple(atoms), often, whole) for atoms, often, whole in plain["patterns"]]
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
     return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine))
@@ -90,28 +90,28 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
     from logdoctor.rulebook.loading import load
 
     book = load(folders)
-    patterns = [(scan_form(p), r.often, whole_form(p)) for r in records() for p in (r.scan or r.pattern,)]
-    owners: dict[tuple[str, str], list[int]] = {}
+    patterns = [pattern_of(r.scan or r.pattern, often=r.often) for r in records()]
+    owners: dict[Pattern, list[int]] = {}
     errors: list[RuleError] = []
     number = 0
     for rule in book.rules:
         for symptom in rule.symptoms:
-            form = _form(rule, symptom, errors)
-            if form:
-                owners.setdefault(form, []).append(number)
+            pattern = _pattern(rule, symptom, errors)
+            if pattern:
+                owners.setdefault(pattern, []).append(number)
             number += 1
     if errors:
         raise RulesError(errors)
-    patterns += [(form, False, whole) for form, whole in owners]
-    return {"patterns": patterns, "owners": list(owners.values()), "rules": [_plain(r) for r in book.rules]}
+    plain = [(p.atoms, p.often, p.whole) for p in (*patterns, *owners)]
+    return {"patterns": plain, "owners": list(owners.values()), "rules": [_plain(r) for r in book.rules]}
 
 
-def _form(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> tuple[str, str] | None:
-    """The scan form of a symptom's text, and its whole form; None where its kind alone finds it."""
+def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern | None:
+    """What the scan looks for to find a symptom's text; None where its kind alone finds it."""
     if symptom.text is None:
         return None
     try:
-        return scan_form(symptom.text), whole_form(symptom.text)
+        return pattern_of(symptom.text)
     except ValueError as error:
         if symptom.kind is None:
             what = f"the text of the symptom '{symptom.name}' is too weak for the scan"

@@ -11,7 +11,7 @@ import pytest
 
 from logdoctor.prefilter import Pattern, Prefilter, database_cache, hyperscan_engine
 
-PATTERNS = [Pattern("error: [a-z]"), Pattern("peer [0-9]+ lost")]
+PATTERNS = [Pattern(("error: [a-z]",)), Pattern(("peer [0-9]+ lost",))]
 
 
 def build(folder: Path, patterns: list[Pattern] | None = None) -> Prefilter:
@@ -37,7 +37,7 @@ def test_the_second_build_compiles_nothing(tmp_path: Path, compiled: list[int]) 
 
 def test_other_patterns_are_another_file(tmp_path: Path, compiled: list[int]) -> None:
     build(tmp_path)
-    build(tmp_path, [Pattern("error: [a-z]"), Pattern("peer [0-9]+ found")])
+    build(tmp_path, [Pattern(("error: [a-z]",)), Pattern(("peer [0-9]+ found",))])
     assert len(compiled) == 2
     assert len(list(tmp_path.iterdir())) == 2
 

@@ -6,9 +6,10 @@ Python never touches the other lines.  What comes in: scan forms (`scan_form`) a
 
 from __future__ import annotations
 
-from logdoctor.prefilter.prefilter import Pattern, Prefilter
+from logdoctor.prefilter.pattern import Pattern
+from logdoctor.prefilter.prefilter import Prefilter
 
-__all__ = ["Pattern", "Prefilter", "scan_form", "whole_form"]
+__all__ = ["Pattern", "Prefilter", "pattern_of", "scan_form"]
 
 
 def scan_form(regex: str) -> str:
@@ -18,8 +19,8 @@ def scan_form(regex: str) -> str:
     return scanform.scan_form(regex)
 
 
-def whole_form(regex: str) -> str:
-    """See `logdoctor.prefilter.scanform.whole_form` (imported on first need)."""
+def pattern_of(regex: str, *, often: bool = False) -> Pattern:
+    """See `logdoctor.prefilter.scanform.pattern_of` (imported on first need)."""
     from logdoctor.prefilter import scanform
 
-    return scanform.whole_form(regex)
+    return scanform.pattern_of(regex, often=often)

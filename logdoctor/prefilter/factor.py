@@ -15,12 +15,14 @@ ENOUGH = 2.0
 """A run that is worth less would hit everywhere; then the whole form is taken."""
 SHORT_REPEAT = 2
 LONG = 8.0
-_COMMON = frozenset(
+COMMON = frozenset(
     "nccl info ncclinfo warn warning error errors rror failed failure fail ailed exception xception timeout imeout "
     "returned "
     "loss epoch poch iteration step tep processgroup socket comm init rank unable could cannot with from the file line "
     "ank checkpoint heckpoint python ython saving aving loading oading epochs steps training raining model "
     "net ib via channel async ring tree send recv gdrdma mlx "
+    "gpu alloc allocate allocated load nan oss open receive memory cuda dev support thread connect onnect number of "
+    "arning finished start stop end size time use using set get no yes true false device devices data "
     "for not and was has been code job task node process worker pid host".split()
 )
 """Words that healthy logs are full of: they tell nothing."""
@@ -78,7 +80,7 @@ def _letter(node: Node) -> str:
 
 
 def _worth_of_word(word: str) -> float:
-    return 0.0 if word in _COMMON else float(len(word))
+    return 0.0 if word in COMMON else float(len(word))
 
 
 def _worth_of_node(node: Node) -> float:

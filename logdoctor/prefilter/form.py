@@ -145,7 +145,7 @@ def _write_loop(loop: Loop) -> str:
         most = _bytes_of(loop.body[0]) if loop.most == 1 else None
         return _write_class(loop.body[0]) + _quantifier(min(least, 1), most)
     body = _write_all(loop.body)
-    single = len(loop.body) == 1 and isinstance(loop.body[0], Chars) and not loop.body[0].ascii & _ESCAPED
+    single = len(loop.body) == 1 and isinstance(loop.body[0], Chars) and not loop.body[0].ascii & ESCAPED
     grouped = len(loop.body) == 1 and body.startswith("(?:")
     return (body if single or grouped else f"(?:{body})") + _quantifier(least, most)
 
@@ -163,7 +163,7 @@ def _bytes_of(chars: Chars) -> int:
     return 6 if ord("\\") in chars.ascii else 4
 
 
-_ESCAPED = frozenset(b'\t"\\\x0b\x1b')
+ESCAPED = frozenset(b'\t"\\\x0b\x1b')
 """Bytes that JSON writes with a backslash in front (a newline stands as `FLAT` here)."""
 
 

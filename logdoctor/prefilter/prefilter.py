@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from logdoctor.prefilter.engine import Engine, Session, load_engine
+from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.scan import Scan
 from logdoctor.prefilter.second_look import SecondLook
 from logdoctor.prefilter.sublines import FLAT
 from logdoctor.prefilter.window import ReadInto
 
 _FLATTEN = bytes.maketrans(b"\n\r", bytes((FLAT, FLAT)))
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """What to look for: ``regex`` is a scan form (see `scan_form`), ``often`` says that healthy logs are full of it.
-
-    ``whole`` (see `whole_form`) must hit as well on a line that ``regex`` hit; None: ``regex`` says it all.
-    """
-
-    regex: str
-    often: bool = False
-    whole: str | None = None
 
 
 class Prefilter:
@@ -43,9 +31,13 @@ class Prefilter:
         ``cache_dir`` is a folder for compiled databases, made if missing; it may be read-only, lost or damaged.
         Raises `logdoctor.model.LogdoctorError` if the engine cannot be had or takes a pattern for wrong.
         """
-        forms = [p.regex.encode() for p in patterns]
-        often = frozenset(i for i, p in enumerate(patterns) if p.often)
-        second_look = SecondLook([p.whole if p.whole != p.regex else None for p in patterns])
+        owners: dict[str, list[int]] = {}
+        for number, pattern in enumerate(patterns):
+            for atom in pattern.atoms:
+                owners.setdefault(atom, []).append(number)
+        forms = [atom.encode() for atom in owners]
+        often = frozenset(i for i, own in enumerate(owners.values()) if all(patterns[n].often for n in own))
+        second_look = SecondLook([p.whole for p in patterns], tuple(owners.values()))
         return cls(load_engine(forms, often, cache_dir, engine), often, second_look)
 
     @property

@@ -20,6 +20,8 @@ from typing import Any
 from logdoctor.prefilter import form
 from logdoctor.prefilter.factor import telling
 from logdoctor.prefilter.form import ASCII, NEWLINES, Chars, Either, Foreign, Loop, Node, Nodes
+from logdoctor.prefilter.literals import literals
+from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.sublines import FLAT
 
 LEAST_LITERALS = 3
@@ -44,15 +46,20 @@ def scan_form(regex: str) -> str:
 
     Raises `ValueError` if the pattern is none, uses syntax that cannot be widened, or asks for too little literal text.
     """
-    return _forms(regex)[0]
+    nodes, flag = _read_form(regex)
+    return flag + form.write(telling(nodes))
 
 
-def whole_form(regex: str) -> str:
-    """The whole of ``regex`` as a scan form, to look again at a line that the run hit.  Raises like `scan_form`."""
-    return _forms(regex)[1]
+def pattern_of(regex: str, *, often: bool = False) -> Pattern:
+    """What the scan needs to look for ``regex``.  Raises like `scan_form`."""
+    nodes, flag = _read_form(regex)
+    whole = flag + form.write(nodes)
+    texts = frozenset[str]() if often else literals(nodes)
+    atoms = sorted(flag + form.write(_plain(t)) for t in texts) or [flag + form.write(telling(nodes))]
+    return Pattern(tuple(atoms), often, whole)
 
 
-def _forms(regex: str) -> tuple[str, str]:
+def _read_form(regex: str) -> tuple[Nodes, str]:
     try:
         tree = _parser().parse(_common_syntax(regex), 0)
     except (re.error, RecursionError, OverflowError) as error:
@@ -61,8 +68,11 @@ def _forms(regex: str) -> tuple[str, str]:
     nodes = form.trim(_Reader(caseless=caseless).sequence(tree))
     if form.weigh(nodes) < LEAST_LITERALS:
         raise ValueError(f"asks for fewer than {LEAST_LITERALS} literal characters, would hit everywhere: {regex!r}")
-    flag = "(?i)" if caseless else ""
-    return flag + form.write(telling(nodes)), flag + form.write(nodes)
+    return nodes, "(?i)" if caseless else ""
+
+
+def _plain(text: str) -> Nodes:
+    return tuple(Chars(frozenset({ord(c)})) for c in text)
 
 
 def _parser() -> Any:

@@ -13,16 +13,17 @@ SECONDS = 0.05
 
 
 class SecondLook:
-    """``wholes[i]`` is the whole form of pattern ``i``, None where the scan has already said it all."""
+    """``wholes[p]`` is the whole form of pattern ``p``, None where its atoms say all; ``owners[a]`` own atom ``a``."""
 
-    def __init__(self, wholes: Sequence[str | None]) -> None:
+    def __init__(self, wholes: Sequence[str | None], owners: Sequence[Sequence[int]]) -> None:
         """Nothing is compiled before a pattern hits."""
-        self._wholes = wholes
+        self._wholes, self._owners = wholes, owners
         self._compiled: dict[int, Any] = {}
 
-    def confirm(self, ids: Iterable[int], line: bytes) -> tuple[int, ...]:
-        """Those of ``ids`` whose whole form hits in ``line``, ascending."""
-        return tuple(sorted(i for i in set(ids) if self._wholes[i] is None or self._hits(i, line)))
+    def confirm(self, atoms: Iterable[int], line: bytes) -> tuple[int, ...]:
+        """The patterns that own ``atoms`` and whose whole form hits in ``line``, ascending."""
+        patterns = {p for a in set(atoms) for p in self._owners[a]}
+        return tuple(sorted(p for p in patterns if self._wholes[p] is None or self._hits(p, line)))
 
     def _hits(self, pattern: int, line: bytes) -> bool:
         compiled = self._compiled.get(pattern)
