@@ -186,6 +186,18 @@ def test_a_raised_error_of_nccl_outside_a_traceback_is_read():
     assert (fields["peer"], fields["line"]) == ("10.9.1.7:4431", 1691)
 
 
+def test_the_line_below_last_error_is_the_one_to_quote():
+    error = (
+        "torch.distributed.DistBackendError: NCCL error in: ../csrc/NCCLUtils.hpp:219, invalid usage, NCCL version 2.18.1\n"
+        "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\n"
+        "Last error:\n"
+        "Duplicate GPU detected : rank 5 and rank 1 both on CUDA device 4e000\n"
+    )
+    frames = 'Traceback (most recent call last):\n  File "run.py", line 4, in <module>\n    main()\n'
+    assert [e.line.number for e in parse_text(error)] == [4]
+    assert [e.line.number for e in parse_text(frames + error)] == [7]
+
+
 def test_an_empty_last_error_does_not_swallow_the_next_record():
     events = parse_text(
         "NCCL error in: ../csrc/NCCLUtils.hpp:219, invalid usage, NCCL version 2.18.1\n"

@@ -64,6 +64,8 @@ class _Tail:
     fields: dict[str, Value] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
     awaits_last_error: bool = False
+    quote: int = 0
+    """The line of the last error: it says more than the head."""
 
     def accept(self, line: str) -> bool:
         """Take the line in if it belongs to the error."""
@@ -98,6 +100,8 @@ class _Tail:
             if not bare.text.strip() and len(blank) < 2:
                 blank.append(bare.below)
             elif self.accept(bare.text):
+                if "last_error" in self.fields and not self.quote:
+                    self.quote = bare.below
                 self.taken += [*blank, bare.below]
                 blank = []
             else:
@@ -119,7 +123,7 @@ def read_error(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     if tail.frames:
         more["frames"] = " > ".join(tail.frames[:_MAX_FRAMES])
     more = {**message_fields(str(more.get("last_error", text))), **more}
-    return Block(text, {k: v for k, v in more.items() if k not in fields}, tuple(tail.taken))
+    return Block(text, {k: v for k, v in more.items() if k not in fields}, tuple(tail.taken), tail.quote)
 
 
 def rejoin(pattern: str, last: str) -> BlockReader:

@@ -264,6 +264,8 @@ def _add_line(reading: Reading, bare: Bare) -> bool:
 
     True for a line that may be somebody else's.
     """
+    if reading.lines[-1].strip() == "Last error:":
+        reading.evidence = bare.below  # NCCL's own words say more than the exception line
     reading.lines.append(bare.text.rstrip())
     sure = bare.text[:1] in " \t" or _KNOWN.search(bare.text) or _EXCEPTION.match(bare.text)
     if sure:
@@ -282,7 +284,7 @@ def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare])
     note_exception(reading, found, Bare(text, head.speaker, head.below))
     _read_message(reading, head, below)
     block = reading.close()
-    return Block(block.text, block.fields, tuple(n for n in block.taken if n), 0)
+    return Block(block.text, block.fields, tuple(n for n in block.taken if n), block.evidence)
 
 
 # ── rich's box and the notebook ─────────────────────────────────────────────────────────────────────────────────────
