@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
@@ -52,7 +52,7 @@ def diagnose(
 
 
 def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:
-    given = [inputs] if isinstance(inputs, (str, os.PathLike)) or hasattr(inputs, "read") else list(inputs)
+    given: list[Any] = [inputs] if isinstance(inputs, str | os.PathLike) or hasattr(inputs, "read") else [*inputs]
     paths = tuple(os.fspath(i) if isinstance(i, os.PathLike) else i for i in given)
     first = paths[0] if paths else "-"
     return Job(name or ("<stdin>" if first == "-" or not isinstance(first, str) else Path(first).name or first), paths)

@@ -22,7 +22,7 @@ from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, pattern_of
 from logdoctor.version import __version__
 
-FORMAT = 9
+FORMAT = 11
 """Raise it when the shape of the cached JSON changes."""
 
 

@@ -96,7 +96,9 @@ class Event:
     order: int = 0
     span: int = 1
     patterns: tuple[int, ...] = ()
-    """Which patterns of the rulebook the scan saw in this record (numbers into `CompiledRules.symptoms`)."""
+    """Which patterns of the rulebook the scan saw in this record (numbers into `Knowledge.owners`)."""
+    lines: tuple[Line, ...] = ()
+    """All lines of a record of several lines: a rule's proof may be another one than ``line``."""
 
     @property
     def rank(self) -> int | None:
@@ -167,7 +169,7 @@ class Rule:
 
     ``id`` is the path below the rules folder (``net/ib-completion`` -> ``net.ib-completion``); ``signature`` is what is
     reported and differs from ``id`` for variants only.  ``when`` is the condition table as loaded.  ``culprit`` says
-    which field names the guilty ``ranks``, ``hosts``, ``gpus``, ``peers`` (``speaker``: who printed the decisive event).
+    which field names the guilty ``ranks``, ``hosts``, ``gpus``, ``peers`` (``speaker``: who printed the decisive line).
     """
 
     id: str

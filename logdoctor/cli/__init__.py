@@ -38,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Say what went wrong first in a distributed-training job, on which rank and host, with proof, and what to do.\n\n"
+    help="Say what went wrong first in a distributed-training job, where, with which proof, and what to do.\n\n"
     "cat crash.log | logdoctor        diagnose what a job printed\n\n"
     "logdoctor diagnose JOB_FOLDER    a folder is one job",
 )
@@ -53,7 +53,7 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - typer hands it over by pos
         raise typer.Exit
 
 
-Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")]
+Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")]
 
 
 @app.callback()

@@ -21,6 +21,8 @@ MAX_TIMEOUTS = 3
 """A line on which so many patterns took that long is hostile: nothing more is tried on it."""
 SHOWN = 2000
 """Characters of a line that are kept as evidence."""
+KEPT = 40
+"""So many lines of a record are kept, to be quoted."""
 _REMEMBERED = 2048
 """Lines below candidates that are kept peeled, and numbers of lines that blocks took."""
 
@@ -137,7 +139,8 @@ class LineParser:
         number, printed, span = below.close(block) if block else below.head
         line = Line(self.file, number, printed if len(printed) <= SHOWN else printed[: SHOWN - 1] + "…")
         dialect = kind.partition(".")[0]
-        return Event(line, dialect, kind, text, who, level or "info", fields or {}, self.order, span, patterns)
+        lines = tuple(Line(self.file, n, t[:SHOWN]) for n, t in below.kept) if block and span > 1 else ()
+        return Event(line, dialect, kind, text, who, level or "info", fields or {}, self.order, span, patterns, lines)
 
     def speaker(self, who: Who, *, timed: bool = False) -> Speaker:
         """Who the prefixes say it was.  The time is only read where it is asked for: it costs."""
@@ -184,6 +187,8 @@ class _Below:
     def __init__(self, parser: LineParser, candidate: Candidate, head: Peeled, rest: list[Peeled]) -> None:
         self._parser, self._candidate, self._head, self._rest = parser, candidate, head, rest
         self._given: dict[int, tuple[int, Peeled]] = {}
+        self.kept: list[tuple[int, str]] = []
+        """Number and text of the lines of the block, the head first (bounded)."""
 
     @property
     def head(self) -> tuple[int, str, int]:
@@ -211,11 +216,14 @@ class _Below:
     def close(self, block: Block) -> tuple[int, str, int]:
         """Mark what the block took; gives number and text of the line to quote, and the span."""
         first = last = self._candidate.number
+        self.kept = [(first, self._head.printed)]
         for below in block.taken:
             if below in self._given:
                 number, piece = self._given[below]
                 last = max(last, number)
                 self._parser.take(number, piece)
+                if len(self.kept) < KEPT:
+                    self.kept.append((number, piece.printed))
         number, quoted = self._given.get(block.evidence, (first, self._head))
         return number, quoted.printed, last - first + 1
 

@@ -13,10 +13,10 @@ MAX_BLOCK_LINES = 400
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """A line after the wrappers are off: what is left, who spoke, and how many lines below the block's head it stood."""
+    """A line after the wrappers are off: what is left, who spoke, and which line below the block's head it was."""
 
     text: str
-    speaker: Speaker = Speaker()
+    speaker: Speaker = field(default_factory=Speaker)
     below: int = 0
 
 

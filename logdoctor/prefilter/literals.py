@@ -11,13 +11,16 @@ import re
 from collections.abc import Iterator
 
 from logdoctor.prefilter.factor import COMMON
-from logdoctor.prefilter.form import ESCAPED, Chars, Either, Loop, Nodes
+from logdoctor.prefilter.form import ESCAPED, Chars, Either, Loop, Node, Nodes
 
 ENOUGH = 2.5
 """Texts that tell less hit too often: then the form is searched as a pattern."""
 SHORTEST = 3
 LONGEST = 32
 MOST = 200
+GROWN = 64
+PLENTY = 12.0
+FEW = 4
 CAPITALS = frozenset(
     "NCCL INFO NET IB GPU CUDA Channel Ring Trees Rank Epoch Loss Step Iteration Training Loading Saving Using Init "
     "Connected Bootstrap DEBUG Time Device".split()
@@ -29,39 +32,69 @@ _PARTS = re.compile(r"[A-Za-z]+|[^A-Za-z]")
 def literals(nodes: Nodes) -> frozenset[str]:
     """The set that tells most; empty where none tells enough."""
     best = max(_sets(nodes), key=_tells, default=frozenset())
-    good = best and _tells(best) >= ENOUGH and len(best) <= MOST and min(map(len, best)) >= SHORTEST
+    good = best and min(map(_tells_one, best)) >= ENOUGH and len(best) <= MOST and min(map(len, best)) >= SHORTEST
     return best if good else frozenset()
 
 
 def _sets(nodes: Nodes) -> Iterator[frozenset[str]]:
     """Each set of texts of which every match of ``nodes`` holds one."""
-    run = ""
+    run = frozenset({""})
     for node in nodes:
-        if isinstance(node, Chars) and not node.beyond and len(node.ascii) == 1 and not node.ascii & ESCAPED:
-            run += chr(min(node.ascii))
+        texts = _texts(node)
+        grown = frozenset(a + b for a in run for b in texts)
+        if texts and len(grown) <= GROWN:
+            run = grown
             continue
-        if run:
-            yield frozenset({_shortened(run)})
-        run = ""
+        yield _shortened(run)
+        run = texts or frozenset({""})
+        if texts:
+            continue
         if isinstance(node, Loop) and node.least:
             yield from _sets(node.body)
         elif isinstance(node, Either):
             branches = [max(_sets(b), key=_tells, default=frozenset()) for b in node.branches]
             if all(branches):
                 yield frozenset().union(*branches)
-    if run:
-        yield frozenset({_shortened(run)})
+    yield _shortened(run)
 
 
-def _shortened(text: str) -> str:
-    """The part of a long text that tells most."""
+def _texts(node: Node) -> frozenset[str]:
+    """All texts that a piece stands for; empty where they are too many or cannot be listed."""
+    if isinstance(node, Chars):
+        listed = not node.beyond and len(node.ascii) <= FEW and not node.ascii & ESCAPED
+        return frozenset(map(chr, node.ascii)) if listed else frozenset()
+    if isinstance(node, Loop):
+        body = _all_texts(node.body) if (node.least, node.most) == (0, 1) else frozenset[str]()
+        return body | {""} if body else frozenset()
+    if isinstance(node, Either):
+        branches = [_all_texts(b) for b in node.branches]
+        return frozenset().union(*branches) if all(branches) else frozenset()
+    return frozenset()
+
+
+def _all_texts(nodes: Nodes) -> frozenset[str]:
+    run = frozenset({""})
+    for node in nodes:
+        run = frozenset(a + b for a in run for b in _texts(node))
+        if not run or len(run) > GROWN:
+            return frozenset()
+    return run
+
+
+def _shortened(texts: frozenset[str]) -> frozenset[str]:
+    """The part of long texts that tells most; nothing where one of them is empty."""
+    return frozenset(map(_shortened_one, texts)) if all(texts) else frozenset()
+
+
+def _shortened_one(text: str) -> str:
     if len(text) <= LONGEST:
         return text
     return max((text[i : i + LONGEST] for i in range(0, len(text) - LONGEST + 1, 4)), key=_tells_one)
 
 
 def _tells(texts: frozenset[str]) -> float:
-    return min(map(_tells_one, texts), default=0.0) - 0.01 * len(texts)
+    """What the weakest text tells; beyond `PLENTY` fewer texts are better than longer ones."""
+    return min(PLENTY, *map(_tells_one, texts)) - 0.15 * len(texts) if texts else -100.0
 
 
 def _tells_one(text: str) -> float:

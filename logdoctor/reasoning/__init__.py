@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 from collections.abc import Mapping, Sequence
 
@@ -51,6 +52,8 @@ class Reasoner:
         self._collectives.observe(event)
         self._match(event)
         if event.level in ("error", "fatal"):
+            if event.lines:  # they are for quoting symptoms: thousands of unexplained tracebacks would fill memory
+                event = dataclasses.replace(event, lines=())
             few = len(self._failures) < FAILURES_KEPT
             (self._failures if few else self._latest_failures).append(event)
 

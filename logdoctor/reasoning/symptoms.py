@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
@@ -81,9 +82,10 @@ class SymptomIndex:
     def shown_by(self, event: Event) -> Iterator[tuple[int, Shown]]:
         """The symptoms that ``event`` shows, with what their texts captured."""
         for number in sorted({*self._kind_alone(event.kind), *(n for p in event.patterns for n in self.owners[p])}):
-            captured = self._try(self.symptoms[number][1], event)
-            if captured is not None:
-                yield number, Shown(event, captured)
+            found = self._try(self.symptoms[number][1], event)
+            if found is not None:
+                captured, at = found
+                yield number, Shown(_quoted(event, at) if event.lines and at else event, captured)
 
     def _kind_alone(self, kind: str) -> tuple[int, ...]:
         if kind not in self._of_kind:
@@ -91,7 +93,8 @@ class SymptomIndex:
             self._of_kind[kind] = tuple(n for n, glob in wanted if fnmatch.fnmatchcase(kind, glob))
         return self._of_kind[kind]
 
-    def _try(self, symptom: Symptom, event: Event) -> dict[str, Value] | None:
+    def _try(self, symptom: Symptom, event: Event) -> tuple[dict[str, Value], str] | None:
+        """What the symptom's text captured, and what it matched; None if the event does not show it."""
         if symptom.kind and not fnmatch.fnmatchcase(event.kind, symptom.kind):
             return None
         if symptom.dialect and not fnmatch.fnmatchcase(event.dialect, symptom.dialect):
@@ -100,7 +103,7 @@ class SymptomIndex:
             return None
         if not all(self._field_holds(event, name, wanted) for name, wanted in symptom.fields):
             return None
-        return self._search(symptom.text, event.text) if symptom.text is not None else {}
+        return self._search(symptom.text, event.text) if symptom.text is not None else ({}, "")
 
     def _field_holds(self, event: Event, name: str, wanted: tuple[Value, ...] | str) -> bool:
         value = event.fields.get(name, getattr(event.speaker, name, None))
@@ -110,7 +113,7 @@ class SymptomIndex:
             return self._search(f"^(?:{wanted})$", str(value)) is not None
         return value in wanted
 
-    def _search(self, pattern: str, text: str) -> dict[str, Value] | None:
+    def _search(self, pattern: str, text: str) -> tuple[dict[str, Value], str] | None:
         compiled = self._compiled.get(pattern)
         if compiled is None:
             compiled = self._compiled[pattern] = regex.compile(pattern, regex.MULTILINE)
@@ -120,7 +123,17 @@ class SymptomIndex:
             return None
         if not found:
             return None
-        return {k: as_value(v) for k, v in found.groupdict().items() if v is not None}
+        return {k: as_value(v) for k, v in found.groupdict().items() if v is not None}, found.group()
+
+
+def _quoted(event: Event, matched: str) -> Event:
+    """The event with the line of its record that holds what matched."""
+    wanted = max(matched.splitlines(), key=len, default="").strip()
+    for part in (wanted, wanted[:40], wanted[-40:]):
+        line = next((line for line in event.lines if part and part in line.text), None)
+        if line is not None:
+            return dataclasses.replace(event, line=line)
+    return event
 
 
 def as_value(text: str) -> Value:

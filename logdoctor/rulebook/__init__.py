@@ -1,7 +1,7 @@
 """The rulebook: YAML files in, `Rule`s out.  It never sees an event.
 
-``rules/<family>/<name>.yaml`` is the rule ``family.name``; a new rule is one new file.  Reading YAML is `loading`'s; this
-module only knows where rules are, so that a diagnosis with compiled rules imports nothing heavy.
+``rules/<family>/<name>.yaml`` is the rule ``family.name``; a new rule is one new file.  Reading YAML is
+`loading`'s; this module only knows where rules are, so that a diagnosis with compiled rules imports nothing heavy.
 """
 
 from __future__ import annotations

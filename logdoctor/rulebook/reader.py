@@ -13,7 +13,8 @@ from logdoctor.rulebook.signatures import ACTIONS
 from logdoctor.rulebook.yaml_lines import Document, Path
 
 KEYS = (
-    "title cause action remedy references symptoms when explains examples near_misses text signature role strength culprit"
+    "title cause action remedy references symptoms when explains examples near_misses text "
+    "signature role strength culprit"
 ).split()
 REQUIRED = "title cause action remedy references symptoms examples near_misses".split()
 ROLES = ("cause", "symptom", "fallback", "benign")

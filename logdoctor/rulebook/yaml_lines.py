@@ -51,7 +51,8 @@ def _plain(loader: Any, node: Any, path: Path, lines: dict[Path, int]) -> Any:
                     None, None, f"the key '{key}' stands twice", key_node.start_mark
                 )
             table[key] = _plain(loader, value_node, (*path, key), lines)
-            lines[path + (key,)] = key_node.start_mark.line + 1
+            here = (*path, key)
+            lines[here] = key_node.start_mark.line + 1
         return table
     if isinstance(node, yaml.SequenceNode):
         return [_plain(loader, child, (*path, i), lines) for i, child in enumerate(node.value)]

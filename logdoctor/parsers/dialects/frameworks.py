@@ -155,7 +155,7 @@ RECORDS: tuple[Record, ...] = (
         "frameworks.overflow",
         r"(?:OVERFLOW! Rank (?P<rank>\d+) Skipping step|Overflow detected\. Skipping step"
         r"|Gradient overflow\. +Skipping step|[Gg]radient overflow detected).{0,60}?(?:loss scale:?"
-        r"|to) ?(?P<scale>[\d.e+-]+\d)",
+        r"|to) ?(?P<scale>[\d.e+-]*\d)",
         "info",
         note="A step was skipped because a gradient overflowed; rare ones are normal in mixed precision.",
         often=True,
