@@ -240,7 +240,11 @@ def test_of_several_records_the_one_of_higher_priority_makes_the_event(monkeypat
 
 @pytest.mark.parametrize(
     ("line", "text", "level"),
-    [("[ERROR] URL gone", "[ERROR] URL gone", "error"), ("[error] lost", "[error] lost", "fatal"), ("[error] odd", "odd", "fatal")],
+    [
+        ("[ERROR] URL gone", "[ERROR] URL gone", "error"),
+        ("[error] lost", "[error] lost", "fatal"),
+        ("[error] odd", "odd", "fatal"),
+    ],
 )
 def test_a_record_may_hold_what_looks_like_a_prefix_but_the_bare_line_comes_first(monkeypatch, line, text, level):
     found = (

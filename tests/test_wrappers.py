@@ -111,15 +111,24 @@ LOGGERS = [
     ("[ERROR] ", {"level": "error"}),
     ("ERROR 10-28 10:13:38 worker.py:12] ", {"level": "error", "source": "worker.py:12", "time": NO_YEAR}),
     ("ERROR 10-28 10:13:38 [worker.py:12] ", {"level": "error", "source": "worker.py:12", "time": NO_YEAR}),
-    ("[WARNING|trainer.py:8] 2024-10-28 10:13:38,000 >> ", {"level": "warning", "source": "trainer.py:8", "time": MOMENT}),
+    (
+        "[WARNING|trainer.py:8] 2024-10-28 10:13:38,000 >> ",
+        {"level": "warning", "source": "trainer.py:8", "time": MOMENT},
+    ),
     ("2024-10-28 10:13:38.000 | ERROR    | a.b:run:8 - ", {"level": "error", "source": "a.b:run:8", "time": MOMENT}),
-    ("[2024-10-28 10:13:38,000] [INFO] [launch.py:8:main] ", {"level": "info", "source": "launch.py:8", "time": MOMENT}),
+    (
+        "[2024-10-28 10:13:38,000] [INFO] [launch.py:8:main] ",
+        {"level": "info", "source": "launch.py:8", "time": MOMENT},
+    ),
     ("[2024-10-28 10:13:38,000][a.b][ERROR] - ", {"level": "error", "source": "a.b", "time": MOMENT}),
     ("[NeMo W 2024-10-28 10:13:38 log:8] ", {"level": "warning", "source": "log:8", "time": MOMENT}),
     ("2024-10-28:10:13:38,000 INFO     [a.py:8] ", {"level": "info", "source": "a.py:8", "time": MOMENT}),
     ("[10:13:38] WARNING  ", {"level": "warning"}),
     ("2024-10-28 10:13:38.000000: E a/b.cc:8] ", {"level": "error", "source": "a/b.cc:8", "time": MOMENT}),
-    ("[2024-10-28 10:13:38.000000: E a/b.cc:8] [3]: ", {"level": "error", "source": "a/b.cc:8", "time": MOMENT, "rank": 3}),
+    (
+        "[2024-10-28 10:13:38.000000: E a/b.cc:8] [3]: ",
+        {"level": "error", "source": "a/b.cc:8", "time": MOMENT, "rank": 3},
+    ),
     (
         "[2024-10-28 10:13:38,000 C 4411 4411] (raylet) node.cc:8: ",
         {"level": "fatal", "source": "node.cc:8", "time": MOMENT, "pid": 4411, "tag": "raylet"},
@@ -239,7 +248,10 @@ def test_a_journal_message_that_is_no_text_is_decoded():
         ({"levelno": 40, "level": 40, "text": MESSAGE, "process": 71}, {"level": "error", "pid": 71}),
         ({"ts": 1730110418.0, "msg": MESSAGE, "logger": "a.b"}, {"time": MOMENT, "source": "a.b"}),
         ({"log": MESSAGE, "stream": "stderr", "kubernetes": {"pod_name": "w-0"}}, {"tag": "w-0"}),
-        ({"message": MESSAGE, "timestamp": "2024-10-28T10:13:38Z", "hostname": "cn07"}, {"time": MOMENT, "host": "cn07"}),
+        (
+            {"message": MESSAGE, "timestamp": "2024-10-28T10:13:38Z", "hostname": "cn07"},
+            {"time": MOMENT, "host": "cn07"},
+        ),
     ],
 )
 def test_json_loggers_are_read(fields, speaker):
@@ -251,7 +263,9 @@ def test_logfmt_is_read():
     assert said(line) == (f"{MESSAGE} pod=w-0", {"time": MOMENT, "level": "error"})
 
 
-@pytest.mark.parametrize("line", ['{"message": "a"', '{"message": {"a": 1}, "level": "x"}', '{"a": ' * 9000 + "}", "{}"])
+@pytest.mark.parametrize(
+    "line", ['{"message": "a"', '{"message": {"a": 1}, "level": "x"}', '{"a": ' * 9000 + "}", "{}"]
+)
 def test_broken_json_is_left_as_it_is(line):
     assert said(line)[0] == line
 
