@@ -61,6 +61,7 @@ def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     del fields
     said, taken, frames, libraries = ["Process received signal"], list[int](), list[str](), list[str]()
     found: dict[str, Value] = {}
+    proof = 0
     for line, rest in _same_process(head, below):
         frame = _FRAME.match(rest)
         ends = "End of error message" in rest
@@ -74,11 +75,12 @@ def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
         elif rest:
             said.append(rest)
             found.update(_first_found(_SIGNAL, rest))
+            proof = line.below if "Signal:" in rest else proof
     if frames:
         found["frames"] = tuple(frames)
     if libraries:
         found["library"] = libraries[0]
-    return Block("\n".join(said + frames), found, tuple(taken))
+    return Block("\n".join(said + frames), found, tuple(taken), proof)
 
 
 def _note_frame(function: str | None, lib: str | None, frames: list[str], libraries: list[str]) -> None:
@@ -100,6 +102,7 @@ def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[
     own = _OWN.match(head.text)
     said, taken = [own["rest"].strip("* ") if own else head.text], list[int]()
     found: dict[str, Value] = {}
+    proof = 0
     for line, rest in _same_process(head, below, 12):
         if not rest.startswith("***"):
             if rest.strip():
@@ -111,7 +114,9 @@ def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[
         said.append(rest.strip("* "))
         for name, value in _first_found(_HANDLER, rest).items():
             found.setdefault(name, value)
-    return Block("\n".join(said), found, tuple(taken))
+        if "MPI_ERR_" in rest or "NULL communicator" in rest:
+            proof = line.below  # says what was wrong, or that MPI was not even up
+    return Block("\n".join(said), found, tuple(taken), proof)
 
 
 def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
@@ -143,6 +148,7 @@ def read_bad_termination(head: Bare, fields: Mapping[str, Value], below: Iterato
     """Hydra's BAD TERMINATION block: rank (Intel MPI), pid, host, exit_code as printed (a wait status), signal."""
     said, taken = [head.text.strip("= ")], list[int]()
     found: dict[str, Value] = dict(fields)
+    proof = 0
     for line in islice(below, 14):
         part = _BAD_END.match(line.text.strip())
         if part is None and line.text.strip() and not _DASHES.fullmatch(line.text):
@@ -152,10 +158,11 @@ def read_bad_termination(head: Bare, fields: Mapping[str, Value], below: Iterato
         taken.append(line.below)
         if part:
             said.append(line.text.strip("= "))
+            proof = line.below if part["exit_code"] or part["signal"] else proof
             for name, value in part.groupdict().items():
                 if value is not None:
                     found.setdefault(name.removeprefix("string_"), int(value) if value.isdecimal() else value)
-    return Block("\n".join(s for s in said if s), found, tuple(taken))
+    return Block("\n".join(s for s in said if s), found, tuple(taken), proof)
 
 
 def with_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

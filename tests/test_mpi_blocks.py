@@ -1,0 +1,49 @@
+"""Which line of a block of several lines is quoted as its proof."""
+
+from __future__ import annotations
+
+import pytest
+
+from logdoctor.parsers.mpi_blocks import read_bad_termination, read_crash, read_error_handler
+from logdoctor.parsers.record import Bare, BlockReader
+
+
+def quoted(reader: BlockReader, *lines: str) -> str:
+    below = (Bare(line, below=n) for n, line in enumerate(lines[1:], 1))
+    block = reader(Bare(lines[0]), {}, below)
+    assert block is not None
+    return lines[block.evidence]
+
+
+def test_the_error_class_is_quoted_not_the_call():
+    said = quoted(
+        read_error_handler,
+        "[gn7:812] *** An error occurred in MPI_Send",
+        "[gn7:812] *** on communicator MPI_COMM_WORLD",
+        "[gn7:812] *** MPI_ERR_RANK: invalid rank",
+        "[gn7:812] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,",
+    )
+    assert said.endswith("MPI_ERR_RANK: invalid rank")
+
+
+def test_the_signal_of_a_crash_is_quoted():
+    said = quoted(
+        read_crash,
+        "[gn7:812] *** Process received signal ***",
+        "[gn7:812] Signal: Bus error (7)",
+        "[gn7:812] Signal code: Non-existant physical address (2)",
+        "[gn7:812] *** End of error message ***",
+    )
+    assert said == "[gn7:812] Signal: Bus error (7)"
+
+
+@pytest.mark.parametrize("end", ["=   EXIT CODE: 9", "=   KILLED BY SIGNAL: 9 (Killed)"])
+def test_how_the_process_ended_is_quoted(end):
+    said = quoted(
+        read_bad_termination,
+        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+        "=   PID 6612 RUNNING AT gn9",
+        end,
+        "=   CLEANING UP REMAINING PROCESSES",
+    )
+    assert said == end
