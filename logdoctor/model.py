@@ -221,8 +221,8 @@ class Evidence:
 class Finding:
     """A rule that held against events: which, on whom, since when, with which proof.
 
-    ``first`` and ``last`` are `Event.order` of the first and last matched event; ``events`` the matched ones, the
-    decisive one first (bounded); ``count`` how many matched in all.
+    ``first`` and ``last`` are `Event.order` of the first and last matched event, ``latest`` is the last one; ``events``
+    the matched ones, the decisive one first (bounded); ``count`` how many matched in all.
     """
 
     rule: Rule
@@ -233,6 +233,7 @@ class Finding:
     first: int
     last: int
     count: int
+    latest: Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 
@@ -13,12 +14,13 @@ from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
 from logdoctor.reasoning.ledgers.collectives import CollectiveLedger
 from logdoctor.reasoning.picture import Picture
-from logdoctor.reasoning.ranking import SURVIVED_STEPS, rank
+from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.symptoms import Hits, SymptomIndex
 
 __all__ = ["Reasoner"]
 
 FAILURES_KEPT = 2000
+DIGITS = re.compile(r"\d+")
 UNEXPLAINED_SHOWN = 8
 
 
@@ -87,11 +89,13 @@ class Reasoner:
     def _unexplained(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Evidence]:
         """The failure lines that no rule accounts for and that the job did not outlive, the loudest first."""
         taken = {e.order for f in findings for e in f.events}
-        left = [e for e in failures if e.order not in taken and not self._outlived(e)]
+        left = [e for e in failures if e.order not in taken]
+        outlived = {_shape(e) for e in left if self.picture.outlived(e, self.picture.rank_of(e))}
+        left = [e for e in left if _shape(e) not in outlived]
         left.sort(key=lambda e: (e.level != "fatal", e.dialect == "generic", e.order))
         return [self.picture.evidence(e, self.notes.get(e.kind, "")) for e in left[:UNEXPLAINED_SHOWN]]
 
-    def _outlived(self, event: Event) -> bool:
-        if self.picture.done is not None and self.picture.done > event.order:
-            return True
-        return self.picture.progress_after(event.order, self.picture.rank_of(event)) >= SURVIVED_STEPS
+
+def _shape(event: Event) -> tuple[str, str]:
+    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is."""
+    return event.kind, DIGITS.sub("#", event.text[:200])

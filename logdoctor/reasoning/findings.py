@@ -62,6 +62,7 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     others = [shown[0] for name, shown in seen.items() if name != decisive.name]
     events = tuple(s.event for s in (decisive.shown, *others, *own)[:EVENTS_KEPT])
     ranks = sorted({r for s in ordered if (r := picture.rank_of(s.event)) is not None})
+    latest = max((s.event for s in ordered), key=lambda e: e.order)
     values = _bindings([decisive.shown, *others], ranks, picture)
     return Finding(
         rule=rule,
@@ -70,8 +71,9 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
         culprit=_culprit(rule, seen[decisive.name], values, picture),
         ranks=tuple(ranks),
         first=min(s.event.order for s in ordered),
-        last=max(s.event.order for s in ordered),
+        last=latest.order,
         count=sum(hits[name].count for name in seen),
+        latest=latest,
     )
 
 

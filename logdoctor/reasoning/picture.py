@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from logdoctor.model import Event, Evidence, JobPicture, Progress
 
 PROGRESS_KEPT = 64
+SURVIVED_STEPS = 3
+"""So many progress records after an alleged failure speak against it."""
 MAX_NAMES = 4096
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
 """Which dialect gives away which launcher; the first one seen in this order names it."""
@@ -24,9 +26,9 @@ class Steps:
     count: int = 0
     latest: deque[Event] = field(default_factory=lambda: deque(maxlen=PROGRESS_KEPT))
 
-    def after(self, order: int) -> int:
-        """How many of the kept records stand after ``order``."""
-        return sum(e.order > order for e in self.latest)
+    def after(self, event: Event) -> int:
+        """How many of the kept records were printed after ``event``."""
+        return sum(printed_after(e, event) for e in self.latest)
 
 
 class Picture:
@@ -41,7 +43,7 @@ class Picture:
         self.dialects: set[str] = set()
         self.attempts = 1
         self.steps: dict[int | None, Steps] = {}
-        self.done: int | None = None
+        self.done: Event | None = None
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.restarts: list[int] = []
@@ -58,7 +60,7 @@ class Picture:
         if event.kind == "progress.step":
             self._see_step(event)
         elif event.kind == "progress.done":
-            self.done = event.order
+            self.done = event
         elif event.kind == "progress.phase":
             self._see_phase(event)
         elif event.kind == "elastic.restart":
@@ -124,14 +126,16 @@ class Picture:
             return event.host or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
         return self._host_of.get(rank) or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
 
-    def progress_after(self, order: int, rank: int | None) -> int:
-        """How many progress records follow ``order``, from ``rank`` itself, or from nobody in particular."""
+    def outlived(self, event: Event, rank: int | None) -> bool:
+        """Whether the job went on well after ``event``: it ended well, or ``rank`` (or one without a rank) made steps."""
+        if self.done is not None and printed_after(self.done, event):
+            return True
         own = [s for r, s in self.steps.items() if r is None or rank is None or r == rank]
-        return max((s.after(order) for s in own), default=0)
+        return max((s.after(event) for s in own), default=0) >= SURVIVED_STEPS
 
     def phase_at(self, order: int) -> str:
         """What the job was doing when the event of this ``order`` was printed."""
-        if self.done is not None and order > self.done:
+        if self.done is not None and order > self.done.order:
             return "teardown"
         doing = next((p for at, p in reversed(self.phases) if at <= order), "")
         if doing == "save":
@@ -172,6 +176,13 @@ class Picture:
             attempts=self.attempts,
             truncated=truncated,
         )
+
+
+def printed_after(later: Event, earlier: Event) -> bool:
+    """Whether ``later`` came after ``earlier``: by place in one file, by time between files (unknown: no)."""
+    if later.line.file == earlier.line.file:
+        return later.order > earlier.order
+    return later.time is not None and earlier.time is not None and later.time > earlier.time
 
 
 def _rank_in_default_group(event: Event) -> int | None:

@@ -18,8 +18,6 @@ STRENGTHS = ("proof", "strong", "likely", "hint")
 TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
 LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
 """Dialects that speak of the past: what they report happened before they print it."""
-SURVIVED_STEPS = 3
-"""So many progress records after an alleged failure speak against it."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,8 @@ class Ranked:
 
 def survived(finding: Finding, picture: Picture) -> bool:
     """Whether the job went on well after all that this finding rests on."""
-    if picture.done is not None and picture.done > finding.last:
-        return True
     ranks: list[int | None] = [*finding.ranks] or [None]
-    return all(picture.progress_after(finding.last, rank) >= SURVIVED_STEPS for rank in ranks)
+    return all(picture.outlived(finding.latest, rank) for rank in ranks)
 
 
 def rank(findings: Sequence[Finding], picture: Picture) -> Ranked:

@@ -58,7 +58,7 @@ _HARMLESS = (
     r"SHARP coll init error",
     r"NET/OFI Attempt to call \w+_close with outstanding requests",
     r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",
-    r"\b[fF]alling back\b|\busing [^\n]{1,60} instead\b|\bwill be ignored\b|\b[iI]gnoring\b|\b[sS]kipping\b",
+    r"\b[fF]alling (?:back|to)\b|\busing [^\n]{1,60} instead\b|\bwill be ignored\b|\b[iI]gnoring\b|\b[sS]kipping\b",
     r"\bdeprecated\b|\bis not recommended\b|\bmay (?:impact|affect|reduce|degrade)\b|\bcan lead to variability\b",
 )
 """After these NCCL goes on: advice about the system, fallbacks it names itself, changes of a port that lose nothing."""
