@@ -137,6 +137,7 @@ def test_what_a_warning_names_becomes_fields(message, fields):
         "No NVML device handle. Skipping nvlink detection.",
         "NET/Plugin: Failed to find ncclNetPlugin_v8 symbol.",
         "Could not open plugin, falling back to the internal network",
+        "Could not find a path for pattern 4, falling to simple order",
     ],
 )
 def test_advice_and_fallbacks_are_no_errors(message):
