@@ -32,10 +32,11 @@ def check(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[
     book, known = load(folders), gather(folders)
     rules = [r for r in book.rules if not only or r.id in only or r.signature in only]
     count = sum(len(r.examples) + len(r.near_misses) for r in rules)
-    return count, [failed for rule in rules for failed in _check_rule(rule, book, known)]
+    return count, [failed for rule in rules for failed in check_rule(rule, book, known)]
 
 
-def _check_rule(rule: Rule, book: Rulebook, known: Knowledge) -> Iterator[Failed]:
+def check_rule(rule: Rule, book: Rulebook, known: Knowledge) -> Iterator[Failed]:
+    """The examples and near-misses of one rule that come out otherwise than it says."""
     for example in rule.examples:
         wanted = "healthy" if rule.role == "benign" else rule.signature
         yield from _compare(rule, example, "example", wanted, known)

@@ -166,6 +166,11 @@ def test_a_missing_value_reads_as_its_default():
     assert fill("rank {rank|unknown} of {nranks|?}", {"rank": 3}) == "rank 3 of ?"
 
 
+def test_the_words_for_an_unknown_value_may_hold_another():
+    assert fill("on {host|{peer|a host}}.", {"peer": "n1"}) == "on n1."
+    assert fill("on {host|{peer|a host}}.", {}) == "on a host."
+
+
 def test_braces_in_a_logs_text_are_not_filled_again():
     assert fill("{message}", {"message": "{rank|x}"}) == "{rank|x}"
 

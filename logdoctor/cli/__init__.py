@@ -6,6 +6,7 @@ a check of ``rules`` failed); 2 wrong usage; 3 nothing could be read.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated, Any
@@ -63,6 +64,8 @@ def top(version: Version = False) -> None:
 
 def run(args: list[str] | None = None) -> Any:
     """Run the command line on ``args`` (default: the process's own) and exit."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a title in Chinese must not end `rules list` on an ASCII terminal
     try:
         return app(args)
     except BrokenPipeError:  # `| head` has seen enough

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.complaints import complaints
+
 if TYPE_CHECKING:
-    from logdoctor.model import Diagnosis, LogdoctorError
+    from logdoctor.model import Diagnosis
 
 SLOW = 1.0
 """Seconds after which a progress bar appears."""
@@ -71,24 +73,9 @@ def diagnose(
 
 def _diagnose(paths: list[str], rules: list[Path], lang: str, *, hung: bool) -> Diagnosis:
     from logdoctor.diagnosis import diagnose as diagnose_job
-    from logdoctor.model import InputError, RulesError
 
-    try:
-        with ProgressBar() as bar:
-            return diagnose_job(paths, rules=rules, hung=hung, lang=lang, watch=bar.watch)
-    except InputError as error:
-        raise typer.Exit(_complain(error, 3)) from None
-    except RulesError as error:
-        for fault in error.errors:
-            _complain(fault, 2)
-        raise typer.Exit(2) from None
-
-
-def _complain(error: LogdoctorError, code: int) -> int:
-    from logdoctor.contract import visible
-
-    typer.echo(f"logdoctor: {chr(10).join(map(visible, str(error).splitlines()))}", err=True)
-    return code
+    with complaints(), ProgressBar() as bar:
+        return diagnose_job(paths, rules=rules, hung=hung, lang=lang, watch=bar.watch)
 
 
 def _write(found: Diagnosis, format: str, output: Path | None, lang: str, *, quiet: bool, elapsed: float) -> None:
@@ -101,13 +88,23 @@ def _write(found: Diagnosis, format: str, output: Path | None, lang: str, *, qui
         found, format, lang=lang, color=color, width=width, quiet=quiet, elapsed=elapsed if terminal else None
     )
     if output is None:
-        sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+        sys.stdout.buffer.write(_encoded(text, sys.stdout.encoding or "utf-8", marks=format == "terminal"))
         sys.stdout.flush()
         return
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
+
+
+def _encoded(text: str, encoding: str, *, marks: bool) -> bytes:
+    """``text`` for an output that may hold ASCII only: our own marks (if ``marks``) have a spelling there."""
+    from logdoctor.render import plain
+
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError:
+        return (plain(text) if marks else text).encode(encoding, "replace")
 
 
 def _width() -> int:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.complaints import complaints
+
 if TYPE_CHECKING:
     from logdoctor.model import Event
 
@@ -15,8 +17,9 @@ def events(paths: Annotated[list[str], typer.Argument(help="Logs of one job.")])
     """Print the recognised records of a job as JSON lines: dialect, kind, level, who, fields, text, file and line."""
     from logdoctor.diagnosis import events as events_of
 
-    for event in events_of(paths):
-        typer.echo(json.dumps(_plain(event), ensure_ascii=True))
+    with complaints():
+        for event in events_of(paths):
+            typer.echo(json.dumps(_plain(event), ensure_ascii=True))
 
 
 def _plain(event: Event) -> dict[str, Any]:

@@ -64,11 +64,16 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     ranks = sorted({r for s in ordered if (r := picture.rank_of(s.event)) is not None})
     latest = max((s.event for s in ordered), key=lambda e: e.order)
     values = _bindings([decisive.shown, *others], ranks, picture)
+    culprit = _culprit(rule, seen[decisive.name], values, picture)
+    if len(culprit.ranks) == 1:
+        values.setdefault("rank", culprit.ranks[0])
+    if len(culprit.hosts) == 1:
+        values.setdefault("host", culprit.hosts[0])
     return Finding(
         rule=rule,
         events=events,
         bindings=values,
-        culprit=_culprit(rule, seen[decisive.name], values, picture),
+        culprit=culprit,
         ranks=tuple(ranks),
         first=min(s.event.order for s in ordered),
         last=latest.order,
@@ -109,8 +114,11 @@ def _bindings(shown: Sequence[Shown], ranks: Sequence[int], picture: Picture) ->
 
 def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], picture: Picture) -> Culprit:
     events = [s.event for s in shown]
+    named = [e for e in events if picture.rank_of(e) is not None]
     ranks = rule.culprit.get("ranks", "speaker")
     hosts = rule.culprit.get("hosts", "speaker")
+    if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
+        events += picture.first_death
     return Culprit(
         ranks=tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks)),
         hosts=tuple(_hosts(events, picture)) if hosts == "speaker" else _texts(values.get(hosts)),

@@ -17,6 +17,18 @@ SURVIVED_STEPS = 3
 MAX_NAMES = 4096
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
 """Which dialect gives away which launcher; the first one seen in this order names it."""
+DEATHS = frozenset(
+    {
+        "elastic.failure_summary",
+        "elastic.worker_failed",
+        "openmpi.rank_died",
+        "openmpi.abort",
+        "openmpi.signal",
+        "mpich.abort",
+        "mpich.bad_termination",
+    }
+)
+"""Kinds of events that name the process that ended first."""
 
 
 @dataclass(slots=True)
@@ -48,6 +60,7 @@ class Picture:
         self.phases: list[tuple[int, str]] = []
         self.restarts: list[int] = []
         self.last_order = 0
+        self.first_death: list[Event] = []
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
         self._rank_of_pid: dict[int, set[int]] = {}
         self._host_of: dict[int, str] = {}
@@ -61,6 +74,8 @@ class Picture:
             self._see_step(event)
         elif event.kind == "progress.done":
             self.done = event
+        elif event.kind in DEATHS and not self.first_death:
+            self.first_death.append(event)
         elif event.kind == "progress.phase":
             self._see_phase(event)
         elif event.kind == "elastic.restart":
@@ -112,6 +127,9 @@ class Picture:
         """The global rank that ``event`` is about, as far as the whole job's facts tell."""
         if event.rank is not None:
             return event.rank
+        local = event.fields.get("local_rank")
+        if event.dialect == "elastic" and isinstance(local, int) and len(self.hosts) < 2:
+            return local  # one node: its local ranks are the ranks
         if event.pid is None:
             return _rank_in_default_group(event)
         if event.host and (event.host, event.pid) in self._rank_of:
@@ -127,7 +145,7 @@ class Picture:
         return self._host_of.get(rank) or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
 
     def outlived(self, event: Event, rank: int | None) -> bool:
-        """Whether the job went on well after ``event``: it ended well, or ``rank`` (or one without a rank) made steps."""
+        """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps."""
         if self.done is not None and printed_after(self.done, event):
             return True
         own = [s for r, s in self.steps.items() if r is None or rank is None or r == rank]

@@ -7,21 +7,39 @@ from collections.abc import Iterable, Mapping
 
 from logdoctor.model import Value, Words
 
-PLACE = re.compile(r"\{(\w+)(?:\|([^{}]*))?\}")
+OPEN = re.compile(r"\{(\w+)([|}])")
 LONGEST = 160
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """``{name}`` and ``{name|words when unknown}`` replaced; text of a log is cut, never interpreted."""
+    """``{name}`` and ``{name|words when unknown}`` replaced; the words may hold names in turn.
 
-    def value(found: re.Match[str]) -> str:
+    Text of a log is cut, never interpreted.
+    """
+    parts: list[str] = []
+    at = 0
+    while found := OPEN.search(template, at):
+        end = found.end() - 1 if found[2] == "}" else _closing(template, found.end())
         known = values.get(found[1])
-        if known in (None, (), ""):
-            return found[2] if found[2] is not None else "?"
-        text = compress(known) if isinstance(known, tuple) else str(known)
-        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+        default = template[found.end() : end] if found[2] == "|" else "?"
+        parts += [template[at : found.start()], fill(default, values) if known in (None, (), "") else _shown(known)]
+        at = end + 1
+    return "".join([*parts, template[at:]])
 
-    return PLACE.sub(value, template)
+
+def _closing(template: str, start: int) -> int:
+    """Where the brace that was opened before ``start`` closes."""
+    depth = 1
+    for i in range(start, len(template)):
+        depth += {"{": 1, "}": -1}.get(template[i], 0)
+        if depth == 0:
+            return i
+    return len(template)
+
+
+def _shown(value: Value | None) -> str:
+    text = compress(value) if isinstance(value, tuple) else str(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def fill_words(words: Words, values: Mapping[str, Value]) -> Words:

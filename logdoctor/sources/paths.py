@@ -24,6 +24,7 @@ _NO_LOG = frozenset(
     arrow db feather lmdb mdb ncu-rep nsys-rep orc parquet qdrep sqlite sqlite3 tfrecord tfrecords
     class cubin deb dll dylib egg exe fatbin jar ko ptx pyc pyd rpm so whl
     c cc cpp cu cuh cxx diff go h hpp htm html hxx ipynb java js lua md patch pl py pyi pyx r rs rst sbatch scala sh ts
+    toml yaml yml
     avi bmp css doc docx eps flac gif ico jpeg jpg mkv mov mp3 mp4 ogg otf pdf png ppt pptx svg tif tiff ttf wav webm
     webp woff woff2 xls xlsx
     """.split()

@@ -1,0 +1,31 @@
+"""What all tests share: the fuzz marker, one cache of compiled knowledge, and that knowledge itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from logdoctor.knowledge import Knowledge, gather
+from logdoctor.rulebook import shipped_rules
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "fuzz: random inputs; LOGDOCTOR_FUZZ=nightly runs a hundred thousand of them")
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory) -> Path:
+    """One folder for compiled knowledge: rules are compiled once a run, whichever worker or process comes first."""
+    base = tmp_path_factory.getbasetemp()
+    parallel = "PYTEST_XDIST_WORKER" in os.environ
+    return (base.parent if parallel else base) / "logdoctor-cache"
+
+
+@pytest.fixture(scope="session")
+def knowledge(cache) -> Knowledge:
+    """The shipped rules and all parsers, loaded once a session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOGDOCTOR_CACHE", str(cache))
+        return gather([shipped_rules()])

@@ -1,0 +1,59 @@
+"""One failed job as the tests of the whole use it: rank 3 runs out of GPU memory, the others wait in vain for it."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import jsonschema
+
+import logdoctor
+from logdoctor.model import Diagnosis
+
+TIMEOUT = (
+    "[rank{rank}]:[E604 10:22:31.40{rank}117311 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=1841, OpType=ALLREDUCE, NumelIn=52428800, NumelOut=52428800, "
+    "Timeout(ms)=600000) ran for 60002{rank} milliseconds before timing out."
+)
+OOM = (
+    "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of "
+    "79.15 GiB of which 1.21 GiB is free."
+)
+LINES = (
+    "step 410 loss 2.113",
+    "[rank3]: Traceback (most recent call last):",
+    '[rank3]:   File "/opt/train/pretrain.py", line 88, in <module>',
+    "[rank3]:     main()",
+    '[rank3]:   File "/opt/train/pretrain.py", line 61, in main',
+    "[rank3]:     loss.backward()",
+    OOM,
+    *(TIMEOUT.format(rank=rank) for rank in (0, 1, 2)),
+)
+LOG = "\n".join(LINES) + "\n"
+ANSWER = ("cuda.oom", (3,))
+HEALTHY = "step 1 loss 3.10\nstep 2 loss 2.90\nTraining completed.\n"
+UNKNOWN = "srun: error: gpu-04: task 3: Exited with exit code 1\n"
+
+SCHEMA = json.loads((Path(logdoctor.__file__).parent / "render" / "diagnosis.schema.json").read_text("utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def diagnosed(log: str | bytes, knowledge, **options) -> Diagnosis:
+    """The diagnosis of a log at hand."""
+    data = log.encode() if isinstance(log, str) else log
+    return logdoctor.diagnose(io.BytesIO(data), knowledge=knowledge, **options)
+
+
+def answer(diagnosis: Diagnosis) -> tuple[str, tuple[int, ...]]:
+    """The signature and the ranks of the first cause, else the verdict and nobody."""
+    if not diagnosis.causes:
+        return diagnosis.verdict, ()
+    return diagnosis.causes[0].signature, diagnosis.causes[0].culprit.ranks
+
+
+def answer_in(report: dict) -> tuple[str, tuple[int, ...]]:
+    """The same from a report in JSON."""
+    if not report["causes"]:
+        return report["verdict"], ()
+    return report["causes"][0]["signature"], tuple(report["causes"][0]["culprit"]["ranks"])

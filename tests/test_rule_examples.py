@@ -1,0 +1,32 @@
+"""Every example and near-miss of every rule is diagnosed as it says, with all rules loaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from logdoctor.knowledge import gather
+from logdoctor.rule_check import check_rule
+from logdoctor.rulebook import shipped_rules
+from logdoctor.rulebook.loading import load
+
+BOOK = load([shipped_rules()])
+
+
+@pytest.fixture(scope="module")
+def known():
+    return gather([shipped_rules()])
+
+
+@pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
+def test_the_examples_of_a_rule_come_out_as_they_say(rule, known):
+    failed = [f"{f.where}: {f.kind} should be {f.wanted}, got {f.got}" for f in check_rule(rule, BOOK, known)]
+    assert failed == []
+
+
+@pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
+def test_the_words_of_a_rule_have_no_hole_on_its_own_examples(rule, known):
+    from logdoctor.rule_check import diagnose_text
+
+    for example in rule.examples:
+        for cause in diagnose_text(example.log, known).causes[:1]:
+            assert "{" not in cause.title + cause.summary, example.line
