@@ -238,6 +238,11 @@ def test_crash_reports_of_two_ranks_that_interleave_stay_apart():
             "openmpi.oob",
             {"errno": 32},
         ),
+        (
+            "[gn3:771] [[21001,0],1]-[[21001,0],0] mca_oob_tcp_msg_recv: readv failed: Connection reset by peer (104)",
+            "openmpi.oob",
+            {"errno": 104, "by_host": "gn3"},
+        ),
     ],
 )
 def test_lines_of_the_modules_are_errors_with_their_fields(line, kind, fields):

@@ -152,7 +152,7 @@ RUNTIME = (
     Record("openmpi.error_log", _WHO +
            r"(?P<layer>PMIX|PRTE|OPAL|ORTE) ERROR: (?P<message>.+?)(?: in file (?P<file>\S+) at line \d+)?\s*$",
            level="error", priority=-1, note="The run-time of Open MPI logged an error at this place of its code."),
-    Record("openmpi.oob", _WHO + r"(?:\[\[\d+,\d+\],\d+\](?:->\[\[\d+,\d+\],\d+\])? ?:? ?|"
+    Record("openmpi.oob", _WHO + r"(?:\[\[\d+,\d+\],\d+\](?:->?\[\[\d+,\d+\],\d+\])? ?:? ?|"
            r"\[\S+@\d+,\d+\] )?(?P<message>(?:mca_)?(?:oob_tcp|tcp_peer|tcp_component|ptl_tcp)\w*:? .*?"
            r"(?:fail|invalid|unable|rejected|unexpected|lost|closed|mismatch|could not).*?)" + _ERRNO + r"\s*$",
            level="error", note="A TCP connection of the launchers broke."),
