@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint check setup fuzz bench clean
 
 demo: $(VENV)/.ready
-	@$(BIN)/logdoctor diagnose corpus/tinyllama-resume-straggler
+	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
 
 test: lint check
 

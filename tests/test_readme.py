@@ -1,0 +1,45 @@
+"""What README promises is what happens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from logdoctor.cli import app
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_demo_prints_what_readme_shows(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    shown = re.search(r"```text demo\n(.*?)```", README, re.DOTALL)[1].splitlines()
+    printed = (
+        CliRunner().invoke(app, ["diagnose", "--lang", "en", "corpus/lightning-resume-straggler"]).stdout.splitlines()
+    )
+    assert [line for line in shown if line.rstrip() not in {p.rstrip() for p in printed}] == []
+
+
+def test_the_demo_of_the_makefile_is_that_of_readme():
+    assert "diagnose corpus/lightning-resume-straggler" in (ROOT / "Makefile").read_text("utf-8")
+
+
+def test_every_option_in_readme_exists():
+    page = CliRunner().invoke(app, ["diagnose", "--help"]).stdout + CliRunner().invoke(app, ["--help"]).stdout
+    for option in set(re.findall(r"logdoctor diagnose[^`\n]*?(--[a-z-]+)", README)):
+        assert option in page, option
+
+
+def test_every_file_that_readme_links_to_is_there():
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_default_task_of_the_documented_python_example_works():
+    import logdoctor
+
+    diagnosis = logdoctor.diagnose(ROOT / "corpus" / "xdit-socket-abort")
+    assert diagnosis.verdict == "failure"
+    assert diagnosis.causes[0].evidence[0].line.number > 0
