@@ -25,9 +25,9 @@ class DiagnoseByDefault(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put ``diagnose`` in front where no command is named."""
-        piped = not args and not sys.stdin.isatty()
+        piped = not args and not ctx.resilient_parsing and not sys.stdin.isatty()  # not while completing words
         named = args and (args[0] in self.commands or args[0] in OWN_OPTIONS)
-        means_it = args and (args[0].startswith("-") or os.path.lexists(args[0]))
+        means_it = args and (args[0].startswith("-") or set("./*") & set(args[0]) or os.path.lexists(args[0]))
         if piped or (means_it and not named):
             args = ["diagnose", *args]
         return super().parse_args(ctx, args)

@@ -32,7 +32,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer, in 
 ExitCode = Annotated[
     bool, typer.Option("--exit-code", help="Exit with 1 where a failure is found or the cause is unknown.")
 ]
-Rules = Annotated[list[Path] | None, typer.Option("--rules", help="A folder of your own rules, added to ours.")]
+Rules = Annotated[
+    list[Path] | None,
+    typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
+]
 
 
 def diagnose(

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List, show, lint and test the rules.", no_args_is_help=True, rich_markup_mode=None)
 
-Folders = Annotated[list[Path] | None, typer.Option("--rules", help="A folder of your own rules, added to ours.")]
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
+]
 
 
 def _folders(own: list[Path] | None) -> list[Path]:

@@ -1,0 +1,34 @@
+"""What ends a command: the error as a person reads it, and its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from logdoctor.model import LogdoctorError
+
+
+@contextmanager
+def complaints() -> Iterator[None]:
+    """End with 3 where nothing could be read, with 2 where rules are faulty, and say why on standard error."""
+    from logdoctor.model import InputError, RulesError
+
+    try:
+        yield
+    except InputError as error:
+        _complain(error)
+        raise typer.Exit(3) from None
+    except RulesError as error:
+        for fault in error.errors:
+            _complain(fault)
+        raise typer.Exit(2) from None
+
+
+def _complain(error: LogdoctorError) -> None:
+    from logdoctor.contract import visible
+
+    typer.echo("logdoctor: " + "\n".join(map(visible, str(error).splitlines())), err=True)
