@@ -1,4 +1,4 @@
-"""The one corridor: open, scan, parse, reason.  It composes the rooms and knows no output format."""
+"""The one corridor: open, scan, parse, reason, else guess.  It composes the rooms and knows no output format."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from logdoctor.classifier import FeatureCounter
+from logdoctor.guessing import with_guess
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.parsers import records
@@ -31,12 +33,14 @@ def diagnose(
     bounds: Bounds | None = None,
     watch: Watch | None = None,
     knowledge: Knowledge | None = None,
+    model: str | os.PathLike[str] | None = None,
 ) -> Diagnosis:
     """Diagnose one job from its logs.
 
     ``inputs``: paths (files, folders, globs, archives; ``"-"`` is standard input) and open binary files of ONE job.
     ``rules``: folders with rules of your own, added to ours.  ``hung``: the job hangs, silence is a failure.
     ``knowledge``: what `gather` returned, to diagnose many jobs without loading it again.
+    ``model``: a classifier of your own instead of ours; it is asked where the rules leave a failure open.
     Whatever could not be read is in ``problems``; raises `InputError` only where nothing could be read at all, and
     `RulesError` for faulty rules.
     """
@@ -44,11 +48,14 @@ def diagnose(
     notes = {r.kind: r.note for r in records() if r.note}
     reasoner = Reasoner(known.rules, known.owners, notes, hung=hung)
     reading = Reading(_job(inputs, name), known, bounds, watch)
+    counter = FeatureCounter()
     for event in reading:
         reasoner.observe(event)
+        counter.observe(event)
     reading.insist()
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=bool(reading.problems))
-    return dataclasses.replace(diagnosis, coverage=reading.coverage, problems=tuple(reading.problems))
+    diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=tuple(reading.problems))
+    return with_guess(diagnosis, counter, known, lang, Path(model) if model else None)
 
 
 def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:

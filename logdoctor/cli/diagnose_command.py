@@ -36,6 +36,10 @@ Rules = Annotated[
     list[Path] | None,
     typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
 ]
+Model = Annotated[
+    Path | None,
+    typer.Option("--model", help="A classifier made by 'logdoctor train', instead of ours.", dir_okay=False),
+]
 
 
 def diagnose(
@@ -47,6 +51,7 @@ def diagnose(
     quiet: Quiet = False,
     exit_code: ExitCode = False,
     rules: Rules = None,
+    model: Model = None,
 ) -> None:
     """Say what went wrong first, where, with which proof, and what to do.
 
@@ -67,18 +72,18 @@ def diagnose(
             "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
         )
     start = time.perf_counter()
-    found = _diagnose(paths or ["-"], rules or [], language, hung=hung)
+    found = _diagnose(paths or ["-"], rules or [], model, language, hung=hung)
     elapsed = time.perf_counter() - start
     _write(found, format, output, language, quiet=quiet, elapsed=elapsed)
     if exit_code and found.verdict != "healthy":
         raise typer.Exit(1)
 
 
-def _diagnose(paths: list[str], rules: list[Path], lang: str, *, hung: bool) -> Diagnosis:
+def _diagnose(paths: list[str], rules: list[Path], model: Path | None, lang: str, *, hung: bool) -> Diagnosis:
     from logdoctor.diagnosis import diagnose as diagnose_job
 
     with complaints(), ProgressBar() as bar:
-        return diagnose_job(paths, rules=rules, hung=hung, lang=lang, watch=bar.watch)
+        return diagnose_job(paths, rules=rules, hung=hung, lang=lang, watch=bar.watch, model=model)
 
 
 def _write(found: Diagnosis, format: str, output: Path | None, lang: str, *, quiet: bool, elapsed: float) -> None:

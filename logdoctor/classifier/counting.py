@@ -1,0 +1,53 @@
+"""What the classifier remembers of a job while its events stream by: little, and bounded."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from logdoctor.model import Event
+
+FIRST_KEPT = 48
+"""Failures at the start of trouble tell most; so many are kept whole."""
+LATEST_KEPT = 16
+WARNINGS_KEPT = 24
+KINDS_KEPT = 200
+TEXT_KEPT = 1000
+"""Characters of a message that count."""
+
+Told = tuple[str, str, str, str]
+"""dialect, kind, level and the head of the text of an event."""
+
+
+class FeatureCounter:
+    """Keeps the first and latest failures, the first warnings and the kinds of all else.
+
+    It is fed on every event of a log, so `observe` does next to nothing; hashing waits until `features` is asked for.
+    """
+
+    def __init__(self) -> None:
+        """Start with no event seen."""
+        self._first: list[Told] = []
+        self._latest: deque[Told] = deque(maxlen=LATEST_KEPT)
+        self.warnings: list[Told] = []
+        self.kinds: set[str] = set()
+
+    @property
+    def failures(self) -> list[Told]:
+        """The failures that were kept, in the order of the log."""
+        return [*self._first, *self._latest]
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if event.level in ("error", "fatal"):
+            told = (event.dialect, event.kind, event.level, event.text[:TEXT_KEPT])
+            (self._first if len(self._first) < FIRST_KEPT else self._latest).append(told)
+        elif event.level == "warning" and len(self.warnings) < WARNINGS_KEPT:
+            self.warnings.append((event.dialect, event.kind, event.level, event.text[:TEXT_KEPT]))
+        elif event.kind not in self.kinds and len(self.kinds) < KINDS_KEPT:
+            self.kinds.add(event.kind)
+
+    def features(self) -> dict[int, float]:
+        """Buckets and their values, see `logdoctor.classifier.features`."""
+        from logdoctor.classifier.features import features_of
+
+        return features_of(self.failures, self.warnings, self.kinds)

@@ -1,0 +1,111 @@
+"""The model at run time: sparse weights, dot products, softmax; JSON in and out, never pickle."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logdoctor.classifier.features import BUCKETS
+from logdoctor.model import InputError
+
+FORMAT = "logdoctor.classifier/1"
+UNKNOWN = "unknown"
+"""The class of logs that name no failure; to guess it is to stay silent."""
+LARGEST = 1 << 20
+"""Bytes of a model file."""
+SCALE = 1000
+"""Weights are kept as thousandths, so that the file is short and the same on every machine."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A signature and how probable it is (calibrated, 0 to 1)."""
+
+    signature: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """``weights[bucket]`` are pairs of a class's number and its weight; ``bias`` has one weight a class."""
+
+    classes: tuple[str, ...]
+    bias: tuple[float, ...]
+    weights: Mapping[int, tuple[tuple[int, float], ...]]
+    temperature: float
+    threshold: float
+
+    def guess(self, features: Mapping[int, float]) -> Guess | None:
+        """The most probable signature, or None: nothing to go by, not sure enough, or nothing that has a name."""
+        best = self.best(features)
+        return best if features and best.probability >= self.threshold and best.signature != UNKNOWN else None
+
+    def best(self, features: Mapping[int, float]) -> Guess:
+        """The most probable class, however unlikely; the first by name of equal ones."""
+        sums = list(self.bias)
+        for bucket, value in features.items():
+            for number, weight in self.weights.get(bucket, ()):
+                sums[number] += weight * value
+        top = max(range(len(sums)), key=lambda n: (sums[n], -n))
+        total = math.fsum(math.exp((s - sums[top]) / self.temperature) for s in sums)
+        return Guess(self.classes[top], 1 / total)
+
+    def to_json(self) -> str:
+        """The model as text; the same model gives the same bytes."""
+        plain = {
+            "format": FORMAT,
+            "buckets": BUCKETS,
+            "classes": self.classes,
+            "temperature": self.temperature,
+            "threshold": self.threshold,
+            "bias": [round(b * SCALE) for b in self.bias],
+            "weights": {b: [n for c, w in row for n in (c, round(w * SCALE))] for b, row in self.weights.items()},
+        }
+        return json.dumps(plain, separators=(",", ":")) + "\n"
+
+
+def load_model(path: Path) -> LinearModel:
+    """Read a model.  Raises `InputError` for whatever is not one; nothing of a file is ever run."""
+    try:
+        return _model(json.loads(_read(path)))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+        what, why = "the classifier's model cannot be used", f"{type(error).__name__}: {error}"
+        raise InputError(what, str(path), why, "make one with 'logdoctor train', or leave --model out") from None
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        raw = file.read(LARGEST + 1)
+    if len(raw) > LARGEST:
+        raise ValueError(f"larger than {LARGEST} bytes")
+    return raw
+
+
+def _model(plain: Any) -> LinearModel:
+    if plain["format"] != FORMAT or plain["buckets"] != BUCKETS:
+        raise ValueError(f"not of the format {FORMAT} with {BUCKETS} buckets")
+    classes = tuple(str(c) for c in plain["classes"])
+    bias = tuple(_number(b) / SCALE for b in plain["bias"])
+    weights = {int(b): _pairs(row, len(classes)) for b, row in plain["weights"].items()}
+    temperature, threshold = _number(plain["temperature"]), _number(plain["threshold"])
+    if not classes or len(bias) != len(classes) or temperature <= 0:
+        raise ValueError("its parts do not fit each other")
+    return LinearModel(classes, bias, weights, temperature, threshold)
+
+
+def _pairs(row: list[Any], classes: int) -> tuple[tuple[int, float], ...]:
+    pairs = tuple((int(c), _number(w) / SCALE) for c, w in zip(row[::2], row[1::2], strict=True))
+    if any(not 0 <= c < classes for c, _ in pairs):
+        raise ValueError("a weight belongs to no class")
+    return pairs
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number) or abs(number) > 1e9:  # a sum of those stays finite
+        raise ValueError(f"{value!r} is no weight")
+    return number

@@ -1,0 +1,70 @@
+"""Where the rules leave a visible failure open, the classifier may say what it resembles.
+
+It is asked after the rules and only about an ``unknown`` verdict with failure lines, so it never speaks against a rule
+and never about a healthy job.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
+from logdoctor.knowledge import Knowledge
+from logdoctor.model import Cause, Culprit, Diagnosis, InputError, Rule
+from logdoctor.reasoning.wording import fill_words
+
+SUMMARY = {
+    "en": "A guess, proved by no rule: the failure lines resemble those of '{name}' ({percent} % sure). {cause}",
+    "zh": "没有规则能证实这一点。这是一个猜测:失败日志行与“{name}”的日志相似(把握 {percent}%)。{cause}",
+}
+TITLE = {"en": "Perhaps: {title}", "zh": "可能是:{title}"}
+EVIDENCE_SHOWN = 3
+
+
+def with_guess(
+    diagnosis: Diagnosis, counter: FeatureCounter, known: Knowledge, lang: str = "en", model: Path | None = None
+) -> Diagnosis:
+    """The diagnosis with the classifier's guess as its cause, or as it was.
+
+    ``model`` replaces the shipped model; one that cannot be used is a problem of the diagnosis, not an error.
+    """
+    if diagnosis.verdict != "unknown" or diagnosis.causes or not diagnosis.unexplained or not counter.failures:
+        return diagnosis
+    from logdoctor.classifier.linear_model import load_model
+
+    try:
+        guess = load_model(model or SHIPPED_MODEL).guess(counter.features())
+    except InputError as error:
+        return dataclasses.replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
+    rule = _rule(known, guess.signature) if guess else None
+    if guess is None or rule is None:
+        return diagnosis
+    cause = _cause(rule, guess.probability, diagnosis, lang)
+    return dataclasses.replace(diagnosis, verdict="failure", causes=(cause,))
+
+
+def _rule(known: Knowledge, signature: str) -> Rule | None:
+    """The rule whose words describe the signature: its own, else its first variant."""
+    rules = [r for r in known.rules if r.signature == signature and r.role != "benign"]
+    return next((r for r in rules if r.id == signature), rules[0] if rules else None)
+
+
+def _cause(rule: Rule, probability: float, diagnosis: Diagnosis, lang: str) -> Cause:
+    """Nobody is blamed: that a failure resembles another says nothing of ranks and hosts."""
+    words = fill_words(rule.say(lang), {})
+    percent = f"{probability:.0%}".rstrip("%")
+    summary = SUMMARY.get(lang, SUMMARY["en"]).format(name=rule.signature, percent=percent, cause=words.cause)
+    return Cause(
+        signature=rule.signature,
+        title=TITLE.get(lang, TITLE["en"]).format(title=words.title),
+        summary=summary,
+        confidence=round(probability, 2),
+        by="classifier",
+        culprit=Culprit(),
+        action=rule.action,
+        remedy=words.remedy,
+        references=rule.references,
+        evidence=diagnosis.unexplained[:EVIDENCE_SHOWN],
+        explains=(),
+    )

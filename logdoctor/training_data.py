@@ -1,0 +1,115 @@
+"""What the classifier learns from: the rules' own examples and near-misses, and labelled cases of a corpus.
+
+Every log is varied in fixed ways (cut, wrapped, its proof taken out, words lost), because the classifier is only asked
+where no rule recognises the log as it stands.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from logdoctor.classifier import FeatureCounter
+from logdoctor.classifier.linear_model import UNKNOWN
+from logdoctor.classifier.training import Sample
+from logdoctor.diagnosis import diagnose, events
+from logdoctor.knowledge import Knowledge
+from logdoctor.model import Cause, InputError
+from logdoctor.rulebook.loading import Rulebook
+
+LOG_NAMES = (".log", ".txt", ".out", ".err")
+LARGEST_LOG = 4 << 20
+"""Characters of a case that are learnt from."""
+NO_FAILURE = ("healthy", "unknown")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A log and what it is: a signature, or `UNKNOWN` where it names no failure."""
+
+    log: str
+    label: str
+    example: str
+    rule: str
+
+
+def labelled_logs(book: Rulebook, corpora: Sequence[Path] = ()) -> list[Labelled]:
+    """All labelled logs of the rules and of the cases below ``corpora``.  Raises `InputError` for a faulty case."""
+    named = {r.id: r.signature for r in book.rules}
+    found: list[Labelled] = []
+    for rule in book.rules:
+        if rule.role != "benign":
+            found += [Labelled(e.log, rule.signature, f"{rule.id} {n}", rule.id) for n, e in enumerate(rule.examples)]
+        for n, miss in enumerate(rule.near_misses):
+            label = UNKNOWN if miss.truth in NO_FAILURE else named.get(miss.truth, miss.truth)
+            found.append(Labelled(miss.log, label, f"{rule.id} near {n}", rule.id))
+    return [*found, *_cases(corpora)]
+
+
+def _cases(corpora: Iterable[Path]) -> Iterator[Labelled]:
+    for corpus in corpora:
+        for file in sorted(corpus.rglob("case.yaml")):
+            logs = sorted(p for p in file.parent.rglob("*") if p.suffix in LOG_NAMES)
+            text = "".join(p.read_text("utf-8", "replace") for p in logs)[:LARGEST_LOG]
+            yield Labelled(text, _label(file), f"case {file.parent.name}", file.parent.name)
+
+
+def _label(file: Path) -> str:
+    import yaml
+
+    try:
+        case = yaml.safe_load(file.read_text("utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise InputError("a case could not be read", str(file), str(error)) from None
+    if not isinstance(case, Mapping) or not isinstance(case.get("label"), str):
+        raise InputError("a case has no label", str(file), "", "add 'label: SIGNATURE'")
+    return UNKNOWN if case["label"] in NO_FAILURE else str(case["label"])
+
+
+def samples(logs: Iterable[Labelled], known: Knowledge) -> Iterator[Sample]:
+    """The features of every log and of its variants."""
+    for one in logs:
+        whole: dict[int, float] = {}
+        for variant in _variants(one.log, known):
+            seen = _features(variant, known)
+            whole = whole or seen
+            yield Sample(seen, one.label, one.example, one.rule)
+        yield from (Sample(_thinned(whole, part), one.label, one.example, one.rule) for part in (0, 1))
+
+
+def _variants(log: str, known: Knowledge) -> Iterator[str]:
+    """As it is, cut at either end, inside two wrappers, and without the lines that prove it."""
+    lines = log.splitlines()
+    yield log
+    if len(lines) > 3:  # of fewer lines a cut leaves nothing
+        yield "\n".join(lines[: -(len(lines) // 3)])
+        yield "\n".join(lines[len(lines) // 3 :])
+    yield "\n".join(f"[rank3]: {line}" for line in lines)
+    yield "\n".join(f"2031-04-05 06:07:08,901 {line}" for line in lines)
+    proof = {e.line.number for c in _diagnosed(log, known) for e in c.evidence}
+    rest = [line for n, line in enumerate(lines, 1) if n not in proof]
+    if proof and rest:
+        yield "\n".join(rest)
+
+
+def _diagnosed(log: str, known: Knowledge) -> tuple[Cause, ...]:
+    return diagnose(_opened(log), name="example", knowledge=known).causes
+
+
+def _features(log: str, known: Knowledge) -> dict[int, float]:
+    counter = FeatureCounter()
+    for event in events(_opened(log), knowledge=known):
+        counter.observe(event)
+    return counter.features()
+
+
+def _opened(log: str) -> io.BytesIO:
+    return io.BytesIO(log.encode())
+
+
+def _thinned(whole: Mapping[int, float], part: int) -> dict[int, float]:
+    """One half of the features: the same failure said in other words."""
+    return {b: v for b, v in whole.items() if zlib.crc32(str(b).encode()) % 2 == part}

@@ -1,0 +1,259 @@
+"""The classifier: what it counts, what it learns, when it speaks."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
+from logdoctor.classifier.counting import FIRST_KEPT, LATEST_KEPT
+from logdoctor.classifier.features import BUCKETS, features, words
+from logdoctor.classifier.linear_model import LARGEST, UNKNOWN, LinearModel, load_model
+from logdoctor.classifier.training import SILENT, Sample, train
+from logdoctor.diagnosis import diagnose
+from logdoctor.guessing import with_guess
+from logdoctor.knowledge import Knowledge, gather
+from logdoctor.model import Diagnosis, Event, Evidence, InputError, Line
+from logdoctor.rulebook import shipped_rules
+from logdoctor.training_data import Labelled, labelled_logs, samples
+
+WORDS = {
+    "net.qqp": "the quokka queue pair went away while the quokka fabric waited",
+    "host.zzr": "zebra rail power supply tripped and the zebra rail shut itself off",
+    UNKNOWN: "worker left for reasons that nobody wrote down anywhere",
+}
+
+
+def event(text: str, level: str = "error", kind: str = "generic.error", order: int = 0) -> Event:
+    return Event(Line("a.log", order + 1, text), "generic", kind, text, level=level, order=order)  # type: ignore[arg-type]
+
+
+def some_samples() -> list[Sample]:
+    return [
+        Sample(features([event(f"{text} {extra}")]), label, f"{label} {n}", f"{label} {n % 4}")
+        for label, text in WORDS.items()
+        for n, extra in enumerate(("alpha", "beta", "gamma", "delta", "omega", "sigma", "kappa", "theta"))
+    ]
+
+
+@pytest.fixture(scope="module")
+def model() -> LinearModel:
+    return dataclasses.replace(train(some_samples()).model, threshold=0.5)
+
+
+@pytest.fixture(scope="module")
+def known() -> Knowledge:
+    return gather([shipped_rules()])
+
+
+def rigged(signature: str, probability_of_it: float = 30.0) -> LinearModel:
+    return LinearModel((signature, UNKNOWN), (probability_of_it, 0.0), {}, 1.0, 0.9)
+
+
+def an_open_failure() -> Diagnosis:
+    return Diagnosis("job", "unknown", unexplained=(Evidence(Line("a.log", 7, "it broke")),), advice=("look",))
+
+
+def fed(*events: Event) -> FeatureCounter:
+    counter = FeatureCounter()
+    for one in events:
+        counter.observe(one)
+    return counter
+
+
+def test_numbers_paths_addresses_and_hosts_are_not_learnt() -> None:
+    one = "rank 17 on gpu-node042 lost 10.3.4.5:6379 at 0x7fe2a9 in /opt/env/lib/a.so"
+    other = "rank 3 on gpu-node7 lost 192.168.0.9:80 at 0xdeadbeef in /srv/x/y/z.so"
+    assert words(one) == words(other)
+
+
+def test_a_signal_keeps_its_number_because_it_says_what_happened() -> None:
+    assert "signal=7" in words("Caught signal 7 (some words)")
+    assert words("Caught signal 7") != words("Caught signal 11")
+
+
+def test_a_job_without_failures_and_warnings_has_only_kinds() -> None:
+    assert features([]) == {}
+    assert features([event("step one", "info"), event("step two", "info")]) == features([event("x", "info")])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=60), st.sampled_from(["fatal", "error", "warning", "info"])), max_size=12))
+def test_features_of_any_text_are_bounded_and_the_same_twice(told: list[tuple[str, str]]) -> None:
+    events = [event(text, level) for text, level in told]
+    found = features(events)
+    assert found == features(events)
+    assert all(0 <= b < BUCKETS and 0 < v <= 1 for b, v in found.items())
+
+
+def test_a_flood_of_failures_takes_no_more_memory_than_a_few() -> None:
+    counter = fed(*(event(f"{'x' * 5000} {n}", kind=f"k{n}", order=n) for n in range(3000)))
+    assert len(counter.failures) == FIRST_KEPT + LATEST_KEPT
+    assert max(len(text) for *_, text in counter.failures) <= 1000
+    assert counter.failures[-1][1] == "k2999"
+
+
+def test_it_names_what_it_was_taught_in_other_words(model: LinearModel) -> None:
+    guess = model.guess(features([event("quokka queue pair: the quokka went away")]))
+    assert guess
+    assert guess.signature == "net.qqp"
+
+
+def test_it_is_silent_about_what_it_was_taught_to_be_nameless(model: LinearModel) -> None:
+    assert model.guess(features([event("worker left for reasons that nobody wrote down")])) is None
+
+
+def test_it_is_silent_about_words_it_never_saw(model: LinearModel) -> None:
+    assert dataclasses.replace(model, threshold=0.8).guess(features([event("unheard syllables everywhere")])) is None
+    assert model.guess({}) is None
+
+
+def test_training_twice_gives_the_same_bytes() -> None:
+    assert train(some_samples()).model.to_json() == train(some_samples()[:]).model.to_json()
+
+
+def test_what_cannot_be_told_apart_makes_a_silent_model() -> None:
+    same = features([event("all alike")])
+    mixed = [Sample(same, label, f"{label}{n}", f"{label}{n}") for label in ("a.a", "b.b", "c.c") for n in range(8)]
+    trained = train(mixed)
+    assert trained.model.threshold == SILENT
+    assert trained.model.guess(same) is None
+
+
+def test_one_class_alone_cannot_be_trained() -> None:
+    with pytest.raises(ValueError, match="two classes"):
+        train([s for s in some_samples() if s.label == "net.qqp"])
+
+
+def test_a_model_survives_being_written_and_read(model: LinearModel, tmp_path: Path) -> None:
+    file = tmp_path / "model.json"
+    file.write_text(model.to_json(), "utf-8")
+    assert load_model(file).to_json() == model.to_json()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"",
+        b"\x80\x04pickle",
+        b"[]",
+        b"{}",
+        b"[" * 100_000,
+        b"x" * (LARGEST + 1),
+        *(
+            json.dumps({**json.loads(rigged("a.b").to_json()), **change}).encode()
+            for change in (
+                {"format": "other/1"},
+                {"bias": [1]},
+                {"weights": {"1": [9, 1]}},
+                {"weights": {"1": [0]}},
+                {"temperature": 0},
+                {"threshold": float("nan")},
+                {"bias": [1e300, 0]},
+                {"weights": []},
+            )
+        ),
+    ],
+)
+def test_a_broken_model_is_one_plain_error(broken: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "model.json"
+    file.write_bytes(broken)
+    with pytest.raises(InputError, match="cannot be used"):
+        load_model(file)
+
+
+def test_a_broken_model_is_a_problem_and_the_verdict_stays(known: Knowledge, tmp_path: Path) -> None:
+    found = with_guess(an_open_failure(), fed(event("it broke")), known, model=tmp_path / "none.json")
+    assert found.verdict == "unknown"
+    assert [p.where for p in found.problems] == [str(tmp_path / "none.json")]
+
+
+def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(known: Knowledge, tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(rigged("cuda.oom").to_json(), "utf-8")
+    found = with_guess(an_open_failure(), fed(event("it broke")), known, model=file)
+    (cause,) = found.causes
+    assert (found.verdict, cause.signature, cause.by, cause.rule) == ("failure", "cuda.oom", "classifier", "")
+    assert "guess" in cause.summary
+    assert cause.evidence == found.unexplained == an_open_failure().unexplained
+    assert found.advice == ("look",)
+    assert not cause.culprit.ranks
+    assert not cause.culprit.hosts
+
+
+@pytest.mark.parametrize("verdict", ["healthy", "failure"])
+def test_it_never_speaks_about_other_verdicts(verdict: str, known: Knowledge, tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(rigged("cuda.oom").to_json(), "utf-8")
+    asked = dataclasses.replace(an_open_failure(), verdict=verdict)  # type: ignore[arg-type]
+    assert with_guess(asked, fed(event("it broke")), known, model=file) == asked
+
+
+def test_a_signature_that_no_rule_has_is_not_named(known: Knowledge, tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(rigged("made.up").to_json(), "utf-8")
+    assert with_guess(an_open_failure(), fed(event("it broke")), known, model=file).verdict == "unknown"
+
+
+def test_a_rule_that_holds_is_not_outvoted(known: Knowledge, tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(rigged("net.wrong-interface").to_json(), "utf-8")
+    log = "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 2 has 79 GiB in all\n"
+    found = diagnose(io.BytesIO(log.encode()), knowledge=known, model=file)
+    assert found.causes[0].by == "rule"
+    assert found == diagnose(io.BytesIO(log.encode()), knowledge=known)
+
+
+def test_a_healthy_job_stays_healthy_whatever_the_model_says(known: Knowledge, tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(rigged("cuda.oom").to_json(), "utf-8")
+    log = "".join(f"step {n}/9 loss 0.{n}\n" for n in range(9))
+    assert diagnose(io.BytesIO(log.encode()), knowledge=known, model=file).verdict == "healthy"
+
+
+def test_the_shipped_model_is_small_and_names_only_signatures_of_rules(known: Knowledge) -> None:
+    shipped = load_model(SHIPPED_MODEL)
+    assert SHIPPED_MODEL.stat().st_size <= LARGEST
+    assert shipped.threshold >= 0.5
+    assert len({*shipped.classes} & {r.signature for r in known.rules}) > 50
+
+
+def test_variants_of_a_log_are_held_out_together(known: Knowledge) -> None:
+    log = "a\nRuntimeError: CUDA error: out of memory\nb\nc\nd\n"
+    found = [*samples([Labelled(log, "cuda.oom", "cuda.oom 0", "cuda.oom")], known)]
+    assert len(found) > 4
+    assert {(s.label, s.example, s.rule) for s in found} == {("cuda.oom", "cuda.oom 0", "cuda.oom")}
+
+
+def test_a_case_of_a_corpus_is_learnt_under_its_label(tmp_path: Path) -> None:
+    from logdoctor.rulebook.loading import Rulebook
+
+    for label in ("cuda.oom", "healthy"):
+        folder = tmp_path / label
+        folder.mkdir()
+        (folder / "case.yaml").write_text(f"label: {label}\n")
+        (folder / "job.log").write_text("a line\n")
+    assert [one.label for one in labelled_logs(Rulebook(), [tmp_path])] == ["cuda.oom", UNKNOWN]
+    (folder / "case.yaml").write_text("[")
+    with pytest.raises(InputError, match="case"):
+        labelled_logs(Rulebook(), [tmp_path])
+
+
+def test_a_diagnosis_imports_neither_scikit_learn_nor_pandas_nor_a_model() -> None:
+    code = "import sys, logdoctor.diagnosis; print([m for m in ('sklearn', 'pandas', 'numpy', 'logdoctor.classifier.features') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_train_needs_to_be_told_where_the_model_goes() -> None:
+    from logdoctor.cli import app
+
+    assert CliRunner().invoke(app, ["train"]).exit_code == 2
