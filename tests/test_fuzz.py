@@ -1,0 +1,261 @@
+"""Random inputs: whatever comes in, a valid diagnosis or a told problem comes out.
+
+A run of the tests takes a few of each; LOGDOCTOR_FUZZ=nightly (`make fuzz`) takes a hundred thousand in all.
+"""
+
+from __future__ import annotations
+
+import bz2
+import functools
+import gzip
+import io
+import json
+import lzma
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable
+
+import pytest
+import zstandard
+from failing_job import LINES, LOG, OOM, VALIDATOR
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import logdoctor
+from logdoctor.model import Diagnosis, InputError
+from logdoctor.render import FORMATS, render
+from logdoctor.rulebook import shipped_rules
+from logdoctor.rulebook.loading import load
+from logdoctor.sources import Bounds
+
+pytestmark = pytest.mark.fuzz
+NIGHTLY = os.environ.get("LOGDOCTOR_FUZZ") == "nightly"
+SMALL = Bounds(inflated_bytes=4 << 20, ratio_after=1 << 20, entries=50)
+
+
+def inputs(few: int, nightly: int) -> settings:
+    """How many inputs a test takes.  Fixed ones by day: a test that fails must fail again."""
+    quiet = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
+    return settings(
+        max_examples=nightly if NIGHTLY else few,
+        deadline=None,
+        derandomize=not NIGHTLY,
+        database=None,
+        suppress_health_check=quiet,
+    )
+
+
+def survives(data: bytes, knowledge, **options) -> Diagnosis | None:
+    """The diagnosis, valid by the schema; None where the input was refused as unreadable."""
+    try:
+        found = logdoctor.diagnose(io.BytesIO(data), knowledge=knowledge, bounds=SMALL, **options)
+    except InputError:
+        return None
+    VALIDATOR.validate(found.to_dict())
+    return found
+
+
+@functools.cache
+def example_logs() -> tuple[bytes, ...]:
+    """The examples and near-misses of all rules, and one whole job."""
+    rules = load([shipped_rules()]).rules
+    logs = {e.log.encode() for rule in rules for e in (*rule.examples, *rule.near_misses)}
+    return (LOG.encode(), *sorted(logs))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ready():
+    """Rules are loaded before the first input is drawn."""
+    example_logs()
+
+
+# ── (a) any bytes ──
+
+HINTS = [
+    b"\r",
+    b"\n",
+    b"\x1b[",
+    b"\xff\xfe",
+    b"\x1f\x8b\x08",
+    b"PK\x03\x04",
+    b"\x28\xb5\x2f\xfd",
+    b'{"log":"',
+    b"[rank",
+]
+HINTS += [b"Traceback (most recent call last):\n", b"NCCL WARN ", b"-" * 74 + b"\n", b"[1,0]<stderr>:", b"\0" * 512]
+
+
+@inputs(150, 40_000)
+@given(data=st.lists(st.binary(max_size=200) | st.sampled_from(HINTS), max_size=12).map(b"".join))
+def test_any_bytes_are_a_diagnosis_or_are_told_to_be_none(data, knowledge):
+    survives(data, knowledge)
+
+
+# ── (b) logs of real failures, mutilated ──
+
+
+def cut(draw: Callable, log: bytes) -> bytes:
+    start, end = sorted((draw(st.integers(0, len(log))), draw(st.integers(0, len(log)))))
+    return log[start:end]
+
+
+def double(draw: Callable, log: bytes) -> bytes:
+    return log * draw(st.integers(2, 40))
+
+
+def interleave(draw: Callable, log: bytes) -> bytes:
+    lines, others = log.splitlines(keepends=True), draw(st.sampled_from(example_logs())).splitlines(keepends=True)
+    order = draw(st.lists(st.booleans(), max_size=40))
+    mixed = [(lines if first else others).pop(0) for first in order if (lines if first else others)]
+    return b"".join([*mixed, *lines, *others])
+
+
+def splice(draw: Callable, log: bytes) -> bytes:
+    at, other = draw(st.integers(0, len(log))), draw(st.sampled_from(example_logs()))
+    return log[:at] + cut(draw, other) + log[at:]
+
+
+def flip(draw: Callable, log: bytes) -> bytes:
+    changed = bytearray(log or b" ")
+    for _ in range(draw(st.integers(1, 8))):
+        changed[draw(st.integers(0, len(changed) - 1))] = draw(st.integers(0, 255))
+    return bytes(changed)
+
+
+def shuffle(draw: Callable, log: bytes) -> bytes:
+    return b"".join(draw(st.permutations(log.splitlines(keepends=True)[:30])))
+
+
+def drop(draw: Callable, log: bytes) -> bytes:
+    lines = log.splitlines(keepends=True)
+    return b"".join(line for line in lines if draw(st.integers(0, 3)))
+
+
+def grow(draw: Callable, log: bytes) -> bytes:
+    at, piece = draw(st.integers(0, len(log))), cut(draw, log)
+    return log[:at] + piece[:40] * draw(st.integers(2, 200)) + log[at:]
+
+
+MUTATIONS = [cut, double, interleave, splice, flip, shuffle, drop, grow]
+
+
+@st.composite
+def mutated(draw) -> bytes:
+    log = draw(st.sampled_from(example_logs()))
+    for change in draw(st.lists(st.sampled_from(MUTATIONS), min_size=1, max_size=4)):
+        log = change(draw, log)[: 1 << 16]
+    return log
+
+
+@inputs(150, 40_000)
+@given(log=mutated(), hung=st.booleans(), lang=st.sampled_from(["en", "zh"]))
+def test_a_mutilated_log_is_diagnosed_and_every_report_can_be_written(log, hung, lang, knowledge):
+    found = survives(log, knowledge, hung=hung, lang=lang)
+    for name in FORMATS if found else ():
+        text = render(found, name, lang=lang)
+        assert not any(ord(c) < 32 and c != "\n" for c in text)
+
+
+# ── (c) lines in wrappers in wrappers ──
+
+
+def prefix(text: str) -> Callable[[str], str]:
+    return lambda line: text + line
+
+
+def as_json(key: str) -> Callable[[str], str]:
+    return lambda line: json.dumps({key: line, "stream": "stderr", "time": "2025-06-04T10:22:31.402Z"})
+
+
+PREFIXES = [
+    "[rank3]: ",
+    "[default3]:",
+    "3: ",
+    "[1,3]<stderr>:",
+    "(TrainWorker pid=4411, ip=10.3.0.7) ",
+    "gpu-04: ",
+    "[pod/train-worker-0/pytorch] ",
+    "2025-06-04T10:22:31.402117311Z stderr F ",
+    "2025-06-04T10:22:31.402117311Z ",
+    "Jun  4 10:22:31 gpu-04 train[5120]: ",
+    "<11>1 2025-06-04T10:22:31Z gpu-04 train 5120 - - ",
+    "trainer-1  | ",
+    "2025-06-04 10:22:31,402 - trainer - ERROR - ",
+    "[2025-06-04 10:22:31.402] ",
+    "ERROR:root:",
+    "E0604 10:22:31.402 4411 loop.py:8] ",
+    "logs/rank_5.log:12:",
+    "\x1b[31m",
+    "\ufeff",
+    "\r",
+    "  ",
+    'time="2025-06-04T10:22:31Z" level=error msg=',
+    "[9999999999999999999] ",
+    "9999-99-99 99:99:99 ",
+    "0000-00-00T00:00:00Z ",
+]
+WRAPPERS = [*map(prefix, PREFIXES), as_json("log"), as_json("message"), as_json("MESSAGE"), lambda line: line * 2]
+BARE = st.sampled_from([*LINES, OOM]) | st.text(max_size=60)
+
+
+@inputs(150, 16_000)
+@given(parts=st.lists(st.tuples(st.lists(st.sampled_from(WRAPPERS), max_size=8), BARE), min_size=1, max_size=6))
+def test_lines_in_any_nesting_of_wrappers_are_diagnosed(parts, knowledge):
+    lines = []
+    for wrappers, line in parts:
+        for wrap in wrappers:
+            line = wrap(line)[: 1 << 14]
+        lines.append(line)
+    survives("\n".join(lines).encode("utf-8", "surrogatepass"), knowledge)
+
+
+# ── (d) archives of archives, whole and damaged ──
+
+NAMES = st.sampled_from(
+    ["a.log", "rank_3.log", "../up.log", "/root.log", "d/e/f.txt", "a.log.gz", "in.zip", "x" * 300, "é\n.log"]
+)
+
+
+def tarred(members: list[tuple[str, bytes]]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return out.getvalue()
+
+
+def zipped(members: list[tuple[str, bytes]]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {f"{number}{name}": data for number, (name, data) in enumerate(members)}.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+PACKERS = [gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress]
+CONTENT = st.binary(max_size=300) | st.deferred(lambda: st.sampled_from(example_logs()))
+ARCHIVES = st.recursive(
+    CONTENT,
+    lambda inner: (
+        st.tuples(st.sampled_from(PACKERS), inner).map(lambda pair: pair[0](pair[1]))
+        | st.tuples(st.sampled_from([tarred, zipped]), st.lists(st.tuples(NAMES, inner), max_size=4)).map(
+            lambda pair: pair[0](pair[1])
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@st.composite
+def damaged(draw) -> bytes:
+    data = draw(ARCHIVES)
+    return draw(st.sampled_from([lambda _, d: d, lambda _, d: d, cut, flip]))(draw, data)
+
+
+@inputs(80, 8_000)
+@given(data=damaged())
+def test_any_archive_is_diagnosed_or_told_to_be_broken(data, knowledge):
+    survives(data, knowledge)
