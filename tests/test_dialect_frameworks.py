@@ -66,6 +66,12 @@ def test_a_stall_without_its_first_line_is_read():
             {"rank": 4},
         ),
         (
+            "[deepspeed] OVERFLOW! Rank 4 Skipping step. Attempted loss scale: 2, reducing to 1",
+            "frameworks.overflow",
+            "info",
+            {"rank": 4, "scale": 2},
+        ),
+        (
             "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 16384.0",
             "frameworks.overflow",
             "info",
