@@ -19,10 +19,10 @@ from typing import Any
 
 from logdoctor.model import Rule, RuleError, RulesError, Symptom, Words
 from logdoctor.parsers import records
-from logdoctor.prefilter import Pattern, Prefilter, pattern_of
+from logdoctor.prefilter import Pattern, Prefilter, is_rare, pattern_of
 from logdoctor.version import __version__
 
-FORMAT = 11
+FORMAT = 12
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -110,7 +110,10 @@ def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern |
     """What the scan looks for to find a symptom's text; None where its kind alone finds it."""
     if symptom.text is None:
         return None
+    found_by_kind = symptom.kind is not None and not set("*?[") & set(symptom.kind)
     try:
+        if found_by_kind and not is_rare(symptom.text):
+            return None  # the record of that kind finds the line, common words need no search of their own
         return pattern_of(symptom.text)
     except ValueError as error:
         if symptom.kind is None:

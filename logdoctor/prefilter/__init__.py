@@ -9,7 +9,7 @@ from __future__ import annotations
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.prefilter import Prefilter
 
-__all__ = ["Pattern", "Prefilter", "pattern_of", "scan_form"]
+__all__ = ["Pattern", "Prefilter", "is_rare", "pattern_of", "scan_form"]
 
 
 def scan_form(regex: str) -> str:
@@ -17,6 +17,13 @@ def scan_form(regex: str) -> str:
     from logdoctor.prefilter import scanform
 
     return scanform.scan_form(regex)
+
+
+def is_rare(regex: str) -> bool:
+    """See `logdoctor.prefilter.scanform.is_rare` (imported on first need)."""
+    from logdoctor.prefilter import scanform
+
+    return scanform.is_rare(regex)
 
 
 def pattern_of(regex: str, *, often: bool = False) -> Pattern:

@@ -19,10 +19,11 @@ PREFERENCE = ("hyperscan", "re2", "regex")
 class Session(Protocol):
     """The part of an engine that one scan owns (its scratch memory): not for two threads at once."""
 
-    def hits(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
+    def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
         """All hits in ``window``, in no order, possibly more than once.
 
-        Of each id in ``thinned`` the first one only; its end offset is left there (-1 comes in, and stays if none).
+        Of each id in ``thinned`` the first one only, or none if ``silent``; its end offset is left there (-1 comes in,
+        and stays if there is none).
         An engine that would drown otherwise adds ids.
         """
         ...

@@ -32,18 +32,23 @@ class Flood:
         """What the engine shall thin in the coming window: nothing in the last one."""
         if last:
             return {}
+        if self.thinned:
+            self._windows += 1
         self.thinned = dict.fromkeys(self.thinned, -1)
         return self.thinned
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this window is one in which thinned patterns have a hit."""
+        return self._windows % (1 << (self._windows // SPARSER).bit_length()) == 0
 
     def note(self, hits: list[int]) -> list[int]:
         """Count the hits of a window; who is over the limit is thinned from the next window on.
 
         Returns the hits that stay: thinned patterns speak in ever fewer windows.
         """
-        if self.thinned:
-            self._windows += 1
-            if self._windows % (1 << (self._windows // SPARSER).bit_length()):
-                hits = [hit for hit in hits if hit & ID_MASK not in self.thinned]
+        if self.thinned and not self.speaks:
+            hits = [hit for hit in hits if hit & ID_MASK not in self.thinned]
         counts = self._counts
         for hit in hits:
             pattern = hit & ID_MASK

@@ -49,7 +49,7 @@ class HyperscanEngine:
         return _Session(self, self._database)
 
     def quiet_database(self, thinned: Collection[int], *, worth: bool) -> hyperscan.Database | None:
-        """One in which the ``thinned`` report once a window; None if there is none and compiling is not ``worth`` it.
+        """One without the ``thinned``; None if there is none and compiling is not ``worth`` it.
 
         That of all that are ``often``, the usual case, is kept; the others are one log's own.
         """
@@ -58,32 +58,32 @@ class HyperscanEngine:
         self._quiet = self._quiet or self._stored(self._often) or (self._compiled(self._often) if worth else None)
         return self._quiet
 
-    def _stored(self, once: frozenset[int]) -> hyperscan.Database | None:
-        path = self._path(once)
+    def _stored(self, without: frozenset[int]) -> hyperscan.Database | None:
+        path = self._path(without)
         stored = database_cache.read(path) if path else None
         if stored is not None:
             with suppress(Exception):  # cut, foreign or damaged: whatever it is, compiling again cures it
                 return hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK)
         return None
 
-    def _compiled(self, once: frozenset[int]) -> hyperscan.Database:
-        database = _compile(self._patterns, once)
-        if path := self._path(once):
+    def _compiled(self, without: frozenset[int]) -> hyperscan.Database:
+        database = _compile(self._patterns, without)
+        if path := self._path(without):
             database_cache.write(path, hyperscan.dumpb(database))
         return database
 
-    def _path(self, once: frozenset[int]) -> Path | None:
+    def _path(self, without: frozenset[int]) -> Path | None:
         if self._cache_dir is None:
             return None
-        flagged = [(b"1" if i in once else b"0") + p for i, p in enumerate(self._patterns)]
+        flagged = [(b"1" if i in without else b"0") + p for i, p in enumerate(self._patterns)]
         return self._cache_dir / database_cache.file_name(flagged, getattr(hyperscan, "__version__", ""))
 
 
-def _compile(patterns: Sequence[bytes], once: Collection[int]) -> hyperscan.Database:
-    """Those in ``once`` report their first match only."""
-    flags = [hyperscan.HS_FLAG_SINGLEMATCH if i in once else 0 for i in range(len(patterns))]
+def _compile(patterns: Sequence[bytes], without: Collection[int]) -> hyperscan.Database:
+    """All but those in ``without``."""
+    ids = [i for i in range(len(patterns)) if i not in without] or [0]
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(expressions=list(patterns), ids=list(range(len(patterns))), flags=flags)
+    database.compile(expressions=[patterns[i] for i in ids], ids=ids, flags=[0] * len(ids))
     return database
 
 
@@ -99,12 +99,14 @@ class _Session:
         self._wasted = 0
         self._worth = _WASTE
 
-    def hits(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
+    def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
         """See `Session.hits`."""
         if thinned:
             self._grow_quiet(thinned)
         self._hits.clear()
-        if self._run(window, thinned):
+        if self._run(window, thinned, silent=silent):
+            if silent:
+                return list(self._hits)
             return self._hits + [end << ID_BITS | i for i, end in thinned.items() if end >= 0]
         return self._thin_out(window, thinned)
 
@@ -120,12 +122,13 @@ class _Session:
         if worth:
             self._wasted, self._worth = 0, 2 * self._worth
 
-    def _run(self, window: memoryview, thinned: dict[int, int]) -> bool:
+    def _run(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> bool:
         """One pass; False if it was given up because of too many hits."""
         calls = count()
         try:
             if thinned:
-                self._quiet_scan(window, _thinner(self._hits, thinned, calls.__next__))
+                scan = self._quiet_scan if silent else self._scan
+                scan(window, _thinner(self._hits, thinned, calls.__next__))
             else:
                 self._scan(window, self._collect)
         except hyperscan.ScanTerminated:

@@ -20,6 +20,7 @@ LONGEST = 32
 MOST = 200
 GROWN = 64
 PLENTY = 12.0
+RARE = 8.0
 FEW = 4
 CAPITALS = frozenset(
     "NCCL INFO NET IB GPU CUDA Channel Ring Trees Rank Epoch Loss Step Iteration Training Loading Saving Using Init "
@@ -34,6 +35,11 @@ def literals(nodes: Nodes) -> frozenset[str]:
     best = max(_sets(nodes), key=_tells, default=frozenset())
     good = best and min(map(_tells_one, best)) >= ENOUGH and len(best) <= MOST and min(map(len, best)) >= SHORTEST
     return best if good else frozenset()
+
+
+def are_rare(texts: frozenset[str]) -> bool:
+    """Whether a line that holds one of ``texts`` is hardly ever meant otherwise."""
+    return bool(texts) and min(map(_tells_one, texts)) >= RARE
 
 
 def _sets(nodes: Nodes) -> Iterator[frozenset[str]]:

@@ -47,7 +47,7 @@ class Re2Engine:
         """RE2 needs no scratch memory: the engine is its own session."""
         return self
 
-    def hits(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
+    def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
         """See `Session.hits`."""
         text = bytes(window)
         found: list[int] = []
@@ -62,7 +62,8 @@ class Re2Engine:
                     found.append(end << ID_BITS | i)
                 elif thinned[i] < 0:
                     thinned[i] = end
-        found.extend(end << ID_BITS | i for i, end in thinned.items() if end >= 0)
+        if not silent:
+            found.extend(end << ID_BITS | i for i, end in thinned.items() if end >= 0)
         return found
 
     def ids(self, text: bytes) -> tuple[int, ...]:

@@ -35,13 +35,13 @@ class RegexEngine:
         """Nothing is kept between windows: the engine is its own session."""
         return self
 
-    def hits(self, window: memoryview, thinned: dict[int, int]) -> list[int]:
+    def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
         """See `Session.hits`."""
         found: list[int] = []
         text = bytes(window)
         lower = text.lower()
         for i, searcher in enumerate(self._searchers):
-            if not searcher.possible(text, lower):
+            if (silent and i in thinned) or not searcher.possible(text, lower):
                 continue
             matches = searcher.pattern.finditer(text)
             if i in thinned:

@@ -59,7 +59,8 @@ class Scan:
         window = self._window
         last = window.is_last
         thinned = self._flood.before_window(last=last)
-        found = self._session.hits(window.view[: window.cut], thinned)
+        silent = bool(thinned) and not self._flood.speaks
+        found = self._session.hits(window.view[: window.cut], thinned, silent=silent)
         hits = sorted(set(found))
         if window.shown_to < window.cut or window.shown_from:
             hits = [h for h in hits if window.shown_from < h >> ID_BITS <= window.shown_to]
