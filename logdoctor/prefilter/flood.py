@@ -14,7 +14,7 @@ OFTEN = 128
 SPARSER = 32
 """Thinned patterns have one hit a window for so many windows, then in every second for as many, then in every fourth
 for twice as many ... so that a log of any size has only hundreds."""
-AT_THE_END = 1024
+AT_THE_END = 256
 """So many hits of a thinned pattern count in the last window."""
 
 

@@ -104,8 +104,8 @@ def _tells(texts: frozenset[str]) -> float:
 
 
 def _tells_one(text: str) -> float:
-    """Letters count, those of common words do not; punctuation counts half, blanks a little, digits nothing."""
-    return sum(_part(part) for part in _PARTS.findall(text))
+    """Letters count, those of common words only in long texts; punctuation counts half, blanks a little."""
+    return len(text) / 8 + sum(_part(part) for part in _PARTS.findall(text))
 
 
 def _part(part: str) -> float:
