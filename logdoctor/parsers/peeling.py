@@ -57,12 +57,19 @@ def peel(line: str, outer: Peeled | None = None) -> Peeled:
     who: Who = dict(outer.steady) if outer else {}
     peeled = Peeled(line, line, who, dict(who))
     for _ in range(MAX_LAYERS):
+        if _is_code(peeled.text):
+            break
         wrapper = _peel_one(peeled)
         if wrapper is None or wrapper.last:
             break
     if peeled.text.endswith((")", "]")) and "x across " in peeled.text:
         peeled.text = _REPEATED.sub("", peeled.text)
     return peeled
+
+
+def _is_code(text: str) -> bool:
+    """A frame of a traceback or its source line: most lines of a crash are, and no prefix looks like that."""
+    return text.startswith('  File "') or (text.startswith("    ") and text[4:5].isalpha())
 
 
 def _peel_one(peeled: Peeled) -> Wrapper | None:
