@@ -68,6 +68,10 @@ def app_json(line, number):
     return {"timestamp": f"2025-06-04T10:22:{number:02}Z", "level": "error", "logger": "train", "message": line}
 
 
+def journal_bytes(line, number):
+    return {**journal_json(line, number), "MESSAGE": list(f"{ESC}[31m{line}".encode())}
+
+
 def one_message(lines) -> str:
     return records(["\n".join(lines[1:7]), *lines[7:]], app_json)
 
@@ -86,9 +90,14 @@ WRAPPINGS = {
     "colours": every(ESC + "[31m{}" + ESC + "[0m"),
     "colours and erasing": every(ESC + "[2K" + ESC + "[1;31m{}" + ESC + "[m" + ESC + "[K"),
     "docker json-file": lambda lines: records(lines, docker_json),
+    "docker json-file with colours": lambda lines: records([f"{ESC}[31m{line}{ESC}[0m" for line in lines], docker_json),
+    "docker json-file with progress bars": lambda lines: records(
+        ["\rEpoch 3: 41%\r" + line for line in lines], docker_json
+    ),
     "json lines": lambda lines: records(lines, app_json),
     "traceback in one json message": one_message,
     "journal json": lambda lines: records(lines, journal_json),
+    "journal json in bytes": lambda lines: records(lines, journal_bytes),
     "cri": every("2025-06-04T10:22:31.402117311Z stderr F {}"),
     "kubectl --timestamps": every("2025-06-04T10:22:31.402117311Z {}"),
     "kubectl --prefix": every("[pod/train-worker-0/pytorch] {}"),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logdoctor.model import Level, Speaker
+from logdoctor.parsers.escapes import without_escapes
 from logdoctor.parsers.shapes import level_of
 from logdoctor.parsers.syslog_programs import with_program
 from logdoctor.parsers.times import seconds
@@ -59,7 +60,7 @@ def _read(found: dict[str, Any]) -> tuple[str, Speaker] | None:
     if message is None or not any(key in found for key in known):
         return None
     more = [text for key in _MORE if isinstance(text := found.get(key), str) and "\n" in text]
-    text = "\n".join([message.rstrip("\r\n"), *more])
+    text = without_escapes("\n".join([message.strip("\r\n"), *more])).replace("\r", "\n")
     pid = _number(found, ("pid", "_PID", "process", "process_id"))
     pod = found.get("kubernetes")
     tag = pod.get("pod_name") if isinstance(pod, dict) else found.get("pod")

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 
+from logdoctor.parsers.escapes import without_escapes
 from logdoctor.parsers.peeling import Peeled, peel
-
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?"
-    r"|\x1b[PX^_][^\x1b]{0,2000}(?:\x1b\\)?|\x1b[ -/]?[0-~]?"
-    r"|(?:\^\[|␛)?\[\d{1,3}(?:;\d{1,3}){0,4}m"
-)
-"""CSI, OSC and the other strings of ECMA-48; colours also where the escape character itself got lost."""
 
 _BRACKET = re.compile(
     r"\[(?:(?<=\S\[)(?:rank\d{1,7}\]:(?:\[?[FEWIV]\d{0,4} | )|default\d{1,4}\]:"
@@ -31,9 +25,7 @@ _HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:")
 
 def clean(raw: bytes) -> str:
     """The text of a raw line without escapes; bytes that are no UTF-8 become replacement characters."""
-    text = raw.decode("utf-8", "replace")
-    if "\x1b" in text or "0m" in text or "^[[" in text:
-        text = _ESCAPES.sub("", text)
+    text = without_escapes(raw.decode("utf-8", "replace"))
     return text.removeprefix("\ufeff").rstrip("\r\n")
 
 

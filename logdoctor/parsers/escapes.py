@@ -1,0 +1,19 @@
+"""Escape sequences of the terminal come out of a text."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?"
+    r"|\x1b[PX^_][^\x1b]{0,2000}(?:\x1b\\)?|\x1b[ -/]?[0-~]?"
+    r"|(?:\^\[|␛|\\u001[bB]|\\x1[bB]|\\033)?\[\d{1,3}(?:;\d{1,3}){0,4}m"
+)
+"""CSI, OSC and the other strings of ECMA-48; colours also where the escape got lost or is written out (JSON)."""
+
+
+def without_escapes(text: str) -> str:
+    """``text`` without colours, cursor movements and titles of windows."""
+    if "\x1b" in text or "0m" in text or "^[[" in text:
+        return _ESCAPES.sub("", text)
+    return text
