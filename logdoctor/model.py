@@ -222,7 +222,8 @@ class Finding:
     """A rule that held against events: which, on whom, since when, with which proof.
 
     ``first`` and ``last`` are `Event.order` of the first and last matched event, ``latest`` is the last one; ``events``
-    the matched ones, the decisive one first (bounded); ``count`` how many matched in all.
+    the matched ones, the decisive one first (bounded); ``count`` how many matched in all; ``width`` how many characters
+    of the decisive one's text the symptom matched.
     """
 
     rule: Rule
@@ -234,6 +235,7 @@ class Finding:
     last: int
     count: int
     latest: Event
+    width: int = 0
 
 
 @dataclass(frozen=True, slots=True)

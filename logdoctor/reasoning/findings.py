@@ -79,6 +79,7 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
         last=latest.order,
         count=sum(hits[name].count for name in seen),
         latest=latest,
+        width=decisive.shown.width,
     )
 
 

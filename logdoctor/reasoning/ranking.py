@@ -57,16 +57,29 @@ def _explainer(finding: Finding, causes: Sequence[Finding], alive: Sequence[Find
 
 def explains(a: Finding, b: Finding) -> bool:
     """Whether ``a`` accounts for ``b``."""
-    if a is b or not _could_explain(a, b) or _same_process_later(a, b):
+    if a is b:
+        return False
+    if _read_the_same_line(a, b):
+        return (a.width, b.rule.id) > (b.width, a.rule.id)
+    if not _could_explain(a, b) or _same_process_later(a, b):
         return False
     return not _could_explain(b, a) or _same_process_later(b, a) or _before(a, b)
+
+
+def _read_the_same_line(a: Finding, b: Finding) -> bool:
+    """Two rules claim one line and no rule file decides between them: the one that knows more of it is right."""
+    same = a.events[0].order == b.events[0].order and a.rule.role == b.rule.role
+    return same and a.rule.signature != b.rule.signature and _named(a, b) == _named(b, a)
+
+
+def _named(a: Finding, b: Finding) -> bool:
+    return any(fnmatch.fnmatchcase(n, g) for g in a.rule.explains for n in (b.rule.signature, b.rule.id))
 
 
 def _could_explain(a: Finding, b: Finding) -> bool:
     if a.rule.signature == b.rule.signature:
         return True
-    named = any(fnmatch.fnmatchcase(n, g) for g in a.rule.explains for n in (b.rule.signature, b.rule.id))
-    return named or ROLES.index(a.rule.role) < ROLES.index(b.rule.role)
+    return _named(a, b) or ROLES.index(a.rule.role) < ROLES.index(b.rule.role)
 
 
 def _is_late(finding: Finding) -> bool:

@@ -26,6 +26,8 @@ class Shown:
 
     event: Event
     captured: dict[str, Value]
+    width: int = 0
+    """How much of the text the symptom's expression matched: the more, the more specific it is."""
 
 
 @dataclass(slots=True)
@@ -85,7 +87,7 @@ class SymptomIndex:
             found = self._try(self.symptoms[number][1], event)
             if found is not None:
                 captured, at = found
-                yield number, Shown(_quoted(event, at) if event.lines and at else event, captured)
+                yield number, Shown(_quoted(event, at) if event.lines and at else event, captured, len(at))
 
     def _kind_alone(self, kind: str) -> tuple[int, ...]:
         if kind not in self._of_kind:
