@@ -32,11 +32,11 @@ _REASON_WORDS = (
     ("memory", ("mem", "MEMLIMIT", "TERM_SWAP", "h_vmem", "s_vmem")),
     ("cpu", ("cput", "ncpus", "cpupercent", "CPULIMIT", "h_cpu")),
     ("processes", ("PROCESSLIMIT", "THREADLIMIT", "FILELIMIT")),
-    ("preemption", ("PREEMPT", "preempt")),
+    ("preemption", ("PREEMPT", "preempt", "was evicted")),
     ("owner", ("TERM_OWNER", "TERM_FORCE_OWNER", "by user", "qdel")),
     ("admin", ("TERM_ADMIN", "TERM_FORCE_ADMIN", "TERM_BUCKET_KILL", "TERM_CHKPNT")),
     ("requeue", ("TERM_REQUEUE", "TERM_RC_RECLAIM", "requeue")),
-    ("node failure", ("node", "SISTER", "TERM_CONTROL_PID", "evicted")),
+    ("node failure", ("node", "SISTER", "TERM_CONTROL_PID")),
 )
 
 
