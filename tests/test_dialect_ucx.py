@@ -44,6 +44,11 @@ def test_a_crash_caught_by_ucx_holds_its_stack():
     assert seen.fields["frames"] == ("solve_step", ".annobin_sigaction.c")
 
 
+def test_a_crash_line_with_a_blank_before_the_thread_names_its_process_too():
+    seen = one(RECORDS, "[gn2:293 :0:301] Caught signal 7 (Bus error: nonexistent physical address)")
+    assert (seen.kind, seen.fields["by_host"], seen.fields["by_pid"]) == ("ucx.signal", "gn2", 293)
+
+
 @pytest.mark.parametrize(
     ("line", "kind", "level", "fields"),
     [

@@ -91,7 +91,8 @@ ERRORS = (
     Record("ucx.warning", _HEAD + r"DIAG +(?P<message>.+)", "info", with_peer,
            "UCX notes something for its developers.", often=True),
     Record("ucx.signal",
-           r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)Caught signal (?P<signal>\d+) \("
+           r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) ?:\d+(?: ?:\d+)?\] +)Caught signal "
+           r"(?P<signal>\d+) \("
            r"(?P<message>[^)]{1,200})\)", "fatal", read_crash, "A rank crashed; UCX printed its stack.", priority=3),
     Record("ucx.version", r"\bUC[PX] (?:version is|library version|version:?) (?P<version>\d+\.\d+(?:\.\d+)?)", "info",
            note="The version of UCX."),
