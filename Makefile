@@ -18,7 +18,7 @@ lint: $(VENV)/.ready
 	$(BIN)/logdoctor rules lint
 
 check: $(VENV)/.ready
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 # The nightly-style run: a hundred thousand random inputs through sources, wrappers and dialects.
 fuzz: $(VENV)/.ready

@@ -23,6 +23,8 @@ SHOWN = 2000
 """Characters of a line that are kept as evidence."""
 KEPT = 40
 """So many lines of a record are kept, to be quoted."""
+FOREIGN = 128
+"""After so many lines of others in a row a record is taken to have ended."""
 _REMEMBERED = 2048
 """Lines below candidates that are kept peeled, and numbers of lines that blocks took."""
 
@@ -198,10 +200,15 @@ class _Below:
     def __iter__(self) -> Iterator[Bare]:
         """The lines of the same speaker; each time from the first."""
         self._given.clear()
+        foreign = 0
         for below, (number, piece) in enumerate(self._lines(), 1):
             said = as_said_by(self._head, piece)
             if said is None:
+                foreign += 1
+                if foreign > FOREIGN:
+                    return
                 continue
+            foreign = 0
             self._given[below] = number, piece
             yield Bare(said[0], self._parser.speaker(said[1]), below)
             if len(self._given) >= MAX_BLOCK_LINES:
