@@ -53,10 +53,13 @@ class HyperscanEngine:
 
         That of all that are ``often``, the usual case, is kept; the others are one log's own.
         """
-        if self._often != set(thinned):
+        if not self._often <= set(thinned):
             return _compile(self._patterns, frozenset(thinned)) if worth else None
-        self._quiet = self._quiet or self._stored(self._often) or (self._compiled(self._often) if worth else None)
-        return self._quiet
+        if self._quiet is None:
+            self._quiet = self._stored(self._often) or (self._compiled(self._often) if worth else None)
+            return self._quiet
+        own = worth and self._often != set(thinned)
+        return _compile(self._patterns, frozenset(thinned)) if own else self._quiet
 
     def _stored(self, without: frozenset[int]) -> hyperscan.Database | None:
         path = self._path(without)

@@ -151,7 +151,7 @@ class _Reader:
         if code in NEWLINES:
             return (Chars(frozenset({FLAT})),)
         if code < 128:
-            return (Chars(frozenset({code})),)
+            return (Chars(frozenset({ord(chr(code).lower()) if self._caseless else code})),)
         return (Chars(frozenset(), beyond=True),) if self._caseless else (Foreign(chr(code)),)
 
     def char_class(self, items: Any) -> Nodes:
