@@ -117,3 +117,7 @@ def test_other_lines_are_no_progress(line):
 def test_odd_bars_never_raise(parts):
     for seen in read(RECORDS, "".join(parts)):
         assert seen.level == "info"
+
+
+def test_a_save_that_failed_is_no_sign_of_life():
+    assert kinds(RECORDS, "Saving checkpoint failed: the bucket does not answer") == []

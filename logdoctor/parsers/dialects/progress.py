@@ -160,7 +160,8 @@ RECORDS: tuple[Record, ...] = (
         "progress.phase",
         r"(?:[Ss]aving (?:the )?(?:model |training |optimizer |final |latest |full )*(?:checkpoint|ckpt|state|weights"
         r"|model|optimizer)|Saving .{0,60}checkpoint|saving checkpoint at iteration|Saved? (?:state|checkpoint) (?:at"
-        r"|to)|Model weights saved in|Configuration saved in|[Cc]heckpoint saved|successfully saved checkpoint)",
+        r"|to)|Model weights saved in|Configuration saved in|[Cc]heckpoint saved|successfully saved checkpoint)"
+        r"(?!.{0,60}\b(?:failed|failure|error|exception)\b)",
         "info",
         read_phase("save"),
         "A checkpoint is being written.",
