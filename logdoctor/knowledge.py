@@ -22,7 +22,7 @@ from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, is_rare, pattern_of
 from logdoctor.version import __version__
 
-FORMAT = 14
+FORMAT = 15
 """Raise it when the shape of the cached JSON changes."""
 
 

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from logdoctor.prefilter.factor import COMMON
 from logdoctor.prefilter.form import ESCAPED, Chars, Either, Loop, Node, Nodes
 
-ENOUGH = 2.5
+ENOUGH = 1.3
 """Texts that tell less hit too often: then the form is searched as a pattern."""
 SHORTEST = 3
 LONGEST = 32
 MOST = 200
-GROWN = 64
+GROWN = 16
 PLENTY = 12.0
 RARE = 8.0
-FEW = 4
+FEW = 2
 CAPITALS = frozenset(
     "NCCL INFO NET IB GPU CUDA Channel Ring Trees Rank Epoch Loss Step Iteration Training Loading Saving Using Init "
     "Connected Bootstrap DEBUG Time Device".split()
@@ -111,4 +111,4 @@ def _tells_one(text: str) -> float:
 def _part(part: str) -> float:
     if part.isalpha():
         return 0.0 if part in COMMON or part in CAPITALS else float(len(part))
-    return 0.2 if part == " " else 0.0 if part.isdigit() else 0.5
+    return 0.0 if part == " " or part.isdigit() else 0.5

@@ -138,7 +138,7 @@ RECORDS: tuple[Record, ...] = (
         rf"{_INFO}(?P<text>(?P<file>[^\s:]{{1,200}}):(?P<line>\d+) (?:\((?P<func>\w+)\) )?-> (?P<result>\d+)"
         r"(?: \((?P<error>[^)\n]*)\))?(?: \[(?P<thread>[^\]\n]*)\])?)",
         level="info",
-        scan=r"NCCL INFO [^ \n]{3,100}:\d+ (?:\(\w+\) )?-> \d",
+        scan=r"\.(?:cc|h|cu|cpp):\d+ (?:\(\w+\) )?-> \d",
         priority=6,
         note="NCCL passes an error code up through its own functions; the first such line is nearest to the fault.",
     ),
