@@ -95,7 +95,7 @@ def test_a_folder_in_the_place_of_the_file_is_no_failure(tmp_path: Path) -> None
 
 
 def test_old_databases_make_room(tmp_path: Path) -> None:
-    for n in range(12):
+    for n in range(16):
         database_cache.write(tmp_path / f"{n:02}.hsdb", b"x")
         os.utime(tmp_path / f"{n:02}.hsdb", (n, n))
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n:02}.hsdb" for n in range(4, 12)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n:02}.hsdb" for n in range(4, 16)]

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 _FORMAT = b"logdoctor.hsdb/1"
-_KEEP = 8
+_KEEP = 12
 """How many databases stay; the oldest go when a new one is written."""
 _MOST_BYTES = 256 << 20
 
@@ -62,3 +62,12 @@ def _drop_oldest(newest: Path) -> None:
     others = [(p.stat().st_mtime_ns, p) for p in newest.parent.glob("*.hsdb") if p != newest]
     for _, path in sorted(others, reverse=True)[_KEEP - 1 :]:
         path.unlink()
+
+
+def is_kept_in(folder: Path | None) -> bool:
+    """Whether what is written to ``folder`` (made if missing) will be there the next time."""
+    if folder is None:
+        return False
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder.is_dir() and os.access(folder, os.W_OK)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from logdoctor.model import LogdoctorError
+from logdoctor.prefilter import database_cache
 from logdoctor.prefilter.engine import Engine, Session, load_engine
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.scan import Scan
@@ -13,6 +15,8 @@ from logdoctor.prefilter.second_look import SecondLook
 from logdoctor.prefilter.sublines import FLAT
 from logdoctor.prefilter.window import ReadInto
 
+WORTH_COMPILING = 100
+"""So few whole patterns are compiled one by one, when they are needed."""
 _FLATTEN = bytes.maketrans(b"\n\r", bytes((FLAT, FLAT)))
 
 
@@ -37,8 +41,10 @@ class Prefilter:
                 owners.setdefault(atom, []).append(number)
         forms = [atom.encode() for atom in owners]
         often = frozenset(i for i, own in enumerate(owners.values()) if all(patterns[n].often for n in own))
-        second_look = SecondLook([p.whole for p in patterns], tuple(owners.values()))
-        return cls(load_engine(forms, often, cache_dir, engine), often, second_look)
+        loaded = load_engine(forms, often, cache_dir, engine)
+        wholes = [p.whole for p in patterns]
+        second_look = SecondLook(wholes, tuple(owners.values()), _all_at_once(wholes, loaded.name, cache_dir))
+        return cls(loaded, often, second_look)
 
     @property
     def engine(self) -> str:
@@ -57,3 +63,14 @@ class Prefilter:
     @cached_property
     def _session(self) -> Session:
         return self._engine.session()
+
+
+def _all_at_once(wholes: Sequence[str | None], engine: str, cache_dir: Path | None) -> Session | None:
+    """A session that searches all whole patterns, where Hyperscan can keep what it compiled; else None."""
+    texts = [whole.encode() for whole in wholes if whole is not None]
+    if engine != "hyperscan" or len(texts) < WORTH_COMPILING or not database_cache.is_kept_in(cache_dir):
+        return None
+    try:
+        return load_engine(texts, frozenset(), cache_dir, engine).session()
+    except LogdoctorError:
+        return None
