@@ -7,48 +7,15 @@ src/transport, src/bootstrap.cc, src/proxy.cc) and aws-ofi-nccl 1.1 to 1.21.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 
 import regex
 
 from logdoctor.model import Value
+from logdoctor.parsers.error_numbers import ERRNO
 
 HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] *)?)?"
 """``H:P:T [D] `` of debug.cc; D is the CUDA device of the calling thread and never the rank.  May be cut off."""
-
-ERRNO: Mapping[str, int] = {
-    "Operation not permitted": 1,
-    "No such file or directory": 2,
-    "Input/output error": 5,
-    "Resource temporarily unavailable": 11,
-    "Cannot allocate memory": 12,
-    "Permission denied": 13,
-    "Bad address": 14,
-    "Device or resource busy": 16,
-    "No such device": 19,
-    "Invalid argument": 22,
-    "Too many open files": 24,
-    "No space left on device": 28,
-    "Broken pipe": 32,
-    "Protocol not supported": 93,
-    "Operation not supported": 95,
-    "Address family not supported by protocol": 97,
-    "Address already in use": 98,
-    "Cannot assign requested address": 99,
-    "Network is down": 100,
-    "Network is unreachable": 101,
-    "Software caused connection abort": 103,
-    "Connection reset by peer": 104,
-    "Transport endpoint is not connected": 107,
-    "Connection timed out": 110,
-    "Connection refused": 111,
-    "Host is down": 112,
-    "No route to host": 113,
-    "Remote I/O error": 121,
-    "Operation canceled": 125,
-}
-"""glibc's strerror texts and their numbers on Linux."""
 
 _LONGEST = 2000
 """NCCL's own buffer is 1024 bytes; a longer text is not one message, and bounding it bounds the time."""

@@ -34,7 +34,7 @@ import regex
 
 from logdoctor.model import Level, Value
 from logdoctor.parsers.c10d_lines import WHO, read_error
-from logdoctor.parsers.nccl_lines import ERRNO
+from logdoctor.parsers.error_numbers import ERRNO
 from logdoctor.parsers.record import Bare, Block, Record
 
 _AT = r"\[?(?P<store_host>[^\s\[\](),?]{1,200}|\?UNKNOWN\?)\]?(?:, |:)(?P<port>\d+)"

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.nccl_lines import ERRNO
+from logdoctor.parsers.error_numbers import ERRNO
 from logdoctor.parsers.record import Bare, Block, Record
 
 _PLACE = r"\[(?P<file>[^\s\[\]]*gloo/[^\s\[\]:]+):(?P<line>\d+)\] "
