@@ -1,0 +1,62 @@
+"""What each program can print, message by message: failures are seen, harmless lines are not taken for failures.
+
+One file a program: tests/messages/<program>.tsv.  A line is ``verdict<TAB>message``; ``\\n`` in a message is a line
+break.  The verdict is a signature, ``healthy``, ``unknown``, or ``failure`` (a failure whose cause one line cannot
+tell: any verdict but healthy).  Messages are written from the facts of the formats, values invented.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from logdoctor import diagnose
+from logdoctor.knowledge import Knowledge, gather
+from logdoctor.rulebook import shipped_rules
+from logdoctor.rulebook.signatures import read_signatures
+
+FILES = sorted((Path(__file__).parent / "messages").glob("*.tsv"))
+
+
+@pytest.fixture(scope="module")
+def known() -> Knowledge:
+    return gather([shipped_rules()])
+
+
+def messages(file: Path) -> Iterator[tuple[int, str, str]]:
+    """Line number, verdict and message of each line of a file."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if line and not line.startswith("#"):
+            verdict, _, message = line.partition("\t")
+            yield number, verdict, message.replace("\\n", "\n")
+
+
+def answer(message: str, known: Knowledge) -> str:
+    """The signature of a log that holds nothing else."""
+    diagnosis = diagnose(io.BytesIO(message.encode() + b"\n"), knowledge=known)
+    return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
+
+
+def is_right(verdict: str, said: str) -> bool:
+    return said != "healthy" if verdict == "failure" else said == verdict
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_each_message_is_seen_for_what_it_is(file: Path, known: Knowledge) -> None:
+    wrong = [
+        f"{file.name}:{number}: {said} instead of {verdict}: {message}"
+        for number, verdict, message in messages(file)
+        if not is_right(verdict, said := answer(message, known))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_each_verdict_is_a_known_word_and_no_message_stands_twice(file: Path) -> None:
+    listed = list(messages(file))
+    allowed = {"failure", *read_signatures(shipped_rules() / "signatures.tsv")}
+    assert {verdict for _, verdict, _ in listed} <= allowed
+    assert len({message for _, _, message in listed}) == len(listed)
