@@ -10,7 +10,7 @@ from logdoctor.prefilter import Pattern, Prefilter
 
 
 def main(forms: str, log: str) -> None:
-    patterns = [Pattern((line,)) for line in Path(forms).read_text().splitlines() if line]
+    patterns = [Pattern.of_form(line) for line in Path(forms).read_text().splitlines() if line]
     prefilter = Prefilter.build(patterns, cache_folder())
     with open(log, "rb", buffering=0) as file:  # noqa: PTH123
         scan = prefilter.scan(file.readinto)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fnmatch
 import hashlib
 import json
 import os
@@ -19,10 +20,10 @@ from typing import Any
 
 from logdoctor.model import Rule, RuleError, RulesError, Symptom, Words
 from logdoctor.parsers import records
-from logdoctor.prefilter import Pattern, Prefilter, is_rare, pattern_of
+from logdoctor.prefilter import Pattern, Prefilter, pattern_of
 from logdoctor.version import __version__
 
-FORMAT = 15
+FORMAT = 126
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -63,7 +64,7 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
         plain = _compile(folders)
         if file:
             _write(file, plain)
-    patterns = [Pattern(tuple(atoms), often, whole) for atoms, often, whole in plain["patterns"]]
+    patterns = [Pattern(tuple(atoms), whole, often) for atoms, whole, often in plain["patterns"]]
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
     return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine))
@@ -102,24 +103,29 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
             number += 1
     if errors:
         raise RulesError(errors)
-    plain = [(p.atoms, p.often, p.whole) for p in (*patterns, *owners)]
+    plain = [(p.atoms, p.whole, p.often) for p in (*patterns, *owners)]
     return {"patterns": plain, "owners": list(owners.values()), "rules": [_plain(r) for r in book.rules]}
 
 
 def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern | None:
-    """What the scan looks for to find a symptom's text; None where its kind alone finds it."""
+    """What the scan looks for to find a symptom's text; None where only its kind finds it.
+
+    Events of a kind (other than ``text.line``) are found by the records of that kind: such a symptom needs no scan.
+    """
     if symptom.text is None:
         return None
-    found_by_kind = symptom.kind is not None and not set("*?[") & set(symptom.kind)
+    of_record = not _wants(symptom.kind, "text.line") or not _wants(symptom.dialect, "text")
     try:
-        if found_by_kind and not is_rare(symptom.text):
-            return None  # the record of that kind finds the line, common words need no search of their own
-        return pattern_of(symptom.text)
+        return pattern_of(symptom.text, within=of_record)
     except ValueError as error:
-        if symptom.kind is None:
+        if not of_record:
             what = f"the text of the symptom '{symptom.name}' is too weak for the scan"
             errors.append(RuleError(what, rule.path, str(error), "add literal words to it, or a kind to the symptom"))
         return None
+
+
+def _wants(glob: str | None, name: str) -> bool:
+    return glob is None or fnmatch.fnmatchcase(name, glob)
 
 
 def _plain(rule: Rule) -> dict[str, Any]:

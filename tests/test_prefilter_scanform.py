@@ -46,7 +46,7 @@ def test_a_scan_form_finds_the_line_inside_a_json_string_too(pattern: str, line:
 
 @pytest.mark.parametrize("engine", ["hyperscan", "re2", "regex"])
 def test_every_engine_takes_the_forms_and_agrees(engine: str) -> None:
-    prefilter = Prefilter.build([Pattern((scan_form(p),)) for p, _ in REALISTIC], None, engine)
+    prefilter = Prefilter.build([Pattern.of_form(scan_form(p)) for p, _ in REALISTIC], None, engine)
     for number, (_, line) in enumerate(REALISTIC):
         assert number in prefilter.match(line.encode())
         assert prefilter.match(b"nothing of note here, step 3 of 9") == ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.prefilter import Prefilter
 
-__all__ = ["Pattern", "Prefilter", "is_rare", "pattern_of", "scan_form"]
+__all__ = ["Pattern", "Prefilter", "pattern_of", "scan_form"]
 
 
 def scan_form(regex: str) -> str:
@@ -19,15 +19,8 @@ def scan_form(regex: str) -> str:
     return scanform.scan_form(regex)
 
 
-def is_rare(regex: str) -> bool:
-    """See `logdoctor.prefilter.scanform.is_rare` (imported on first need)."""
-    from logdoctor.prefilter import scanform
-
-    return scanform.is_rare(regex)
-
-
-def pattern_of(regex: str, *, often: bool = False) -> Pattern:
+def pattern_of(regex: str, *, often: bool = False, within: bool = False) -> Pattern:
     """See `logdoctor.prefilter.scanform.pattern_of` (imported on first need)."""
     from logdoctor.prefilter import scanform
 
-    return scanform.pattern_of(regex, often=often)
+    return scanform.pattern_of(regex, often=often, within=within)

@@ -43,25 +43,34 @@ class Engine(Protocol):
         ...
 
 
-def load_engine(patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, wanted: str | None) -> Engine:
+def load_engine(
+    patterns: Sequence[bytes],
+    often: frozenset[int],
+    cache_dir: Path | None,
+    wanted: str | None,
+    *,
+    once: bool = False,
+) -> Engine:
     """The best engine whose library is there and takes the patterns, or the ``wanted`` one.
 
-    ``often`` are the ids that healthy logs are full of.
+    ``often`` are the ids that healthy logs are full of.  ``once``: it will only be asked for `Session.ids`.
 
     Raises `LogdoctorError` if ``wanted`` cannot be had, or no engine takes the patterns.
     """
     reasons = []
     for name in (wanted,) if wanted else PREFERENCE if patterns else ("regex",):
         try:
-            return _load(name, patterns, often, cache_dir)
+            return _load(name, patterns, often, cache_dir, once=once)
         except Exception as error:  # noqa: BLE001, PERF203  a library may be missing, broken or refuse a pattern
             reasons.append(f"{name}: {error}")
     raise LogdoctorError("no engine can scan for the patterns", why="; ".join(reasons), help="pip install hyperscan")
 
 
-def _load(name: str, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None) -> Engine:
+def _load(
+    name: str, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool
+) -> Engine:
     if name not in PREFERENCE:
         raise ValueError(f"there is no such engine; there are {', '.join(PREFERENCE)}")
     module = importlib.import_module(f"logdoctor.prefilter.{name}_engine")
-    engine: Engine = module.load(patterns, often, cache_dir)
+    engine: Engine = module.load(patterns, often, cache_dir, once=once)
     return engine

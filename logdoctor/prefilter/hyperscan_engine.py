@@ -27,9 +27,11 @@ _WASTE = 1_000_000
 """So many callbacks thrown away cost about what compiling costs."""
 
 
-def load(patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None) -> HyperscanEngine:
+def load(
+    patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool = False
+) -> HyperscanEngine:
     """The database for ``patterns`` from the cache, else compiled (and put there)."""
-    return HyperscanEngine(patterns, often, cache_dir)
+    return HyperscanEngine(patterns, often, cache_dir, hyperscan.HS_FLAG_SINGLEMATCH if once else 0)
 
 
 class HyperscanEngine:
@@ -37,8 +39,9 @@ class HyperscanEngine:
 
     name = "hyperscan"
 
-    def __init__(self, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None) -> None:
+    def __init__(self, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, flag: int = 0) -> None:
         self._patterns = patterns
+        self._flag = flag
         self._often = often
         self._cache_dir = cache_dir
         self._database = self._stored(frozenset()) or self._compiled(frozenset())
@@ -54,12 +57,12 @@ class HyperscanEngine:
         That of all that are ``often``, the usual case, is kept; the others are one log's own.
         """
         if not self._often <= set(thinned):
-            return _compile(self._patterns, frozenset(thinned)) if worth else None
+            return self._compile(thinned) if worth else None
         if self._quiet is None:
             self._quiet = self._stored(self._often) or (self._compiled(self._often) if worth else None)
             return self._quiet
         own = worth and self._often != set(thinned)
-        return _compile(self._patterns, frozenset(thinned)) if own else self._quiet
+        return self._compile(thinned) if own else self._quiet
 
     def _stored(self, without: frozenset[int]) -> hyperscan.Database | None:
         path = self._path(without)
@@ -70,24 +73,24 @@ class HyperscanEngine:
         return None
 
     def _compiled(self, without: frozenset[int]) -> hyperscan.Database:
-        database = _compile(self._patterns, without)
+        database = self._compile(without)
         if path := self._path(without):
             database_cache.write(path, hyperscan.dumpb(database))
+        return database
+
+    def _compile(self, without: Collection[int]) -> hyperscan.Database:
+        """All but those in ``without``."""
+        ids = [i for i in range(len(self._patterns)) if i not in without] or [0]
+        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        database.compile(expressions=[self._patterns[i] for i in ids], ids=ids, flags=[self._flag] * len(ids))
         return database
 
     def _path(self, without: frozenset[int]) -> Path | None:
         if self._cache_dir is None:
             return None
         flagged = [(b"1" if i in without else b"0") + p for i, p in enumerate(self._patterns)]
+        flagged.append(b"%d" % self._flag)
         return self._cache_dir / database_cache.file_name(flagged, getattr(hyperscan, "__version__", ""))
-
-
-def _compile(patterns: Sequence[bytes], without: Collection[int]) -> hyperscan.Database:
-    """All but those in ``without``."""
-    ids = [i for i in range(len(patterns)) if i not in without] or [0]
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(expressions=[patterns[i] for i in ids], ids=ids, flags=[0] * len(ids))
-    return database
 
 
 class _Session:

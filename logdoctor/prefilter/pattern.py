@@ -7,11 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """``atoms`` are scan forms (see `scanform`): a line is looked at again when one of them hits.
+    """Something to be found in lines.
 
-    ``whole`` must hit as well then; None: the atoms say it all.  ``often``: healthy logs are full of it.
+    A line is looked at again when one of the ``atoms`` of any pattern hits it (scan forms, see `scanform`); the pattern
+    itself is found there if ``whole`` hits.  Without atoms it is only looked for in lines that others found.
+    ``often``: healthy logs are full of it.
     """
 
     atoms: tuple[str, ...]
+    whole: str
     often: bool = False
-    whole: str | None = None
+
+    @classmethod
+    def of_form(cls, form: str, *, often: bool = False) -> Pattern:
+        """A pattern whose own form is what the scan looks for."""
+        return cls((form,), form, often)

@@ -17,9 +17,11 @@ import regex
 from logdoctor.prefilter.engine import ID_BITS, Session
 
 
-def load(patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None) -> RegexEngine:
+def load(
+    patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool = False
+) -> RegexEngine:
     """Look through ``patterns``; the rest is not needed."""
-    del often, cache_dir
+    del often, cache_dir, once
     return RegexEngine(patterns)
 
 

@@ -8,7 +8,6 @@ from logdoctor.model import Candidate
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
 from logdoctor.prefilter.flood import Flood
 from logdoctor.prefilter.newlines import NewlineCounter
-from logdoctor.prefilter.second_look import SecondLook
 from logdoctor.prefilter.sublines import bounds
 from logdoctor.prefilter.window import ReadInto, Window
 
@@ -20,9 +19,10 @@ class Scan:
     progress bar share one.  `Candidate.following` works as long as the scan has not gone on.
     """
 
-    def __init__(self, session: Session, readinto: ReadInto, often: Collection[int], second_look: SecondLook) -> None:
+    def __init__(self, session: Session, readinto: ReadInto, often: Collection[int], naming: Session, alone: frozenset[int]) -> None:
         self._session = session
-        self._second_look = second_look
+        self._naming = naming
+        self._alone = alone
         self._window = Window(readinto)
         self._newlines = NewlineCounter(self._window.buffer)
         self._flood = Flood(often)
@@ -67,28 +67,23 @@ class Scan:
         return self._flood.note_last(hits, thinned) if last else self._flood.note(hits)
 
     def _candidates(self, hits: list[int]) -> Iterator[Candidate]:
-        """Hits grouped by line."""
+        """The lines that hits are in, each once."""
         window = self._window
         cut = window.cut
-        start, end, patterns = 0, -1, list[int]()
+        end = -1
         for hit in hits:
             position = hit >> ID_BITS
             if position > end:
-                if patterns and (candidate := self._candidate(start, end, patterns)):
-                    yield candidate
                 start, end = bounds(window.buffer, position, cut)
-                patterns = []
-            patterns.append(hit & ID_MASK)
-        if patterns and (candidate := self._candidate(start, end, patterns)):
-            yield candidate
+                candidate = self._candidate(start, end)
+                if candidate:
+                    yield candidate
 
-    def _candidate(self, start: int, end: int, patterns: list[int]) -> Candidate | None:
+    def _candidate(self, start: int, end: int) -> Candidate | None:
         window, turn = self._window, self._window.turn
         raw = bytes(window.view[start:end])
-        if self._flood.thinned:  # hits of thinned patterns on lines that stay: a line keeps all its patterns
-            patterns.extend(self._session.ids(raw))
-        ids = self._second_look.confirm(patterns, raw)
-        if not ids:
+        ids = self._naming.ids(raw)
+        if self._alone.isdisjoint(ids):
             return None
         self._count_to(start)
         return Candidate(raw, self._numbers + 1, ids, lambda: window.lines_below(end, turn))

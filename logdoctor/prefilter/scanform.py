@@ -20,7 +20,7 @@ from typing import Any
 from logdoctor.prefilter import form
 from logdoctor.prefilter.factor import telling
 from logdoctor.prefilter.form import ASCII, NEWLINES, Chars, Either, Foreign, Loop, Node, Nodes
-from logdoctor.prefilter.literals import are_rare, literals
+from logdoctor.prefilter.literals import literals
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.sublines import FLAT
 
@@ -50,18 +50,15 @@ def scan_form(regex: str) -> str:
     return flag + form.write(telling(nodes))
 
 
-def pattern_of(regex: str, *, often: bool = False) -> Pattern:
-    """What the scan needs to look for ``regex``.  Raises like `scan_form`."""
+def pattern_of(regex: str, *, often: bool = False, within: bool = False) -> Pattern:
+    """What the scan needs to look for ``regex``, ``within`` lines that others find.  Raises like `scan_form`."""
     nodes, flag = _read_form(regex)
     whole = flag + form.write(nodes)
+    if within:
+        return Pattern((), whole)
     texts = frozenset[str]() if often else literals(nodes)
     atoms = sorted(flag + form.write(_plain(t)) for t in texts) or [flag + form.write(telling(nodes))]
-    return Pattern(tuple(atoms), often, whole)
-
-
-def is_rare(regex: str) -> bool:
-    """Whether the scan finds ``regex`` by texts that hardly any other line holds.  Raises like `scan_form`."""
-    return are_rare(literals(_read_form(regex)[0]))
+    return Pattern(tuple(atoms), whole, often)
 
 
 def _read_form(regex: str) -> tuple[Nodes, str]:

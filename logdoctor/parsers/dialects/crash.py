@@ -258,11 +258,11 @@ TRACES = (
     ),
     Record(
         "crash.backtrace",
-        r"^#0 +(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>@.?]{2,200}) ?\(",
+        r"^#0 {2,3}(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>@.?]{2,200}) ?\(",
         level="info",
         block=read_stack,
         priority=-1,
-        scan=r"#0 +(?:0x[0-9a-f]+ in )?[\w:~<>@.?]{2,80} ?\(",
+        scan=r"#0  (?: ?0x[0-9a-f]+ in )?[\w:~<>@.?]{2,80} ?\(",
         note="The stack of a process.",
     ),
     Record(
@@ -282,8 +282,8 @@ EXITS = (
         r"exitcode)[^\w-]{1,4}(?P<exit_code>-?[1-9]\d{0,9})\b",
         level="error",
         priority=-5,
-        scan=r"(?:exit(?:ed|s|ing)?|xited|inished|erminated|ompleted|ailed|eturned|ied|rashed) (?:with |abnormally )?"
-        r"(?:a )?(?:non-?zero )?(?:error |exit |return )?(?:code|status|exitcode)\W{1,4}-?[1-9]",
+        scan=r"(?:exit|rror|eturn|with|zero|xited|xits|xiting|inished|erminated|ompleted|ailed|eturned|ied|rashed|mally"
+        r"| a) (?:code|status)\W{1,4}-?[1-9]|exitcode\W{1,4}-?[1-9]",
         note="A program ended with this exit code.",
     ),
     Record(
@@ -300,7 +300,7 @@ EXITS = (
         r"^make(?:\[\d+\])?: \*\*\* .{0,200}Error (?P<exit_code>[1-9]\d*)",
         level="error",
         priority=-5,
-        scan=r"make(?:\[\d+\])?: \*\*\* ",
+        scan=r"make: \*\*\* |\]: \*\*\* ",
         note="A build step failed.",
     ),
     Record(

@@ -25,6 +25,7 @@ from logdoctor.parsers.record import Bare, Block, Record
 
 _LOUD = r"(?:ERROR|CRITICAL|SEVERE|ERR)"
 _DEAD = r"(?:FATAL|PANIC|EMERG)"
+BRACKETS = ((r"\[", r"\]"), (r"\(", r"\)"), ("<", ">"))
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?"
 _EMPTY = regex.compile(
     r"^\W*(?:$|(?:none|null|nil|no|false|true|n/?a|0|ok)\b|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?\s*%?\s*(?:$|[,;|/)\]]))|"
@@ -73,7 +74,7 @@ def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[Record, ..
             rf"{_CLOCK}\W{{1,6}}(?:[\w.:@/-]{{1,60}}\W{{1,4}}){{0,2}}{words}\b[\])>:|\s-]+(?P<message>\S.*)",
             rf":\d\d\W.{{0,140}}{words}[\])>:| -]",
         ),
-        (rf"^.{{0,120}}?[\[(<](?:{words}|{lower})[\])>][\s:|-]*(?P<message>\S.*)", rf"[\[(<](?:{words}|{lower})[\])>]"),
+        (rf"^.{{0,120}}?[\[(<](?:{words}|{lower})[\])>][\s:|-]*(?P<message>\S.*)", "|".join(rf"{a}(?:{words}|{lower}){b}" for a, b in BRACKETS)),
         (rf"^.{{0,160}}?(?: -+|\|) ?{words}\s*(?:-+|\|)\s*(?P<message>\S.*)", rf"(?: -|\|) ?{words}\s*(?:-|\|)"),
         (
             rf"(?:\blevel|\bseverity|\"level(?:name)?\"|\"severity\")\s?[=:]\s?\"?(?i:{lower})\b(?P<message>.*)",
@@ -117,9 +118,9 @@ WORDS = (
         level="error",
         block=read_message,
         priority=-13,
-        scan=r"(?:Error|error|[IRSU][a-z]{4,9} [Ee]xception|rror (?:has )?occurred|rror \d{1,5})"
-        r"(?:: |! |\. |:[A-Z]| (?:while|when|in|during|at|on|reading|loading|"
-        r"opening|executing|creating|from|occurred|parsing|connecting) )",
+        scan=r"(?:Error|error|xception)(?:: |! |\. )|(?:Error|error):[A-Z]|(?:Error|error) (?:while|when|in|during|at|on|reading|"
+        r"loading|opening|executing|creating|from|occurred|has occurred|parsing|connecting) |Error \d{1,5}(?:: |! )|rror"
+        r" (?:has )?occurred[!.]",
         note="A program reports an error.",
     ),
     Record(
@@ -192,7 +193,8 @@ SPOKEN = (
         level="error",
         block=read_spoken,
         priority=-20,
-        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d|\[[EF] [\w/.+-]{1,100}:\d+\]|(?:ERROR|CRITICAL|FATAL):[\w.]{1,100}:|"
+        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,160}\.(?:c|cc|cpp|cu|h|hpp|go):\d+\]|\[[EF] [\w/.+-]{1,100}\.(?:cc|cpp|h|cu):\d+\]|"
+        r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,40}torch/[^\n]{1,100}\.py:\d+\]|(?:ERROR|CRITICAL|FATAL):[\w.]{1,100}:|"
         r"[|-] (?:ERROR|CRITICAL|FATAL) {0,4}[|-]|[\[(](?:ERROR|CRITICAL|FATAL)[\])]|(?:ERROR|CRITICAL|"
         r"FATAL) \d\d-\d\d \d\d:|"
         r"\d (?:ERROR|CRITICAL|FATAL) |\"(?:level(?:name)?|severity)\": ?\"(?:error|ERROR|critical|CRITICAL|fatal|"

@@ -189,6 +189,8 @@ RUNTIME = (
            r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?P<message>(?:\[\[\d+,\d+\],\d+\] )?(?:mca|opal|"
            r"ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed|sm|common|shmem)[_:]\S* "
            r".*(?:[Ee]rror|ERROR|[Ff]ail|[Uu]nable|[Cc]annot|[Aa]bort).*)", level="error", priority=-4,
+           scan=r"\] (?:mca|opal|ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed|sm|common|"
+           r"shmem)[_:]",
            note="A module of Open MPI reports a failure."),
 )  # fmt: skip
 

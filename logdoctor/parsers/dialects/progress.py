@@ -166,8 +166,9 @@ RECORDS: tuple[Record, ...] = (
         read_phase("save"),
         "A checkpoint is being written.",
         1,
-        scan=r"[Ss]aving (?:[a-z]+ ){0,4}(?:checkpoint|ckpt|state|weights|model|optimizer)|Saving .{0,60}checkpoint"
-        r"|Saved? (?:state|checkpoint) |weights saved in|Configuration saved in|heckpoint saved|saved checkpoint",
+        scan=r"[Ss]aving (?:the |model |training |optimizer |final |latest |full |checkpoint|ckpt|state|weights)"
+        r"|Saving .{0,60}checkpoint|Saved? (?:state|checkpoint) |weights saved in|Configuration saved in"
+        r"|heckpoint saved|saved checkpoint",
     ),
     Record(
         "progress.phase",
@@ -190,7 +191,7 @@ RECORDS: tuple[Record, ...] = (
         "info",
         read_phase("load"),
         "Weights or a checkpoint are being read.",
-        scan=r"oading (?:[A-Za-z]+ ){0,3}(?:checkpoint|weights|state dict|safetensors|model)",
+        scan=r"[Ll]oading (?:[A-Za-z]+ ){0,3}(?:checkpoint|weights|state dict|safetensors|model)",
     ),
     Record(
         "progress.phase",

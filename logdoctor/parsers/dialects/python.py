@@ -36,8 +36,8 @@ def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block
 
 
 _EXCEPTION_SCAN = (
-    r"(?:[A-Za-z](?:Error|Exception|Failure|Timeout|Interrupt)|SystemExit|StopIteration|ExceptionGroup"
-    r"|\.[A-Za-z_]*(?:[Ee]rror|timeout|Empty|Full|Abort|Failed))(?:\([A-Za-z.]+\))?(?::|\s*$)"
+    r"(?:[A-Za-z](?:Error|Exception|Failure|Timeout|Interrupt)|SystemExit|StopIteration|ExceptionGroup|queue\.Empty"
+    r"|queue\.Full|exceptions\.Abort|\.error|socket\.timeout|socket\.gaierror|Failed)(?:\([A-Za-z.]+\))?(?::|\s*$)"
 )
 
 RECORDS: tuple[Record, ...] = (

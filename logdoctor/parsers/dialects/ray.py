@@ -124,7 +124,7 @@ RECORDS: tuple[Record, ...] = (
         r"|is) (?:preempted|terminated unexpectedly)",
         "error",
         note="A node of the Ray cluster was lost.",
-        scan=r"(?:Its|task's|actor's) node (?:\w+ )?(?:has )?died|terminated unexpectedly",
+        scan=r"(?:Its|task's|actor's) node (?:\w+ )?(?:has )?died|NodeDiedError|terminated unexpectedly|is preempted",
     ),
     Record(
         "ray.raylet_died",
@@ -146,7 +146,7 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="The head of the Ray cluster could not be reached.",
         priority=2,
-        scan=r"to GCS|from GCS|GrpcUnavailable: |GCS .{0,80}(?:is unavailable|killed|died)|to the GCS|to gcs"
+        scan=r"to GCS|from GCS|GrpcUnavailable: |GCS (?:server|at |is unav|may have|has been|died)|to the GCS|to gcs"
         r"|Could not (?:find|connect to) .{0,40}[Rr]ay (?:instance|cluster)",
     ),
     Record(

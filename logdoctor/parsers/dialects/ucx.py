@@ -148,7 +148,8 @@ VERBS = (
            note="The network card completed a transfer with an error."),
     Record("verbs.error",
            r"^(?:lib(?:mlx[45]|ibverbs|rdmacm|efa)\w*|mlx[45]): (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|"
-           r"[Uu]nable).*)", "error", with_peer, priority=-2, note="A library of the network card reports a failure."),
+           r"[Uu]nable).*)", "error", with_peer, priority=-2, note="A library of the network card reports a failure.",
+           scan=r"libmlx[45]|libibverbs|librdmacm|libefa|mlx[45]: "),
     Record("verbs.error",
            r"\b(?P<message>ibv_(?:reg_mr|open_device|create_(?:qp|cq|srq|ah)|modify_qp|alloc_pd|get_device_list|"
            r"poll_cq|post_\w+)\w*(?:\(.*?\))?:? (?:failed|error|returned).*)", "error", with_peer, priority=-6,
