@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from logdoctor import regexes
 from logdoctor.classifier import FeatureCounter
 from logdoctor.guessing import with_guess
 from logdoctor.knowledge import Knowledge, gather
@@ -55,7 +56,9 @@ def diagnose(
     reading.insist()
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=bool(reading.problems))
     diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=tuple(reading.problems))
-    return with_guess(diagnosis, counter, known, lang, Path(model) if model else None)
+    diagnosis = with_guess(diagnosis, counter, known, lang, Path(model) if model else None)
+    regexes.keep()
+    return diagnosis
 
 
 def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:

@@ -12,12 +12,12 @@ import fnmatch
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logdoctor import cache
 from logdoctor.model import Rule, RuleError, RulesError, Symptom, Words
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, pattern_of
@@ -40,30 +40,18 @@ class Knowledge:
     prefilter: Prefilter
 
 
-def cache_folder() -> Path | None:
-    """Where compiled knowledge is kept: ``$LOGDOCTOR_CACHE``, ``$XDG_CACHE_HOME/logdoctor`` or ``~/.cache/logdoctor``.
-
-    An empty ``$LOGDOCTOR_CACHE`` means: nowhere.
-    """
-    chosen = os.environ.get("LOGDOCTOR_CACHE")
-    if chosen is not None:
-        return Path(chosen) if chosen else None
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - never raises
-    return Path(home) / "logdoctor" if home.startswith("/") else None
-
-
 def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     """The knowledge of the rules below ``folders`` and of all parsers.  Raises `RulesError`.
 
     ``engine`` forces one of the scan's engines (tests, benchmarks); None takes the best that is installed.
     """
-    folder = cache_folder()
+    folder = cache.folder()
     file = folder / f"rules-{_key(folders)}.json" if folder else None
     plain = _read(file) if file else None
     if plain is None:
         plain = _compile(folders)
         if file:
-            _write(file, plain)
+            cache.write(file, json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
     patterns = [Pattern(tuple(atoms), whole, often) for atoms, whole, often in plain["patterns"]]
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
@@ -148,21 +136,8 @@ def _symptom(plain: dict[str, Any]) -> Symptom:
 
 def _read(file: Path) -> dict[str, Any] | None:
     try:
-        plain: dict[str, Any] = json.loads(file.read_bytes())
+        plain: dict[str, Any] = json.loads(cache.read(file) or b"")
         [_rule(r) for r in plain["rules"][:1]]
         return plain if {"patterns", "owners", "rules"} <= plain.keys() else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
-
-
-def _write(file: Path, plain: dict[str, Any]) -> None:
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
-                json.dump(plain, out, ensure_ascii=False, separators=(",", ":"))
-            os.replace(name, file)  # noqa: PTH105
-        except OSError:
-            os.unlink(name)  # noqa: PTH108
-            raise

@@ -228,7 +228,11 @@ def test_a_flood_of_the_expected_kind_goes_on_with_a_quieter_database_and_the_sa
     tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr("logdoctor.prefilter.hyperscan_engine._WASTE", 2000)
-    patterns = [Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error"), Pattern.of_form("epoch [0-9]", often=True)]
+    patterns = [
+        Pattern.of_form("step [0-9]", often=True),
+        Pattern.of_form("error"),
+        Pattern.of_form("epoch [0-9]", often=True),
+    ]
     data = b"".join(b"step %d %s\n" % (n, b"error" * (n % 999 == 0) + b"." * 100) for n in range(30_000)) + b"epoch 7\n"
     loud = list(Prefilter.build(patterns, None, "re2").scan(reader(data)))
     for _ in range(2):  # compiled in the first round, from the cache in the second
@@ -241,7 +245,9 @@ def test_a_flood_of_the_expected_kind_goes_on_with_a_quieter_database_and_the_sa
 
 def test_many_patterns_on_every_word_keep_memory_and_answers_bounded() -> None:
     prefilter = Prefilter.build(
-        [Pattern.of_form(f"err(?:or){{0,{n}}}") for n in range(1, 30)] + [Pattern.of_form("the needle")], None, "hyperscan"
+        [Pattern.of_form(f"err(?:or){{0,{n}}}") for n in range(1, 30)] + [Pattern.of_form("the needle")],
+        None,
+        "hyperscan",
     )
     data = (b"err " * 40_000 + b"\n") * 3 + b"the needle\n" + (b"error " * 40_000 + b"\n") * 3
     scan = prefilter.scan(reader(data))

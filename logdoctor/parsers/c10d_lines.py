@@ -15,6 +15,7 @@ import regex
 from logdoctor.model import Level, Value
 from logdoctor.parsers.nccl_lines import message_fields, number
 from logdoctor.parsers.record import Bare, Block, BlockReader, Record
+from logdoctor.regexes import later
 
 WHO = (
     r"(?:\[(?:PG (?:ID \d+ )?(?:PG GUID )?(?P<pg>[^\s(\]]+) ?(?:\((?P<pg_desc>[^)\n]*)\))? ?)?"
@@ -40,14 +41,14 @@ RESULTS: Mapping[str, str] = {
 }
 """ncclGetErrorString and the name of the result (nccl.h)."""
 
-_FRAME = regex.compile(r"^\s*frame #\d+: (?P<function>.+?)(?:\(| \+ 0x| \(0x|$)")
-_RAISED = regex.compile(r"^\s*Exception raised from (?P<function>\S+) at (?P<file>\S+?):(?P<line>\d+)")
-_RESULT = regex.compile(r"^\s*(?P<result>nccl(?:\w*Error|Invalid\w+|InProgress|Timeout)): ")
-_CUDA_ADVICE = regex.compile(
+_FRAME = later(r"^\s*frame #\d+: (?P<function>.+?)(?:\(| \+ 0x| \(0x|$)")
+_RAISED = later(r"^\s*Exception raised from (?P<function>\S+) at (?P<file>\S+?):(?P<line>\d+)")
+_RESULT = later(r"^\s*(?P<result>nccl(?:\w*Error|Invalid\w+|InProgress|Timeout)): ")
+_CUDA_ADVICE = later(
     r"^\s*(?:CUDA kernel errors might|(?:HIP|GPU) kernel errors might|For debugging consider|Compile with `|"
     r"Device-side assert|Search for `|Setting `?TORCH_|This may indicate|This error may)"
 )
-_FOREIGN = regex.compile(r"^\s*(?:terminate called|Traceback|what\(\):|Fatal Python error)|\bNCCL (?:WARN|INFO) ")
+_FOREIGN = later(r"^\s*(?:terminate called|Traceback|what\(\):|Fatal Python error)|\bNCCL (?:WARN|INFO) ")
 """Not the text of an empty ``Last error:``."""
 
 _MAX_FRAMES = 12

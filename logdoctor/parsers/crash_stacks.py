@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
+from logdoctor.regexes import later
 
 _PADDLE = {"Process abort signal": 6, "Erroneous arithmetic operation": 8, "Termination signal": 15, "segfault": 11}
 """Texts of crash handlers that neither the shell nor the C library use (Paddle, R)."""
 
 _MAX_FRAMES = 40
 _MAX_BETWEEN = 12
-_FRAME = regex.compile(
+_FRAME = later(
     r"^\s*(?:"
     r"#\d+ +(?:0x[0-9a-f]+ in )?(?P<function>[^\s(][^(\n]{0,300}?) ?\((?:.{0,400}?\) from (?P<library>\S+))?"
     r"|#\d+ +0x[0-9a-f]+ (?:in (?P<function>\S{1,300}) |\()(?P<library>/[^\s:+)]{1,300})?"
@@ -33,17 +32,17 @@ _FRAME = regex.compile(
     r")",
 )
 _NO_FUNCTION = ("(unknown)", "??", "<unknown")
-_RUNTIME_LIBRARY = regex.compile(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
-_STACK_WORDS = regex.compile(
+_RUNTIME_LIBRARY = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
+_STACK_WORDS = later(
     r"^\s*(?:PC: @|0x[0-9a-f]+ in |\[?(?:Switching to|New Thread|Thread debugging)|\(gdb\)|Thread \d+ \(|warning: |"
     "Backtrace|"
     r"C\+\+ Traceback|Error termination|\*\*\* SIG|\[(?:SignalInfo|TimeInfo)|={4,}|File \"<unknown>\"|"
     r"[\w./~-]+:\d+\s*$|"
     r"\d+\s+in |\d+\t|$)"
 )
-_WHAT = regex.compile(r"(?:what\(\):\s+)+(?P<message>\S.*)?")
-_TRACE = regex.compile(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
-_OTHER = regex.compile(r"^(?:terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
+_WHAT = later(r"(?:what\(\):\s+)+(?P<message>\S.*)?")
+_TRACE = later(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
+_OTHER = later(r"^(?:terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
 
 
 def signal_of(fields: Mapping[str, Value]) -> dict[str, Value]:

@@ -14,20 +14,21 @@ import regex
 from logdoctor.model import Value
 from logdoctor.parsers.python_tracebacks import EXCEPTION
 from logdoctor.parsers.record import Bare, Block
+from logdoctor.regexes import later
 
 MAX_TRACEBACK = 2_000
 """So many characters of the root's traceback are kept."""
 
-_BORDER = regex.compile(r"^\s*[=*-]{10,}\s*$")
-_ENTRY = regex.compile(r"^\s*\[(\d+)\]:\s*$")
-_KEY = regex.compile(r"^\s+(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*)")
-_ROOT = regex.compile(r"^\s*Root Cause(?: \(first observed failure\))?:")
-_OTHERS = regex.compile(r"^\s*(?:Other )?Failures:")
-_RANK = regex.compile(r"(-?\d{1,9}) \(local_rank: (-?\d{1,9})\)")
-_EXIT = regex.compile(r"(-?\d{1,9})\s+\(pid: (\d{1,9})\)")
-_SIGNAL = regex.compile(r"Signal (\d{1,3}) \(\w+\) received by PID")
-_EXCEPTION = regex.compile(EXCEPTION)
-_RESULT = regex.compile(r"^\s+(?P<key>\w+)=(?P<value>.*\S)")
+_BORDER = later(r"^\s*[=*-]{10,}\s*$")
+_ENTRY = later(r"^\s*\[(\d+)\]:\s*$")
+_KEY = later(r"^\s+(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*)")
+_ROOT = later(r"^\s*Root Cause(?: \(first observed failure\))?:")
+_OTHERS = later(r"^\s*(?:Other )?Failures:")
+_RANK = later(r"(-?\d{1,9}) \(local_rank: (-?\d{1,9})\)")
+_EXIT = later(r"(-?\d{1,9})\s+\(pid: (\d{1,9})\)")
+_SIGNAL = later(r"Signal (\d{1,3}) \(\w+\) received by PID")
+_EXCEPTION = later(EXCEPTION)
+_RESULT = later(r"^\s+(?P<key>\w+)=(?P<value>.*\S)")
 MAX_GAP = 3
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from logdoctor.regexes import later
 
-_ESCAPES = re.compile(
+_ESCAPES = later(
     r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?"
     r"|\x1b[PX^_][^\x1b]{0,2000}(?:\x1b\\)?|\x1b[ -/]?[0-~]?"
     r"|(?:\^\[|␛|\\u001[bB]|\\x1[bB]|\\033)?\[\d{1,3}(?:;\d{1,3}){0,4}m"
@@ -15,5 +15,5 @@ _ESCAPES = re.compile(
 def without_escapes(text: str) -> str:
     """``text`` without colours, cursor movements and titles of windows."""
     if "\x1b" in text or "0m" in text or "^[[" in text:
-        return _ESCAPES.sub("", text)
+        return str(_ESCAPES.sub("", text))
     return text

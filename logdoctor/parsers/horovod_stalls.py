@@ -12,14 +12,15 @@ import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
+from logdoctor.regexes import later
 
 MAX_OPS = 20
 MAX_RANKS = 4_096
 MAX_GAP = 2
-_OP = regex.compile(r"(?P<op>[^\s\[\]:]{1,200}) \[(?:missing|ready) ranks: ?(?P<ranks>[\d, ]{0,4000})")
-_RANK = regex.compile(r"^\s*(?P<rank>\d{1,7}): \[(?P<ops>[^\]]{0,4000})")
-_WORDS = regex.compile(r"(?i:missing ranks|stalled ranks|stalled ops)")
-_SECONDS = regex.compile(r"for more than (\d{1,7}) seconds")
+_OP = later(r"(?P<op>[^\s\[\]:]{1,200}) \[(?:missing|ready) ranks: ?(?P<ranks>[\d, ]{0,4000})")
+_RANK = later(r"^\s*(?P<rank>\d{1,7}): \[(?P<ops>[^\]]{0,4000})")
+_WORDS = later(r"(?i:missing ranks|stalled ranks|stalled ops)")
+_SECONDS = later(r"for more than (\d{1,7}) seconds")
 
 
 def read_stall(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-import regex
+from logdoctor.regexes import later
 
 MAX_NAMES = 4096
 """A list is never expanded beyond this many members: the text is untrusted."""
@@ -16,10 +16,10 @@ MAX_NAMES = 4096
 _MAX_BRACKETS = 4
 _MAX_TEXT = 1 << 16
 
-_RANGE = regex.compile(r"(\d{1,12})-(\d{1,12})(?::(\d{1,6}))?")
-_NUMBER = regex.compile(r"\d{1,12}")
-_ITEM = regex.compile(r"[^,\[\]]*(?:\[[^\[\]]*\][^,\[\]]*)*")
-_BRACKET = regex.compile(r"\[([^\[\]]*)\]")
+_RANGE = later(r"(\d{1,12})-(\d{1,12})(?::(\d{1,6}))?")
+_NUMBER = later(r"\d{1,12}")
+_ITEM = later(r"[^,\[\]]*(?:\[[^\[\]]*\][^,\[\]]*)*")
+_BRACKET = later(r"\[([^\[\]]*)\]")
 
 
 def expand_numbers(text: str) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from logdoctor.parsers.peeling import Peeled, Who
 from logdoctor.parsers.record import MAX_BLOCK_LINES, Bare, Block, Record
 from logdoctor.parsers.same_speaker import as_said_by
 from logdoctor.parsers.times import NO_YEAR, year_of
+from logdoctor.regexes import compiled
 
 TIMEOUT = 0.1
 """Seconds that one pattern may take on one line."""
@@ -27,8 +28,6 @@ FOREIGN = 128
 """After so many lines of others in a row a record is taken to have ended."""
 _REMEMBERED = 2048
 """Lines below candidates that are kept peeled, and numbers of lines that blocks took."""
-
-Search = Callable[..., Any]
 
 
 class LineParser:
@@ -78,7 +77,7 @@ class LineParser:
         slow = 0
         for record, text, who in _attempts([records()[index] for index in ids], piece.stages()):
             try:
-                hit = _compiled(record.pattern)(text, timeout=TIMEOUT)
+                hit = compiled(record.pattern).search(text, timeout=TIMEOUT)
             except TimeoutError:
                 slow += 1
                 if slow == MAX_TIMEOUTS:
@@ -255,14 +254,6 @@ def _attempts(tried: list[Record], stages: list[tuple[str, Who]]) -> Iterator[tu
 def _precedence() -> list[tuple[int, int]]:
     """For each record its place in the order of trying."""
     return [(-record.priority, index) for index, record in enumerate(records())]
-
-
-@cache
-def _compiled(pattern: str) -> Search:
-    import regex
-
-    search: Search = regex.compile(pattern).search
-    return search
 
 
 def _fields(hit: Any) -> tuple[dict[str, Value], Who]:

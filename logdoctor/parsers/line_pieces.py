@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
-
 from logdoctor.parsers.escapes import without_escapes
 from logdoctor.parsers.peeling import Peeled, peel
+from logdoctor.regexes import later
 
-_BRACKET = re.compile(
+_BRACKET = later(
     r"\[(?:(?<=\S\[)(?:rank\d{1,7}\]:(?:\[?[FEWIV]\d{0,4} | )|default\d{1,4}\]:"
     r"|\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:"
     r"|(?<!\]:\[)[FEWI](?:\d{3,4} \d\d:\d\d:\d\d\.\d{9})? \w{1,100}\.(?:cpp|hpp|cc|cu|h):\d{1,6}\] )"
     r"|(?<=\s\[)rank\d{1,7}\]:(?:\[[FEWIV]\d{0,4} | Traceback ))"
 )
 """Prefixes of records in the middle of a line; with a blank in front only what no sentence holds."""
-_NCCL = re.compile(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
+_NCCL = later(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
 _HOST = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 """What a host's name is made of."""
 MAX_PIECES = 64
 """What is glued behind so many records stays in one piece."""
-_TAG = re.compile(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
+_TAG = later(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
 _HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:")
 
 

@@ -15,29 +15,30 @@ import regex
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
+from logdoctor.regexes import later
 
 MAX_FRAMES = 40
 MAX_LINES = 120
 MAX_RANK = 1 << 22
 
-_OWN = regex.compile(r"(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
-_FRAME = regex.compile(r"\[ *\d+\] (?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)")
-_SYSTEM = regex.compile(r"lib(?:c|pthread|stdc\+\+|gcc_s|open-pal|open-rte)[.-]|ld-linux|linux-vdso")
+_OWN = later(r"(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
+_FRAME = later(r"\[ *\d+\] (?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)")
+_SYSTEM = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|open-pal|open-rte)[.-]|ld-linux|linux-vdso")
 _SIGNAL = (
-    ("signal", regex.compile(r"Signal: .{0,80}?\((\d{1,3})\)")),
-    ("code", regex.compile(r"Signal code: (.{0,80}?)\s*(?:\(-?\d+\))?$")),
-    ("address", regex.compile(r"Failing at address: (\S{1,40})")),
+    ("signal", later(r"Signal: .{0,80}?\((\d{1,3})\)")),
+    ("code", later(r"Signal code: (.{0,80}?)\s*(?:\(-?\d+\))?$")),
+    ("address", later(r"Failing at address: (\S{1,40})")),
 )
 _HANDLER = (
-    ("rank", regex.compile(r"reported by process \[\d+,(\d{1,7})\]")),
-    ("communicator", regex.compile(r"on (?:communicator |a )(.{1,120})$")),
-    ("error_class", regex.compile(r"(MPI_(?:ERR|T_ERR)_\w+|MPI_SUCCESS)\b")),
-    ("message", regex.compile(r"MPI_(?:ERR|T_ERR)_\w+: (.{1,300})$")),
+    ("rank", later(r"reported by process \[\d+,(\d{1,7})\]")),
+    ("communicator", later(r"on (?:communicator |a )(.{1,120})$")),
+    ("error_class", later(r"(MPI_(?:ERR|T_ERR)_\w+|MPI_SUCCESS)\b")),
+    ("message", later(r"MPI_(?:ERR|T_ERR)_\w+: (.{1,300})$")),
 )
-_STACK = regex.compile(r"\s*(?P<at>(?:[\w:]{2,120}|\(unknown\))\(\d{0,6}\))[. ]*:\s?(?P<said>.*)")
-_SAID_ABORT = regex.compile(r"application called MPI_Abort\([^,]{1,80}, (?P<exit_code>-?\d{1,11})\)")
-_DASHES = regex.compile(r"\s*={20,}\s*")
-_BAD_END = regex.compile(
+_STACK = later(r"\s*(?P<at>(?:[\w:]{2,120}|\(unknown\))\(\d{0,6}\))[. ]*:\s?(?P<said>.*)")
+_SAID_ABORT = later(r"application called MPI_Abort\([^,]{1,80}, (?P<exit_code>-?\d{1,11})\)")
+_DASHES = later(r"\s*={20,}\s*")
+_BAD_END = later(
     r"= +(?:RANK (?P<rank>\d{1,7}) )?PIDS? (?P<pid>\d{1,10}) RUNNING AT (?P<host>[\w.-]+)|"
     r"= +EXIT (?:CODE|STATUS): (?P<exit_code>-?\d{1,10})|= +KILLED BY SIGNAL: (?P<signal>\d{1,3})|"
     r"(?:YOUR )?APPLICATION TERMINATED WITH THE EXIT STRING: .{0,60}?\(signal (?P<string_signal>\d{1,3})\)|"

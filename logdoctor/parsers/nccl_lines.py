@@ -13,6 +13,7 @@ import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.error_numbers import ERRNO
+from logdoctor.regexes import compiled
 
 HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] *)?)?"
 """``H:P:T [D] `` of debug.cc; D is the CUDA device of the calling thread and never the rank.  May be cut off."""
@@ -65,7 +66,7 @@ _SHAPES = (
 @cache
 def _shapes() -> tuple[regex.Pattern[str], ...]:
     """The shapes compiled, once, at the first error message."""
-    return tuple(regex.compile(shape) for shape in _SHAPES)
+    return tuple(compiled(shape) for shape in _SHAPES)
 
 
 def number(text: str) -> Value:

@@ -9,34 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-import regex
-
 from logdoctor.model import Level, Value
 from logdoctor.parsers.record import Bare, Block
+from logdoctor.regexes import later
 
 MAX_FRAME_LINES = 60
 MAX_LOOSE_LINES = 16
 
-_RULE = regex.compile(r"-{74}\s*")
-_FOREIGN = regex.compile(r"Traceback \(most|\[[\w.-]+:\d+\] |\[[\w.-]+:\d+\]\s*$|\S+:\d+:\d+ \[|\[rank\d|.{400}")
-_SUBJECT = regex.compile(
+_RULE = later(r"-{74}\s*")
+_FOREIGN = later(r"Traceback \(most|\[[\w.-]+:\d+\] |\[[\w.-]+:\d+\]\s*$|\S+:\d+:\d+ \[|\[rank\d|.{400}")
+_SUBJECT = later(
     r"Open[ -]?(?:MPI|RTE|PAL|SHMEM|Fabrics)|\bMPI|OPAL|ORTE|PRTE|PRRTE|PMI|mpirun|mpiexec|orterun|prterun|"
     r"prun\b|orted|"
     r"prted|daemon|hostfile|slots|MCA|\bBTL\b|\bPML\b|UCX|HWLOC|hwloc|\bbind|mapping|Local host|CUDA|fork\(\)"
 )
-_FIELD_LINE = regex.compile(r"\s|[-*] |(?!WARNING|NOTE|Note|ERROR)[A-Z][\w /()]{0,40}:(?:\s|$)")
-_MILD = regex.compile(
+_FIELD_LINE = later(r"\s|[-*] |(?!WARNING|NOTE|Note|ERROR)[A-Z][\w /()]{0,40}:(?:\s|$)")
+_MILD = later(
     r"WARNING|[Ww]arning|By default, for Open MPI|You can override this policy|Another transport will be used|"
     r"will be (?:used )?instead|will be ignored|is being ignored|performance may|may (?:result in|"
     r"cause) (?:lower|degraded)|"
     r"[Tt]he library attempted to open the following supporting|CUDA-aware support is disabled|"
     r"deprecated|fork\(\) |This is (?:only )?a warning|simply a warning"
 )
-_FATAL = regex.compile(
+_FATAL = later(
     r"will now abort|likely to abort|job (?:has been|will be|is being|being) (?:aborted|terminated)|"
     r"(?:run|orterun|mpiexec) (?:was unable|could not|has exited|detected|noticed)|unable to launch|aborting"
 )
-_NUMBER_FIELDS = regex.compile(
+_NUMBER_FIELDS = later(
     r"(?:(?:signal|on signal) (?P<signal>\d+) ?\()|"
     r"(?:with errorcode|[Ee]rror ?code:|[Ee]xit code:) *(?P<exit_code>-?\d{1,9})|"
     r"(?:Process name|Proc|Process \d+): *\(?(?:\[\[\d+,\d+\],|\S+?@1,)(?P<rank>\d{1,7})\b|"
@@ -44,15 +43,15 @@ _NUMBER_FIELDS = regex.compile(
     r"(?:Error|[Rr]eason|Message): [^\n]*\((?P<errno>\d{1,3})\)|"
     r"connect\(\) to (?P<peer>[\d.:a-fA-F]+\d|[\w.-]+:\d+) failed"
 )
-_NODE = regex.compile(
+_NODE = later(
     r"(?:Local host(?:name)?|Hostname|Node(?: name)?|Host): +(?P<host>[\w.-]+)|on node (?P<on>[\w.-]*\w)|"
     r"(?:Remote host|remote (?:host|daemon)|Peer host|to): +(?P<peer>[\w.:-]+)"
 )
-_LISTED = regex.compile(r"\s{1,6}\S[^:]{0,40}: ")
-_NEW_MESSAGE = regex.compile(r"\S+: |\[|\S+:\d+|[=-]{5}|\(")
+_LISTED = later(r"\s{1,6}\S[^:]{0,40}: ")
+_NEW_MESSAGE = later(r"\S+: |\[|\S+:\d+|[=-]{5}|\(")
 _WRAPPED = 40
-_SORRY = regex.compile(r"help about: (?P<topic>\S{1,200}) from the file: (?P<help_file>\S{1,200})")
-_WORD = regex.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SORRY = later(r"help about: (?P<topic>\S{1,200}) from the file: (?P<help_file>\S{1,200})")
+_WORD = later(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def read_frame(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, cast
+
+import regex
 
 from logdoctor.model import Speaker
 from logdoctor.parsers.record import Wrapper
 from logdoctor.parsers.shapes import level_of
 from logdoctor.parsers.times import NO_YEAR, seconds
+from logdoctor.regexes import compiled, later
 
 MAX_LAYERS = 12
 MAX_MORE = 1000
@@ -24,7 +26,7 @@ STAGES = 3
 IDENTITY = ("rank", "local_rank", "task", "host", "pid", "tag")
 _OUTERMOST = ("host", "time")
 """Here the outermost prefix is believed, else the innermost: a collector's clock is the same for all lines."""
-_REPEATED = re.compile(r" ?\[repeated \d+x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs.*)?$")
+_REPEATED = later(r" ?\[repeated \d+x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs.*)?$")
 
 Who = dict[str, Any]
 """What the prefixes say: the names of `Speaker` and ``task``, values still as printed."""
@@ -75,7 +77,10 @@ def _is_code(text: str) -> bool:
 def _peel_one(peeled: Peeled) -> Wrapper | None:
     """Take one prefix off; None if there is none."""
     text = peeled.text
-    for match, wrapper in _beginning_with(text[:1]):
+    candidates = _beginning_with(text[:1])
+    if candidates is None or not candidates.any(text):
+        return None
+    for match, wrapper in candidates.each:
         hit = match(text)
         if hit is None or any(name in peeled.who for name in wrapper.unless):
             continue
@@ -131,7 +136,7 @@ def _known(speaker: Speaker) -> Who:
 
 
 _NAMES = ("rank", "local_rank", "host", "pid", "time", "level", "source", "tag")
-Match = Callable[[str], "re.Match[str] | None"]
+Match = Callable[[str], "regex.Match[str] | None"]
 
 
 @cache
@@ -143,17 +148,28 @@ def wrappers() -> tuple[Wrapper, ...]:
     return tuple(w for name in modules for w in importlib.import_module(f"{folder.__name__}.{name}").WRAPPERS)
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """The wrappers that may begin with one character: each with its search, and one search for all of them."""
+
+    each: tuple[tuple[Match, Wrapper], ...]
+    any: Match
+
+
 @cache
-def _beginning_with(first: str) -> tuple[tuple[Match, Wrapper], ...]:
-    """The wrappers that may begin with this character, compiled when it is first seen: a log begins with few."""
+def _beginning_with(first: str) -> _Candidates | None:
+    """Compiled when the character is first seen: a log begins with few."""
     if not first or not first.isascii():
-        return ()
-    return tuple((_compiled(w.pattern), w) for w in wrappers() if not w.starts or first in w.starts)
+        return None
+    found = [w for w in wrappers() if not w.starts or first in w.starts]
+    together = "|".join(f"(?:{_nameless(w.pattern, n)})" for n, w in enumerate(found))
+    each = tuple((cast("Match", compiled(w.pattern).match), w) for w in found)
+    return _Candidates(each, cast("Match", compiled(together).match)) if found else None
 
 
-@cache
-def _compiled(pattern: str) -> Match:
-    return re.compile(pattern).match
+def _nameless(pattern: str, number: int) -> str:
+    """The pattern with its groups' names made its own."""
+    return str(compiled(r"\(\?P([<=])(\w+)").sub(rf"(?P\g<1>\g<2>_{number}", pattern))
 
 
 def speaker(who: Who, default: Speaker, *, year: int = NO_YEAR, tasks_are_ranks: bool = True) -> Speaker:

@@ -8,14 +8,15 @@ import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block, BlockReader
+from logdoctor.regexes import later
 
 MAX_TEXT = 20_000
 """Of a huge line only so many characters at its end are searched for bars."""
-_LOSS = regex.compile(
+_LOSS = later(
     r"\b(?:\w{0,24}[_ ])?[Ll]oss['\"]?(?:_\w{1,20})? ?[:=]? {0,4}['\"]?(?P<loss>-?\d[\d.]*(?:[eE][+-]?\d{1,4})?|-?nan"
     r"|-?inf|-?NaN|-?Inf|NAN)\b"
 )
-_EPOCH = regex.compile(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
+_EPOCH = later(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
 _PHASES = (
     ("save", r"[Ss]av(?:e|ing)\b|[Ww]riting .{0,20}checkpoint|[Cc]onsolidat"),
     ("resume", r"[Rr]esum|[Rr]estor|[Ss]kipping (?:the )?(?:first|batches)|[Ff]ast[- ]?[Ff]orward"),
@@ -25,7 +26,7 @@ _PHASES = (
     ("eval", r"[Vv]alidat|[Ee]valuat|\b[Ee]val|[Tt]esting|[Pp]redict|loglikelihood|[Gg]enerat|[Ii]nferenc|[Ss]anity"),
     ("compile", r"[Cc]ompil|[Aa]utotun|[Cc]aptur(?:e|ing) (?:batches|CUDA|cuda|graph)|torchinductor"),
 )
-_PHASE = tuple((name, regex.compile(pattern)) for name, pattern in _PHASES)
+_PHASE = tuple((name, later(pattern)) for name, pattern in _PHASES)
 
 
 def phase_of(what: str) -> str:
@@ -90,7 +91,7 @@ def read_phase(phase: str = "") -> BlockReader:
     return read
 
 
-BAR = regex.compile(
+BAR = later(
     r"(?P<what>[^\r\n%|\]]{0,120}?)(?P<percent>\d{1,3})%\|[^|\r\n]{0,400}\| *"
     r"(?P<value>\d+)(?:\.\d+)?[kMG]?/(?P<total>\d+)(?:\.\d+)?[kMG]? \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})?"
 )

@@ -11,17 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-import regex
-
 from logdoctor.model import Level, Value
 from logdoctor.parsers.python_tracebacks import EXCEPTION, read_traceback
 from logdoctor.parsers.record import Bare, Block, BlockReader
+from logdoctor.regexes import later
 
 MAX_GAP = 6
 """A traceback follows the line that speaks of it within so many lines."""
 
-_HEAD = regex.compile(r"Traceback \(most recent call last\)")
-_EXCEPTION = regex.compile(EXCEPTION)
+_HEAD = later(r"Traceback \(most recent call last\)")
+_EXCEPTION = later(EXCEPTION)
 
 
 def reader(level: Level | None = None, **fields: Value) -> BlockReader:

@@ -13,9 +13,10 @@ import regex
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
+from logdoctor.regexes import later
 
 _SHAPES = tuple(
-    regex.compile(pattern)
+    later(pattern)
     for pattern in (
         (
             r"DataLoader worker \(pid[()s]* (?P<pids>[\d, ]+)\) exited unexpectedly(?: with exit code "
@@ -31,7 +32,7 @@ _SHAPES = tuple(
         r"\[Errno (?P<errno>\d{1,4})\]",
     )
 )
-_UNEXPECTED = regex.compile(r"Unexpected (.+) encountered in worker")
+_UNEXPECTED = later(r"Unexpected (.+) encountered in worker")
 
 
 def message_fields(text: str) -> dict[str, Value]:

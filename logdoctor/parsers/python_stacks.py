@@ -15,14 +15,15 @@ from logdoctor.model import Value
 from logdoctor.parsers.python_tracebacks import MAX_FRAMES, short_path
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
+from logdoctor.regexes import later
 
-_THREAD = regex.compile(
+_THREAD = later(
     r"^\s*(?P<current>Current thread|Thread) (?P<id>0x[0-9a-f]+|\d+(?:/0x[0-9A-F]+)?)(?: "
     r"\[(?P<name>[^\]]*)\])?(?P<rest>.*(?:most recent call first|\((?:idle|active)).*)"
 )
-_FRAME = regex.compile(r'^\s*File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
-_SPY_FRAME = regex.compile(r"^\s+(?P<function>\S+) \((?P<path>[^():]+)(?::(?P<line>\d+))?\)$")
-_OTHER = regex.compile(r"^\s*(?:Extension modules:|<no Python frame>|\.\.\.$|Python v\d|Garbage-collecting|<freed)")
+_FRAME = later(r'^\s*File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
+_SPY_FRAME = later(r"^\s+(?P<function>\S+) \((?P<path>[^():]+)(?::(?P<line>\d+))?\)$")
+_OTHER = later(r"^\s*(?:Extension modules:|<no Python frame>|\.\.\.$|Python v\d|Garbage-collecting|<freed)")
 MAX_GAP = 4
 
 

@@ -15,6 +15,7 @@ import regex
 from logdoctor.model import Level, Value
 from logdoctor.parsers.python_messages import message_fields
 from logdoctor.parsers.record import Bare, Block
+from logdoctor.regexes import later
 
 MAX_FRAMES = 12
 """So many of the innermost frames are kept."""
@@ -32,19 +33,19 @@ EXCEPTION = (
 )
 """An exception line whose type is known by its name."""
 
-_EXCEPTION = regex.compile(EXCEPTION)
-_ANY_TYPE = regex.compile(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
-_FRAME = regex.compile(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
-_BOX_FRAME = regex.compile(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in (?P<function>\S+))?\s*$")
-_CELL_FRAME = regex.compile(
+_EXCEPTION = later(EXCEPTION)
+_ANY_TYPE = later(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
+_FRAME = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
+_BOX_FRAME = later(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in (?P<function>\S+))?\s*$")
+_CELL_FRAME = later(
     r"(?:File )?(?P<path>~?/[^\s:]+|<[\w-]+>|Cell In ?\[\d+\])(?::(?P<line>\d+)"
     r"|, line \d+)?,? in (?P<function>[\w<>.]+)"
 )
-_HEAD = regex.compile(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
-_RULER = regex.compile(r"^\s*[|+](?:-\+-+.*$| ?)")
-_BOX_LINE = regex.compile(r"^\s*[│|┃] ?(?P<inside>.*?)\s*[│|┃]?\s*$")
-_NUMBERED = regex.compile(r"^\s*(?:❱|>|[-]+>)?\s*\d+ ")
-_FRESH = regex.compile(
+_HEAD = later(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
+_RULER = later(r"^\s*[|+](?:-\+-+.*$| ?)")
+_BOX_LINE = later(r"^\s*[│|┃] ?(?P<inside>.*?)\s*[│|┃]?\s*$")
+_NUMBERED = later(r"^\s*(?:❱|>|[-]+>)?\s*\d+ ")
+_FRESH = later(
     r"""^\s*(?:
         (?:Exception[ ]Group[ ])?Traceback[ ]\(|During[ ]handling[ ]of[ ]the[ ]above|The[ ]above[ ]exception[ ]was
       |Exception[ ]ignored[ ]|Exception[ ]in[ ]thread[ ]|Process[ ]\w+-\d|---[ ]Logging|\"{3}\s*$
@@ -58,16 +59,16 @@ _FRESH = regex.compile(
     )""",
     regex.VERBOSE,
 )
-_KNOWN = regex.compile(
+_KNOWN = later(
     r"CUDA kernel errors might|For debugging consider passing|Compile with .TORCH_USE|Device-side assert|nccl\w+: "
     r"|Last error:|Exception raised from|Set TORCH|You can suppress|In addition, you can|Parameter indices|Missing key"
     r"|Unexpected key|size mismatch|PID\tMEM|from user code|Search for .cuda"
 )
-_INNER = regex.compile(
+_INNER = later(
     r"^\s*(?:Original Traceback \(most recent call last\)|-- Process (?P<process>\d{1,6}) terminated with the "
     r"following)"
 )
-_STACK_FRAME = regex.compile(r"^\s*frame #\d+: ")
+_STACK_FRAME = later(r"^\s*frame #\d+: ")
 
 
 @dataclass(slots=True)

@@ -14,16 +14,17 @@ from logdoctor.model import Level, Value
 from logdoctor.parsers.host_lists import expand_hosts, expand_numbers
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
+from logdoctor.regexes import later
 
-_EXIT = regex.compile(r"Exited with exit code (?P<exit_code>\d{1,5})")
+_EXIT = later(r"Exited with exit code (?P<exit_code>\d{1,5})")
 _REASONS = (
-    ("time limit", regex.compile(r"TIME ?LIMIT|TIMEOUT", regex.IGNORECASE)),
-    ("preemption", regex.compile(r"PREEMPT", regex.IGNORECASE)),
-    ("node failure", regex.compile(r"NODE \S* ?FAIL|NODE_FAIL", regex.IGNORECASE)),
-    ("requeue", regex.compile(r"REQUEUE", regex.IGNORECASE)),
-    ("signal", regex.compile(r"SIGNAL", regex.IGNORECASE)),
-    ("oom", regex.compile(r"OUT.OF.ME", regex.IGNORECASE)),
-    ("task failure", regex.compile(r"TASK FAIL", regex.IGNORECASE)),
+    ("time limit", later(r"TIME ?LIMIT|TIMEOUT", regex.IGNORECASE)),
+    ("preemption", later(r"PREEMPT", regex.IGNORECASE)),
+    ("node failure", later(r"NODE \S* ?FAIL|NODE_FAIL", regex.IGNORECASE)),
+    ("requeue", later(r"REQUEUE", regex.IGNORECASE)),
+    ("signal", later(r"SIGNAL", regex.IGNORECASE)),
+    ("oom", later(r"OUT.OF.ME", regex.IGNORECASE)),
+    ("task failure", later(r"TASK FAIL", regex.IGNORECASE)),
 )
 _OOM_SIGNALS = (253, 125)
 """Slurm marks an out-of-memory end as signal 253, which is cut to 125 in an exit code."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from logdoctor.model import Speaker
+from logdoctor.regexes import later
 
-_TELLING = re.compile(
+_TELLING = later(
     r"slurm|srun$|sbatch$|salloc$|systemd|nv-|nvidia|dcgm|earlyoom|kubelet|docker|containerd|dmeventd|mcelog|rasdaemon"
     r"|opensm|sshd|nfs|lustre|automount|multipathd|smartd|ipmi|abrt|sssd"
 )

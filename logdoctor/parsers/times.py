@@ -10,14 +10,16 @@ import re
 from datetime import datetime, timezone, tzinfo
 from functools import lru_cache
 
+from logdoctor.regexes import later
+
 NO_YEAR = 1970
 """The year of stamps that print none, until the log shows one (see `year_of`)."""
 
-_PARTS = re.compile(
+_PARTS = later(
     r"(?P<date>.*?)(?P<clock>\d\d?:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?(?P<half> ?[AaPp][Mm])?"
     r" ?(?P<zone>Z|[A-Z]{3,4}(?![a-z])|[+-]\d\d:?\d\d)?(?: (?P<year>\d{4}))?"
 )
-_EPOCH = re.compile(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
+_EPOCH = later(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
 _DATES = (
     "%Y-%m-%d",
     "%m/%d/%Y",

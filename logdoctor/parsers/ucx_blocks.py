@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.error_numbers import errno_of
 from logdoctor.parsers.record import Bare, Block
+from logdoctor.regexes import later
 
 STATUS_OF_SYNDROME = {
     0x01: 1, 0x02: 2, 0x04: 4, 0x05: 5, 0x06: 6, 0x10: 7, 0x11: 8, 0x12: 9, 0x13: 10, 0x14: 11, 0x15: 12,
@@ -36,18 +35,18 @@ _STATUS_WORDS = (
     (8, "ocal access"),
     (16, "aborted"),
 )
-_HEX_LINE = regex.compile(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*")
-_PEER = regex.compile(
+_HEX_LINE = later(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*")
+_PEER = later(
     r"(?:dest_addr=|[Pp]eer[ =]|remote[ =]|to |from |addr=|"
     r"connect\()\[?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]{3,39}\]:\d{1,5})"
 )
 MAX_STACK_LINES = 80
-_STACK_LINE = regex.compile(
+_STACK_LINE = later(
     r"\s*\d{1,3} +(?:(?P<library>/[^\s(]{1,300})\((?P<function>[^()]{0,300})[^\n]{0,80}|"
     r"0x[0-9a-f]{4,16} +(?P<function>\S[^\n]{0,300}?)\(\)[^\n]{0,400}|0x[0-9a-f]{4,16}\s*)"
 )
-_RUN_TIME = regex.compile(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
-_DEVICE = regex.compile(
+_RUN_TIME = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
+_DEVICE = later(
     r"\b(?P<device>(?:mlx[45]|bnxt_re|irdma|hfi1|hns|efa|rocep\w+|ibp\w+|"
     r"rxe)_?\w{0,12})(?::(?P<port>\d{1,3}))?\b"
 )
@@ -67,7 +66,7 @@ def with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
     return Block(head.text, more)
 
 
-_REMOTE_LID = regex.compile(r"\brlid (\d+)")
+_REMOTE_LID = later(r"\brlid (\d+)")
 """The address of the other port on an InfiniBand fabric, in the dump of a work request."""
 
 

@@ -66,9 +66,7 @@ def load_engine(
     raise LogdoctorError("no engine can scan for the patterns", why="; ".join(reasons), help="pip install hyperscan")
 
 
-def _load(
-    name: str, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool
-) -> Engine:
+def _load(name: str, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool) -> Engine:
     if name not in PREFERENCE:
         raise ValueError(f"there is no such engine; there are {', '.join(PREFERENCE)}")
     module = importlib.import_module(f"logdoctor.prefilter.{name}_engine")

@@ -7,19 +7,23 @@ nothing.  Hyperscan releases the GIL while it scans.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
+from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import hyperscan
 
-from logdoctor.prefilter import database_cache
+from logdoctor import cache
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
 
+_FORMAT = b"logdoctor.hsdb/1"
 _Handler = Callable[[int, int, int, int, object], "bool | None"]
 _MOST_HITS = 1 << 16
 """More raw hits in one window than this, and the patterns that make them are thinned at once (bounds the memory)."""
@@ -66,7 +70,7 @@ class HyperscanEngine:
 
     def _stored(self, without: frozenset[int]) -> hyperscan.Database | None:
         path = self._path(without)
-        stored = database_cache.read(path) if path else None
+        stored = cache.read(path) if path else None
         if stored is not None:
             with suppress(Exception):  # cut, foreign or damaged: whatever it is, compiling again cures it
                 return hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK)
@@ -75,7 +79,7 @@ class HyperscanEngine:
     def _compiled(self, without: frozenset[int]) -> hyperscan.Database:
         database = self._compile(without)
         if path := self._path(without):
-            database_cache.write(path, hyperscan.dumpb(database))
+            cache.write(path, hyperscan.dumpb(database))
         return database
 
     def _compile(self, without: Collection[int]) -> hyperscan.Database:
@@ -90,7 +94,17 @@ class HyperscanEngine:
             return None
         flagged = [(b"1" if i in without else b"0") + p for i, p in enumerate(self._patterns)]
         flagged.append(b"%d" % self._flag)
-        return self._cache_dir / database_cache.file_name(flagged, getattr(hyperscan, "__version__", ""))
+        return self._cache_dir / _file_name(flagged)
+
+
+def _file_name(patterns: Sequence[bytes]) -> str:
+    """A name that changes with the patterns, the engine's version and the platform."""
+    digest = blake2b(_FORMAT, digest_size=16)
+    machine = os.uname().machine if hasattr(os, "uname") else ""
+    version = str(getattr(hyperscan, "__version__", ""))
+    for part in (version.encode(), sys.platform.encode(), machine.encode(), *patterns):
+        digest.update(len(part).to_bytes(4, "little") + part)
+    return f"{digest.hexdigest()}.hsdb"
 
 
 class _Session:

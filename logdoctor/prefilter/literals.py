@@ -30,8 +30,8 @@ FAILING = frozenset(
 )
 """Words that failing logs are full of, healthy ones not."""
 METRICS = frozenset(
-    "async atch batch parallel world rate learning lr grad norm metrics eval val validation test samples tokens sequence tensor "
-    "pipeline expert plugin version fatal magic nvml nccl hit cache".split()
+    "async atch batch parallel world rate learning lr grad norm metrics eval val validation test samples tokens "
+    "sequence tensor pipeline expert plugin version fatal magic nvml nccl hit cache".split()
 )
 """Words of metrics, settings and progress."""
 CAPITALS = frozenset(
@@ -39,10 +39,10 @@ CAPITALS = frozenset(
     "Connected Bootstrap DEBUG Time Device".split()
 )
 """Words with capitals that healthy logs are full of; other capitals (``ERROR``, ``Warning``) are rare in them."""
-TRIGGERS = tuple(
-    "Error: Error ERROR: ERROR error: Exception FATAL Fatal CRITICAL PANIC EMERG SEVERE FAILED WARN Warning: UCX PMI MPI_ MPID "
-    "NVRM Xid XID EDAC PSM OFI srun: slurmd slurmste .cpp: .cc: .h: .cu: Killed Aborted hydra mpirun xpmem".split()
-    + ["#0  ", "mlx4: ", "mlx5: "]
+TRIGGERS = (
+    *"Error: Error ERROR: ERROR error: Exception FATAL Fatal CRITICAL PANIC EMERG SEVERE FAILED WARN Warning:".split(),
+    *"UCX PMI MPI_ MPID NVRM Xid XID EDAC PSM OFI srun: slurmd slurmste Killed Aborted hydra mpirun xpmem".split(),
+    *(".cpp:", ".cc:", ".h:", ".cu:", "#0  ", "mlx4: ", "mlx5: "),
 )
 """Short texts that are searched anyway: a text that would be dear by itself is found by the one that it holds."""
 TRIGGER = 40.0
@@ -121,7 +121,7 @@ def _texts(node: Node) -> Texts:
         listed = not node.beyond and len(node.ascii) <= FEW and not node.ascii & ESCAPED
         return frozenset(map(chr, node.ascii)) if listed else frozenset()
     if isinstance(node, Loop):
-        body = _all_texts(node.body) if node.most == 1 or node.most == node.least else Texts()
+        body = _all_texts(node.body) if node.most in (1, node.least) else Texts()
         if node.least == 0:
             return body | {""} if body else frozenset()
         return frozenset(text * node.least for text in body) if len(body) == 1 and node.least < 100 else frozenset()
@@ -160,7 +160,7 @@ def _cost_of_one(text: str) -> float:
     if text in TRIGGERS:
         return TRIGGER
     short = 0.0 if len(text) > max(SHORT) else SHORT.get(len(text), math.inf)
-    return 1.0 + short + 4000.0 * 0.4 ** _tells(text) - len(text) / 100
+    return 1.0 + short + 4000.0 * float(0.4 ** _tells(text)) - len(text) / 100
 
 
 def _tells(text: str) -> float:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from logdoctor import cache
 from logdoctor.model import LogdoctorError
-from logdoctor.prefilter import database_cache
 from logdoctor.prefilter.engine import Session, load_engine
 
 FEW = 100
@@ -21,7 +21,7 @@ FEW = 100
 def load_naming(wholes: Sequence[str], engine: str, cache_dir: Path | None) -> Session:
     """A session whose ``ids`` are the places of the ``wholes`` that hit; ``engine`` is the one that scans."""
     forms = [whole.encode() for whole in wholes]
-    if engine == "hyperscan" and len(forms) > FEW and not database_cache.is_kept_in(cache_dir):
+    if engine == "hyperscan" and len(forms) > FEW and not cache.is_kept_in(cache_dir):
         try:
             return load_engine(forms, frozenset(), cache_dir, "re2").session()
         except LogdoctorError:

@@ -17,9 +17,7 @@ _MEMORY = 256 << 20
 """Bound for RE2's automata, which it builds as it goes; its own default of 8 MiB thrashes with hundreds of patterns."""
 
 
-def load(
-    patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool = False
-) -> Re2Engine:
+def load(patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool = False) -> Re2Engine:
     """Compile ``patterns``; the rest is not needed."""
     del often, cache_dir, once
     return Re2Engine(patterns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from logdoctor.model import Candidate
-from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
+from logdoctor.prefilter.engine import ID_BITS, Session
 from logdoctor.prefilter.flood import Flood
 from logdoctor.prefilter.newlines import NewlineCounter
 from logdoctor.prefilter.sublines import bounds
@@ -19,7 +19,9 @@ class Scan:
     progress bar share one.  `Candidate.following` works as long as the scan has not gone on.
     """
 
-    def __init__(self, session: Session, readinto: ReadInto, often: Collection[int], naming: Session, alone: frozenset[int]) -> None:
+    def __init__(
+        self, session: Session, readinto: ReadInto, often: Collection[int], naming: Session, alone: frozenset[int]
+    ) -> None:
         self._session = session
         self._naming = naming
         self._alone = alone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 
@@ -16,11 +15,12 @@ from logdoctor.reasoning.ledgers.collectives import CollectiveLedger
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.symptoms import Hits, SymptomIndex
+from logdoctor.regexes import later
 
 __all__ = ["Reasoner"]
 
 FAILURES_KEPT = 2000
-DIGITS = re.compile(r"\d+")
+DIGITS = later(r"\d+")
 UNEXPLAINED_SHOWN = 8
 
 

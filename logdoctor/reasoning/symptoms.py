@@ -7,11 +7,11 @@ import fnmatch
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import regex
 
 from logdoctor.model import Event, Rule, Symptom, Value
+from logdoctor.regexes import compiled
 
 FIRST_KEPT = 64
 LAST_KEPT = 16
@@ -79,7 +79,6 @@ class SymptomIndex:
         scanned = {n for numbers in owners for n in numbers}
         self._by_kind = [n for n in range(len(self.symptoms)) if n not in scanned]
         self._of_kind: dict[str, tuple[int, ...]] = {}
-        self._compiled: dict[str, Any] = {}
 
     def shown_by(self, event: Event) -> Iterator[tuple[int, Shown]]:
         """The symptoms that ``event`` shows, with what their texts captured."""
@@ -116,11 +115,8 @@ class SymptomIndex:
         return value in wanted
 
     def _search(self, pattern: str, text: str) -> tuple[dict[str, Value], str] | None:
-        compiled = self._compiled.get(pattern)
-        if compiled is None:
-            compiled = self._compiled[pattern] = regex.compile(pattern, regex.MULTILINE)
         try:
-            found = compiled.search(text, timeout=SEARCH_SECONDS)
+            found = compiled(pattern, regex.MULTILINE).search(text, timeout=SEARCH_SECONDS)
         except TimeoutError:
             return None
         if not found:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from logdoctor.model import Value, Words
+from logdoctor.regexes import later
 
-OPEN = re.compile(r"\{(\w+)([|}])")
+OPEN = later(r"\{(\w+)([|}])")
 LONGEST = 160
 
 

@@ -43,6 +43,7 @@ import regex
 from logdoctor.model import Value
 from logdoctor.parsers.c10d_lines import WORK, read_error, rejoin, said
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _STATE = (
     r"last enqueued (?:NCCL )?work: (?P<last_enqueued>-?\d+), last completed (?:NCCL )?work: (?P<last_completed>-?\d+)"
@@ -59,12 +60,12 @@ _FILES = (
     r"FlightRecorder\w*|Work|Backend|comm|init|debug|intra_node_comm|\w*SymmetricMemory\w*|NanCheck|"
     r"ControlPlane|WorkerServer|Functional|TraceUtils)\.(?:cpp|hpp|h|cu)"
 )
-_OWN_FILE = regex.compile(_FILES)
-_STACK_LINE = regex.compile(r"^\s*#\d+ (?P<function>\S+) from (?P<path>\S+?)(?::\d+)?\s*$")
-_BEHIND = regex.compile(
+_OWN_FILE = later(_FILES)
+_STACK_LINE = later(r"^\s*#\d+ (?P<function>\S+) from (?P<path>\S+?)(?::\d+)?\s*$")
+_BEHIND = later(
     r"\[(?P<ranks>[\d, ]{1,4000})\] ?(?:finished collective #\d+, but didn't join|joined but didn't finish)"
 )
-_REPORT_LINE = regex.compile(
+_REPORT_LINE = later(
     r"^\s+(?:- )?(?:\[[\d, ]+\]|Timeout at collective|To our best knowledge|Snapshot of ranks|#\d+ (?:started|"
     r"finished)|ranks? )|^\s*-"
 )

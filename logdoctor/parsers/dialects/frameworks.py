@@ -180,8 +180,8 @@ RECORDS: tuple[Record, ...] = (
         r"|found).{0,80}|Non-?finite (?:loss|gradient|norm).{0,80})",
         "error",
         note="A loss, gradient or result is NaN or infinite.",
-        scan=r"Loss is (?:-?nan|-?inf|NaN|Inf|not finite)|[Ll]oss (?:became|is|was|went to|value is) (?:NaN|nan|inf|non)"
-        r"|ound (?:NaN|nan|Inf|inf|non)[a-z-]* in |(?:NaN|nan|Inf) (?:loss|gradients?"
+        scan=r"Loss is (?:-?nan|-?inf|NaN|Inf|not finite)|[Ll]oss (?:became|is|was|went to|value is) (?:NaN|nan|inf"
+        r"|non)|ound (?:NaN|nan|Inf|inf|non)[a-z-]* in |(?:NaN|nan|Inf) (?:loss|gradients?"
         r"|values?) (?:detected|encountered|found)|Non-?finite (?:loss|gradient|norm)",
     ),
     Record(

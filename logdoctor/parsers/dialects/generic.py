@@ -22,24 +22,25 @@ import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _LOUD = r"(?:ERROR|CRITICAL|SEVERE|ERR)"
 _DEAD = r"(?:FATAL|PANIC|EMERG)"
 BRACKETS = ((r"\[", r"\]"), (r"\(", r"\)"), ("<", ">"))
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?"
-_EMPTY = regex.compile(
+_EMPTY = later(
     r"^\W*(?:$|(?:none|null|nil|no|false|true|n/?a|0|ok)\b|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?\s*%?\s*(?:$|[,;|/)\]]))|"
     r"^\W*(?:rate|count|bars?|handl\w+|code|message|log|level|margin|threshold|toleran\w+|loss|budget)s?\b\s*[:=]",
     regex.IGNORECASE,
 )
-_DEBRIS = regex.compile(r"^(?:[\d:./-]+ ){0,2}\[[\w.]+:\d+\](?: {2,}|\s*\^|\s*$)|^\s*\^+\s*$")
+_DEBRIS = later(r"^(?:[\d:./-]+ ){0,2}\[[\w.]+:\d+\](?: {2,}|\s*\^|\s*$)|^\s*\^+\s*$")
 """A line of a stack whose every line got the logger's prefix."""
 
-_STACK = regex.compile(
+_STACK = later(
     r"^(?:\s{2,}|\s*$|\s*\^+|Traceback \(|frame #\d|During handling of the above|"
     "The above exception)"
 )
-_CALM = regex.compile(
+_CALM = later(
     r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b|\berror[- ]free\b", regex.IGNORECASE
 )
 
@@ -65,6 +66,7 @@ def read_spoken(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
 
 def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[Record, ...]:
     """The records for level ``words`` in all places where loggers print them."""
+    bracketed = "|".join(rf"{before}(?:{words}|{lower}){after}" for before, after in BRACKETS)
     shapes = (
         (
             rf"^[\W\d]{{0,40}}{words}\b(?![ '\"]*=)[\])>}}]?(?:\s*[:|-]+|\s)\s*(?P<message>\S.*)",
@@ -74,7 +76,10 @@ def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[Record, ..
             rf"{_CLOCK}\W{{1,6}}(?:[\w.:@/-]{{1,60}}\W{{1,4}}){{0,2}}{words}\b[\])>:|\s-]+(?P<message>\S.*)",
             rf":\d\d\W.{{0,140}}{words}[\])>:| -]",
         ),
-        (rf"^.{{0,120}}?[\[(<](?:{words}|{lower})[\])>][\s:|-]*(?P<message>\S.*)", "|".join(rf"{a}(?:{words}|{lower}){b}" for a, b in BRACKETS)),
+        (
+            rf"^.{{0,120}}?[\[(<](?:{words}|{lower})[\])>][\s:|-]*(?P<message>\S.*)",
+            bracketed,
+        ),
         (rf"^.{{0,160}}?(?: -+|\|) ?{words}\s*(?:-+|\|)\s*(?P<message>\S.*)", rf"(?: -|\|) ?{words}\s*(?:-|\|)"),
         (
             rf"(?:\blevel|\bseverity|\"level(?:name)?\"|\"severity\")\s?[=:]\s?\"?(?i:{lower})\b(?P<message>.*)",
@@ -118,9 +123,9 @@ WORDS = (
         level="error",
         block=read_message,
         priority=-13,
-        scan=r"(?:Error|error|xception)(?:: |! |\. )|(?:Error|error):[A-Z]|(?:Error|error) (?:while|when|in|during|at|on|reading|"
-        r"loading|opening|executing|creating|from|occurred|has occurred|parsing|connecting) |Error \d{1,5}(?:: |! )|rror"
-        r" (?:has )?occurred[!.]",
+        scan=r"(?:Error|error|xception)(?:: |! |\. )|(?:Error|error):[A-Z]|(?:Error|error) (?:while|when|in|during|at|"
+        r"on|reading|loading|opening|executing|creating|from|occurred|has occurred|parsing|connecting) |"
+        r"Error \d{1,5}(?:: |! )|rror (?:has )?occurred[!.]",
         note="A program reports an error.",
     ),
     Record(
@@ -193,7 +198,8 @@ SPOKEN = (
         level="error",
         block=read_spoken,
         priority=-20,
-        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,160}\.(?:c|cc|cpp|cu|h|hpp|go):\d+\]|\[[EF] [\w/.+-]{1,100}\.(?:cc|cpp|h|cu):\d+\]|"
+        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,160}\.(?:c|cc|cpp|cu|h|hpp|go):\d+\]|"
+        r"\[[EF] [\w/.+-]{1,100}\.(?:cc|cpp|h|cu):\d+\]|"
         r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,40}torch/[^\n]{1,100}\.py:\d+\]|(?:ERROR|CRITICAL|FATAL):[\w.]{1,100}:|"
         r"[|-] (?:ERROR|CRITICAL|FATAL) {0,4}[|-]|[\[(](?:ERROR|CRITICAL|FATAL)[\])]|(?:ERROR|CRITICAL|"
         r"FATAL) \d\d-\d\d \d\d:|"

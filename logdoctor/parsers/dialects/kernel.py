@@ -23,14 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _MAX_FRAMES = 24
-_FRAME = regex.compile(r"(?P<function>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?")
-_STACK = regex.compile(
+_FRAME = later(r"(?P<function>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?")
+_STACK = later(
     r"Call Trace:|^(?:\[[^\]]*\]\s?)*\s*(?:task:\S.{0,60}state:|</?TASK>|R[A-Z0-9]{2}: |\"echo 0 > |"
     r"(?:Not tainted|Tainted:))"
 )

@@ -22,17 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _HEX = "[0-9a-fA-F]"
 _BUS = rf"(?P<bus_id>{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}})(?:\.{_HEX})?"
 _REPORTS = "(?P<code>45|63|92|154)"
-_MORE = regex.compile(r"^(?:\[[^\]]{0,40}\]\s?)*\s*NVRM:\s+(?!Xid|GPU |The NVIDIA|loading|rm_|nv_)(?P<more>\S.*)")
+_MORE = later(r"^(?:\[[^\]]{0,40}\]\s?)*\s*NVRM:\s+(?!Xid|GPU |The NVIDIA|loading|rm_|nv_)(?P<more>\S.*)")
 _MAX_MORE = 4
-_LOST = regex.compile(r"fallen off the bus")
+_LOST = later(r"fallen off the bus")
 
 
 def _xid(code: str) -> str:

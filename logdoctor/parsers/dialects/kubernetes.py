@@ -26,13 +26,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-import regex
-
 from logdoctor.model import Level, Value
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
-_STATE_LINE = regex.compile(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*")
-_RESOURCE = regex.compile(
+_STATE_LINE = later(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*")
+_RESOURCE = later(
     r"low on resource: (?P<low>[\w-]+)|(?P<eph>ephemeral[- ]storage|disk pressure|DiskPressure|"
     r"MemoryPressure|PIDPressure)|Insufficient (?P<lack>[\w./-]*\w)"
 )

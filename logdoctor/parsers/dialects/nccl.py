@@ -29,11 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.nccl_lines import HEAD, message_fields
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _PLACE = r"(?:(?P<file>[^\[\]\n]{1,300}?):(?P<line>\d+) )?(?:\((?P<func>[\w:~]+)\) )?"
 """FILE is a path, or the pretty function of a plugin: anything without brackets."""
@@ -63,8 +62,8 @@ _HARMLESS = (
 )
 """After these NCCL goes on: advice about the system, fallbacks it names itself, changes of a port that lose nothing."""
 
-_RAS_RANK = regex.compile(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
-_GOES_ON = regex.compile("|".join(_HARMLESS))
+_RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
+_GOES_ON = later("|".join(_HARMLESS))
 _SEARCHED = 400
 """The telling words stand at the start of a message."""
 

@@ -35,13 +35,12 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.mpi_blocks import read_crash, read_error_handler
 from logdoctor.parsers.openmpi_heads import HEADS
 from logdoctor.parsers.openmpi_help import MAX_FRAME_LINES, read_frame, read_known, read_missing_help
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import compiled
 
 _WHO = r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] ?)?"
 _NAME = r"\[\[\d+,(?:1\],(?P<by_rank>\d{1,7})|\d+\],\d+)\]"
@@ -52,7 +51,7 @@ _ERRNO = r"(?: \((?P<errno>-?\d{1,3})\))?"
 @cache
 def _known() -> Any:
     """Texts that have a kind of their own (`HEADS`), as one pattern."""
-    return regex.compile("|".join(f"(?:{record.pattern})" for record in HEADS))
+    return compiled("|".join(f"(?:{record.pattern})" for record in HEADS))
 
 
 def read_unknown_frame(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

@@ -20,19 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import regex
-
 from logdoctor.model import Level, Value
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 MAX_LINES = 24
-_PART = regex.compile(
+_PART = later(
     r"class_name: (?P<class_name>\S{1,200})|actor_id: (?P<actor_id>[0-9a-f]{8,80})|(?<![\w ])pid: (?P<pid>\d{1,9})"
     r"|Worker PID: (?P<worker_pid>\d{1,9})|(?<![\w ])ip: (?P<ip>[\w.:-]{3,80})"
     r"|Worker IP address: (?P<host>[\w.:-]{3,80})|exit type: (?P<exit_type>[A-Z_]{4,60})"
     r"|exit detail: (?P<exit_detail>.{1,300})"
 )
-_MORE = regex.compile(
+_MORE = later(
     r"^\s*(?:class_name|actor_id|pid|namespace|ip|name|repr|Worker|Node|Task|job|actor|Worker ID)\b.*: |^\t"
     r"|^The actor (?:is dead|never ran|died)|^Worker exit"
 )

@@ -157,8 +157,9 @@ NODES = (
            r"socket|core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC:|"
            r"[^\n]{0,60}(?:GPU|Xid|ECC|IB |memory))[^\n]{0,80}?) +(?P<user>\w+) +\d{4}-\d\d-\d\dT[\d:]+ +"
            r"(?P<hosts>[\w.,\[\]-]+)\s*$", "error", read_hosts, "A node is out of service for this reason.",
-           scan=r"(?:Not responding|Node unexpectedly rebooted|Kill task failed|Low (?:RealMemory|TmpDisk|socket|core)|"
-           r"gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC:|root  |slurm  ) *"),
+           scan=r"(?:Not responding|Node unexpectedly rebooted|Kill task failed|Low (?:RealMemory|TmpDisk|socket|"
+           r"core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC:|root  |"
+           r"slurm  ) *"),
     Record("slurm.node_state",
            r"\bNodeName=(?P<hosts>\S+) .*?State=(?P<state>(?:DOWN|DRAIN|FAIL|NO_RESPOND|[\w+]+\+(?:DRAIN|"
            r"NOT_RESPONDING))\S*)", "error", read_hosts, "A node is out of service."),

@@ -6,23 +6,23 @@ what follows must be no value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from logdoctor.model import Speaker
 from logdoctor.parsers.record import Wrapper
+from logdoctor.regexes import later
 
-_DEVICE = re.compile(
+_DEVICE = later(
     r"(?:mlx|nvme|eth|ib|ibp|en[opsx]|wlan|veth|bond|br|docker|md|dm-|sd[a-z]|cpu|loop|usb|pci|ata|tty|raid|fb|hpet|hfi"
     r"|hns|bnxt|efa|roce|mpt|nvidia|nvidia-(?:nvswitch|nvlink)|cuda|rank|stage|phase|step|iter|epoch|layer|conv|block"
     r"|loss|acc|top-?|bleu|rouge|sha|ipv|utf-?|u?int|fp|bf|float|python|job|test|exp|v|f|h|a|b)\d"
 )
 """Words with a number behind them that name a device, a metric or a thing."""
-_PROGRAM = re.compile(
+_PROGRAM = later(
     r"nvidia-smi|lib|exit-|systemd|torch|lightning|pytorch|accelerate|deepspeed|megatron|http|c10d|x86|amd64"
     r"|.*\.(?:py|c|cc|cpp|cu|h|go|sh|so|js|rs|yaml|json|toml)$|\d+(?:\.\d+){0,2}$"
 )
-_VALUE = re.compile(r"[-+]?\d+(?:\.\d*)?(?:e-?\d+)?%?(?:[\s,;]|$)|(?:nan|inf|None|True|False)\b|[{(\"']|\d{1,6}: \d")
+_VALUE = later(r"[-+]?\d+(?:\.\d*)?(?:e-?\d+)?%?(?:[\s,;]|$)|(?:nan|inf|None|True|False)\b|[{(\"']|\d{1,6}: \d")
 _LOWER = "abcdefghijklmnopqrstuvwxyz"
 
 

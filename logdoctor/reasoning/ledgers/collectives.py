@@ -18,12 +18,12 @@ different operations under the same number.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
+from logdoctor.regexes import later
 
 FULL = frozenset(
     "ALLREDUCE ALLREDUCE_COALESCED ALLGATHER _ALLGATHER_BASE ALLGATHER_COALESCED REDUCE_SCATTER _REDUCE_SCATTER_BASE "
@@ -55,13 +55,13 @@ ONE_NODE = 8
 OWN_ERRORS = ("python", "crash", "kernel")
 FIRST_ALONE = ("data", "save")
 """What frameworks let rank 0 do first, or alone, while the others wait in a barrier."""
-_WORK = re.compile(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
-_BARRIER = re.compile(
+_WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
+_BARRIER = later(
     r"(?:for|on) rank:? (?P<rank>\d{1,7})\b[^\n]{0,200}?world_size=(?P<world>\d{1,7}), "
     r"(?:worker_count|num_workers_joined)=(?P<joined>\d{1,7})"
 )
-_SKIP = re.compile(r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b|fast[- ]?forward|\bresum(?:e|ing)\b")
-_OVER = re.compile(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
+_SKIP = later(r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b|fast[- ]?forward|\bresum(?:e|ing)\b")
+_OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,120 @@
+"""Regular expressions, compiled once a machine and not once a process.
+
+The ``regex`` package compiles in Python, half a millisecond an expression: a crash log that needs a hundred of them
+would spend more time on that than on everything else.  So whatever had to be compiled is kept for the next time, as
+plain numbers: the arguments that the package's own pickle support (`copyreg`) gives for rebuilding an expression.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import regex
+
+from logdoctor import cache as files
+
+MOST = 6000
+"""So many expressions are kept: more than there are."""
+
+_new: dict[bytes, bytes] = {}
+
+
+@cache
+def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
+    """The expression, rebuilt from the store where it is known, else compiled.  Raises `regex.error`."""
+    key = json.dumps([pattern, int(flags)]).encode()
+    known = _store().get(key)
+    if known is not None:
+        try:
+            return cast("regex.Pattern[str]", _rebuild()[0](*json.loads(known, object_hook=_untagged)))
+        except Exception:  # noqa: BLE001  damaged or of another version: compiling again cures it
+            _store().pop(key)
+    made = regex.compile(pattern, flags)
+    if len(_store()) + len(_new) < MOST:
+        _new[key] = _plain(made)
+    return made
+
+
+class _Later:
+    """Stands for an expression until one of its methods is asked for."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._asked = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = getattr(compiled(*self._asked), name)
+        return value
+
+
+def later(pattern: str, flags: int = 0) -> regex.Pattern[str]:
+    """The same, compiled when it is first used: for the constants of modules."""
+    return cast("regex.Pattern[str]", _Later(pattern, flags))
+
+
+def keep() -> None:
+    """Store what had to be compiled since the last time."""
+    path = _file()
+    if not _new or path is None:
+        return
+    merged = {**_read(path), **_new}
+    _new.clear()
+    if len(merged) <= MOST:
+        files.write(path, b"".join(key + b"\t" + made + b"\n" for key, made in sorted(merged.items())))
+
+
+@cache
+def _store() -> dict[bytes, bytes]:
+    path = _file()
+    return _read(path) if path else {}
+
+
+def _read(path: Path) -> dict[bytes, bytes]:
+    data = files.read(path)
+    lines = (line.partition(b"\t") for line in data.split(b"\n") if line) if data else ()
+    return {key: made for key, _, made in lines}
+
+
+def _file() -> Path | None:
+    folder = files.folder()
+    version = (
+        f"{regex.__version__}-{sys.version_info[0]}.{sys.version_info[1]}-{sys.byteorder}{sys.maxsize.bit_length()}"
+    )
+    return folder / f"expressions-{version}.json" if folder else None
+
+
+@cache
+def _rebuild() -> tuple[Any, Any]:
+    """The function that rebuilds an expression, and the one that gives its arguments."""
+    arguments = copyreg.dispatch_table[regex.Pattern]
+    return cast("Any", arguments(regex.compile("a")))[0], arguments
+
+
+def _plain(made: regex.Pattern[str]) -> bytes:
+    return json.dumps(_to_plain(_rebuild()[1](made)[1]), separators=(",", ":")).encode()
+
+
+def _to_plain(value: Any) -> Any:
+    """Lists, texts and numbers; bytes, tuples and dictionaries are tagged."""
+    if isinstance(value, bytes):
+        return {"b": value.decode("latin-1")}
+    if isinstance(value, tuple):
+        return {"t": [_to_plain(v) for v in value]}
+    if isinstance(value, list):
+        return [_to_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {"d": [[_to_plain(k), _to_plain(v)] for k, v in value.items()]}
+    if value is None or isinstance(value, str | int):
+        return value
+    raise TypeError(f"an expression made of {type(value)}")
+
+
+def _untagged(tagged: dict[str, Any]) -> Any:
+    ((tag, inner),) = tagged.items()
+    if tag == "b":
+        return inner.encode("latin-1")
+    return tuple(inner) if tag == "t" else {key: value for key, value in inner}  # noqa: C416
