@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logdoctor.model import Rule, RuleError, RulesError, Symptom, Words
+from logdoctor.model import Problem, Rule, RuleError, Symptom, Words
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, is_rare, pattern_of
+from logdoctor.rulebook import shipped_rules
+from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 15
+FORMAT = 16
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -31,12 +33,13 @@ class Knowledge:
     """The rules (without their examples), who owns which pattern of the scan, and the scan itself.
 
     The scan's first ``len(records())`` patterns are those of the parsers' records; ``owners[p]`` are the symptoms,
-    numbered over all rules, of the pattern ``p`` after them.
+    numbered over all rules, of the pattern ``p`` after them.  ``faults``: what is wrong with rules that were left out.
     """
 
     rules: tuple[Rule, ...]
     owners: tuple[tuple[int, ...], ...]
     prefilter: Prefilter
+    faults: tuple[Problem, ...] = ()
 
 
 def cache_folder() -> Path | None:
@@ -51,9 +54,15 @@ def cache_folder() -> Path | None:
     return Path(home) / "logdoctor" if home.startswith("/") else None
 
 
-def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
-    """The knowledge of the rules below ``folders`` and of all parsers.  Raises `RulesError`.
+def rule_folders(own: Iterable[str | os.PathLike[str]] = ()) -> list[Path]:
+    """Where rules are looked for: ours, those of installed packages, and ``own``; a later one overrides by its ids."""
+    return [shipped_rules(), *installed_rules(cache_folder()), *map(Path, own)]
 
+
+def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
+    """The knowledge of the rules below ``folders`` and of all parsers.
+
+    A faulty rule is left out and told in `Knowledge.faults`.
     ``engine`` forces one of the scan's engines (tests, benchmarks); None takes the best that is installed.
     """
     folder = cache_folder()
@@ -66,7 +75,8 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     patterns = [Pattern(tuple(atoms), often, whole) for atoms, often, whole in plain["patterns"]]
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
-    return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine))
+    faults = tuple(Problem(*f) for f in plain["faults"])
+    return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine), faults)
 
 
 def _key(folders: Sequence[Path]) -> str:
@@ -87,23 +97,31 @@ def _files(folder: Path) -> Iterable[str]:
 
 
 def _compile(folders: Sequence[Path]) -> dict[str, Any]:
-    from logdoctor.rulebook.loading import load
+    from logdoctor.rulebook.loading import read
 
-    book = load(folders)
-    patterns = [pattern_of(r.scan or r.pattern, often=r.often) for r in records()]
+    book = read(folders)
+    faults = list(book.faults)
+    rules: list[Rule] = []
     owners: dict[Pattern, list[int]] = {}
-    errors: list[RuleError] = []
     number = 0
     for rule in book.rules:
-        for symptom in rule.symptoms:
-            pattern = _pattern(rule, symptom, errors)
+        weak: list[RuleError] = []
+        patterns = [_pattern(rule, symptom, weak) for symptom in rule.symptoms]
+        faults += weak
+        if weak:
+            continue
+        rules.append(rule)
+        for n, pattern in enumerate(patterns, number):
             if pattern:
-                owners.setdefault(pattern, []).append(number)
-            number += 1
-    if errors:
-        raise RulesError(errors)
-    plain = [(p.atoms, p.often, p.whole) for p in (*patterns, *owners)]
-    return {"patterns": plain, "owners": list(owners.values()), "rules": [_plain(r) for r in book.rules]}
+                owners.setdefault(pattern, []).append(n)
+        number += len(patterns)
+    scanned = [*(pattern_of(r.scan or r.pattern, often=r.often) for r in records()), *owners]
+    return {
+        "patterns": [(p.atoms, p.often, p.whole) for p in scanned],
+        "owners": list(owners.values()),
+        "rules": [_plain(r) for r in rules],
+        "faults": [(f.what, f.where, f.why, f.help) for f in faults],
+    }
 
 
 def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern | None:
@@ -144,7 +162,7 @@ def _read(file: Path) -> dict[str, Any] | None:
     try:
         plain: dict[str, Any] = json.loads(file.read_bytes())
         [_rule(r) for r in plain["rules"][:1]]
-        return plain if {"patterns", "owners", "rules"} <= plain.keys() else None
+        return plain if {"patterns", "owners", "rules", "faults"} <= plain.keys() else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.prefilter import Prefilter
 
-__all__ = ["Pattern", "Prefilter", "is_rare", "pattern_of", "scan_form"]
+__all__ = ["Pattern", "Prefilter", "how_telling", "is_rare", "pattern_of", "scan_form"]
 
 
 def scan_form(regex: str) -> str:
@@ -24,6 +24,13 @@ def is_rare(regex: str) -> bool:
     from logdoctor.prefilter import scanform
 
     return scanform.is_rare(regex)
+
+
+def how_telling(regex: str) -> tuple[float, str, bool]:
+    """See `logdoctor.prefilter.scanform.how_telling` (imported on first need)."""
+    from logdoctor.prefilter import scanform
+
+    return scanform.how_telling(regex)
 
 
 def pattern_of(regex: str, *, often: bool = False) -> Pattern:

@@ -33,13 +33,13 @@ _PARTS = re.compile(r"[A-Za-z]+|[^A-Za-z]")
 def literals(nodes: Nodes) -> frozenset[str]:
     """The set that tells most; empty where none tells enough."""
     best = max(_sets(nodes), key=_tells, default=frozenset())
-    good = best and min(map(_tells_one, best)) >= ENOUGH and len(best) <= MOST and min(map(len, best)) >= SHORTEST
+    good = best and min(map(worth_of_text, best)) >= ENOUGH and len(best) <= MOST and min(map(len, best)) >= SHORTEST
     return best if good else frozenset()
 
 
 def are_rare(texts: frozenset[str]) -> bool:
     """Whether a line that holds one of ``texts`` is hardly ever meant otherwise."""
-    return bool(texts) and min(map(_tells_one, texts)) >= RARE
+    return bool(texts) and min(map(worth_of_text, texts)) >= RARE
 
 
 def _sets(nodes: Nodes) -> Iterator[frozenset[str]]:
@@ -95,15 +95,15 @@ def _shortened(texts: frozenset[str]) -> frozenset[str]:
 def _shortened_one(text: str) -> str:
     if len(text) <= LONGEST:
         return text
-    return max((text[i : i + LONGEST] for i in range(0, len(text) - LONGEST + 1, 4)), key=_tells_one)
+    return max((text[i : i + LONGEST] for i in range(0, len(text) - LONGEST + 1, 4)), key=worth_of_text)
 
 
 def _tells(texts: frozenset[str]) -> float:
     """What the weakest text tells; beyond `PLENTY` fewer texts are better than longer ones."""
-    return min(PLENTY, *map(_tells_one, texts)) - 0.15 * len(texts) if texts else -100.0
+    return min(PLENTY, *map(worth_of_text, texts)) - 0.15 * len(texts) if texts else -100.0
 
 
-def _tells_one(text: str) -> float:
+def worth_of_text(text: str) -> float:
     """Letters count, those of common words only in long texts; punctuation counts half, blanks a little."""
     return len(text) / 8 + sum(_part(part) for part in _PARTS.findall(text))
 

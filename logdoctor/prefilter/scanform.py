@@ -20,7 +20,7 @@ from typing import Any
 from logdoctor.prefilter import form
 from logdoctor.prefilter.factor import telling
 from logdoctor.prefilter.form import ASCII, NEWLINES, Chars, Either, Foreign, Loop, Node, Nodes
-from logdoctor.prefilter.literals import are_rare, literals
+from logdoctor.prefilter.literals import are_rare, literals, worth_of_text
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.sublines import FLAT
 
@@ -62,6 +62,17 @@ def pattern_of(regex: str, *, often: bool = False) -> Pattern:
 def is_rare(regex: str) -> bool:
     """Whether the scan finds ``regex`` by texts that hardly any other line holds.  Raises like `scan_form`."""
     return are_rare(literals(_read_form(regex)[0]))
+
+
+def how_telling(regex: str) -> tuple[float, str, bool]:
+    """How much the weakest of the plain texts tells by which the scan finds ``regex``, that text, and if any case fits.
+
+    The text is empty where the scan has to search for a pattern.  Raises like `scan_form`.
+    """
+    nodes, flag = _read_form(regex)
+    texts = sorted(literals(nodes))
+    weakest = min(texts, key=worth_of_text, default="")
+    return worth_of_text(weakest), weakest, bool(flag)
 
 
 def _read_form(regex: str) -> tuple[Nodes, str]:
