@@ -39,7 +39,7 @@ _STACK = regex.compile(
     "The above exception)"
 )
 _CALM = regex.compile(
-    r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b|\berror[- ]free\b", regex.IGNORECASE
+    r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b(?! file)|\berror[- ]free\b", regex.IGNORECASE
 )
 
 
@@ -136,7 +136,7 @@ WORDS = (
     ),
     Record(
         "generic.harmless",
-        r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b)",
+        r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b(?! file))",
         level="info",
         priority=-9,
         scan="(?:[Nn]o|0|[Zz]ero|[Ww]ithout(?: any)?) (?:[a-z]{5,8} )?(?:[Ee]rrors?|ERRORS?) (?:found|detected|"
