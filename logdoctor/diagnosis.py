@@ -11,12 +11,11 @@ from typing import IO, Any
 from logdoctor import regexes
 from logdoctor.classifier import FeatureCounter
 from logdoctor.guessing import with_guess
-from logdoctor.knowledge import Knowledge, gather
+from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.parsers import records
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.reasoning import Reasoner
-from logdoctor.rulebook import shipped_rules
 from logdoctor.sources import Bounds, streams
 
 Input = str | os.PathLike[str] | IO[bytes]
@@ -39,13 +38,14 @@ def diagnose(
     """Diagnose one job from its logs.
 
     ``inputs``: paths (files, folders, globs, archives; ``"-"`` is standard input) and open binary files of ONE job.
-    ``rules``: folders with rules of your own, added to ours.  ``hung``: the job hangs, silence is a failure.
+    ``rules``: folders with rules of your own, added to ours and to those of installed packages.
+    ``hung``: the job hangs, silence is a failure.
     ``knowledge``: what `gather` returned, to diagnose many jobs without loading it again.
     ``model``: a classifier of your own instead of ours; it is asked where the rules leave a failure open.
-    Whatever could not be read is in ``problems``; raises `InputError` only where nothing could be read at all, and
-    `RulesError` for faulty rules.
+    Whatever could not be read, and what is wrong with a faulty rule, is in ``problems``; raises `InputError` only where
+    nothing could be read at all.
     """
-    known = knowledge or gather([shipped_rules(), *map(Path, rules)])
+    known = knowledge or gather(rule_folders(rules))
     notes = {r.kind: r.note for r in records() if r.note}
     reasoner = Reasoner(known.rules, known.owners, notes, hung=hung)
     reading = Reading(_job(inputs, name), known, bounds, watch)
@@ -55,7 +55,7 @@ def diagnose(
         counter.observe(event)
     reading.insist()
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=bool(reading.problems))
-    diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=tuple(reading.problems))
+    diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=(*known.faults, *reading.problems))
     diagnosis = with_guess(diagnosis, counter, known, lang, Path(model) if model else None)
     regexes.keep()
     return diagnosis
@@ -108,8 +108,13 @@ class Reading:
         return readinto
 
 
-def events(inputs: Input | Iterable[Input], *, knowledge: Knowledge | None = None) -> Iterator[Event]:
-    """The events that the parsers recognise in the logs of one job, in reading order."""
-    reading = Reading(_job(inputs, None), knowledge or gather([shipped_rules()]))
+def events(
+    inputs: Input | Iterable[Input],
+    *,
+    rules: Sequence[str | os.PathLike[str]] = (),
+    knowledge: Knowledge | None = None,
+) -> Iterator[Event]:
+    """The events that the parsers recognise in the logs of one job, in reading order; arguments as for `diagnose`."""
+    reading = Reading(_job(inputs, None), knowledge or gather(rule_folders(rules)))
     yield from reading
     reading.insist()

@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from logdoctor import cache
-from logdoctor.model import Rule, RuleError, RulesError, Symptom, Words
+from logdoctor.model import Problem, Rule, RuleError, Symptom, Words
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, pattern_of
+from logdoctor.rulebook import shipped_rules
+from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 126
+FORMAT = 128
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -32,17 +34,24 @@ class Knowledge:
     """The rules (without their examples), who owns which pattern of the scan, and the scan itself.
 
     The scan's first ``len(records())`` patterns are those of the parsers' records; ``owners[p]`` are the symptoms,
-    numbered over all rules, of the pattern ``p`` after them.
+    numbered over all rules, of the pattern ``p`` after them.  ``faults``: what is wrong with rules that were left out.
     """
 
     rules: tuple[Rule, ...]
     owners: tuple[tuple[int, ...], ...]
     prefilter: Prefilter
+    faults: tuple[Problem, ...] = ()
+
+
+def rule_folders(own: Iterable[str | os.PathLike[str]] = ()) -> list[Path]:
+    """Where rules are looked for: ours, those of installed packages, and ``own``; a later one overrides by its ids."""
+    return [shipped_rules(), *installed_rules(cache.folder()), *map(Path, own)]
 
 
 def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
-    """The knowledge of the rules below ``folders`` and of all parsers.  Raises `RulesError`.
+    """The knowledge of the rules below ``folders`` and of all parsers.
 
+    A faulty rule is left out and told in `Knowledge.faults`.
     ``engine`` forces one of the scan's engines (tests, benchmarks); None takes the best that is installed.
     """
     folder = cache.folder()
@@ -55,7 +64,8 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     patterns = [Pattern(tuple(atoms), whole, often) for atoms, whole, often in plain["patterns"]]
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
-    return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine))
+    faults = tuple(Problem(*f) for f in plain["faults"])
+    return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine), faults)
 
 
 def _key(folders: Sequence[Path]) -> str:
@@ -76,23 +86,31 @@ def _files(folder: Path) -> Iterable[str]:
 
 
 def _compile(folders: Sequence[Path]) -> dict[str, Any]:
-    from logdoctor.rulebook.loading import load
+    from logdoctor.rulebook.loading import read
 
-    book = load(folders)
-    patterns = [pattern_of(r.scan or r.pattern, often=r.often) for r in records()]
+    book = read(folders)
+    faults = list(book.faults)
+    rules: list[Rule] = []
     owners: dict[Pattern, list[int]] = {}
-    errors: list[RuleError] = []
     number = 0
     for rule in book.rules:
-        for symptom in rule.symptoms:
-            pattern = _pattern(rule, symptom, errors)
+        weak: list[RuleError] = []
+        patterns = [_pattern(rule, symptom, weak) for symptom in rule.symptoms]
+        faults += weak
+        if weak:
+            continue
+        rules.append(rule)
+        for n, pattern in enumerate(patterns, number):
             if pattern:
-                owners.setdefault(pattern, []).append(number)
-            number += 1
-    if errors:
-        raise RulesError(errors)
-    plain = [(p.atoms, p.whole, p.often) for p in (*patterns, *owners)]
-    return {"patterns": plain, "owners": list(owners.values()), "rules": [_plain(r) for r in book.rules]}
+                owners.setdefault(pattern, []).append(n)
+        number += len(patterns)
+    scanned = [*(pattern_of(r.scan or r.pattern, often=r.often) for r in records()), *owners]
+    return {
+        "patterns": [(p.atoms, p.whole, p.often) for p in scanned],
+        "owners": list(owners.values()),
+        "rules": [_plain(r) for r in rules],
+        "faults": [(f.what, f.where, f.why, f.help) for f in faults],
+    }
 
 
 def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern | None:
@@ -138,6 +156,6 @@ def _read(file: Path) -> dict[str, Any] | None:
     try:
         plain: dict[str, Any] = json.loads(cache.read(file) or b"")
         [_rule(r) for r in plain["rules"][:1]]
-        return plain if {"patterns", "owners", "rules"} <= plain.keys() else None
+        return plain if {"patterns", "owners", "rules", "faults"} <= plain.keys() else None
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

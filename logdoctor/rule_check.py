@@ -10,7 +10,7 @@ from pathlib import Path
 from logdoctor.diagnosis import diagnose
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.model import Cause, Diagnosis, Example, Rule
-from logdoctor.rulebook.loading import Rulebook, load
+from logdoctor.rulebook.loading import Rulebook, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Failed:
 def check(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[Failed]]:
     """Run the examples and near-misses of the rules below ``folders`` (of the ids in ``only``, if any).
 
-    Returns how many were run and those that failed.  Raises `RulesError` for faulty rules.
+    Returns how many were run and those that failed; faulty rules are left out.
     """
-    book, known = load(folders), gather(folders)
+    book, known = read(folders), gather(folders)
     rules = [r for r in book.rules if not only or r.id in only or r.signature in only]
     count = sum(len(r.examples) + len(r.near_misses) for r in rules)
     return count, [failed for rule in rules for failed in check_rule(rule, book, known)]

@@ -6,9 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from failing_job import LOG
 
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.rulebook import shipped_rules
+
+LOCALES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
 def pytest_configure(config):
@@ -29,3 +32,21 @@ def knowledge(cache) -> Knowledge:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOGDOCTOR_CACHE", str(cache))
         return gather([shipped_rules()])
+
+
+@pytest.fixture
+def surroundings(cache, monkeypatch) -> None:
+    """English, no colours asked for, no settings, and compiled knowledge of this session only."""
+    monkeypatch.setenv("LOGDOCTOR_CACHE", str(cache))
+    monkeypatch.setenv("LOGDOCTOR_CONFIG", "")
+    for name in (*LOCALES, "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def log(tmp_path) -> Path:
+    """The failing job's log in a folder of its own."""
+    path = tmp_path / "job" / "train.log"
+    path.parent.mkdir()
+    path.write_text(LOG)
+    return path

@@ -49,9 +49,10 @@ def first(record: Record, lines: list[str], number: int, speaker: Speaker, taken
     if match is None:
         return None
     fields = {k: int(v) if regex.fullmatch(r"-?\d+", v) else v for k, v in match.groupdict().items() if v}
+    given = dict(fields)
     text, level = str(fields.pop("text", lines[number])), record.level or speaker.level or "info"
     if record.block is not None:
-        block = record.block(Bare(text=lines[number], speaker=speaker), fields, below(lines, number, speaker))
+        block = record.block(Bare(text=lines[number], speaker=speaker), given, below(lines, number, speaker))
         if block is None:
             return None
         fields |= block.fields

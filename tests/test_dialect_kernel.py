@@ -17,22 +17,22 @@ ALL = (*OS, *GPU, *IO)
     [
         (
             "NVRM: Xid (PCI:0000:4e:00): 79, pid=0, GPU has fallen off the bus.",
-            {"code": 79, "bus_id": "0000:4e:00"},
+            {"xid": 79, "bus_id": "0000:4e:00"},
         ),
         (
             "[  881.204] NVRM: Xid (PCI:0000:4e:00): 31, pid=71234, name=pt_main_thread, Ch 00000008, intr 00000000. MMU Fault",
-            {"code": 31, "bus_id": "0000:4e:00", "pid": 71234, "name": "pt_main_thread"},
+            {"xid": 31, "bus_id": "0000:4e:00", "pid": 71234, "name": "pt_main_thread"},
         ),
         (
             "NVRM: Xid (PCI:0000:9d:00 GPU-I:03 GPU-CI:00): 94, pid='<unknown>', name=<unknown>, Contained: SM (0x1). RST: No",
-            {"code": 94, "bus_id": "0000:9d:00", "gpu_instance": 3, "compute_instance": 0},
+            {"xid": 94, "bus_id": "0000:9d:00", "gpu_instance": 3, "compute_instance": 0},
         ),
-        ("NVRM: Xid (0000:03:00): 14, Channel 00000004", {"code": 14, "bus_id": "0000:03:00"}),
+        ("NVRM: Xid (0000:03:00): 14, Channel 00000004", {"xid": 14, "bus_id": "0000:03:00"}),
         (
             "NVRM: Xid (PCI:0000:1b:00): 43, pid=88, name=python3, Ch 00000010, caused by previous Xid 13",
-            {"code": 43, "bus_id": "0000:1b:00", "pid": 88, "name": "python3", "previous_code": 13},
+            {"xid": 43, "bus_id": "0000:1b:00", "pid": 88, "name": "python3", "previous_xid": 13},
         ),
-        ("NVRM: Xid (PCI:0000:1b:00): 62, pid=88", {"code": 62, "bus_id": "0000:1b:00", "pid": 88}),
+        ("NVRM: Xid (PCI:0000:1b:00): 62, pid=88", {"xid": 62, "bus_id": "0000:1b:00", "pid": 88}),
     ],
 )
 def test_every_era_of_xid_lines_gives_code_and_bus_address(line, fields):
@@ -62,7 +62,7 @@ def test_an_nvswitch_fault_names_its_link_and_whether_it_is_fatal():
         31,
         "Fatal",
     )
-    assert (mild.level, mild.fields["code"]) == ("warning", 22013)
+    assert (mild.level, mild.fields["sxid"]) == ("warning", 22013)
     assert (data.kind, data.level) == ("kernel.sxid_data", "info")
 
 

@@ -20,15 +20,16 @@ def complaints() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        _complain(error)
+        complain(error)
         raise typer.Exit(3) from None
     except RulesError as error:
         for fault in error.errors:
-            _complain(fault)
+            complain(fault)
         raise typer.Exit(2) from None
 
 
-def _complain(error: LogdoctorError) -> None:
+def complain(error: LogdoctorError) -> None:
+    """Say on standard error what is wrong."""
     from logdoctor.contract import visible
 
     typer.echo("logdoctor: " + "\n".join(map(visible, str(error).splitlines())), err=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from logdoctor.cli.complaints import complaints
+from logdoctor.cli.rule_options import Rules, chosen_settings
 
 if TYPE_CHECKING:
     from logdoctor.model import Diagnosis
@@ -24,17 +25,13 @@ Paths = Annotated[
         help="Logs of ONE job: files, folders, globs, archives (tar, zip, gz, bz2, xz, zst); - is standard input."
     ),
 ]
-Format = Annotated[str, typer.Option("--format", "-f", help="terminal, json, markdown or html.")]
+Format = Annotated[str | None, typer.Option("--format", "-f", help="terminal (default), json, markdown or html.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.", dir_okay=False)]
 Lang = Annotated[str | None, typer.Option("--lang", help="Language of the report: en or zh (default: by the locale).")]
 Hung = Annotated[bool, typer.Option("--hung", help="The job hangs: its silence is the failure.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer, in one line.")]
 ExitCode = Annotated[
     bool, typer.Option("--exit-code", help="Exit with 1 where a failure is found or the cause is unknown.")
-]
-Rules = Annotated[
-    list[Path] | None,
-    typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
 ]
 Model = Annotated[
     Path | None,
@@ -44,7 +41,7 @@ Model = Annotated[
 
 def diagnose(
     paths: Paths = None,
-    format: Format = "terminal",
+    format: Format = None,
     output: Output = None,
     lang: Lang = None,
     hung: Hung = False,
@@ -62,9 +59,11 @@ def diagnose(
     """
     from logdoctor.render import FORMATS
 
-    if format not in FORMATS:
-        raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
-    language = lang or _language()
+    chosen = chosen_settings()
+    shape = format or chosen.format or "terminal"
+    if shape not in FORMATS:
+        raise typer.BadParameter(f"'{shape}' is none of {', '.join(FORMATS)}", param_hint="--format")
+    language = lang or chosen.lang or _language()
     if language not in ("en", "zh"):
         raise typer.BadParameter(f"'{language}' is neither en nor zh", param_hint="--lang")
     if not paths and sys.stdin.isatty():
@@ -72,9 +71,9 @@ def diagnose(
             "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
         )
     start = time.perf_counter()
-    found = _diagnose(paths or ["-"], rules or [], model, language, hung=hung)
+    found = _diagnose(paths or ["-"], [*chosen.rules, *(rules or [])], model, language, hung=hung)
     elapsed = time.perf_counter() - start
-    _write(found, format, output, language, quiet=quiet, elapsed=elapsed)
+    _write(found, shape, output, language, quiet=quiet, elapsed=elapsed)
     if exit_code and found.verdict != "healthy":
         raise typer.Exit(1)
 

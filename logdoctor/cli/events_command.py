@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from logdoctor.cli.complaints import complaints
+from logdoctor.cli.rule_options import Rules, own_folders
 
 if TYPE_CHECKING:
     from logdoctor.model import Event
 
 
-def events(paths: Annotated[list[str], typer.Argument(help="Logs of one job.")]) -> None:
+def events(paths: Annotated[list[str], typer.Argument(help="Logs of one job.")], rules: Rules = None) -> None:
     """Print the recognised records of a job as JSON lines: dialect, kind, level, who, fields, text, file and line."""
     from logdoctor.diagnosis import events as events_of
 
     with complaints():
-        for event in events_of(paths):
+        for event in events_of(paths, rules=own_folders(rules)):
             typer.echo(json.dumps(_plain(event), ensure_ascii=True))
 
 

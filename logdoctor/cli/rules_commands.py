@@ -7,47 +7,53 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from logdoctor.cli import authoring_commands
+from logdoctor.cli.rule_options import Rules, all_folders
+
 if TYPE_CHECKING:
     from logdoctor.model import Rule
     from logdoctor.rulebook.loading import Rulebook
 
-app = typer.Typer(help="List, show, lint and test the rules.", no_args_is_help=True, rich_markup_mode=None)
-
-Folders = Annotated[
-    list[Path] | None,
-    typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
-]
-
-
-def _folders(own: list[Path] | None) -> list[Path]:
-    from logdoctor.rulebook import shipped_rules
-
-    return [shipped_rules(), *(own or [])]
+app = typer.Typer(
+    help="List, show, start, lint and test rules; find what none explains.", no_args_is_help=True, rich_markup_mode=None
+)
+app.command("new")(authoring_commands.new)
+app.command("lint")(authoring_commands.lint)
+app.command("gaps")(authoring_commands.gaps)
+app.command("pages")(authoring_commands.pages)
 
 
-def _load(own: list[Path] | None) -> Rulebook:
-    from logdoctor.model import RulesError
-    from logdoctor.rulebook.loading import load
+def _read(folders: list[Path]) -> Rulebook:
+    """The rules that can be read; what is wrong with the others goes to standard error."""
+    from logdoctor.rulebook.loading import read
 
-    try:
-        return load(_folders(own))
-    except RulesError as error:
-        typer.echo(str(error), err=True)
-        typer.echo(f"{len(error.errors)} faults", err=True)
-        raise typer.Exit(1) from None
+    book = read(folders)
+    for fault in book.faults:
+        typer.echo(str(fault), err=True)
+    return book
 
 
 @app.command("list")
-def list_rules(rules: Folders = None) -> None:
-    """List every rule: its id, what it leads to, and its title."""
-    for rule in _load(rules).rules:
-        typer.echo(f"{rule.id:34} {rule.role:9} {rule.action:8} {rule.say('en').title}")
+def list_rules(rules: Rules = None) -> None:
+    """List every rule: its id, what it leads to, its title, and where it comes from if it is none of ours."""
+    folders = all_folders(rules)
+    ours = {r.id for r in _read(folders[:1]).rules} if len(folders) > 1 else set[str]()
+    for rule in _read(folders).rules:
+        typer.echo(f"{rule.id:34} {rule.role:9} {rule.action:8} {rule.say('en').title}{_origin(rule, folders, ours)}")
+
+
+def _origin(rule: Rule, folders: list[Path], ours: set[str]) -> str:
+    """``[folder]`` of a rule that is not shipped, and whether it stands in the place of one of ours."""
+    home = next(f for f in reversed(folders) if Path(rule.path).is_relative_to(f))
+    if home == folders[0]:
+        return ""
+    return f"  [{home}, in place of ours]" if rule.id in ours else f"  [{home}]"
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="A rule's id.")], rules: Folders = None, lang: str = "en") -> None:
+def show(name: Annotated[str, typer.Argument(help="A rule's id.")], rules: Rules = None, lang: str = "en") -> None:
     """Show one rule: the cause, the remedy, the symptoms, the examples."""
-    rule = _load(rules).rule(name)
+    rule = _read(all_folders(rules)).rule(name)
     if rule is None:
         raise typer.BadParameter(f"no rule is called '{name}'; see: logdoctor rules list", param_hint="NAME")
     for line in _page(rule, lang):
@@ -69,33 +75,19 @@ def _page(rule: Rule, lang: str) -> list[str]:
 
 
 @app.command()
-def lint(rules: Folders = None) -> None:
-    """Load all rules and say what is wrong with them, all faults at once."""
-    from logdoctor.knowledge import gather
-    from logdoctor.model import RulesError
-
-    book = _load(rules)
-    try:
-        gather(_folders(rules))
-    except RulesError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
-    typer.echo(f"{len(book.rules)} rules, no faults")
-
-
-@app.command()
 def test(
-    names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None, rules: Folders = None
+    names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None, rules: Rules = None
 ) -> None:
     """Run the examples and near-misses of the rules, with all rules loaded."""
     from logdoctor.rule_check import check
 
-    _load(rules)
-    count, failed = check(_folders(rules), names or [])
+    folders = all_folders(rules)
+    faults = _read(folders).faults
+    count, failed = check(folders, names or [])
     for f in failed:
         typer.echo(f"{f.where}: {f.kind} of {f.rule} should be {f.wanted}, got {f.got}")
     typer.echo(f"{count} examples, {len(failed)} failed")
-    if failed:
+    if failed or faults or not count:
         raise typer.Exit(1)
 
 

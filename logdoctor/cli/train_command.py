@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from logdoctor.cli.complaints import complaints
+from logdoctor.cli.rule_options import Rules, all_folders
+from logdoctor.cli.working import working
 
 if TYPE_CHECKING:
     from logdoctor.classifier.training import Trained
@@ -20,10 +20,6 @@ Corpora = Annotated[
     typer.Argument(help="Folders of cases: each case has a case.yaml with its label, and logs.", exists=True),
 ]
 ModelFile = Annotated[Path, typer.Option("--output", "-o", help="Write the model to this file.", dir_okay=False)]
-Rules = Annotated[
-    list[Path] | None,
-    typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
-]
 
 
 def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> None:
@@ -32,8 +28,8 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
     It learns from the examples of all rules and from the cases in CORPORA, takes minutes, shows how well it does on
     what was held out, and gives the same bytes for the same input.
     """
-    with complaints(), _progress() as told:
-        trained = _trained(corpora or [], rules or [], told)
+    with complaints(), working() as told:
+        trained = _trained(corpora or [], all_folders(rules), told)
     try:
         output.write_text(trained.model.to_json(), encoding="utf-8")
     except OSError as error:
@@ -42,14 +38,12 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
         typer.echo(line)
 
 
-def _trained(corpora: list[Path], own: list[Path], told: Callable[[str], None]) -> Trained:
+def _trained(corpora: list[Path], folders: list[Path], told: Callable[[str], None]) -> Trained:
     from logdoctor.classifier.training import train as train_model
     from logdoctor.knowledge import gather
-    from logdoctor.rulebook import shipped_rules
     from logdoctor.rulebook.loading import load
     from logdoctor.training_data import labelled_logs, samples
 
-    folders = [shipped_rules(), *own]
     told("reading examples")
     return train_model([*samples(labelled_logs(load(folders), corpora), gather(folders))], told)
 
@@ -58,19 +52,3 @@ def _figures(trained: Trained) -> Iterator[str]:
     model = trained.model
     yield trained.table.round(3).to_string()
     yield f"{len(model.classes)} classes, temperature {model.temperature}, speaks from probability {model.threshold} on"
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Says on standard error what is being done: a spinner on a terminal, else nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("") as status:
-
-        def told(what: Any) -> None:
-            status.update(str(what))
-
-        yield told

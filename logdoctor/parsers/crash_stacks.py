@@ -14,7 +14,6 @@ from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
 from logdoctor.regexes import later
 
-_PADDLE = {"Process abort signal": 6, "Erroneous arithmetic operation": 8, "Termination signal": 15, "segfault": 11}
 """Texts of crash handlers that neither the shell nor the C library use (Paddle, R)."""
 
 _MAX_FRAMES = 40
@@ -48,7 +47,7 @@ _OTHER = later(r"^(?:terminate called|Fatal Python error|Traceback \(most|\*\*\*
 def signal_of(fields: Mapping[str, Value]) -> dict[str, Value]:
     """The number of the signal that the field ``signal_text`` (or ``message``) names, as a field."""
     words = str(fields.get("signal_text", fields.get("message", "")))
-    number = signal_number(words) or _PADDLE.get(words)
+    number = signal_number(words)
     return {} if number is None else {"signal": number}
 
 

@@ -1,47 +1,37 @@
-"""Error texts of the C library -> Linux error numbers (glibc errlist, English; UCX status.c for its own words)."""
+"""Error texts of the C library -> Linux error numbers, from the catalogue of errno."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 
-ERRNO: Mapping[str, int] = {
-    "Operation not permitted": 1,
-    "No such file or directory": 2,
-    "Input/output error": 5,
-    "Bad file descriptor": 9,
-    "Resource temporarily unavailable": 11,
-    "Cannot allocate memory": 12,
-    "Permission denied": 13,
-    "Bad address": 14,
-    "Device or resource busy": 16,
-    "No such device": 19,
-    "Invalid argument": 22,
-    "Too many open files": 24,
-    "No space left on device": 28,
-    "Broken pipe": 32,
-    "Protocol not supported": 93,
-    "Operation not supported": 95,
-    "Address family not supported by protocol": 97,
-    "Address already in use": 98,
-    "Cannot assign requested address": 99,
-    "Network is down": 100,
-    "Network is unreachable": 101,
-    "Software caused connection abort": 103,
-    "Connection reset by peer": 104,
-    "Connection reset by remote peer": 104,
-    "Transport endpoint is not connected": 107,
-    "Connection timed out": 110,
-    "Connection refused": 111,
-    "Host is down": 112,
-    "Destination is unreachable": 113,
-    "No route to host": 113,
-    "Remote I/O error": 121,
-    "Operation canceled": 125,
-}
+from logdoctor.catalogues import catalogue
+
+
+@cache
+def _numbers() -> Mapping[str, int]:
+    return {text: int(entry.code) for text, entry in catalogue("errno").words()}
+
+
+class _Texts(Mapping[str, int]):
+    """The texts with their numbers; nothing is read until somebody looks."""
+
+    def __getitem__(self, text: str) -> int:
+        return _numbers()[text]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_numbers())
+
+    def __len__(self) -> int:
+        return len(_numbers())
+
+
+ERRNO: Mapping[str, int] = _Texts()
 """Texts of strerror on Linux, and UCX's own for the same."""
 
 
 def errno_of(text: str) -> int | None:
     """The error number whose wording stands in ``text``; None where there is none or more than one."""
-    found = {number for words, number in ERRNO.items() if words in text}
-    return found.pop() if len(found) == 1 else None
+    found = [words for words in ERRNO if words in text]
+    whole = {ERRNO[words] for words in found if not any(words != w and words in w for w in found)}
+    return whole.pop() if len(whole) == 1 else None

@@ -7,6 +7,7 @@ the program's name (mpirun, orterun, prterun) and in where a line is broken.
 
 from __future__ import annotations
 
+from logdoctor.parsers import openmpi_rare_heads as rare
 from logdoctor.parsers.openmpi_help import read_known, read_warning
 from logdoctor.parsers.record import Record
 
@@ -48,7 +49,7 @@ _FATAL = (
     ),
     _fatal(
         "openmpi.rank_died",
-        r"A process has executed an operation involving a call to the|One or more processes were killed by",
+        r"One or more processes were killed by",
         "The launcher saw a process end in an unexpected way.",
     ),
     _fatal(
@@ -115,7 +116,6 @@ _FATAL = (
     _fatal(
         "openmpi.pmi",
         r"The application appears to have been direct launched using|OMPI was not built with SLURM|"
-        r"PMIx was unable to find a usable|"
         r"(?:PMI|PMIx) support[^\n]{0,40} (?:is not|was not) (?:available|built)",
         "The processes were started by a launcher that this MPI cannot talk to.",
     ),
@@ -138,7 +138,7 @@ _ERROR = (
     _error(
         "openmpi.interface",
         r"None of the TCP networks specified to be included|An invalid value was given for (?:btl|"
-        r"oob)_tcp_if_(?:ex|in)clude",
+        r"oob)_tcp_if_include",
         "The network interfaces named in the settings do not fit this host.",
     ),
     _error(
@@ -171,8 +171,9 @@ _WARNING = (
         r"There are more than one active ports on host|high-performance Open MPI point-to-point messaging module|"
         r"for Open MPI 4\.0 and later, infiniband ports|It appears that your OpenFabrics subsystem is "
         r"configured to only|"
-        r"Linux kernel CMA support was requested via the|An MPI process has executed an operation involving a call|"
-        r"A process has executed an operation involving a call to the [^\n]*fork|"
+        r"WARNING: Linux kernel CMA support was requested via the|"
+        r"An MPI process has executed an operation involving a call|"
+        r"A process has executed an operation involving a call to the|"
         r"Open MPI will create a shared memory backing file in|"
         r"The library attempted to open the following supporting CUDA|"
         r"a request was made to bind a process\. While|The call to cu\w+ failed",
@@ -180,5 +181,22 @@ _WARNING = (
     ),
 )
 
-HEADS: tuple[Record, ...] = (*_FATAL, *_ERROR, *_WARNING)
+_RARE = (
+    _fatal("openmpi.launch", rare.LAUNCH, "The launcher could not start the program."),
+    _fatal("openmpi.slots", rare.SLOTS, "The launcher has fewer slots or nodes than processes to start."),
+    _fatal("openmpi.binding", rare.BINDING, "The launcher could not map or bind the processes as asked."),
+    _error("openmpi.interface", rare.INTERFACE, "No network interface is left for the run-time of Open MPI."),
+    _fatal("openmpi.pmi", rare.PMI, "The processes were started by a launcher that this MPI cannot talk to."),
+    _fatal("openmpi.versions", rare.VERSIONS, "Two versions or installations of Open MPI's parts meet."),
+    _fatal("openmpi.misuse", rare.MISUSE, "The program called MPI wrongly."),
+    _fatal("openmpi.lost", rare.ENDED, "The launcher lost a process or a daemon and does not know why."),
+    _fatal("openmpi.memory_limit", rare.MEMORY_LIMIT, "The launcher's watch over memory ended a process."),
+    _error("openmpi.peer_gone", rare.PEER_GONE, "Another process closed its connection or was not reached."),
+    _error("openmpi.shared_memory", rare.SHARED_MEMORY, "Shared memory between processes could not be set up."),
+    _error("openmpi.fabric", rare.FABRIC, "The library of the fabric could not be set up, or lost a peer."),
+    _error("openmpi.failed", rare.FAILED, "Open MPI or its launcher reports a failure."),
+    _warning("openmpi.warning", rare.MILD, "Open MPI warns about a setting or a device; the job goes on."),
+)
+
+HEADS: tuple[Record, ...] = (*_FATAL, *_ERROR, *_WARNING, *_RARE)
 """All texts with a kind of their own; what a frame holds beside them is ``openmpi.help``."""

@@ -29,11 +29,13 @@ _MILD = later(
     r"will be (?:used )?instead|will be ignored|is being ignored|performance may|may (?:result in|"
     r"cause) (?:lower|degraded)|"
     r"[Tt]he library attempted to open the following supporting|CUDA-aware support is disabled|"
-    r"deprecated|fork\(\) |This is (?:only )?a warning|simply a warning"
+    r"deprecated|fork\(\) |This is (?:only )?a warning|simply a warning|your job will continue|Your job will continue|"
+    r"Falling back to another component|has been ignored|terminated normally"
 )
 _FATAL = later(
     r"will now abort|likely to abort|job (?:has been|will be|is being|being) (?:aborted|terminated)|"
-    r"(?:run|orterun|mpiexec) (?:was unable|could not|has exited|detected|noticed)|unable to launch|aborting"
+    r"(?:run|orterun|mpiexec) (?:was unable|could not|has exited|detected|noticed)|unable to launch|aborting|"
+    r"an? unrecoverable error|highly unusual and should|[Tt]his error is fatal|cannot continue"
 )
 _NUMBER_FIELDS = later(
     r"(?:(?:signal|on signal) (?P<signal>\d+) ?\()|"

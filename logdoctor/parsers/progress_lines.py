@@ -26,6 +26,11 @@ _PHASES = (
     ("eval", r"[Vv]alidat|[Ee]valuat|\b[Ee]val|[Tt]esting|[Pp]redict|loglikelihood|[Gg]enerat|[Ii]nferenc|[Ss]anity"),
     ("compile", r"[Cc]ompil|[Aa]utotun|[Cc]aptur(?:e|ing) (?:batches|CUDA|cuda|graph)|torchinductor"),
 )
+_FAILS = later(
+    r"^\W*(?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception)\b|\b(?:[Ff]ail(?:ed|ure)|[Cc]ould not|[Cc]annot|[Uu]nable to"
+    r"|ERROR|rror while|rror when|xception (?:occurred|while|in|during))\b"
+)
+"""A line that says that a phase did not come to its end: somebody else reads it."""
 _PHASE = tuple((name, later(pattern)) for name, pattern in _PHASES)
 
 
@@ -82,9 +87,11 @@ def _last_bar(text: str) -> regex.Match[str] | None:
 
 
 def read_phase(phase: str = "") -> BlockReader:
-    """A reader for a line that speaks of ``phase``, or of the phase that its words name."""
+    """A reader for a line that speaks of ``phase``, or of the phase that its words name; none where that fails."""
 
-    def read(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    def read(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block | None:
+        if head.speaker.level in ("error", "fatal") or _FAILS.search(head.text):
+            return None
         named = phase or phase_of(str(fields.get("what", head.text))) or "data"
         return Block(head.text[:400], {"phase": named})
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import regex
 
+from logdoctor.catalogues import catalogue
 from logdoctor.model import Level, Value
 from logdoctor.parsers.host_lists import expand_hosts, expand_numbers
 from logdoctor.parsers.record import Bare, Block
@@ -28,8 +29,6 @@ _REASONS = (
 )
 _OOM_SIGNALS = (253, 125)
 """Slurm marks an out-of-memory end as signal 253, which is cut to 125 in an exit code."""
-
-_GOOD_STATES = ("COMPLETED", "RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "REQUEUED", "SUSPENDED", "RESIZING")
 
 
 def read_task_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -88,12 +87,17 @@ def read_state(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
         more["reason"] = reason
     if isinstance(fields.get("hosts"), str):
         more["hosts"] = expand_hosts(str(fields["hosts"]))
-    return Block(head.text, more, level="info" if state in _GOOD_STATES else "error")
+    return Block(head.text, more, level="info" if _is_good(state) else "error")
+
+
+def _is_good(state: str) -> bool:
+    """Whether nothing has to be done about a job in this state."""
+    known = catalogue("slurm-state").find(state)
+    return known is not None and known.decision == "none"
 
 
 def _full_state(state: str) -> str:
     """What sacct cuts a state with ``+``; ``CANCELLED by 1000`` is one state."""
     if state.endswith("+"):
-        full = ("OUT_OF_MEMORY", "NODE_FAIL", "CANCELLED", "PREEMPTED", "COMPLETED", "BOOT_FAIL", "TIMEOUT", "DEADLINE")
-        return next((f for f in full if f.startswith(state[:-1])), state)
+        return next((e.code for e in catalogue("slurm-state").entries if e.code.startswith(state[:-1])), state)
     return state.split(" ", 1)[0]

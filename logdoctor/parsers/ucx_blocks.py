@@ -10,31 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from logdoctor.catalogues import catalogue
 from logdoctor.model import Value
 from logdoctor.parsers.error_numbers import errno_of
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import later
 
-STATUS_OF_SYNDROME = {
-    0x01: 1, 0x02: 2, 0x04: 4, 0x05: 5, 0x06: 6, 0x10: 7, 0x11: 8, 0x12: 9, 0x13: 10, 0x14: 11, 0x15: 12,
-    0x16: 13, 0x22: 16,
-}  # fmt: skip
-"""Syndrome of an mlx5 error completion -> ``ibv_wc_status`` (providers/mlx5/cq.c, mlx5_handle_error_cqe)."""
-
-_STATUS_WORDS = (
-    (12, "ransport retry c"),
-    (13, "eceive-no-ready retry count"),
-    (13, "RNR retry"),
-    (5, "flushed"),
-    (10, "emote access"),
-    (11, "emote operation"),
-    (9, "emote invalid request"),
-    (4, "ocal protection"),
-    (2, "ocal QP operation"),
-    (1, "ocal length"),
-    (8, "ocal access"),
-    (16, "aborted"),
-)
 _HEX_LINE = later(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*")
 _PEER = later(
     r"(?:dest_addr=|[Pp]eer[ =]|remote[ =]|to |from |addr=|"
@@ -66,6 +47,18 @@ def with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
     return Block(head.text, more)
 
 
+def status_of_syndrome(syndrome: int) -> int | None:
+    """The ``ibv_wc_status`` that the driver makes of an mlx5 syndrome."""
+    known = catalogue("ib-syndrome").find(syndrome)
+    return int(known.columns["status"]) if known else None
+
+
+def _status_in(text: str) -> int | None:
+    """The ``ibv_wc_status`` whose words stand in ``text``, the longest if several do."""
+    found = [(len(words), e.code) for words, e in catalogue("ib-status").words() if words.lower() in text.lower()]
+    return int(max(found)[1]) if found else None
+
+
 _REMOTE_LID = later(r"\brlid (\d+)")
 """The address of the other port on an InfiniBand fabric, in the dump of a work request."""
 
@@ -73,9 +66,9 @@ _REMOTE_LID = later(r"\brlid (\d+)")
 def with_status(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """A completion with error: ``status``, ``vendor_err`` as numbers; ``peer`` (a LID) from the work request below."""
     syndrome, vendor = _hex(fields.get("syndrome")), _hex(fields.get("vendor_err"))
-    status = STATUS_OF_SYNDROME.get(syndrome) if syndrome is not None else None
+    status = None if syndrome is None else status_of_syndrome(syndrome)
     if status is None:
-        status = next((number for number, words in _STATUS_WORDS if words in head.text), None)
+        status = _status_in(head.text)
     found = {"syndrome": syndrome, "vendor_err": vendor, "status": status}
     request = [line for line in islice(below, 1) if "wqe[" in line.text]
     remote = _REMOTE_LID.search(request[0].text) if request else None
@@ -106,9 +99,10 @@ def read_error_entry(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
         taken.append(line.below)
     more: dict[str, Value] = {}
     if len(words) == 16:
-        more["vendor_err"], more["syndrome"] = int(words[13][4:6], 16), int(words[13][6:8], 16)
-        if more["syndrome"] in STATUS_OF_SYNDROME:
-            more["status"] = STATUS_OF_SYNDROME[int(more["syndrome"])]
+        syndrome = int(words[13][6:8], 16)
+        more |= {"vendor_err": int(words[13][4:6], 16), "syndrome": syndrome}
+        if (status := status_of_syndrome(syndrome)) is not None:
+            more["status"] = status
     return Block(head.text, more, tuple(taken))
 
 

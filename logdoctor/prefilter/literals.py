@@ -160,10 +160,10 @@ def _cost_of_one(text: str) -> float:
     if text in TRIGGERS:
         return TRIGGER
     short = 0.0 if len(text) > max(SHORT) else SHORT.get(len(text), math.inf)
-    return 1.0 + short + 4000.0 * float(0.4 ** _tells(text)) - len(text) / 100
+    return 1.0 + short + 4000.0 * float(0.4 ** worth_of_text(text)) - len(text) / 100
 
 
-def _tells(text: str) -> float:
+def worth_of_text(text: str) -> float:
     """Letters count, those of common words only in long texts; punctuation counts half, blanks a little."""
     return len(text) / 8 + sum(map(_part, _PARTS.findall(text)))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from logdoctor.catalogues import in_words
 from logdoctor.model import Diagnosis, Event, Evidence, Finding, Rule, Verdict
 from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
@@ -68,10 +69,10 @@ class Reasoner:
         """The diagnosis of all that was observed (coverage and problems are for the caller to add)."""
         for derived in self._collectives.derive(self.picture):
             self._match(derived)
-        findings, harmless = find(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
+        findings, harmless = self.findings()
         ranked = rank(findings, self.picture)
-        failures = [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]
-        unexplained = [] if ranked.causes else self._unexplained(failures, findings)
+        failures = self._failing(harmless)
+        unexplained = [] if ranked.causes else self._unexplained(failures, findings, lang)
         verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
         return Diagnosis(
             job=job,
@@ -86,14 +87,42 @@ class Reasoner:
     def _first_failure(self, failures: Sequence[Event], verdict: str) -> Event | None:
         return failures[0] if failures and verdict != "healthy" else None
 
-    def _unexplained(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Evidence]:
+    def findings(self) -> tuple[list[Finding], dict[int, Finding]]:
+        """Every rule that holds, and the events that benign rules account for; whole after `conclude`."""
+        return find(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
+
+    def shown(self) -> Mapping[int, Mapping[str, Hits]]:
+        """The events that showed each symptom, by the rule's number and the symptom's name; whole after `conclude`."""
+        return self._hits
+
+    def unaccounted(self) -> list[Event]:
+        """The failure lines that no rule that holds knows and that the job did not outlive, in reading order."""
+        findings, harmless = self.findings()
+        held = {f.rule.id for f in (*findings, *harmless.values())}
+        unknown = [e for e in self._failing(harmless) if held.isdisjoint(self._rules_on(e))]
+        return self._not_outlived(unknown)
+
+    def _rules_on(self, event: Event) -> set[str]:
+        """The ids of the rules of which ``event`` shows a symptom."""
+        return {self.rules[self._index.symptoms[number][0]].id for number, _ in self._index.shown_by(event)}
+
+    def _failing(self, harmless: Collection[int]) -> list[Event]:
+        return [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]
+
+    def _not_outlived(self, events: Sequence[Event]) -> list[Event]:
+        outlived = {_shape(e) for e in events if self.picture.outlived(e, self.picture.rank_of(e))}
+        return [e for e in events if _shape(e) not in outlived]
+
+    def _unexplained(self, failures: Sequence[Event], findings: Sequence[Finding], lang: str) -> list[Evidence]:
         """The failure lines that no rule accounts for and that the job did not outlive, the loudest first."""
         taken = {e.order for f in findings for e in f.events}
-        left = [e for e in failures if e.order not in taken]
-        outlived = {_shape(e) for e in left if self.picture.outlived(e, self.picture.rank_of(e))}
-        left = [e for e in left if _shape(e) not in outlived]
+        left = self._not_outlived([e for e in failures if e.order not in taken])
         left.sort(key=lambda e: (e.level != "fatal", e.dialect == "generic", e.order))
-        return [self.picture.evidence(e, self.notes.get(e.kind, "")) for e in left[:UNEXPLAINED_SHOWN]]
+        return [self.picture.evidence(e, self._note(e, lang)) for e in left[:UNEXPLAINED_SHOWN]]
+
+    def _note(self, event: Event, lang: str) -> str:
+        """What the line means in plain words: its kind, and the codes in it."""
+        return " ".join(filter(None, (self.notes.get(event.kind, ""), in_words(event, lang))))
 
 
 def _shape(event: Event) -> tuple[str, str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from logdoctor.catalogues import in_words
 from logdoctor.model import Cause, Evidence, Finding, Strength, SymptomSeen
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.ranking import TIERS, Ranked
-from logdoctor.reasoning.wording import fill, fill_words
+from logdoctor.reasoning.wording import Told, fill, fill_words
 
 CAUSES_SHOWN = 3
 EVIDENCE_SHOWN = 6
@@ -25,7 +26,7 @@ def causes_of(ranked: Ranked, picture: Picture, lang: str) -> tuple[Cause, ...]:
 
 def _cause(finding: Finding, place: int, ranked: Ranked, picture: Picture, lang: str) -> Cause:
     rule = finding.rule
-    words = fill_words(rule.say(lang), finding.bindings)
+    words = fill_words(rule.say(lang), Told(finding, lang))
     explained = (f.rule.signature for f, by in ranked.explained if by is finding)
     return Cause(
         signature=rule.signature,
@@ -37,7 +38,7 @@ def _cause(finding: Finding, place: int, ranked: Ranked, picture: Picture, lang:
         action=rule.action,
         remedy=words.remedy,
         references=rule.references,
-        evidence=_evidence(finding, picture, with_progress=place == 0),
+        evidence=_evidence(finding, picture, lang, with_progress=place == 0),
         explains=tuple(dict.fromkeys(explained)),
         rule=rule.id,
     )
@@ -52,12 +53,13 @@ def _confidence(finding: Finding, place: int, causes: Sequence[Finding]) -> floa
     return round(sure / (place + 1), 2)
 
 
-def _evidence(finding: Finding, picture: Picture, *, with_progress: bool) -> tuple[Evidence, ...]:
-    """The decisive line, one of each other symptom, and the last sign of life before it."""
+def _evidence(finding: Finding, picture: Picture, lang: str, *, with_progress: bool) -> tuple[Evidence, ...]:
+    """The decisive line, one of each other symptom, what their codes mean, and the last sign of life before it."""
     lines: dict[tuple[str, int], Evidence] = {}
     for event in finding.events:
         if len(lines) < EVIDENCE_SHOWN:
-            lines.setdefault((event.line.file, event.line.number), picture.evidence(event))
+            place = (event.line.file, event.line.number)
+            lines.setdefault(place, picture.evidence(event, in_words(event, lang)))
     progress = picture.last_progress() if with_progress else None
     if progress:
         lines.setdefault((progress.evidence.line.file, progress.evidence.line.number), progress.evidence)
@@ -71,11 +73,11 @@ def symptoms_of(ranked: Ranked, picture: Picture, lang: str) -> tuple[SymptomSee
     return tuple(
         SymptomSeen(
             signature=f.rule.signature,
-            title=fill(f.rule.say(lang).title, f.bindings),
+            title=fill(f.rule.say(lang).title, Told(f, lang)),
             explained_by=by.rule.signature if by else None,
             ranks=f.ranks,
             count=f.count,
-            evidence=tuple(picture.evidence(e) for e in f.events[:3]),
+            evidence=tuple(picture.evidence(e, in_words(e, lang)) for e in f.events[:3]),
         )
         for f, by in (*rows, *rest)
     )

@@ -10,12 +10,15 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from logdoctor.catalogues import follows
 from logdoctor.model import Event, Finding
 from logdoctor.reasoning.picture import Picture
 
 ROLES = ("cause", "symptom", "fallback", "benign")
 STRENGTHS = ("proof", "strong", "likely", "hint")
 TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
+BURST = 1.0
+"""Seconds within which reports about one device are one event."""
 LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
 """Dialects that speak of the past: what they report happened before they print it."""
 
@@ -61,9 +64,37 @@ def explains(a: Finding, b: Finding) -> bool:
         return False
     if _read_the_same_line(a, b):
         return (a.width, b.rule.id) > (b.width, a.rule.id)
+    known = _known_to_follow(a, b)
+    if known is not None:
+        return known
     if not _could_explain(a, b) or _same_process_later(a, b):
-        return False
+        return _first_of_a_burst(a, b)
     return not _could_explain(b, a) or _same_process_later(b, a) or _before(a, b)
+
+
+def _known_to_follow(a: Finding, b: Finding) -> bool | None:
+    """What the catalogues know of two codes of one device: ``b`` follows ``a`` (True), ``a`` follows ``b`` (False)."""
+    first, second = a.events[0], b.events[0]
+    if not _on_one_device(first, second):
+        return None
+    if first.order < second.order and follows(second, first):
+        return True
+    return False if second.order < first.order and follows(first, second) else None
+
+
+def _first_of_a_burst(a: Finding, b: Finding) -> bool:
+    """Of several reports about one device within a second, the first one counts where no rule says otherwise."""
+    first, second = a.events[0], b.events[0]
+    if first.kind != second.kind or not _on_one_device(first, second) or _could_explain(b, a):
+        return False
+    if first.time is None or second.time is None:
+        return False
+    return first.order < second.order and second.time - first.time <= BURST
+
+
+def _on_one_device(a: Event, b: Event) -> bool:
+    bus = a.fields.get("bus_id")
+    return bus is not None and bus == b.fields.get("bus_id") and (a.host or b.host) == (b.host or a.host)
 
 
 def _read_the_same_line(a: Finding, b: Finding) -> bool:

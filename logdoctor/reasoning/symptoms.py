@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import regex
 
+from logdoctor.catalogues import explain
 from logdoctor.model import Event, Rule, Symptom, Value
 from logdoctor.regexes import compiled
 
@@ -102,12 +103,23 @@ class SymptomIndex:
             return None
         if symptom.level and event.level not in symptom.level:
             return None
-        if not all(self._field_holds(event, name, wanted) for name, wanted in symptom.fields):
+        found = self._search(symptom.text, event.text) if symptom.text is not None else ({}, "")
+        if found is None or not all(self._field_holds(event, found[0], *asked) for asked in symptom.fields):
             return None
-        return self._search(symptom.text, event.text) if symptom.text is not None else ({}, "")
+        return found
 
-    def _field_holds(self, event: Event, name: str, wanted: tuple[Value, ...] | str) -> bool:
-        value = event.fields.get(name, getattr(event.speaker, name, None))
+    def _field_holds(
+        self, event: Event, captured: Mapping[str, Value], asked: str, wanted: tuple[Value, ...] | str
+    ) -> bool:
+        """Whether a field (of the event, captured by the symptom's text, of the speaker) is as wanted.
+
+        ``field.column`` asks what the catalogues know of the field's value.
+        """
+        name, _, column = asked.partition(".")
+        value = event.fields.get(name, captured.get(name, getattr(event.speaker, name, None)))
+        if column:
+            known = explain(event.kind, name, value)
+            value = known.columns.get(column) if known else None
         if value is None:
             return False
         if isinstance(wanted, str):

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from logdoctor.model import Value, Words
+from logdoctor.catalogues import explain
+from logdoctor.model import Finding, Value, Words
 from logdoctor.regexes import later
 
-OPEN = later(r"\{(\w+)([|}])")
+OPEN = later(r"\{(\w+(?:\.\w+)?)([|}])")
 LONGEST = 160
 
 
+class Told(Mapping[str, Value]):
+    """What a finding's words can name: its bindings, and ``field.column`` of what the catalogues know of them."""
+
+    def __init__(self, finding: Finding, lang: str) -> None:
+        """``lang`` is the language of what the catalogues say."""
+        self._finding, self._lang = finding, lang
+
+    def __getitem__(self, name: str) -> Value:
+        field, _, column = name.partition(".")
+        value = self._finding.bindings[field]
+        if not column:
+            return value
+        known = (explain(event.kind, field, value) for event in self._finding.events)
+        entry = next((e for e in known if e), None)
+        if entry is None:
+            raise KeyError(name)
+        return entry.column(column, self._lang)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._finding.bindings)
+
+    def __len__(self) -> int:
+        return len(self._finding.bindings)
+
+
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """``{name}`` and ``{name|words when unknown}`` replaced; the words may hold names in turn.
+    """``{name}``, ``{field.column}`` and ``{name|words when unknown}`` replaced; the words may hold names in turn.
 
     Text of a log is cut, never interpreted.
     """

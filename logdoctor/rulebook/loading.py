@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,15 +12,20 @@ from logdoctor.model import Rule, RuleError, RulesError
 from logdoctor.rulebook import rule_files
 from logdoctor.rulebook.reader import Faults, read_rule
 from logdoctor.rulebook.signatures import VERDICTS, Signature, read_signatures
-from logdoctor.rulebook.yaml_lines import parse
+from logdoctor.rulebook.yaml_lines import Document, parse
 
 
 @dataclass(frozen=True)
 class Rulebook:
-    """All rules by their ids' order, and the agreed signatures."""
+    """All rules that could be read, by their ids' order; the agreed signatures; what is wrong with the rest.
+
+    ``documents`` are the files as read, by id: they know on which line each part of a rule stands.
+    """
 
     rules: tuple[Rule, ...] = ()
     signatures: dict[str, Signature] = field(default_factory=dict)
+    faults: tuple[RuleError, ...] = ()
+    documents: dict[str, Document] = field(default_factory=dict)
 
     def rule(self, name: str) -> Rule | None:
         """The rule with this id, if there is one."""
@@ -28,30 +34,69 @@ class Rulebook:
 
 def load(folders: Sequence[Path]) -> Rulebook:
     """Read every rule below ``folders``.  Raises `RulesError` with all faults of all files."""
-    signatures: dict[str, Signature] = {}
+    book = read(folders)
+    if book.faults:
+        raise RulesError(book.faults)
+    return book
+
+
+def read(folders: Sequence[Path]) -> Rulebook:
+    """Read every rule below ``folders`` that has no fault; a later folder's rule takes the place of an earlier one's.
+
+    A faulty file never raises: it is told in `Rulebook.faults`, and an earlier folder's rule of its id stays.
+    """
+    found: dict[str, tuple[Rule, Document]] = {}
+    faults: list[RuleError] = []
+    signatures = _signatures(folders, faults)
+    names: set[str] = set()
     for folder in folders:
-        signatures.update(read_signatures(folder / "signatures.tsv"))
-    rules: list[Rule] = []
-    errors: list[RuleError] = []
-    for rule_id, path in rule_files(folders):
-        try:
-            document = parse(path.read_text("utf-8"), str(path))
-        except RuleError as error:
-            errors.append(error)
-            continue
-        except (OSError, UnicodeDecodeError) as error:
-            errors.append(RuleError("the rule file could not be read", str(path), str(error), "save it as UTF-8 text"))
-            continue
-        faults = Faults(document, str(path))
-        rule = read_rule(document, rule_id, str(path), faults)
-        if rule:
-            _check_signature(rule, signatures, faults)
-            rules.append(rule)
-        errors += faults.errors
-    errors += _check_together(rules, signatures)
-    if errors:
-        raise RulesError(errors)
-    return Rulebook(tuple(rules), signatures)
+        files = rule_files([folder])
+        if not files:
+            faults.append(_empty(folder))
+        for rule_id, path in files:
+            names.add(rule_id)
+            result = _read_file(rule_id, path, signatures, faults)
+            if result:
+                found[rule_id] = result
+    rules = tuple(found[rule_id][0] for rule_id in sorted(found))
+    faults += _check_together(rules, {*names, *signatures})
+    documents = {rule_id: document for rule_id, (_, document) in found.items()}
+    return Rulebook(rules, signatures, tuple(faults), documents)
+
+
+def _signatures(folders: Sequence[Path], errors: list[RuleError]) -> dict[str, Signature]:
+    table: dict[str, Signature] = {}
+    try:
+        for folder in folders:
+            table.update(read_signatures(folder / "signatures.tsv"))
+    except RuleError as error:
+        errors.append(error)
+    return table
+
+
+def _empty(folder: Path) -> RuleError:
+    what = "there is no rule in this folder" if folder.is_dir() else "there is no such folder of rules"
+    return RuleError(what, str(folder), "", "a rule is a file FOLDER/<family>/<name>.yaml")
+
+
+def _read_file(
+    rule_id: str, path: Path, signatures: dict[str, Signature], errors: list[RuleError]
+) -> tuple[Rule, Document] | None:
+    """The rule in a file; None where ``errors`` has grown."""
+    try:
+        document = parse(path.read_text("utf-8"), str(path))
+    except RuleError as error:
+        errors.append(error)
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        errors.append(RuleError("the rule file could not be read", str(path), str(error), "save it as UTF-8 text"))
+        return None
+    faults = Faults(document, str(path))
+    rule = read_rule(document, rule_id, str(path), faults)
+    if rule:
+        _check_signature(rule, signatures, faults)
+    errors += faults.errors
+    return (rule, document) if rule and not faults.errors else None
 
 
 def _check_signature(rule: Rule, signatures: dict[str, Signature], faults: Faults) -> None:
@@ -61,9 +106,9 @@ def _check_signature(rule: Rule, signatures: dict[str, Signature], faults: Fault
         faults.add(("action",), f"the action is '{rule.action}'", why, "use the agreed action")
 
 
-def _check_together(rules: list[Rule], signatures: dict[str, Signature]) -> list[RuleError]:
-    """The laws between rules: every id that one names exists."""
-    known = {r.signature for r in rules} | {r.id for r in rules} | set(signatures) | set(VERDICTS)
+def _check_together(rules: Sequence[Rule], names: AbstractSet[str]) -> list[RuleError]:
+    """The laws between rules: every id that one names exists, be it in ``names`` only."""
+    known = {r.signature for r in rules} | names | set(VERDICTS)
     errors = []
     for rule in rules:
         for name in rule.explains:

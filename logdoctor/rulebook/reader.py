@@ -8,13 +8,14 @@ from typing import Any
 
 import regex
 
+from logdoctor.catalogues import known_columns
 from logdoctor.model import Example, Rule, RuleError, Symptom, Words
 from logdoctor.rulebook.signatures import ACTIONS
 from logdoctor.rulebook.yaml_lines import Document, Path
 
 KEYS = (
     "title cause action remedy references symptoms when explains examples near_misses text "
-    "signature role strength culprit"
+    "signature role strength culprit lint"
 ).split()
 REQUIRED = "title cause action remedy references symptoms examples near_misses".split()
 ROLES = ("cause", "symptom", "fallback", "benign")
@@ -26,6 +27,7 @@ WHEN_KEYS = (*NAME_LISTS, "within", "count", "ranks", "agree", "differ", "phase"
 QUANTIFIERS = ("one", "some", "most", "all", "all-but-one", "none")
 PHASES = ("launch", "init", "before first step", "running", "checkpoint", "teardown")
 CULPRIT_KEYS = ("ranks", "hosts", "gpus", "peers")
+COLUMN = re.compile(r"\{(\w+\.\w+)[|}]")
 COUNT = re.compile(r"(>=|<=|==|>|<)?\s*(\d+)")
 WITHIN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -60,6 +62,7 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
         return None
     before = len(faults.errors)
     _check_keys(data, faults)
+    _check_lint(data.get("lint"), faults)
     symptoms = _symptoms(data.get("symptoms"), faults)
     when = _when(data.get("when"), symptoms, faults)
     rule = Rule(
@@ -88,6 +91,20 @@ def _check_keys(data: dict[str, Any], faults: Faults) -> None:
     for key in REQUIRED:
         if not data.get(key):
             faults.add((), f"'{key}' is missing or empty", "a rule without it is not complete", "see docs/rules.md")
+
+
+def _check_lint(value: Any, faults: Faults) -> None:
+    ignored = value.get("ignore") if isinstance(value, dict) and set(value) == {"ignore"} else None
+    if value is None or (
+        isinstance(ignored, dict) and all(isinstance(reason, str) and reason.strip() for reason in ignored.values())
+    ):
+        return
+    faults.add(
+        ("lint",),
+        "'lint' is not understood",
+        "each remark that is ignored needs its reason",
+        "lint: {ignore: {overlapping: why it is right as it is}}",
+    )
 
 
 def _text(data: dict[str, Any], key: str, faults: Faults, default: str = "") -> str:
@@ -119,7 +136,20 @@ def _names(value: Any, path: Path, faults: Faults, *, required: bool = False) ->
 
 def _words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
     remedy = _names(data.get("remedy"), (*path, "remedy"), faults)
-    return Words(_text(data, "title", faults), _text(data, "cause", faults), remedy)
+    words = Words(_text(data, "title", faults), _text(data, "cause", faults), remedy)
+    for text in (words.title, words.cause, *words.remedy):
+        for name in COLUMN.findall(text):
+            _check_column(name, path, faults)
+    return words
+
+
+def _check_column(name: str, path: Path, faults: Faults) -> None:
+    """``field.column`` must name a field that a catalogue explains, and a column of it."""
+    field, dot, column = name.partition(".")
+    columns = known_columns(field) if dot else frozenset({column})
+    if column not in columns:
+        why = f"its columns are {', '.join(sorted(columns))}" if columns else f"no catalogue explains '{field}'"
+        faults.add(path, f"nothing is known of '{name}'", why, "logdoctor explain lists what is known")
 
 
 def _translations(value: Any, faults: Faults) -> tuple[tuple[str, Words], ...]:
@@ -186,6 +216,7 @@ def _fields(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, Any], ..
         return ()
     table: list[tuple[str, Any]] = []
     for name, wanted in value.items():
+        _check_column(str(name), (*path, "fields", name), faults)
         if isinstance(wanted, str):
             if _good_regex(wanted, (*path, "fields", name), faults):
                 table.append((name, wanted))

@@ -121,10 +121,10 @@ RECORDS: tuple[Record, ...] = (
     said(
         "c10d.wait_timeout",
         rf"(?:(?<!Watchdog )[Cc]aught collective operation timeout: {WORK}\) ran for (?P<ran_ms>\d+) milliseconds"
-        r"|Work WorkNCCL\([^\n]{1,300}\) timed out in call to wait\(\))",
+        r"|Work(?:NCCL| WorkNCCL)\([^\n]{1,300}\) timed out in (?:call to wait\(\)|blocking wait))",
         "error",
         "A collective did not finish in time on this rank.",
-        scan=r"(?:Caught collective operation timeout|timed out in call to wait\(\))",
+        scan=r"(?:Caught collective operation timeout|timed out in call to wait\(\)|timed out in blocking wait)",
         block=read_error,
     ),
     said(
@@ -252,7 +252,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "c10d.failed_stack",
         r"Stack trace of the failed collective(?! not found)",
-        "info",
+        "error",
         _read_stack,
         "Where in the program the failed collective was started.",
         3,

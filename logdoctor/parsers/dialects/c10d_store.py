@@ -15,6 +15,7 @@ r"""PyTorch's key-value store (TCPStore) and its sockets: how the ranks of a job
 - ``c10d.store_lost``             error, or warning where the line says W; operation, peer, error
 - ``c10d.store_dump_flag``        warning; the watchdog could not read the store (it ended earlier); error
 - ``c10d.store_foreign``          warning; a client spoke another protocol; error
+- ``c10d.store_daemon``         error; the thread that serves the store ended; error
 - ``c10d.unique_id``              error; group_rank could not get NCCL's unique id from from_rank; key, error
 - ``c10d.barrier_wait``           info; rank (global), world, joined; waiting in the store based barrier
 - ``c10d.barrier_timeout``        error; rank (global), world, joined
@@ -77,12 +78,38 @@ RECORDS: tuple[Record, ...] = (
         scan="The client socket has failed to connect to ",
     ),
     _store(
+        "c10d.store_connect_retry",
+        r"TCP client failed to connect/validate to host (?P<store_host>\S{1,200}):(?P<port>\d+) - retrying"
+        r"(?:[^\n]{0,60}\): (?P<error>[^\n]+))?",
+        "warning",
+        "One attempt to reach the store failed; it is tried again.",
+        scan="TCP client failed to connect/validate to host ",
+        priority=5,
+    ),
+    _store(
         "c10d.store_connect_timeout",
         r"The client socket has timed out after (?:(?P<seconds>\d+)s|(?P<timeout_ms>\d+)ms) while trying to connect to "
         rf"\(?{_AT}",
         "error",
         "The process that keeps the store could not be reached in time.",
         scan="The client socket has timed out after ",
+    ),
+    _store(
+        "c10d.store_connect_timeout",
+        rf"client socket has failed to connect to any network address of \(?{_AT}(?:[^\n]{{0,300}}?{_ERRNO})?",
+        "error",
+        "No address of the host that keeps the store could be reached.",
+        scan="client socket has failed to connect to any network address",
+        priority=5,
+    ),
+    _store(
+        "c10d.store_connect_timeout",
+        r"TCP client failed to connect/validate to host (?P<store_host>\S{1,200}):(?P<port>\d+) - timed out "
+        r"\(try=\d+, timeout=(?P<timeout_ms>\d+)ms\)",
+        "error",
+        "The process that keeps the store could not be reached in time.",
+        scan="TCP client failed to connect/validate to host ",
+        priority=5,
     ),
     _store(
         "c10d.store_connect_timeout",
@@ -184,6 +211,14 @@ RECORDS: tuple[Record, ...] = (
         "warning",
         "Something that is not a process of the job talked to the store.",
         scan="(?:(?:Invalid|Unexpected|Unknown) query type|alidation (?:packet|magic|number)|ping failed, invalid)",
+    ),
+    Record(
+        "c10d.store_daemon",
+        r"TCPStoreMasterDaemon::run\(\) failed with (?:unknown )?exception(?:: (?P<error>[^\n]+))?",
+        "error",
+        note="The thread that serves the store ended on an error.",
+        priority=5,
+        scan=r"TCPStoreMasterDaemon::run\(\) failed",
     ),
     Record(
         "c10d.unique_id",

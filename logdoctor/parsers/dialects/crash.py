@@ -33,12 +33,12 @@ _SIGNAL_NAME = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|KILL|TERM|TRAP|SYS|HUP|INT|XCPU|USR
 SIGNALS = (
     Record(
         "crash.signal",
-        rf"(?:line \d+: +|^\[\d+\]\+? +|^ *)(?P<pid>\d+) (?P<signal_text>{_SIGNAL_TEXT})(?:\s+\(core "
+        rf"(?:line \d+: +|^\[\d+\]\+? +|^ *)(?P<pid>\d+) (?P<signal_text>{_SIGNAL_TEXT})(?:\s*\(core "
         rf"dumped\))?\s+(?P<command>\S.{{0,400}})",
         level="fatal",
         block=with_signal,
         priority=-1,
-        scan=rf"\d+ (?:{_SIGNAL_TEXT})(?:\s+\(core dumped\)\s|\s\s)",
+        scan=rf"\d+ (?:{_SIGNAL_TEXT})(?:\s+\(core dumped\)\s|\s\s)|\d+ (?:CPU time|File size) limit exceeded",
         note="The shell reports that a signal ended this command.",
     ),
     Record(
@@ -93,14 +93,14 @@ RUNTIME = (
         "double free detected in tcache 2|unaligned chunk detected.{0,20}|corrupted unsorted chunks|"
         "too many chunks detected in tcache)|"
         r"malloc\(\): [a-z].{3,80}|realloc\(\): invalid (?:pointer|next size|old size)|"
-        r"munmap_chunk\(\): invalid pointer|"
+        r"(?:munmap|mremap)_chunk\(\): invalid pointer|"
         r"malloc_consolidate\(\): [a-z].{3,60}|corrupted (?:size vs\. prev_size(?: \w+ \w+)?|"
         r"double-linked list(?: \(not small\))?)|"
         r"malloc: \*\*\* error for object .{3,80}|sysmalloc: Assertion.{0,80})",
         level="fatal",
         scan=r"double free or corruption|free\(\): (?:invalid|double free|unaligned|corrupted|too many)|"
         r"malloc\(\): [a-z]|"
-        r"realloc\(\): invalid|munmap_chunk\(\): invalid|malloc_consolidate\(\): |corrupted (?:size vs|double-linked)|"
+        r"realloc\(\): invalid|_chunk\(\): invalid|malloc_consolidate\(\): |corrupted (?:size vs|double-linked)|"
         r"malloc: \*\*\* error for object|sysmalloc: Assertion",
         note="The C library found its heap damaged and ended the process.",
     ),
@@ -155,7 +155,7 @@ RUNTIME = (
     ),
     Record(
         "crash.assertion",
-        r"Fatal glibc error: (?P<message>.{3,200})",
+        r"Fatal (?:glibc error: |error: (?=glibc detected ))(?P<message>.{3,200})",
         level="fatal",
         note="A check inside the C library failed and ended the process.",
     ),
@@ -184,6 +184,13 @@ RUNTIME = (
         scan="panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: |"
         "forrtl: severe ",
         note="The run-time of a program gave up.",
+    ),
+    Record(
+        "crash.panic",
+        r"\[libprotobuf FATAL [^\]]{1,300}\] (?P<message>.{1,300})",
+        level="fatal",
+        scan=r"\[libprotobuf FATAL ",
+        note="The Protocol Buffers library gave up and ended the process.",
     ),
     Record(
         "crash.panic",

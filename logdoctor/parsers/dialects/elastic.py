@@ -17,6 +17,7 @@ Kinds and fields:
 ``elastic.config``           min_nodes, max_nodes, nproc_per_node, rdzv_endpoint, max_restarts (a fact)
 ``elastic.rendezvous``       node, run_id, exception: an agent lost touch with the rendezvous
 ``elastic.joined``           node, round, node_rank, nodes (a fact)
+``elastic.spawn_error``      local_rank: head of the traceback of a spawned process
 ``elastic.timer``            workers reaped by an expired timer;  ``elastic.exit_barrier``  agents did not end together
 ``elastic.success``          the workers of a node ended well;  ``elastic.banner``  harmless hints of the launcher
 """
@@ -185,6 +186,13 @@ RECORDS: tuple[Record, ...] = (
         r"Reaping worker_id=\[(?P<pid>\d+)\]\.\s+Expired timers: (?P<timers>.*)",
         "error",
         note="A worker held a timer too long and is ended.",
+    ),
+    Record(
+        "elastic.spawn_error",
+        r"^-- Process (?P<local_rank>\d+) terminated with the following error:",
+        "error",
+        note="torch.multiprocessing shows the error of a process that it had started; it stands below.",
+        scan=r"-- Process \d+ terminated with the following error:",
     ),
     Record(
         "elastic.exit_barrier",

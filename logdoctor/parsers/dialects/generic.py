@@ -41,7 +41,7 @@ _STACK = later(
     "The above exception)"
 )
 _CALM = later(
-    r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b|\berror[- ]free\b", regex.IGNORECASE
+    r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b(?! file)|\berror[- ]free\b", regex.IGNORECASE
 )
 
 
@@ -142,7 +142,7 @@ WORDS = (
     ),
     Record(
         "generic.harmless",
-        r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b)",
+        r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b(?! file))",
         level="info",
         priority=-9,
         scan="(?:[Nn]o|0|[Zz]ero|[Ww]ithout(?: any)?) (?:[a-z]{5,8} )?(?:[Ee]rrors?|ERRORS?) (?:found|detected|"
@@ -172,13 +172,18 @@ USAGE = (
         "(?:unrecognized|invalid|unknown) option(?: --|: ).{1,80}|"
         r"Could not override '[^']{1,160}'\.?|Key '[^']{1,160}' is not in struct|Missing mandatory value: .{2,120}|"
         "In '[^']{1,120}': Could not (?:find|load) '[^']{1,160}'|"
-        r"You must specify '[^']{1,80}')",
+        r"You must specify '[^']{1,80}'|Error parsing override '.{1,160}|"
+        r"mismatched input '[^']{1,80}' expecting .{1,80}|"
+        r"token recognition error at: .{1,80}|The function received no value for the required argument: .{1,80}|"
+        "Could not consume arg: .{1,80})",
         level="error",
         priority=-8,
         scan="No such option: |Missing (?:option|argument|parameter) '|Invalid value for '|"
         "Got unexpected extra argument|nknown command line flag '|Flags parsing error|"
         "(?:unrecognized|invalid|unknown) option(?: --|: )|Could not override '|Key '.{1,160}' is not in struct|"
-        "Missing mandatory value: |': Could not (?:find|load) '|You must specify '",
+        "Missing mandatory value: |': Could not (?:find|load) '|You must specify '|Error parsing override '|"
+        "mismatched input '|token recognition error at: |received no value for the required argument: |"
+        "Could not consume arg: ",
         note="The program refused its command line or its configuration.",
     ),
     Record(

@@ -2,10 +2,10 @@
 
 Kinds and their fields (``bus_id`` is domain:bus:slot as printed, without the function digit):
 
-- ``kernel.xid`` code (int), bus_id, pid, name (the process that owned the channel, not always the guilty one),
-  gpu_instance, compute_instance, previous_code; the event's text is the driver's sentence without its head.
-  Codes 43 and 45 follow other faults; 63, 92 and 154 are reports, so they and 45 are warnings
-- ``kernel.sxid`` code, bus_id, severity (Fatal, Non-fatal), link; ``kernel.sxid_data`` the lines with raw registers
+- ``kernel.xid`` xid (int), bus_id, pid, name (the process that owned the channel, not always the guilty one),
+  gpu_instance, compute_instance, previous_xid; the event's text is the driver's sentence without its head.
+  What the catalogue of Xids calls a report is a warning
+- ``kernel.sxid`` sxid, bus_id, severity (Fatal, Non-fatal), link; ``kernel.sxid_data`` the lines with raw registers
 - ``kernel.nvrm_lost`` bus_id: the driver itself says that a GPU is off the bus
 - ``kernel.nvrm_init`` bus_id, code: a GPU or the driver could not be initialised
 - ``kernel.nvrm_mismatch`` client_version, module_version
@@ -22,27 +22,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from logdoctor.model import Value
+from logdoctor.catalogues import catalogue
+from logdoctor.model import Level, Value
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
 _HEX = "[0-9a-fA-F]"
 _BUS = rf"(?P<bus_id>{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}})(?:\.{_HEX})?"
-_REPORTS = "(?P<code>45|63|92|154)"
 _MORE = later(r"^(?:\[[^\]]{0,40}\]\s?)*\s*NVRM:\s+(?!Xid|GPU |The NVIDIA|loading|rm_|nv_)(?P<more>\S.*)")
 _MAX_MORE = 4
 _LOST = later(r"fallen off the bus")
 
 
-def _xid(code: str) -> str:
-    """The pattern of an Xid line whose code is matched by ``code``."""
-    return (
-        rf"(?<!S)Xid \((?:PCI:)?{_BUS}(?: GPU-I:(?P<gpu_instance>\d+))?(?: GPU-CI:(?P<compute_instance>\d+))?\): "
-        rf"{code}\b"
-        r"(?:, pid='?(?:(?P<pid>[1-9]\d*)|0|<unknown>|unknown)'?)?"
-        r"(?:, name=(?:<unknown>|(?P<name>[^,<]{1,64})))?"
-        r"(?:,? (?P<text>\S.*?))?(?:,? caused by previous Xid (?P<previous_code>\d+).*)?$"
-    )
+def _level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """An Xid is as loud as the catalogue says: some only report, or follow another fault."""
+    del below
+    known = catalogue("xid").find(fields.get("xid", ""))
+    level: Level = "warning" if known and known.columns["level"] == "warning" else "error"
+    return Block(str(fields.get("text", head.text)), level=level)
+
+
+_XID = (
+    rf"(?<!S)Xid \((?:PCI:)?{_BUS}(?: GPU-I:(?P<gpu_instance>\d+))?(?: GPU-CI:(?P<compute_instance>\d+))?\): "
+    r"(?P<xid>\d+)\b"
+    r"(?:, pid='?(?:(?P<pid>[1-9]\d*)|0|<unknown>|unknown)'?)?"
+    r"(?:, name=(?:<unknown>|(?P<name>[^,<]{1,64})))?"
+    r"(?:,? (?P<text>\S.*?))?(?:,? caused by previous Xid (?P<previous_xid>\d+).*)?$"
+)
 
 
 def read_sentence(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -71,44 +77,38 @@ def read_device(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
 XID = (
     Record(
         "kernel.xid",
-        _xid(_REPORTS),
-        level="warning",
+        _XID,
+        level="error",
+        block=_level,
         scan=r"Xid \((?:PCI:)?[0-9a-fA-F]{4,8}:",
-        note="The GPU driver reports an event of a GPU (this Xid code is a report or follows another fault).",
-        priority=1,
+        note="The GPU driver reports an event of a GPU or of the program that ran on it.",
     ),
     Record(
         "kernel.xid",
-        _xid(r"(?P<code>\d+)"),
+        r"(?<!S)Xid \((?:PCI:)?" + _BUS + r".{0,40}?\): (?P<xid>\d+)",
         level="error",
-        scan=r"Xid \((?:PCI:)?[0-9a-fA-F]{4,8}:",
-        note="The GPU driver reports a fault of a GPU or of the program that ran on it (the Xid code says which).",
-    ),
-    Record(
-        "kernel.xid",
-        r"(?<!S)Xid \((?:PCI:)?" + _BUS + r".{0,40}?\): (?P<code>\d+)",
-        level="error",
+        block=_level,
         scan=r"Xid \((?:PCI:)?[0-9a-fA-F]{4,8}:",
         priority=-1,
-        note="The GPU driver reports a fault of a GPU or of the program that ran on it (the Xid code says which).",
+        note="The GPU driver reports an event of a GPU or of the program that ran on it.",
     ),
     Record(
         "kernel.sxid",
-        rf"SXid \(PCI:{_BUS}\): (?P<code>\d+), (?P<severity>Fatal), (?:Link (?P<link>\d+) ?)?(?P<text>.*)",
+        rf"SXid \(PCI:{_BUS}\): (?P<sxid>\d+), (?P<severity>Fatal), (?:Link (?P<link>\d+) ?)?(?P<text>.*)",
         level="error",
         scan=r"SXid \(PCI:\S{8,20}\): \d+, Fatal",
         note="An NVSwitch reports a fault that ends the work of the GPUs behind it.",
     ),
     Record(
         "kernel.sxid",
-        rf"SXid \(PCI:{_BUS}\): (?P<code>\d+), (?P<severity>Non-fatal), (?:Link (?P<link>\d+) ?)?(?P<text>.*)",
+        rf"SXid \(PCI:{_BUS}\): (?P<sxid>\d+), (?P<severity>Non-fatal), (?:Link (?P<link>\d+) ?)?(?P<text>.*)",
         level="warning",
         scan=r"SXid \(PCI:\S{8,20}\): \d+, Non-fatal",
         note="An NVSwitch reports a fault that it could handle.",
     ),
     Record(
         "kernel.sxid_data",
-        rf"SXid \(PCI:{_BUS}\): (?P<code>\d+), (?:Data|Severity)\b",
+        rf"SXid \(PCI:{_BUS}\): (?P<sxid>\d+), (?:Data|Severity)\b",
         level="info",
         scan=r"SXid \(PCI:\S{8,20}\): \d+, (?:Data|Severity)",
         note="Raw values that belong to an NVSwitch fault.",

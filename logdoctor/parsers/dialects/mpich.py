@@ -84,6 +84,13 @@ ERRORS = (
            level="error", priority=1, note="The libfabric device of MPICH reports a failed call."),
     Record("mpich.stack", r"^\s*(?P<function>" + _STACK_NAMES + r")\(\d+\)[. ]*: *(?P<message>\S.*)", level="error",
            note="A line of an MPI error stack."),
+    Record("mpich.stack", r"^\s*\(unknown\)\(\)[. ]*: *(?P<message>\S.*)", level="error",
+           note="A line of an MPI error stack."),
+    Record("mpich.assertion", r"Assertion failed in file (?P<file>\S+) at line (?P<line>\d+): (?P<message>.*)",
+           level="fatal", note="A check inside the MPI library failed; it ends the process."),
+    Record("mpich.io", r"File locking failed in (?P<function>ADIOI_\w+)|^\s*(?P<function2>ADIOI?_\w+)::? ?"
+           r"(?P<message>No locks available|.{0,80}?: (?:No such file|Permission denied|Input/output error).*)",
+           level="error", note="MPI's file layer (ROMIO) could not lock or use a file."),
 )  # fmt: skip
 
 LAUNCHER = (
@@ -111,6 +118,12 @@ LAUNCHER = (
            note="mpirun_rsh names the rank that ended and how."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
            note="ALPS says that the kernel killed a process for lack of memory."),
+    Record("mpich.exec_failed", r"^aprun: file (?P<file>\S+) not found", level="fatal", priority=1,
+           note="ALPS could not find the program."),
+    Record("mpich.launcher", r"^(?:aprun|apsched): (?P<message>.*?(?:claim exceeds|cannot exceed|Exiting due to errors|"
+           r"[Ee]rror|[Uu]nable|[Ff]ailed|not found).*)", level="error", note="ALPS reports a failure."),
+    Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .{0,60}?initiated application termination", level="error",
+           priority=-1, note="ALPS ends the application because of what happened on this node."),
     Record("mpich.exec_failed", _HYDRA +
            r".*?(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\)|unable to change wdir to .*)",
            level="fatal", priority=3, note="A node could not start the program."),
@@ -119,7 +132,8 @@ LAUNCHER = (
            note="A node could not start the program."),
     Record("mpich.usage", _HYDRA + _WHERE +
            r"(?P<message>unrecognized argument .*|argument matching returned error|error parsing .*|"
-           r"unable to parse user arguments|no executable provided.*|invalid .*)", level="fatal", priority=2,
+           r"unable to parse user arguments|no executable provided.*|invalid .*|unrecognized launcher.*|"
+           r"duplicate setting: .*|token \w+ not supported.*|unable to open host ?file.*)", level="fatal", priority=2,
            note="mpiexec does not understand its arguments."),
     Record("mpich.connect", _HYDRA + r"(?:" + _WHERE +
            r")?(?P<message>(?:unable to get host address for|unable to connect from|connection to proxy|"
@@ -146,7 +160,8 @@ PMI = (
            r"returned|error)(?:.*?[Rr]eturn code:? *(?P<code>-?\d+))?.*)", level="error",
            note="The process manager could not be reached or refused."),
     Record("mpich.pmi", r"\[(?:unset|cli_\d+|\w+)\]: (?P<message>(?:write_line error|readline failed|PMIU_\w+|"
-           r"Unable to write to PMI_fd|[Ee]xpecting cmd=|Missing hostname or port|parse_kevals).*)", level="error",
+           r"Unable to write to PMI_fd|[Ee]xpecting cmd=|Missing hostname or port|parse_kevals|"
+           r"connect failed with |PMI_PORT initialization failed|Unable to get host entry for).*)", level="error",
            note="The link to the process manager is broken."),
     Record("mpich.pmi",
            r"(?P<message>(?:system msg for write_line failure|Unable to write to PMI_fd|MPIR_pmi_init\(\d+\)|"
@@ -154,6 +169,8 @@ PMI = (
            note="The link to the process manager is broken."),
     Record("mpich.pmi",
            r"\[PE_(?P<by_rank>\d+)\]: ?(?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|refused|in use|timed? ?out).*)",
+           level="error", note="Cray's process manager library reports a failure."),
+    Record("mpich.pmi", r"\[(?:unset|PE_\d+)\]: ?(?P<message>_pmi\w*:.*(?:not OKAY|returned -\d+|fail|error).*)",
            level="error", note="Cray's process manager library reports a failure."),
     Record("mpich.pmi", r"(?P<message>PMI(?:2|X)? ?(?:ERROR|Error)\b.*)", level="error", priority=-2,
            note="The process manager library reports a failure."),
@@ -172,6 +189,12 @@ MVAPICH = (
     Record("mpich.completion",
            r"\[(?P<by_rank>\d+)\] Got completion with error, code=(?P<message>\S+),.*?dest rank=(?P<peer_rank>\d+)",
            level="error", note="InfiniBand completed a transfer with an error."),
+    Record("mpich.completion", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[\w+\] Msg from "
+           r"(?P<peer_rank>\d+): wc\.status=(?P<status>\d+)", level="error", block=with_status, priority=1,
+           note="InfiniBand completed a transfer with an error."),
+    Record("mpich.mvapich", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] .{0,200}?"
+           r"(?P<message>Got FATAL event .*)", level="error", priority=1,
+           note="The network card reported a fatal event to MVAPICH."),
     Record("mpich.peer_gone", r"\[(?P<by_host>[\w.-]+):mpi(?:_rank_(?P<by_rank>\d+)|"
            r"spawn_\d+)\]\[\w+\] (?P<message>(?:Unexpected End-Of-File|Error while reading (?:a )?PMI socket).*)",
            level="error", priority=1, note="The link to another process closed: that one probably died."),
@@ -201,7 +224,8 @@ INTEL = (
            r"are ignored|is ignored|will be ignored|similar variables).*)", level="warning",
            note="Intel MPI ignores a setting."),
     Record("mpich.startup",
-           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?P<message>.{0,300}?(?:not available|cannot|[Uu]nable|[Ff]ail|"
+           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?!Unable to read tuning)"
+           r"(?P<message>.{0,300}?(?:not available|cannot|[Uu]nable|[Ff]ail|"
            r"ERROR|" r"[Ee]rror).*)", level="error", note="Intel MPI could not set up a transport."),
     Record("mpich.startup",
            r"(?P<message>(?:dapl|tmi|ofa|ofi|tcp|shm) fabric is not available and fallback fabric is not enabled)",

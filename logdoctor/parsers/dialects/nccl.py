@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
+from logdoctor.parsers.error_numbers import ERRNO
 from logdoctor.parsers.nccl_lines import HEAD, message_fields
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
@@ -41,7 +42,7 @@ _WARN = HEAD + _PLACE + "NCCL WARN "
 _INFO = HEAD + "NCCL INFO "
 
 _HARMLESS = (
-    r"Missing \S+ from kernel command line",
+    r"Missing \S+ from (?:kernel command line|environment which can lead)",
     r"NUMA (?:auto )?balancing",
     r"GID table change",
     r"[nN]on-fatal async event",
@@ -55,13 +56,27 @@ _HARMLESS = (
     r"IOMMU (?:is )?enabled",
     r"Could not open kernel conf",
     r"SHARP coll init error",
-    r"NET/OFI Attempt to call \w+_close with outstanding requests",
+    r"NET/OFI Attempt to call \w+_close\w* with outstanding requests|Turning off TX zero copy",
     r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",
-    r"\b[fF]alling (?:back|to)\b|\busing [^\n]{1,60} instead\b|\bwill be ignored\b|\b[iI]gnoring\b|\b[sS]kipping\b",
+    r"\b[fF]alling (?:back|to)\b|\busing [^\n]{1,60} instead\b|\b(?:is|be|being) ignored\b|\b[iI]gnoring\b",
+    r"^(?!MemManager)[^\n]*\b[sS]kipping\b",
+    # values it corrects itself
+    r"\b(?:[lL]imiting(?: it| value)?|setting(?: it| NCCL_\w+)?|cap it|set (?:it|both)|defaulting) to \w",
+    r"Unsetting POLICY_\w+",
+    r"Invalid NCCL_\w*NTHREADS \d|\busing default$|\blimit reached$",
+    # parts it does without
+    r"[dD]isabling (?:CollNet|other rings|MSCCL|clique-based)|, disabling\.$|\bContinue(?:\.$| without)|not using it$",
+    r"\bnot dumping\b|NPKIT_DUMP_DIR is empty|NPKit currently does not|rocprofiler-register failed|as fallback$",
+    r"Could not open XML topology file|No NVML, trying|Failed to open libgdrapi|dlvsym failed on",
+    r"CollNet currently only supports|fails to share parent comms",
+    r"MSCCL Internal Scheduler: (?:Unable to find|open) algo",
+    r"MSCCL\+\+: (?:Cannot enable|Feature not enabled)|PCI relaxed order memory access requested",
+    r"CC On, Multi-GPU CC Off|unknown event type|Encountered a stale CQE|Duplicate registration for key",
     r"\bdeprecated\b|\bis not recommended\b|\bmay (?:impact|affect|reduce|degrade)\b|\bcan lead to variability\b",
 )
 """After these NCCL goes on: advice about the system, fallbacks it names itself, changes of a port that lose nothing."""
 
+_REASONS = "|".join(sorted(ERRNO, key=len, reverse=True))
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
 _GOES_ON = later("|".join(_HARMLESS))
 _SEARCHED = 400
@@ -186,13 +201,23 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "nccl.info_error",
         rf"{_INFO}(?P<text>(?:(?P<file>[\w./-]+):(?P<line>\d+) )?(?:\((?P<func>\w+)\) )?(?:[\w/]{{2,30}} ?: ?)?"
-        r"(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to \w+ (?:failed|returned|timed)|[Tt]imed? ?out)\b[^\n]*)",
+        r"(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to \w+ (?:failed|returned|timed)|[Tt]imed? ?out|"
+        r"(?:Cuda|CUDA|HIP) failure)\b[^\n]*)",
         level="info",
         block=_named,
         priority=4,
         scan=r"NCCL INFO (?:[\w./-]+:\d+ )?(?:\(\w+\) )?(?:[\w/]{2,30} ?: ?)?"
-        "(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to|[Tt]imed? ?out)",
+        "(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to|[Tt]imed? ?out|Cuda failure|CUDA failure|HIP failure)",
         note="NCCL notes that something was not possible and does not call it an error.",
+    ),
+    Record(
+        "nccl.info_error",
+        rf"{_INFO}(?P<text>[^\n]{{0,300}}?\b(?:{_REASONS})\b[^\n]*)",
+        level="info",
+        block=_named,
+        priority=3,
+        scan=rf"(?:{_REASONS})",
+        note="The operating system refused something that NCCL does without, or tries again.",
     ),
     Record(
         "nccl.sharp",

@@ -164,11 +164,11 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.plugin",
-        _INFO + r"(?P<text>(?:ncclOsDlopen\(|dlopen|P2P plugin|Plugin Path|Plugin version|Successfully loaded external "
-        r"plugin)[^\n]*)",
+        _INFO + r"(?P<text>(?:ncclOsDl(?:open|sym)\(|dlopen|P2P plugin|Plugin Path|Plugin version|"
+        r"Successfully loaded external plugin)[^\n]*)",
         level="info",
         priority=6,
-        scan="NCCL INFO (?:ncclOsDlopen|P2P plugin|Plugin Path|Plugin version|Successfully loaded)",
+        scan="NCCL INFO (?:ncclOsDlopen|ncclOsDlsym|P2P plugin|Plugin Path|Plugin version|Successfully loaded)",
         note="Which plugin NCCL loaded or did not find.",
     ),
     Record(

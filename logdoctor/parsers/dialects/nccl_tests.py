@@ -7,6 +7,8 @@ Kinds and their fields:
 - ``nccl_tests.trail``     ``.. HOST pid P: Test failure FILE:LINE`` back trace; info
 - ``nccl_tests.timeout``   ``Test timeout``; seconds; fatal
 - ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED``; count, state; info, error where FAILED
+- ``nccl_tests.slow``      the bandwidth is lower than wanted; gbps (text); error
+- ``nccl_tests.too_few``   fewer GPUs than wanted; wanted, found; fatal
 - ``nccl_tests.done``      ``# Avg bus bandwidth``, the last line of a run; gbps (text); info
 
 Source: nccl-tests src/common.h and src/common.cu, 2.0 to 2.17.
@@ -68,6 +70,22 @@ RECORDS: tuple[Record, ...] = (
         priority=1,
         scan=r"# Out of bounds values : \d+ FAILED",
         note="The test program read back wrong numbers.",
+    ),
+    Record(
+        "nccl_tests.slow",
+        r"# Avg bus bandwidth\s+: (?P<gbps>\S+) FAILED",
+        level="error",
+        priority=1,
+        scan="# Avg bus bandwidth",
+        note="The test program measured less bandwidth than it was told to expect.",
+    ),
+    Record(
+        "nccl_tests.too_few",
+        r"Invalid number of GPUs: (?P<wanted>\d+) requested but only (?P<found>\d+) were found",
+        level="fatal",
+        priority=1,
+        scan="Invalid number of GPUs: ",
+        note="The test program was told to use more GPUs than it sees.",
     ),
     Record(
         "nccl_tests.values",

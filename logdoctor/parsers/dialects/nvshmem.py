@@ -14,13 +14,21 @@ from logdoctor.parsers.record import Record
 RECORDS: tuple[Record, ...] = (
     Record(
         "nvshmem.error",
-        r"(?P<file>[^\s:]{0,60}\bsrc/(?:host|modules|comm|init|util|device)/[^\s:]{1,80}\.(?:cpp|cu|h|c)):"
+        r"(?P<file>[^\s:]{0,60}\bsrc/(?:host|modules|comm|init|util|device|include)/[^\s:]{1,80}\.(?:cpp|cu|h|c)):"
         r"(?:(?P<func>\w+):)?(?P<line>\d+): (?P<text>(?:non-zero status: (?P<code>-?\d+) |NULL value )?[^\n]{0,200}?"
-        r"(?:failed|exiting|not accessible|[uU]nable to|[aA]bort|error|non-zero)[^\n]*)",
+        r"(?:failed|exiting|not accessible|[uU]nable to|[aA]bort|error|non-zero|called before NVSHMEM)[^\n]*)",
         level="error",
         priority=4,
-        scan=r"\bsrc/(?:host|modules|comm|init|util|device)/[^\s:]{1,200}\.(?:cpp|cu|h|c):(?:\w+:)?\d+: ",
+        scan=r"\bsrc/(?:host|modules|comm|init|util|device|include)/[^\s:]{1,200}\.(?:cpp|cu|h|c):(?:\w+:)?\d+: ",
         note="NVSHMEM, a library for exchanges between GPUs, reports a failure.",
+    ),
+    Record(
+        "nvshmem.error",
+        r"\[(?P<file>[^\s:\]]{1,300}\.(?:cpp|cu|h)):(?P<line>\d+)\] (?P<text>cuda failed with (?P<error>[^\n]{3,160}))",
+        level="error",
+        priority=1,
+        scan="cuda failed with ",
+        note="A CUDA call of NVSHMEM failed.",
     ),
     Record(
         "nvshmem.error",

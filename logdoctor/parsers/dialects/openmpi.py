@@ -163,7 +163,7 @@ RUNTIME = (
            r"(?P<component>[\w./-]+):? (?P<message>.*)", level="warning",
            note="A plug-in of Open MPI could not be loaded and is left out."),
     Record("openmpi.command_missing",
-           r"(?:^|[:/ ])(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun)\"?: (?:command )?not found",
+           r"(?:^|[:/ ])(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun)\"?: (?:[Cc]ommand )?not found",
            level="error", note="A program of the MPI installation is not on the PATH."),
     Record("openmpi.command_missing",
            r"/(?P<command>orted|prted|orterun|mpirun|mpiexec|prterun): No such file or directory", level="error",

@@ -5,7 +5,8 @@ All of it lies under the named dialects (priority -10 to -6).  Kinds and their f
 - ``os.error`` errno, reason: a call failed with this errno text (``cannot open x: No such file or
   directory``); what a program itself calls a warning keeps that level
 - ``os.library`` library, symbol, message: a shared library, symbol or version is missing
-- ``os.command`` command: a command is not there or cannot run
+- ``os.command`` command: a command is not there or cannot run; ``os.script`` message: the shell stopped at a mistake in
+  the script; ``os.modules`` message: an environment module or conda environment is not there
 - ``os.threads`` message: no more threads or processes; ``os.openmp`` message: OpenMP gave up
 - ``os.dns`` host: a name does not resolve; ``os.http`` status, message; ``os.ssl`` message
 - ``os.build`` message: a compiler, linker or build tool failed
@@ -18,56 +19,57 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
+from logdoctor.parsers.error_numbers import ERRNO
 from logdoctor.parsers.record import Bare, Block, Record
 
-ERRNO: Mapping[str, int] = {
-    "Operation not permitted": 1,
-    "No such file or directory": 2,
-    "No such process": 3,
-    "Interrupted system call": 4,
-    "Input/output error": 5,
-    "Argument list too long": 7,
-    "Exec format error": 8,
-    "Resource temporarily unavailable": 11,
-    "Cannot allocate memory": 12,
-    "Permission denied": 13,
-    "Bad address": 14,
-    "Device or resource busy": 16,
-    "File exists": 17,
-    "No such device": 19,
-    "Not a directory": 20,
-    "Is a directory": 21,
-    "Too many open files in system": 23,
-    "Too many open files": 24,
-    "Text file busy": 26,
-    "File too large": 27,
-    "No space left on device": 28,
-    "Read-only file system": 30,
-    "Broken pipe": 32,
-    "File name too long": 36,
-    "Value too large for defined data type": 75,
-    "Address already in use": 98,
-    "Cannot assign requested address": 99,
-    "Network is down": 100,
-    "Network is unreachable": 101,
-    "Software caused connection abort": 103,
-    "Connection reset by peer": 104,
-    "No buffer space available": 105,
-    "Transport endpoint is not connected": 107,
-    "Connection timed out": 110,
-    "Connection refused": 111,
-    "Host is down": 112,
-    "No route to host": 113,
-    "Stale file handle": 116,
-    "Stale NFS file handle": 116,
-    "Remote I/O error": 121,
-    "Disk quota exceeded": 122,
-    "Key has expired": 127,
-    "Cannot send after transport endpoint shutdown": 108,
-}
-"""Texts of strerror -> errno on Linux."""
+_TEXTS = (
+    "Operation not permitted",
+    "No such file or directory",
+    "No such process",
+    "Interrupted system call",
+    "Input/output error",
+    "Argument list too long",
+    "Exec format error",
+    "Resource temporarily unavailable",
+    "Cannot allocate memory",
+    "Permission denied",
+    "Bad address",
+    "Device or resource busy",
+    "File exists",
+    "No such device",
+    "Not a directory",
+    "Is a directory",
+    "Too many open files in system",
+    "Too many open files",
+    "Text file busy",
+    "File too large",
+    "No space left on device",
+    "Read-only file system",
+    "Broken pipe",
+    "File name too long",
+    "Value too large for defined data type",
+    "Address already in use",
+    "Cannot assign requested address",
+    "Network is down",
+    "Network is unreachable",
+    "Software caused connection abort",
+    "Connection reset by peer",
+    "No buffer space available",
+    "Transport endpoint is not connected",
+    "Connection timed out",
+    "Connection refused",
+    "Host is down",
+    "No route to host",
+    "Stale file handle",
+    "Stale NFS file handle",
+    "Remote I/O error",
+    "Disk quota exceeded",
+    "Key has expired",
+    "Cannot send after transport endpoint shutdown",
+)
+"""The texts of strerror that are a failure wherever they stand; the catalogue of errno has their numbers."""
 
-_REASONS = "|".join(sorted(ERRNO, key=len, reverse=True))
+_REASONS = "|".join(sorted(_TEXTS, key=len, reverse=True))
 
 
 def with_errno(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -179,6 +181,33 @@ COMMANDS = (
         priority=-7,
         scan=r": (?:command )?not found",
         note="The shell did not find this command.",
+    ),
+    Record(
+        "os.command",
+        r"failed to run command ['‘`](?P<command>[^\"’'`]{1,200})['’`]: ",
+        level="error",
+        priority=-6,
+        note="nohup, timeout, nice or env did not find this program or could not start it.",
+    ),
+    Record(
+        "os.script",
+        r"^\S{1,200}: (?:line )?\d{1,5}: (?P<message>syntax error(?: near unexpected token|: ).{1,80}|unexpected EOF "
+        r"while looking for matching .{1,40}"
+        r"|[\w\[\]@*]{1,80}: (?:unbound variable|parameter (?:null or )?not set|bad substitution)"
+        r"|.{0,80}Syntax error: .{1,80})",
+        level="error",
+        priority=-6,
+        scan=r"syntax error(?: near unexpected token|: )|unexpected EOF while looking for matching|: unbound variable"
+        r"|: parameter (?:null or )?not set|bad substitution|Syntax error: ",
+        note="The shell stopped at a mistake in the job script, or at a variable that is not set.",
+    ),
+    Record(
+        "os.modules",
+        r"(?P<message>The following module\(s\) are unknown: .{1,160}|Unable to locate a modulefile for .{1,80}"
+        r"|EnvironmentLocationNotFound: .{1,160}|Could not find conda environment: .{1,80})",
+        level="error",
+        priority=-6,
+        note="The environment module or conda environment that the script asks for is not there.",
     ),
     Record(
         "os.command",

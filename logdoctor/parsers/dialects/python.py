@@ -36,9 +36,12 @@ def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block
 
 
 _EXCEPTION_SCAN = (
-    r"(?:[A-Za-z](?:Error|Exception|Failure|Timeout|Interrupt)|SystemExit|StopIteration|ExceptionGroup|queue\.Empty"
-    r"|queue\.Full|exceptions\.Abort|\.error|socket\.timeout|socket\.gaierror|Failed)(?:\([A-Za-z.]+\))?(?::|\s*$)"
+    r"(?:[A-Za-z](?:Error|Exception|Failure|Timeout|Interrupt)|SystemExit|StopIteration|ExceptionGroup|^Exception"
+    r"|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool|ArrowInvalid"
+    r"|\.(?:exceptions?|errors?|exc)\.[A-Z][A-Za-z]*|queue\.Empty|queue\.Full|\.error|socket\.timeout"
+    r"|socket\.gaierror|Failed)(?:\([A-Za-z.]+\))?(?::|\s*$)"
 )
+_A_METRIC = r"(?!\w*(?:Squared|Absolute|Percentage|Logarithmic|Relative|Reconstruction|Test|Train)Error: ?[-.\d])"
 
 RECORDS: tuple[Record, ...] = (
     Record(
@@ -213,7 +216,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.exception",
-        r"^(?:E {2,})?" + EXCEPTION,
+        r"^(?:E {2,})?" + _A_METRIC + EXCEPTION,
         "error",
         read_message,
         "An exception of a Python program, without its traceback.",

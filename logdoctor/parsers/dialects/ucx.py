@@ -103,7 +103,7 @@ _FI = (
     r"(?P<function>\w*)\(?\)?:\d+ ?<(?:warn|error|critical)>:? *"
 )
 _FI_MILD = (
-    r"hmem|HMEM|dlopen|No data available|not supported|[Nn]ot found|deprecated|is not set|"
+    r"hmem|HMEM|dlopen|No data available|[Dd]isabling|not supported|[Nn]ot found|deprecated|is not set|"
     r"[Uu]nable to (?:find|open|load)|libcuda|librocm|libze_|FI_\w+ .* unset|fork|huge"
 )
 

@@ -1,0 +1,259 @@
+"""A rule begun from one log line: all that can be known of it is filled in, the words are left to the author."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import regex
+import yaml
+
+from logdoctor.authoring.masking import Piece, pieces
+from logdoctor.model import Event, InputError, Job, Problem, Stream
+from logdoctor.parsers import parse_text
+from logdoctor.parsers.line_parser import peel
+from logdoctor.prefilter import pattern_of
+from logdoctor.rulebook.signatures import Signature
+from logdoctor.sources import streams
+
+ID = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
+LINES_READ = 200
+"""Lines below the chosen one that are read along: a record may go on there."""
+LONGEST_TEXT = 160
+"""Characters of the message that the suggested expression spans."""
+UNKNOWN_KINDS = ("text.line",)
+_SOURCE = re.compile(r"^[\w./-]{1,200}\.(?:cc|cpp|cu|cuh|c|h|hpp|py|go|rs):\d+[:\])]*\s+")
+_BEFORE = re.compile(r"([A-Za-z]{3,16})[ =:#]{1,2}$")
+_TO_PEER = re.compile(r"(?i)\b(?:to|from|peer|with|by|remote)[ =:]{1,2}$")
+_SAY_NOTHING = frozenset(
+    "after and are for from has have into line not than that the then this took was were with".split()
+)
+_HOSTS = ("host", "node", "hostname", "server")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The text of a new rule file, and what was learnt of the line: kind, level, the message without prefixes."""
+
+    text: str
+    log: str
+    kind: str
+    level: str
+    message: str
+
+
+def lines_at(place: str) -> str:
+    """The line at ``FILE:LINE`` and those below it; FILE as reports name it, ``archive.tar:member`` too.
+
+    Raises `InputError` where there is none.
+    """
+    file, _, number = place.rpartition(":")
+    if not file or not number.isdigit() or int(number) < 1:
+        raise InputError("this names no line", place, "", "give FILE:LINE, as reports and 'rules gaps' print it")
+    problems: list[Problem] = []
+    for stream in streams(Job(file, (_on_disk(file),)), problems):
+        if stream.name == file:
+            return _from(stream, int(number), place)
+    first = problems[0] if problems else Problem("no log found", file, "it is not there, or holds no text")
+    raise InputError(first.what, first.where, first.why, first.help)
+
+
+def _on_disk(file: str) -> str:
+    """The file or archive in which ``file`` lies."""
+    path = file
+    while not Path(path).exists() and ":" in path:
+        path = path.rpartition(":")[0]
+    return path if Path(path).exists() else file
+
+
+def _from(stream: Stream, number: int, place: str) -> str:
+    rest: list[bytes] = []
+    at = 0
+    with io.BufferedReader(_Raw(stream)) as reader:
+        for line in iter(lambda: reader.readline(1 << 20), b""):
+            at += line.endswith(b"\n") or 0
+            if at >= number or (at == number - 1 and not line.endswith(b"\n")):
+                rest.append(line)
+            if len(rest) == LINES_READ:
+                break
+    if not rest:
+        raise InputError("there is no such line", place, f"the log has {at} lines", "count from 1")
+    return b"".join(rest).decode("utf-8", "replace")
+
+
+class _Raw(io.RawIOBase):
+    """A stream of a job as Python's own readers want it."""
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        return self._stream.readinto(memoryview(buffer))
+
+
+def draft(rule_id: str, text: str, signatures: Mapping[str, Signature], signature: str = "") -> Draft:
+    """A rule of the id ``rule_id`` for the record that ``text`` begins with.  Raises `InputError` for an empty text."""
+    lines = text.splitlines()
+    if not lines or not lines[0].strip():
+        raise InputError("the line is empty", "", "", "choose a line that says what failed")
+    event = next((e for e in parse_text(text) if 1 in (e.line.number, *(line.number for line in e.lines))), None)
+    log = "\n".join(lines[: _length(event)])
+    message = event.text if event else peel(lines[0]).text
+    kind, level = (event.kind, event.level) if event else (UNKNOWN_KINDS[0], "info")
+    agreed = signatures.get(signature or rule_id)
+    symptom = _symptom(message, kind)
+    body = _file(rule_id, signature, agreed, _about(kind, level, message), symptom, log)
+    return Draft(body, log, kind, level, message)
+
+
+def _length(event: Event | None) -> int:
+    """How many lines of the log the example takes: those of the record."""
+    return max(event.line.number, *(line.number for line in event.lines), 1) if event else 1
+
+
+def _about(kind: str, level: str, message: str) -> list[str]:
+    known = "no parser knows this line" if kind in UNKNOWN_KINDS else f"the line is of the kind {kind}"
+    return [f"  # {known}, level {level}; its message:", f"  #   {_one_line(message)}"]
+
+
+def _one_line(text: str) -> str:
+    line = next((line for line in text.splitlines() if line.strip()), "").strip()
+    shown = "".join(c if c.isprintable() else "?" for c in line)
+    return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
+
+
+def _symptom(message: str, kind: str) -> dict[str, str]:
+    """The condition that finds the message: its words, and the kind where they are too few."""
+    expression = suggest(message)
+    found = {"text": expression} if expression else {}
+    if kind not in UNKNOWN_KINDS and (not expression or _too_weak(expression)):
+        found["kind"] = kind
+    return found
+
+
+def _too_weak(expression: str) -> bool:
+    try:
+        pattern_of(expression)
+    except ValueError:
+        return True
+    return False
+
+
+def suggest(message: str) -> str:
+    """A regular expression for a message: its words as they stand, numbers, paths and names as named groups."""
+    line = _SOURCE.sub("", next((line for line in message.splitlines() if line.strip()), "").strip())
+    parts: list[str] = []
+    used: dict[str, int] = {}
+    before = ""
+    for piece in pieces(line):
+        if len(before) + len(piece.text) > LONGEST_TEXT and parts:
+            parts += [] if piece.kind else [_quoted(_cut(piece.text, LONGEST_TEXT - len(before)))]
+            break
+        parts.append(_group(piece, before, used) if piece.kind else _quoted(_cut(piece.text, LONGEST_TEXT)))
+        before += piece.text
+    expression = "".join(parts).strip()
+    return expression if expression and regex.search(expression, line) else ""
+
+
+def _cut(text: str, room: int) -> str:
+    """As much of ``text`` as fits, up to the end of a word."""
+    return text if len(text) <= room else text[:room].rpartition(" ")[0]
+
+
+def _quoted(text: str) -> str:
+    return str(regex.escape(text, special_only=True, literal_spaces=True))
+
+
+def _group(piece: Piece, before: str, used: dict[str, int]) -> str:
+    name = _name(piece, before)
+    used[name] = used.get(name, 0) + 1
+    return f"(?P<{name if used[name] == 1 else f'{name}{used[name]}'}>{_expression(piece)})"
+
+
+def _name(piece: Piece, before: str) -> str:
+    """What the value is called: by the word before it, else by its kind."""
+    kind = piece.kind.name if piece.kind else ""
+    if kind in ("address", "name") and _TO_PEER.search(before):
+        return "peer"
+    found = _BEFORE.search(before) if kind in ("number", "name") else None
+    word = found[1].lower() if found else ""
+    if kind == "name" and word in _HOSTS:
+        return "host"
+    return word if word and word not in _SAY_NOTHING else kind
+
+
+def _expression(piece: Piece) -> str:
+    if piece.text.isdigit():
+        return r"\d+"
+    if piece.text.replace(".", "").isdigit() and piece.kind and piece.kind.name == "number":
+        return r"[\d.]+"
+    return piece.kind.expression if piece.kind else ""
+
+
+def groups_of(expression: str) -> list[str]:
+    """The names that the expression captures."""
+    return re.findall(r"\(\?P<(\w+)>", expression)
+
+
+def _file(
+    rule_id: str, signature: str, agreed: Signature | None, about: list[str], symptom: dict[str, str], log: str
+) -> str:
+    value = next((f"{{{n}|a {n}}}" for n in groups_of(symptom.get("text", "")) if n != "rank"), "its partner")
+    meaning = f"# {agreed.meaning}\n" if agreed else ""
+    action = agreed.action if agreed else "stop"
+    choices = "stop: fix first; retry: start again; exclude: drain the host; none: nothing"
+    agreement = "as agreed in signatures.tsv" if agreed else choices
+    lines = [
+        f"# {rule_id}: see docs/rules.md; every TODO is yours to write, 'logdoctor rules lint {rule_id}' finds them.",
+        *([f"signature: {signature}"] if signature else []),
+        f'{meaning}title: "TODO: the answer in one line, such as: Rank {{rank|?}} lost {value}"',
+        "cause: >-",
+        f"  TODO: one sentence that says what happened, with this job's values, such as {value} on {{host|the host}}.",
+        f"action: {action}  # {agreement}",
+        "role: cause  # symptom: what a failure looks like from outside; fallback: a catch-all; benign: harmless",
+        "strength: likely  # proof, strong, likely or hint: how often it is right when it holds",
+        "remedy:",
+        '  - "TODO: find out: the command that shows it"',
+        '  - "TODO: change: the variable, parameter or file"',
+        '  - "TODO: verify: how one sees that it works"',
+        'references: ["TODO: a page that explains it"]',
+        "symptoms:",
+        *about,
+        "  seen:",
+        *(f"    {key}: {_quote(value)}" for key, value in symptom.items()),
+        "when: {any: [seen]}",
+        "explains: []  # ids or globs of what this failure brings about: [app.exception, 'collective.*']",
+        "examples:",
+        *_log("  - log: ", log),
+        "near_misses:",
+        "  - is: healthy",
+        '    because: "TODO: why this line, which looks alike, means something else"',
+        '    log: "TODO: the likeliest line to be confused with it"',
+        "text:",
+        "  zh:",
+        '    title: "TODO: 标题"',
+        '    cause: "TODO: 原因"',
+        '    remedy: ["TODO: 查明", "TODO: 修改", "TODO: 验证"]',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'" if text.isprintable() else json.dumps(text)
+
+
+def _log(head: str, log: str) -> Iterator[str]:
+    """The example: a block of lines as they stand, or one quoted text where YAML could not hold them so."""
+    if not all(c.isprintable() or c in "\n\t" for c in log) or yaml.safe_load(f"a: |2\n  {log[:1]}") is None:
+        yield head + json.dumps(log + "\n")
+        return
+    yield head + "|2"
+    yield from ("      " + line for line in log.split("\n"))

@@ -1,0 +1,101 @@
+"""The worklist of rule authors: the failure lines of many jobs that no rule explains, by template, with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from logdoctor.authoring.masking import template
+from logdoctor.authoring.tracing import trace
+from logdoctor.contract import visible
+from logdoctor.knowledge import Knowledge
+from logdoctor.model import Event, InputError, Job, Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("count", "jobs", "unknown", "kind", "template", "example", "line")
+"""``count`` lines in ``jobs`` jobs, of which ``unknown`` ended with an unknown cause; ``example`` is FILE:LINE of the
+first, ``line`` what stands there."""
+SHOWN = 300
+"""Characters of an example's line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One template of one job: how often it stands there, and where first."""
+
+    job: str
+    unknown: bool
+    kind: str
+    template: str
+    count: int
+    example: str
+    line: str
+
+
+@dataclass
+class Worklist:
+    """The gaps of all jobs that could be read, how many these were, and what could not be read."""
+
+    gaps: list[Gap] = field(default_factory=list)
+    jobs: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+def jobs_of(paths: Iterable[str]) -> Iterator[Job]:
+    """Each path is one job as `diagnose` takes it; but of a folder that has folders in it, each child is a job."""
+    for path in paths:
+        folder = Path(path)
+        children = sorted(folder.iterdir()) if folder.is_dir() else []
+        if any(child.is_dir() for child in children):
+            yield from (Job(child.name, (str(child),)) for child in children)
+        else:
+            yield Job(folder.name or path, (path,))
+
+
+def find_gaps(paths: Iterable[str], known: Knowledge, told: Callable[[str], None] = lambda _: None) -> Worklist:
+    """What no rule explains in each job.  A job that cannot be read is a problem and ends nothing.
+
+    ``told`` hears the name of each job that is begun.
+    """
+    found = Worklist()
+    for job in jobs_of(paths):
+        told(job.name)
+        try:
+            seen = trace(job, known)
+        except InputError as error:
+            found.problems.append(error.as_problem())
+            continue
+        found.jobs += 1
+        found.problems += seen.problems
+        found.gaps += _of_job(str(job.paths[0]), seen.unaccounted, unknown=seen.diagnosis.verdict == "unknown")
+    return found
+
+
+def _of_job(job: str, events: Iterable[Event], *, unknown: bool) -> Iterator[Gap]:
+    groups: dict[tuple[str, str], list[Event]] = {}
+    for event in events:
+        groups.setdefault((event.kind, visible(template(event.text))), []).append(event)
+    for (kind, masked), group in groups.items():
+        first = group[0].line
+        yield Gap(job, unknown, kind, masked, len(group), f"{first.file}:{first.number}", visible(first.text[:SHOWN]))
+
+
+def table(gaps: Iterable[Gap], top: int | None = None) -> pd.DataFrame:
+    """One row a template, `COLUMNS`; first those of most jobs with an unknown cause, then of most jobs, then lines."""
+    import pandas as pd
+
+    frame = pd.DataFrame(list(gaps), columns=[*Gap.__dataclass_fields__])
+    grouped = frame.groupby(["kind", "template"], sort=True, as_index=False).agg(
+        count=("count", "sum"),
+        jobs=("job", "nunique"),
+        unknown=("unknown", "sum"),
+        example=("example", "first"),
+        line=("line", "first"),
+    )
+    order = ["unknown", "jobs", "count", "kind", "template"]
+    grouped = grouped.sort_values(order, ascending=[False, False, False, True, True], ignore_index=True)
+    return grouped[list(COLUMNS)].head(top)

@@ -1,0 +1,183 @@
+"""The rules as pages to read, in Markdown: one page a family and language, and a table of all.
+
+What a page says is only what the rule files say; a page is never edited by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from logdoctor.model import Example, Rule, Symptom
+from logdoctor.reasoning.wording import fill, fill_words
+
+Labels = Mapping[str, str]
+
+LABELS: dict[str, dict[str, str]] = {
+    "en": {
+        "index": "All rules",
+        "note": "Made from the rule files by `make rule-pages`; do not edit.",
+        "table": "| rule | what it says | what to do with the job |",
+        "stop": "fix it first",
+        "retry": "start it again",
+        "exclude": "drain the host or card, then start again",
+        "none": "nothing",
+        "signature": "Reported as",
+        "action": "The job",
+        "role": "Role",
+        "strength": "How sure",
+        "cause": "Cause",
+        "symptom": "what the failure looks like from outside",
+        "fallback": "a catch-all, used where no other rule knows the line",
+        "benign": "known to be harmless",
+        "remedy": "What to do",
+        "known": "How logdoctor knows",
+        "when": "Holds when",
+        "explains": "Explains",
+        "references": "Read more",
+        "example": "Example",
+        "near_miss": "Not this",
+    },
+    "zh": {
+        "index": "所有规则",
+        "note": "由 `make rule-pages` 根据规则文件生成；请勿手工修改。",
+        "table": "| 规则 | 结论 | 对作业的处理 |",
+        "stop": "先修复",
+        "retry": "重新启动",
+        "exclude": "隔离该主机或 GPU 后重新启动",
+        "none": "无需处理",
+        "signature": "报告为",
+        "action": "作业",
+        "role": "角色",
+        "strength": "把握",
+        "cause": "原因",
+        "symptom": "从外部看到的故障表现",
+        "fallback": "兜底规则，仅在其他规则都不认识该行时使用",
+        "benign": "已知无害",
+        "remedy": "处理办法",
+        "known": "判断依据",
+        "when": "成立条件",
+        "explains": "可解释",
+        "references": "参考",
+        "example": "示例",
+        "near_miss": "不属于此规则",
+    },
+}
+SUFFIX = {"en": ".md", "zh": ".zh.md"}
+
+
+def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
+    """All pages by file name: ``net.md``, ``net.zh.md`` ..., and ``README.md`` with a table of all."""
+    families: dict[str, list[Rule]] = {}
+    for rule in rules:
+        families.setdefault(rule.id.partition(".")[0], []).append(rule)
+    pages = {}
+    for lang, labels in LABELS.items():
+        pages["README" + SUFFIX[lang]] = _text(_index(families, lang, labels))
+        for family, members in families.items():
+            pages[family + SUFFIX[lang]] = _text(_page(family, members, lang, labels))
+    return pages
+
+
+def is_page(text: str) -> bool:
+    """Whether a file holds one of our pages, and not what somebody wrote."""
+    return any(labels["note"] in text[:400] for labels in LABELS.values())
+
+
+def _text(lines: Iterable[str]) -> str:
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def _index(families: Mapping[str, Sequence[Rule]], lang: str, labels: Labels) -> Iterator[str]:
+    yield f"# {labels['index']}"
+    yield f"\n{labels['note']}\n"
+    yield labels["table"]
+    yield "| --- | --- | --- |"
+    for family, members in families.items():
+        for rule in members:
+            title = _cell(fill(rule.say(lang).title, {}))
+            yield f"| [{rule.id}]({family}{SUFFIX[lang]}#{_anchor(rule)}) | {title} | {labels[rule.action]} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _anchor(rule: Rule) -> str:
+    """What a heading that is the rule's id is linked by."""
+    return re.sub(r"[^\w-]", "", rule.id.lower())
+
+
+def _page(family: str, members: Sequence[Rule], lang: str, labels: Labels) -> Iterator[str]:
+    yield f"# {family}"
+    yield f"\n{labels['note']} [{labels['index']}](README{SUFFIX[lang]})\n"
+    for rule in members:
+        yield from _rule(rule, lang, labels)
+
+
+def _rule(rule: Rule, lang: str, labels: Labels) -> Iterator[str]:
+    words = fill_words(rule.say(lang), {})
+    yield f"\n## {rule.id}\n"
+    yield f"**{words.title}**\n"
+    yield f"{words.cause}\n"
+    yield f"{labels['action']}: {labels[rule.action]}. {_about(rule, labels)}\n"
+    yield f"**{labels['remedy']}**\n"
+    yield from (f"{number}. {step}" for number, step in enumerate(words.remedy, 1))
+    if lang == "en":
+        yield from _knowledge(rule, labels)
+        yield from (line for e in rule.examples for line in _example(labels["example"], e))
+        yield from (line for m in rule.near_misses for line in _example(labels["near_miss"], m))
+    yield f"\n**{labels['references']}**\n"
+    yield from (f"- <{reference}>" for reference in rule.references)
+
+
+def _about(rule: Rule, labels: Labels) -> str:
+    parts = [] if rule.role == "cause" else [f"{labels['role']}: {labels[rule.role]}."]
+    parts += [f"{labels['signature']} `{rule.signature}`."] if rule.signature != rule.id else []
+    return " ".join([*parts, f"{labels['strength']}: {rule.strength}."])
+
+
+def _knowledge(rule: Rule, labels: Labels) -> Iterator[str]:
+    yield f"\n**{labels['known']}**\n"
+    for symptom in rule.symptoms:
+        yield f"- {symptom.name}: {', '.join(_conditions(symptom))}"
+    yield f"\n{labels['when']}: {_code(_condition(rule.when))}"
+    if rule.explains:
+        yield f"\n{labels['explains']}: {', '.join(map(_code, rule.explains))}"
+
+
+def _conditions(symptom: Symptom) -> Iterator[str]:
+    for name, value in (("kind", symptom.kind), ("dialect", symptom.dialect), ("text", symptom.text)):
+        if value:
+            yield f"{name} {_code(value)}"
+    if symptom.level:
+        yield f"level {_code(', '.join(symptom.level))}"
+    for name, wanted in symptom.fields:
+        yield f"{name} {_code(wanted if isinstance(wanted, str) else ', '.join(map(str, wanted)))}"
+
+
+def _condition(when: Mapping[str, Any]) -> str:
+    return "; ".join(f"{key}: {_value(value)}" for key, value in when.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {v}" for k, v in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _code(text: str) -> str:
+    """``text`` as code in a line, whatever backticks it holds."""
+    ticks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    edge = " " if text[:1] == "`" or text[-1:] == "`" else ""
+    return f"{ticks}{edge}{' '.join(text.split())}{edge}{ticks}"
+
+
+def _example(label: str, example: Example) -> Iterator[str]:
+    truth = f": `{example.truth}`" if example.because else ""
+    yield f"\n{label}{truth}{', ' + example.because if example.because else ''}\n"
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", example.log)), 3)
+    yield f"{fence}text"
+    yield from example.log.rstrip("\n").split("\n")
+    yield fence

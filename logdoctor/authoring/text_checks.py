@@ -1,0 +1,43 @@
+"""Checks of a symptom's text: will the scan find it fast, and little else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logdoctor.authoring.remark import Remark, Written
+from logdoctor.model import Symptom
+from logdoctor.prefilter import how_telling
+
+LEAST = 3.0
+"""Plain texts that tell less (letters of uncommon words count one each) stand in too many harmless lines."""
+CASELESS_COST = 2.0
+
+
+def check_texts(written: Written) -> Iterator[Remark]:
+    """Remarks on the texts that the scan has to search for."""
+    for symptom in written.rule.symptoms:
+        if symptom.text is not None and not _found_by_kind(symptom):
+            yield from _check_text(written, symptom, symptom.text)
+
+
+def _found_by_kind(symptom: Symptom) -> bool:
+    return symptom.kind is not None and not set("*?[") & set(symptom.kind)
+
+
+def _check_text(written: Written, symptom: Symptom, text: str) -> Iterator[Remark]:
+    part = ("symptoms", symptom.name, "text")
+    try:
+        worth, weakest, caseless = how_telling(text)
+    except ValueError:
+        return  # with a kind it is no fault, without one it is told as a fault already
+    if not weakest:
+        why = "every match must hold one of a few plain texts; here a match may hold too many different ones, or none"
+        cure = "write out the words that are always there, three letters or more in a row"
+        yield written.remark("slow", part, f"the symptom '{symptom.name}' holds no plain text to search for", why, cure)
+        return
+    if worth - CASELESS_COST * caseless < LEAST:
+        how = ", in any case of the letters," if caseless else ""
+        what = f"the symptom '{symptom.name}' is searched by the text '{weakest}'"
+        why = f"it is short or common{how} and stands in many lines that mean something else"
+        cure = "add words that always stand beside it, or the kind of the line; write [Ff] instead of (?i)"
+        yield written.remark("broad", part, what, why, cure)

@@ -1,0 +1,48 @@
+"""A diagnosis with all that led to it: which symptoms were shown by which lines, which rules held, what was left."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from logdoctor.diagnosis import Reading
+from logdoctor.knowledge import Knowledge
+from logdoctor.model import Diagnosis, Event, Finding, Job, Problem
+from logdoctor.reasoning import Reasoner
+
+
+@dataclass(frozen=True)
+class Trace:
+    """``shown``: rule id -> symptom -> the lines that show it.  ``unaccounted``: failure lines that no rule knows."""
+
+    diagnosis: Diagnosis
+    findings: tuple[Finding, ...]
+    harmless: tuple[Finding, ...]
+    shown: Mapping[str, Mapping[str, Sequence[Event]]]
+    unaccounted: tuple[Event, ...]
+    problems: tuple[Problem, ...]
+
+
+def trace(job: Job, known: Knowledge, *, hung: bool = False) -> Trace:
+    """Diagnose ``job`` by the rules alone.  Raises `InputError` where nothing could be read."""
+    reasoner = Reasoner(known.rules, known.owners, hung=hung)
+    reading = Reading(job, known)
+    for event in reading:
+        reasoner.observe(event)
+    reading.insist()
+    diagnosis = reasoner.conclude(job.name)
+    findings, harmless = reasoner.findings()
+    shown = {
+        known.rules[number].id: {name: [s.event for s in hits.all()] for name, hits in table.items()}
+        for number, table in reasoner.shown().items()
+    }
+    benign = {f.rule.id: f for f in harmless.values()}
+    unaccounted = tuple(reasoner.unaccounted())
+    return Trace(diagnosis, tuple(findings), tuple(benign.values()), shown, unaccounted, tuple(reading.problems))
+
+
+def trace_text(log: str, known: Knowledge) -> Trace:
+    """Trace a log that is at hand as text; ``# hung`` as its first line says that the job hangs."""
+    job = Job("example", (io.BytesIO(log.encode("utf-8", "replace")),))
+    return trace(job, known, hung=log.startswith("# hung\n"))

@@ -1,0 +1,209 @@
+"""``logdoctor rules new|lint|gaps|pages``: the tools of those who write rules."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from logdoctor.cli.complaints import complain, complaints
+from logdoctor.cli.rule_options import Rules, all_folders, chosen_settings
+from logdoctor.cli.working import working
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from logdoctor.authoring.drafting import Draft
+    from logdoctor.authoring.remark import Remark
+
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings too.")]
+LintFormat = Annotated[str, typer.Option("--format", "-f", help="text or json.")]
+
+
+def lint(
+    names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None,
+    rules: Rules = None,
+    strict: Strict = False,
+    format: LintFormat = "text",
+) -> None:
+    """Say what is wrong with the rules, everything at once, each with file, line, reason and help.
+
+    Exit codes: 0 no errors, 1 an error (with --strict: or a warning).
+    """
+    from logdoctor.authoring.linting import lint as lint_rules
+
+    if format not in ("text", "json"):
+        raise typer.BadParameter(f"'{format}' is neither text nor json", param_hint="--format")
+    count, remarks = lint_rules(all_folders(rules), names or [])
+    if names and not count:
+        raise typer.BadParameter(
+            f"no rule is called '{' '.join(names)}'; see: logdoctor rules list", param_hint="NAMES"
+        )
+    if format == "json":
+        typer.echo(json.dumps([_plain(r) for r in remarks], indent=1, ensure_ascii=False))
+    else:
+        for remark in remarks:
+            typer.echo(str(remark), err=remark.severity == "error")
+        typer.echo(_summary(count, remarks))
+    if any(strict or r.severity == "error" for r in remarks):
+        raise typer.Exit(1)
+
+
+def _summary(count: int, remarks: list[Remark]) -> str:
+    found = Counter(r.severity for r in remarks)
+    counts = [f"{found[s]} {s}{'s' * (found[s] > 1)}" for s in ("error", "warning") if found[s]]
+    return f"{count} rule{'s' * (count != 1)}, {', '.join(counts) or 'no faults'}"
+
+
+def _plain(remark: Remark) -> dict[str, Any]:
+    """One remark as editors and CI read it."""
+    file, _, line = remark.where.rpartition(":")
+    place = {"file": file, "line": int(line)} if line.isdigit() else {"file": remark.where, "line": 1}
+    said = {"code": remark.code, "severity": remark.severity, "rule": remark.rule, "message": remark.what}
+    return {**place, **said, "why": remark.why, "help": remark.help}
+
+
+def gaps(
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Logs, each one job as for diagnose; of a folder with folders in it each child is a job."),
+    ],
+    rules: Rules = None,
+    format: Annotated[str, typer.Option("--format", "-f", help="table, json or csv.")] = "table",
+    top: Annotated[int | None, typer.Option("--top", min=1, help="Only so many templates.")] = None,
+) -> None:
+    """List the failure lines that no rule explains, by template, with counts: the worklist for rule authors.
+
+    First those of most jobs with an unknown cause. Exit codes: 0, or 3 if nothing could be read.
+    """
+    from logdoctor.authoring.gaps import find_gaps, table
+    from logdoctor.knowledge import gather
+    from logdoctor.model import LogdoctorError
+
+    if format not in ("table", "json", "csv"):
+        raise typer.BadParameter(f"'{format}' is none of table, json, csv", param_hint="--format")
+    with working() as told:
+        known = gather(all_folders(rules))
+        found = find_gaps(paths, known, told)
+        frame = table(found.gaps, top)
+    for problem in (*known.faults, *found.problems):
+        complain(LogdoctorError(problem.what, problem.where, problem.why, problem.help))
+    if format == "json":
+        typer.echo(frame.to_json(orient="records", force_ascii=False, indent=1))
+    elif format == "csv":
+        typer.echo(frame.to_csv(index=False), nl=False)
+    else:
+        for line in _gap_lines(frame, found.jobs):
+            typer.echo(line)
+    if not found.jobs:
+        raise typer.Exit(3)
+
+
+def _gap_lines(frame: pd.DataFrame, jobs: int) -> Iterator[str]:
+    if len(frame):
+        yield " count   jobs unknown  kind                      template, example"
+    for row in frame.itertuples():
+        yield f"{row.count:6} {row.jobs:6} {row.unknown:7}  {row.kind:25} {row.template}"
+        yield f"{'':50}{row.example}"
+    templates = f"{len(frame)} template{'s' * (len(frame) != 1)}"
+    yield f"{templates} of unexplained failure lines in {jobs} job{'s' * (jobs != 1)}"
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The rule's id: family.name, such as net.link-lost.")],
+    place: Annotated[
+        str | None, typer.Option("--from", help="FILE:LINE of the failing line, as reports and 'rules gaps' print it.")
+    ] = None,
+    line: Annotated[
+        str | None, typer.Option("--line", help="The failing line itself; without both, standard input.")
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option("--rules", help="The folder to write to: FOLDER/family/name.yaml.", file_okay=False)
+    ] = None,
+    signature: Annotated[str, typer.Option("--signature", help="Of which signature this is a variant.")] = "",
+) -> None:
+    """Begin a rule from a log line: everything that can be known is filled in, the words are left to you (TODO)."""
+    from logdoctor.authoring.drafting import ID, draft, lines_at
+    from logdoctor.rulebook.loading import read
+
+    if not ID.fullmatch(name):
+        raise typer.BadParameter("an id is family.name, in small letters, digits and -", param_hint="ID")
+    if place and line:
+        raise typer.BadParameter("give --from or --line, not both", param_hint="--line")
+    home = rules or _own_folder()
+    file = home.joinpath(*name.split(".")).with_suffix(".yaml")
+    if file.exists():
+        raise typer.BadParameter(f"{file} is there already; choose another id, or edit it", param_hint="ID")
+    with complaints():
+        text = lines_at(place) if place else line if line is not None else sys.stdin.read()
+        book = read(all_folders([rules] if rules and rules.is_dir() else None))
+        begun = draft(name, text, book.signatures, signature)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as out:
+            out.write(begun.text)
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}", param_hint="--rules") from None
+    for said in _next_steps(name, file, rules, begun):
+        typer.echo(said)
+
+
+def _own_folder() -> Path:
+    """Where a rule goes if nothing is said: the first folder of the settings, or ours in a checkout."""
+    from logdoctor.rulebook import shipped_rules
+
+    own = chosen_settings().rules
+    if own:
+        return own[0]
+    ours = shipped_rules()
+    if ours == Path.cwd() / "rules":
+        return ours
+    raise typer.BadParameter("say where your rules are: --rules FOLDER", param_hint="--rules")
+
+
+def _next_steps(name: str, file: Path, rules: Path | None, begun: Draft) -> Iterator[str]:
+    option = f" --rules {shlex.quote(str(rules))}" if rules else ""
+    yield f"wrote {file}"
+    yield f"  the line is of the kind {begun.kind}, level {begun.level}"
+    yield "next:"
+    yield f"  1. edit {file}: narrow the text, write every TODO"
+    yield f"  2. logdoctor rules lint {name}{option}"
+    yield f"  3. logdoctor rules test {name}{option}"
+    yield f"  4. logdoctor diagnose{option} LOG"
+
+
+def pages(
+    folder: Annotated[Path, typer.Argument(help="Write the pages to this folder.", file_okay=False)],
+    rules: Rules = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if a page is out of date.")
+    ] = False,
+) -> None:
+    """Write the rules as Markdown pages to read, one a family, in English and Chinese."""
+    from logdoctor.authoring.pages import is_page, rule_pages
+    from logdoctor.rulebook.loading import load
+
+    with complaints():
+        wanted = rule_pages(load(all_folders(rules)).rules)
+    there = {p.name: p.read_text("utf-8", "replace") for p in sorted(folder.glob("*.md"))} if folder.is_dir() else {}
+    gone = [name for name, text in there.items() if name not in wanted and is_page(text)]
+    changed = [name for name, text in wanted.items() if there.get(name) != text]
+    if check:
+        for name in (*changed, *gone):
+            typer.echo(f"{folder / name} is out of date", err=True)
+        raise typer.Exit(1 if changed or gone else 0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in changed:
+            (folder / name).write_text(wanted[name], encoding="utf-8")
+        for name in gone:
+            (folder / name).unlink()
+    except OSError as error:
+        raise typer.BadParameter(f"{folder} cannot be written: {error.strerror}", param_hint="FOLDER") from None
+    typer.echo(f"{len(wanted)} pages in {folder}, {len(changed)} written, {len(gone)} removed")

@@ -1,0 +1,64 @@
+"""Help, version, completion and `logdoctor events`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from command_line import call, program
+
+from logdoctor.version import __version__
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+
+def test_help_names_every_command():
+    out = call("--help").stdout
+    assert all(f"\n  {command} " in out for command in ("diagnose", "events", "rules"))
+
+
+@pytest.mark.parametrize("command", [["diagnose"], ["events"], ["rules"], ["rules", "list"], ["rules", "test"]])
+def test_every_command_has_help(command):
+    assert "Usage:" in call(*command, "--help").stdout
+
+
+def test_version_is_printed():
+    assert call("--version").stdout == f"logdoctor {__version__}\n"
+
+
+def test_the_module_runs_as_a_program():
+    assert program("--version").stdout == f"logdoctor {__version__}\n".encode()
+
+
+def test_help_loads_nothing_heavy():
+    code = "import sys, logdoctor.cli; sys.exit(bool({'pandas', 'sklearn', 'jinja2', 'hyperscan', 'yaml'} & {*sys.modules}))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_shown_for_every_shell(shell, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    assert "_LOGDOCTOR_COMPLETE" in call("--show-completion", shell).stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"), [("logdoctor ru", b"rules"), ("logdoctor diagnose --exit", b"--exit-code")]
+)
+def test_completion_completes(typed, wanted):
+    words = len(typed.split()) - 1
+    env = {"COMP_WORDS": typed, "COMP_CWORD": str(words), "_LOGDOCTOR_COMPLETE": "complete_bash"}
+    console_script = "import sys; sys.argv[0] = 'logdoctor'; from logdoctor.cli import run; run()"
+    command = [sys.executable, "-c", console_script]
+    done = subprocess.run(
+        command, capture_output=True, env={**os.environ, **env}, check=False, stdin=subprocess.DEVNULL
+    )
+    assert wanted in done.stdout.split()
+
+
+def test_events_are_json_lines_with_their_place(log):
+    seen = [json.loads(line) for line in call("events", log).stdout.splitlines()]
+    assert ("python.traceback", 7, 3) in [(e["kind"], e["line"], e.get("rank")) for e in seen]
+    assert all(e["file"] == str(log) for e in seen)

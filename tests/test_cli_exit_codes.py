@@ -1,0 +1,61 @@
+"""With which exit code a command ends, and what it says on standard error."""
+
+from __future__ import annotations
+
+import pytest
+from command_line import call, report, terminal
+from failing_job import HEALTHY, LOG, UNKNOWN
+
+from logdoctor.cli import run as run_app
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+
+@pytest.mark.parametrize(("text", "code"), [(LOG, 1), (UNKNOWN, 1), (HEALTHY, 0)])
+def test_exit_code_tells_the_verdict_where_it_is_asked_for(text, code):
+    call("--exit-code", stdin=text, code=code)
+
+
+@pytest.mark.parametrize("text", [LOG, UNKNOWN, HEALTHY])
+def test_every_verdict_is_exit_code_0_otherwise(text):
+    call(stdin=text, code=0)
+
+
+def test_an_unknown_failure_says_what_to_collect():
+    found = report(stdin=UNKNOWN)
+    assert found["verdict"] == "unknown"
+    assert found["advice"]
+
+
+@pytest.mark.parametrize(
+    "args", [["--format", "pdf"], ["--lang", "tlh"], ["--colour"], ["rules", "show", "no.such"], ["rules", "dance"]]
+)
+def test_wrong_usage_is_exit_code_2(args):
+    assert call(*args, stdin=HEALTHY, code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["diagnose", "events"])
+def test_a_missing_file_is_exit_code_3_and_named(command, tmp_path):
+    result = call(command, tmp_path / "gone.log", code=3)
+    assert "gone.log" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_missing_file_without_a_command_is_told_as_such(tmp_path):
+    assert "gone.log" in call(tmp_path / "gone.log", code=3).stderr
+
+
+def test_no_input_on_a_terminal_is_wrong_usage():
+    out = terminal("diagnose")
+    assert b"pipe a log in" in out
+    assert out.endswith(b"exit 2")
+
+
+def test_a_file_name_cannot_act_on_the_screen(tmp_path):
+    assert "\x1b" not in call("diagnose", tmp_path / "\x1b[2Jgone.log", code=3).stderr
+
+
+def test_running_the_app_ends_with_its_exit_code():
+    with pytest.raises(SystemExit) as ended:
+        run_app(["--version"])
+    assert ended.value.code == 0

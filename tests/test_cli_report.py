@@ -1,0 +1,111 @@
+"""What `logdoctor diagnose` puts out: formats, languages, files, terminals."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from command_line import call, program, report, terminal
+from conftest import LOCALES
+from failing_job import ANSWER, HEALTHY, LOG, answer_in
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+
+@pytest.mark.parametrize("format", ["terminal", "json", "markdown", "html"])
+def test_every_format_names_the_signature_and_the_proof(format, log):
+    out = call("diagnose", "-f", format, log).stdout
+    assert "cuda.oom" in out
+    assert "torch.OutOfMemoryError" in out
+    assert "train.log" in out
+
+
+def test_html_is_a_whole_page_without_anything_from_elsewhere(log):
+    out = call("diagnose", "-f", "html", log).stdout
+    assert out.lstrip().lower().startswith("<!doctype html>")
+    assert "</html>" in out
+    assert "<script src" not in out
+    assert "<link" not in out
+
+
+def test_the_report_goes_to_the_file_that_was_asked_for(log, tmp_path):
+    assert call("diagnose", "-f", "json", "-o", tmp_path / "r.json", log).stdout == ""
+    assert answer_in(json.loads((tmp_path / "r.json").read_text("utf-8"))) == ANSWER
+
+
+def test_a_report_in_a_file_has_no_colours(log, tmp_path):
+    call("diagnose", "-o", tmp_path / "r.txt", log)
+    assert "\x1b" not in (tmp_path / "r.txt").read_text("utf-8")
+
+
+def test_an_output_file_that_cannot_be_written_is_wrong_usage(log, tmp_path):
+    assert "cannot be written" in call("diagnose", "-o", tmp_path / "no" / "r.txt", log, code=2).stderr
+
+
+def test_a_report_can_be_in_chinese(log):
+    assert re.search("[\u4e00-\u9fff]{4}", call("--lang", "zh", log).stdout)
+    assert not re.search("[\u4e00-\u9fff]", call("--lang", "en", log).stdout)
+
+
+@pytest.mark.parametrize("name", LOCALES)
+def test_the_locale_chooses_the_language(name, log, monkeypatch):
+    chosen = call("-f", "markdown", "--lang", "zh", log).stdout
+    monkeypatch.setenv(name, "zh_CN.UTF-8")
+    assert call("-f", "markdown", log).stdout == chosen
+
+
+def test_the_option_wins_over_the_locale(log, monkeypatch):
+    english = call("-f", "markdown", log).stdout
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    assert call("-f", "markdown", "--lang", "en", log).stdout == english
+
+
+def test_quiet_is_one_line(log):
+    out = call("-q", log).stdout
+    assert out.count("\n") == 1
+    assert "cuda.oom" in out
+
+
+def test_silence_is_a_failure_only_where_the_job_is_said_to_hang():
+    assert report(stdin=HEALTHY.replace("Training completed.\n", ""))["verdict"] == "healthy"
+    assert report("--hung", stdin=HEALTHY.replace("Training completed.\n", ""))["verdict"] != "healthy"
+
+
+def test_the_same_input_gives_the_same_bytes(log):
+    first, second = program("-f", "json", log), program("-f", "json", log, PYTHONHASHSEED="7")
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_pipe_gets_no_escape_codes(env, log):
+    assert b"\x1b" not in program(log, **env).stdout
+
+
+def test_a_terminal_gets_colours_and_no_color_takes_them_away(log):
+    assert b"\x1b[" in terminal(log, TERM="xterm-256color")
+    assert b"\x1b[" not in terminal(log, TERM="xterm-256color", NO_COLOR="1")
+
+
+@pytest.mark.parametrize("format", ["terminal", "json", "markdown", "html"])
+def test_an_output_in_ascii_is_no_crash(format, log):
+    done = program("-f", format, "--lang", "zh", log, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert b"cuda.oom" in done.stdout
+    done.stdout.decode("ascii")
+
+
+def test_our_marks_become_ascii_where_the_output_holds_no_more(log):
+    assert program("-q", log, PYTHONIOENCODING="ascii").stdout.startswith(b"x cuda.oom -- ")
+
+
+def test_a_reader_that_goes_away_is_no_error(log):
+    big = log.parent / "big.log"
+    big.write_text(LOG * 50)
+    command = f"{sys.executable} -m logdoctor events {big} | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=60)
+    assert done.stderr == b""
+    assert done.stdout.count(b"\n") == 1

@@ -1,0 +1,125 @@
+"""`logdoctor rules list|show|schema|test`, and rules of the user's own beside ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import call, report
+from failing_job import ANSWER, LOG, answer_in
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+
+def test_rules_list_has_a_line_for_every_rule():
+    listed = call("rules", "list").stdout
+    assert any(line.split()[:3] == ["cuda.oom", "cause", "stop"] for line in listed.splitlines())
+
+
+def test_rules_show_prints_cause_remedy_symptoms_and_file():
+    page = call("rules", "show", "cuda.oom").stdout
+    assert "What to do (stop)" in page
+    assert "Symptoms" in page
+    assert "cuda/oom.yaml" in page
+
+
+def test_rules_schema_is_json():
+    assert json.loads(call("rules", "schema").stdout)["type"] == "object"
+
+
+OWN = """\
+title: The licence server is gone
+cause: The licence server {server|} did not answer.
+action: retry
+remedy: ['Start it again']
+references: ['https://example.org/licences']
+symptoms:
+  gone: {text: 'licence server (?P<server>[a-z]+) did not answer'}
+examples: [{log: 'FATAL licence server hydra did not answer'}]
+near_misses: [{is: healthy, log: 'licence server hydra answered'}]
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory) -> Path:
+    """A rule that is added, one that is added and fails its own near-miss, one in the place of one of ours."""
+    folder = tmp_path_factory.mktemp("own")
+    texts = {
+        "site/licence": OWN,
+        "site/printer": OWN.replace("licence server", "printer").replace("hydra answered", "hydra did not answer"),
+        "cuda/oom": OWN.replace("licence server", "memory").replace("action: retry", "action: stop"),
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def test_a_rule_of_the_users_is_added(own):
+    text = "FATAL licence server hydra did not answer\n"
+    assert answer_in(report("--rules", own, stdin=text)) == ("site.licence", ())
+    assert answer_in(report(stdin=text))[0] != "site.licence"
+
+
+def test_a_rule_of_the_users_takes_the_place_of_ours(own):
+    assert "The memory is gone" in call("rules", "show", "cuda.oom", "--rules", own).stdout
+    assert answer_in(report("--rules", own, stdin="FATAL memory hydra did not answer\n"))[0] == "cuda.oom"
+    assert answer_in(report("--rules", own, stdin=LOG)) != ANSWER
+
+
+def test_rules_of_the_users_are_tested_by_their_own_examples(own):
+    assert "2 examples, 0 failed" in call("rules", "test", "site.licence", "--rules", own).stdout
+    failed = call("rules", "test", "site.printer", "--rules", own, code=1).stdout
+    assert "2 examples, 1 failed" in failed
+    assert "site/printer.yaml:9: near-miss of site.printer should be healthy, got site.printer" in failed
+
+
+def test_a_faulty_rule_is_a_problem_in_the_report_and_the_others_work(own, tmp_path):
+    (tmp_path / "licence.yaml").write_text(OWN.replace("action: retry", "action: pray"))
+    (tmp_path / "printer.yaml").write_text(OWN.replace("licence server", "printer"))
+    found = report("--rules", tmp_path, stdin="FATAL printer hydra did not answer\n")
+    assert answer_in(found) == ("printer", ())
+    assert ["licence.yaml:3" in p["where"] for p in found["problems"]] == [True]
+    assert answer_in(report("--rules", tmp_path, stdin=LOG)) == ANSWER
+
+
+def test_a_faulty_rule_in_the_place_of_ours_leaves_ours(tmp_path):
+    (tmp_path / "cuda").mkdir()
+    (tmp_path / "cuda" / "oom.yaml").write_text("title: [unclosed")
+    assert answer_in(report("--rules", tmp_path, stdin=LOG)) == ANSWER
+
+
+def test_a_text_too_weak_for_the_scan_is_a_problem_too(tmp_path):
+    (tmp_path / "licence.yaml").write_text(OWN.replace("licence server (?P<server>[a-z]+) did not answer", "[a-z]+"))
+    found = report("--rules", tmp_path, stdin=LOG)
+    assert answer_in(found) == ANSWER
+    assert "too weak" in found["problems"][0]["what"]
+
+
+def test_a_folder_without_a_rule_is_a_problem(tmp_path):
+    assert report("--rules", tmp_path, stdin=LOG)["problems"][0]["where"] == str(tmp_path)
+
+
+def test_rules_list_shows_where_a_rule_of_the_users_comes_from(own):
+    lines = {line.split()[0]: line for line in call("rules", "list", "--rules", own).stdout.splitlines()}
+    assert lines["site.licence"].endswith(f"[{own}]")
+    assert lines["cuda.oom"].endswith(f"[{own}, in place of ours]")
+    assert not lines["net.dns"].endswith("]")
+
+
+def test_rules_list_shows_the_good_rules_beside_a_faulty_one(tmp_path):
+    (tmp_path / "licence.yaml").write_text(OWN.replace("action: retry", "action: pray"))
+    result = call("rules", "list", "--rules", tmp_path)
+    assert "cuda.oom" in result.stdout
+    assert "licence.yaml:3" in result.stderr
+
+
+def test_events_know_the_lines_of_rules_of_the_users(own, tmp_path):
+    (tmp_path / "job.log").write_text("the licence server hydra did not answer today\n")
+    assert call("events", tmp_path / "job.log").stdout == ""
+    assert "text.line" in call("events", "--rules", own, tmp_path / "job.log").stdout
+
+
+def test_a_rules_folder_that_is_missing_is_told(tmp_path):
+    assert "nowhere" in call("diagnose", "--rules", tmp_path / "nowhere", stdin=LOG, code=2).stderr
