@@ -17,6 +17,33 @@ from logdoctor.parsers.error_numbers import ERRNO
 HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] *)?)?"
 """``H:P:T [D] `` of debug.cc; D is the CUDA device of the calling thread and never the rank.  May be cut off."""
 
+_STARTS = (
+    r"NET/OFI |NET/FasTrak |NET/GPUDirectTCPX |NET/FastSocket |NET/UCX|SHARP group create|SHARP allreduce|SHARP regmr",
+    r"\[Proxy Service|\[Proxy service\]|\[Proxy Progress\]|\[Service thread\]|No transport found for rank",
+    r"MNNVL \(cliqueSize|MNNVL is not supported on|XML Parse|XML Mismatch|XML Import Channel|XML Export Channel",
+    r"XML Graph has wrong|XML Topology has wrong|Error : XML parser is|Error : too many XML|Error : too many Topo",
+    r"Could not find node of type|Could not find gpu rank|Could not find rev link|Could not find net id",
+    r"Could not find NIC for|Could not find any local path|Could not find NET with id|Failed to find reverse path",
+    r"Add NVLink error|Add XGMI error|Add PCI Link error|TOPO/NET : |GetXmlFromCpu : ",
+    r"Invalid rank requested|Invalid device count requested|Invali[dg] config |Invalid device \d+ \(totalnDev",
+    r"Deregister: Could not find handle|UDS: Sending data|UDS: Receiving data|UDS: Binding to|UDS: Socket creation",
+    r"failed to peer with device|cudaIpcGetMemHandle failed|failed to open CUDA IPC handle",
+    r"ncclSocketAccept: |ncclSocketConnect: |ncclSocketRecv: |ncclSocketSend: |ncclSocketReady: |ncclSocketInit: ",
+    r"socketTryAccept|ncclProxyCall|ncclProxyClient|Proxy append |Proxy response for opId|Mismatched response size",
+    r"Mismatched NCCL version|Bootstrap Root : |Failed: UCX error |Unable to receive connect msg",
+    r"commReclaim: |commDestroySync: |ncclCommGrow: |ncclCommSetAsyncError: |MemManager: |improper usage of ncclComm",
+    r"Attempt to use communicator before|Failed to CUDA calloc|Failed to CUDA malloc|Failed to CUDA host alloc",
+)
+_TROUBLE = (
+    r"(?=[^\n]*(?:[Cc]ould|[Cc]annot|[Ff]ail|[Uu]nable|rror|nvali[dg]|[Mm]ismatch|[Ww]rong|NULL|not |[Nn]o |"
+    r"[Tt]oo many|limited|RC: -|Only EFA|[Ee]xpect|unterminated|before|exceed|requested|requires|out of))"
+)
+BARE_SCAN = "|".join(_STARTS)
+"""How NCCL's own messages begin where the prefix was lost: below ``Last error:``, in tickets, in wrapped lines."""
+
+BARE = rf"(?!\[Service thread\] Connection closed|\[Proxy Service UDS\] exit){_TROUBLE}(?:{BARE_SCAN})"
+"""Such a beginning, if the line goes on to tell of trouble."""
+
 _LONGEST = 2000
 """NCCL's own buffer is 1024 bytes; a longer text is not one message, and bounding it bounds the time."""
 

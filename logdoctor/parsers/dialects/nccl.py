@@ -33,7 +33,7 @@ import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.error_numbers import ERRNO
-from logdoctor.parsers.nccl_lines import HEAD, message_fields
+from logdoctor.parsers.nccl_lines import BARE, BARE_SCAN, HEAD, message_fields
 from logdoctor.parsers.record import Bare, Block, Record
 
 _PLACE = r"(?:(?P<file>[^\[\]\n]{1,300}?):(?P<line>\d+) )?(?:\((?P<func>[\w:~]+)\) )?"
@@ -219,6 +219,23 @@ RECORDS: tuple[Record, ...] = (
         priority=3,
         scan=rf"(?:{_REASONS})",
         note="The operating system refused something that NCCL does without, or tries again.",
+    ),
+    Record(
+        "nccl.warn_harmless",
+        rf"^(?P<text>{BARE}[^\n]*)",
+        level="warning",
+        block=_harmless,
+        priority=1,
+        scan=BARE_SCAN,
+        note="NCCL warns about the system or a missing option and goes on without it.",
+    ),
+    Record(
+        "nccl.warn",
+        rf"^(?P<text>{BARE}[^\n]*)",
+        level="error",
+        block=_named,
+        scan=BARE_SCAN,
+        note="A message of NCCL whose prefix was cut off.",
     ),
     Record(
         "nccl.sharp",
