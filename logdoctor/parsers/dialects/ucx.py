@@ -88,7 +88,8 @@ ERRORS = (
            priority=3, note="A check inside the program failed and ended it."),
     Record("ucx.fatal", r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+:\d+\] +(?P<file>[\w.-]+\.c):\d+ +"
            r"Fatal: (?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
-    Record("ucx.error", r"(?:TL_(?:UCP|NCCL|CUDA|MLX5|SELF|RCCL)|CL_(?:BASIC|HIER)|UCC|cuda [me]c) +ERROR +"
+    Record("ucx.error", r"(?:UCC  ERROR|TL_UCP ERROR|TL_NCCL ERROR|TL_CUDA ERROR|TL_MLX5 ERROR|TL_RCCL ERROR|"
+           r"CL_BASIC ERROR|CL_HIER ERROR|cuda mc ERROR|cuda ec ERROR) +"
            r"(?P<message>.+)", "error", note="UCC, the library of collectives over UCX, reports a failure."),
     Record("ucx.fatal", _HEAD + r"FATAL +(?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
     Record("ucx.warning", _HEAD + r"WARN +(?P<message>.+)", "warning", with_peer, "UCX warns; the job goes on."),
