@@ -11,7 +11,8 @@ Kinds and their fields (``ranks`` are Slurm task ids: the global rank only where
 - ``slurm.terminating`` step, message: what srun prints while it ends the other tasks; ``slurm.stopped`` step, message:
   it cuts the step short; ``slurm.interrupted`` message: salloc got a signal
 - ``slurm.launch_error`` message, hosts, step; ``slurm.refused`` message: job or step not accepted;
-  ``slurm.option`` message: a bad option or script; ``slurm.expired``: the job is over; ``slurm.exec_failed`` file, message, errno; ``slurm.pmi`` message; ``slurm.comm`` message, hosts: talk between
+  ``slurm.option`` message: a bad option or script;
+  ``slurm.expired``: the job is over; ``slurm.exec_failed`` file, message, errno; ``slurm.pmi`` message; ``slurm.comm`` message, hosts: talk between
   daemons failed
 - ``slurm.node`` hosts, message; ``slurm.node_state`` hosts, reason: a row of sinfo -R or scontrol
 - ``slurm.job_state`` step, state, reason, exit_code, signal: sacct, scontrol show job, mails
@@ -84,7 +85,8 @@ ENDS = (
            r"Timed out waiting for job step to complete|Terminating (?:job step |StepId=|JobId=)(?P<step>[\w.]+)))",
            "error", note="srun ends the step before all of its tasks are done: one of them failed, or it was told to.",
            priority=5),
-    Record("slurm.interrupted", r"\bsalloc: (?:error: )?(?P<message>Job aborted due to signal|Interrupted by signal\. .*)",
+    Record("slurm.interrupted", r"\bsalloc: (?:error: )?(?P<message>Job aborted due to signal|Interrupted by "
+           r"signal\. .*)",
            "error", note="salloc was stopped by a signal (Ctrl-C, a closed terminal, kill).", priority=5),
     Record("slurm.task_exit", r"_task_finish: Received task exit notification .{0,80}\(status=0x(?!0000)"
            r"(?P<status>[0-9a-f]{4})\)", "error", note="A task ended with this wait status (exit code times 256, or "
