@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.error_numbers import ERRNO
+from logdoctor.parsers.error_numbers import TELLING
 from logdoctor.parsers.nccl_lines import BARE, BARE_SCAN, HEAD, message_fields
 from logdoctor.parsers.record import Bare, Block, Record
 
@@ -77,7 +77,16 @@ _HARMLESS = (
 )
 """After these NCCL goes on: advice about the system, fallbacks it names itself, changes of a port that lose nothing."""
 
-_REASONS = "|".join(sorted(ERRNO, key=len, reverse=True))
+_MORE_REASONS = (
+    "Bad file descriptor",
+    "Invalid argument",
+    "Protocol not supported",
+    "Operation not supported",
+    "Address family not supported by protocol",
+    "Destination is unreachable",
+    "Operation canceled",
+)
+_REASONS = "|".join(sorted((*TELLING, *_MORE_REASONS), key=len, reverse=True))
 _RAS_RANK = regex.compile(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
 _GOES_ON = regex.compile("|".join(_HARMLESS))
 _SEARCHED = 400
