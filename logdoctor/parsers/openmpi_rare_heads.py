@@ -184,6 +184,7 @@ FABRIC = _one_of(
     r"Initialization of (?:PSM2?|MXM) library failed",
     r"MXM was unable to (?:create an endpoint|read settings)",
     r"The OFI MTL was not able to find endpoint information",
+    r"Error: common_pami\.c:\d+",
 )
 """The fabric's library could not be set up or lost a peer."""
 
@@ -222,6 +223,7 @@ FAILED = _one_of(
     r"register memory region \(MR\)|post a list of work requests|modify the attributes of a queue pair)",
     r"Unable to post application (?:receive|send) buffer",
     r"Message size \d+ bigger than supported by",
+    r"Error initializing RM connection\. Exiting",
     r"not able to find any usable hardware topology",
     r"The Open MPI OFI MTL is aborting the MPI job",
     r"RECV CONNECT BAD HANDSHAKE",
