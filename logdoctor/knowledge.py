@@ -14,6 +14,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -115,13 +116,18 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
             if pattern:
                 owners.setdefault(pattern, []).append(n)
         number += len(patterns)
-    scanned = [*(pattern_of(r.scan or r.pattern, often=r.often) for r in records()), *owners]
+    scanned = [*_record_patterns(), *owners]
     return {
         "patterns": [(p.atoms, p.often, p.whole) for p in scanned],
         "owners": list(owners.values()),
         "rules": [_plain(r) for r in rules],
         "faults": [(f.what, f.where, f.why, f.help) for f in faults],
     }
+
+
+@cache
+def _record_patterns() -> tuple[Pattern, ...]:
+    return tuple(pattern_of(r.scan or r.pattern, often=r.often) for r in records())
 
 
 def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern | None:
