@@ -39,7 +39,7 @@ from logdoctor.parsers.record import Bare, Block, Record
 _PLACE = r"(?:(?P<file>[^\[\]\n]{1,300}?):(?P<line>\d+) )?(?:\((?P<func>[\w:~]+)\) )?"
 """FILE is a path, or the pretty function of a plugin: anything without brackets."""
 
-_WARN = HEAD + _PLACE + "NCCL WARN "
+_WARN = HEAD + _PLACE + r"NCCL WARN (?!(?:line|message|log|output|level|entr)\w*\b|or )"
 _INFO = HEAD + "NCCL INFO "
 
 _HARMLESS = (
@@ -292,12 +292,12 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.call_failed",
-        r"\bNCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :]{1,3}(?:(?P<code>\d+)[ :]{0,2})?(?P<error>'?(?:unhandled "
-        r"(?:cuda|system|hip) error|internal error|invalid (?:argument|usage)|remote process exited|"
-        r"unknown result code|[^\n]{0,120}?nccl\w+Error)[^\n]*)",
+        r"\bN(?:CCL|ccl) (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :,]{1,3}(?:(?P<code>\d+)[ :]{0,2})?"
+        r"(?P<error>'?(?:unhandled (?:cuda|system|hip) error|internal error|invalid (?:argument|usage)|"
+        r"remote process exited|unknown result code|[^\n]{0,120}?nccl\w+Error)[^\n]*)",
         level="error",
         priority=1,
-        scan=r"NCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :]",
+        scan=r"(?:NCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :,]|Nccl error, )",
         note="The program says that a call of NCCL failed.",
     ),
     Record(
