@@ -66,7 +66,7 @@ _SHAPES = (
     r"Call to (?P<call>\w+) (?:failed|timed out)(?:(?: with(?: error)?| ?:)? (?:(?P<errno>\d+) )?(?P<error>[^,\n]+))?",
     r"Accept failed:? (?P<error>[^\n]+)",
     r"\baround rank (?P<peer_rank>\d+)",
-    r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>\d+) )?'(?P<error>[^'\n]*)",
+    r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>(?P<cuda_error>\d+)) )?'(?P<error>[^'\n]*)",
     r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA )?device (?P<bus_id>\w+)",
     (
         r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<version>\d+)"
@@ -75,14 +75,20 @@ _SHAPES = (
     r"shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)",
     r"failed to extend (?P<path>\S+) to (?P<size>\d+) bytes",
     r"Failed to (?P<call>(?:CUDA |HIP )?(?:host )?\w*[mc]alloc\w*)(?: async)? (?P<size>\d+) bytes",
-    r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?(?:, retcode (?P<code>\d+))?",
-    r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>\d+), closed=(?P<closed>\d+)",
+    (
+        r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?"
+        r"(?:, retcode (?P<code>(?P<result>\d+)))?"
+    ),
+    (
+        r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>(?P<result>\d+)), "
+        r"closed=(?P<closed>\d+)"
+    ),
     r"Proxy Call to rank (?P<peer_rank>\d+) failed \((?P<operation>\w+)\)",
     r"truncated : receiv(?:ing|ed) (?P<size>\d+) bytes instead of (?P<expected>\d+)",
     r"mismatch error,? local size (?P<size>\d+) remote size (?P<expected>\d+)",
     r"wrong (?:type|magic) (?P<got>\w+) != (?P<expected>\w+)",
     r"interface found \(starting with (?P<interface>[^)\n]+)\)",
-    r"RC: (?P<code>-?\d+)[.,] (?:[eE]rror|ERROR): (?P<error>[^.,\n]+)",
+    r"RC: (?P<code>(?P<fi_errno>-?\d+))[.,] (?:[eE]rror|ERROR): (?P<error>(?:(?P<prov_errno>\d+)(?= \())?[^.,\n]+)",
     rf"declaring peer {_ADDRESS} as DEAD",
     r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)",
     r"\berrno (?P<errno>\d+)",
