@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench clean
+.PHONY: demo test lint check setup fuzz bench rule-pages clean
 
 demo: $(VENV)/.ready
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -15,7 +15,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/logdoctor rules lint
+	$(BIN)/logdoctor rules lint --strict
 
 check: $(VENV)/.ready
 	$(BIN)/pytest -n auto --dist loadgroup
@@ -26,6 +26,10 @@ fuzz: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/speed.py
+
+# The pages of docs/rules, one a family and language, are made from the rule files.
+rule-pages: $(VENV)/.ready
+	$(BIN)/logdoctor rules pages docs/rules
 
 setup: $(VENV)/.ready
 

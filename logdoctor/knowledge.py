@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 128
+FORMAT = 129
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -73,6 +74,7 @@ def _key(folders: Sequence[Path]) -> str:
     for record in records():
         digest.update(f"\0{record.kind}\0{record.pattern}\0{record.scan}\0{record.often}".encode())
     for folder in folders:
+        digest.update(b"\0" + os.fsencode(folder))
         for path in sorted(_files(folder)):
             digest.update(b"\0" + os.fsencode(path) + b"\0")
             with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123 - three times as fast as Path
@@ -104,13 +106,18 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
             if pattern:
                 owners.setdefault(pattern, []).append(n)
         number += len(patterns)
-    scanned = [*(pattern_of(r.scan or r.pattern, often=r.often) for r in records()), *owners]
+    scanned = [*_record_patterns(), *owners]
     return {
         "patterns": [(p.atoms, p.whole, p.often) for p in scanned],
         "owners": list(owners.values()),
         "rules": [_plain(r) for r in rules],
         "faults": [(f.what, f.where, f.why, f.help) for f in faults],
     }
+
+
+@cache
+def _record_patterns() -> tuple[Pattern, ...]:
+    return tuple(pattern_of(r.scan or r.pattern, often=r.often) for r in records())
 
 
 def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern | None:

@@ -84,7 +84,7 @@ def test_a_warning_is_known_in_every_era_of_the_prefix(line, file, number):
         ),
         ("Call to ibv_reg_mr failed with error Cannot allocate memory", {"call": "ibv_reg_mr", "errno": 12}),
         ("Call to ibv_reg_mr failed", {"call": "ibv_reg_mr"}),
-        ("Cuda failure 2 'out of memory'", {"code": 2, "error": "out of memory"}),
+        ("Cuda failure 2 'out of memory'", {"code": 2, "cuda_error": 2, "error": "out of memory"}),
         ("HIP failure 'invalid device function'", {"error": "invalid device function"}),
         (
             "Duplicate GPU detected : rank 6 and rank 2 both on CUDA device 9d000",
@@ -105,17 +105,20 @@ def test_a_warning_is_known_in_every_era_of_the_prefix(line, file, number):
         ("Failed to CUDA calloc 4194304 bytes", {"size": 4194304}),
         (
             "[Proxy Service 2] Failed to execute operation Connect from rank 2, retcode 6",
-            {"operation": "Connect", "peer_rank": 2, "code": 6},
+            {"operation": "Connect", "peer_rank": 2, "code": 6, "result": 6},
         ),
         (
             "[Service thread] Could not receive type from localRank 5, res=3, closed=0",
-            {"peer_local_rank": 5, "code": 3},
+            {"peer_local_rank": 5, "code": 3, "result": 3},
         ),
         ("[Service thread] Accept failed Too many open files", {"errno": 24}),
         ("NET/Socket : message truncated : receiving 4096 bytes instead of 512", {"size": 4096, "expected": 512}),
         ("Bootstrap : no socket interface found", {}),
         ("No IP interface found (starting with ib7)", {"interface": "ib7"}),
-        ("NET/OFI Unable to register memory. RC: -12, Error: Cannot allocate memory", {"code": -12, "errno": 12}),
+        (
+            "NET/OFI Unable to register memory. RC: -12, Error: Cannot allocate memory",
+            {"code": -12, "fi_errno": -12, "errno": 12},
+        ),
         ("Mismatched collective detected, please check your calls at and around rank 5.", {"peer_rank": 5}),
     ],
 )

@@ -234,7 +234,19 @@ def test_lines_of_schedulers_and_containers(line, kind, level, fields):
         "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
         "srun: launch/slurm: _step_signal: Terminating StepId=551.0",
         "srun: Terminating StepId=551.0",
+        "srun: First task exited 60s ago",
+        "srun: step:551.0 task 3: exited abnormally",
+    ],
+)
+def test_a_step_that_srun_cuts_short_is_an_error(line):
+    assert one(RECORDS, line).level == "error"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "srun: forcing job termination",
+        "srun: step:551.0 tasks 0-6: running",
         "srun: got SIGCONT",
         "srun: job 551 queued and waiting for resources",
         "srun: job 551 has been allocated resources",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -247,13 +246,18 @@ def _file(
 
 
 def _quote(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'" if text.isprintable() else json.dumps(text)
+    return "'" + text.replace("'", "''") + "'" if text.isprintable() else _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    """A text in double quotes, with all that does not print written out."""
+    return str(yaml.safe_dump(text, default_style='"', width=1 << 30)).strip()
 
 
 def _log(head: str, log: str) -> Iterator[str]:
     """The example: a block of lines as they stand, or one quoted text where YAML could not hold them so."""
-    if not all(c.isprintable() or c in "\n\t" for c in log) or yaml.safe_load(f"a: |2\n  {log[:1]}") is None:
-        yield head + json.dumps(log + "\n")
+    if not all(c.isprintable() or c in "\n\t" for c in log):
+        yield head + _escaped(log + "\n")
         return
     yield head + "|2"
     yield from ("      " + line for line in log.split("\n"))

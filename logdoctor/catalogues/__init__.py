@@ -3,7 +3,8 @@
 A catalogue is ONE file ``data/<name>.tsv``; the folder is the list.  Its head (``# key: words``) says ``title`` and
 ``title_zh``, ``shown`` (how an entry is said in one line), ``explains`` (event fields: a glob over kinds and a field,
 ``*.errno kernel.xid.xid``), ``source``, ``version``, ``checked`` and, where another catalogue knows the rest,
-``otherwise: NAME OFFSET`` (below zero: the number without its sign, above OFFSET: what is over it).  The columns are
+``otherwise: NAME OFFSET`` (below zero: the number without its sign, above OFFSET: what is over it) and ``yields:
+FIELD`` (not said where the event has that field, which knows better).  The columns are
 ``code`` (a number, hexadecimal too, a range ``12000-12999``, a name, ``*`` for all that is not listed), ``name``,
 ``meaning``, ``meaning_zh``, ``blame`` and ``action`` (keys of ``words/``), and, as far as a catalogue has them,
 ``says`` (the words that programs print for it, ``|`` between), ``follows`` (codes that bring this one about), ``group``
@@ -14,7 +15,7 @@ Nothing is read before somebody asks.  Floor 1: parsers, rules, reasoning and th
 
 from __future__ import annotations
 
-from logdoctor.catalogues.lookup import explain, explained_fields, follows, in_words, known_columns
+from logdoctor.catalogues.lookup import explain, explained_fields, follows, in_words, known_columns, meanings
 from logdoctor.catalogues.table import Catalogue, Entry, catalogue, names
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "follows",
     "in_words",
     "known_columns",
+    "meanings",
     "names",
 ]

@@ -33,12 +33,14 @@ def explain(kind: str, field: str, value: Value | None) -> Entry | None:
 def in_words(event: Event, lang: str = "en") -> str:
     """What the codes of ``event`` mean, in a line: ``Xid 79: … (hardware)``; empty where it carries none."""
     said: dict[str, str] = {}
-    for entry in _entries(event):
-        said.setdefault(entry.name, entry.sentence(lang))
+    for entry in meanings(event):
+        if entry.head.about.get("yields") not in event.fields:
+            said.setdefault(entry.name, entry.sentence(lang))
     return ("；" if lang == "zh" else "; ").join([*said.values()][:MOST_SENTENCES])
 
 
-def _entries(event: Event) -> Iterator[Entry]:
+def meanings(event: Event) -> Iterator[Entry]:
+    """What the codes in the event's fields mean, in the order of the fields."""
     for field, value in event.fields.items():
         entry = explain(event.kind, field, value)
         if entry:
@@ -49,9 +51,9 @@ def follows(later: Event, earlier: Event) -> bool:
     """Whether ``later`` says itself (``previous_xid``), or a catalogue knows, that ``earlier`` brought it about."""
     if any(later.fields.get(f"previous_{name}") == value for name, value in earlier.fields.items()):
         return True
-    for after in _entries(later):
+    for after in meanings(later):
         wanted = after.columns.get("follows", "").split()
-        if wanted and any(e.head.name == after.head.name and e.code in wanted for e in _entries(earlier)):
+        if wanted and any(e.head.name == after.head.name and e.code in wanted for e in meanings(earlier)):
             return True
     return False
 

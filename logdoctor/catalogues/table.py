@@ -182,3 +182,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 def _words(kind: str) -> Mapping[str, Mapping[str, str]]:
     """The words for the keys of a column: ``words/blame.tsv`` or ``words/action.tsv``."""
     return {row["key"]: row for row in rows(FOLDER / "words" / f"{kind}.tsv")}
+
+
+def page_words(lang: str) -> Mapping[str, str]:
+    """The words around an entry where a person asked for it."""
+    return {key: row["zh" if lang == "zh" else "en"] for key, row in _words("page").items()}

@@ -63,9 +63,7 @@ def diagnose(
     shape = format or chosen.format or "terminal"
     if shape not in FORMATS:
         raise typer.BadParameter(f"'{shape}' is none of {', '.join(FORMATS)}", param_hint="--format")
-    language = lang or chosen.lang or _language()
-    if language not in ("en", "zh"):
-        raise typer.BadParameter(f"'{language}' is neither en nor zh", param_hint="--lang")
+    language = language_of(lang, chosen.lang)
     if not paths and sys.stdin.isatty():
         raise typer.BadParameter(
             "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
@@ -119,6 +117,14 @@ def _width() -> int:
         return max(40, min(os.get_terminal_size().columns, 120))
     except OSError:
         return 100
+
+
+def language_of(*wished: str | None) -> str:
+    """The first language that is wished for, else that of the locale; ends with usage words for an unknown one."""
+    language = next(filter(None, wished), None) or _language()
+    if language not in ("en", "zh"):
+        raise typer.BadParameter(f"'{language}' is neither en nor zh", param_hint="--lang")
+    return language
 
 
 def _language() -> str:

@@ -29,6 +29,53 @@ class _Texts(Mapping[str, int]):
 ERRNO: Mapping[str, int] = _Texts()
 """Texts of strerror on Linux, and UCX's own for the same."""
 
+TELLING = (
+    "Operation not permitted",
+    "No such file or directory",
+    "No such process",
+    "Interrupted system call",
+    "Input/output error",
+    "Argument list too long",
+    "Exec format error",
+    "Resource temporarily unavailable",
+    "Cannot allocate memory",
+    "Permission denied",
+    "Bad address",
+    "Device or resource busy",
+    "File exists",
+    "No such device",
+    "Not a directory",
+    "Is a directory",
+    "Too many open files in system",
+    "Too many open files",
+    "Text file busy",
+    "File too large",
+    "No space left on device",
+    "Read-only file system",
+    "Broken pipe",
+    "File name too long",
+    "Value too large for defined data type",
+    "Address already in use",
+    "Cannot assign requested address",
+    "Network is down",
+    "Network is unreachable",
+    "Software caused connection abort",
+    "Connection reset by peer",
+    "No buffer space available",
+    "Transport endpoint is not connected",
+    "Connection timed out",
+    "Connection refused",
+    "Host is down",
+    "No route to host",
+    "Stale file handle",
+    "Stale NFS file handle",
+    "Remote I/O error",
+    "Disk quota exceeded",
+    "Key has expired",
+    "Cannot send after transport endpoint shutdown",
+)
+"""The texts that are a failure wherever they stand, for patterns that search for them (their numbers: `ERRNO`)."""
+
 
 def errno_of(text: str) -> int | None:
     """The error number whose wording stands in ``text``; None where there is none or more than one."""

@@ -18,6 +18,33 @@ from logdoctor.regexes import compiled
 HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] *)?)?"
 """``H:P:T [D] `` of debug.cc; D is the CUDA device of the calling thread and never the rank.  May be cut off."""
 
+_STARTS = (
+    r"NET/OFI |NET/FasTrak |NET/GPUDirectTCPX |NET/FastSocket |NET/UCX|SHARP group create|SHARP allreduce|SHARP regmr",
+    r"\[Proxy Service|\[Proxy service\]|\[Proxy Progress\]|\[Service thread\]|No transport found for rank",
+    r"MNNVL \(cliqueSize|MNNVL is not supported on|XML Parse|XML Mismatch|XML Import Channel|XML Export Channel",
+    r"XML Graph has wrong|XML Topology has wrong|Error : XML parser is|Error : too many XML|Error : too many Topo",
+    r"Could not find node of type|Could not find gpu rank|Could not find rev link|Could not find net id",
+    r"Could not find NIC for|Could not find any local path|Could not find NET with id|Failed to find reverse path",
+    r"Add NVLink error|Add XGMI error|Add PCI Link error|TOPO/NET : |GetXmlFromCpu : ",
+    r"Invalid rank requested|Invalid device count requested|Invali[dg] config |Invalid device \d+ \(totalnDev",
+    r"Deregister: Could not find handle|UDS: Sending data|UDS: Receiving data|UDS: Binding to|UDS: Socket creation",
+    r"failed to peer with device|cudaIpcGetMemHandle failed|failed to open CUDA IPC handle",
+    r"ncclSocketAccept: |ncclSocketConnect: |ncclSocketRecv: |ncclSocketSend: |ncclSocketReady: |ncclSocketInit: ",
+    r"socketTryAccept|ncclProxyCall|ncclProxyClient|Proxy append |Proxy response for opId|Mismatched response size",
+    r"Mismatched NCCL version|Bootstrap Root : |Failed: UCX error |Unable to receive connect msg",
+    r"commReclaim: |commDestroySync: |ncclCommGrow: |ncclCommSetAsyncError: |MemManager: |improper usage of ncclComm",
+    r"Attempt to use communicator before|Failed to CUDA calloc|Failed to CUDA malloc|Failed to CUDA host alloc",
+)
+_TROUBLE = (
+    r"(?=[^\n]*(?:[Cc]ould|[Cc]annot|[Ff]ail|[Uu]nable|rror|nvali[dg]|[Mm]ismatch|[Ww]rong|NULL|not |[Nn]o |"
+    r"[Tt]oo many|limited|RC: -|Only EFA|[Ee]xpect|unterminated|before|exceed|requested|requires|out of))"
+)
+BARE_SCAN = "|".join(_STARTS)
+"""How NCCL's own messages begin where the prefix was lost: below ``Last error:``, in tickets, in wrapped lines."""
+
+BARE = rf"(?!\[Service thread\] Connection closed|\[Proxy Service UDS\] exit){_TROUBLE}(?:{BARE_SCAN})"
+"""Such a beginning, if the line goes on to tell of trouble."""
+
 _LONGEST = 2000
 """NCCL's own buffer is 1024 bytes; a longer text is not one message, and bounding it bounds the time."""
 
@@ -40,7 +67,7 @@ _SHAPES = (
     r"Call to (?P<call>\w+) (?:failed|timed out)(?:(?: with(?: error)?| ?:)? (?:(?P<errno>\d+) )?(?P<error>[^,\n]+))?",
     r"Accept failed:? (?P<error>[^\n]+)",
     r"\baround rank (?P<peer_rank>\d+)",
-    r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>\d+) )?'(?P<error>[^'\n]*)",
+    r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>(?P<cuda_error>\d+)) )?'(?P<error>[^'\n]*)",
     r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA )?device (?P<bus_id>\w+)",
     (
         r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<version>\d+)"
@@ -49,14 +76,20 @@ _SHAPES = (
     r"shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)",
     r"failed to extend (?P<path>\S+) to (?P<size>\d+) bytes",
     r"Failed to (?P<call>(?:CUDA |HIP )?(?:host )?\w*[mc]alloc\w*)(?: async)? (?P<size>\d+) bytes",
-    r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?(?:, retcode (?P<code>\d+))?",
-    r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>\d+), closed=(?P<closed>\d+)",
+    (
+        r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?"
+        r"(?:, retcode (?P<code>(?P<result>\d+)))?"
+    ),
+    (
+        r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>(?P<result>\d+)), "
+        r"closed=(?P<closed>\d+)"
+    ),
     r"Proxy Call to rank (?P<peer_rank>\d+) failed \((?P<operation>\w+)\)",
     r"truncated : receiv(?:ing|ed) (?P<size>\d+) bytes instead of (?P<expected>\d+)",
     r"mismatch error,? local size (?P<size>\d+) remote size (?P<expected>\d+)",
     r"wrong (?:type|magic) (?P<got>\w+) != (?P<expected>\w+)",
     r"interface found \(starting with (?P<interface>[^)\n]+)\)",
-    r"RC: (?P<code>-?\d+)[.,] (?:[eE]rror|ERROR): (?P<error>[^.,\n]+)",
+    r"RC: (?P<code>(?P<fi_errno>-?\d+))[.,] (?:[eE]rror|ERROR): (?P<error>(?:(?P<prov_errno>\d+)(?= \())?[^.,\n]+)",
     rf"declaring peer {_ADDRESS} as DEAD",
     r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)",
     r"\berrno (?P<errno>\d+)",

@@ -31,7 +31,7 @@ LAUNCH = _one_of(
     r"A prefix was supplied to \w+ that only contained slashes",
     r'tried to fork a new process via the "execve"',
     r"Open MPI's mpirun command (?:was unable to find|could not execute)",
-    r"The singleton application was not able to find an executable",
+    r"The singleton application was not able to find (?:an|the) executable",
     r"The specified fork agent was not found",
     r"The launch agent to be used for starting daemons was set",
     r"unable to change to the requested working directory",
@@ -47,6 +47,11 @@ LAUNCH = _one_of(
     r"tried to launch a child process but the",
     r"was unable to set up the standard I/O for a child",
     r"The specified hostfile contained a node",
+    r"PMIx was unable to launch the specified",
+    r'An (?:add-host or add-hostfile|"--activate") directive',
+    r'A hostfile given to "--activate" names a host',
+    r"The requested stdin target is out of range",
+    r"The number of MPI processes to launch was not",
 )
 """The launcher could not start the program or its daemons."""
 
@@ -116,6 +121,9 @@ BINDING = _one_of(
     r"detected that both a slot list was specified",
     r"While parsing the rankfile,",
     r"The specified LSF affinity file contained a node",
+    r"tried to bind a new process, but process binding is not",
+    r"The request to bind processes to cpus in a provided",
+    r"A topology file was given for the compute nodes",
 )
 """The mapping or binding that was asked for is not understood or does not fit."""
 
@@ -147,6 +155,7 @@ MISUSE = _one_of(
     r"The function MPI_FINALIZE was invoked (?:multiple times|before MPI was)",
     r"Detected mismatched split_type and/or info",
     r"Detected an unexpected split type in a call",
+    r"that this process has attempted to initialize",
 )
 """The program calls MPI wrongly."""
 
@@ -177,6 +186,8 @@ SHARED_MEMORY = _one_of(
     r"A system call failed during \w+ (?:shared memory )?BTL initialization",
     r"ERROR: Linux kernel CMA support was requested via the",
     r"CMA support is not available due to different user",
+    r"PMIx was unable to create a shared memory backing",
+    r"component attempted to attach to a shared-memory segment",
 )
 """Shared memory between the processes of a host could not be set up."""
 
@@ -184,6 +195,7 @@ FABRIC = _one_of(
     r"Initialization of (?:PSM2?|MXM) library failed",
     r"MXM was unable to (?:create an endpoint|read settings)",
     r"The OFI MTL was not able to find endpoint information",
+    r"Error: common_pami\.c:\d+",
 )
 """The fabric's library could not be set up or lost a peer."""
 
@@ -222,6 +234,7 @@ FAILED = _one_of(
     r"register memory region \(MR\)|post a list of work requests|modify the attributes of a queue pair)",
     r"Unable to post application (?:receive|send) buffer",
     r"Message size \d+ bigger than supported by",
+    r"Error initializing RM connection\. Exiting",
     r"not able to find any usable hardware topology",
     r"The Open MPI OFI MTL is aborting the MPI job",
     r"RECV CONNECT BAD HANDSHAKE",
@@ -254,7 +267,7 @@ FAILED = _one_of(
     r"is unable to establish a communication connection to the",
     r"An internal error has occurred (?:in (?:ORTE|PRTE|PRRTE)|when creating a new|during the startup)",
     r"A daemon (?:has no recorded node|could not establish its identity)",
-    r"One or more daemons could not be ordered to exit",
+    r"One or more daemons could not be ordered to",
     r"A call was made to launch additional processes, but",
     r"does not currently support multi-endian",
     r"We attempted to obtain a dynamic allocation from",
@@ -298,6 +311,15 @@ FAILED = _one_of(
     r"A system call failed that should not have",
     r"a process has terminated, but the runtime holds",
     r"A mutex (?:acquire|initialization|release) ",
+    r"driver in Open MPI tried to raise a fatal error",
+    r"OpenFabrics stack has reported an unknown network",
+    r"does not support iWARP devices with this version",
+    r"receive queue configuration for the OpenFabrics",
+    r"detected two different OpenFabrics transport types",
+    r"tried to use a GID index that was too large",
+    r"The call to cuPointerSetAttribute with CU_POINTER",
+    r"It looks like opal_cr_init failed",
+    r"PMIx has found multiple possible servers to which",
 )
 """Something failed; the text says what, and not why."""
 
@@ -312,5 +334,6 @@ MILD = _one_of(
     r"failed to bind internal memory to a specific NUMA node",
     r"User requested for more than available contexts",
     r"ERROR \(coll/xhc\)",
+    r"failed to (?:open|retrieve the ABI version from) the /dev/knem",
 )
 """The job goes on."""

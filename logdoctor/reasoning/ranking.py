@@ -46,9 +46,9 @@ def rank(findings: Sequence[Finding], picture: Picture) -> Ranked:
     return Ranked(tuple(causes), tuple((f, _explainer(f, causes, alive)) for f in rest))
 
 
-def _order_of_merit(finding: Finding) -> tuple[int, int, int, str]:
+def _order_of_merit(finding: Finding) -> tuple[int, int, int, bool, str]:
     rule = finding.rule
-    return ROLES.index(rule.role), TIERS[rule.strength], finding.first, rule.id
+    return ROLES.index(rule.role), TIERS[rule.strength], finding.first, rule.id == rule.signature, rule.id
 
 
 def _explainer(finding: Finding, causes: Sequence[Finding], alive: Sequence[Finding]) -> Finding | None:

@@ -55,7 +55,7 @@ _DRIVER = (
     r"Insufficient External Power|Not Found"
 )
 
-_ADVICE = r"\b(?:[Ii]f|[Ww]hen|avoid\w{0,3}|prevent\w{0,3}|in case|might|may|can|could)\b.{0,60}"
+_ADVICE = r"\b(?:[Ii]f|raise|[Ww]hen|avoid\w{0,3}|prevent\w{0,3}|in case|might|may|can|could)\b.{0,60}"
 """Such words before a failure's name make it advice or a setting's description."""
 
 ERRORS = (

@@ -60,13 +60,28 @@ RECORDS: tuple[Record, ...] = (
         5,
     ),
     Record(
+        "frameworks.exit",
+        r"Terminating remaining workers after failure of Process (?P<rank>\d+)",
+        "error",
+        note="Horovod's launcher ends the other processes, because this one failed.",
+        priority=5,
+    ),
+    Record(
+        "frameworks.horovod",
+        r"Horovod could not be initialized: (?P<message>.+)|HTTP GET request failed too many times, aborting"
+        r"|is stalled for longer than \d+ seconds\. Will shutdown"
+        r"|Horovod was unable to connect to .{1,60} on any of the",
+        "error",
+        note="Horovod gives up: its start, its rendezvous server or a rank that never came.",
+        priority=-3,
+    ),
+    Record(
         "frameworks.killed",
-        r"(?:Killing subprocess|Killing training process|Terminating remaining workers after failure of Process) "
-        r"(?P<pid>\d+)",
+        r"(?:Killing subprocess|Killing training process) (?P<pid>\d+)",
         "warning",
         note="A launcher ends a process that was still alive, because another one failed.",
         priority=5,
-        scan=r"Killing subprocess \d|Killing training process \d|Terminating remaining workers after failure",
+        scan=r"Killing subprocess \d|Killing training process \d",
     ),
     Record(
         "frameworks.told_to_end",
@@ -145,6 +160,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.mismatch",
         r"(?P<message>Mismatched (?:\w+ )?(?:\w+ )?(?:tensor|operation|data type|Prescale|Postscale|process|device"
+        r"|prescale|reduction"
         r"|CPU/GPU|root)\b.{0,300})",
         "error",
         note="Ranks asked for operations that do not fit together.",

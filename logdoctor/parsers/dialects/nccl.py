@@ -30,15 +30,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.error_numbers import ERRNO
-from logdoctor.parsers.nccl_lines import HEAD, message_fields
+from logdoctor.parsers.error_numbers import TELLING
+from logdoctor.parsers.nccl_lines import BARE, BARE_SCAN, HEAD, message_fields
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
 _PLACE = r"(?:(?P<file>[^\[\]\n]{1,300}?):(?P<line>\d+) )?(?:\((?P<func>[\w:~]+)\) )?"
 """FILE is a path, or the pretty function of a plugin: anything without brackets."""
 
-_WARN = HEAD + _PLACE + "NCCL WARN "
+_WARN = HEAD + _PLACE + r"NCCL WARN (?!(?:line|message|log|output|level|entr)\w*\b|or )"
 _INFO = HEAD + "NCCL INFO "
 
 _HARMLESS = (
@@ -76,7 +76,16 @@ _HARMLESS = (
 )
 """After these NCCL goes on: advice about the system, fallbacks it names itself, changes of a port that lose nothing."""
 
-_REASONS = "|".join(sorted(ERRNO, key=len, reverse=True))
+_MORE_REASONS = (
+    "Bad file descriptor",
+    "Invalid argument",
+    "Protocol not supported",
+    "Operation not supported",
+    "Address family not supported by protocol",
+    "Destination is unreachable",
+    "Operation canceled",
+)
+_REASONS = "|".join(sorted((*TELLING, *_MORE_REASONS), key=len, reverse=True))
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
 _GOES_ON = later("|".join(_HARMLESS))
 _SEARCHED = 400
@@ -220,6 +229,23 @@ RECORDS: tuple[Record, ...] = (
         note="The operating system refused something that NCCL does without, or tries again.",
     ),
     Record(
+        "nccl.warn_harmless",
+        rf"^(?P<text>{BARE}[^\n]*)",
+        level="warning",
+        block=_harmless,
+        priority=1,
+        scan=BARE_SCAN,
+        note="NCCL warns about the system or a missing option and goes on without it.",
+    ),
+    Record(
+        "nccl.warn",
+        rf"^(?P<text>{BARE}[^\n]*)",
+        level="error",
+        block=_named,
+        scan=BARE_SCAN,
+        note="A message of NCCL whose prefix was cut off.",
+    ),
+    Record(
         "nccl.sharp",
         r"\[(?P<by_host>[\w.-]+):\d+:(?P<by_pid>\d+) (?:unique id \d+|- [\w.]+:\d+)\] (?P<severity>ERROR|WARN|"
         r"FATAL) (?P<text>[^\n]+)",
@@ -265,12 +291,12 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.call_failed",
-        r"\bNCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :]{1,3}(?:(?P<code>\d+)[ :]{0,2})?(?P<error>'?(?:unhandled "
-        r"(?:cuda|system|hip) error|internal error|invalid (?:argument|usage)|remote process exited|"
-        r"unknown result code|[^\n]{0,120}?nccl\w+Error)[^\n]*)",
+        r"\bN(?:CCL|ccl) (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :,]{1,3}(?:(?P<code>\d+)[ :]{0,2})?"
+        r"(?P<error>'?(?:unhandled (?:cuda|system|hip) error|internal error|invalid (?:argument|usage)|"
+        r"remote process exited|unknown result code|[^\n]{0,120}?nccl\w+Error)[^\n]*)",
         level="error",
         priority=1,
-        scan=r"NCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :]",
+        scan=r"(?:NCCL (?:[Ff]ailure|FAILURE|error|Error|ERROR)[ :,]|Nccl error, )",
         note="The program says that a call of NCCL failed.",
     ),
     Record(

@@ -19,57 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.error_numbers import ERRNO
+from logdoctor.parsers.error_numbers import ERRNO, TELLING
 from logdoctor.parsers.record import Bare, Block, Record
 
-_TEXTS = (
-    "Operation not permitted",
-    "No such file or directory",
-    "No such process",
-    "Interrupted system call",
-    "Input/output error",
-    "Argument list too long",
-    "Exec format error",
-    "Resource temporarily unavailable",
-    "Cannot allocate memory",
-    "Permission denied",
-    "Bad address",
-    "Device or resource busy",
-    "File exists",
-    "No such device",
-    "Not a directory",
-    "Is a directory",
-    "Too many open files in system",
-    "Too many open files",
-    "Text file busy",
-    "File too large",
-    "No space left on device",
-    "Read-only file system",
-    "Broken pipe",
-    "File name too long",
-    "Value too large for defined data type",
-    "Address already in use",
-    "Cannot assign requested address",
-    "Network is down",
-    "Network is unreachable",
-    "Software caused connection abort",
-    "Connection reset by peer",
-    "No buffer space available",
-    "Transport endpoint is not connected",
-    "Connection timed out",
-    "Connection refused",
-    "Host is down",
-    "No route to host",
-    "Stale file handle",
-    "Stale NFS file handle",
-    "Remote I/O error",
-    "Disk quota exceeded",
-    "Key has expired",
-    "Cannot send after transport endpoint shutdown",
-)
-"""The texts of strerror that are a failure wherever they stand; the catalogue of errno has their numbers."""
-
-_REASONS = "|".join(sorted(_TEXTS, key=len, reverse=True))
+_REASONS = "|".join(sorted(TELLING, key=len, reverse=True))
 
 
 def with_errno(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

@@ -8,9 +8,11 @@ Kinds and their fields (``ranks`` are Slurm task ids: the global rank only where
   is not blamed
 - ``slurm.task_exit`` hosts, ranks, host (if one), how, exit_code | signal | reason ``oom``
 - ``slurm.oom`` step, count: memory limit of the step; ``slurm.memory_limit`` step: older wordings
-- ``slurm.terminating`` step, message: what srun prints while it ends the other tasks
+- ``slurm.terminating`` step, message: what srun prints while it ends the other tasks; ``slurm.stopped`` step, message:
+  it cuts the step short; ``slurm.interrupted`` message: salloc got a signal
 - ``slurm.launch_error`` message, hosts, step; ``slurm.refused`` message: job or step not accepted;
-  ``slurm.exec_failed`` file, message, errno; ``slurm.pmi`` message; ``slurm.comm`` message, hosts: talk between
+  ``slurm.option`` message: a bad option or script;
+  ``slurm.expired``: the job is over; ``slurm.exec_failed`` file, message, errno; ``slurm.pmi`` message; ``slurm.comm`` message, hosts: talk between
   daemons failed
 - ``slurm.node`` hosts, message; ``slurm.node_state`` hosts, reason: a row of sinfo -R or scontrol
 - ``slurm.job_state`` step, state, reason, exit_code, signal: sacct, scontrol show job, mails
@@ -71,13 +73,24 @@ ENDS = (
     Record("slurm.terminating", _PROGRAM +
            r"(?:error: )?(?P<message>(?:launch/slurm: \w+: )?(?:Terminating (?:job step |StepId=|"
            r"JobId=)?(?P<step>[\w.]+)|Job step aborted.*|First task exited (?P<seconds>\d+)s ago|"
-           r"tasks? [\d,:\s-]+ ?(?:running|exited|exited abnormally|unknown).*|StepId=\S+ (?:aborted|"
+           r"tasks? [\d,:\s-]+ ?(?:running|exited(?! without)|exited abnormally|unknown).*|StepId=\S+ (?:aborted|"
            r"task .*(?:running|exited)).*|step:\S+ tasks? \S+: .*|Step(?:Id=\S+)? .*(?:cancelled|aborted).*|"
            r".*Cancelled pending.*))", "info", note="srun ends the remaining tasks.", priority=4),
     Record("slurm.terminating", _ERROR +
-           r"(?P<message>(?:Timed out waiting for job step to complete|Failed to send MESSAGE_TASK_EXIT.*|"
-           r".*MESSAGE_TASK_EXIT.*|Step created|_exit_cb.*))", "warning", note="Fallout of the end of the step.",
-           priority=4),
+           r"(?P<message>(?:Failed to send MESSAGE_TASK_EXIT.*|.*MESSAGE_TASK_EXIT.*|Step created|_exit_cb.*|"
+           r"Ignoring job_complete for .*))", "warning", note="Fallout of the end of the step.", priority=4),
+    Record("slurm.stopped", _PROGRAM +
+           r"(?:error: )?(?P<message>(?:launch/slurm: \w+: )?(?:Job step aborted\b.*|Force Terminated .*|"
+           r"First task exited (?P<seconds>\d+)s ago|step:\S+ tasks? [\d,-]+: exited abnormally|"
+           r"Timed out waiting for job step to complete|Terminating (?:job step |StepId=|JobId=)(?P<step>[\w.]+)))",
+           "error", note="srun ends the step before all of its tasks are done: one of them failed, or it was told to.",
+           priority=5),
+    Record("slurm.interrupted", r"\bsalloc: (?:error: )?(?P<message>Job aborted due to signal|Interrupted by "
+           r"signal\. .*)",
+           "error", note="salloc was stopped by a signal (Ctrl-C, a closed terminal, kill).", priority=5),
+    Record("slurm.task_exit", r"_task_finish: Received task exit notification .{0,80}\(status=0x(?!0000)"
+           r"(?P<status>[0-9a-f]{4})\)", "error", note="A task ended with this wait status (exit code times 256, or "
+           "a signal).", priority=5),
 )  # fmt: skip
 
 LAUNCH = (
@@ -94,13 +107,35 @@ LAUNCH = (
            r"(?:You must|Must) (?:specify|request).*?|\S+ (?:option|specification) (?:is )?(?:invalid|not valid).*?|"
            r"Unable to open file .*?|This does not look like a batch script)(?:[:.,].*)?)$", "fatal",
            note="Slurm did not accept the job or step.", priority=3),
+    Record("slurm.option",
+           r"\b(?:srun|sbatch|salloc): (?:(?:error|fatal): )?(?P<message>unrecognized option '.{1,120}|"
+           r"invalid option -- .*|option '.{1,80} requires an argument.*|ambiguous option.*|option '.{1,80} is "
+           r"ambiguous.*)",
+           "fatal", note="A command of Slurm refused an option.", priority=5),
+    Record("slurm.option", r"\b(?:srun|sbatch|salloc): (?:error|fatal): (?P<message>(?:[Ii]nvalid (?:partition "
+           r"specified: |"
+           r"number of |numeric value |--\S+ specification|GRES specification|--bbf|--nice|het-group|node list|"
+           r"directive found|task count|core count)|Batch script (?:is empty|contains|is)|This does not look like a "
+           r"batch|"
+           r"line must start with #!|Unable to open (?:configuration )?file |Cannot stat |No command given to execute|"
+           r"(?:Line \d+ of configuration|Configuration) file |Script (?:arguments not|file|\S+ is too)|"
+           r"Minimum node count > |Failed to validate job spec|--\S+ (?:and|is only|option invalid|requires|must|"
+           r"not allowed)|[Cc](?:an ?not|an't) specify|Cannot specify|Must specify|must specify|Hostlist is empty|"
+           r"Too few NodeNames|Invalid hostfile|ntasks-per-node is 0|[A-Z][A-Za-z]+(?:Limit|PerUser|PerAccount|PerJob|"
+           r"PerNode|PerPartition)\b|Unable to (?:exec|find) command |No partition|No job id).*)", "fatal",
+           note="A command of Slurm refused its options, its script or what was asked for.", priority=4),
+    Record("slurm.option", r"\bsalloc: error: (?:\w+: )?(?P<message>Unable to (?:exec|find) command "
+           r"\"(?P<file>[^\"]+)\".*)",
+           "fatal", note="salloc did not find the program that it was to run.", priority=5),
     Record("slurm.waiting", _PROGRAM +
-           r"(?:[Ww]arning: |error: )?(?P<message>.{0,300}?(?:[Ss]tep creation (?:temporarily disabled|still disabled)|"
+           r"(?:[Ww]arning: |error: )?(?P<message>(?!.{0,80} failed: |Unable to ).{0,300}?(?:[Ss]tep creation "
+           r"(?:temporarily disabled|still disabled)|"
            r"queued and waiting for resources|Required node not available|still waiting|Requested nodes are busy|"
            r"Pending job allocation|Waiting for resource).*)", "info", note="The job or step waits for resources.",
            priority=4),
     Record("slurm.exec_failed", _ANY +
-           r"(?:.*?(?:task_exec|_child_proc\w*|exec_task): )?(?P<message>execve?\(\): (?P<file>[^:]{1,400}): "
+           r"(?:.*?(?:task_exec|_child_proc\w*|exec_task): )?(?P<message>execve?\((?P<script>[^)]{0,300})\): "
+           r"(?:(?P<file>[^:]{1,400}): )?"
            r"(?P<error>.+))", "fatal", note="A node could not start the program.", priority=4),
     Record("slurm.exec_failed", _ANY +
            r"(?P<message>(?:task_g_pre_launch|Unable to find|couldn't find|[Ff]ailed to (?:exec|find)|"
@@ -136,6 +171,15 @@ LAUNCH = (
            note="Slurm's programs could not talk to each other.", priority=1),
 )  # fmt: skip
 
+TOOLS = (
+    Record("slurm.comm", r"^(?P<message>slurm_\w{3,30}(?: error)?: (?:Unable to contact slurm controller|Socket "
+           r"timed out|"
+           r"Zero Bytes were transmitted|Unexpected message received|Protocol authentication error).*)", "error",
+           note="A command of Slurm could not talk to the controller.", priority=2),
+    Record("slurm.expired", r"\bsrun: (?:error: )?(?P<message>Check SLURM_JOB_ID environment variable\. .*|"
+           r"Slurm job \d+ has expired.*)", "error", note="srun was started for a job that has ended.", priority=5),
+)  # fmt: skip
+
 NODES = (
     Record("slurm.node", _PROGRAM +
            r"(?:error: |fatal: )?(?P<message>(?:Node failure on|NODE_FAIL on) (?P<hosts>\S+).*)", "fatal", read_hosts,
@@ -146,6 +190,15 @@ NODES = (
     Record("slurm.node", _ANY + r"(?P<message>.{0,300}?(?:[Nn]ode .* not responding|nodes? .*DOWN|Aborting JobId=\S+|"
            r"Killing .* on failed node|" r"Requeue JobId=\S+ due to failure of node).*)", "fatal",
            note="Slurm lost a node of the job.", priority=2),
+    Record("slurm.node", r"(?P<message>Killing JobId=\S+ on failed node (?P<hosts>\S+)|node (?P<down>\S+) is down, "
+           r"killing "
+           r"JobId=\S+)", "fatal", read_hosts, "Slurm lost a node of the job.", 4),
+    Record("slurm.node_state", r"\bslurmctld: (?:error: )?(?P<message>.{0,120}?(?:reason set to: (?P<reason>Kill "
+           r"task failed|"
+           r"Not responding|Prolog error|Epilog error|gres/).*|prolog failure, draining.*|job env setup failure on "
+           r"node .*|"
+           r"Prolog hung on node .*|has low (?:real_memory|tmp_disk|socket|core).*|gres/\S+ count reported lower.*))",
+           "error", note="The controller takes a node out of service for this reason.", priority=3),
     Record("slurm.node", r"(?P<message>(?:requeue|Requeuing|Killing|Batch) (?:job|"
            r"JobId=)\S+ .*due to failure of node (?P<hosts>\S+))", "fatal", read_hosts,
            "Slurm lost a node of the job.", 2),
@@ -153,7 +206,7 @@ NODES = (
            r"(?:error: )?(?P<message>.{0,300}?(?:detected a failure of|Job allocation .* revoked|lost (?:contact with|"
            r"node)|StepId=\S+ node .*failed).*)", "error", note="Slurm says that a node is lost.", priority=2),
     Record("slurm.node_state",
-           r"^(?P<reason>(?:Not responding|Node unexpectedly rebooted|Kill task failed|Low (?:RealMemory|TmpDisk|"
+           r"^(?P<reason>(?:Not responding|Node unexpectedly re\w*|Kill task failed|Low (?:RealMemory|TmpDisk|"
            r"socket|core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC:|"
            r"[^\n]{0,60}(?:GPU|Xid|ECC|IB |memory))[^\n]{0,80}?) +(?P<user>\w+) +\d{4}-\d\d-\d\dT[\d:]+ +"
            r"(?P<hosts>[\w.,\[\]-]+)\s*$", "error", read_hosts, "A node is out of service for this reason.",
@@ -184,6 +237,10 @@ STATES = (
            rf"(?P<exit_code>\d+))?", "error", read_state, "A mail of Slurm says how the job ended."),
     Record("slurm.job_state", r"^\s*State\s*: (?P<state>" + _BAD + r")(?: \(exit code (?P<exit_code>\d+)\))?", "error",
            read_state, "seff says how the job ended."),
+    Record("slurm.job_state", r"_job_complete: JobId=(?P<step>\S+) (?:WEXITSTATUS (?P<exit_code>[1-9]\d*)|"
+           r"WTERMSIG (?P<signal>\d+))", "error", note="The controller says how the job ended.", priority=2),
+    Record("slurm.job_state", r"\bsrun: (?P<message>Job has been cancelled)", "error",
+           note="The job was cancelled while srun waited.", priority=5),
     Record("slurm.job_state", r"\bExitCode=(?P<exit_code>\d+):(?:0\b|(?P<signal>\d+))\b", "info",
            note="How the job ended, as exit code and signal."),
     Record("slurm.job_state", r"(?:srun|salloc|slurmctld)(?:\[\d+\])?: (?:error: )?(?P<message>.*Job(?:Id=|"
@@ -209,9 +266,13 @@ REST = (
     Record("slurm.warning", _PROGRAM + r"(?:[Ww]arning|WARNING): (?P<message>.+)", "warning",
            note="Slurm warns about a setting."),
     Record("slurm.warning", _ERROR +
-           r"(?P<message>(?:_get_\w*(?:joules|energy)|.*(?:acct_gather|rapl|energy|ipmi|[Hh]yper-?[Tt]hread|"
+           r"(?P<message>(?:(?:slurmstepd: )?Can't propagate RLIMIT_\w+ of |Unable to create TMPDIR |Setting TMPDIR "
+           r"to |"
+           r"TMPDIR \[[^\]]{1,300}\] is not |ConstrainSwapSpace is enabled but|Not monitoring OOM events|"
+           r"Unable to rmdir\(|--\S+ is ignored|OOM events were not monitored|"
+           r"_get_\w*(?:joules|energy)|.*(?:acct_gather|rapl|energy|ipmi|[Hh]yper-?[Tt]hread|"
            r"cpu_freq|x11|lua|job_container/tmpfs|_rpc_\w+: .*already)|Plugin initialization warning).*)", "warning",
-           note="Slurm could not do something that the job does not need.", priority=0),
+           note="Slurm could not do something that the job does not need.", priority=3),
     Record("slurm.fatal", _PROGRAM + r"fatal: (?P<message>.+)", "fatal", note="A program of Slurm gives up."),
     Record("slurm.error", _ERROR + r"(?P<message>.+)", "error", note="Slurm reports an error.", priority=-1),
     Record("slurm.error",
@@ -219,4 +280,4 @@ REST = (
            r"task_\w+|spank|stepd|pmix).*)", "error", note="A daemon of Slurm logged an error.", priority=-2),
 )  # fmt: skip
 
-RECORDS: tuple[Record, ...] = (*ENDS, *LAUNCH, *NODES, *STATES, *REST)
+RECORDS: tuple[Record, ...] = (*ENDS, *LAUNCH, *TOOLS, *NODES, *STATES, *REST)

@@ -75,7 +75,7 @@ ERRORS = (
            r"available) .*(?:device|resource)", "A device that UCX wanted to use is missing.", 3),
     _error("ucx.shm",
            r"shm(?:get|at|_open)|/dev/shm|/proc/\d+/fd|process_vm_(?:readv|writev)|posix_allocate|mm_(?:ep|posix|"
-           r"sysv)|xpmem|knem|cma_\w+", "Sharing memory between the processes of a host failed."),
+           r"sysv)|mm ep failed|xpmem|knem|cma_\w+", "Sharing memory between the processes of a host failed."),
     _error("ucx.completion",
            r"(?:RNR|[Tt]ransport|[Rr]eceive-no-ready) retry c|ibv_(?:exp_)?(?:modify|create|post|query|poll)_\w+",
            "An InfiniBand call or transfer failed."),
@@ -86,6 +86,11 @@ ERRORS = (
     Record("ucx.error", _ERROR + r"(?P<message>.+)", "error", with_peer, "UCX reports a failure."),
     Record("ucx.assertion", r"(?:" + _HEAD + r"\w+ +)?(?P<message>Assertion `[^']{1,300}' failed.*)", "fatal",
            priority=3, note="A check inside the program failed and ended it."),
+    Record("ucx.fatal", r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+:\d+\] +(?P<file>[\w.-]+\.c):\d+ +"
+           r"Fatal: (?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
+    Record("ucx.error", r"(?:UCC  ERROR|TL_UCP ERROR|TL_NCCL ERROR|TL_CUDA ERROR|TL_MLX5 ERROR|TL_RCCL ERROR|"
+           r"CL_BASIC ERROR|CL_HIER ERROR|cuda mc ERROR|cuda ec ERROR) +"
+           r"(?P<message>.+)", "error", note="UCC, the library of collectives over UCX, reports a failure."),
     Record("ucx.fatal", _HEAD + r"FATAL +(?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
     Record("ucx.warning", _HEAD + r"WARN +(?P<message>.+)", "warning", with_peer, "UCX warns; the job goes on."),
     Record("ucx.warning", _HEAD + r"DIAG +(?P<message>.+)", "info", with_peer,
@@ -127,6 +132,8 @@ _PSM_TROUBLE = (
 _PSM_WORDS = r"(?:[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|died|timed out|stray process|err=\d+)"
 
 PSM = (
+    Record("psm.error", r"(?P<message>Trying to connect to a HFI \(subnet id.*|PSM Endpoint is closed or does not "
+           r"exist.*)", "error", with_peer, note="A connection over the PSM transport failed."),
     Record("psm.error", rf"(?:\b|^)(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|"
            rf"ipath_userinit|hfp_\w+)[ :].*{_PSM_WORDS}.*)", "error", with_peer,
            note="The PSM transport (Omni-Path, or verbs under Intel MPI) reports a failure."),

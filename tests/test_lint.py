@@ -1,0 +1,161 @@
+"""`logdoctor rules lint`: each kind of fault is found, said with its place and cure, and can be ignored for a reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import call
+from rule_texts import LICENCE, rule_file
+
+from logdoctor.authoring.linting import lint
+from logdoctor.authoring.remark import CODES
+from logdoctor.rulebook import shipped_rules
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+
+def remarks(folder) -> list[tuple[str, str]]:
+    """(code, rule) of what is said about the rules in a folder, alone."""
+    return [(r.code, r.rule) for r in lint([folder])[1]]
+
+
+def codes(folder, *changes: tuple[str, str]) -> list[str]:
+    """What is said about one rule that was changed so."""
+    rule_file(folder, "site.licence", LICENCE, *changes)
+    return [code for code, _ in remarks(folder)]
+
+
+GONE = "gone: {text: 'licence server (?P<server>[a-z]+) did not answer'}"
+
+
+def test_a_good_rule_is_not_remarked_on(tmp_path):
+    assert codes(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "changes"),
+    [
+        ("faulty", [("action: retry", "action: pray")]),
+        ("faulty", [("title:", "titel:")]),
+        ("todo", [("Start it again", "TODO find out")]),
+        ("unreachable", [("log: 'FATAL licence", "log: 'FATAL printer")]),
+        ("unreachable", [(GONE, GONE + "\nwhen: {all: [gone], none: [gone]}")]),
+        ("unreachable", [(GONE, GONE + "\nwhen: {all: [gone], count: {gone: '<1'}}")]),
+        ("unreachable", [(GONE, GONE + "\nwhen: {all: [gone], job: {hung: true, finished: true}}")]),
+        ("unreachable", [(GONE, GONE.replace("{text", "{kind: nccl.nosuch, text"))]),
+        ("unreachable", [(GONE, GONE + "\n  idle: {text: 'licence server idles'}\nwhen: {any: [gone]}")]),
+        ("never-hit", [(GONE, GONE + "\n  idle: {text: 'licence server idles'}")]),
+        ("broad", [("text: 'licence", "text: 'br-[0-9]|licence")]),
+        ("broad", [("text: 'licence server (?P<server>[a-z]+) did not answer'", "text: '(?i)has to|did not answer'")]),
+        (
+            "slow",
+            [
+                (
+                    "text: 'licence server (?P<server>[a-z]+) did not answer'",
+                    r"text: '[a-z]+ h\wd\wa\wd\wd\wn\wt'",
+                )
+            ],
+        ),
+        ("unknown-word", [("{server|of the site} is gone", "{port|the server} is gone")]),
+        ("unknown-word", [("action: retry", "action: retry\nculprit: {hosts: where}")]),
+        ("unused-ignore", [("action: retry", "action: retry\nlint: {ignore: {slow: it is not}}")]),
+    ],
+)
+def test_each_kind_of_fault_is_found(code, changes, tmp_path):
+    assert code in codes(tmp_path, *changes)
+
+
+def test_every_kind_of_remark_is_explained():
+    assert all(severity in ("error", "warning") and meaning for severity, meaning in CODES.values())
+
+
+def test_a_rule_that_another_always_beats_is_shadowed(tmp_path):
+    rule_file(tmp_path, "site.licence")
+    rule_file(tmp_path, "site.any", LICENCE, ("action", "explains: [site.licence]\naction"), ("gone:", "lost:"))
+    assert ("shadowed", "site.licence") in remarks(tmp_path)
+
+
+def test_two_rules_that_claim_one_line_overlap_until_one_explains_the_other(tmp_path):
+    rule_file(tmp_path, "site.licence")
+    rule_file(tmp_path, "site.hydra", LICENCE, ("text: 'lic", "text: 'FATAL lic"))
+    assert ("overlapping", "site.hydra") in remarks(tmp_path)
+    rule_file(
+        tmp_path,
+        "site.hydra",
+        LICENCE,
+        ("text: 'lic", "text: 'FATAL lic"),
+        ("action", "explains: [site.licence]\naction"),
+    )
+    assert ("overlapping", "site.hydra") not in remarks(tmp_path)
+
+
+def test_rules_that_explain_each_other_in_a_circle_are_told(tmp_path):
+    for name, other in (("one", "two"), ("two", "three"), ("three", "one")):
+        rule_file(
+            tmp_path, f"site.{name}", LICENCE, ("action", f"explains: [site.{other}]\naction"), ("licence", name * 2)
+        )
+    assert [code for code, _ in remarks(tmp_path) if code == "cycle"] == ["cycle"]
+
+
+def test_a_fallback_whose_lines_are_always_taken_is_unreachable(tmp_path):
+    rule_file(tmp_path, "site.licence")
+    rule_file(tmp_path, "site.net", LICENCE, ("action", "role: fallback\naction"))
+    (remark,) = [r for r in lint([tmp_path])[1] if r.rule == "site.net"]
+    assert remark.code == "unreachable"
+    assert "site.licence" in remark.why
+
+
+def test_what_refuses_a_rule_may_be_shown_by_a_near_miss(tmp_path):
+    none = GONE + "\n  back: {text: 'licence server hydra answered'}\nwhen: {any: [gone], none: [back]}"
+    assert codes(tmp_path, (GONE, none)) == []
+
+
+def test_a_remark_can_be_ignored_for_a_reason(tmp_path):
+    reason = "action: retry\nlint: {ignore: {unknown-word: a patched server prints it}}"
+    changes = [("{server|of the site} is gone", "{port|the server} is gone"), ("action: retry", reason)]
+    assert codes(tmp_path, *changes) == []
+    assert codes(tmp_path, ("action: retry", "action: retry\nlint: {ignore: {slow: ''}}")) == ["faulty"]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory) -> Path:
+    """A file that is no rule, a rule with an error and a warning, and one with a warning only."""
+    folder = tmp_path_factory.mktemp("own")
+    unknown = ("{server|of the site} is", "{port|it} is")
+    rule_file(folder, "site.broken", "title: [unclosed")
+    rule_file(folder, "site.licence", LICENCE, ("Start it again", "TODO"), unknown)
+    rule_file(folder, "site.printer", LICENCE.replace("licence", "printer"), unknown)
+    return folder
+
+
+def test_all_faults_are_told_at_once_each_with_line_reason_and_cure(own):
+    result = call("rules", "lint", "--rules", own, "site.licence", code=1)
+    assert f"{own}/site/licence.yaml:4: error: still to be written: TODO [todo]" in result.stderr
+    assert f"{own}/site/broken.yaml:" in result.stderr
+    assert f"{own}/site/licence.yaml:1: warning: nothing fills {{port}} [unknown-word]\n  why: " in result.stdout
+    assert "\n  help: name a group" in result.stdout
+    assert "1 rule, 2 errors, 1 warning" in result.stdout
+
+
+def test_remarks_as_json_have_file_and_line(own):
+    found = json.loads(call("rules", "lint", "-f", "json", "--rules", own, "site.licence", code=1).stdout)
+    places = {(r["file"], r["line"], r["code"], r["severity"]) for r in found}
+    assert (f"{own}/site/licence.yaml", 4, "todo", "error") in places
+
+
+def test_warnings_fail_only_where_it_is_strict(own):
+    (own / "site" / "broken.yaml").unlink()
+    call("rules", "lint", "--rules", own, "site.printer", code=0)
+    call("rules", "lint", "--rules", own, "site.printer", "--strict", code=1)
+
+
+def test_a_name_that_no_rule_has_is_wrong_usage():
+    assert "no.such" in call("rules", "lint", "no.such", code=2).stderr
+
+
+def test_our_own_rules_are_clean():
+    count, found = lint([shipped_rules()])
+    assert [str(r) for r in found] == []
+    assert count > 100

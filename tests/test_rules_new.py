@@ -1,0 +1,126 @@
+"""`logdoctor rules new`: a rule begun from a log line loads, holds on that line, and says what is left to write."""
+
+from __future__ import annotations
+
+import tarfile
+
+import pytest
+import regex
+import yaml
+from command_line import call
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rule_texts import rule_file
+
+from logdoctor.authoring.drafting import draft, lines_at, suggest
+from logdoctor.authoring.linting import lint
+from logdoctor.model import InputError
+from logdoctor.rulebook import shipped_rules
+from logdoctor.rulebook.signatures import read_signatures
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+LINE = "[rank3]: RuntimeError: torus driver: link 7 to switch sw-12.rack3 lost after 3000 ms"
+TRACEBACK = 'Traceback (most recent call last):\n  File "/opt/a.py", line 3, in f\n    g()\nTorusError: link 7 lost\n'
+LOGS = {
+    "a line": LINE,
+    "a line of NCCL": "nodea:12:13 [0] NCCL WARN torus/link.cc:88 Torus link 7 on port 8123 said no to 10.1.2.3<33>",
+    "a traceback": TRACEBACK,
+    "a line no parser knows": "the torus fabric on node17 is not amused",
+    "quotes and colons": "FATAL torus: it's \"gone\": {why: 'unknown'} # 3",
+    "leading blanks": "    FATAL torus driver gave up",
+    "colours": "\x1b[31mFATAL the hydra has no heads\x1b[0m",
+    "letters of elsewhere": "FATAL 光纤 torus 断开 7",
+}
+
+
+def test_a_draft_has_no_fault_but_the_words_to_be_written(tmp_path):
+    for name, log in LOGS.items():
+        rule_file(tmp_path, f"site.{name.replace(' ', '-')}", draft("site.torus", log, {}).text)
+    count, found = lint([tmp_path])
+    assert count == len(LOGS)
+    assert [str(r) for r in found if r.code != "todo"] == []
+
+
+@given(st.text(min_size=1, max_size=60))
+@settings(max_examples=40, deadline=None)
+def test_any_line_makes_a_draft_that_is_yaml_with_the_line_as_its_example(text):
+    if not text.splitlines() or not text.splitlines()[0].strip():
+        with pytest.raises(InputError):
+            draft("site.torus", text, {})
+        return
+    read = yaml.safe_load(draft("site.torus", text, {}).text)
+    assert read["examples"][0]["log"].rstrip("\n") == text.splitlines()[0].encode("utf-8", "replace").decode()
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=60, deadline=None)
+def test_a_suggested_expression_is_empty_or_finds_its_own_message(text):
+    expression = suggest(text)
+    assert not expression or regex.search(expression, text.strip(), regex.MULTILINE)
+
+
+def test_words_stay_and_values_become_groups_named_by_the_word_before():
+    message = "torus driver: link 7 to switch sw-12.rack3 lost after 3000 ms at /var/log/torus.log, peer 10.0.0.7:90"
+    expression = suggest(message)
+    assert expression.startswith(r"torus driver: link (?P<link>\d+) to switch (?P<switch>")
+    found = regex.search(expression, message.replace("sw-12", "sw-40").replace("3000", "21"))
+    assert (found["link"], found["switch"], found["peer"]) == ("7", "sw-40.rack3", "10.0.0.7:90")
+
+
+def test_the_action_is_the_agreed_one():
+    signatures = read_signatures(shipped_rules() / "signatures.tsv")
+    assert yaml.safe_load(draft("net.dns", LINE, signatures).text)["action"] == signatures["net.dns"].action
+    variant = yaml.safe_load(draft("net.dns-torus", LINE, signatures, "net.ib-completion").text)
+    assert (variant["signature"], variant["action"]) == ("net.ib-completion", "exclude")
+
+
+def test_a_line_of_a_file_and_of_an_archive_member_is_found_by_its_place(tmp_path):
+    (tmp_path / "job.log").write_text(f"step 1\n{LINE}\nstep 2")
+    with tarfile.open(tmp_path / "logs.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "job.log", "run/job.log")
+    for file in ("job.log", "logs.tar.gz:run/job.log"):
+        assert lines_at(f"{tmp_path}/{file}:2") == f"{LINE}\nstep 2"
+        assert lines_at(f"{tmp_path}/{file}:3") == "step 2"
+
+
+@pytest.mark.parametrize("place", ["job.log", "job.log:0", "job.log:9", "gone.log:1", "job.log:x", ":3"])
+def test_a_place_that_is_no_line_is_told(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.log").write_text("one\n")
+    assert place.partition(":")[0] in call("rules", "new", "a.b", "--from", place, "--rules", "r", code=3).stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_rule_is_written_and_the_next_steps_are_shown(tmp_path):
+    (tmp_path / "job.log").write_text(f"step 1\n{LINE}\n")
+    out = call("rules", "new", "site.torus", "--from", f"{tmp_path}/job.log:2", "--rules", tmp_path / "my").stdout
+    file = tmp_path / "my" / "site" / "torus.yaml"
+    assert f"wrote {file}" in out
+    assert f"logdoctor rules lint site.torus --rules {tmp_path}/my" in out
+    assert "python.exception" in out
+    assert LINE in file.read_text()
+
+
+@pytest.mark.parametrize("given", [["--line", LINE], []])
+def test_the_line_may_be_an_option_or_standard_input(given, tmp_path):
+    call("rules", "new", "site.torus", *given, "--rules", tmp_path, stdin=LINE + "\n")
+    assert LINE in (tmp_path / "site" / "torus.yaml").read_text()
+
+
+def test_nothing_is_overwritten(tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "torus.yaml").write_text("mine")
+    assert "there already" in call("rules", "new", "site.torus", "--line", LINE, "--rules", tmp_path, code=2).stderr
+    assert (tmp_path / "site" / "torus.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["torus", "Site.torus", "site/torus", "../x.y", "site..x", "a.b\n"])
+def test_an_id_that_is_no_path_below_the_folder_is_wrong_usage(name, tmp_path):
+    call("rules", "new", name, "--line", LINE, "--rules", tmp_path, code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_no_folder_is_said_and_there_is_no_checkout_it_asks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "--rules FOLDER" in call("rules", "new", "site.torus", "--line", LINE, code=2).stderr
