@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from logdoctor import cache
+from logdoctor import cached_files
 from logdoctor.prefilter import Pattern, Prefilter
 
 
 def main(forms: str, log: str) -> None:
     patterns = [Pattern.of_form(line) for line in Path(forms).read_text().splitlines() if line]
-    prefilter = Prefilter.build(patterns, cache.folder())
+    prefilter = Prefilter.build(patterns, cached_files.folder())
     with open(log, "rb", buffering=0) as file:  # noqa: PTH123
         scan = prefilter.scan(file.readinto)
         print(sum(1 for _ in scan), "candidates in", scan.lines, "lines")

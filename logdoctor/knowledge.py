@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from logdoctor import cache
+from logdoctor import cached_files
 from logdoctor.model import Problem, Rule, RuleError, Symptom, Words
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, pattern_of
@@ -46,7 +46,7 @@ class Knowledge:
 
 def rule_folders(own: Iterable[str | os.PathLike[str]] = ()) -> list[Path]:
     """Where rules are looked for: ours, those of installed packages, and ``own``; a later one overrides by its ids."""
-    return [shipped_rules(), *installed_rules(cache.folder()), *map(Path, own)]
+    return [shipped_rules(), *installed_rules(cached_files.folder()), *map(Path, own)]
 
 
 def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
@@ -55,13 +55,13 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     A faulty rule is left out and told in `Knowledge.faults`.
     ``engine`` forces one of the scan's engines (tests, benchmarks); None takes the best that is installed.
     """
-    folder = cache.folder()
+    folder = cached_files.folder()
     file = folder / f"rules-{_key(folders)}.json" if folder else None
     plain = _read(file) if file else None
     if plain is None:
         plain = _compile(folders)
         if file:
-            cache.write(file, json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
+            cached_files.write(file, json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
     patterns = [Pattern(tuple(atoms), whole, often) for atoms, whole, often in plain["patterns"]]
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
@@ -161,7 +161,7 @@ def _symptom(plain: dict[str, Any]) -> Symptom:
 
 def _read(file: Path) -> dict[str, Any] | None:
     try:
-        plain: dict[str, Any] = json.loads(cache.read(file) or b"")
+        plain: dict[str, Any] = json.loads(cached_files.read(file) or b"")
         [_rule(r) for r in plain["rules"][:1]]
         return plain if {"patterns", "owners", "rules", "faults"} <= plain.keys() else None
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import regex
 
-from logdoctor import cache as files
+from logdoctor import cached_files as files
 
 MOST = 6000
 """So many expressions are kept: more than there are."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from logdoctor import cache
+from logdoctor import cached_files
 from logdoctor.prefilter import Pattern, Prefilter, hyperscan_engine
 
 PATTERNS = [Pattern.of_form("error: [a-z]"), Pattern.of_form("peer [0-9]+ lost")]
@@ -98,6 +98,6 @@ def test_a_folder_in_the_place_of_the_file_is_no_failure(tmp_path: Path) -> None
 
 def test_old_databases_make_room(tmp_path: Path) -> None:
     for n in range(16):
-        cache.write(tmp_path / f"{n:02}.hsdb", b"x")
+        cached_files.write(tmp_path / f"{n:02}.hsdb", b"x")
         os.utime(tmp_path / f"{n:02}.hsdb", (n, n))
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n:02}.hsdb" for n in range(4, 16)]

@@ -315,5 +315,7 @@ def test_every_prefix_names_its_first_characters_rightly():
     for prefix, _ in rng.sample([*LAUNCHERS, *COLLECTORS, *STAMPS, *LOGGERS], 40):
         line = prefix + MESSAGE
         tried = {w.name for _, w in peeling._beginning_with(line[0]).each}
-        matching = {w.name for w in peeling.wrappers() if (hit := peeling.compiled(w.pattern).match(line)) and hit.end()}
+        matching = {
+            w.name for w in peeling.wrappers() if (hit := peeling.compiled(w.pattern).match(line)) and hit.end()
+        }
         assert matching <= tried

@@ -20,7 +20,7 @@ from typing import Any
 
 import hyperscan
 
-from logdoctor import cache
+from logdoctor import cached_files
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
 
 _FORMAT = b"logdoctor.hsdb/1"
@@ -70,7 +70,7 @@ class HyperscanEngine:
 
     def _stored(self, without: frozenset[int]) -> hyperscan.Database | None:
         path = self._path(without)
-        stored = cache.read(path) if path else None
+        stored = cached_files.read(path) if path else None
         if stored is not None:
             with suppress(Exception):  # cut, foreign or damaged: whatever it is, compiling again cures it
                 return hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK)
@@ -79,7 +79,7 @@ class HyperscanEngine:
     def _compiled(self, without: frozenset[int]) -> hyperscan.Database:
         database = self._compile(without)
         if path := self._path(without):
-            cache.write(path, hyperscan.dumpb(database))
+            cached_files.write(path, hyperscan.dumpb(database))
         return database
 
     def _compile(self, without: Collection[int]) -> hyperscan.Database:

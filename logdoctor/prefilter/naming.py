@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from logdoctor import cache
+from logdoctor import cached_files
 from logdoctor.model import LogdoctorError
 from logdoctor.prefilter.engine import Session, load_engine
 
@@ -21,7 +21,7 @@ FEW = 100
 def load_naming(wholes: Sequence[str], engine: str, cache_dir: Path | None) -> Session:
     """A session whose ``ids`` are the places of the ``wholes`` that hit; ``engine`` is the one that scans."""
     forms = [whole.encode() for whole in wholes]
-    if engine == "hyperscan" and len(forms) > FEW and not cache.is_kept_in(cache_dir):
+    if engine == "hyperscan" and len(forms) > FEW and not cached_files.is_kept_in(cache_dir):
         try:
             return load_engine(forms, frozenset(), cache_dir, "re2").session()
         except LogdoctorError:
