@@ -78,9 +78,10 @@ def _peel_one(peeled: Peeled) -> Wrapper | None:
     """Take one prefix off; None if there is none."""
     text = peeled.text
     candidates = _beginning_with(text[:1])
-    if candidates is None or not candidates.any(text):
+    first = candidates.first(text) if candidates else None
+    if candidates is None or first is None:
         return None
-    for match, wrapper in candidates.each:
+    for match, wrapper in candidates.each[int(first.lastgroup[1:]) :]:
         hit = match(text)
         if hit is None or any(name in peeled.who for name in wrapper.unless):
             continue
@@ -150,10 +151,13 @@ def wrappers() -> tuple[Wrapper, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """The wrappers that may begin with one character: each with its search, and one search for all of them."""
+    """The wrappers that may begin with one character: each with its search, and one that tells the first to match.
+
+    The group that ``first`` closes last is ``_N``, N its place in ``each``.
+    """
 
     each: tuple[tuple[Match, Wrapper], ...]
-    any: Match
+    first: Match
 
 
 @cache
@@ -162,7 +166,7 @@ def _beginning_with(first: str) -> _Candidates | None:
     if not first or not first.isascii():
         return None
     found = [w for w in wrappers() if not w.starts or first in w.starts]
-    together = "|".join(f"(?:{_nameless(w.pattern, n)})" for n, w in enumerate(found))
+    together = "|".join(f"(?:{_nameless(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(found))
     each = tuple((cast("Match", compiled(w.pattern).match), w) for w in found)
     return _Candidates(each, cast("Match", compiled(together).match)) if found else None
 
