@@ -29,6 +29,7 @@ _SHAPES = tuple(
         r"\bProcess (?P<pid>\d{1,9}) got signal: (?P<signal>\d{1,3})",
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with signal (?P<signal>SIG\w+)",
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with exit code (?P<exit_code>-?\d{1,9})",
+        r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b",
         r"\[Errno (?P<errno>\d{1,4})\]",
     )
 )

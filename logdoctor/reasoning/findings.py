@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.model import Culprit, Event, Finding, Rule, Value
 from logdoctor.reasoning.conditions import Conditions, Seen
-from logdoctor.reasoning.picture import Picture
+from logdoctor.reasoning.picture import Picture, short_host
 from logdoctor.reasoning.symptoms import Hits, Shown
 
 EVENTS_KEPT = 24
@@ -120,12 +120,28 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
     hosts = rule.culprit.get("hosts", "speaker")
     if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
         events += picture.first_death
+    guilty = tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks))
+    where = tuple(_hosts(events, picture)) if hosts == "speaker" else _hosts_named(values.get(hosts))
+    if not guilty and not where:
+        guilty, where = _only_ones(rule, picture)
     return Culprit(
-        ranks=tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks)),
-        hosts=tuple(_hosts(events, picture)) if hosts == "speaker" else _texts(values.get(hosts)),
+        ranks=guilty,
+        hosts=where,
         gpus=_texts(values.get(rule.culprit.get("gpus", "bus_id"))),
         peers=_texts(values.get(rule.culprit.get("peers", "peer"))),
     )
+
+
+def _only_ones(rule: Rule, picture: Picture) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Where nobody is named: the only rank and the only host that the log knows, unless others are to blame."""
+    speaker = rule.culprit.get("ranks", "speaker") == "speaker"
+    ranks = tuple(picture.ranks) if speaker and len(picture.ranks) == 1 else ()
+    hosts = tuple(picture.hosts) if rule.role in ("cause", "fallback") and len(picture.hosts) == 1 else ()
+    return ranks, hosts
+
+
+def _hosts_named(value: Value | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(short_host(name) for name in _texts(value)))
 
 
 def _ranks(events: Sequence[Event], picture: Picture) -> list[int]:

@@ -74,7 +74,7 @@ class Picture:
             self._see_step(event)
         elif event.kind == "progress.done":
             self.done = event
-        elif event.kind in DEATHS and not self.first_death:
+        elif (event.kind in DEATHS or _launcher_lost(event)) and not self.first_death:
             self.first_death.append(event)
         elif event.kind == "progress.phase":
             self._see_phase(event)
@@ -87,7 +87,7 @@ class Picture:
                 self.versions.setdefault(str(event.fields.get("product", event.dialect)), str(version))
 
     def _see_speaker(self, event: Event) -> None:
-        rank, host, pid = event.speaker.rank, event.speaker.host, event.speaker.pid
+        rank, host, pid = event.speaker.rank, short_host(event.speaker.host or ""), event.speaker.pid
         nranks = event.fields.get("nranks", event.fields.get("world_size"))
         if isinstance(nranks, int) and 0 < nranks < 1 << 22:
             self.expected = max(self.expected or 0, nranks)
@@ -128,12 +128,13 @@ class Picture:
         if event.rank is not None:
             return event.rank
         local = event.fields.get("local_rank")
-        if event.dialect == "elastic" and isinstance(local, int) and len(self.hosts) < 2:
+        if event.dialect in ("elastic", "python") and isinstance(local, int) and len(self.hosts) < 2:
             return local  # one node: its local ranks are the ranks
         if event.pid is None:
             return _rank_in_default_group(event)
-        if event.host and (event.host, event.pid) in self._rank_of:
-            return self._rank_of[event.host, event.pid][0]
+        host = short_host(event.host or "")
+        if (host, event.pid) in self._rank_of:
+            return self._rank_of[host, event.pid][0]
         known = self._rank_of_pid.get(event.pid, set())
         return next(iter(known)) if len(known) == 1 else _rank_in_default_group(event)
 
@@ -141,7 +142,7 @@ class Picture:
         """The host that ``event`` is about; the job's only host where there is just one."""
         rank = self.rank_of(event)
         if event.host or rank is None:
-            return event.host or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
+            return short_host(event.host or "") or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
         return self._host_of.get(rank) or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
 
     def outlived(self, event: Event, rank: int | None) -> bool:
@@ -196,11 +197,21 @@ class Picture:
         )
 
 
+def short_host(name: str) -> str:
+    """A host's name without its domain: programs of one job print both; addresses stay."""
+    return name if ":" in name or name.replace(".", "").isdigit() else name.partition(".")[0]
+
+
 def printed_after(later: Event, earlier: Event) -> bool:
     """Whether ``later`` came after ``earlier``: by place in one file, by time between files (unknown: no)."""
     if later.line.file == earlier.line.file:
         return later.order > earlier.order
     return later.time is not None and earlier.time is not None and later.time > earlier.time
+
+
+def _launcher_lost(event: Event) -> bool:
+    """Whether an exception is a launcher's, about the process that it started for a local rank."""
+    return event.dialect == "python" and "local_rank" in event.fields
 
 
 def _rank_in_default_group(event: Event) -> int | None:
