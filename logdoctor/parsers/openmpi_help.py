@@ -15,6 +15,8 @@ from logdoctor.regexes import later
 
 MAX_FRAME_LINES = 60
 MAX_LOOSE_LINES = 16
+MAX_LISTED_BELOW = 24
+"""So far below the first words of a text without a frame its list of names and values may stand."""
 
 _RULE = later(r"-{74}\s*")
 _FOREIGN = later(r"Traceback \(most|\[[\w.-]+:\d+\] |\[[\w.-]+:\d+\]\s*$|\S+:\d+:\d+ \[|\[rank\d|.{400}")
@@ -47,7 +49,7 @@ _NUMBER_FIELDS = later(
 )
 _NODE = later(
     r"(?:Local host(?:name)?|Hostname|Node(?: name)?|Host): +(?P<host>[\w.-]+)|on node (?P<on>[\w.-]*\w)|"
-    r"(?:Remote host|remote (?:host|daemon)|Peer host|to): +(?P<peer>[\w.:-]+)"
+    r"(?:Remote host|remote (?:host|daemon)|Peer host(?:name)?|to): +(?P<peer>[\w.:-]+)"
 )
 _LISTED = later(r"\s{1,6}\S[^:]{0,40}: ")
 _NEW_MESSAGE = later(r"\S+: |\[|\S+:\d+|[=-]{5}|\(")
@@ -79,11 +81,13 @@ def read_known(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
         if _FOREIGN.match(line.text):
             break
         lines.append(line)
+    listed = list[str]()
     if not end:
+        listed = [line.text for line in lines[:MAX_LISTED_BELOW] if _LISTED.match(line.text)]
         lines = _first_paragraph(lines)
         taken = [line.below for line in lines[1:]]
     text = join_help([line.text for line in lines])
-    return Block(text, {**help_fields(text), **fields}, tuple(taken))
+    return Block(text, {**help_fields("\n".join([text, *listed])), **fields}, tuple(taken))
 
 
 def read_warning(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

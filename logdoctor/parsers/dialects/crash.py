@@ -61,10 +61,12 @@ SIGNALS = (
     ),
     Record(
         "crash.signal",
-        r"Caught signal (?P<signal>\d+) \((?P<message>[^)]{1,200})\)",
+        r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) *:\d+:\d+\] )?Caught signal (?P<signal>\d+) "
+        r"\((?P<message>[^)]{1,200})\)",
         level="fatal",
         block=read_stack,
         priority=-1,
+        scan=r"Caught signal \d+ \(",
         note="A crash handler caught a signal of its own process.",
     ),
     Record(
