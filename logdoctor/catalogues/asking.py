@@ -42,7 +42,7 @@ def _named(parts: list[str]) -> tuple[str, ...]:
 
 def _label(name: str) -> str:
     """What is said before a code: ``vendor-error`` of ``vendor error {code}: …``."""
-    return "-".join(catalogue(name).head.about["shown"].partition("{")[0].lower().split())
+    return "-".join(catalogue(name).head.label("en").lower().split())
 
 
 def nearest(words: str) -> tuple[str, ...]:
@@ -54,8 +54,7 @@ def nearest(words: str) -> tuple[str, ...]:
 def page(entry: Entry, lang: str = "en") -> Iterator[tuple[str, str]]:
     """All that is known of an entry, as pairs (what it is, text); the first pair is the code and its name."""
     about, say = entry.head.about, page_words(lang)
-    label = about["shown"].partition("{")[0].strip()
-    yield f"{label} {entry.code}".strip(), "" if entry.name == entry.code else entry.name
+    yield f"{entry.head.label(lang)} {entry.code}".strip(), "" if entry.name == entry.code else entry.name
     yield say["meaning"], entry.column("meaning", lang)
     yield say["blame"], entry.column("blame", lang)
     yield say["action"], f"{entry.column('action', lang)} ({say[entry.decision]})"

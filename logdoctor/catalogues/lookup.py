@@ -67,6 +67,12 @@ def explained_fields() -> Mapping[str, tuple[Catalogue, ...]]:
     return table
 
 
+def values_of(field: str, column: str) -> frozenset[str]:
+    """All values of a column, over the catalogues that explain ``field``."""
+    found = explained_fields().get(field, ())
+    return frozenset(entry.columns[column] for one in found for entry in one.entries if column in entry.columns)
+
+
 def known_columns(field: str) -> frozenset[str]:
     """The columns that a rule may name as ``field.column``; empty for a field that no catalogue explains."""
     found = explained_fields().get(field, ())
