@@ -200,7 +200,8 @@ SPOKEN = (
         scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d|\[[EF] [\w/.+-]{1,100}:\d+\]|(?:ERROR|CRITICAL|FATAL):[\w.]{1,100}:|"
         r"[|-] (?:ERROR|CRITICAL|FATAL) {0,4}[|-]|[\[(](?:ERROR|CRITICAL|FATAL)[\])]|(?:ERROR|CRITICAL|"
         r"FATAL) \d\d-\d\d \d\d:|"
-        r"\d (?:ERROR|CRITICAL|FATAL) |\"(?:level(?:name)?|severity)\": ?\"(?:error|ERROR|critical|CRITICAL|fatal|"
+        r"\d[ \t](?:ERROR|CRITICAL|FATAL) |\[NeMo [EF] |"
+        r"\"(?:level(?:name)?|severity)\": ?\"(?:error|ERROR|critical|CRITICAL|fatal|"
         "FATAL)",
         note="A program reports an error.",
     ),
