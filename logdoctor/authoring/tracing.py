@@ -17,7 +17,8 @@ class Trace:
     """A diagnosis and what it rests on.
 
     ``shown``: rule id -> symptom -> the lines that show it.  ``unsolved``: the job failed and no rule names the cause,
-    or only a catch-all does.  ``unaccounted``: the failure lines that no rule knows (in an unsolved job: or a catch-all).
+    or only a catch-all does.  ``unaccounted``: the failure lines that no rule knows, in an unsolved job those of a
+    catch-all too.
     """
 
     diagnosis: Diagnosis
