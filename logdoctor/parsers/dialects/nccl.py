@@ -46,7 +46,7 @@ _HARMLESS = (
     r"Missing \S+ from (?:kernel command line|environment which can lead)",
     r"NUMA (?:auto )?balancing",
     r"GID table change",
-    r"[nN]on-fatal async event",
+    r"[nN]on-fatal async event(?!: port error)",
     r"async (?:error )?event ?: ?(?:port active|client reregistration|GID table|LID change|SM change|P_Key table)",
     r"Cannot initialize CollNet, using",
     r"No NVML device handle\. Skipping",
