@@ -287,7 +287,8 @@ HARDWARE = (
     ),
     Record(
         "kernel.memory_failure",
-        r"Memory failure: 0x[0-9a-f]+: recovery action for (?:clean|free|huge free) .{0,40}?(?P<outcome>Recovered|Delayed)\b",
+        r"Memory failure: 0x[0-9a-f]+: recovery action for (?:clean|free|huge free) .{0,40}?(?P<outcome>Recovered|"
+        r"Delayed)\b",
         level="warning",
         scan=r"Memory failure: 0x[0-9a-f]+: recovery action for (?:clean|free|huge free) ",
         priority=1,
