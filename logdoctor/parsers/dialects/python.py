@@ -37,7 +37,7 @@ def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block
 
 _EXCEPTION_SCAN = (
     r"(?:[A-Za-z](?:Error|Exception|Failure|Timeout|Interrupt)|SystemExit|StopIteration|ExceptionGroup|^Exception"
-    r"|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool|ArrowInvalid"
+    r"|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool|ArrowInvalid|BadZipFile"
     r"|\.(?:exceptions?|errors?|exc)\.[A-Z][A-Za-z]*"
     r"|\.[A-Za-z_]*(?:[Ee]rror|timeout|Empty|Full|Abort|Failed))(?:\([A-Za-z.]+\))?(?::|\s*$)"
 )
