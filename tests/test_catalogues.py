@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import logdoctor
-from logdoctor.catalogues import catalogue, explain, follows, in_words, known_columns, names, table
+from logdoctor.catalogues import catalogue, explain, follows, in_words, known_columns, names, table, values_of
 from logdoctor.catalogues.asking import asked_for, listed, nearest
 from logdoctor.catalogues.table import FOLDER, REST, rows
 from logdoctor.cli import app
@@ -237,6 +237,11 @@ def test_a_rule_that_asks_for_a_value_that_no_code_has_is_refused(tmp_path):
     with pytest.raises(RulesError) as caught:
         load([own(tmp_path, RULE.replace("xid.blame: firmware", "xid.blame: [firmware, gremlins]"))])
     assert "no code has gremlins as its blame" in "\n".join(map(str, caught.value.errors))
+
+
+def test_a_column_has_the_values_of_the_catalogue_that_knows_the_rest():
+    assert {"SIGKILL", "EX_CONFIG"} <= values_of("exit_code", "name")
+    assert values_of("bus_id", "name") == frozenset()
 
 
 def test_a_field_that_no_catalogue_explains_has_no_columns():

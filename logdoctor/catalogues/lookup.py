@@ -68,9 +68,11 @@ def explained_fields() -> Mapping[str, tuple[Catalogue, ...]]:
 
 
 def values_of(field: str, column: str) -> frozenset[str]:
-    """All values of a column, over the catalogues that explain ``field``."""
+    """All values of a column, over the catalogues that explain ``field`` and those that know the rest of its codes."""
     found = explained_fields().get(field, ())
-    return frozenset(entry.columns[column] for one in found for entry in one.entries if column in entry.columns)
+    others = (one.head.about.get("otherwise", "").partition(" ")[0] for one in found)
+    entries = [e for one in (*found, *(catalogue(name) for name in others if name)) for e in one.entries]
+    return frozenset(e.columns[column] for e in entries if column in e.columns)
 
 
 def known_columns(field: str) -> frozenset[str]:
