@@ -3,7 +3,7 @@ r"""NCCL and RCCL: what they print when something fails (facts of a healthy star
 Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker and ``tid``, ``device`` from the prefix;
 ``device`` is the CUDA device of the thread, never the rank):
 
-- ``nccl.warn``            any ``NCCL WARN``; text = the message; file, line, func, and what the message names: peer
+- ``nccl.warn``            any ``NCCL WARN``, or the same words without that prefix; text = the message; file, line, func, and what the message names: peer
   ("ip:port" or host), error, errno, call, status, opcode, vendor_err, direction, hca, port, event, object, remote_gid
   (printed on RoCE only), code, bus_id, group_ranks, version, other_version, path, size, expected, operation, peer_rank,
   peer_local_rank, closed, interface
@@ -58,6 +58,9 @@ _HARMLESS = (
     r"Could not open kernel conf",
     r"SHARP coll init error",
     r"NET/OFI Attempt to call \w+_close\w* with outstanding requests|Turning off TX zero copy",
+    r"NET/OFI (?:CUDA flush enabled|Closing (?:send|recv)_comm \S+ with inflight|Could not capture a CUDA context)",
+    r"NET/OFI (?:\d+ \w+(?: \w+)? still (?:active|open)|AWS platform priority|[^\n]{0,40}leaking key)",
+    r"NET/OFI [^\n]{0,80}Not configuring NCCL_TUNER",
     r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",
     r"\b[fF]alling (?:back|to)\b|\busing [^\n]{1,60} instead\b|\b(?:is|be|being) ignored\b|\b[iI]gnoring\b",
     r"^(?!MemManager)[^\n]*\b[sS]kipping\b",
