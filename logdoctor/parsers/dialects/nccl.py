@@ -3,10 +3,10 @@ r"""NCCL and RCCL: what they print when something fails (facts of a healthy star
 Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker and ``tid``, ``device`` from the prefix;
 ``device`` is the CUDA device of the thread, never the rank):
 
-- ``nccl.warn``            any ``NCCL WARN``, or the same words without that prefix; text = the message; file, line, func, and what the message names: peer
-  ("ip:port" or host), error, errno, call, status, opcode, vendor_err, direction, hca, port, event, object, remote_gid
-  (printed on RoCE only), code, bus_id, group_ranks, version, other_version, path, size, expected, operation, peer_rank,
-  peer_local_rank, closed, interface
+- ``nccl.warn``            any ``NCCL WARN``, or the same words without that prefix; text = the message; file, line,
+  func, and what the message names: peer ("ip:port" or host), error, errno, call, status, opcode, vendor_err, direction,
+  hca, port, event, object, remote_gid (printed on RoCE only), code, bus_id, group_ranks, version, other_version, path,
+  size, expected, operation, peer_rank, peer_local_rank, closed, interface
 - ``nccl.warn_harmless``   a WARN after which NCCL goes on (advice, fallbacks, plugins not found); same fields
 - ``nccl.trail``           ``FILE:LINE -> N`` back trace; file, line, func, result (ncclResult), thread
 - ``nccl.retry``           INFO: a connection attempt failed and is tried again; peer, error, errno
