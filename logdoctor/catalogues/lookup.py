@@ -22,6 +22,7 @@ def _explaining(kind: str, field: str) -> tuple[str, ...]:
     )
 
 
+@lru_cache(maxsize=4096)
 def explain(kind: str, field: str, value: Value | None) -> Entry | None:
     """What the ``field`` of an event of ``kind`` means by ``value``; None where no catalogue knows."""
     if value is None or isinstance(value, tuple):

@@ -37,7 +37,6 @@ class Told(Mapping[str, Value]):
         return len(self._finding.bindings)
 
 
-
 def fill(template: str, values: Mapping[str, Value]) -> str:
     """``{name}``, ``{field.column}`` and ``{name|words when unknown}`` replaced; the words may hold names in turn.
 
