@@ -199,8 +199,8 @@ MESSAGES = (
            r"(?P<message>Stopping container (?P<container>[\w.-]+)\s*$|Killing container with .*|"
            r"Container \S+ failed (?:liveness|startup) probe, will be restarted)", "info",
            note="Kubernetes ends a container.", priority=2),
-    Record("kubernetes.probe", r"(?P<message>Container \S+ failed (?:liveness|startup) probe, will be restarted)", "error",
-           note="A health check failed, and the container is restarted.", priority=7),
+    Record("kubernetes.probe", r"(?P<message>Container \S+ failed (?:liveness|startup) probe, will be restarted)",
+           "error", note="A health check failed, and the container is restarted.", priority=7),
     Record("kubernetes.oom_killed", r"(?P<message>\"Got sys oom event\".*|System OOM encountered, victim process: .*)",
            "fatal", note="The kernel of a node ran out of memory and killed a process.", priority=6),
     Record("kubernetes.eviction_manager", r"(?P<message>\"?Eviction manager: (?:must evict pod\(s\)|pod failed to "
