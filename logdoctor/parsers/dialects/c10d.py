@@ -48,7 +48,8 @@ _STATE = (
     r"last enqueued (?:NCCL )?work: (?P<last_enqueued>-?\d+), last completed (?:NCCL )?work: (?P<last_completed>-?\d+)"
 )
 _TIMEOUT = (
-    rf"Watchdog caught(?: collective operation timeout: (?:{WORK}(?:\)? ran for (?P<ran_ms>\d+)(?: milliseconds)?)?)?)?"
+    rf"Watchdog caught(?! exception)(?: collective operation timeout: (?:{WORK}(?:\)? ran for "
+    r"(?P<ran_ms>\d+)(?: milliseconds)?)?)?)?"
 )
 _PROGRESS = (
     r"(?:Exception \(either an error or timeout\)(?: detected by watchdog at work: )?|Timeout at NCCL work: |"
@@ -147,11 +148,13 @@ RECORDS: tuple[Record, ...] = (
     ),
     said(
         "c10d.heartbeat",
-        r"(?:watchdog got stuck for (?P<stuck_s>\d+) ?s|Heartbeat monitor timed out!"
+        r"(?:watchdog got stuck for (?P<stuck_s>\d+) ?s|NCCL monitor thread timeout\.|monitoring thread detects no "
+        r"heartbeat and will|Heartbeat monitor timed out!"
         r"(?:[^\n]{0,120}?workMetaList_\.size\(\)=(?P<work_list>\d+))?)",
         "fatal",
         "The thread that watches the collectives made no progress itself, so the process is ended.",
-        scan=r"(?:watchdog got stuck for \d|Heartbeat monitor timed out!)",
+        scan=r"(?:watchdog got stuck for \d|NCCL monitor thread timeout\.|monitoring thread detects no heartbeat and|"
+        r"Heartbeat monitor timed out!)",
         block=read_error,
     ),
     said(
