@@ -15,7 +15,7 @@ LIKE = 0.75
 
 def asked_for(words: str) -> tuple[Entry, ...]:
     """The entries that ``words`` name: a code, with the catalogue's name or label before it or without."""
-    parts = words.replace(":", " ").split()
+    parts = [part.rstrip(":") for part in words.split()]
     for cut in range(len(parts) - 1, -1, -1):
         code = " ".join(parts[cut:])
         found = [catalogue(name).find(code) for name in _named(parts[:cut])]
@@ -32,12 +32,12 @@ def listed(words: str) -> tuple[Catalogue, ...]:
 
 
 def _named(parts: list[str]) -> tuple[str, ...]:
-    """The catalogues whose name or label begins with these words; all of them for none."""
+    """The catalogues whose name or label has these words; all of them for none."""
     if not parts:
         return names()
     wanted = "-".join(parts).lower()
     exact = tuple(name for name in names() if name == wanted)
-    return exact or tuple(name for name in names() if name.startswith(wanted) or _label(name).startswith(wanted))
+    return exact or tuple(name for name in names() if f"-{wanted}" in f"-{name}-{_label(name)}")
 
 
 def _label(name: str) -> str:

@@ -35,8 +35,8 @@ class Head:
         return self.about.get(f"shown_{lang}") or self.about["shown"]
 
     def label(self, lang: str) -> str:
-        """What stands before a code: ``Xid``, ``exit code``; may be empty."""
-        return self.shown(lang).partition("{")[0].strip()
+        """What stands before a code: ``Xid``, ``exit code``; the first words of the title where nothing does."""
+        return self.shown(lang).partition("{")[0].strip(' "“') or self.title(lang).replace("：", ":").partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
