@@ -17,6 +17,7 @@ Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker an
 - ``nccl.sharp``           a line of the SHARP library, warning: NCCL goes on without it; severity
 - ``nccl.ras``             ``RAS ...`` INFO lines; peer
 - ``nccl.ras_problem``     a finding in the output of ncclras; comm_id, problem, odd and odd_hosts (the ranks it lists)
+- ``nccl.ras_dead``        processes that ncclras cannot reach; count
 - ``nccl.ras_rank``        a rank's line in the output of ncclras; group_rank, op_count, gpu, pid, host
 - ``nccl.ras_event``       a monitor line of ncclras (PEER_DEAD ...); event, pid, host, gpu
 - ``nccl.expert_timeout``  an expert-parallel exchange (NCCL EP, DeepEP) timed out; group_rank, peer_rank
@@ -266,6 +267,13 @@ RECORDS: tuple[Record, ...] = (
         block=_ras_group,
         scan=r"#\d+-\d+ \([0-9a-f]{8,16}\) (?:INCOMPLETE|MISMATCH|ERROR|TIMEOUT|DEAD)",
         note="NCCL's RAS report names a communicator that is not in order.",
+    ),
+    Record(
+        "nccl.ras_dead",
+        r"\b(?P<count>\d+) job process(?:es)? considered dead \(unreachable via the RAS network\)",
+        level="error",
+        scan=r"considered dead \(unreachable",
+        note="NCCL's RAS cannot reach processes of the job any more.",
     ),
     Record(
         "nccl.ras_rank",
