@@ -278,7 +278,7 @@ def _add_line(reading: Reading, bare: Bare) -> bool:
 def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """Read on from a bare exception line whose traceback is not in view."""
     del fields
-    text = regex.sub(r"^E {2,}", "", head.text).strip()
+    text = regex.sub(r"^(?:E {2,}|[|>] )", "", head.text).strip()
     found = _EXCEPTION.match(text)
     if found is None:
         return None

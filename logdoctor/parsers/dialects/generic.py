@@ -135,6 +135,16 @@ WORDS = (
         note="A program says that it ends because of an error.",
     ),
     Record(
+        "generic.fatal",
+        r"^.{0,80}?\b(?:[Uu]nable to|[Cc]annot|[Cc]an't|[Cc]ould not|[Ff]ail(?:ed|ure)|not found|[Ii]nvalid|[Ee]rror)\b"
+        r"(?P<message>.{2,300}?[.,;!:)] {0,2}(?:[Ee]xiting|EXITING|[Aa]borting|ABORTING|[Qq]uitting)\b(?! loop).{0,9})",
+        level="error",
+        block=read_message,
+        priority=-13,
+        scan=r"[.,;!:)] {0,2}(?:[Ee]xiting|EXITING|[Aa]borting|ABORTING|[Qq]uitting)",
+        note="A program says what it could not do, and that it ends.",
+    ),
+    Record(
         "generic.harmless",
         r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b(?! file))",
         level="info",
