@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import logdoctor
-from logdoctor.catalogues import catalogue, explain, follows, in_words, known_columns, names, table
+from logdoctor.catalogues import catalogue, explain, follows, in_words, known_columns, names, table, values_of
 from logdoctor.catalogues.asking import asked_for, listed, nearest
 from logdoctor.catalogues.table import FOLDER, REST, rows
 from logdoctor.cli import app
@@ -23,7 +23,7 @@ from logdoctor.model import Event, Line, RulesError
 from logdoctor.render import render
 from logdoctor.rulebook.loading import load
 
-HEAD = {"title", "title_zh", "shown", "explains", "source", "version", "checked"}
+HEAD = {"title", "title_zh", "shown", "shown_zh", "explains", "source", "version", "checked"}
 COLUMNS = {"code", "name", "meaning", "meaning_zh", "blame", "action"}
 ALL = [(name, entry) for name in names() for entry in catalogue(name).entries]
 KEYS = {kind: {row["key"] for row in rows(FOLDER / "words" / f"{kind}.tsv")} for kind in ("blame", "action")}
@@ -233,6 +233,17 @@ def test_a_rule_that_asks_for_a_column_that_is_not_there_is_refused(tmp_path):
     assert "nothing is known of 'xid.nothing_here'" in found
 
 
+def test_a_rule_that_asks_for_a_value_that_no_code_has_is_refused(tmp_path):
+    with pytest.raises(RulesError) as caught:
+        load([own(tmp_path, RULE.replace("xid.blame: firmware", "xid.blame: [firmware, gremlins]"))])
+    assert "no code has gremlins as its blame" in "\n".join(map(str, caught.value.errors))
+
+
+def test_a_column_has_the_values_of_the_catalogue_that_knows_the_rest():
+    assert {"SIGKILL", "EX_CONFIG"} <= values_of("exit_code", "name")
+    assert values_of("bus_id", "name") == frozenset()
+
+
 def test_a_field_that_no_catalogue_explains_has_no_columns():
     assert known_columns("bus_id") == frozenset()
     assert {"blame", "group", "follows"} <= known_columns("xid")
@@ -282,6 +293,14 @@ def test_the_first_fault_of_a_gpu_is_the_cause_of_those_that_follow_it():
     assert [s.explained_by for s in found.symptoms] == ["cuda.xid-other"]
 
 
+@pytest.mark.parametrize(("second", "causes"), [("01", ["cuda.nvlink"]), ("59", ["cuda.nvlink", "cuda.pcie"])])
+def test_of_a_burst_about_one_gpu_the_first_fault_counts(second, causes):
+    line = "[Sat Mar  1 13:05:{} 2025] NVRM: Xid (PCI:0000:c1:00): {}, pid=18812, name=python, {}\n"
+    log = line.format("01", 74, "NVLink: fatal error detected on link 11(0x10000, 0x0)")
+    found = diagnosis(log + line.format(second, 167, "PCIe fatal timeout"))
+    assert [c.signature for c in found.causes] == causes
+
+
 def test_faults_of_two_gpus_do_not_follow_each_other():
     timeout = "Timeout after 6s of waiting for RPC response from GPU1 GSP! Expected function 76 (X) (0x0 0x0)."
     found = diagnosis(XID.format(1, 0, "c1", 62, "2080(0c14)") + XID.format(7, 0, "c2", 119, timeout))
@@ -302,6 +321,9 @@ def test_faults_of_two_gpus_do_not_follow_each_other():
         ("vendor error 129", ["TRANSPORT_RETRY_81"]),
         ("cuda 700", ["cudaErrorIllegalAddress"]),
         ("no active ports found", ["no active ports found"]),
+        ("orte-rmaps-base:alloc-error", ["orte-rmaps-base:alloc-error"]),
+        ("reason Priority", ["Priority"]),
+        ("nccl 5", ["ncclInvalidUsage"]),
         ("xid 9999", ["UNKNOWN"]),
         ("9999", []),
         ("nonsense", []),

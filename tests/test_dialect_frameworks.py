@@ -49,7 +49,7 @@ def test_a_stall_without_its_first_line_is_read():
             {"rank": 2, "pid": 811, "exit_code": 1},
         ),
         ("Process 3 exit with status code 139.", "frameworks.exit", "error", {"rank": 3, "exit_code": 139}),
-        ("Killing subprocess 4711", "frameworks.killed", "warning", {"pid": 4711}),
+        ("Killing subprocess 4711", "frameworks.killed", "error", {"pid": 4711}),
         ("Process 4711 exits successfully.", "frameworks.clean_exit", "info", {"pid": 4711}),
         ("Main process received SIGTERM, exiting", "frameworks.told_to_end", "error", {"signal": 15}),
         (

@@ -44,11 +44,17 @@ def rows(*args: object) -> list[dict]:
 
 def test_lines_of_one_shape_are_one_row_and_the_most_wanted_comes_first(archive):
     torus, hydra = rows(archive)
-    assert (torus["count"], torus["jobs"], torus["unknown"]) == (3, 2, 2)
+    assert (torus["count"], torus["jobs"], torus["unsolved"]) == (3, 2, 2)
     assert torus["template"] == "ERROR: torus link <n> lost its partner on <name>"
     assert torus["example"] == f"{archive}/a/job.log:1"
     assert torus["line"] == TORUS.format(1, 7).strip()
     assert (hydra["count"], hydra["jobs"], hydra["kind"]) == (1, 1, "generic.fatal")
+
+
+def test_what_only_a_catch_all_explains_is_a_gap(tmp_path):
+    (tmp_path / "job.log").write_text("[rank5]: RuntimeError: the torus has no seat left for 4711\n")
+    (row,) = rows(tmp_path)
+    assert (row["unsolved"], row["template"]) == (1, "RuntimeError: the torus has no seat left for <n>")
 
 
 def test_what_a_rule_explains_is_no_gap(archive):

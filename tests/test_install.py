@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from logdoctor.catalogues import names as catalogues
+
 ROOT = Path(__file__).resolve().parent.parent
 VERSIONS = ("3.10", "3.13")
 
@@ -38,6 +40,8 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     assert {"logdoctor/_rules/signatures.tsv", "logdoctor/_rules/rule.schema.json"} <= names
     assert "logdoctor/render/diagnosis.schema.json" in names
     assert "logdoctor/classifier/model.json" in names
+    assert {f"logdoctor/catalogues/data/{name}.tsv" for name in catalogues()} <= names
+    assert {f"logdoctor/catalogues/words/{name}.tsv" for name in ("action", "blame", "page")} <= names
     assert any(n.startswith("logdoctor/render/templates/") for n in names)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import graphlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -73,26 +72,23 @@ def _contradictions(when: Any) -> Iterator[str]:
 
 
 def check_circles(rules: Sequence[Written]) -> Iterator[Remark]:
-    """A circle of rules of which each always explains the next: none of them would be the cause."""
-    explained = {w.rule.id: {o.rule.id for o in rules if _always(w.rule, o.rule)} for w in rules}
-    try:
-        graphlib.TopologicalSorter(explained).prepare()
-    except graphlib.CycleError as error:
-        circle = error.args[1]
-        first = next(w for w in rules if w.rule.id == circle[0])
-        what = f"in a circle: {' explains '.join(reversed(circle))}"
-        why = "where all of them hold, each is taken for a consequence"
-        cure = "take one out of 'explains', or let two of them explain each other"
-        yield first.remark("cycle", ("explains",), what, why, cure)
+    """Three rules of which each names the next in ``explains`` (globs do not count), and never the other way round."""
+    following = {w.rule.id: {o.rule.id for o in rules if _always(w.rule, o.rule)} for w in rules}
+    for written in rules:
+        first = written.rule.id
+        for second in sorted(following[first]):
+            for third in sorted(following[second]):
+                if first in following[third] and first < min(second, third):
+                    what = f"in a circle: {first} explains {second} explains {third} explains {first}"
+                    why = "where all of them hold, each is taken for a consequence"
+                    cure = "take one out of 'explains', or let two of them explain each other"
+                    yield written.remark("cycle", ("explains",), what, why, cure)
 
 
 def _always(a: Rule, b: Rule) -> bool:
     """Whether ``a`` explains ``b`` and never the other way round (then the order in the log decides)."""
-    return a.id != b.id and a.signature != b.signature and _explains(a, b) and not _explains(b, a)
-
-
-def _explains(a: Rule, b: Rule) -> bool:
-    return names(a, b) or (ROLES.index(a.role) < ROLES.index(b.role) and "benign" not in (a.role, b.role))
+    named = a.signature != b.signature and not {b.id, b.signature}.isdisjoint(a.explains)
+    return named and not names(b, a) and ROLES.index(a.role) <= ROLES.index(b.role)
 
 
 def names(a: Rule, b: Rule) -> bool:

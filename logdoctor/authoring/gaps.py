@@ -16,9 +16,9 @@ from logdoctor.model import Event, InputError, Job, Problem
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("count", "jobs", "unknown", "kind", "template", "example", "line")
-"""``count`` lines in ``jobs`` jobs, of which ``unknown`` ended with an unknown cause; ``example`` is FILE:LINE of the
-first, ``line`` what stands there."""
+COLUMNS = ("count", "jobs", "unsolved", "kind", "template", "example", "line")
+"""``count`` lines in ``jobs`` jobs, of which ``unsolved`` have no cause that a rule names; ``example`` is FILE:LINE of
+the first, ``line`` what stands there."""
 SHOWN = 300
 """Characters of an example's line."""
 
@@ -28,7 +28,7 @@ class Gap:
     """One template of one job: how often it stands there, and where first."""
 
     job: str
-    unknown: bool
+    unsolved: bool
     kind: str
     template: str
     count: int
@@ -71,31 +71,31 @@ def find_gaps(paths: Iterable[str], known: Knowledge, told: Callable[[str], None
             continue
         found.jobs += 1
         found.problems += seen.problems
-        found.gaps += _of_job(str(job.paths[0]), seen.unaccounted, unknown=seen.diagnosis.verdict == "unknown")
+        found.gaps += _of_job(str(job.paths[0]), seen.unaccounted, unsolved=seen.unsolved)
     return found
 
 
-def _of_job(job: str, events: Iterable[Event], *, unknown: bool) -> Iterator[Gap]:
+def _of_job(job: str, events: Iterable[Event], *, unsolved: bool) -> Iterator[Gap]:
     groups: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         groups.setdefault((event.kind, visible(template(event.text))), []).append(event)
     for (kind, masked), group in groups.items():
         first = group[0].line
-        yield Gap(job, unknown, kind, masked, len(group), f"{first.file}:{first.number}", visible(first.text[:SHOWN]))
+        yield Gap(job, unsolved, kind, masked, len(group), f"{first.file}:{first.number}", visible(first.text[:SHOWN]))
 
 
 def table(gaps: Iterable[Gap], top: int | None = None) -> pd.DataFrame:
-    """One row a template, `COLUMNS`; first those of most jobs with an unknown cause, then of most jobs, then lines."""
+    """One row a template, `COLUMNS`; first those of most jobs without a cause, then of most jobs, then lines."""
     import pandas as pd
 
     frame = pd.DataFrame(list(gaps), columns=[*Gap.__dataclass_fields__])
     grouped = frame.groupby(["kind", "template"], sort=True, as_index=False).agg(
         count=("count", "sum"),
         jobs=("job", "nunique"),
-        unknown=("unknown", "sum"),
+        unsolved=("unsolved", "sum"),
         example=("example", "first"),
         line=("line", "first"),
     )
-    order = ["unknown", "jobs", "count", "kind", "template"]
+    order = ["unsolved", "jobs", "count", "kind", "template"]
     grouped = grouped.sort_values(order, ascending=[False, False, False, True, True], ignore_index=True)
     return grouped[list(COLUMNS)].head(top)

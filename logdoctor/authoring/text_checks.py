@@ -10,7 +10,7 @@ from logdoctor.prefilter import how_telling
 
 LEAST = 3.0
 """Plain texts that tell less (letters of uncommon words count one each) stand in too many harmless lines."""
-CASELESS_COST = 2.0
+CASELESS_COST = 1.5
 
 
 def check_texts(written: Written) -> Iterator[Remark]:

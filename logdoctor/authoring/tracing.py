@@ -14,12 +14,18 @@ from logdoctor.reasoning import Reasoner
 
 @dataclass(frozen=True)
 class Trace:
-    """``shown``: rule id -> symptom -> the lines that show it.  ``unaccounted``: failure lines that no rule knows."""
+    """A diagnosis and what it rests on.
+
+    ``shown``: rule id -> symptom -> the lines that show it.  ``unsolved``: the job failed and no rule names the cause,
+    or only a catch-all does.  ``unaccounted``: the failure lines that no rule knows, in an unsolved job those of a
+    catch-all too.
+    """
 
     diagnosis: Diagnosis
     findings: tuple[Finding, ...]
     harmless: tuple[Finding, ...]
     shown: Mapping[str, Mapping[str, Sequence[Event]]]
+    unsolved: bool
     unaccounted: tuple[Event, ...]
     problems: tuple[Problem, ...]
 
@@ -38,8 +44,15 @@ def trace(job: Job, known: Knowledge, *, hung: bool = False) -> Trace:
         for number, table in reasoner.shown().items()
     }
     benign = {f.rule.id: f for f in harmless.values()}
-    unaccounted = tuple(reasoner.unaccounted())
-    return Trace(diagnosis, tuple(findings), tuple(benign.values()), shown, unaccounted, tuple(reading.problems))
+    unsolved = _unsolved(diagnosis, findings)
+    left = tuple(reasoner.unaccounted(("fallback",) if unsolved else ()))
+    return Trace(diagnosis, tuple(findings), tuple(benign.values()), shown, unsolved, left, tuple(reading.problems))
+
+
+def _unsolved(diagnosis: Diagnosis, findings: Sequence[Finding]) -> bool:
+    roles = {f.rule.id: f.rule.role for f in findings}
+    answer = diagnosis.causes[0].rule if diagnosis.causes else ""
+    return roles[answer] == "fallback" if answer else diagnosis.verdict == "unknown"
 
 
 def trace_text(log: str, known: Knowledge) -> Trace:

@@ -19,7 +19,8 @@ ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress"}
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")
-NOT_FIELDS = ("speaker", "nobody")
+NOT_FIELDS = ("speaker", "nobody", "peer", "bus_id")
+"""What ``culprit`` may say of any line: the last two are its defaults, and name nobody where no field is called so."""
 
 
 def check_words(written: Written, examples: Sequence[Trace]) -> Iterator[Remark]:

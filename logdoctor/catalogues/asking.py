@@ -15,7 +15,7 @@ LIKE = 0.75
 
 def asked_for(words: str) -> tuple[Entry, ...]:
     """The entries that ``words`` name: a code, with the catalogue's name or label before it or without."""
-    parts = words.replace(":", " ").split()
+    parts = [part.rstrip(":") for part in words.split()]
     for cut in range(len(parts) - 1, -1, -1):
         code = " ".join(parts[cut:])
         found = [catalogue(name).find(code) for name in _named(parts[:cut])]
@@ -32,17 +32,17 @@ def listed(words: str) -> tuple[Catalogue, ...]:
 
 
 def _named(parts: list[str]) -> tuple[str, ...]:
-    """The catalogues whose name or label begins with these words; all of them for none."""
+    """The catalogues whose name or label has these words; all of them for none."""
     if not parts:
         return names()
     wanted = "-".join(parts).lower()
     exact = tuple(name for name in names() if name == wanted)
-    return exact or tuple(name for name in names() if name.startswith(wanted) or _label(name).startswith(wanted))
+    return exact or tuple(name for name in names() if f"-{wanted}" in f"-{name}-{_label(name)}")
 
 
 def _label(name: str) -> str:
     """What is said before a code: ``vendor-error`` of ``vendor error {code}: …``."""
-    return "-".join(catalogue(name).head.about["shown"].partition("{")[0].lower().split())
+    return "-".join(catalogue(name).head.label("en").lower().split())
 
 
 def nearest(words: str) -> tuple[str, ...]:
@@ -54,8 +54,7 @@ def nearest(words: str) -> tuple[str, ...]:
 def page(entry: Entry, lang: str = "en") -> Iterator[tuple[str, str]]:
     """All that is known of an entry, as pairs (what it is, text); the first pair is the code and its name."""
     about, say = entry.head.about, page_words(lang)
-    label = about["shown"].partition("{")[0].strip()
-    yield f"{label} {entry.code}".strip(), "" if entry.name == entry.code else entry.name
+    yield f"{entry.head.label(lang)} {entry.code}".strip(), "" if entry.name == entry.code else entry.name
     yield say["meaning"], entry.column("meaning", lang)
     yield say["blame"], entry.column("blame", lang)
     yield say["action"], f"{entry.column('action', lang)} ({say[entry.decision]})"

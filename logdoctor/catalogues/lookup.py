@@ -22,6 +22,7 @@ def _explaining(kind: str, field: str) -> tuple[str, ...]:
     )
 
 
+@lru_cache(maxsize=4096)
 def explain(kind: str, field: str, value: Value | None) -> Entry | None:
     """What the ``field`` of an event of ``kind`` means by ``value``; None where no catalogue knows."""
     if value is None or isinstance(value, tuple):
@@ -65,6 +66,14 @@ def explained_fields() -> Mapping[str, tuple[Catalogue, ...]]:
         for field in {field for _, field in head.explains}:
             table[field] = (*table.get(field, ()), catalogue(head.name))
     return table
+
+
+def values_of(field: str, column: str) -> frozenset[str]:
+    """All values of a column, over the catalogues that explain ``field`` and those that know the rest of its codes."""
+    found = explained_fields().get(field, ())
+    others = (one.head.about.get("otherwise", "").partition(" ")[0] for one in found)
+    entries = [e for one in (*found, *(catalogue(name) for name in others if name)) for e in one.entries]
+    return frozenset(e.columns[column] for e in entries if column in e.columns)
 
 
 def known_columns(field: str) -> frozenset[str]:

@@ -30,6 +30,14 @@ class Head:
         """What it is a catalogue of."""
         return self.about.get(f"title_{lang}") or self.about["title"]
 
+    def shown(self, lang: str) -> str:
+        """How an entry is said in one line, with ``{code}``, ``{name}``, ``{meaning}`` and ``{blame}`` to fill in."""
+        return self.about.get(f"shown_{lang}") or self.about["shown"]
+
+    def label(self, lang: str) -> str:
+        """What stands before a code: ``Xid``, ``exit code``; the first words of the title where nothing does."""
+        return self.shown(lang).partition("{")[0].strip(' "“') or self.title(lang).replace("：", ":").partition(":")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -54,11 +62,8 @@ class Entry:
 
     def sentence(self, lang: str = "en") -> str:
         """The entry in one line, as the catalogue's head wants it: ``Xid 79: … (hardware)``."""
-        shown = self.head.about["shown"]
-        if lang == "zh":
-            shown = shown.replace(": ", "：").replace(" (", "（").replace(")", "）")
         asked = {key: self.column(key, lang) for key in ("code", "name", "meaning", "blame")}
-        return shown.format_map(asked)
+        return self.head.shown(lang).format_map(asked)
 
     @property
     def decision(self) -> str:

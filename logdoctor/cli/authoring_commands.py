@@ -80,7 +80,9 @@ def gaps(
 ) -> None:
     """List the failure lines that no rule explains, by template, with counts: the worklist for rule authors.
 
-    First those of most jobs with an unknown cause. Exit codes: 0, or 3 if nothing could be read.
+    First those of most jobs for which no rule names a cause (a catch-all does not count).
+
+    Exit codes: 0, or 3 if nothing could be read.
     """
     from logdoctor.authoring.gaps import find_gaps, table
     from logdoctor.knowledge import gather
@@ -107,10 +109,10 @@ def gaps(
 
 def _gap_lines(frame: pd.DataFrame, jobs: int) -> Iterator[str]:
     if len(frame):
-        yield " count   jobs unknown  kind                      template, example"
+        yield " count   jobs unsolved  kind                      template, example"
     for row in frame.itertuples():
-        yield f"{row.count:6} {row.jobs:6} {row.unknown:7}  {row.kind:25} {row.template}"
-        yield f"{'':50}{row.example}"
+        yield f"{row.count:6} {row.jobs:6} {row.unsolved:8}  {row.kind:25} {row.template}"
+        yield f"{'':51}{row.example}"
     templates = f"{len(frame)} template{'s' * (len(frame) != 1)}"
     yield f"{templates} of unexplained failure lines in {jobs} job{'s' * (jobs != 1)}"
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.python_tracebacks import EXCEPTION
 from logdoctor.parsers.record import Bare, Block
-from logdoctor.regexes import later
+from logdoctor.regexes import compiled, later
 
 MAX_TRACEBACK = 2_000
 """So many characters of the root's traceback are kept."""
@@ -145,7 +143,7 @@ def read_result(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare])
     fields: dict[str, Value] = {}
     taken = []
     for bare in below:
-        found = _RESULT.match(bare.text) or regex.match(r"^\s+(?P<key>\w+)\s+: (?P<value>.*\S)", bare.text)
+        found = _RESULT.match(bare.text) or compiled(r"^\s+(?P<key>\w+)\s+: (?P<value>.*\S)").match(bare.text)
         if found is None:
             break
         taken.append(bare.below)
@@ -154,13 +152,13 @@ def read_result(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare])
 
 
 def _result(key: str, value: str) -> dict[str, Value]:
-    numbers = regex.findall(r"\d{1,9}", value)
+    numbers = compiled(r"\d{1,9}").findall(value)
     if key == "global_ranks":
         return {"ranks": tuple(int(n) for n in numbers)}
     if key in ("global_world_sizes", "role_world_sizes"):
         return {"world_size": int(numbers[0])} if numbers and key.startswith("global") else {}
     names = {"group_rank": "node_rank", "group_world_size": "nodes"}
     kept = ("restart_count", "master_port", "min_nodes", "max_nodes", "nproc_per_node", "max_restarts", *names)
-    if key in kept and regex.fullmatch(r"\d{1,9}", value):
+    if key in kept and compiled(r"\d{1,9}").fullmatch(value):
         return {names.get(key, key): int(value)}
     return {key: value} if key in ("master_addr", "rdzv_endpoint", "rdzv_backend", "run_id", "entrypoint") else {}

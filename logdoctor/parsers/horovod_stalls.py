@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
-from logdoctor.regexes import later
+from logdoctor.regexes import compiled, later
 
 MAX_OPS = 20
 MAX_RANKS = 4_096
@@ -54,7 +52,7 @@ def _note(text: str, ranks: set[int], ops: dict[str, None], sides: set[str]) -> 
     for found in _OP.finditer(text):
         seen = True
         ops.setdefault(found["op"].rpartition("ops:")[2] or found["op"])
-        ranks.update(int(n) for n in regex.findall(r"\d{1,7}", found["ranks"])[:MAX_RANKS])
+        ranks.update(int(n) for n in compiled(r"\d{1,7}").findall(found["ranks"])[:MAX_RANKS])
         sides.add(found["ranks"].strip(" ,"))
     line = _RANK.match(text)
     if line:

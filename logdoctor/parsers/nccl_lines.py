@@ -30,7 +30,8 @@ _STARTS = (
     r"Deregister: Could not find handle|UDS: Sending data|UDS: Receiving data|UDS: Binding to|UDS: Socket creation",
     r"failed to peer with device|cudaIpcGetMemHandle failed|failed to open CUDA IPC handle",
     r"ncclSocketAccept: |ncclSocketConnect: |ncclSocketRecv: |ncclSocketSend: |ncclSocketReady: |ncclSocketInit: ",
-    r"socketTryAccept|ncclProxyCall|ncclProxyClient|Proxy append |Proxy response for opId|Mismatched response size",
+    r"socketTryAccept|ncclProxyCall|ncclProxyClient|Proxy append |Proxy Call to rank|Proxy response for opId",
+    r"Mismatched response size",
     r"Mismatched NCCL version|Bootstrap Root : |Failed: UCX error |Unable to receive connect msg",
     r"commReclaim: |commDestroySync: |ncclCommGrow: |ncclCommSetAsyncError: |MemManager: |improper usage of ncclComm",
     r"Attempt to use communicator before|Failed to CUDA calloc|Failed to CUDA malloc|Failed to CUDA host alloc",
@@ -104,7 +105,7 @@ def _shapes() -> tuple[regex.Pattern[str], ...]:
 
 def number(text: str) -> Value:
     """A whole number as int, anything else as it is."""
-    return int(text) if regex.fullmatch(r"-?\d{1,30}", text) else text
+    return int(text) if compiled(r"-?\d{1,30}").fullmatch(text) else text
 
 
 def peer_of(address: str) -> str:
@@ -118,7 +119,7 @@ def peer_of(address: str) -> str:
 def bus_of(printed: Value) -> str:
     """NCCL's bus id (hex without leading zeros, last digit the function: ``1a000``) as ``0000:1a:00``."""
     text = str(printed)
-    if not regex.fullmatch(r"[0-9a-fA-F]{1,12}", text):
+    if not compiled(r"[0-9a-fA-F]{1,12}").fullmatch(text):
         return text
     digits = text.lower().rjust(9, "0")
     return f"{digits[:-5]}:{digits[-5:-3]}:{digits[-3:-1]}"

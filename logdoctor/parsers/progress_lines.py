@@ -52,7 +52,7 @@ def _step(text: str, fields: Mapping[str, Value], unit: str) -> dict[str, Value]
     out: dict[str, Value] = {"unit": unit}
     for name in ("value", "total"):
         value = str(fields.get(name, "")).replace(",", "")
-        if regex.fullmatch(r"\d{1,15}", value):
+        if value.isdecimal() and len(value) < 16:
             out[name] = int(value)
     loss, epoch = _LOSS.search(text), _EPOCH.search(text)
     if loss:

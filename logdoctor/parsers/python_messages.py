@@ -13,7 +13,7 @@ import regex
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
-from logdoctor.regexes import later
+from logdoctor.regexes import compiled, later
 
 _SHAPES = tuple(
     later(pattern)
@@ -51,7 +51,7 @@ def _numbers(found: regex.Match[str]) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     pids = groups.pop("pids", "")
     if pids:
-        fields["worker_pids"] = tuple(int(p) for p in regex.findall(r"\d{1,9}", pids))
+        fields["worker_pids"] = tuple(int(p) for p in compiled(r"\d{1,9}").findall(pids))
     number = signal_number(groups.pop("signal", ""))
     if number:
         fields["signal"] = number
@@ -68,6 +68,6 @@ def read_worker(head: Bare, _fields: Mapping[str, Value], _below: Iterator[Bare]
 def read_exit(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
     """Turn an exit code or a signal's name into numbers: ``-9`` is signal 9; nothing else is guessed."""
     code = str(fields.get("exit_code", ""))
-    out: dict[str, Value] = {"exit_code": int(code)} if regex.fullmatch(r"-?\d{1,9}", code) else {}
+    out: dict[str, Value] = {"exit_code": int(code)} if compiled(r"-?\d{1,9}").fullmatch(code) else {}
     number = signal_number(str(fields.get("signal", ""))) or (-int(code) if out and code.startswith("-") else None)
     return Block(head.text, out | ({"signal": number} if number else {}))

@@ -15,7 +15,7 @@ import regex
 from logdoctor.model import Level, Value
 from logdoctor.parsers.python_messages import message_fields
 from logdoctor.parsers.record import Bare, Block
-from logdoctor.regexes import later
+from logdoctor.regexes import compiled, later
 
 MAX_FRAMES = 12
 """So many of the innermost frames are kept."""
@@ -29,7 +29,7 @@ MAX_NOISE = 25
 EXCEPTION = (
     r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)+\w*(?:[Ee]rror|Exception|Interrupt|Exit|Failure|Failed|[Tt]imeout|Iteration"
     r"|Empty|Full|Abort|ExceptionGroup|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool"
-    r"|ArrowInvalid)|(?:[a-z_]\w*\.)+(?:exceptions?|errors?|exc)\.[A-Z]\w*"
+    r"|ArrowInvalid|BadZipFile)|(?:[a-z_]\w*\.)+(?:exceptions?|errors?|exc)\.[A-Z]\w*"
     r"|[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Iteration|ExceptionGroup)|Exception(?:Group)?)"
     r"(?:\((?P<inner>[\w.]+)\))?(?: \(see above for traceback\))?(?:: ?(?P<message>.*))?$"
 )
@@ -129,7 +129,7 @@ def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) ->
     if _is_box(found):
         return _read_box(head, below).close()
     name = found["prefix"].strip()
-    if regex.fullmatch(r"[A-Z]\w+", name) and not found["rest"].startswith(":"):
+    if compiled(r"[A-Z]\w+").fullmatch(name) and not found["rest"].startswith(":"):
         return _read_cell(head, below).close()
     reading = _read_plain(head, found["prefix"], below)
     if name.strip("|+ ") and "%|" not in name:
@@ -279,7 +279,7 @@ def _add_line(reading: Reading, bare: Bare) -> bool:
 def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """Read on from a bare exception line whose traceback is not in view."""
     del fields
-    text = regex.sub(r"^E {2,}", "", head.text).strip()
+    text = regex.sub(r"^(?:E {2,}|[|>] )", "", head.text).strip()
     found = _EXCEPTION.match(text)
     if found is None:
         return None
@@ -299,7 +299,7 @@ def _read_box(head: Bare, below: Iterator[Bare]) -> Reading:
     for bare in below:
         text = bare.text.strip()
         line = _BOX_LINE.match(text)
-        if text[:1] in "╰└" or regex.match(r"\+-{5,}\+?$", text):
+        if text[:1] in "╰└" or compiled(r"\+-{5,}\+?$").match(text):
             reading.taken.append(bare.below)
         elif line and text[:1] in "│|┃":
             reading.taken.append(bare.below)

@@ -95,10 +95,13 @@ class Reasoner:
         """The events that showed each symptom, by the rule's number and the symptom's name; whole after `conclude`."""
         return self._hits
 
-    def unaccounted(self) -> list[Event]:
-        """The failure lines that no rule that holds knows and that the job did not outlive, in reading order."""
+    def unaccounted(self, without: Collection[str] = ()) -> list[Event]:
+        """The failure lines that no rule that holds knows and that the job did not outlive, in reading order.
+
+        Rules of the roles in ``without`` do not count.
+        """
         findings, harmless = self.findings()
-        held = {f.rule.id for f in (*findings, *harmless.values())}
+        held = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
         unknown = [e for e in self._failing(harmless) if held.isdisjoint(self._rules_on(e))]
         return self._not_outlived(unknown)
 

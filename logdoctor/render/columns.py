@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
+
+from logdoctor.regexes import later
 
 # A wide character may end a line anywhere, but closing punctuation stays with what it closes.
 _WIDE = "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
 _CLOSING = "，。、；：！？）」』】》…"
-_PIECE = re.compile(rf" +|[{_WIDE}][{_CLOSING}]*|[^ {_WIDE}]+[{_CLOSING}]*")
+_PIECE = later(rf" +|[{_WIDE}][{_CLOSING}]*|[^ {_WIDE}]+[{_CLOSING}]*")
 
 # Words that tell of a failure: when a line has to lose something, the part around the first of them stays.
-_TELLING = re.compile(
+_TELLING = later(
     r"(?i)err(?:or|no)|fail|fatal|time[d-]? ?out|kill|abort|exception|signal|sig[a-z]{3,4}\b|exit ?(?:code|status)"
     r"|panic|xid|denied|refused|reset by|closed|unreachable|out of memory|oom|can ?not|can't|no such|not found|mismatch"
     r"|\bnan\b|corrupt|lost|missing|invalid|illegal|unable"

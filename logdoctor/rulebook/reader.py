@@ -8,7 +8,7 @@ from typing import Any
 
 import regex
 
-from logdoctor.catalogues import known_columns
+from logdoctor.catalogues import known_columns, values_of
 from logdoctor.model import Example, Rule, RuleError, Symptom, Words
 from logdoctor.rulebook.signatures import ACTIONS
 from logdoctor.rulebook.yaml_lines import Document, Path
@@ -28,6 +28,7 @@ QUANTIFIERS = ("one", "some", "most", "all", "all-but-one", "none")
 PHASES = ("launch", "init", "before first step", "running", "checkpoint", "teardown")
 CULPRIT_KEYS = ("ranks", "hosts", "gpus", "peers")
 COLUMN = re.compile(r"\{(\w+\.\w+)[|}]")
+MANY = 20
 COUNT = re.compile(r"(>=|<=|==|>|<)?\s*(\d+)")
 WITHIN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -222,7 +223,22 @@ def _fields(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, Any], ..
                 table.append((name, wanted))
         else:
             table.append((name, tuple(wanted) if isinstance(wanted, list) else (wanted,)))
+    for name, wanted in table:
+        _check_value(str(name), wanted, (*path, "fields", name), faults)
     return tuple(table)
+
+
+def _check_value(name: str, wanted: tuple[Any, ...] | str, path: Path, faults: Faults) -> None:
+    """What is wanted of ``field.column`` must be what some code of the catalogue has."""
+    field, dot, column = name.partition(".")
+    values = values_of(field, column) if dot else frozenset()
+    if isinstance(wanted, str):
+        missing = [] if any(regex.fullmatch(wanted, value) for value in values) else [wanted]
+    else:
+        missing = [str(w) for w in wanted if w not in values]
+    if values and missing:
+        few = ", ".join(sorted(values)) if len(values) < MANY else f"{len(values)} values"
+        faults.add(path, f"no code has {', '.join(missing)} as its {column}", f"there are {few}", "logdoctor explain")
 
 
 def _when(value: Any, symptoms: tuple[Symptom, ...], faults: Faults) -> dict[str, Any]:

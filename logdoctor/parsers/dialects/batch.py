@@ -5,7 +5,8 @@ Kinds and their fields:
 - ``batch.killed`` system (pbs | lsf | sge | htcondor), reason (time limit | memory | cpu | owner | admin | preemption
   | node failure | processes | requeue | other), message, used, limit: the batch system ended the job
 - ``batch.exit`` system, exit_code | signal: it says how the job ended; ``batch.done``: the job ended well
-- ``batch.refused`` message: the job was not accepted; ``batch.error`` message
+- ``batch.refused`` message: the job was not accepted; ``batch.error`` message; ``batch.note`` message
+- ``batch.module`` message: the job script could not load its software
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
 - ``flux.exception`` type, severity, message; ``flux.exit`` exit_code | signal, ranks; ``flux.error`` message, rank
 - ``submitit.signal`` signal, reason; ``submitit.exception`` message; ``submitit.env`` (who is where);
@@ -66,7 +67,7 @@ _TERM = (
     r"RUNLIMIT|MEMLIMIT|CPULIMIT|PROCESSLIMIT|THREADLIMIT|FILELIMIT|SWAP|OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN|"
     r"PREEMPT|PRE_EXEC_FAIL|REQUEUE_OWNER|"
     r"REQUEUE_ADMIN|REQUEUE_RC|RC_RECLAIM|LOAD|WINDOW|DEADLINE|EXTERNAL_SIGNAL|BUCKET_KILL|CONTROL_PID|"
-    r"CWD_NOTEXIST|CHKPNT|RMS|SLURM|ORPHAN_SYSTEM|NO_MEMLIMIT|KUBE"
+    r"CWD_NOTEXIST|UNKNOWN|CHKPNT|RMS|SLURM|ORPHAN_SYSTEM|NO_MEMLIMIT|KUBE"
 )
 
 PBS = (
@@ -76,7 +77,19 @@ PBS = (
     Record("batch.killed",
            r"(?P<message>PBS: job killed: .*|Job exceeded (?:its )?(?:walltime|resource \w+) .*|Cgroup mem(?:ory|"
            r"sw)? limit exceeded.*)", "fatal", read_reason, "PBS ended the job.", -1),
-    Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>-?\d+)", "info", read_end, "PBS says how the job ended."),
+    Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>-?[1-9]\d*)", "error", read_end,
+           "PBS says how the job ended."),
+    Record("batch.killed", r"\bpbs_mom;Job;[^;]{1,60};(?P<message>(?:walltime|mem|vmem|pmem|cput|ncpus) \S{1,30} "
+           r"exceeded "
+           r"limit \S{1,30})", "fatal", read_reason, "PBS ended the job."),
+    Record("batch.note", r"^qsub: (?P<message>(?:waiting for job|job) \S{1,60} (?:to start|ready|completed)\s*)$",
+           "info", note="An interactive job waits, starts or is over.", priority=1),
+    Record("batch.error", r"^(?P<message>Aborted by PBS Server.*|Job cannot be executed.*|"
+           r"An error has occurred processing your job, see below.*|Post job file processing error; job .*)", "error",
+           note="PBS could not run the job or copy its files."),
+    Record("batch.module", r"^(?P<message>Lmod has detected the following error: .*|"
+           r"ModuleCmd_Load\.c\(\d+\):ERROR:\d+: .*|EnvironmentLocationNotFound: .*|CondaEnvException: .*)", "error",
+           note="The job script could not load a software module or environment."),
     Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal",
            note="The batch system did not accept the job."),
     Record("batch.error",
@@ -88,6 +101,8 @@ LSF = (
     Record("batch.killed", rf"(?P<message>\bTERM_(?:{_TERM})\b(?:: .*)?)", "fatal", read_reason, "LSF ended the job."),
     Record("batch.exit", r"^(?:Completed <exit>; )?Exited with (?:exit code (?P<exit_code>\d+)|"
            r"signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended."),
+    Record("batch.exit", r"^(?:Completed <exit>; )?Exited with signal termination: ?(?P<signal_text>[A-Z][\w ]{2,30})",
+           "error", read_end, "LSF says how the job ended."),
     Record("batch.exit", r"Exited by (?:LSF )?signal (?P<signal>\d+)", "error", note="LSF says how the job ended."),
     Record("batch.done", r"^Successfully completed\.\s*$", "info", note="LSF says that the job ended well."),
     Record("batch.rank_died",
@@ -98,6 +113,8 @@ LSF = (
            r"^[Ee]rror: (?P<message>(?:Remote JSM server|It is only possible to use js commands|Resource set|"
            r"(?:jsrun|JSM|JSMD?)\b|error in ptssup_mkcltsock|Unable to (?:launch|allocate) resource).*)", "error",
            note="jsrun reports a failure."),
+    Record("batch.error", r"^(?P<message>Error initializing RM connection\..*|lsb_launch(?:\(\))?: Failed .*|"
+           r"LSF: \S+: host is unreachable.*)", "error", note="LSF or jsrun could not reach its nodes."),
     Record("batch.refused", r"(?P<message>.{1,200}\. Job not submitted\.)", "fatal",
            note="LSF did not accept the job."),
 )  # fmt: skip
@@ -129,6 +146,8 @@ FLUX = (
     Record("flux.exit",
            r"\bflux-shell\[\d+\]: +\w+: exception: shell rank (?P<shell_rank>\d+) \(on (?P<host>[\w.-]+)\): "
            r"(?P<signal_text>[A-Z][\w ]+)", "warning", read_end, "Flux saw the part of the job on this host end."),
+    Record("flux.exit", r"^(?:[\d.]+s: |\[[^\]]{1,40}\] )job\.finish status=(?P<status>[1-9]\d*)", "error",
+           note="Flux says how the job ended (a wait status: exit code times 256, or a signal)."),
     Record("flux.error", r"\bflux-(?P<program>shell|broker|job|run|submit|alloc|batch|imp|exec|"
            r"proxy)(?:\[(?P<shell_rank>\d+)\])?: +(?:(?:\w+\.)?(?:ERROR|FATAL|err|emerg|crit|"
            r"alert)): +(?P<message>.+)", "error", note="A program of Flux reports a failure."),
@@ -144,6 +163,11 @@ OTHERS = (
     Record("batch.killed",
            r"^\t?(?P<message>(?:Job has gone over (?:memory|disk) limit|Error from slot\S+: Job has gone over|"
            r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job."),
+    Record("batch.error", r"^\d{3} \(\d+\.\d+\.\d+\) .*(?P<message>Shadow exception!|Job reconnection failed|"
+           r"Job disconnected, attempting to reconnect|Error in executable).*", "error",
+           note="HTCondor lost the machine or the process that ran the job.", scan=r"\) .{0,40}(?:Shadow exception!|"
+                  r"Job "
+           r"reconnection failed|Job disconnected, attempting|Error in executable)"),
     Record("batch.exit", r"\(\d\) (?:Normal termination \(return value (?P<exit_code>[1-9]\d*)\)|"
            r"Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended."),
     Record("submitit.signal", r"(?:submitit \w+ \([^)]{1,40}\) - )?Caught signal (?P<signal_text>SIG\w+)(?: on "

@@ -38,18 +38,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.c10d_lines import WORK, read_error, rejoin, said
 from logdoctor.parsers.record import Bare, Block, Record
-from logdoctor.regexes import later
+from logdoctor.regexes import compiled, later
 
 _STATE = (
     r"last enqueued (?:NCCL )?work: (?P<last_enqueued>-?\d+), last completed (?:NCCL )?work: (?P<last_completed>-?\d+)"
 )
 _TIMEOUT = (
-    rf"Watchdog caught(?: collective operation timeout: (?:{WORK}(?:\)? ran for (?P<ran_ms>\d+)(?: milliseconds)?)?)?)?"
+    rf"Watchdog caught(?! exception)(?: collective operation timeout: (?:{WORK}(?:\)? ran for "
+    r"(?P<ran_ms>\d+)(?: milliseconds)?)?)?)?"
 )
 _PROGRESS = (
     r"(?:Exception \(either an error or timeout\)(?: detected by watchdog at work: )?|Timeout at NCCL work: |"
@@ -94,7 +93,7 @@ def _read_desync(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
         lines.append(bare.text)
         taken.append(bare.below)
     text = "\n".join(line.strip() for line in lines)
-    behind = [int(rank) for hit in _BEHIND.finditer(text) for rank in regex.findall(r"\d+", hit["ranks"])]
+    behind = [int(rank) for hit in _BEHIND.finditer(text) for rank in compiled(r"\d+").findall(hit["ranks"])]
     more: dict[str, Value] = {"states": sum(" started " in line or " finished " in line for line in lines)}
     if behind:
         more["ranks"] = tuple(dict.fromkeys(behind))
@@ -148,11 +147,13 @@ RECORDS: tuple[Record, ...] = (
     ),
     said(
         "c10d.heartbeat",
-        r"(?:watchdog got stuck for (?P<stuck_s>\d+) ?s|Heartbeat monitor timed out!"
+        r"(?:watchdog got stuck for (?P<stuck_s>\d+) ?s|NCCL monitor thread timeout\.|monitoring thread detects no "
+        r"heartbeat and will|Heartbeat monitor timed out!"
         r"(?:[^\n]{0,120}?workMetaList_\.size\(\)=(?P<work_list>\d+))?)",
         "fatal",
         "The thread that watches the collectives made no progress itself, so the process is ended.",
-        scan=r"(?:watchdog got stuck for \d|Heartbeat monitor timed out!)",
+        scan=r"(?:watchdog got stuck for \d|NCCL monitor thread timeout\.|monitoring thread detects no heartbeat and|"
+        r"Heartbeat monitor timed out!)",
         block=read_error,
     ),
     said(

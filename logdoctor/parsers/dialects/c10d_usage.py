@@ -26,6 +26,7 @@ import regex
 from logdoctor.model import Value
 from logdoctor.parsers.c10d_lines import rejoin, said
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import compiled
 
 _RUNNING = r"is running (?:inconsistent )?collective: CollectiveFingerPrint\((?:SequenceNumber=\d+, )?OpType="
 _MISMATCH = (
@@ -52,11 +53,11 @@ _MISUSE = "|".join(_WORDS_OF_MISUSE)
 
 def _with_ranks(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
     """The listed ranks as numbers, and the original exception if it follows."""
-    listed = regex.findall(r"\d+", str(fields.get("missing", "")))
+    listed = compiled(r"\d+").findall(str(fields.get("missing", "")))
     more: dict[str, Value] = {"ranks": tuple(int(rank) for rank in listed[:4096])} if listed else {}
     lines, taken = [head.text], list[int]()
     for bare in below:
-        if not regex.match(r"\s*(?:Original exception|Rank \d+ |\[\S*gloo/)", bare.text) or len(taken) > 4:
+        if not compiled(r"\s*(?:Original exception|Rank \d+ |\[\S*gloo/)").match(bare.text) or len(taken) > 4:
             break
         lines.append(bare.text)
         taken.append(bare.below)
@@ -76,9 +77,9 @@ def _with_advice(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
         lines.append(bare.text)
         taken.append(bare.below)
     text = "\n".join(lines)
-    if hit := regex.search(r"did not receive grad for rank \d+: (?P<parameters>[^\n]+)", text):
+    if hit := compiled(r"did not receive grad for rank \d+: (?P<parameters>[^\n]+)").search(text):
         found = hit["parameters"].strip()[:500]
-    rank = regex.search(r"did not receive grad for rank (\d+)", text)
+    rank = compiled(r"did not receive grad for rank (\d+)").search(text)
     more: dict[str, Value] = {"parameters": found} if found else {}
     if rank:
         more["rank"] = int(rank[1])

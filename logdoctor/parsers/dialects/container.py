@@ -6,6 +6,7 @@ Kinds and their fields:
   then
 - ``container.enroot`` program, message; ``container.nvidia`` message: NVIDIA's hook failed
 - ``container.docker`` message; ``container.apptainer`` message; ``container.podman`` message
+- ``container.cdi``, ``container.daemon``, ``container.rpc``, ``container.epilog`` message
 - ``container.image`` image, message: an image could not be fetched
 - ``container.note`` message: import and start under way; ``container.warning`` message
 
@@ -14,6 +15,8 @@ Sources: pyxis 0.11 to 0.20, enroot 3.4, libnvidia-container 1.10 to 1.16, Docke
 
 from __future__ import annotations
 
+from logdoctor.parsers.dialects.generic import read_spoken
+from logdoctor.parsers.dialects.os_errors import keep_level
 from logdoctor.parsers.record import Record
 
 _PYXIS = r"\b(?:slurmstepd|srun|salloc|sbatch)(?:-[\w.-]+)?: (?:error: )?pyxis: "
@@ -38,9 +41,22 @@ RECORDS: tuple[Record, ...] = (
            r"chdir)|failed to|could not|child \d+ (?:failed|terminated)|unable to|cannot|enroot \S+ failed|invalid|"
            r".*does not exist).*)", "fatal", note="The container could not be started.", priority=6),
     Record("container.note", _PYXIS +
-           r"(?P<message>(?:import(?:ing|ed) |creat(?:ing|ed) |start(?:ing|ed) |reus(?:ing|ed) |remov(?:ing|ed) |"
+           r"(?P<message>(?:ignoring -|.{0,8}\[(?:INFO|WARN)\]|epilog: removing|import(?:ing|ed) |creat(?:ing|ed) |"
+           r"start(?:ing|ed) |reus(?:ing|ed) |remov(?:ing|ed) |"
            r"exporting |exported |attach|running |version|if the image has an unusual entrypoint|printing |"
            r".*\[INFO\]).*)", "info", note="The container is being prepared.", priority=6),
+    Record("container.pyxis", r"\b(?:slurmstepd|srun|salloc|sbatch)(?:-[\w.-]+)?: error: pyxis: "
+           r"(?P<message>(?! {2}|if the image|printing|ignoring|epilog).+)", "fatal",
+           note="The container could not be started.", priority=5),
+    Record("container.epilog", r"\bslurmstepd: error: pyxis: (?P<message>epilog: .+)", "error",
+           note="What the container left on a node could not be removed.", priority=6),
+    Record("container.enroot",
+           r"(?:^|pyxis: {1,8})(?P<message>\[ERROR\] (?:File already exists: |Command not found: nvidia-container-cli|"
+           r"Failed to mount: |"
+           r"Could not acquire rootfs lock|Checksum validation failed|Unsupported authentication method|"
+           r"Could not parse (?:digest|authentication)|Could not retrieve digest|Unsupported architecture: |"
+           r"Invalid image (?:format|reference): |\S{1,200} exited with return code ).*)", "error",
+           note="enroot could not make the container.", priority=8),
     Record("container.enroot",
            r"\b(?P<program>enroot(?:-\w+)?): (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|[Nn]o such|denied|[Cc]annot|"
            r"[Cc]ould not|[Nn]ot found|missing|[Ii]nvalid).*)", "fatal", note="enroot could not start the container.",
@@ -52,6 +68,21 @@ RECORDS: tuple[Record, ...] = (
            priority=4),
     Record("container.docker", r"(?:docker|nerdctl): Error response from daemon: (?P<message>.+)", "fatal",
            note="The Docker daemon refused or failed.", priority=3),
+    Record("container.docker", r"^(?P<program>docker|podman|nerdctl|ctr): (?P<message>unknown (?:shorthand )?flag: "
+           r".{1,80}|"
+           r"invalid reference format.*|open \S+: no such file.*)|(?P<other>\"(?:docker|podman) \w+\" requires at "
+           r"least .*)",
+           "fatal", note="The container program refused its command line.", priority=2),
+    Record("container.docker", r"(?P<message>runc \w+ failed: unable to .{1,300}|ERRO\[\d+\] .{1,300})", "error",
+           note="The container runtime reports a failure.", priority=2,
+           scan=r"runc \w+ failed: unable to |ERRO\[\d+\] "),
+    Record("container.cdi", r"(?P<message>(?:failed to inject CDI devices|unresolvable CDI devices|"
+           r"could not apply required modification to OCI specification).{0,300})", "fatal",
+           note="The container runtime does not know the GPUs by these names (CDI).", priority=2),
+    Record("container.daemon", r"^(?P<message>.+)", "error", read_spoken, "A container daemon reports an error.",
+           priority=-19, scan=r"\blevel=(?:error|fatal) msg="),
+    Record("container.rpc", r"rpc error: code = (?P<code>(?!OK|Canceled)\w+) desc = (?P<message>.{1,300})", "error",
+           keep_level, "A call between kubelet, container daemon or plug-in failed.", priority=-1),
     Record("container.docker", r"(?P<message>" + _OCI + r".{0,600})", "fatal",
            note="The container could not be started.", priority=2),
     Record("container.docker",
@@ -64,12 +95,15 @@ RECORDS: tuple[Record, ...] = (
            note="The image could not be fetched.", priority=2),
     Record("container.apptainer", r"^FATAL: {3}(?P<message>.+)", "fatal",
            note="Apptainer (Singularity) could not start the container."),
+    Record("container.apptainer", r"^ERROR {2}: (?P<message>(?:Failed to |Could not |No setuid |Error while ).+)",
+           "error", note="Apptainer (Singularity) could not start the container.", priority=1),
     Record("container.apptainer", r"^ERROR ?: {3}(?P<message>.+)", "error",
            note="Apptainer (Singularity) reports an error."),
     Record("container.apptainer",
            r"^WARNING: (?P<message>(?:underlay of|passwd file|group file|Environment variable|skipping mount|"
            r"[Cc]ould not|seccomp|DEPRECATED USAGE|By using).*)", "warning", note="Apptainer (Singularity) warns."),
     Record("container.podman",
-           r"^Error: (?P<message>(?:OCI runtime error|crun|runc|container_linux\.go|preparing container|"
+           r"^Error: (?P<message>(?:unable to copy from source|OCI runtime error|crun|runc|container_linux\.go|"
+           r"preparing container|"
            r"short-name).*)", "fatal", note="Podman could not start the container.", priority=3),
 )  # fmt: skip

@@ -78,7 +78,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.killed",
         r"(?:Killing subprocess|Killing training process) (?P<pid>\d+)",
-        "warning",
+        "error",
         note="A launcher ends a process that was still alive, because another one failed.",
         priority=5,
         scan=r"Killing subprocess \d|Killing training process \d",
@@ -243,12 +243,25 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.engine_stuck",
         r"(?:[Ww]atchdog timeout \((?:self\.)?(?:watchdog_timeout|soft)[\w.]*=? ?(?P<seconds>[\d.]+)?"
-        r"|No available (?:shared memory broadcast )?block found in (?P<waited_s>[\d.]+) second"
         r"|RPC call to (?P<call>\w+) timed out)",
         "error",
         note="A part of the inference server does not go on.",
         priority=2,
-        scan=r"atchdog timeout \(|No available (?:shared memory broadcast )?block found in|RPC call to \w+ timed out",
+        scan=r"atchdog timeout \(|RPC call to \w+ timed out",
+    ),
+    Record(
+        "frameworks.engine_stuck",
+        r"No available (?:shared memory broadcast )?block found in (?P<waited_s>[\d.]+) second",
+        "warning",
+        note="The inference server waits for a worker that has not taken its work yet; often it compiles or loads.",
+        priority=2,
+    ),
+    Record(
+        "frameworks.error",
+        r"\[TRT\] \[(?:E|F)\] (?P<message>.{1,300})",
+        "error",
+        note="TensorRT reports an error.",
+        scan=r"\[TRT\] \[[EF]\] ",
     ),
     Record(
         "frameworks.no_checkpoint",
@@ -270,12 +283,14 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.retry",
         r"(?P<message>wandb: (?:WARNING |ERROR )?(?:Network error|Error while calling W&B API|.{0,40}retry).{0,200}"
-        r"|thrown while requesting (?:GET|HEAD|PUT|POST) .{1,200}|Retrying in [\d.]+ ?s.{0,80}"
+        r"|thrown while requesting (?:GET|HEAD|PUT|POST) .{1,200}"
+        r"|Error while downloading from http.{1,200}|Retrying in [\d.]+ ?s.{0,80}"
         r"|Trying to resume download.*)",
         "warning",
         note="A download or a tracker tries again.",
         priority=1,
-        scan=r"wandb: .{0,50}(?:Network error|W&B API|retry)|thrown while requesting |Retrying in [\d.]+ ?s|Trying to "
+        scan=r"wandb: .{0,50}(?:Network error|W&B API|retry)"
+        r"|thrown while requesting |Error while downloading from http|Retrying in [\d.]+ ?s|Trying to "
         r"resume download",
     ),
     Record(

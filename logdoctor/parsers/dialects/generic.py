@@ -141,6 +141,16 @@ WORDS = (
         note="A program says that it ends because of an error.",
     ),
     Record(
+        "generic.fatal",
+        r"^.{0,80}?\b(?:[Uu]nable to|[Cc]annot|[Cc]an't|[Cc]ould not|[Ff]ail(?:ed|ure)|not found|[Ii]nvalid|[Ee]rror)\b"
+        r"(?P<message>.{2,300}?[.,;!:)] {0,2}(?:[Ee]xiting|EXITING|[Aa]borting|ABORTING|[Qq]uitting)\b(?! loop).{0,9})",
+        level="error",
+        block=read_message,
+        priority=-13,
+        scan=r"[.,;!:)] {0,2}(?:[Ee]xiting|EXITING|[Aa]borting|ABORTING|[Qq]uitting)",
+        note="A program says what it could not do, and that it ends.",
+    ),
+    Record(
         "generic.harmless",
         r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b(?! file))",
         level="info",
@@ -208,7 +218,8 @@ SPOKEN = (
         r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,40}torch/[^\n]{1,100}\.py:\d+\]|(?:ERROR|CRITICAL|FATAL):[\w.]{1,100}:|"
         r"[|-] (?:ERROR|CRITICAL|FATAL) {0,4}[|-]|[\[(](?:ERROR|CRITICAL|FATAL)[\])]|(?:ERROR|CRITICAL|"
         r"FATAL) \d\d-\d\d \d\d:|"
-        r"\d (?:ERROR|CRITICAL|FATAL) |\"(?:level(?:name)?|severity)\": ?\"(?:error|ERROR|critical|CRITICAL|fatal|"
+        r"\d[ \t](?:ERROR|CRITICAL|FATAL) |\[NeMo [EF] |"
+        r"\"(?:level(?:name)?|severity)\": ?\"(?:error|ERROR|critical|CRITICAL|fatal|"
         "FATAL)",
         note="A program reports an error.",
     ),

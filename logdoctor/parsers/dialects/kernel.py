@@ -12,6 +12,7 @@ Kinds and their fields:
 - ``kernel.memory_failure`` process, pid, outcome
 - ``kernel.hung_task`` process, pid, seconds, frames (functions, innermost first), message (one line of them)
 - ``kernel.lockup`` cpu, seconds, process, pid; ``kernel.panic`` message; ``kernel.oops`` message
+- ``kernel.alloc_failure`` process: no memory in one piece; ``kernel.sel`` message: a memory error in the board's log
 - ``kernel.thermal``, ``kernel.boot`` version, ``kernel.shutdown``, ``kernel.harmless`` what healthy boots print
 - ``kernel.pids_limit`` cgroup; ``kernel.file_limit`` limit
 
@@ -95,9 +96,9 @@ MEMORY = (
     Record(
         "kernel.oom_group",
         r"(?P<unit>[\w@.:\\-]{1,200}): (?:A process of this unit has been killed by the OOM killer|"
-        r"Failed with result 'oom-kill')",
+        r"The kernel OOM killer killed some processes in this unit|Failed with result 'oom-kill')",
         level="fatal",
-        scan=r"has been killed by the OOM killer|Failed with result 'oom-kill'",
+        scan=r"has been killed by the OOM killer|kernel OOM killer killed some processes|Failed with result 'oom-kill'",
         note="systemd reports that the OOM killer ended a process of this unit.",
     ),
     Record(
@@ -106,6 +107,29 @@ MEMORY = (
         level="fatal",
         scan=r"Killed /\S{1,200} due to memory ",
         note="systemd-oomd killed this cgroup because of memory pressure.",
+    ),
+    Record(
+        "kernel.oom_group",
+        r"Task in \S{1,400} killed as a result of limit of (?P<cgroup>\S{1,400})",
+        level="fatal",
+        note="The kernel kills a process because this cgroup reached its memory limit.",
+    ),
+    Record(
+        "kernel.alloc_failure",
+        r"(?P<process>[^\n]{1,64}): page allocation failure: order:(?P<order>\d+), "
+        r"mode:\S{1,20}\((?!GFP_ATOMIC)[^)]{1,200}\)",
+        level="error",
+        scan=r": page allocation failure: order:",
+        note="The kernel had no free memory in one piece of the size it needed.",
+    ),
+    Record(
+        "kernel.alloc_failure",
+        r"vm_enough_memory: pid: (?P<pid>\d+), comm: (?P<process>[^,]{1,64}), (?:bytes: \d+ )?not enough memory for "
+        r"the "
+        r"allocation",
+        level="error",
+        scan=r"not enough memory for the allocation",
+        note="The host's overcommit limit refused memory to a process (vm.overcommit_memory=2).",
     ),
     Record(
         "kernel.oom_reaped",
@@ -128,6 +152,14 @@ CRASHES = (
         r"(?: in (?P<library>[^\s\[]{1,200})\[)?",
         level="fatal",
         scan=r"\]: segfault at [0-9a-f]+ ip ",
+        note="The kernel saw this process access memory that it does not own and killed it (SIGSEGV).",
+    ),
+    Record(
+        "kernel.segfault",
+        r"(?P<process>\S{1,64})\[(?P<pid>\d+)\]: (?:unhandled signal 11, code|unhandled exception: .{1,60}\(SIGSEGV\)|"
+        r"unhandled level \d translation fault \(11\))",
+        level="fatal",
+        scan=r"\]: unhandled (?:signal 11, code|exception: |level \d translation fault)",
         note="The kernel saw this process access memory that it does not own and killed it (SIGSEGV).",
     ),
     Record(
@@ -164,9 +196,9 @@ CRASHES = (
     ),
     Record(
         "kernel.lockup",
-        r"rcu\w{0,12}:? ?(?:INFO: )?rcu_\w{1,12} (?:self-)?detected (?:expedited )?stalls?",
+        r"rcu\w{0,12}:? ?(?:INFO: )?rcu_\w{1,12} (?:(?:self-)?detected (?:expedited )?stalls?|kthread starved for)",
         level="error",
-        scan=r"rcu_\w{1,12} (?:self-)?detected (?:expedited )?stall",
+        scan=r"rcu_\w{1,12} (?:(?:self-)?detected (?:expedited )?stall|kthread starved for)",
         note="A CPU did not pass a quiescent point for a long time.",
     ),
     Record(
@@ -177,10 +209,12 @@ CRASHES = (
     ),
     Record(
         "kernel.oops",
-        r"(?P<message>(?:BUG: unable to handle|kernel BUG at|Internal error: Oops|Oops: \d{4} \[#).{0,200})",
+        r"(?P<message>(?:BUG: unable to handle|kernel BUG at|Internal error: Oops|Oops: \d{4} \[#|"
+        r"general protection fault, (?:probably|maybe) for |kernel tried to execute NX-protected page).{0,200})",
         level="error",
         block=read_stack,
-        scan=r"BUG: unable to handle |kernel BUG at |Internal error: Oops|Oops: \d{4} \[#",
+        scan=r"BUG: unable to handle |kernel BUG at |Internal error: Oops|Oops: \d{4} \[#|general protection fault, |"
+        r"kernel tried to execute NX-protected page",
         note="The kernel itself made an illegal access; the host may not work correctly any more.",
     ),
 )
@@ -252,10 +286,26 @@ HARDWARE = (
     ),
     Record(
         "kernel.memory_failure",
+        r"Memory failure: 0x[0-9a-f]+: recovery action for (?:clean|free|huge free) .{0,40}?(?P<outcome>Recovered|"
+        r"Delayed)\b",
+        level="warning",
+        scan=r"Memory failure: 0x[0-9a-f]+: recovery action for (?:clean|free|huge free) ",
+        priority=1,
+        note="The kernel took a page with a hardware error out of use.",
+    ),
+    Record(
+        "kernel.memory_failure",
         r"Memory failure: 0x[0-9a-f]+: .{0,80}?(?P<outcome>Recovered|Failed|Ignored|Delayed)\b",
         level="error",
         scan=r"Memory failure: 0x[0-9a-f]+: ",
         note="The kernel took a page with a hardware error out of use.",
+    ),
+    Record(
+        "kernel.sel",
+        r"Memory #?0x[0-9a-fA-F]{1,4} \| (?P<message>Uncorrectable ECC[^|\n]{0,60})",
+        level="error",
+        scan=r"\| Uncorrectable ECC",
+        note="The board's event log has a memory error that could not be corrected.",
     ),
     Record(
         "kernel.thermal",

@@ -63,9 +63,9 @@ PCIE = (
     ),
     Record(
         "kernel.dpc",
-        rf"EEH: (?:Frozen PE|PE location|.{{0,60}}permanently disabled).{{0,80}}?{_BUS_MAYBE}",
+        rf"EEH: (?:Frozen PE|PE location|.{{0,120}}permanently disabled).{{0,80}}?{_BUS_MAYBE}",
         level="error",
-        scan=r"EEH: (?:Frozen PE|.{0,60}permanently disabled)",
+        scan=r"EEH: (?:Frozen PE|.{0,120}permanently disabled)",
         note="The platform cut a PCIe device off after an error.",
     ),
     Record(
@@ -93,10 +93,19 @@ PCIE = (
         note="How fast the PCIe link of a device is.",
     ),
     Record(
+        "kernel.pcie",
+        rf"pci {_BUS}: (?P<event>BAR \d+: (?:failed to assign|can't assign|no space for) .{{1,100}})",
+        level="warning",
+        scan=r"BAR \d+: (?:failed to assign|no space for) \[mem",
+        note="The firmware gave a PCIe device no room in the address space.",
+    ),
+    Record(
         "kernel.iommu",
-        r"(?P<message>DMAR: \[[^\]]{0,20}\] Request device.{0,120}|AMD-Vi: Event logged \[IO_PAGE_FAULT.{0,120})",
+        r"(?P<message>DMAR: \[[^\]]{0,20}\] Request device.{0,120}|AMD-Vi: Event logged \[IO_PAGE_FAULT.{0,120}|"
+        r"DMAR: DRHD: handling fault status.{0,40}|AMD-Vi: Completion-Wait loop timed out.{0,40})",
         level="error",
-        scan=r"DMAR: \[[^\]]{0,20}\] Request device|AMD-Vi: Event logged \[IO_PAGE_FAULT",
+        scan=r"DMAR: \[[^\]]{0,20}\] Request device|AMD-Vi: Event logged \[IO_PAGE_FAULT|"
+        r"DMAR: DRHD: handling fault status|AMD-Vi: Completion-Wait loop timed out",
         note="A device tried to access memory that the IOMMU does not let it access.",
     ),
 )
@@ -118,7 +127,7 @@ NETWORK = (
     ),
     Record(
         "kernel.link",
-        rf"\b{_IFACE}: (?:NIC )?[Ll]ink (?:is )?(?P<state>[Dd]own|DOWN)\b",
+        rf"\b{_IFACE}: (?:NIC |mlx4_en: )?[Ll]ink (?:is )?(?P<state>[Dd]own|DOWN)\b",
         level="warning",
         scan=r": (?:NIC )?[Ll]ink (?:is )?[Dd](?:own|OWN)",
         priority=-1,

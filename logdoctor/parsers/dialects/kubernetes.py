@@ -198,6 +198,23 @@ MESSAGES = (
            r"(?P<message>Stopping container (?P<container>[\w.-]+)\s*$|Killing container with .*|"
            r"Container \S+ failed (?:liveness|startup) probe, will be restarted)", "info",
            note="Kubernetes ends a container.", priority=2),
+    Record("kubernetes.probe", r"(?P<message>Container \S+ failed (?:liveness|startup) probe, will be restarted)",
+           "error", note="A health check failed, and the container is restarted.", priority=7),
+    Record("kubernetes.oom_killed", r"(?P<message>\"Got sys oom event\".*|System OOM encountered, victim process: .*)",
+           "fatal", note="The kernel of a node ran out of memory and killed a process.", priority=6),
+    Record("kubernetes.eviction_manager", r"(?P<message>\"?Eviction manager: (?:must evict pod\(s\)|pod failed to "
+           r"evict|unable to evict|failed to).*)", "error", note="A node runs short of a resource and throws pods out.",
+           priority=6),
+    Record("kubernetes.node", r"(?P<message>TaintManagerEviction .{0,120}Marking for deletion Pod (?P<pod>\S+))",
+           "error", note="The pod is deleted because its node is not ready or unreachable.", priority=7),
+    Record("kubernetes.note", r"(?P<message>TaintManagerEviction .{0,120}Cancelling deletion of Pod \S+)", "info",
+           note="The node came back before the pod was deleted.", priority=7),
+    Record("kubernetes.preempted", r"(?P<message>The workload has been \w*[Ee]victed: Preempted.*|Evicted: "
+           r"Preempted to accommodate.*)",
+           "fatal", note="The pods had to make room for others.", priority=4),
+    Record("kubernetes.refused", r"^(?P<message>The connection to the server \S+ was refused - did you specify the "
+           r"right.*)",
+           "error", note="The API server refused or did not answer."),
     Record("kubernetes.refused",
            r"^(?P<message>Error from server(?: \((?P<code>\w+)\))?: .*|Unable to connect to the server: .*|"
            r"error: (?:timed out waiting for the condition|unable to upgrade connection|You must be logged in|"

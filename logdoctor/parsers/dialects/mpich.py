@@ -113,7 +113,8 @@ LAUNCHER = (
            r"signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal", block=with_signal,
            note="ALPS says how the application ended."),
     Record("mpich.rank_died",
-           r"(?:\[(?P<host>[\w.-]+):mpispawn_\d+\])?\[child_handler\] MPI process \(rank: (?P<rank>\d+), pid: (?P<pid>\d+)\) (?:terminated with signal "
+           r"(?:\[(?P<host>[\w.-]+):mpispawn_\d+\])?\[child_handler\] MPI process \(rank: (?P<rank>\d+), "
+           r"pid: (?P<pid>\d+)\) (?:terminated with signal "
            r"(?P<signal>\d+)|exited with status (?P<exit_code>\d+))", level="fatal",
            note="mpirun_rsh names the rank that ended and how."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
@@ -160,9 +161,11 @@ PMI = (
            r"returned|error)(?:.*?[Rr]eturn code:? *(?P<code>-?\d+))?.*)", level="error",
            note="The process manager could not be reached or refused."),
     Record("mpich.pmi", r"\[(?:unset|cli_\d+|\w+)\]: (?P<message>(?:write_line error|readline failed|PMIU_\w+|"
-           r"Unable to write to PMI_fd|[Ee]xpecting cmd=|Missing hostname or port|parse_kevals|"
-           r"connect failed with |PMI_PORT initialization failed|Unable to get host entry for).*)", level="error",
+           r"Unable to write to PMI_fd|[Ee]xpecting cmd=|Missing hostname or port|parse_kevals).*)", level="error",
            note="The link to the process manager is broken."),
+    Record("mpich.pmi", r"\[cli_\d+\]: (?P<message>(?:connect failed with|accept failed in accept_one|Unable to get |"
+           r"unable to decode hostport|write_line: message|write_line failed|Unable to connect to |PMI_PORT init).*)",
+           level="error", note="The link to the process manager is broken."),
     Record("mpich.pmi",
            r"(?P<message>(?:system msg for write_line failure|Unable to write to PMI_fd|MPIR_pmi_init\(\d+\)|"
            r"pmi_cmd_send|PMIU_cmd_\w+\b.*failed).*)", level="error", priority=-1,

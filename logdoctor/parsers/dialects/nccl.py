@@ -3,10 +3,10 @@ r"""NCCL and RCCL: what they print when something fails (facts of a healthy star
 Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker and ``tid``, ``device`` from the prefix;
 ``device`` is the CUDA device of the thread, never the rank):
 
-- ``nccl.warn``            any ``NCCL WARN``; text = the message; file, line, func, and what the message names: peer
-  ("ip:port" or host), error, errno, call, status, opcode, vendor_err, direction, hca, port, event, object, remote_gid
-  (printed on RoCE only), code, bus_id, group_ranks, version, other_version, path, size, expected, operation, peer_rank,
-  peer_local_rank, closed, interface
+- ``nccl.warn``            any ``NCCL WARN``, or the same words without that prefix; text = the message; file, line,
+  func, and what the message names: peer ("ip:port" or host), error, errno, call, status, opcode, vendor_err, direction,
+  hca, port, event, object, remote_gid (printed on RoCE only), code, bus_id, group_ranks, version, other_version, path,
+  size, expected, operation, peer_rank, peer_local_rank, closed, interface
 - ``nccl.warn_harmless``   a WARN after which NCCL goes on (advice, fallbacks, plugins not found); same fields
 - ``nccl.trail``           ``FILE:LINE -> N`` back trace; file, line, func, result (ncclResult), thread
 - ``nccl.retry``           INFO: a connection attempt failed and is tried again; peer, error, errno
@@ -17,6 +17,7 @@ Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker an
 - ``nccl.sharp``           a line of the SHARP library, warning: NCCL goes on without it; severity
 - ``nccl.ras``             ``RAS ...`` INFO lines; peer
 - ``nccl.ras_problem``     a finding in the output of ncclras; comm_id, problem, odd and odd_hosts (the ranks it lists)
+- ``nccl.ras_dead``        processes that ncclras cannot reach; count
 - ``nccl.ras_rank``        a rank's line in the output of ncclras; group_rank, op_count, gpu, pid, host
 - ``nccl.ras_event``       a monitor line of ncclras (PEER_DEAD ...); event, pid, host, gpu
 - ``nccl.expert_timeout``  an expert-parallel exchange (NCCL EP, DeepEP) timed out; group_rank, peer_rank
@@ -45,7 +46,7 @@ _HARMLESS = (
     r"Missing \S+ from (?:kernel command line|environment which can lead)",
     r"NUMA (?:auto )?balancing",
     r"GID table change",
-    r"[nN]on-fatal async event",
+    r"[nN]on-fatal async event(?!: port error)",
     r"async (?:error )?event ?: ?(?:port active|client reregistration|GID table|LID change|SM change|P_Key table)",
     r"Cannot initialize CollNet, using",
     r"No NVML device handle\. Skipping",
@@ -57,6 +58,9 @@ _HARMLESS = (
     r"Could not open kernel conf",
     r"SHARP coll init error",
     r"NET/OFI Attempt to call \w+_close\w* with outstanding requests|Turning off TX zero copy",
+    r"NET/OFI (?:CUDA flush enabled|Closing (?:send|recv)_comm \S+ with inflight|Could not capture a CUDA context)",
+    r"NET/OFI (?:\d+ \w+(?: \w+)? still (?:active|open)|AWS platform priority|[^\n]{0,40}leaking key)",
+    r"NET/OFI [^\n]{0,80}Not configuring NCCL_TUNER",
     r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",
     r"\b[fF]alling (?:back|to)\b|\busing [^\n]{1,60} instead\b|\b(?:is|be|being) ignored\b|\b[iI]gnoring\b",
     r"^(?!MemManager)[^\n]*\b[sS]kipping\b",
@@ -262,6 +266,13 @@ RECORDS: tuple[Record, ...] = (
         block=_ras_group,
         scan=r"#\d+-\d+ \([0-9a-f]{8,16}\) (?:INCOMPLETE|MISMATCH|ERROR|TIMEOUT|DEAD)",
         note="NCCL's RAS report names a communicator that is not in order.",
+    ),
+    Record(
+        "nccl.ras_dead",
+        r"\b(?P<count>\d+) job process(?:es)? considered dead \(unreachable via the RAS network\)",
+        level="error",
+        scan=r"considered dead \(unreachable",
+        note="NCCL's RAS cannot reach processes of the job any more.",
     ),
     Record(
         "nccl.ras_rank",

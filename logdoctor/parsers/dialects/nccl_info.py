@@ -27,11 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import regex
-
 from logdoctor.model import Value
 from logdoctor.parsers.nccl_lines import HEAD, bus_of, peer_of
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import compiled
 
 _INFO = HEAD + "NCCL INFO "
 _RANK = r"rank (?P<group_rank>-?\d+) n[rR]anks (?P<nranks>-?\d+)"
@@ -53,7 +52,7 @@ def _with_address(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare
 def _with_names(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
     """Cut the list ``[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE`` or ``[0]eth0:10.0.0.1<0>`` into its names."""
     listed = str(fields.get("listed", ""))
-    names = tuple(dict.fromkeys(regex.findall(r"(?:\[\d+\])?\b([A-Za-z][\w.@-]*):[^\s;]+", listed)))
+    names = tuple(dict.fromkeys(compiled(r"(?:\[\d+\])?\b([A-Za-z][\w.@-]*):[^\s;]+").findall(listed)))
     return Block(head.text, {"interfaces": names})
 
 

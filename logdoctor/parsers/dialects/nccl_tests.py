@@ -9,6 +9,7 @@ Kinds and their fields:
 - ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED``; count, state; info, error where FAILED
 - ``nccl_tests.slow``      the bandwidth is lower than wanted; gbps (text); error
 - ``nccl_tests.too_few``   fewer GPUs than wanted; wanted, found; fatal
+- ``nccl_tests.usage``     options that it does not accept; fatal
 - ``nccl_tests.done``      ``# Avg bus bandwidth``, the last line of a run; gbps (text); info
 
 Source: nccl-tests src/common.h and src/common.cu, 2.0 to 2.17.
@@ -86,6 +87,15 @@ RECORDS: tuple[Record, ...] = (
         priority=1,
         scan="Invalid number of GPUs: ",
         note="The test program was told to use more GPUs than it sees.",
+    ),
+    Record(
+        "nccl_tests.usage",
+        r"invalid sizes? (?:specified )?for '(?:min|max|step)[bB]ytes'[^\n]*|"
+        r"Device implementation \d+ is not supported by this test|device implementation \(-D > 0\) requires[^\n]*",
+        level="fatal",
+        priority=1,
+        scan=r"invalid sizes? (?:specified )?for '|Device implementation \d|device implementation \(-D > 0\) requires",
+        note="The test program does not accept its options.",
     ),
     Record(
         "nccl_tests.values",

@@ -179,6 +179,14 @@ RUNTIME = (
     Record("openmpi.error",
            r"^(?:mpirun|orterun|prterun|orted|prted)(?:\.\w+)?:? (?P<message>.{0,300}?(?:unable to|could not|cannot|"
            r"failed|" r"rror:).*)", level="error", priority=-2, note="The launcher reports a failure."),
+    Record("openmpi.error", _WHO +
+           r"(?P<message>(?:Error modifying (?:XRC recv )?QP|Error creating XRC recv QP|Error in accelerator mem|"
+           r"CUDA: error calling cu|CUDA: Error in cuMemcpy|CUDA: memmove-Error|Cannot determine local rank|"
+           r"Cannot determine number of local processes|Cannot determine total number of processes|"
+           r"Failed to receive UCX worker address|Failed to cuMemcpy GPU memory|Failed to register remote memory|"
+           r"BTL OFI will now abort|BTL TCP progress thread initialization failed|SRQ [Ii]nternal error|"
+           r"XRC Internal error|GNI_SmsgSendWTag failed|GNI_EpPostDataWaitById failed).*)", level="error", priority=-3,
+           note="A module of Open MPI reports a failure."),
     Record("openmpi.killing", r"^(?P<count>\d+) total processes (?:killed|failed to start)", level="info",
            note="How many processes the launcher ended."),
     Record("openmpi.warning", _WHO +

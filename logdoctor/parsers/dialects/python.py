@@ -37,7 +37,7 @@ def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block
 
 _EXCEPTION_SCAN = (
     r"(?:[A-Za-z](?:Error|Exception|Failure|Timeout|Interrupt)|SystemExit|StopIteration|ExceptionGroup|^Exception"
-    r"|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool|ArrowInvalid"
+    r"|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool|ArrowInvalid|BadZipFile"
     r"|\.(?:exceptions?|errors?|exc)\.[A-Z][A-Za-z]*|queue\.Empty|queue\.Full|\.error|socket\.timeout"
     r"|socket\.gaierror|Failed)(?:\([A-Za-z.]+\))?(?::|\s*$)"
 )
@@ -216,7 +216,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.exception",
-        r"^(?:E {2,})?" + _A_METRIC + EXCEPTION,
+        r"^(?:E {2,}|[|>] )?" + _A_METRIC + EXCEPTION,
         "error",
         read_message,
         "An exception of a Python program, without its traceback.",

@@ -12,8 +12,8 @@ Kinds and their fields (``ranks`` are Slurm task ids: the global rank only where
   it cuts the step short; ``slurm.interrupted`` message: salloc got a signal
 - ``slurm.launch_error`` message, hosts, step; ``slurm.refused`` message: job or step not accepted;
   ``slurm.option`` message: a bad option or script;
-  ``slurm.expired``: the job is over; ``slurm.exec_failed`` file, message, errno; ``slurm.pmi`` message; ``slurm.comm`` message, hosts: talk between
-  daemons failed
+  ``slurm.expired``: the job is over; ``slurm.exec_failed`` file, message, errno; ``slurm.pmi`` message;
+  ``slurm.comm`` message, hosts: talk between daemons failed
 - ``slurm.node`` hosts, message; ``slurm.node_state`` hosts, reason: a row of sinfo -R or scontrol
 - ``slurm.job_state`` step, state, reason, exit_code, signal: sacct, scontrol show job, mails
 - ``slurm.signal`` signal, step: a signal was delivered to the job; ``slurm.time_limit`` step

@@ -88,6 +88,9 @@ ERRORS = (
            priority=3, note="A check inside the program failed and ended it."),
     Record("ucx.fatal", r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+:\d+\] +(?P<file>[\w.-]+\.c):\d+ +"
            r"Fatal: (?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
+    Record("ucx.warning", r"TL_\w{2,8} ERROR +(?P<message>(?:failed to initialize|failed to create|failed to init) .+)",
+           "warning", priority=1, scan=r"(?:TL_CUDA ERROR|TL_MLX5 ERROR|TL_NCCL ERROR|TL_RCCL ERROR)",
+           note="UCC, the library of collectives over UCX, goes on without one of its transports."),
     Record("ucx.error", r"(?:UCC  ERROR|TL_UCP ERROR|TL_NCCL ERROR|TL_CUDA ERROR|TL_MLX5 ERROR|TL_RCCL ERROR|"
            r"CL_BASIC ERROR|CL_HIER ERROR|cuda mc ERROR|cuda ec ERROR) +"
            r"(?P<message>.+)", "error", note="UCC, the library of collectives over UCX, reports a failure."),

@@ -1,0 +1,168 @@
+"""What GPU management says outside of the driver: modules, NVML, daemons, DCGM, IMEX; and more of AMD's driver.
+
+Kinds and their fields:
+
+- ``gpu.module`` module, message: a GPU kernel module could not be loaded
+- ``gpu.nvml`` message: NVML refused (Python and command line)
+- ``gpu.service`` message: nvidia-persistenced, nv-hostengine, nvidia-imex or the fabric manager does not work
+- ``gpu.switch`` message: the NVSwitch or NVLink driver
+- ``gpu.peer`` message: GPU memory could not be shared with another device
+- ``kernel.amdgpu`` bus_id, message: more faults of AMD GPUs; ``kernel.kfd`` message: their compute driver
+
+Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560, amdgpu of Linux 5.15-6.8.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.record import Record
+
+_HEX = "[0-9a-fA-F]"
+_BUS = rf"(?P<bus_id>{_HEX}{{4}}:{_HEX}{{2}}:{_HEX}{{2}})\.\d"
+_NO_MODULE = "A kernel module of the GPU driver could not be loaded."
+
+NVIDIA = (
+    Record(
+        "gpu.module",
+        r"(?P<module>nvidia[\w-]*|amdgpu|gdrdrv): (?P<message>disagrees about version of symbol.{0,80}|"
+        r"version magic '.{0,160}|Unknown symbol .{0,80}|Failed to load module.{0,120})",
+        level="error",
+        scan=r"(?:nvidia|amdgpu|gdrdrv).{0,20}: (?:disagrees about version of symbol|version magic '|Unknown symbol |"
+        r"Failed to load module)",
+        note=_NO_MODULE,
+    ),
+    Record(
+        "gpu.module",
+        r"(?:modprobe|insmod): (?:ERROR|FATAL): (?P<message>(?:could not insert|Module).{0,20}?(?P<module>nvidia[\w-]*|"
+        r"amdgpu|gdrdrv).{0,120})",
+        level="error",
+        scan=r"(?:modprobe|insmod): (?:ERROR|FATAL): (?:could not insert|Module)",
+        note=_NO_MODULE,
+        priority=1,
+    ),
+    Record(
+        "gpu.nvml",
+        r"(?:py)?nvml\w*\.NVMLError_?(?P<name>\w{0,40}): (?P<message>.{1,160})",
+        level="error",
+        scan=r"NVMLError_?\w{0,40}: ",
+        note="The NVIDIA management library refused.",
+        priority=-1,
+    ),
+    Record(
+        "gpu.service",
+        r"nvidia-persistenced(?:\[\d+\])?: (?P<message>Failed to .{1,240}|Unable to .{1,160})",
+        level="error",
+        scan=r"nvidia-persistenced(?:\[\d+\])?: (?:Failed to|Unable to)",
+        note="The daemon that keeps the GPUs initialised could not do so.",
+    ),
+    Record(
+        "gpu.service",
+        r"(?P<message>nv-hostengine(?:\[\d+\])?: Err: .{1,160}|(?:Error: )?(?:[Uu]nable to connect to host engine|"
+        r"Host engine (?:connection invalid|not available)).{0,160}|Failed to start DCGM Server.{0,60})",
+        level="error",
+        scan=r"nv-hostengine.{0,12}: Err: |nable to connect to host engine|Host engine (?:connection invalid|not "
+        r"avail)",
+        note="The GPU health service (DCGM) cannot be reached.",
+        priority=1,
+    ),
+    Record(
+        "gpu.service",
+        r"nvidia-imex\S{0,12}: .{0,60}?\[ERROR\] (?P<message>.{1,200})",
+        level="error",
+        scan=r"nvidia-imex.{0,80}\[ERROR\]",
+        note="The service that shares GPU memory between the nodes of a rack (IMEX) does not work.",
+        priority=1,
+    ),
+    Record(
+        "gpu.service",
+        r"nv-fabricmanager\S{0,12}: (?P<message>(?:failed to|unable to) .{1,200})",
+        level="error",
+        scan=r"nv-fabricmanager.{0,12}: (?:failed to|unable to)",
+        note="The service that connects GPUs over NVSwitch could not do its work.",
+    ),
+    Record(
+        "gpu.health",
+        r"nv-fabricmanager\S{0,12}: (?P<message>detected NVSwitch non-fatal error .{1,160})",
+        level="warning",
+        scan="detected NVSwitch non-fatal error",
+        note="An NVSwitch reports a fault that it could handle.",
+        priority=2,
+    ),
+    Record(
+        "gpu.health",
+        r"^\| (?P<message>[\w /-]{3,28}\| (?:Fail|FAIL)\b.{0,80})",
+        level="error",
+        scan=r"\| (?:Fail|FAIL) ",
+        note="A test of dcgmi diag failed.",
+    ),
+    Record(
+        "gpu.switch",
+        r"nvidia-nvswitch\d*: (?P<message>Failed to (?:register|initialize|enable|map|request|create|re-schedule|"
+        r"read).{0,120}|"
+        r"unrecoverable error in ISR|Version mismatch.{0,120}|.{0,40}Interrupts disabled to avoid a storm.{0,40})",
+        level="error",
+        scan=r"nvidia-nvswitch\d*: (?:Failed to |unrecoverable error|Version mismatch|.{0,40}Interrupts disabled)",
+        note="The NVSwitch driver could not do its work.",
+    ),
+    Record(
+        "gpu.switch",
+        r"nvidia-(?:nvlink|modeset): (?P<message>\[?ERROR\]?:? .{1,200})",
+        level="error",
+        scan=r"nvidia-(?:nvlink|modeset): \[?ERROR",
+        note="A GPU driver module reports an error.",
+    ),
+    Record(
+        "gpu.peer",
+        r"(?P<message>nvidia[-_]peermem nv_\w{3,40}:\d+ (?:ERROR|error) .{1,120}|"
+        r"(?:insmod|modprobe): ERROR: could not insert (?:module )?'?nvidia[-_]peermem.{0,120}|"
+        r"nvidia_p2p_\w{3,30}(?:\(\))?: (?:failed|error).{0,60})",
+        level="error",
+        scan=r"nvidia[-_]peermem nv_\w{3,40}:\d+ (?:ERROR|error)|could not insert (?:module )?'?nvidia[-_]peermem|"
+        r"nvidia_p2p_\w{3,30}(?:\(\))?: (?:failed|error)",
+        note="Network cards cannot read GPU memory directly.",
+        priority=2,
+    ),
+    Record(
+        "gpu.driver",
+        rf"NVRM: (?:GPU (?:at )?(?:PCI:)?{_BUS}: )?(?P<message>GPU is probably locked.{{0,40}}|"
+        r"\w{3,60}: \d+ left-over mappings in IOVAS.{0,40}|This PCI I/O region assigned to your NVIDIA device is "
+        r"invalid.{0,40}|"
+        r"request_irq\(\) failed.{0,40}|osHandleGpuLost: .{1,100}|.{0,60}NV_ERR_GPU_IN_FULLCHIP_RESET.{0,40})",
+        level="error",
+        scan=r"GPU is probably locked|left-over mappings in IOVAS|PCI I/O region assigned to your NVIDIA|"
+        r"osHandleGpuLost",
+        note="The GPU driver complains.",
+        priority=1,
+    ),
+)
+
+AMD = (
+    Record(
+        "kernel.amdgpu",
+        rf"amdgpu {_BUS}: (?:amdgpu: )?(?P<message>GPU reset(?:\(\d+\))? failed.{{0,60}}|GPU reset end with ret = "
+        rf"-.{{1,20}}|"
+        r"MES (?:failed to|might be).{1,80}|\[xgmi\] .{0,40}[Ff]ailed.{0,60}|.{0,8}I'm not done with your "
+        r"(?:previous )?"
+        r"command.{0,80}|Fatal error during GPU init.{0,40}|socket: \d+.{0,40}new uncorrectable hardware errors.{0,60}|"
+        r"Failed to (?:disallow|allow|export|retrieve|init|load|disable|enable|evict).{1,80}|ras .{0,40}poison.{0,80}|"
+        r".{0,80}bad page threshold.{0,60})",
+        level="error",
+        scan=r"amdgpu .{0,40}(?:GPU reset|MES (?:failed|might)|\[xgmi\] .{0,40}ailed|I'm not done with your |"
+        r"Fatal error during GPU init|new uncorrectable hardware errors|Failed to |bad page threshold)",
+        note="The AMD GPU driver reports a fault of this GPU.",
+        priority=1,
+    ),
+    Record(
+        "kernel.kfd",
+        r"(?:amdgpu|kfd): (?P<message>HIQ MQD's queue_doorbell_id0.{0,80}|qcm fence wait loop timeout expired.{0,40}|"
+        r"The cp might be in an unrecoverable state.{0,80}|Failed to (?:evict|suspend|restore|resume|initialize|"
+        r"remove|start) "
+        r".{1,80}|Resetting wave fronts.{0,60}|Pasid 0x\w+ .{0,60}fail.{0,40})",
+        level="error",
+        scan=r"(?:amdgpu|kfd): (?:HIQ MQD's|qcm fence wait loop|The cp might be in|Failed to (?:evict|suspend|"
+        r"restore|resume|"
+        r"initialize|remove|start) |Resetting wave fronts)",
+        note="The AMD GPU's queues do not answer the driver.",
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (*NVIDIA, *AMD)

@@ -1,0 +1,106 @@
+"""What the drivers of network cards and RDMA devices say when a card, its firmware or its link fails.
+
+Kinds and their fields (``bus_id`` is domain:bus:slot, without the function digit), besides those of ``kernel_io``:
+
+- ``kernel.nic_health`` bus_id, message: the firmware, a command or a transmit queue of a card does not answer
+- ``kernel.nic_command`` bus_id, message: a card's firmware refused a command
+- ``kernel.rdma`` device, message: an RDMA driver could not do what it was asked for
+- ``kernel.link`` interface, state: links of cards that kernel_io does not know
+
+Shapes: drivers/net/ethernet/{mellanox,broadcom,intel,amazon}, drivers/infiniband/{core,hw,ulp} (Linux 5.4 to 6.8),
+HPE Slingshot's cxi driver.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.record import Record
+
+_HEX = "[0-9a-fA-F]"
+_BUS = rf"(?P<bus_id>{_HEX}{{4}}:{_HEX}{{2}}:{_HEX}{{2}})\.\d"
+_FIRMWARE = "A network card's firmware stopped working or does not answer."
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "kernel.nic_command",
+        rf"mlx[45]_core {_BUS}: (?P<message>mlx5_cmd_\w+:\d+:\(pid \d+\): .{{0,200}}|"
+        r"mlx5_cmd_fw_err.{0,80}|\w+:\d+:\(pid \d+\): mlx5_init_one failed.{0,80}|wait_fw_init.{0,120})",
+        level="error",
+        scan=r"mlx5_cmd_(?:check|out_err|fw_err|status|comp|err)|mlx5_init_one failed|wait_fw_init",
+        note="A network card's firmware refused a command of the driver.",
+    ),
+    Record(
+        "kernel.nic_health",
+        rf"mlx[45]_core {_BUS}.{{0,80}}?(?P<message>Internal error detected.{{0,60}}|timed out \(go bit not cleared\)|"
+        r"ERR CQE on SQ.{0,60}|mlx5_pci_err_detected.{0,120}|temp_warn.{0,120}|firmware version mismatch.{0,80})",
+        level="error",
+        scan=r"Internal error detected:|\(go bit not cleared\)|ERR CQE on SQ|mlx5_pci_err_detected|temp_warn",
+        note=_FIRMWARE,
+        priority=1,
+    ),
+    Record(
+        "kernel.nic_health",
+        rf"bnxt_(?:en|re) {_BUS}.{{0,60}}?(?P<message>Error \(timeout: \d+\) msg.{{0,80}}|"
+        r"Firmware heartbeat timed out.{0,60}|Firmware (?:unresponsive|non-fatal reset|fatal).{0,80}|"
+        r"TX timeout detected.{0,60}|Failed to modify HW QP.{0,60}|bnxt_re is dead.{0,80}|"
+        r"Device is in reset state.{0,60})",
+        level="error",
+        scan=r"bnxt_(?:en|re) .{0,90}(?:Error \(timeout|Firmware |TX timeout|Failed to modify HW QP|bnxt_re is dead)",
+        note=_FIRMWARE,
+    ),
+    Record(
+        "kernel.nic_health",
+        rf"(?P<driver>ice|i40e|ixgbe|igb|irdma|ena|efa) {_BUS}.{{0,40}}?(?P<message>Unhandled MDD event.{{0,60}}|"
+        r"CQP completion error.{0,60}|TX driver issue detected.{0,60}|initiating reset due to tx timeout.{0,40}|"
+        r"TX hasn't completed.{0,120}|Failed to process command \w+.{0,80}|Wait for completion \(polling\) "
+        r"timeout.{0,60}|"
+        r"Keep alive watchdog timeout.{0,60}|Trigger reset.{0,60}|Hardware Error.{0,60})",
+        level="error",
+        scan=r"Unhandled MDD event|CQP completion error|TX driver issue detected|initiating reset due to tx timeout|"
+        r"TX hasn't completed, qid|Failed to process command [A-Z_]+ \(opcode|Wait for completion \(polling\) timeout|"
+        r"Keep alive watchdog timeout",
+        note=_FIRMWARE,
+    ),
+    Record(
+        "kernel.link",
+        r"(?P<interface>hfi1_\d+|opap\d+s\d+): .{0,40}?(?:Port \d+ )?[Ll]ink (?:is )?(?P<state>down)\b.{0,120}",
+        level="warning",
+        scan=r"hfi1_\d+: .{0,40}[Ll]ink (?:is )?down",
+        note="The network link of this interface went down.",
+    ),
+    Record(
+        "kernel.nic_health",
+        rf"hfi1 {_BUS}: (?P<interface>hfi1_\d+): (?P<message>SDMA engine \d+ timed out.{{0,60}}|8051 access "
+        rf"failed.{{0,60}}|"
+        r"(?:LNI|LCB|SPC) .{0,40}(?:fail|error).{0,60}|.{0,60}freeze.{0,60}|.{0,40}Error interrupt.{0,80})",
+        level="error",
+        scan=r"hfi1 .{0,60}(?:SDMA engine \d+ timed out|8051 access failed|freeze|Error interrupt)",
+        note=_FIRMWARE,
+    ),
+    Record(
+        "kernel.nic_health",
+        rf"cxi_\w{{2,8}} {_BUS}: (?P<message>EE .{{0,120}}|.{{0,80}}(?:retry exhausted|link down|fatal).{{0,80}})",
+        level="error",
+        scan=r"cxi_\w{2,8} .{0,100}(?:EE [a-z]|retry exhausted|link down|fatal)",
+        note=_FIRMWARE,
+    ),
+    Record(
+        "kernel.rdma",
+        r"(?:infiniband )?(?P<device>(?:mlx[45]|bnxt_re|efa|irdma|hfi1|rxe|hns)_?\d+): (?P<message>dump_cqe:.{0,80}|"
+        r"\w+:\d+:\(pid \d+\): .{0,160}?(?:[Ff]ail|[Ee]rror).{0,80}|ib_query_port failed.{0,40}|"
+        r"(?:QP|CQ|SRQ) \w+ (?:catastrophic|fatal).{0,80})",
+        level="error",
+        scan=r"dump_cqe:|mlx[45]_\d+: \w+:\d+:\(pid \d+\): .{0,160}(?:[Ff]ail|[Ee]rror)|ib_query_port failed",
+        note="An RDMA driver could not do what it was asked for.",
+    ),
+    Record(
+        "kernel.rdma",
+        r"(?P<message>RDMA CMA: cma_\w+, error .{1,40}|ib_srp: .{0,40}failed.{0,80}|"
+        r"(?P<device>ib\w{1,12}): (?:transmit timeout: latency .{1,60}|multicast join failed for .{1,120}|"
+        r"failed (?:to|send|cm|multicast).{1,100}|post_send failed.{0,60}|"
+        r"ib_query_\w+ failed.{0,40}))",
+        level="error",
+        scan=r"RDMA CMA: cma_|ib_srp: .{0,40}failed|transmit timeout: latency|multicast join failed for|"
+        r"ib\w{1,12}: (?:failed (?:to|send|cm|multicast)|post_send failed)",
+        note="An RDMA driver could not do what it was asked for.",
+    ),
+)

@@ -1,0 +1,86 @@
+"""systemd's word about services and mounts, and what catches core dumps.
+
+Kinds and their fields:
+
+- ``systemd.failed`` unit, message, exit_code | signal_text: a service, mount or scope ended badly or could not start
+- ``systemd.timeout`` unit, message: a service did not start, answer or stop in time
+- ``crash.signal`` pid, process, signal: a process died and left a core dump
+
+Sources: systemd 245 to 255 (src/core/unit.c, service.c, mount.c; src/coredump), abrt 2.14, the kernel's audit records.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.record import Record
+
+_UNIT = r"(?P<unit>[\w@.:\\-]{1,200}\.(?:service|scope|mount|socket|slice|swap))"
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "systemd.failed",
+        _UNIT + r": (?P<message>(?:Main|Control|Mount) process exited, code=(?:exited, status=(?P<exit_code>[1-9]\d*)|"
+        r"(?:killed|dumped), status=(?P<signal>\d+)/(?P<signal_text>\w+)).{0,40})",
+        level="error",
+        scan=r"process exited, code=(?:exited, status=[1-9]|killed, status=|dumped, status=)",
+        note="systemd says how a service ended.",
+    ),
+    Record(
+        "systemd.failed",
+        _UNIT + r": (?P<message>Failed with result '(?:exit-code|signal|core-dump|resources|protocol|"
+        r"start-limit-hit)'.{0,20}|"
+        r"Start request repeated too quickly.{0,20}|Failed to (?:run|set up|spawn|execute|load|open) .{1,120}|"
+        r"Failed at step \w+ spawning.{1,160})",
+        level="error",
+        scan=r"Failed with result '(?:exit-code|signal|core-dump|resources|protocol|start-limit-hit)'|"
+        r"Start request repeated too quickly|Failed at step \w+ spawning|\.service: Failed to ",
+        note="systemd says that a service failed.",
+        priority=-1,
+    ),
+    Record(
+        "systemd.timeout",
+        _UNIT + r": (?P<message>(?:start|stop|reload|watchdog)\w* operation timed out.{0,60}|"
+        r"State '[\w-]+' timed out.{0,60}|Watchdog timeout \(limit .{1,40})",
+        level="error",
+        scan=r" operation timed out\. Terminating|: State '[\w-]+' timed out|Watchdog timeout \(limit",
+        note="A service did not start, answer or stop in time.",
+    ),
+    Record(
+        "systemd.failed",
+        r"\bsystemd\[\d+\]: (?P<message>Failed to (?:start|mount|listen on) .{1,160}|Dependency failed for .{1,160})",
+        level="error",
+        scan=r"systemd\[\d+\]: (?:Failed to (?:start|mount|listen on) |Dependency failed for )",
+        note="systemd could not start something.",
+    ),
+    Record(
+        "crash.signal",
+        r"systemd-coredump\[\d+\]: (?:\[\S+\] )?Process (?P<pid>\d+) \((?P<process>[^)]{1,64})\) of user \S+ "
+        r"(?:dumped core|terminated abnormally with signal (?P<signal>\d+)/\w+).{0,60}",
+        level="fatal",
+        scan=r"systemd-coredump\[\d+\]: .{0,12}Process \d+ ",
+        note="A process died of a signal; its core dump was kept (coredumpctl info PID).",
+        priority=2,
+    ),
+    Record(
+        "crash.signal",
+        r"abrt-hook-ccpp(?:\[\d+\])?: Process (?P<pid>\d+) \((?P<process>[^)]{1,64})\) of user \S+ killed by "
+        r"(?P<signal_text>SIG\w+).{0,40}",
+        level="fatal",
+        note="A process died of a signal; its core dump was kept.",
+    ),
+    Record(
+        "crash.signal",
+        r"audit: type=17(?:01|26)? .{0,160}?\bpid=(?P<pid>\d+) "
+        r"comm=\"(?P<process>[^\"]{1,64})\".{0,160}?\bsig=(?P<signal>\d+)",
+        level="error",
+        scan=r"audit: type=1701 ",
+        note="The audit log shows that a process ended on a signal.",
+    ),
+    Record(
+        "crash.signal",
+        r"audit: type=1326 .{0,160}?\bpid=(?P<pid>\d+) "
+        r"comm=\"(?P<process>[^\"]{1,64})\".{0,160}?\bsig=(?P<signal>[1-9]\d*)",
+        level="error",
+        scan=r"audit: type=1326 ",
+        note="A process was killed because seccomp did not allow a system call.",
+    ),
+)
