@@ -85,6 +85,7 @@ def _key(folders: Sequence[Path]) -> str:
     for record in records():
         digest.update(f"\0{record.kind}\0{record.pattern}\0{record.scan}\0{record.often}".encode())
     for folder in folders:
+        digest.update(f"\0\0{folder}\0{folder.is_dir()}".encode("utf-8", "replace"))
         for path in sorted(_files(folder)):
             digest.update(b"\0" + os.fsencode(path) + b"\0")
             with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123 - three times as fast as Path
