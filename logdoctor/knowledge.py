@@ -26,7 +26,7 @@ from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 129
+FORMAT = 17
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -74,7 +74,7 @@ def _key(folders: Sequence[Path]) -> str:
     for record in records():
         digest.update(f"\0{record.kind}\0{record.pattern}\0{record.scan}\0{record.often}".encode())
     for folder in folders:
-        digest.update(b"\0" + os.fsencode(folder))
+        digest.update(f"\0\0{folder}\0{folder.is_dir()}".encode("utf-8", "replace"))
         for path in sorted(_files(folder)):
             digest.update(b"\0" + os.fsencode(path) + b"\0")
             with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123 - three times as fast as Path

@@ -20,7 +20,10 @@ def test_help_names_every_command():
     assert all(f"\n  {command} " in out for command in ("diagnose", "events", "rules"))
 
 
-@pytest.mark.parametrize("command", [["diagnose"], ["events"], ["rules"], ["rules", "list"], ["rules", "test"]])
+@pytest.mark.parametrize(
+    "command",
+    [["diagnose"], ["events"], ["rules"], ["rules", "list"], ["rules", "test"], ["rules", "new"], ["rules", "gaps"]],
+)
 def test_every_command_has_help(command):
     assert "Usage:" in call(*command, "--help").stdout
 

@@ -9,7 +9,7 @@ import pytest
 from command_line import call, report
 from failing_job import ANSWER, LOG, answer_in
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("uncached")
 
 
 def test_rules_list_has_a_line_for_every_rule():

@@ -92,6 +92,8 @@ def test_a_log_cannot_act_on_the_screen(tmp_path):
 
 
 def test_a_folder_of_folders_holds_many_jobs_and_a_folder_of_files_one(archive):
+    (archive / ".git").mkdir()
+    (archive / "weights.safetensors").write_bytes(b"1")
     assert [j.name for j in jobs_of([str(archive)])] == ["a", "b", "c", "d", "e", "f.gz"]
     assert [j.paths for j in jobs_of([str(archive / "a"), "x*.log"])] == [(str(archive / "a"),), ("x*.log",)]
 

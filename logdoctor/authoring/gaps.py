@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from logdoctor.authoring.tracing import trace
 from logdoctor.contract import visible
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Event, InputError, Job, Problem
+from logdoctor.sources.paths import may_be_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,12 +50,21 @@ class Worklist:
 def jobs_of(paths: Iterable[str]) -> Iterator[Job]:
     """Each path is one job as `diagnose` takes it; but of a folder that has folders in it, each child is a job."""
     for path in paths:
-        folder = Path(path)
-        children = sorted(folder.iterdir()) if folder.is_dir() else []
-        if any(child.is_dir() for child in children):
-            yield from (Job(child.name, (str(child),)) for child in children)
+        children = _children(path)
+        if any(map(os.path.isdir, children)):
+            yield from (Job(os.path.basename(child), (child,)) for child in children)  # noqa: PTH119
         else:
-            yield Job(folder.name or path, (path,))
+            yield Job(Path(path).name or path, (path,))
+
+
+def _children(path: str) -> list[str]:
+    """What may be or hold a log in a folder; nothing if it is none, or may not be read (the job's reader says so)."""
+    try:
+        names = sorted(os.listdir(path))  # noqa: PTH208 - never asks what the entries are
+    except OSError:
+        return []
+    full = [(name, os.path.join(path, name)) for name in names]  # noqa: PTH118
+    return [child for name, child in full if may_be_log(f"{name}/x" if os.path.isdir(child) else name)]  # noqa: PTH112
 
 
 def find_gaps(paths: Iterable[str], known: Knowledge, told: Callable[[str], None] = lambda _: None) -> Worklist:

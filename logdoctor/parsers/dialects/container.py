@@ -70,12 +70,12 @@ RECORDS: tuple[Record, ...] = (
            note="The Docker daemon refused or failed.", priority=3),
     Record("container.docker", r"^(?P<program>docker|podman|nerdctl|ctr): (?P<message>unknown (?:shorthand )?flag: "
            r".{1,80}|"
-           r"invalid reference format.*|open \S+: no such file.*)|(?P<other>\"(?:docker|podman) \w+\" requires at "
+           r"invalid reference format.*)|(?P<other>\"(?:docker|podman) \w+\" requires at "
            r"least .*)",
            "fatal", note="The container program refused its command line.", priority=2),
     Record("container.docker", r"(?P<message>runc \w+ failed: unable to .{1,300}|ERRO\[\d+\] .{1,300})", "error",
            note="The container runtime reports a failure.", priority=2,
-           scan=r"runc \w+ failed: unable to |ERRO\[\d+\] "),
+           scan=r"runc (?:run|create|exec|start) failed: unable to |ERRO\[\d{4}\] "),
     Record("container.cdi", r"(?P<message>(?:failed to inject CDI devices|unresolvable CDI devices|"
            r"could not apply required modification to OCI specification).{0,300})", "fatal",
            note="The container runtime does not know the GPUs by these names (CDI).", priority=2),
@@ -96,7 +96,7 @@ RECORDS: tuple[Record, ...] = (
     Record("container.apptainer", r"^FATAL: {3}(?P<message>.+)", "fatal",
            note="Apptainer (Singularity) could not start the container."),
     Record("container.apptainer", r"^ERROR {2}: (?P<message>(?:Failed to |Could not |No setuid |Error while ).+)",
-           "error", note="Apptainer (Singularity) could not start the container.", priority=1),
+           "error", note="Apptainer (Singularity) could not start the container.", priority=1, scan=r"ERROR  : "),
     Record("container.apptainer", r"^ERROR ?: {3}(?P<message>.+)", "error",
            note="Apptainer (Singularity) reports an error."),
     Record("container.apptainer",

@@ -203,10 +203,11 @@ LIBRARIES = (
     Record(
         "cuda.library",
         "(?P<status>CUFFT_(?:INVALID|ALLOC|INTERNAL|EXEC|SETUP|UNALIGNED|INCOMPLETE|NO|NOT|LICENSE)[A-Z_]{2,40}|"
-        "cuFFT error:? .{3,60}|NVRTC_ERROR_[A-Z_]{4,50})",
+        "cuFFT error:? .{3,60}|NVRTC_ERROR_[A-Z_]{4,50}|rocblaslt error: .{3,120}|MIOpen\\(HIP\\): Error \\[.{3,200})",
         level="error",
         priority=-1,
-        scan=r"CUFFT_(?:INVALID|ALLOC|INTERNAL|EXEC|SETUP)|cuFFT error|NVRTC_ERROR_",
+        scan=r"CUFFT_(?:INVALID|ALLOC|INTERNAL|EXEC|SETUP)|cuFFT error|NVRTC_ERROR_|rocblaslt error: |"
+        r"MIOpen\(HIP\): Error \[",
         note="A CUDA library failed with this status.",
     ),
     Record(

@@ -14,6 +14,7 @@ Kinds and fields:
 ``frameworks.stall``         missing (ranks, a tuple), stalled_ops, seconds, sides (how many different lacks: more
     than one says that ranks wait for each other): Horovod waits for ranks
 ``frameworks.shutdown``      Horovod was shut down because another rank failed or ended
+``frameworks.horovod``       Horovod gives up: its start, its rendezvous server, a rank that never came: message
 ``frameworks.mismatch``      Horovod or a checker found that ranks asked for different things: message
 ``frameworks.overflow``      rank, scale: a step was skipped because of an overflow (healthy if rare)
 ``frameworks.scale_minimum`` the loss scale cannot fall further

@@ -89,9 +89,9 @@ NVIDIA = (
     ),
     Record(
         "gpu.health",
-        r"^\| (?P<message>[\w /-]{3,28}\| (?:Fail|FAIL)\b.{0,80})",
+        r"^\| (?P<message>[\w /-]{3,28}\| Fail - .{0,80})",
         level="error",
-        scan=r"\| (?:Fail|FAIL) ",
+        scan=r"\| Fail - ",
         note="A test of dcgmi diag failed.",
     ),
     Record(

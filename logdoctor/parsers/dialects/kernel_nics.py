@@ -71,16 +71,16 @@ RECORDS: tuple[Record, ...] = (
         "kernel.nic_health",
         rf"hfi1 {_BUS}: (?P<interface>hfi1_\d+): (?P<message>SDMA engine \d+ timed out.{{0,60}}|8051 access "
         rf"failed.{{0,60}}|"
-        r"(?:LNI|LCB|SPC) .{0,40}(?:fail|error).{0,60}|.{0,60}freeze.{0,60}|.{0,40}Error interrupt.{0,80})",
+        r"(?:LNI|LCB|SPC) .{0,40}(?:fail|error).{0,60}|.{0,40}Error interrupt.{0,80})",
         level="error",
-        scan=r"hfi1 .{0,60}(?:SDMA engine \d+ timed out|8051 access failed|freeze|Error interrupt)",
+        scan=r"hfi1 .{0,60}(?:SDMA engine \d+ timed out|8051 access failed|Error interrupt)",
         note=_FIRMWARE,
     ),
     Record(
         "kernel.nic_health",
         rf"cxi_\w{{2,8}} {_BUS}: (?P<message>EE .{{0,120}}|.{{0,80}}(?:retry exhausted|link down|fatal).{{0,80}})",
         level="error",
-        scan=r"cxi_\w{2,8} .{0,100}(?:EE [a-z]|retry exhausted|link down|fatal)",
+        scan=r"cxi_(?:core|ss1|user|eth|rh) ",
         note=_FIRMWARE,
     ),
     Record(
@@ -89,7 +89,7 @@ RECORDS: tuple[Record, ...] = (
         r"\w+:\d+:\(pid \d+\): .{0,160}?(?:[Ff]ail|[Ee]rror).{0,80}|ib_query_port failed.{0,40}|"
         r"(?:QP|CQ|SRQ) \w+ (?:catastrophic|fatal).{0,80})",
         level="error",
-        scan=r"dump_cqe:|mlx[45]_\d+: \w+:\d+:\(pid \d+\): .{0,160}(?:[Ff]ail|[Ee]rror)|ib_query_port failed",
+        scan=r"dump_cqe:|infiniband mlx5_|infiniband mlx4_|mlx5_\d+: create_qp:|ib_query_port failed",
         note="An RDMA driver could not do what it was asked for.",
     ),
     Record(
@@ -99,8 +99,8 @@ RECORDS: tuple[Record, ...] = (
         r"failed (?:to|send|cm|multicast).{1,100}|post_send failed.{0,60}|"
         r"ib_query_\w+ failed.{0,40}))",
         level="error",
-        scan=r"RDMA CMA: cma_|ib_srp: .{0,40}failed|transmit timeout: latency|multicast join failed for|"
-        r"ib\w{1,12}: (?:failed (?:to|send|cm|multicast)|post_send failed)",
+        scan=r"RDMA CMA: cma_|ib_srp: failed send|transmit timeout: latency|multicast join failed for|"
+        r": post_send failed",
         note="An RDMA driver could not do what it was asked for.",
     ),
 )

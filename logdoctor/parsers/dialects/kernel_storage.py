@@ -30,10 +30,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "kernel.lnet",
-        r"(?P<message>LNet(?:Error)?: .{0,120}?(?:Timed out (?:tx|RDMA)|No route to|Connection refused|"
-        r"Dropping|can't|Can't|failed|error).{0,120})",
+        r"(?P<message>LNetError: .{1,240})",
         level="error",
-        scan=r"LNetError: |LNet: .{0,120}(?:Timed out (?:tx|RDMA)|No route to|Connection refused)",
+        note="Lustre's network layer could not reach a server.",
+    ),
+    Record(
+        "kernel.lnet",
+        r"(?P<message>LNet: .{0,120}?(?:Timed out (?:tx|RDMA)|No route to|Connection refused).{0,120})",
+        level="error",
+        scan=r"LNet: \d",
         note="Lustre's network layer could not reach a server.",
     ),
     Record(

@@ -7,10 +7,11 @@ Kinds and their fields:
 - ``mpich.abort`` rank, exit_code, communicator, code: a rank called MPI_Abort
 - ``mpich.stack`` function, message: a line of an error stack whose head is missing; ``mpich.ofi`` message, error: the
   same out of the libfabric device
+- ``mpich.assertion`` file, line, message: a check inside the library; ``mpich.io`` function: its file layer
 - ``mpich.bad_termination`` rank (Intel MPI), pid, host, exit_code, signal: Hydra's framed last words; exit_code is as
   printed (a wait status: 9 and 139 are signals 9 and 11); ``mpich.exit_string`` signal, message
 - ``mpich.rank_died`` rank, host, pid, exit_code, signal: PALS, ALPS and mpirun_rsh name the rank that ended
-- ``mpich.exec_failed`` message, file: a program could not be started
+- ``mpich.exec_failed`` message, file: a program could not be started; ``mpich.launcher`` message: ALPS complains
 - ``mpich.usage`` message: mpiexec did not understand its arguments; ``mpich.connect`` peer, message: the launcher's
   links
 - ``mpich.hydra`` function, message: any other complaint of mpiexec or a proxy; ``mpich.interrupt``

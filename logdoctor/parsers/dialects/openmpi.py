@@ -7,6 +7,8 @@ with each paragraph on one line; texts with a kind of their own are listed in ``
 - ``openmpi.abort`` rank | group_rank, communicator, exit_code; ``openmpi.rank_died`` rank, pid, host, signal;
   ``openmpi.exit_code`` rank, exit_code; ``openmpi.time_limit``
 - ``openmpi.slots``, ``.binding``, ``.daemon``, ``.launch``, ``.init_failed``, ``.pmi``: topic, host
+- ``openmpi.versions``, ``.lost``, ``.memory_limit``, ``.peer_gone``, ``.fabric``, ``.failed``: topic, host; rarer texts
+  (`openmpi_rare_heads`)
 - ``openmpi.tcp`` host, pid, peer, errno; ``.interface``, ``.component_missing``, ``.openfabrics``,
   ``.shared_memory``, ``.warning``: topic, host
 - ``openmpi.fatal_handler`` function, communicator, error_class, message, rank: MPI called its error handler
