@@ -81,6 +81,9 @@ def _sets(nodes: Nodes) -> Iterator[Texts]:
 
 def _edge(node: Node, *, first: bool) -> Texts:
     """The texts with which a piece that cannot be listed whole begins (or ends)."""
+    if isinstance(node, Loop) and node.least:
+        body = _all_texts(node.body)
+        return frozenset(text * min(node.least, LONGEST) for text in body) if len(body) == 1 else frozenset({""})
     if not isinstance(node, Either):
         return frozenset({""})
     texts = frozenset[str]().union(*(_edge_of(branch, first=first) for branch in node.branches))
