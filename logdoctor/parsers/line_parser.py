@@ -24,8 +24,6 @@ SHOWN = 2000
 """Characters of a line that are kept as evidence."""
 KEPT = 40
 """So many lines of a record are kept, to be quoted."""
-FOREIGN = 128
-"""After so many lines of others in a row a record is taken to have ended."""
 _REMEMBERED = 2048
 """Lines below candidates that are kept peeled, and numbers of lines that blocks took."""
 
@@ -101,6 +99,7 @@ class LineParser:
         block = Block(said)
         if record.block is not None:
             given = {**fields, "text": said} if "text" in hit.re.groupindex else fields
+            below.patience = record.patience
             read = record.block(head, given, iter(below))
             if read is None:
                 return None
@@ -188,6 +187,8 @@ class _Below:
     def __init__(self, parser: LineParser, candidate: Candidate, head: Peeled, rest: list[Peeled]) -> None:
         self._parser, self._candidate, self._head, self._rest = parser, candidate, head, rest
         self._given: dict[int, tuple[int, Peeled]] = {}
+        self.patience = 0
+        """So many lines of others in a row are read over."""
         self.kept: list[tuple[int, str]] = []
         """Number and text of the lines of the block, the head first (bounded)."""
 
@@ -204,7 +205,7 @@ class _Below:
             said = as_said_by(self._head, piece)
             if said is None:
                 foreign += 1
-                if foreign > FOREIGN:
+                if foreign > self.patience:
                     return
                 continue
             foreign = 0

@@ -55,7 +55,8 @@ class Record:
     ``level`` None means: what the wrapper said (glog letter, logging level), else info.  ``note`` says in plain words
     what the line means, for reports in which no rule explains it.  Of several records that match a line, the one with
     the higher ``priority`` makes the event, then the one that stands first in its dialect.  ``often`` marks lines that
-    a healthy log is full of (progress): the scan keeps fewer of them.
+    a healthy log is full of (progress): the scan keeps fewer of them.  After ``patience`` lines of others in a row a
+    block is taken to have ended.
     """
 
     kind: str
@@ -66,6 +67,7 @@ class Record:
     priority: int = 0
     often: bool = False
     scan: str | None = None
+    patience: int = 128
 
     @property
     def dialect(self) -> str:

@@ -222,5 +222,6 @@ RECORDS: tuple[Record, ...] = (
         "An exception of a Python program, without its traceback.",
         -5,
         scan=_EXCEPTION_SCAN,
+        patience=4,
     ),
 )
