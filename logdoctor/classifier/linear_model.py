@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ UNKNOWN = "unknown"
 """The class of logs that name no failure; to guess it is to stay silent."""
 LARGEST = 1 << 20
 """Bytes of a model file."""
+LARGE = 10**9
 SCALE = 1000
 """Weights are kept as thousandths, so that the file is short and the same on every machine."""
 
@@ -69,12 +71,18 @@ class LinearModel:
 
 
 def load_model(path: Path) -> LinearModel:
-    """Read a model.  Raises `InputError` for whatever is not one; nothing of a file is ever run."""
+    """Read a model, once a process.  Raises `InputError` for whatever is not one; nothing of a file is ever run."""
     try:
-        return _model(json.loads(_read(path)))
+        status = path.stat()
+        return _loaded(path, status.st_mtime_ns, status.st_size)
     except (OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         what, why = "the classifier's model cannot be used", f"{type(error).__name__}: {error}"
         raise InputError(what, str(path), why, "make one with 'logdoctor train', or leave --model out") from None
+
+
+@lru_cache(maxsize=2)
+def _loaded(path: Path, _changed: int, _size: int) -> LinearModel:
+    return _model(json.loads(_read(path)))
 
 
 def _read(path: Path) -> bytes:
@@ -97,11 +105,13 @@ def _model(plain: Any) -> LinearModel:
     return LinearModel(classes, bias, weights, temperature, threshold)
 
 
-def _pairs(row: list[Any], classes: int) -> tuple[tuple[int, float], ...]:
-    pairs = tuple((int(c), _number(w) / SCALE) for c, w in zip(row[::2], row[1::2], strict=True))
-    if any(not 0 <= c < classes for c, _ in pairs):
-        raise ValueError("a weight belongs to no class")
-    return pairs
+def _pairs(row: list[int], classes: int) -> tuple[tuple[int, float], ...]:
+    numbers, weights = row[::2], row[1::2]
+    if not row or set(map(type, row)) != {int} or min(numbers) < 0 or max(numbers) >= classes:
+        raise ValueError("a row of weights holds something else, or a weight belongs to no class")
+    if max(map(abs, weights), default=LARGE) >= LARGE:  # a sum of smaller ones stays finite
+        raise ValueError("a weight is too large")
+    return tuple((c, w / SCALE) for c, w in zip(numbers, weights, strict=True))
 
 
 def _number(value: Any) -> float:
