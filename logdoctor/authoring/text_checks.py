@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from logdoctor.authoring.remark import Remark, Written
 from logdoctor.model import Symptom
-from logdoctor.prefilter import how_telling
+from logdoctor.prefilter import how_dear
 
-LEAST = 3.0
-"""Plain texts that tell less (letters of uncommon words count one each) stand in too many harmless lines."""
+DEAR = 300.0
+"""Plain texts that cost more than so many good ones are too short, or stand in too many harmless lines."""
 CASELESS_COST = 1.5
 
 
@@ -21,23 +22,25 @@ def check_texts(written: Written) -> Iterator[Remark]:
 
 
 def _found_by_kind(symptom: Symptom) -> bool:
-    return symptom.kind is not None and not set("*?[") & set(symptom.kind)
+    """Whether records find the lines: the scan does not look for the text then."""
+    of_text = symptom.kind is None or fnmatchcase("text.line", symptom.kind)
+    return not of_text or (symptom.dialect is not None and not fnmatchcase("text", symptom.dialect))
 
 
 def _check_text(written: Written, symptom: Symptom, text: str) -> Iterator[Remark]:
     part = ("symptoms", symptom.name, "text")
     try:
-        worth, weakest, caseless = how_telling(text)
+        cost, dearest, caseless = how_dear(text)
     except ValueError:
         return  # with a kind it is no fault, without one it is told as a fault already
-    if not weakest:
+    if not dearest:
         why = "every match must hold one of a few plain texts; here a match may hold too many different ones, or none"
         cure = "write out the words that are always there, three letters or more in a row"
         yield written.remark("slow", part, f"the symptom '{symptom.name}' holds no plain text to search for", why, cure)
         return
-    if worth - CASELESS_COST * caseless < LEAST:
+    if cost * (CASELESS_COST if caseless else 1.0) > DEAR:
         how = ", in any case of the letters," if caseless else ""
-        what = f"the symptom '{symptom.name}' is searched by the text '{weakest}'"
+        what = f"the symptom '{symptom.name}' is searched by the text '{dearest}'"
         why = f"it is short or common{how} and stands in many lines that mean something else"
         cure = "add words that always stand beside it, or the kind of the line; write [Ff] instead of (?i)"
         yield written.remark("broad", part, what, why, cure)

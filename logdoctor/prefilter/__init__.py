@@ -9,7 +9,7 @@ from __future__ import annotations
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.prefilter import Prefilter
 
-__all__ = ["Pattern", "Prefilter", "how_telling", "pattern_of", "scan_form"]
+__all__ = ["Pattern", "Prefilter", "how_dear", "pattern_of", "scan_form"]
 
 
 def scan_form(regex: str) -> str:
@@ -19,11 +19,11 @@ def scan_form(regex: str) -> str:
     return scanform.scan_form(regex)
 
 
-def how_telling(regex: str) -> tuple[float, str, bool]:
-    """See `logdoctor.prefilter.scanform.how_telling` (imported on first need)."""
+def how_dear(regex: str) -> tuple[float, str, bool]:
+    """See `logdoctor.prefilter.scanform.how_dear` (imported on first need)."""
     from logdoctor.prefilter import scanform
 
-    return scanform.how_telling(regex)
+    return scanform.how_dear(regex)
 
 
 def pattern_of(regex: str, *, often: bool = False, within: bool = False) -> Pattern:

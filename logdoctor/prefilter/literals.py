@@ -145,8 +145,8 @@ def _all_texts(nodes: Nodes) -> Texts:
 
 def _best_part(text: str) -> str:
     parts = (text[i : i + LONGEST] for i in range(max(1, len(text) - LONGEST + 1)))
-    best = min(parts, key=_cost_of_one)
-    if _cost_of_one(best) <= TRIGGER:
+    best = min(parts, key=cost_of_text)
+    if cost_of_text(best) <= TRIGGER:
         return best
     return next((trigger for trigger in TRIGGERS if trigger in text), best)
 
@@ -155,18 +155,18 @@ def _best_part(text: str) -> str:
 
 
 def _cost(texts: Texts) -> float:
-    return sum(map(_cost_of_one, texts)) if texts and len(texts) <= MOST else math.inf
+    return sum(map(cost_of_text, texts)) if texts and len(texts) <= MOST else math.inf
 
 
-def _cost_of_one(text: str) -> float:
+def cost_of_text(text: str) -> float:
     """One for the search, more for a short text and for one that hits where nothing is meant."""
     if text in TRIGGERS:
         return TRIGGER
     short = 0.0 if len(text) > max(SHORT) else SHORT.get(len(text), math.inf)
-    return 1.0 + short + 4000.0 * float(0.4 ** worth_of_text(text)) - len(text) / 100
+    return 1.0 + short + 4000.0 * float(0.4 ** _worth(text)) - len(text) / 100
 
 
-def worth_of_text(text: str) -> float:
+def _worth(text: str) -> float:
     """Letters count, those of common words only in long texts; punctuation counts half, blanks a little."""
     return len(text) / 8 + sum(map(_part, _PARTS.findall(text)))
 

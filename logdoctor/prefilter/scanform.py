@@ -20,7 +20,7 @@ from typing import Any
 from logdoctor.prefilter import form
 from logdoctor.prefilter.factor import telling
 from logdoctor.prefilter.form import ASCII, NEWLINES, Chars, Either, Foreign, Loop, Node, Nodes
-from logdoctor.prefilter.literals import literals, worth_of_text
+from logdoctor.prefilter.literals import cost_of_text, literals
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.sublines import FLAT
 
@@ -61,15 +61,15 @@ def pattern_of(regex: str, *, often: bool = False, within: bool = False) -> Patt
     return Pattern(tuple(atoms), whole, often)
 
 
-def how_telling(regex: str) -> tuple[float, str, bool]:
-    """How much the weakest of the plain texts tells by which the scan finds ``regex``, that text, and if any case fits.
+def how_dear(regex: str) -> tuple[float, str, bool]:
+    """What the dearest of the plain texts costs by which the scan finds ``regex``, that text, and if any case fits.
 
-    The text is empty where the scan has to search for a pattern.  Raises like `scan_form`.
+    A long text of rare words costs 1, a short or common one up to thousands.  The text is empty where the scan has to
+    search for a pattern.  Raises like `scan_form`.
     """
     nodes, flag = _read_form(regex)
-    texts = sorted(literals(nodes))
-    weakest = min(texts, key=worth_of_text, default="")
-    return worth_of_text(weakest), weakest, bool(flag)
+    dearest = max(sorted(literals(nodes)), key=cost_of_text, default="")
+    return (cost_of_text(dearest) if dearest else 0.0), dearest, bool(flag)
 
 
 def _read_form(regex: str) -> tuple[Nodes, str]:
