@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from logdoctor.model import Event, Level, Line, Speaker, Value
-from logdoctor.reasoning.ledgers.collectives import CollectiveLedger
+from logdoctor.reasoning.ledgers.collectives import Ledger
 from logdoctor.reasoning.picture import Picture
 
 
@@ -11,7 +11,7 @@ class Log:
     """Events in reading order, seen by a ledger and a picture."""
 
     def __init__(self, *, ranks: int | None = None) -> None:
-        self.ledger, self.picture, self.order = CollectiveLedger(), Picture(), 0
+        self.ledger, self.picture, self.order = Ledger(), Picture(), 0
         self.picture.expected = ranks
 
     def add(self, kind: str, text: str = "", rank: int | None = None, level: Level = "error", **fields: Value) -> Log:

@@ -12,7 +12,7 @@ from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
-from logdoctor.reasoning.ledgers.collectives import CollectiveLedger
+from logdoctor.reasoning.ledgers import ledgers
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.symptoms import Hits, SymptomIndex
@@ -43,7 +43,7 @@ class Reasoner:
         """Start with no event seen."""
         self.rules, self.notes, self.hung = rules, notes or {}, hung
         self.picture = Picture()
-        self._collectives = CollectiveLedger()
+        self._ledgers = ledgers()
         self._index = SymptomIndex(rules, owners)
         self._hits: dict[int, dict[str, Hits]] = {}
         self._failures: list[Event] = []
@@ -52,7 +52,8 @@ class Reasoner:
     def observe(self, event: Event) -> None:
         """Take one event in."""
         self.picture.observe(event)
-        self._collectives.observe(event)
+        for ledger in self._ledgers:
+            ledger.observe(event)
         self._match(event)
         if event.level in ("error", "fatal"):
             if event.lines:  # they are for quoting symptoms: thousands of unexplained tracebacks would fill memory
@@ -67,8 +68,9 @@ class Reasoner:
 
     def conclude(self, job: str, lang: str = "en", *, truncated: bool = False) -> Diagnosis:
         """The diagnosis of all that was observed (coverage and problems are for the caller to add)."""
-        for derived in self._collectives.derive(self.picture):
-            self._match(derived)
+        for ledger in self._ledgers:
+            for derived in ledger.derive(self.picture):
+                self._match(derived)
         findings, harmless = self.findings()
         ranked = rank(findings, self.picture)
         failures = self._failing(harmless)

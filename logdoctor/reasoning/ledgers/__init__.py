@@ -1,1 +1,40 @@
-"""Ledgers: what the lines of all ranks show together; each derives events of dialect ``ledger``."""
+"""Ledgers: what follows from many events together, across ranks.  One file a ledger; there is no list to add it to.
+
+A ledger's module has a class ``Ledger`` with ``observe(event)``, which takes one event in, in bounded memory, and
+``derive(picture)``, which gives the events that follow (dialect ``ledger``, each standing on a line of the log that
+shows it); rules match them by their kind.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Protocol
+
+from logdoctor.model import Event
+from logdoctor.reasoning.picture import Picture
+
+
+class Ledger(Protocol):
+    """What each ledger can do."""
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        ...
+
+    def derive(self, picture: Picture) -> Iterator[Event]:
+        """What follows from all that was observed."""
+        ...
+
+
+def ledgers() -> list[Ledger]:
+    """A new one of each, in the order of their files' names."""
+    return [ledger() for ledger in _classes()]
+
+
+@cache
+def _classes() -> tuple[Any, ...]:
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(importlib.import_module(f"{__name__}.{name}").Ledger for name in names)

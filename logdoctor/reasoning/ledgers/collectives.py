@@ -77,7 +77,7 @@ class Stuck:
 
 
 @dataclass(slots=True)
-class CollectiveLedger:
+class Ledger:
     """Folds what the ranks say about their collectives; `derive` tells what follows from all of it."""
 
     waits: dict[tuple[int, int], Event] = field(default_factory=dict)
