@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Protocol
 
@@ -24,7 +24,7 @@ class Ledger(Protocol):
         """Take one event in."""
         ...
 
-    def derive(self, picture: Picture) -> Iterator[Event]:
+    def derive(self, picture: Picture) -> Iterable[Event]:
         """What follows from all that was observed."""
         ...
 
