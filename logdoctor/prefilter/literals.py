@@ -16,13 +16,13 @@ from itertools import product
 from logdoctor.prefilter.factor import COMMON
 from logdoctor.prefilter.form import ESCAPED, Chars, Either, Loop, Node, Nodes
 
-DEAREST = 6000.0
+DEAREST = 20000.0
 """A set that costs more than this hits too often or is too large: then the form is searched as a pattern."""
 LONGEST = 24
 MOST = 160
 GROWN = 64
-FEW = 2
-SHORT = {7: 1.0, 6: 3.0, 5: 20.0, 4: 60.0, 3: 150.0}
+FEW = 10
+SHORT = {7: 2.0, 6: 6.0, 5: 60.0, 4: 4000.0, 3: 9000.0}
 """What a text of so few characters costs beside a long one, which costs 1 (measured)."""
 FAILING = frozenset(
     "warn warning arning error errors rror failed failure ailed fail exception xception timeout imeout unable cannot "
@@ -40,12 +40,12 @@ CAPITALS = frozenset(
 )
 """Words with capitals that healthy logs are full of; other capitals (``ERROR``, ``Warning``) are rare in them."""
 TRIGGERS = (
-    *"Error: Error ERROR: ERROR error: Exception FATAL Fatal CRITICAL PANIC EMERG SEVERE FAILED WARN Warning:".split(),
-    *"UCX PMI MPI_ MPID NVRM Xid XID EDAC PSM OFI srun: slurmd slurmste Killed Aborted hydra mpirun xpmem".split(),
-    *(".cpp:", ".cc:", ".h:", ".cu:", "#0  ", "mlx4: ", "mlx5: "),
+    *"Error: ERROR: ERROR error: Exception FATAL CRITICAL PANIC EMERG SEVERE FAILED Warning: srun: slurmd".split(),
+    *"slurmste Killed Aborted mpirun xpmem .cpp:".split(),
+    *("NVRM: ", "Xid (", "EDAC ", "mlx4: ", "mlx5: "),
 )
 """Short texts that are searched anyway: a text that would be dear by itself is found by the one that it holds."""
-TRIGGER = 40.0
+TRIGGER = 100.0
 _PARTS = re.compile(r"[A-Za-z]+|[^A-Za-z]")
 
 Texts = frozenset[str]
@@ -83,7 +83,9 @@ def _edge(node: Node, *, first: bool) -> Texts:
     """The texts with which a piece that cannot be listed whole begins (or ends)."""
     if isinstance(node, Loop) and node.least:
         body = _all_texts(node.body)
-        return frozenset(text * min(node.least, LONGEST) for text in body) if len(body) == 1 else frozenset({""})
+        if len(body) == 1:
+            return frozenset(text * min(node.least, LONGEST) for text in body)
+        return body if 0 < len(body) <= FEW and "" not in body else frozenset({""})
     if not isinstance(node, Either):
         return frozenset({""})
     texts = frozenset[str]().union(*(_edge_of(branch, first=first) for branch in node.branches))

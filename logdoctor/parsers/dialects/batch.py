@@ -94,7 +94,8 @@ PBS = (
            note="The batch system did not accept the job."),
     Record("batch.error",
            r"^(?:pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel|qstat)(?:\[\d+\]|\d+)?[:;] ?(?P<message>.{0,300}?(?:[Ee]rror|"
-           r"[Ff]ail|[Uu]nknown|[Cc]annot|[Uu]nable|killed).*)", "error", note="A program of PBS reports a failure."),
+           r"[Ff]ail|[Uu]nknown|[Cc]annot|[Uu]nable|killed).*)", "error", note="A program of PBS reports a failure.",
+           scan=r"pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel: |qstat: "),
 )  # fmt: skip
 
 LSF = (

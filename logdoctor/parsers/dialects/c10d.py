@@ -59,6 +59,10 @@ _FILES = (
     r"FlightRecorder\w*|Work|Backend|comm|init|debug|intra_node_comm|\w*SymmetricMemory\w*|NanCheck|"
     r"ControlPlane|WorkerServer|Functional|TraceUtils)\.(?:cpp|hpp|h|cu)"
 )
+_FILES_SCAN = (
+    r"(?:\.cpp:|ProcessGroup\w*\.hpp:|Utils\.hpp:|Backend\.hpp:|FlightRecorder\w*\.hpp:|Work\.hpp:|TraceUtils\.h:|comm\.h:|debug\.h:|"
+    r"comm\.hpp:|Store\.hpp:|NanCheck\.cu:|intra_node_comm\.cu:|SymmetricMemory\w*\.(?:cu|hpp):|socket\.h:|logger\.hpp:)"
+)
 _OWN_FILE = later(_FILES)
 _STACK_LINE = later(r"^\s*#\d+ (?P<function>\S+) from (?P<path>\S+?)(?::\d+)?\s*$")
 _BEHIND = later(
@@ -328,7 +332,7 @@ RECORDS: tuple[Record, ...] = (
         _read_own,
         "PyTorch's distributed package logged an error.",
         -5,
-        scan=rf"\b[EF]\d{{0,4}} (?:[\d:.]{{8,20}} )?(?:\d+ )?{_FILES}:\d+\] ",
+        scan=rf"\b[EF]\d{{0,4}} (?:[\d:.]{{8,20}} )?(?:\d+ )?\w*{_FILES_SCAN}\d+\] ",
     ),
     Record(
         "c10d.log",
@@ -337,6 +341,6 @@ RECORDS: tuple[Record, ...] = (
         read_error,
         "PyTorch's distributed package logged an error.",
         -4,
-        scan=rf"\b[EF]\d{{0,4}} (?:[\d:.]{{8,20}} )?(?:\d+ )?{_FILES}:\d+\] ",
+        scan=rf"\b[EF]\d{{0,4}} (?:[\d:.]{{8,20}} )?(?:\d+ )?\w*{_FILES_SCAN}\d+\] ",
     ),
 )

@@ -271,7 +271,8 @@ TRACES = (
         level="info",
         block=read_stack,
         priority=-1,
-        scan=r"#0  (?: ?0x[0-9a-f]+ in )?[\w:~<>@.?]{2,80} ?\(",
+        scan=r"#0  (?: 0x|0x|__|raise|abort|poll|sysc|futex|pthr|nccl|ras|std::|mca_|opal|ompi|PMPI|MPI|cuda|at::|c10|"
+        r"_Py|Py|sele|epoll|nano|clock|read|write|recv|send|uct_|ucp_|ucs_|libc|malloc|free|memcpy|wait|do_)",
         note="The stack of a process.",
     ),
     Record(

@@ -33,7 +33,7 @@ _TEXTS = (
     "hardware stack error|invalid program counter|initialization error|out of memory|invalid argument|"
     "invalid resource handle|"
     r"mapping of buffer object failed|unknown error|Invalid access of peer GPU memory over nvlink or a hardware error|"
-    r"remote device (?:page fault|error)|MPS .{3,60}"
+    r"remote device (?:page fault|error)|MPS (?:client|server).{3,60}"
 )
 _DRIVER_ENUM = (
     r"CUDA_ERROR_(?:INVALID|OUT_OF_MEMORY|NOT_|DEINITIALIZED|NO_|MAP|UNMAP|ARRAY|ALREADY|ECC|UNSUPPORTED|CONTEXT|PEER|"

@@ -67,20 +67,21 @@ def read_spoken(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
 def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[Record, ...]:
     """The records for level ``words`` in all places where loggers print them."""
     bracketed = "|".join(rf"{before}(?:{words}|{lower}){after}" for before, after in BRACKETS)
+    scanned = words.replace("|ERR)", "| ERR | ERR:|\\|ERR\\|)")  # a short word alone would slow the scan
     shapes = (
         (
             rf"^[\W\d]{{0,40}}{words}\b(?![ '\"]*=)[\])>}}]?(?:\s*[:|-]+|\s)\s*(?P<message>\S.*)",
-            rf"^[\W\d]{{0,40}}{words}[\])>:| -]",
+            rf"{scanned}[\])>:| -]",
         ),
         (
             rf"{_CLOCK}\W{{1,6}}(?:[\w.:@/-]{{1,60}}\W{{1,4}}){{0,2}}{words}\b[\])>:|\s-]+(?P<message>\S.*)",
-            rf":\d\d\W.{{0,140}}{words}[\])>:| -]",
+            rf":\d\d\W.{{0,140}}{scanned}[\])>:| -]",
         ),
         (
             rf"^.{{0,120}}?[\[(<](?:{words}|{lower})[\])>][\s:|-]*(?P<message>\S.*)",
             bracketed,
         ),
-        (rf"^.{{0,160}}?(?: -+|\|) ?{words}\s*(?:-+|\|)\s*(?P<message>\S.*)", rf"(?: -|\|) ?{words}\s*(?:-|\|)"),
+        (rf"^.{{0,160}}?(?: -+|\|) ?{words}\s*(?:-+|\|)\s*(?P<message>\S.*)", rf"(?: -|\|) ?{scanned}\s*(?:-|\|)"),
         (
             rf"(?:\blevel|\bseverity|\"level(?:name)?\"|\"severity\")\s?[=:]\s?\"?(?i:{lower})\b(?P<message>.*)",
             rf"(?:level(?:name)?|severity)\"?\s?[=:]\s?\"?(?:{lower}|{words})",
@@ -213,8 +214,11 @@ SPOKEN = (
         level="error",
         block=read_spoken,
         priority=-20,
-        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,160}\.(?:c|cc|cpp|cu|h|hpp|go):\d+\]|"
-        r"\[[EF] [\w/.+-]{1,100}\.(?:cc|cpp|h|cu):\d+\]|"
+        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,160}(?:\.cpp|(?:init|group|proxy|socket|server|client|engine|"
+        r"runtime|manager|worker|service|channel|context|session|device|stream|memory|pool|executor|controller|"
+        r"operations|coordinator|common|comm|net|main|util|utils)\.cc|(?:kubelet|workers|runtime|reflector|server|"
+        r"manager|controller)\.go):\d+\]|"
+        r"\[[EF] [\w/.+-]{1,100}\.cpp:\d+\]|"
         r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,40}torch/[^\n]{1,100}\.py:\d+\]|(?:ERROR|CRITICAL|FATAL):[\w.]{1,100}:|"
         r"[|-] (?:ERROR|CRITICAL|FATAL) {0,4}[|-]|[\[(](?:ERROR|CRITICAL|FATAL)[\])]|(?:ERROR|CRITICAL|"
         r"FATAL) \d\d-\d\d \d\d:|"

@@ -284,7 +284,7 @@ TOOLS = (
         "gpu.health",
         r"(?P<message>\bdcgm\S{0,20}.{0,80}(?:health|diag)\w*.{0,40}?(?:[Ff]ail|FAIL|Failure).{0,120})",
         level="error",
-        scan=r"dcgm.{0,100}(?:health|diag).{0,60}[Ff][Aa][Ii][Ll]",
+        scan=r"dcgm(?:i|_|-|Health|Diag|Group|Policy).{0,100}(?:health|diag).{0,60}[Ff][Aa][Ii][Ll]",
         note="A GPU health check failed.",
     ),
 )

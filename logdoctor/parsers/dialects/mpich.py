@@ -49,6 +49,14 @@ _STACK_NAMES = (
     r"update_global_limits|recv_target_cmpl_cb|addr_exchange\w*)"
 )
 
+_STACK_SCAN = (
+    r"(?:MPIR_|MPIDI|MPID_|MPIC_|MPIDU|MPIRI|MPL_(?:init|shm|proc|gpu|sock|listen|connect)|MPI_(?:All|Bar|Bca|"
+    r"Comm_|Exs|Fin|Gat|Get|Gro|Iall|Ibar|Ibc|Ire|Ise|Iss|Init|Pro|Put|Rec|Red|Sca|Sen|Ssen|Tes|Typ|Wai|Win_|File_|Abo|"
+    r"Cart|Dist|Fetch|Neigh|Accum|Op_|Pack|Unp|Attr|Info|Spawn|Lookup|Open|Close|Start)|internal_[A-Z]|_init_(?:shm|hook|"
+    r"vci)|open_fabric|find_provider|create_vni_context|create_endpoint|update_global_limits|recv_target_cmpl_cb|"
+    r"addr_exchange)\w*\(\d+\)[. ]*:"
+)
+
 ERRORS = (
     Record("mpich.abort", _CRAY +
            r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)", level="fatal",
@@ -81,9 +89,13 @@ ERRORS = (
            r"MPICH (?:WARNING|Warning|Notice|NOTICE)\b:?(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \["
            r"(?P<host>[^\]]*)\] -)?:? ?(?P<message>.+)", level="warning", note="Cray MPICH warns."),
     Record("mpich.ofi",
-           r"(?P<function>\w*OFI\w*|open_fabric|recv_target_cmpl_cb)\(\d*\)\.*: *(?P<message>OFI .{1,300})",
+           r"(?P<function>\w*OFI\w*|open_fabric|"
+           r"recv_target_cmpl_cb)\(\d*\)\.*: *(?P<message>OFI .{1,300})", scan=r"OFI (?:fi_|call |get |getinfo|"
+           r"endpoint |fabric |domain |address |addrinfo|memory |EP |av |"
+           r"event |resource |send|recv|read|write|poll|tagged |inject|netmod|cq |mr |cntr|default)",
            level="error", priority=1, note="The libfabric device of MPICH reports a failed call."),
-    Record("mpich.stack", r"^\s*(?P<function>" + _STACK_NAMES + r")\(\d+\)[. ]*: *(?P<message>\S.*)", level="error",
+    Record("mpich.stack", r"^\s*(?P<function>" + _STACK_NAMES + r")\(\d+\)[. ]*: *(?P<message>\S.*)",
+    level="error", scan=_STACK_SCAN,
            note="A line of an MPI error stack."),
     Record("mpich.stack", r"^\s*\(unknown\)\(\)[. ]*: *(?P<message>\S.*)", level="error",
            note="A line of an MPI error stack."),
@@ -149,9 +161,12 @@ LAUNCHER = (
     Record("mpich.hydra", _HYDRA + _WHERE + r"(?P<message>.+)", level="error",
            note="The launcher reports a problem."),
     Record("mpich.hydra", _HYDRA + r"(?P<message>(?:Error|ERROR|error|Unable|unable|HYD\w*_\w+).*)", level="error",
+           scan=r"(?:\[mpiexec@|\[mpiexec:|\[proxy|\[hydra|\[upstart|\[mpirun|\[bstrap)[^\n]{0,300}\] (?:Error|"
+           r"ERROR|error|Unable|unable|HYD)",
            priority=-1, note="The launcher reports a problem."),
     Record("mpich.hydra", r"\b(?P<function>HYD[UTX]?\w*_\w+) \((?P<file>[\w./-]+\.c):\d+\): (?P<message>.+)",
-           level="error", priority=-1, note="The launcher reports a problem."),
+           level="error", priority=-1, scan=r"(?:HYD[UTX]_|HYD_pmc|HYD_uii|HYD_sock|HYD_get|"
+           r"HYDI_)\w* \(", note="The launcher reports a problem."),
     Record("mpich.connect", r"\[(?:\S+:)?mpi(?:run_rsh|spawn_\d+)\]\[\w+\] (?P<message>.*)", level="error",
            note="MVAPICH's launcher reports a problem."),
 )  # fmt: skip
@@ -160,6 +175,8 @@ PMI = (
     Record("mpich.pmi",
            r"(?P<message>(?:(?:PMI2?|PMIX?)_?(?:Init|Job_GetId|KVS_\w+|Finalize|Barrier)\w*|PMI2?_\w+) (?:failed|"
            r"returned|error)(?:.*?[Rr]eturn code:? *(?P<code>-?\d+))?.*)", level="error",
+           scan=r"PMI[2X]?_(?:Init|Job|KVS_|Final|Barr|Get_|Info|Abort|Publ|Look|Spawn|Connect)\w* (?:failed|returned|"
+           r"error)",
            note="The process manager could not be reached or refused."),
     Record("mpich.pmi", r"\[(?:unset|cli_\d+|\w+)\]: (?P<message>(?:write_line error|readline failed|PMIU_\w+|"
            r"Unable to write to PMI_fd|[Ee]xpecting cmd=|Missing hostname or port|parse_kevals).*)", level="error",

@@ -165,7 +165,13 @@ RECORDS: tuple[Record, ...] = (
         rf"{_INFO}(?P<text>(?P<file>[^\s:]{{1,200}}):(?P<line>\d+) (?:\((?P<func>\w+)\) )?-> (?P<result>\d+)"
         r"(?: \((?P<error>[^)\n]*)\))?(?: \[(?P<thread>[^\]\n]*)\])?)",
         level="info",
-        scan=r"\.(?:cc|h|cu|cpp):\d+ (?:\(\w+\) )?-> \d",
+        scan=r"(?:\.cpp|(?:init|bootstrap|channel|collectives|debug|enqueue|group|proxy|transport|register|runtime|ce_coll|kernels|"
+        r"mnnvl|manager|allocator|rma|gin|argcheck|ipcsocket|wrap|param|profiler|ras|support|peers|rasnet|shmutils|socket|"
+        r"strongstream|tuner|utils|connect|paths|rings|search|topo|trees|tuning|xml|coll_net|generic|net|net_ib|"
+        r"nvls|p2p|shm|common|resiliency|nvtx|graph|scheduler|smi|msccl|models|archinfo|npkit|recorder|roctx)\.cc|"
+        r"(?:init|enqueue|group|bootstrap|transport|channel|proxy|net|p2p|shm|common_coll|rings|ring|"
+        r"topo)\.cu|(?:alloc|checks|shmutils|ipcsocket|bitops|strongstream|register|utils|comm|device|socket|proxy)\.h)"
+        r":\d+ (?:\(\w+\) )?-> \d",
         priority=6,
         note="NCCL passes an error code up through its own functions; the first such line is nearest to the fault.",
     ),

@@ -36,7 +36,7 @@ RECORDS: tuple[Record, ...] = (
         r"(?P<cuda_dev>\d+) \[(?P<bus_id>0x[0-9a-f]{1,2}|[0-9a-f:]{7,12})(?:\.\d)?\]",
         level="info",
         block=_with_bus,
-        scan=r"Pid +\d+ on +[\w.-]+ device +\d",
+        scan=r" Pid +\d+ on +[\w.-]+ device +\d",
         note="nccl-tests lists which process uses which GPU.",
     ),
     Record(

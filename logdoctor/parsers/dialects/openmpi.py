@@ -116,6 +116,7 @@ TRANSPORTS = (
            r"\]\[\[\d+,\d+\],\d+\]\[[^\]\n]{1,200}\] ?))?Read -1, expected \d+, errno ?= ?(?P<errno>\d+)",
            level="error", note="Copying directly between two processes of a host failed."),
     Record("openmpi.btl", _PLACE + r"(?P<message>\S.*?)" + _ERRNO + r"\s*$", level="error", priority=-1,
+           scan=r"btl_(?:tcp|openib|sm|vader|ofi|uct|ugni|usnic|self|smcuda|portals4|base)",
            note="A point-to-point module of Open MPI reports a problem."),
     Record("openmpi.ucx", _WHO +
            r"\S{0,200}?(?P<file>(?:pml|osc|common)_ucx\w*\.c):\d+ +(?:Error|ERROR): +"

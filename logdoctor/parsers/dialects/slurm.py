@@ -75,7 +75,8 @@ ENDS = (
            r"JobId=)?(?P<step>[\w.]+)|Job step aborted.*|First task exited (?P<seconds>\d+)s ago|"
            r"tasks? [\d,:\s-]+ ?(?:running|exited(?! without)|exited abnormally|unknown).*|StepId=\S+ (?:aborted|"
            r"task .*(?:running|exited)).*|step:\S+ tasks? \S+: .*|Step(?:Id=\S+)? .*(?:cancelled|aborted).*|"
-           r".*Cancelled pending.*))", "info", note="srun ends the remaining tasks.", priority=4),
+           r".*Cancelled pending.*))", "info", note="srun ends the remaining tasks.", priority=4,
+           scan=r"(?:srun: |srun\[|slurmstepd: |slurmstepd\[|salloc: |sbatch: )"),
     Record("slurm.terminating", _ERROR +
            r"(?P<message>(?:Failed to send MESSAGE_TASK_EXIT.*|.*MESSAGE_TASK_EXIT.*|Step created|_exit_cb.*|"
            r"Ignoring job_complete for .*))", "warning", note="Fallout of the end of the step.", priority=4),
@@ -158,7 +159,10 @@ LAUNCH = (
            r"Couldn't find the specified plugin name for mpi\S*|MPI plugin|cannot create mpi context|"
            r"invalid MPI type).*"
            r"(?:[Ee]rror|ERROR|[Ff]ail|[Cc]ould ?n.t|[Cc]annot|[Ii]nvalid|not found|[Tt]imeout).*)", "error",
-           note="The process management (PMI) of Slurm reports a failure.", priority=3),
+           note="The process management (PMI) of Slurm reports a failure.", priority=3,
+           scan=r": (?:error: |fatal: )?.{0,300}?(?:mpi/pmi|pmixp_|pmix_|PMI[2Xx] |PMI (?:lib|serv|plug|conn|fail|"
+           r"err|init|FAIL|ERR|2|Serv|Conn|Plug)|Couldn't find the specified plugin "
+           r"name for mpi|MPI plugin|cannot create mpi context|invalid MPI type)"),
     Record("slurm.pmi", _ERROR +
            r"(?P<message>(?:Couldn't find the specified plugin name for mpi|cannot find mpi plugin|"
            r"MPI: Cannot create context|Invalid MPI type|.*\[_errhandler\]|mpi/pmix).*)", "error",
@@ -187,7 +191,8 @@ NODES = (
     Record("slurm.node",
            r"(?P<message>\b[Nn]odes? (?P<hosts>[\w.,\[\]-]{2,400}) (?:not responding|(?:is|are) not responding|"
            r"(?:has )?unexpectedly rebooted)\b.*)", "error", read_hosts, "Slurm says that a node is lost.", 1),
-    Record("slurm.node", _ANY + r"(?P<message>.{0,300}?(?:[Nn]ode .* not responding|nodes? .*DOWN|Aborting JobId=\S+|"
+    Record("slurm.node", _ANY + r"(?P<message>.{0,300}?(?:[Nn]ode .* not responding|nodes? .*(?:to|is|are|state|"
+        r"set|setting|marked) DOWN|Aborting JobId=\S+|"
            r"Killing .* on failed node|" r"Requeue JobId=\S+ due to failure of node).*)", "fatal",
            note="Slurm lost a node of the job.", priority=2),
     Record("slurm.node", r"(?P<message>Killing JobId=\S+ on failed node (?P<hosts>\S+)|node (?P<down>\S+) is down, "
@@ -211,7 +216,7 @@ NODES = (
            r"[^\n]{0,60}(?:GPU|Xid|ECC|IB |memory))[^\n]{0,80}?) +(?P<user>\w+) +\d{4}-\d\d-\d\dT[\d:]+ +"
            r"(?P<hosts>[\w.,\[\]-]+)\s*$", "error", read_hosts, "A node is out of service for this reason.",
            scan=r"(?:Not responding|Node unexpectedly rebooted|Kill task failed|Low (?:RealMemory|TmpDisk|socket|"
-           r"core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC:|root  |"
+           r"core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC: |root  |"
            r"slurm  ) *"),
     Record("slurm.node_state",
            r"\bNodeName=(?P<hosts>\S+) .*?State=(?P<state>(?:DOWN|DRAIN|FAIL|NO_RESPOND|[\w+]+\+(?:DRAIN|"

@@ -139,6 +139,8 @@ PSM = (
            r"exist.*)", "error", with_peer, note="A connection over the PSM transport failed."),
     Record("psm.error", rf"(?:\b|^)(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|"
            rf"ipath_userinit|hfp_\w+)[ :].*{_PSM_WORDS}.*)", "error", with_peer,
+           scan=r"PSM[23] |PSM[23]: |PSM (?:[Ee]rr|EP |conn|fail|unab|time|died|coul)|psm[23]_(?:ep_|mq_|init|am_|hfi|"
+           r"perf|error|ips)|hfi_userinit|hfi_wait_for_device|ipath_userinit|hfp_(?:gdr|cuda|self|rv_)",
            note="The PSM transport (Omni-Path, or verbs under Intel MPI) reports a failure."),
     Record("psm.error", r"(?P<message>PSM[23]? (?:was unable to open|can't open|could not|endpoint|EP)\b.*)", "error",
            with_peer, priority=-1, note="The PSM transport could not be opened."),
