@@ -11,7 +11,7 @@ FULL = 8192
 """So many hits of a pattern in one stream all count."""
 OFTEN = 128
 """The same for patterns that a healthy log is full of; if one of them has had its share, all of them have."""
-SPARSER = 32
+SPARSER = 8
 """Thinned patterns have one hit a window for so many windows, then in every second for as many, then in every fourth
 for twice as many ... so that a log of any size has only hundreds."""
 AT_THE_END = 256
