@@ -1,0 +1,76 @@
+"""A job that never ran: the logs of N ranks in the true formats, with one injected fault, and the truth about it.
+
+`simulate` gives the same files for the same seed.  All names, numbers and addresses are invented.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from logdoctor.model import Diagnosis
+from simulator import layout
+from simulator.book import Book, Truth
+from simulator.cluster import build
+from simulator.faults import FAULTS
+
+__all__ = ["FAULTS", "Grade", "Simulated", "grade", "simulate"]
+
+SURE = 0.6
+"""An answer with more confidence than that is a confident one."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The files of a job (name and text), what really happened, and how its logs were collected."""
+
+    files: Mapping[str, str]
+    truth: Truth
+    how: str
+
+
+def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
+    """A job of ``size`` ranks with this fault.
+
+    ``harm``: "missing" (a tenth of the ranks' logs are lost and clocks are up to 30 s off), "culprit" (nothing of the
+    culprit's node is there), "cut" (files begin late), or nothing.
+    """
+    rng = random.Random(f"{seed} {fault} {size} {harm}")
+    cluster = build(rng, size, skew=30.0 if harm == "missing" else rng.choice((0.0, 0.02)))
+    shape = layout.fitting(rng, cluster)
+    book = Book(cluster)
+    truth = FAULTS[fault](book, rng)
+    if harm == "missing":
+        spared = [r.number for r in cluster.ranks if r.number not in truth.ranks]
+        layout.without(book, rng.sample(spared, min(len(spared), max(1, size // 10))))
+    if harm == "culprit":
+        lost = min(truth.hosts)
+        layout.without(book, [r.number for r in cluster.on(lost) if r.number in truth.ranks], [lost], slurm=True)
+        truth = Truth(truth.signatures, truth.ranks, truth.hosts, told=False)
+    texts = layout.files(book, shape, rng)
+    if harm == "cut":
+        texts = layout.truncated(texts, rng)
+    return Simulated(texts, truth, f"{shape}, torch {cluster.torch}, NCCL {cluster.nccl}, {cluster.launcher}, {cluster.network}, {cluster.trainer}")
+
+
+@dataclass(frozen=True)
+class Grade:
+    """Whether the cause and the culprit are right, and whether somebody innocent was named with confidence."""
+
+    cause: bool
+    culprit: bool
+    slander: bool
+
+
+def grade(diagnosis: Diagnosis, truth: Truth) -> Grade:
+    """The first answer of ``diagnosis`` against the truth."""
+    if not diagnosis.causes:
+        return Grade(diagnosis.verdict in truth.signatures, not truth.told, slander=False)
+    first = diagnosis.causes[0]
+    ranks, hosts = set(first.culprit.ranks), {h.partition(".")[0] for h in first.culprit.hosts}
+    innocent = bool(ranks - truth.ranks or hosts - truth.hosts)
+    named = bool(ranks & truth.ranks or hosts & truth.hosts)
+    wanted = truth.told and bool(truth.ranks or truth.hosts)
+    right = not innocent and (named or not wanted)
+    return Grade(first.signature in truth.signatures, right, slander=innocent and first.confidence > SURE)

@@ -1,0 +1,243 @@
+"""The faults: each writes what a job with it prints into the book, and says the truth."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from simulator import course, host_voice, nccl_voice, torch_voice
+from simulator.book import Book, Truth
+from simulator.cluster import Rank
+from simulator.torch_voice import Work
+
+LOOP = ("/home/research/lm/pretrain.py", 412, "train_loop", "loss = step(model, batch)")
+MAIN = ("/home/research/lm/pretrain.py", 655, "<module>", "main()")
+
+
+def _one(book: Book, rng: random.Random) -> Rank:
+    return rng.choice(book.cluster.ranks)
+
+
+def _of(rank: Rank, *signatures: str) -> Truth:
+    return Truth(frozenset(signatures), frozenset({rank.number}), frozenset({rank.host}))
+
+
+def oom_kill(book: Book, rng: random.Random) -> Truth:
+    """The kernel kills one process for want of host memory."""
+    at = course.train(book, rng, course.start(book))
+    rank = _one(book, rng)
+    told_by = rng.choice(("kernel", "slurm", "both", "exit"))
+    if told_by in ("kernel", "both"):
+        book.kernel(at, rank.host, *host_voice.oom_kill(book.cluster, at, rank, cgroup=rng.random() < 0.5))
+    course.died(book, rng, rank, at, -9, "Out Of Memory" if told_by == "slurm" else "Killed")
+    if told_by in ("slurm", "both"):
+        book.slurm(at + 2, host_voice.slurm_oom(book.cluster))
+    return _of(rank, "host.oom-kill")
+
+
+def _raises(book: Book, rng: random.Random, error: str, *signatures: str) -> Truth:
+    at = course.train(book, rng, course.start(book))
+    rank = _one(book, rng)
+    book.rank(at, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), error))
+    course.died(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+    return _of(rank, *signatures)
+
+
+def exception(book: Book, rng: random.Random) -> Truth:
+    """One rank raises."""
+    error = rng.choice(
+        (
+            "ValueError: sample 88123 has 4097 tokens, at most 4096 are allowed",
+            "KeyError: 'position_ids'",
+            "IndexError: list index out of range",
+            "AssertionError: expected 8 experts, found 7",
+            "json.decoder.JSONDecodeError: Expecting ',' delimiter: line 1 column 5120 (char 5119)",
+        )
+    )
+    return _raises(book, rng, error, "app.exception")
+
+
+def cuda_oom(book: Book, rng: random.Random) -> Truth:
+    """One rank has no GPU memory left."""
+    name = "torch.OutOfMemoryError" if book.cluster.torch >= "2.4" else "torch.cuda.OutOfMemoryError"
+    device = rng.randrange(8)
+    text = f"{name}: CUDA out of memory. Tried to allocate 3.12 GiB. GPU {device} has a total capacity of 79.15 GiB of which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.11 GiB memory in use. Of the allocated memory 74.90 GiB is allocated by PyTorch, and 1.77 GiB is reserved by PyTorch but unallocated."
+    return _raises(book, rng, text, "cuda.oom")
+
+
+def disk_full(book: Book, rng: random.Random) -> Truth:
+    """One rank cannot write its shard."""
+    return _raises(book, rng, "OSError: [Errno 28] No space left on device: '/scratch/lm/ckpt/step_4000/shard.tmp'", "host.disk-full")
+
+
+def gpu_memory(book: Book, rng: random.Random) -> Truth:
+    """Uncorrectable ECC error: the driver and the process both say so."""
+    at = course.train(book, rng, course.start(book))
+    rank = _one(book, rng)
+    code, text = rng.choice(((48, "DBE (double bit error) at 0x1f3a0"), (94, "Contained: CE User Channel (0x9). RST: No, D-RST: No"), (95, "Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No")))
+    book.kernel(at, rank.host, host_voice.xid(book.cluster, at, rank, code, text))
+    error = "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered" if book.cluster.torch == "2.9" else "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+    book.rank(at + 0.3, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), error))
+    course.died(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+    return _of(rank, "cuda.ecc")
+
+
+def gpu_lost(book: Book, rng: random.Random) -> Truth:
+    """A GPU falls off the bus."""
+    at = course.train(book, rng, course.start(book))
+    rank = _one(book, rng)
+    book.kernel(at, rank.host, host_voice.xid(book.cluster, at, rank, 79, "GPU has fallen off the bus."))
+    book.rank(at + 0.3, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), "RuntimeError: CUDA error: unknown error"))
+    course.died(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+    return _of(rank, "cuda.fell-off-bus")
+
+
+def segfault(book: Book, rng: random.Random) -> Truth:
+    """A native library crashes one process."""
+    at = course.train(book, rng, course.start(book))
+    rank = _one(book, rng)
+    if rng.random() < 0.6:
+        book.kernel(at, rank.host, host_voice.segfault(book.cluster, at, rank))
+    if rng.random() < 0.6:
+        stack = ("Fatal Python error: Segmentation fault", "", "Current thread 0x00007f3c1a2b4740 (most recent call first):", '  File "/home/research/lm/tokens.py", line 88 in encode', '  File "/home/research/lm/pretrain.py", line 412 in train_loop')
+        book.rank(at, rank, *stack)
+    course.died(book, rng, rank, at + 0.5, -11, "Segmentation fault (core dumped)")
+    return _of(rank, "app.segfault")
+
+
+def preempted(book: Book, rng: random.Random) -> Truth:
+    """The scheduler takes the nodes away."""
+    cluster = book.cluster
+    at = course.train(book, rng, course.start(book))
+    book.slurm(at, host_voice.cancelled(cluster, at, rng.choice(("JOB", "STEP")), "PREEMPTION"))
+    if cluster.launcher == "torchrun":
+        for host in cluster.hosts:
+            book.agent(at + 1, host, torch_voice.agent_signalled(cluster, at + 1, host))
+    else:
+        book.slurm(at + 2, *(host_voice.task_exit(r, "Terminated") for r in cluster.ranks[:4]))
+    return Truth(frozenset({"job.preempted"}))
+
+
+def _late(book: Book, rng: random.Random, rank: Rank, time: float, work: Work) -> None:
+    """All but ``rank`` wait for it; at the end it says how far it had come (not in 2.1)."""
+    cluster = book.cluster
+    waiting = course.others(cluster, (rank,))
+    course.wait(book, rng, waiting, time, work)
+    said = torch_voice.dump_signal(cluster, time + 0.8, rank, waiting[0], work.seq - 1, work.seq - 1)
+    if said:
+        book.rank(time + 0.8, rank, *said)
+
+
+def straggler_data(book: Book, rng: random.Random) -> Truth:
+    """Rank 0 tokenises while the others wait at the first barrier."""
+    cluster = book.cluster
+    at = course.start(book)
+    rank = cluster.ranks[0]
+    what = rng.choice(("Map", "Tokenizing train split", "Grouping texts in chunks of 4096"))
+    for done in (120000, 260000, 410000):
+        book.rank(at + done / 1000, rank, host_voice.bar(what, done, 1800000, done / 1000))
+    _late(book, rng, rank, at + course.WAIT, Work(rng.randrange(2, 9), "ALLREDUCE", 1))
+    return _of(rank, "collective.straggler")
+
+
+def straggler_save(book: Book, rng: random.Random) -> Truth:
+    """One rank writes a checkpoint for longer than the others wait."""
+    at = course.train(book, rng, course.start(book))
+    rank = book.cluster.ranks[0]
+    book.rank(at, rank, rng.choice(("Saving model checkpoint to /lustre/lm/run7/checkpoint-4000", "saving checkpoint at iteration    4000 to /lustre/lm/run7 in torch_dist format", "Saving checkpoint to /lustre/lm/run7/step4000.pt ...")))
+    _late(book, rng, rank, at + course.WAIT, course.next_work(rng))
+    return _of(rank, "collective.straggler")
+
+
+def straggler_silent(book: Book, rng: random.Random) -> Truth:
+    """One rank is late and does not say why."""
+    at = course.train(book, rng, course.start(book))
+    rank = _one(book, rng)
+    _late(book, rng, rank, at + course.WAIT, course.next_work(rng))
+    return _of(rank, "collective.straggler", "collective.timeout")
+
+
+def _two_sides(book: Book, rng: random.Random, odd: Rank, own: Work, most: Work) -> None:
+    at = course.train(book, rng, course.start(book)) + course.WAIT
+    course.wait(book, rng, course.others(book.cluster, (odd,)), at, most)
+    book.rank(at + 0.7, odd, *torch_voice.timed_out(book.cluster, at + 0.7, odd, own, own.seq))
+
+
+def desync_skipped(book: Book, rng: random.Random) -> Truth:
+    """One rank leaves out a collective: the next one has the number of the one that it left out."""
+    odd = _one(book, rng)
+    seq = rng.randrange(40, 90000)
+    numel = rng.randrange(8, 4000) * 4096
+    _two_sides(book, rng, odd, Work(seq, "_ALLGATHER_BASE", numel // 8), Work(seq, "ALLREDUCE", numel))
+    return _of(odd, "collective.desync")
+
+
+def desync_size(book: Book, rng: random.Random) -> Truth:
+    """One rank brings another number of elements."""
+    odd = _one(book, rng)
+    most = course.next_work(rng)
+    _two_sides(book, rng, odd, Work(most.seq, most.op, most.numel + 512), most)
+    return _of(odd, "collective.desync")
+
+
+def hang(book: Book, rng: random.Random) -> Truth:
+    """All ranks stand in the same collective, nothing says why."""
+    at = course.train(book, rng, course.start(book))
+    course.wait(book, rng, book.cluster.ranks, at + course.WAIT, course.next_work(rng))
+    return Truth(frozenset({"collective.timeout"}))
+
+
+def link_down(book: Book, rng: random.Random) -> Truth:
+    """The path between two hosts is broken: each side's requests to the other fail."""
+    cluster = book.cluster
+    cluster.network = "IB"
+    at = course.train(book, rng, course.start(book))
+    one, two = rng.sample(cluster.hosts, 2) if len(cluster.hosts) > 1 else (cluster.hosts[0],) * 2
+    pairs = list(zip(cluster.on(one), cluster.on(two), strict=True))[: rng.randrange(1, 5)]
+    gone = []
+    for a, b in pairs:
+        for rank, peer in ((a, b), (b, a)):
+            moment = at + rng.uniform(0, 0.5)
+            book.rank(moment, rank, *nccl_voice.completion_error(cluster, moment, rank, peer))
+            last = f"NET/IB: Got completion from peer {peer.address}<{peer.port}> with status=12 opcode=0 len=0 vendor err 129 (Send)"
+            book.rank(moment + 1, rank, *torch_voice.remote_error(cluster, moment + 1, rank, last))
+            gone.append(rank)
+    course.wait(book, rng, course.others(cluster, gone), at + course.WAIT, course.next_work(rng))
+    both = frozenset(r.number for h in (one, two) for r in cluster.on(h))
+    return Truth(frozenset({"net.ib-completion"}), both, frozenset({one, two}))
+
+
+def node_lost(book: Book, rng: random.Random) -> Truth:
+    """A node crashes: Slurm says so, its neighbours' requests get no answer."""
+    cluster = book.cluster
+    at = course.train(book, rng, course.start(book))
+    host = rng.choice(cluster.hosts)
+    book.slurm(at + 60, f"srun: error: Node failure on {host}", host_voice.cancelled(cluster, at + 60, "JOB", "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"))
+    there = cluster.on(host)
+    for rank, peer in zip(cluster.on(cluster.hosts[(cluster.hosts.index(host) + 1) % len(cluster.hosts)]), there, strict=True):
+        if rank.host != host:
+            told = nccl_voice.completion_error if cluster.network == "IB" else nccl_voice.closed_by
+            book.rank(at + 8, rank, *told(cluster, at + 8, rank, peer))
+    return Truth(frozenset({"host.node-failure"}), frozenset(r.number for r in there), frozenset({host}))
+
+
+def wrong_interface(book: Book, rng: random.Random) -> Truth:
+    """One host offers the address of its container bridge to the others."""
+    cluster = book.cluster
+    odd = rng.choice(cluster.hosts)
+    for rank in cluster.ranks:
+        docker = rank.host == odd
+        lines = nccl_voice.hello(cluster, rank, *(("docker0", "172.17.0.1") if docker else ()))
+        book.rank(3 + rank.local * 0.01, rank, *lines)
+    why = rng.choice(("Connection refused", "No route to host", "Connection timed out"))
+    for rank in cluster.ranks:
+        if rank.host != odd and rank.local == 0:
+            lines = nccl_voice.connect_failed(cluster, 40, rank, "172.17.0.1", rng.randrange(33000, 60000), why)
+            book.rank(40 + rank.node * 0.01, rank, *lines)
+    return Truth(frozenset({"net.wrong-interface"}), frozenset(r.number for r in cluster.on(odd)), frozenset({odd}), told=False)
+
+
+FAULTS: dict[str, Callable[[Book, random.Random], Truth]] = {
+    f.__name__: f
+    for f in (oom_kill, exception, cuda_oom, disk_full, gpu_memory, gpu_lost, segfault, preempted, straggler_data, straggler_save, straggler_silent, desync_skipped, desync_size, hang, link_down, node_lost, wrong_interface)
+}
