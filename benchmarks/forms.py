@@ -1,22 +1,24 @@
-"""The scan forms of everything logdoctor knows, with a name each: those of parsers' records and of rules' symptoms."""
+"""What the scan looks for, with a name each: the plain texts and forms of parsers' records and of rules' symptoms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from fnmatch import fnmatchcase
 
 from logdoctor.parsers import records
-from logdoctor.prefilter import scan_form
+from logdoctor.prefilter import pattern_of
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.loading import load
 
 
 def named_forms() -> dict[str, str]:
-    """Form -> who wants it (the first one where several do)."""
+    """Plain text or form, as an expression -> who wants it (the first one where several do)."""
     forms: dict[str, str] = {}
-    for name, pattern in _patterns():
+    for name, pattern, often in _patterns():
         with suppress(ValueError):  # of a symptom that its kind alone finds
-            forms.setdefault(scan_form(pattern), name)
+            for atom in pattern_of(pattern, often=often).atoms:
+                forms.setdefault(atom, name)
     return forms
 
 
@@ -25,13 +27,13 @@ def main() -> None:
     print("\n".join(named_forms()))
 
 
-def _patterns() -> Iterator[tuple[str, str]]:
+def _patterns() -> Iterator[tuple[str, str, bool]]:
     for record in records():
-        yield record.kind, record.scan or record.pattern
+        yield record.kind, record.scan or record.pattern, record.often
     for rule in load([shipped_rules()]).rules:
         for symptom in rule.symptoms:
-            if symptom.text:
-                yield f"{rule.id} ({symptom.name})", symptom.text
+            if symptom.text and (symptom.kind is None or fnmatchcase("text.line", symptom.kind)):
+                yield f"{rule.id} ({symptom.name})", symptom.text, False
 
 
 if __name__ == "__main__":
