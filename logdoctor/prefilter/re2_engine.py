@@ -6,7 +6,9 @@ Patterns and text are Latin-1 to RE2, that is plain bytes.  Nothing to cache: co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import re2
 
@@ -18,9 +20,9 @@ _MEMORY = 256 << 20
 
 
 def load(patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool = False) -> Re2Engine:
-    """Compile ``patterns``; the rest is not needed."""
-    del often, cache_dir, once
-    return Re2Engine(patterns)
+    """Compile ``patterns``; ``cache_dir`` and ``once`` are not needed."""
+    del cache_dir, once
+    return Re2Engine(patterns, often)
 
 
 def _options() -> re2.Options:
@@ -31,17 +33,28 @@ def _options() -> re2.Options:
     return options
 
 
+def _alternation(patterns: Sequence[bytes]) -> Any:
+    return re2.compile(b"(?:%s)" % b"|".join(b"(?:%s)" % p for p in patterns), _options())
+
+
 class Re2Engine:
     """The alternation and the set."""
 
     name = "re2"
 
-    def __init__(self, patterns: Sequence[bytes]) -> None:
-        self._any = re2.compile(b"(?:%s)" % b"|".join(b"(?:%s)" % p for p in patterns), _options())
+    def __init__(self, patterns: Sequence[bytes], often: frozenset[int]) -> None:
+        self._any = _alternation(patterns)
+        self._often = often
+        self._rare = [p for i, p in enumerate(patterns) if i not in often]
         self._set = re2.Set.SearchSet(_options())
         for pattern in patterns:
             self._set.Add(pattern)
         self._set.Compile()
+
+    @cached_property
+    def _quiet(self) -> Any:
+        """For floods: the alternation without what healthy logs are full of."""
+        return _alternation(self._rare)
 
     def session(self) -> Session:
         """RE2 needs no scratch memory: the engine is its own session."""
@@ -50,9 +63,10 @@ class Re2Engine:
     def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
         """See `Session.hits`."""
         text = bytes(window)
+        quiet = silent and self._rare and self._often <= thinned.keys()
         found: list[int] = []
         after = 0
-        for match in self._any.finditer(text):
+        for match in (self._quiet if quiet else self._any).finditer(text):
             end = match.end()
             if end <= after:
                 continue
