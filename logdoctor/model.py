@@ -19,6 +19,13 @@ Action = Literal["stop", "retry", "exclude", "none"]
 Verdict = Literal["failure", "unknown", "healthy"]
 Strength = Literal["proof", "strong", "likely", "hint"]
 Role = Literal["cause", "symptom", "fallback", "benign"]
+Part = Literal["culprit", "victim", "failed", "bystander", "silent", "missing"]
+"""What a rank has to do with the failure.
+
+``culprit``: the answer names it or its host; ``victim``: it reports a failure and the answer names others; ``failed``:
+it reports a failure and nobody is named; ``bystander``: it reports none; ``silent``: it says nothing after the failure
+began, or never did, where its neighbours are heard; ``missing``: nothing in these logs is of it.
+"""
 Value = str | int | float | tuple[int, ...] | tuple[str, ...]
 """What a field of an event holds."""
 
@@ -278,6 +285,38 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class RankRow:
+    """What is known of one rank: where it runs, how far it got, its first failure, and what it has to do with it all.
+
+    ``gpu`` is the ordinal that CUDA counts inside the process; ``failure`` is the signature of the first failure ("":
+    no rule knows it); ``waits_for`` is the collective in which it waited then, ``never_started`` the one in which
+    others waited for it.
+    """
+
+    rank: int
+    role: Part
+    host: str | None = None
+    local_rank: int | None = None
+    pid: int | None = None
+    gpu: int | None = None
+    bus_id: str | None = None
+    last_progress: str = ""
+    failure: str = ""
+    first_failure: Evidence | None = None
+    waits_for: str = ""
+    never_started: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessGroup:
+    """A communicator or process group: its name as printed, its size where told, the global ranks known to be in it."""
+
+    name: str
+    size: int | None
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JobPicture:
     """What was learnt of the job from its logs."""
 
@@ -290,6 +329,13 @@ class JobPicture:
     last_progress: Progress | None = None
     attempts: int = 1
     truncated: bool = False
+    rank_table: tuple[RankRow, ...] = ()
+    """Every rank of a job that failed; empty where nothing tells the ranks apart."""
+    groups: tuple[ProcessGroup, ...] = ()
+    nodes: int | None = None
+    ranks_per_node: int | None = None
+    versions_apart: tuple[tuple[str, str, tuple[int, ...]], ...] = ()
+    """Product, version, ranks: where ranks of one job run different versions."""
 
 
 @dataclass(frozen=True, slots=True)

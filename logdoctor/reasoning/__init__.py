@@ -14,6 +14,7 @@ from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
 from logdoctor.reasoning.ledgers import ledgers
 from logdoctor.reasoning.picture import Picture
+from logdoctor.reasoning.rank_table import RankTable
 from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.symptoms import Hits, SymptomIndex
 from logdoctor.regexes import later
@@ -43,7 +44,7 @@ class Reasoner:
         """Start with no event seen."""
         self.rules, self.notes, self.hung = rules, notes or {}, hung
         self.picture = Picture()
-        self._ledgers = ledgers()
+        self._ledgers, self._table = ledgers(), RankTable()
         self._index = SymptomIndex(rules, owners)
         self._hits: dict[int, dict[str, Hits]] = {}
         self._failures: list[Event] = []
@@ -52,6 +53,7 @@ class Reasoner:
     def observe(self, event: Event) -> None:
         """Take one event in."""
         self.picture.observe(event)
+        self._table.observe(event)
         for ledger in self._ledgers:
             ledger.observe(event)
         self._match(event)
@@ -76,6 +78,7 @@ class Reasoner:
         failures = self._failing(harmless)
         unexplained = [] if ranked.causes else self._unexplained(failures, findings, lang)
         verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
+        table = () if verdict == "healthy" else self._table.rows(self.picture, ranked, self.rules, self._hits, harmless)
         return Diagnosis(
             job=job,
             verdict=verdict,
@@ -83,7 +86,7 @@ class Reasoner:
             symptoms=symptoms_of(ranked, self.picture, lang),
             unexplained=tuple(unexplained),
             advice=advise(self.picture, lang) if verdict == "unknown" else (),
-            picture=self.picture.summary(self._first_failure(failures, verdict), truncated=truncated),
+            picture=self.picture.summary(self._first_failure(failures, verdict), table, truncated=truncated),
         )
 
     def _first_failure(self, failures: Sequence[Event], verdict: str) -> Event | None:

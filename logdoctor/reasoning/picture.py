@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from logdoctor.model import Event, Evidence, JobPicture, Progress
+from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow
+from logdoctor.reasoning.addresses import AddressBook
+from logdoctor.reasoning.seats import Seats
 
 PROGRESS_KEPT = 64
 SURVIVED_STEPS = 3
@@ -61,6 +63,8 @@ class Picture:
         self.restarts: list[int] = []
         self.last_order = 0
         self.first_death: list[Event] = []
+        self.seats = Seats()
+        self.addresses = AddressBook()
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
         self._rank_of_pid: dict[int, set[int]] = {}
         self._host_of: dict[int, str] = {}
@@ -70,6 +74,8 @@ class Picture:
         self.last_order = event.order
         self.dialects.add(event.dialect)
         self._see_speaker(event)
+        self.seats.observe(event)
+        self.addresses.observe(event)
         if event.kind == "progress.step":
             self._see_step(event)
         elif event.kind == "progress.done":
@@ -132,11 +138,29 @@ class Picture:
             return local  # one node: its local ranks are the ranks
         if event.pid is None:
             return _rank_in_default_group(event)
-        host = short_host(event.host or "")
-        if (host, event.pid) in self._rank_of:
-            return self._rank_of[host, event.pid][0]
-        known = self._rank_of_pid.get(event.pid, set())
-        return next(iter(known)) if len(known) == 1 else _rank_in_default_group(event)
+        known = self.rank_at(short_host(event.host or ""), event.pid)
+        return known if known is not None else _rank_in_default_group(event)
+
+    def rank_at(self, host: str, pid: int | None) -> int | None:
+        """The rank of the process ``pid``; where the host is not known, if only one process has that number."""
+        if pid is None:
+            return None
+        if (host, pid) in self._rank_of:
+            return self._rank_of[host, pid][0]
+        known = self._rank_of_pid.get(pid, set())
+        return next(iter(known)) if len(known) == 1 else None
+
+    def ranks_on(self, host: str) -> set[int]:
+        """The ranks that are known to run on ``host``."""
+        return {rank for rank, at in self._host_of.items() if at == host}
+
+    def host_with(self, rank: int | None) -> str | None:
+        """The host on which ``rank`` runs."""
+        return self._host_of.get(rank) if rank is not None else None
+
+    def ranks_placed(self) -> int:
+        """Of how many ranks the host is known."""
+        return len(self._host_of)
 
     def host_of(self, event: Event) -> str | None:
         """The host that ``event`` is about; the job's only host where there is just one."""
@@ -149,7 +173,7 @@ class Picture:
         """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps."""
         if self.done is not None and printed_after(self.done, event):
             return True
-        own = [s for r, s in self.steps.items() if r is None or rank is None or r == rank]
+        own = [*self.steps.values()] if rank is None else [s for r in (rank, None) if (s := self.steps.get(r))]
         return max((s.after(event) for s in own), default=0) >= SURVIVED_STEPS
 
     def phase_at(self, order: int) -> str:
@@ -182,7 +206,9 @@ class Picture:
         """``event``'s line as evidence."""
         return Evidence(event.line, self.rank_of(event), self.host_of(event), event.time, why)
 
-    def summary(self, first_failure: Event | None, *, truncated: bool) -> JobPicture:
+    def summary(
+        self, first_failure: Event | None, rank_table: tuple[RankRow, ...] = (), *, truncated: bool
+    ) -> JobPicture:
         """The picture as the report shows it."""
         return JobPicture(
             ranks_expected=self.expected,
@@ -194,6 +220,11 @@ class Picture:
             last_progress=self.last_progress(),
             attempts=self.attempts,
             truncated=truncated,
+            rank_table=rank_table,
+            groups=self.seats.groups(self),
+            nodes=self.seats.nodes,
+            ranks_per_node=self.seats.per_node,
+            versions_apart=self.seats.versions_apart(),
         )
 
 

@@ -1,0 +1,257 @@
+"""The rank table: for each rank where it runs, how far it got, its first failure, and its part in the whole.
+
+Folded while the events stream by; memory is bounded by how many speakers and ranks are kept.  What the log does not
+tell stays empty: a rank of which nothing is heard is ``missing``, and only its neighbours' voices make it ``silent``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from logdoctor.model import Event, Finding, Part, RankRow, Rule
+from logdoctor.reasoning.findings import CULPRITS_NAMED
+from logdoctor.reasoning.picture import Picture, Steps, short_host
+from logdoctor.reasoning.ranking import ROLES, Ranked
+from logdoctor.reasoning.seats import Seat
+from logdoctor.reasoning.symptoms import Hits
+from logdoctor.regexes import later
+
+MAX_SPEAKERS = 1 << 14
+MAX_ROWS = 1 << 12
+FAILURES_KEPT = 3
+NOT_STARTED = ("ledger.missing_rank", "ledger.straggler")
+_WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)")
+Who = tuple[int | None, str | None, int | None]
+"""Rank, host and pid as printed."""
+Found = Mapping[int, Mapping[str, Hits]]
+"""The events that showed each symptom, by the rule's number and the symptom's name."""
+
+
+@dataclass(slots=True)
+class Heard:
+    """When somebody was heard last: the file, the place in reading order, the time."""
+
+    file: str
+    order: int
+    time: float | None
+
+    def before(self, event: Event) -> bool:
+        """Whether that was before ``event`` or is the same; what cannot be told is not."""
+        if self.file == event.line.file:
+            return self.order <= event.order
+        return self.time is not None and event.time is not None and self.time <= event.time
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A rank's first failure and the signature of the rule that knows it ("": none)."""
+
+    event: Event
+    signature: str
+
+
+class RankTable:
+    """Folds what each speaker said last and what failed first; `rows` makes the table of it."""
+
+    def __init__(self) -> None:
+        """Start with nobody heard."""
+        self._heard: dict[Who, Heard] = {}
+        self._failures: dict[Who, list[Event]] = {}
+        self._restarts: dict[str, int] = {}
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        speaker = event.speaker
+        if speaker.rank is not None or speaker.pid is not None:
+            who = (speaker.rank, speaker.host, speaker.pid)
+            heard = self._heard.get(who)
+            if heard is not None:
+                heard.file, heard.order, heard.time = event.line.file, event.order, event.time
+            elif len(self._heard) < MAX_SPEAKERS:
+                self._heard[who] = Heard(event.line.file, event.order, event.time)
+        if event.level in ("error", "fatal"):
+            self._see_failure(event)
+        elif event.kind == "elastic.restart":
+            self._restarts[event.line.file] = event.order
+
+    def _see_failure(self, event: Event) -> None:
+        who = (event.rank, event.host, event.pid)
+        kept = self._failures.get(who)
+        if kept is None:
+            if len(self._failures) >= MAX_SPEAKERS:
+                return
+            kept = self._failures[who] = []
+        if kept and kept[0].order < self._restarts.get(event.line.file, -1):
+            kept.clear()  # of an attempt that is over
+        if len(kept) < FAILURES_KEPT:
+            kept.append(dataclasses.replace(event, lines=()) if event.lines else event)
+
+    # ── the table ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def rows(
+        self, picture: Picture, ranked: Ranked, rules: Sequence[Rule], hits: Found, harmless: Collection[int]
+    ) -> tuple[RankRow, ...]:
+        """The table of a job that failed; empty where fewer than two ranks are known or all are alike and blank."""
+        heard, failures = self._last_words(picture), self._first_failures(picture, ranked, rules, hits, harmless)
+        seats = picture.seats.of_ranks(picture)
+        answer = _Answer(ranked, seats)
+        known = heard.keys() | failures.keys() | answer.ranks | {r for r in picture.steps if r is not None}
+        if len(known) < 2:
+            return ()
+        everyone = sorted({*range(min(picture.expected or 0, MAX_ROWS)), *known})[:MAX_ROWS]
+        began = min((f.event for f in failures.values()), key=_moment, default=None)
+        near = _Neighbours(known, heard, picture.seats.per_node)
+        rows = []
+        for rank in everyone:
+            failure = failures.get(rank)
+            part = answer.part(rank, failure) or _unhurt(rank, heard.get(rank), began, near)
+            rows.append(_row(rank, part, seats.get(rank, Seat()), failure, answer, picture))
+        telling = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
+        return tuple(rows) if telling else ()
+
+    def _last_words(self, picture: Picture) -> dict[int, Heard]:
+        last: dict[int, Heard] = {}
+        for (rank, host, pid), heard in self._heard.items():
+            if rank is None and pid is not None:
+                rank = picture.rank_at(short_host(host or ""), pid)
+            if rank is not None and (rank not in last or last[rank].order < heard.order):
+                last[rank] = heard
+        return last
+
+    def _first_failures(
+        self, picture: Picture, ranked: Ranked, rules: Sequence[Rule], hits: Found, harmless: Collection[int]
+    ) -> dict[int, Failure]:
+        """Each rank's first failure: of those that a rule knows and that the job did not outlive, else of all."""
+        alive = {f.rule.id for f in ranked.causes} | {f.rule.id for f, by in ranked.explained if by is not None}
+        known = [f for f in _known(rules, hits, alive) if f.event.order not in harmless]
+        first: dict[int, Failure] = {}
+        for failure in self._of_the_last_attempt(known):
+            rank = picture.rank_of(failure.event)
+            if rank is not None and (rank not in first or failure.event.order < first[rank].event.order):
+                first[rank] = failure
+        for event in (e for kept in self._failures.values() for e in kept):
+            rank = picture.rank_of(event)
+            if rank is None or rank in first or event.order in harmless or picture.outlived(event, rank):
+                continue
+            first[rank] = Failure(event, "")
+        return first
+
+    def _of_the_last_attempt(self, failures: Sequence[Failure]) -> Iterator[Failure]:
+        """Without those of attempts that are over, where the last one failed too."""
+        last: dict[str, int] = {}
+        for failure in failures:
+            last[failure.event.line.file] = max(failure.event.order, last.get(failure.event.line.file, 0))
+        for failure in failures:
+            file = failure.event.line.file
+            since = self._restarts.get(file, -1)
+            if failure.event.order > since or last[file] < since:
+                yield failure
+
+
+class _Answer:
+    """Whom the answer blames, and what that rank did not do."""
+
+    def __init__(self, ranked: Ranked, seats: Mapping[int, Seat]) -> None:
+        finding = ranked.causes[0] if ranked.causes else None
+        self.ranks = _blamed(finding, seats) if finding else set()
+        self.never_started = _never_started(finding) if finding else ""
+
+    def part(self, rank: int, failure: Failure | None) -> Part | None:
+        """What is plain from the answer and the rank's own failure."""
+        if rank in self.ranks:
+            return "culprit"
+        if failure is None:
+            return None
+        return "victim" if self.ranks else "failed"
+
+
+def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
+    """The ranks that the finding blames; where it blames hosts only, and not all of them, the ranks on these."""
+    named = finding.culprit.ranks
+    if len(named) >= CULPRITS_NAMED:
+        return {*named, *finding.ranks}
+    hosts = set(finding.culprit.hosts)
+    if named or not hosts:
+        return set(named)
+    on = {rank: short_host(seat.host) for rank, seat in seats.items() if seat.host}
+    return {rank for rank, host in on.items() if host in hosts} if set(on.values()) - hosts else set()
+
+
+def _never_started(finding: Finding) -> str:
+    """The collective that the blamed rank had not started while others waited in it."""
+    event = finding.events[0]
+    lacking = event.kind == NOT_STARTED[0] or (event.kind == NOT_STARTED[1] and event.fields.get("phase") == "enqueue")
+    return _collective(event) if lacking else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbours:
+    """Who is heard beside whom: only where another rank of the same node is heard is a rank's silence its own."""
+
+    known: Collection[int]
+    heard: Mapping[int, Heard]
+    per_node: int | None
+
+    def has_neighbour(self, rank: int) -> bool:
+        """Whether ranks of its node are heard, in a file that is not of one rank alone."""
+        if not self.per_node:
+            return False
+        first = rank - rank % self.per_node
+        files = [self.heard[r].file for r in range(first, first + self.per_node) if r in self.heard]
+        return len(files) > len(set(files))
+
+
+def _unhurt(rank: int, heard: Heard | None, began: Event | None, near: _Neighbours) -> Part:
+    """The part of a rank that nobody blames and that reports no failure."""
+    if heard is None:
+        return "silent" if rank in near.known or near.has_neighbour(rank) else "missing"
+    return "silent" if began is not None and heard.before(began) else "bystander"
+
+
+def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _Answer, picture: Picture) -> RankRow:
+    steps = picture.steps.get(rank)
+    only_host = next(iter(picture.hosts)) if len(picture.hosts) == 1 else None
+    return RankRow(
+        rank=rank,
+        role=part,
+        host=short_host(seat.host or "") or picture.host_with(rank) or only_host,
+        local_rank=seat.local_rank,
+        pid=seat.pid,
+        gpu=seat.gpu,
+        bus_id=seat.bus_id,
+        last_progress=_progress(steps) if steps else "",
+        failure=failure.signature if failure else "",
+        first_failure=picture.evidence(failure.event) if failure else None,
+        waits_for=_collective(failure.event) if failure else "",
+        never_started=answer.never_started if part == "culprit" else "",
+    )
+
+
+def _progress(steps: Steps) -> str:
+    fields = steps.latest[-1].fields
+    value, total = fields.get("value"), fields.get("total")
+    shown = "" if value is None else f" {value}/{total}" if total is not None else f" {value}"
+    return f"{fields.get('unit', 'step')}{shown}"
+
+
+def _collective(event: Event) -> str:
+    """The collective that the event is about: ``ALLREDUCE 4211`` (operation and number), or "" if it tells of none."""
+    op, seq = event.fields.get("op"), event.fields.get("seq")
+    if (op is None or seq is None) and event.dialect == "c10d" and (hit := _WORK.search(event.text)):
+        op, seq = hit["op"], hit["seq"]
+    return f"{op} {seq}" if op is not None and seq is not None else ""
+
+
+def _known(rules: Sequence[Rule], hits: Found, alive: Collection[str]) -> Iterator[Failure]:
+    """What shows the rules that hold, causes first; what ledgers derive is no line of the rank's own."""
+    numbers = (n for n in hits if rules[n].id in alive and rules[n].role != "benign")
+    for number in sorted(numbers, key=lambda n: (ROLES.index(rules[n].role), n)):
+        for shown in (s for table in hits[number].values() for s in table.all()):
+            if shown.event.dialect != "ledger" and shown.event.level in ("warning", "error", "fatal"):
+                yield Failure(shown.event, rules[number].signature)
+
+
+def _moment(event: Event) -> tuple[bool, float, int]:
+    return event.time is None, event.time or 0.0, event.order
