@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 
 from logdoctor.prefilter.factor import COMMON
@@ -145,6 +146,7 @@ def _all_texts(nodes: Nodes) -> Texts:
     return run
 
 
+@lru_cache(maxsize=1 << 16)
 def _best_part(text: str) -> str:
     parts = (text[i : i + LONGEST] for i in range(max(1, len(text) - LONGEST + 1)))
     best = min(parts, key=cost_of_text)
@@ -160,6 +162,7 @@ def _cost(texts: Texts) -> float:
     return sum(map(cost_of_text, texts)) if texts and len(texts) <= MOST else math.inf
 
 
+@lru_cache(maxsize=1 << 17)
 def cost_of_text(text: str) -> float:
     """One for the search, more for a short text and for one that hits where nothing is meant."""
     if text in TRIGGERS:
