@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.model import Culprit, Event, Finding, Rule, Value
@@ -60,11 +61,15 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     decisive = _decisive(seen)
     own = [s for s in seen[decisive.name] if s is not decisive.shown]
     others = [shown[0] for name, shown in seen.items() if name != decisive.name]
-    events = tuple(s.event for s in (decisive.shown, *others, *own)[:EVENTS_KEPT])
+    blamed = _blamed(rule, hits)
+    events = tuple(s.event for s in (decisive.shown, *others, *blamed, *own)[:EVENTS_KEPT])
     ranks = sorted({r for s in ordered if (r := picture.rank_of(s.event)) is not None})
     latest = max((s.event for s in ordered), key=lambda e: e.order)
-    values = _bindings([decisive.shown, *others], ranks, picture)
+    values = _bindings([decisive.shown, *others, *blamed], ranks, picture)
     culprit = _culprit(rule, seen[decisive.name], values, picture)
+    if blamed:
+        culprit = _about([s.event for s in blamed], culprit, picture)
+        values.setdefault("blamed", _in_a_word(culprit))
     if len(culprit.ranks) == 1:
         values.setdefault("rank", culprit.ranks[0])
     if len(culprit.hosts) == 1:
@@ -81,6 +86,23 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
         latest=latest,
         width=decisive.shown.width,
     )
+
+
+def _blamed(rule: Rule, hits: RuleHits) -> list[Shown]:
+    """The events that say who did it: of the first symptom that `blame` names and that was seen."""
+    names = rule.when.get("blame", ())
+    return next((hits[n].all() for n in ([names] if isinstance(names, str) else names) if n in hits), [])
+
+
+def _about(events: Sequence[Event], culprit: Culprit, picture: Picture) -> Culprit:
+    """``culprit`` with the ranks and hosts that ``events`` are about in place of its own."""
+    return dataclasses.replace(culprit, ranks=tuple(_ranks(events, picture)), hosts=tuple(_hosts(events, picture)))
+
+
+def _in_a_word(culprit: Culprit) -> str:
+    """The same in every language: ``rank 5 (node-b)``, ``node-b``."""
+    ranks, hosts = ", ".join(map(str, culprit.ranks)), ", ".join(culprit.hosts)
+    return f"rank {ranks}" + (f" ({hosts})" if hosts else "") if ranks else hosts
 
 
 class _Decisive:
@@ -120,6 +142,9 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
     hosts = rule.culprit.get("hosts", "speaker")
     if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
         events += picture.first_death
+    if "alone" in (ranks, hosts):  # many who report the same are victims
+        alone = len(_ranks(events, picture)) <= 1 and len(_hosts(events, picture)) <= 1
+        ranks, hosts = ("speaker" if alone and who == "alone" else who for who in (ranks, hosts))
     guilty = tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks))
     where = tuple(_hosts(events, picture)) if hosts == "speaker" else _hosts_named(values.get(hosts))
     if not guilty and not where:

@@ -1,0 +1,71 @@
+"""The address book: which host is behind an address that another process names as its peer.
+
+What NCCL prints at its start tells it (``Bootstrap : Using eth0:10.1.0.4<0>``, ``NET/Socket : Using ...``, the
+out-of-band address of ``NET/IB``), and lines in which a launcher tags an address and NCCL a name for one process.
+An address that several hosts claim (a container bridge, the loopback) is nobody's.
+"""
+
+from __future__ import annotations
+
+from logdoctor.model import Event
+from logdoctor.regexes import later
+
+MAX_ADDRESSES = 65536
+FACTS = ("nccl.bootstrap", "nccl.interfaces")
+_LISTED = later(r"\b[A-Za-z][\w.@-]{0,60}:\[?([0-9A-Fa-f.:]{4,45}(?:%\w{1,20})?)\]?<\d+>")
+_NAMED = later(r"\b([A-Za-z][\w.-]{0,200}):\d+:\d+ \[-?\d+\] ")
+_EVERYWHERE = ("127.", "0.", "169.254.")
+"""Every host has these."""
+
+
+class AddressBook:
+    """Address to host, as far as the logs tell."""
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self._hosts: dict[str, str | None] = {}
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if event.dialect != "nccl" or event.speaker.host is None:
+            return
+        host = event.speaker.host
+        if is_address(host):
+            named = _NAMED.search(event.line.text[:600])
+            if named:
+                self._note(host, named[1])
+                host = named[1]
+        if event.kind in FACTS and not is_address(host):
+            for hit in _LISTED.findall(event.line.text[:2000]):
+                self._note(hit, host)
+
+    def _note(self, address: str, host: str) -> None:
+        name = host.partition(".")[0]
+        if address.startswith(_EVERYWHERE) or address == "::1" or len(self._hosts) >= MAX_ADDRESSES:
+            return
+        if self._hosts.setdefault(address, name) != name:
+            self._hosts[address] = None
+
+    def host_at(self, peer: str) -> str | None:
+        """The host behind ``peer`` (``ip:port``, ``name:port``, ``[ip]:port``, with or without port); None: unknown."""
+        for form in (peer, bare_address(peer), peer.rpartition(":")[0]):
+            if form in self._hosts:
+                return self._hosts[form]
+        name = bare_address(peer)
+        if not name or is_address(name) or name.startswith("localhost"):
+            return None
+        return name.partition(".")[0]
+
+
+def bare_address(peer: str) -> str:
+    """``peer`` without its port and brackets."""
+    text = peer.strip().partition("<")[0].removesuffix("/")
+    head, colon, port = text.rpartition(":")
+    if colon and port.isdigit() and ("." in head or "]" in head or ":" not in head or "%" in head):
+        text = head
+    return text.strip("[]").removeprefix("::ffff:")
+
+
+def is_address(text: str) -> bool:
+    """Whether ``text`` is a numeric address and no name."""
+    return ":" in text or text.replace(".", "").isdigit()

@@ -1,0 +1,142 @@
+"""The ledger of connections: who lost, or could not open, a connection to whom.
+
+Derived event (it stands on a line of the log that shows it):
+
+- ``ledger.pointed_at``  several processes lost the same host, and nobody there complains of others: host, rank (where
+  only one process can be meant), peer (the address as printed), pointing (the ranks that say so), votes
+
+A process that died does not complain.  A host whose own processes complain of others may just have lost its network,
+or may have been taken along: it is named only if one of its ranks alone keeps silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from logdoctor.model import Event, Speaker, Value
+from logdoctor.reasoning.addresses import bare_address
+from logdoctor.reasoning.picture import Picture, short_host
+from logdoctor.regexes import later
+
+LOST = frozenset(
+    {
+        "nccl.warn",
+        "nccl.info_error",
+        "c10d.nccl_error",
+        "c10d.watchdog_exception",
+        "c10d.async_error",
+        "gloo.closed",
+        "gloo.io_error",
+        "gloo.timeout",
+        "ucx.connection",
+        "openmpi.tcp_connect",
+        "openmpi.tcp",
+        "openmpi.completion",
+        "libfabric.error",
+        "python.traceback",
+        "python.exception",
+    }
+)
+UNREACHED = (12, 13)
+"""Work completions that tell of the other side: it did not answer (retry exceeded), it was not ready to receive."""
+FEWEST = 2
+SEARCHED = 2000
+MAX_LINKS = 8192
+MAX_SPEAKERS = 65536
+_PEER = later(
+    r"(?:closed by (?:remote )?peer|[cC]onnect(?:ion)? to|recv from|send to) \[?"
+    r"(?P<host>[\w.%-]{1,200}|[0-9a-fA-F:.]{4,60}(?:%\w{1,20})?)(?:\]?:|<)(?P<port>\d{2,5})\b"
+)
+
+Process = tuple[int | None, str | None, int | None]
+"""Rank, host and pid, as far as they were printed."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Folds who complains of whom; `derive` tells at whom most point."""
+
+    links: dict[tuple[Process, str], Event] = field(default_factory=dict)
+    spoke: set[Process] = field(default_factory=set)
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if event.kind == "elastic.restart":
+            self.links.clear()
+            self.spoke.clear()
+        if event.level not in ("error", "fatal"):
+            return
+        speaker = event.speaker
+        who = (speaker.rank, speaker.host, speaker.pid)
+        if len(self.spoke) < MAX_SPEAKERS:
+            self.spoke.add(who)
+        if event.kind in LOST and len(self.links) < MAX_LINKS:
+            peer = _peer(event)
+            if peer:
+                self.links.setdefault((who, bare_address(peer)), event)
+
+    def derive(self, picture: Picture) -> Iterator[Event]:
+        """The host or rank that others point at, if there is exactly one."""
+        votes, complaining = self._votes(picture)
+        accused = [t for t, by in votes.items() if len(by) >= FEWEST]
+        dead = [t for t in accused if t not in complaining]
+        dead = dead or [t for t in accused if self._silent(t, picture) is not None]
+        if len(dead) == 1:
+            yield self._pointed_at(dead[0], votes[dead[0]], picture)
+
+    def _votes(self, picture: Picture) -> tuple[dict[str, dict[Value, Event]], set[str | None]]:
+        """Which host is accused by whom (a rank, or host and pid) with which first line; and which hosts accuse."""
+        votes: dict[str, dict[Value, Event]] = {}
+        complaining: set[str | None] = set()
+        for (_, peer), event in self.links.items():
+            target = picture.addresses.host_at(peer)
+            source = picture.host_of(event)
+            if target == source:
+                continue
+            complaining.add(source)
+            if target is None:
+                continue
+            rank = picture.rank_of(event)
+            who: Value = rank if rank is not None else f"{source}:{event.pid}"
+            votes.setdefault(target, {}).setdefault(who, event)
+        return votes, complaining
+
+    def _pointed_at(self, host: str, by: Mapping[Value, Event], picture: Picture) -> Event:
+        first = min(by.values(), key=lambda e: e.order)
+        fields: dict[str, Value] = {"host": host, "peer": _peer(first) or host, "votes": len(by)}
+        pointing = tuple(sorted(who for who in by if isinstance(who, int)))
+        rank = self._silent(host, picture)
+        if pointing:
+            fields["pointing"] = pointing
+        if rank is not None:
+            fields["rank"] = rank
+        speaker = Speaker(time=first.time)
+        return Event(first.line, "ledger", "ledger.pointed_at", first.text, speaker, "error", fields, first.order)
+
+    def _silent(self, host: str, picture: Picture) -> int | None:
+        """The one rank of ``host`` that has not complained of anything, where all its ranks are known."""
+        there = picture.ranks_on(host)
+        if not there or picture.expected is None or picture.ranks_placed() < picture.expected:
+            return None
+        quiet = there - {rank for who in self.spoke if (rank := _rank(who, picture)) is not None}
+        return quiet.pop() if len(quiet) == 1 else None
+
+
+def _rank(who: Process, picture: Picture) -> int | None:
+    rank, host, pid = who
+    return rank if rank is not None else picture.rank_at(short_host(host or ""), pid)
+
+
+def _peer(event: Event) -> str | None:
+    """The other side that ``event`` complains of; None where the failure says nothing of it."""
+    status = event.fields.get("status")
+    if isinstance(status, int) and status not in UNREACHED:
+        return None
+    peer = event.fields.get("peer")
+    if isinstance(peer, str) and peer:
+        return peer
+    if "onnect" not in event.text and "recv from" not in event.text:
+        return None
+    hit = _PEER.search(event.text[:SEARCHED])
+    return f"{hit['host']}:{hit['port']}" if hit else None

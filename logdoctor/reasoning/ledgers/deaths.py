@@ -1,0 +1,272 @@
+"""The ledger of deaths: how each process ended, as it and others tell, and which end came first.
+
+Derived event (it stands on a line of the log that shows it):
+
+- ``ledger.first_death``  rank, host, pid as far as known; signal, exit_code or exception; how (the same in a word);
+  reporter (``itself`` or the dialect of who reports it)
+
+An end is fallout, and never the first, if the process was told to end (SIGTERM and its like, an agent's own kill, all
+that launchers report after they began to end the job), if it gave up waiting for others or lost them (time-outs of
+the watchdog and the SIGABRT or exit code that follow, errors of closed connections), or if it reports another's end.
+Where several ends are left and the log does not tell their order, or they look alike, nobody died first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from logdoctor.model import Event, Speaker, Value
+from logdoctor.reasoning.picture import Picture, printed_after, short_host
+from logdoctor.regexes import later
+
+REPORTS = frozenset(
+    {
+        "elastic.failure_summary",
+        "elastic.worker_failed",
+        "elastic.failure_entry",
+        "crash.exit_signal",
+        "crash.signal",
+        "slurm.task_exit",
+        "kernel.oom_kill",
+        "kernel.segfault",
+        "kernel.trap",
+        "openmpi.rank_died",
+        "openmpi.exit_code",
+        "openmpi.abort",
+        "mpich.abort",
+        "mpich.bad_termination",
+        "mpich.rank_died",
+        "batch.rank_died",
+        "ray.actor_died",
+        "ray.worker_died",
+    }
+)
+"""Others say that a process ended."""
+OWN = frozenset(
+    {
+        "python.traceback",
+        "python.exception",
+        "python.fatal",
+        "crash.terminate",
+        "crash.assertion",
+        "crash.heap",
+        "crash.smashed",
+        "crash.trace",
+        "crash.panic",
+        "openmpi.signal",
+        "mpich.signal",
+        "ucx.signal",
+    }
+)
+"""A process says why it ends itself."""
+WAITED = frozenset(
+    {
+        "c10d.watchdog_timeout",
+        "c10d.wait_timeout",
+        "c10d.watchdog_exception",
+        "c10d.pg_state",
+        "c10d.dump_signal",
+        "c10d.heartbeat",
+        "c10d.terminating",
+        "c10d.taking_down",
+        "c10d.async_error",
+        "c10d.nccl_error",
+        "c10d.comm_aborted",
+        "c10d.aborted_elsewhere",
+        "c10d.store_lost",
+        "c10d.store_wait_timeout",
+        "gloo.timeout",
+        "gloo.closed",
+        "gloo.io_error",
+    }
+)
+"""A process gave up on others: its own end is fallout."""
+ENDING = frozenset(
+    {
+        "elastic.signal_received",
+        "slurm.stopped",
+        "slurm.terminating",
+        "slurm.cancelled",
+        "slurm.time_limit",
+        "openmpi.killing",
+        "batch.killed",
+        "job.cancelled",
+    }
+)
+"""Somebody began to end the job: kills that are reported later are no news."""
+TOLD_TO_END = frozenset({1, 2, 3, 13, 14, 15})
+KILL, ABORT = 9, 6
+SIGNALS = range(1, 65)
+MAX_EVENTS = 4096
+SEARCHED = 4000
+SKEW = 60.0
+"""Seconds that clocks of two hosts may differ."""
+_FALLOUT = later(
+    r"(?i)closed by (?:remote )?peer|reset by peer|broken pipe|timed? ?out|ncclRemoteError|remote process exited|"
+    r"unhandled system error|communicator was aborted|shut ?down|TCPStore|store->|SignalException|KeyboardInterrupt|"
+    r"ChildFailedError|ProcessExitedException|ProcessRaisedException|HorovodInternalError|ActorDied|ActorUnavailable|"
+    r"WorkerCrashed|EOFError|NCCL error|Connection (?:refused|closed|lost)|eof \(this error|CalledProcessError|"
+    r"died with|MPI_ERR|watchdog|heartbeat|exited unexpectedly"
+)
+_SPAWNED = later(r"\bprocess (?P<local_rank>\d{1,6}) terminated with (?:signal|exit code)")
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """One process's end: who as far as known, how, and the line that tells it."""
+
+    rank: int | None
+    host: str | None
+    pid: int | None
+    signal: int | None
+    exit_code: int | None
+    exception: str
+    event: Event
+
+    @property
+    def who(self) -> Value:
+        """What tells this process from others."""
+        return self.rank if self.rank is not None else f"{self.host}:{self.pid}"
+
+    @property
+    def how(self) -> str:
+        """How it ended, in a word."""
+        if self.signal is not None:
+            return f"signal {self.signal}"
+        return self.exception or (f"exit code {self.exit_code}" if self.exit_code is not None else self.event.kind)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Folds the ends of processes; `derive` tells which came first."""
+
+    told: list[Event] = field(default_factory=list)
+    waited: dict[tuple[int | None, str | None, int | None], Event] = field(default_factory=dict)
+    ended: set[int | None] = field(default_factory=set)
+    ending: Event | None = None
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        kind = event.kind
+        if kind in OWN or kind in REPORTS:
+            self._see_death(event)
+        elif kind in WAITED:
+            if len(self.waited) < MAX_EVENTS:
+                self.waited.setdefault((event.rank, event.speaker.host, event.speaker.pid), event)
+        elif kind == "elastic.sigterm":
+            if len(self.ended) < MAX_EVENTS:
+                self.ended.add(event.pid)
+        elif kind in ENDING:
+            self.ending = self.ending or event
+        elif kind == "elastic.restart":
+            self.told, self.waited, self.ended, self.ending = [], {}, set(), None
+
+    def _see_death(self, event: Event) -> None:
+        if event.kind in OWN and (event.level != "fatal" or _FALLOUT.search(event.text[:SEARCHED])):
+            if event.level == "fatal" and len(self.waited) < MAX_EVENTS:
+                self.waited.setdefault((event.rank, event.speaker.host, event.speaker.pid), event)
+            return
+        if len(self.told) < MAX_EVENTS:
+            self.told.append(event)
+
+    def derive(self, picture: Picture) -> Iterator[Event]:
+        """The first death, if the log tells one."""
+        gave_up = {rank for event in self.waited.values() if (rank := _rank(event, picture)) is not None}
+        all_told = [death for event in self.told for death in _deaths(event, picture)]
+        ranks = {(d.host, d.pid): d.rank for d in all_told if d.rank is not None and d.pid is not None}
+        deaths: dict[Value, Death] = {}
+        for told in all_told:
+            death = told if told.rank is not None else replace(told, rank=ranks.get((told.host, told.pid)))
+            if not self._is_fallout(death, gave_up):
+                deaths.setdefault(death.who, death)
+        first = _first(list(deaths.values()))
+        if first is not None and (first.rank is not None or first.host):
+            yield _derived(first)
+
+    def _is_fallout(self, death: Death, gave_up: set[int]) -> bool:
+        """Whether this end only follows from another."""
+        if death.signal in TOLD_TO_END or (death.pid is not None and death.pid in self.ended):
+            return True
+        own = death.event.kind in OWN
+        if death.signal in (None, ABORT) and not own and self.waited:
+            return not all(printed_after(e, death.event) for e in self.waited.values())  # one of those that gave up?
+        if own and death.rank in gave_up:
+            return not self._spoke_before(death)
+        return death.signal == KILL and self.ending is not None and printed_after(death.event, self.ending)
+
+    def _spoke_before(self, death: Death) -> bool:
+        """Whether its own error was printed before it gave up on others."""
+        later_on = [e for (rank, _, _), e in self.waited.items() if rank == death.rank]
+        return bool(later_on) and all(printed_after(e, death.event) for e in later_on)
+
+
+def _rank(event: Event, picture: Picture) -> int | None:
+    rank = picture.rank_of(event)
+    group_rank = event.fields.get("group_rank")
+    return rank if rank is not None else group_rank if isinstance(group_rank, int) else None
+
+
+def _deaths(event: Event, picture: Picture) -> Iterator[Death]:
+    """The ends that one record tells of."""
+    fields = event.fields
+    code = fields.get("exit_code")
+    exit_code = code if isinstance(code, int) else None
+    signal = _signal(fields.get("signal"), exit_code, waited_status=event.kind == "mpich.bad_termination")
+    if signal is None and exit_code == 0:
+        return
+    exception = str(fields.get("exception", "")) if event.kind in OWN else ""
+    ranks = fields.get("ranks")
+    listed = [r for r in ranks if isinstance(r, int)] if isinstance(ranks, tuple) else [_rank(event, picture)]
+    if listed == [None] and (hit := _SPAWNED.search(event.text[:400])) and len(picture.hosts) < 2:
+        listed = [int(hit["local_rank"])]
+    pid = fields.get("pid", event.speaker.pid if event.kind in OWN else None)
+    for rank in listed:
+        host = picture.host_of(event) or picture.host_with(rank)
+        yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, event)
+
+
+def _signal(value: Value | None, exit_code: int | None, *, waited_status: bool) -> int | None:
+    if isinstance(value, int) and value in SIGNALS:
+        return value
+    if exit_code is None:
+        return None
+    number = -exit_code if exit_code < 0 else exit_code - 128 if exit_code > 128 else exit_code if waited_status else 0
+    return number if number in SIGNALS and (not waited_status or number in (4, 6, 7, 8, 9, 11, 15)) else None
+
+
+def _first(deaths: list[Death]) -> Death | None:
+    """The one that came before all others and ended otherwise; None where the log does not tell."""
+    if not deaths:
+        return None
+    first = min(deaths, key=lambda d: d.event.order)
+    others = [d for d in deaths if d is not first]
+    return first if all(d.how != first.how and _surely_after(d.event, first.event) for d in others) else None
+
+
+def _surely_after(later_on: Event, earlier: Event) -> bool:
+    """Whether the order of two lines tells the order of what they report, also with clocks that differ."""
+    if later_on.line.file == earlier.line.file:
+        return True
+    if later_on.time is None or earlier.time is None:
+        return False
+    slack = 0.0 if later_on.host is not None and later_on.host == earlier.host else SKEW
+    return later_on.time - earlier.time > slack
+
+
+def _derived(death: Death) -> Event:
+    event = death.event
+    reporter = "itself" if event.kind in OWN else event.dialect
+    known: dict[str, Value | None] = {
+        "rank": death.rank,
+        "host": short_host(death.host) if death.host else None,
+        "pid": death.pid,
+        "signal": death.signal,
+        "exit_code": death.exit_code,
+        "exception": death.exception,
+        "how": death.how,
+        "reporter": reporter,
+    }
+    fields = {name: value for name, value in known.items() if value is not None and value != ""}
+    speaker = Speaker(time=event.time)
+    return Event(event.line, "ledger", "ledger.first_death", event.text, speaker, "error", fields, event.order)
