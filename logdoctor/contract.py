@@ -23,6 +23,7 @@ from logdoctor.model import (
     Line,
     Problem,
     Progress,
+    RankRow,
     SymptomSeen,
 )
 
@@ -161,6 +162,28 @@ def _picture(picture: JobPicture) -> dict[str, Any]:
         "last_progress": _progress(picture.last_progress) if picture.last_progress else None,
         "attempts": picture.attempts,
         "truncated": picture.truncated,
+        "nodes": picture.nodes,
+        "ranks_per_node": picture.ranks_per_node,
+        "groups": [{"name": one.name, "size": one.size, "ranks": list(one.ranks)} for one in picture.groups],
+        "versions_apart": [{"product": p, "version": v, "ranks": list(ranks)} for p, v, ranks in picture.versions_apart],
+        "rank_table": [_rank_row(one) for one in picture.rank_table],
+    }
+
+
+def _rank_row(row: RankRow) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "role": row.role,
+        "host": row.host,
+        "local_rank": row.local_rank,
+        "pid": row.pid,
+        "gpu": row.gpu,
+        "bus_id": row.bus_id,
+        "last_progress": row.last_progress or None,
+        "failure": row.failure or None,
+        "first_failure": _evidence(row.first_failure) if row.first_failure else None,
+        "waits_for": row.waits_for or None,
+        "never_started": row.never_started or None,
     }
 
 

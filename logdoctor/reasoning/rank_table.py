@@ -105,7 +105,7 @@ class RankTable:
         near = _Neighbours(known, heard, picture.seats.per_node)
         rows = []
         for rank in everyone:
-            failure = failures.get(rank)
+            failure = failures.get(rank) or (answer.failure if rank in answer.ranks else None)
             part = answer.part(rank, failure) or _unhurt(rank, heard.get(rank), began, near)
             rows.append(_row(rank, part, seats.get(rank, Seat()), failure, answer, picture))
         telling = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
@@ -157,6 +157,9 @@ class _Answer:
         finding = ranked.causes[0] if ranked.causes else None
         self.ranks = _blamed(finding, seats) if finding else set()
         self.never_started = _never_started(finding) if finding else ""
+        own = finding is not None and finding.events[0].dialect != "ledger"
+        self.failure = Failure(finding.events[0], finding.rule.signature) if finding and own else None
+        """The decisive line, where somebody else tells of the failure: it stands for a blamed rank that is mute."""
 
     def part(self, rank: int, failure: Failure | None) -> Part | None:
         """What is plain from the answer and the rank's own failure."""
@@ -170,6 +173,8 @@ class _Answer:
 def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
     """The ranks that the finding blames; where it blames hosts only, and not all of them, the ranks on these."""
     named = finding.culprit.ranks
+    if finding.rule.role == "symptom" and finding.rule.culprit.get("ranks", "speaker") == "speaker":
+        return set()  # who reports that it waited in vain is no culprit
     if len(named) >= CULPRITS_NAMED:
         return {*named, *finding.ranks}
     hosts = set(finding.culprit.hosts)
@@ -216,7 +221,7 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
     return RankRow(
         rank=rank,
         role=part,
-        host=short_host(seat.host or "") or picture.host_with(rank) or only_host,
+        host=short_host(seat.host or "") or picture.host_with(rank) or (only_host if part != "missing" else None),
         local_rank=seat.local_rank,
         pid=seat.pid,
         gpu=seat.gpu,
