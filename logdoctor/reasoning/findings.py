@@ -141,7 +141,7 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
     ranks = rule.culprit.get("ranks", "speaker")
     hosts = rule.culprit.get("hosts", "speaker")
     if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
-        events += picture.first_death
+        events += [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
     if "alone" in (ranks, hosts):  # many who report the same are victims
         alone = len(_ranks(events, picture)) <= 1 and len(_hosts(events, picture)) <= 1
         ranks, hosts = ("speaker" if alone and who == "alone" else who for who in (ranks, hosts))

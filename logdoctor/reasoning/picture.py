@@ -6,11 +6,14 @@ restarts.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow
 from logdoctor.reasoning.addresses import AddressBook
+from logdoctor.reasoning.attempts import Attempts
 from logdoctor.reasoning.seats import Seats
 
 PROGRESS_KEPT = 64
@@ -39,10 +42,19 @@ class Steps:
 
     count: int = 0
     latest: deque[Event] = field(default_factory=lambda: deque(maxlen=PROGRESS_KEPT))
+    older: deque[Event] = field(default_factory=lambda: deque(maxlen=PROGRESS_KEPT))
+    """The last ones of each earlier attempt or job."""
 
-    def after(self, event: Event) -> int:
-        """How many of the kept records were printed after ``event``."""
-        return sum(printed_after(e, event) for e in self.latest)
+    def put_aside(self) -> None:
+        """Another attempt or job begins: keep the last ones of this one."""
+        last = self.older[-1].order if self.older else -1
+        self.older.extend(e for e in [*self.latest][-SURVIVED_STEPS:] if e.order > last)
+
+    def after(self, event: Event, counts: Callable[[Event], bool]) -> int:
+        """How many of the kept records that ``counts`` were printed after ``event``."""
+        last = self.older[-1].order if self.older else -1
+        kept = (*self.older, *(e for e in self.latest if e.order > last))
+        return sum(printed_after(e, event) and counts(e) for e in kept)
 
 
 class Picture:
@@ -55,12 +67,11 @@ class Picture:
         self.hosts: dict[str, None] = {}
         self.versions: dict[str, str] = {}
         self.dialects: set[str] = set()
-        self.attempts = 1
+        self.runs = Attempts()
         self.steps: dict[int | None, Steps] = {}
         self.done: Event | None = None
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
-        self.restarts: list[int] = []
         self.last_order = 0
         self.first_death: list[Event] = []
         self.seats = Seats()
@@ -74,19 +85,17 @@ class Picture:
         self.last_order = event.order
         self.dialects.add(event.dialect)
         self._see_speaker(event)
+        self._see_start(event)
         self.seats.observe(event)
         self.addresses.observe(event)
         if event.kind == "progress.step":
             self._see_step(event)
         elif event.kind == "progress.done":
             self.done = event
-        elif (event.kind in DEATHS or _launcher_lost(event)) and not self.first_death:
+        elif (event.kind in DEATHS or _launcher_lost(event)) and not self._died_before(event):
             self.first_death.append(event)
         elif event.kind == "progress.phase":
             self._see_phase(event)
-        elif event.kind == "elastic.restart":
-            self.attempts += 1
-            self.restarts.append(event.order)
         elif event.kind.endswith(".version"):
             version = event.fields.get("version")
             if version is not None:
@@ -115,6 +124,17 @@ class Picture:
                 width = nranks if isinstance(nranks, int) else 0
                 if width >= self._rank_of.get((host, pid), (0, 0))[1]:
                     self._rank_of[host, pid] = (rank, width)
+
+    def _see_start(self, event: Event) -> None:
+        before = self.runs.spans
+        self.runs.observe(event)
+        if self.runs.spans > before:
+            for steps in self.steps.values():
+                steps.put_aside()
+
+    def _died_before(self, event: Event) -> bool:
+        """Whether a death of this attempt is known already."""
+        return bool(self.first_death) and self.runs.same_span(self.first_death[-1], event)
 
     def _see_step(self, event: Event) -> None:
         if self.first_step is None:
@@ -169,12 +189,16 @@ class Picture:
             return short_host(event.host or "") or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
         return self._host_of.get(rank) or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
 
-    def outlived(self, event: Event, rank: int | None) -> bool:
-        """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps."""
-        if self.done is not None and printed_after(self.done, event):
+    def outlived(self, event: Event, rank: int | None, run: Callable[[Event], bool] | None = None) -> bool:
+        """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps.
+
+        ``run`` says what counts; else what the same job did, in later attempts too.
+        """
+        if self.done is not None and printed_after(self.done, event) and (run is None or run(self.done)):
             return True
+        counts = run or functools.partial(self.runs.same_job, event)
         own = [*self.steps.values()] if rank is None else [s for r in (rank, None) if (s := self.steps.get(r))]
-        return max((s.after(event) for s in own), default=0) >= SURVIVED_STEPS
+        return max((s.after(event, counts) for s in own), default=0) >= SURVIVED_STEPS
 
     def phase_at(self, order: int) -> str:
         """What the job was doing when the event of this ``order`` was printed."""
@@ -218,7 +242,7 @@ class Picture:
             launcher=self.launcher,
             first_failure=self.evidence(first_failure) if first_failure else None,
             last_progress=self.last_progress(),
-            attempts=self.attempts,
+            attempts=self.runs.count,
             truncated=truncated,
             rank_table=rank_table,
             groups=self.seats.groups(self),

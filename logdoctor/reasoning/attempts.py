@@ -1,0 +1,258 @@
+"""Where one job or attempt of a log ends and the next one begins.
+
+People append: ``nohup.out`` and ``tee -a`` hold one job after the other, Slurm writes a requeued job into the same
+file, torchrun starts all workers again.  Each file is cut into **spans**; a new one begins
+
+- where the launcher says that it starts the workers again (an attempt of the same job);
+- where a job had shown work, then ended (its launcher's last words, an exception that left the main script, a shell's
+  ``Killed``), and something starts.  It is another job, unless it says that it resumes or that it was requeued.
+
+What a later JOB does is no evidence that an earlier one survived its failure; what a later ATTEMPT does, is.  A span is
+a **run** of its own, to be diagnosed apart, only where the launcher tells so: at a restart, or where after a launcher's
+last words a program was launched and made steps.  Ranks of one job write into one file in any order, so that weaker
+signs may come from two ranks of the same run.
+
+Facts: a traceback begins at the frame that caught the exception, so one that begins at ``<module>`` (or in ``runpy``)
+left the main script, and the process ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from logdoctor.model import Event
+from logdoctor.regexes import later
+
+Kind = Literal["attempt", "job"]
+
+MAX_SPANS = 64
+MAX_FILES = 4096
+GOING = 3
+"""So many steps after a supposed end, without any start, and it was none."""
+FIRST_VALUES = (0, 1)
+DONE = frozenset({"progress.done", "batch.done", "nccl_tests.done"})
+"""It ended well.  Some programs say so after each epoch: only a launch after it is another job."""
+LAST_WORDS = frozenset(
+    {
+        "elastic.failure_summary",
+        "slurm.cancelled",
+        "openmpi.rank_died",
+        "mpich.bad_termination",
+        "mpich.rank_died",
+        "batch.killed",
+        "batch.exit",
+        *DONE,
+    }
+)
+"""What a launcher or a batch system says at the end of a job."""
+PROCESS_ENDS = frozenset({"crash.signal"})
+LAUNCHES = frozenset(
+    {"elastic.banner", "elastic.config", "nccl.version", "lightning.rank", "lightning.world", "slurm.job"}
+)
+"""What is printed once at the start: by a launcher, or by the first rank."""
+WORK = frozenset({"load", "resume", "data"})
+AGAIN = frozenset({"requeue", "preemption", "node failure"})
+"""Reasons of a scheduler to end a job that it starts again."""
+OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
+"""Dialects of the machine and the cluster: what they report does not end with an attempt."""
+SEEN = frozenset(
+    {*LAST_WORDS, *PROCESS_ENDS, *LAUNCHES, "progress.step", "progress.phase", "elastic.restart", "elastic.workers"}
+    | {"python.traceback", "nccl.comm_init", "lightning.resume"}
+)
+_FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
+_MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
+
+
+@dataclass(slots=True)
+class Span:
+    """A stretch of one file: from ``first`` (`Event.order`) on; ``start`` is the event that began it.
+
+    ``after_all``: a launcher's last words came before; ``launched``: a launch began it.
+    """
+
+    first: int
+    kind: Kind = "job"
+    start: Event | None = None
+    after_all: bool = False
+    launched: bool = False
+    steps: int = 0
+
+    @property
+    def restarted(self) -> bool:
+        """Whether a launcher began it that had started workers before."""
+        return self.start is not None and self.start.kind == "elastic.restart"
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is a run of its own."""
+        return self.restarted or (self.after_all and self.launched and self.steps >= GOING)
+
+
+@dataclass(slots=True)
+class Track:
+    """The spans of one file, and how far the present one got."""
+
+    spans: list[Span] = field(default_factory=lambda: [Span(0)])
+    begun: bool = False
+    ended: Event | None = None
+    steps_since: int = 0
+
+    def runs(self) -> list[Span]:
+        """The first span of each run."""
+        return [s for i, s in enumerate(self.spans) if i == 0 or s.sure]
+
+    def span_at(self, order: int) -> int:
+        """The number of the span that the event of this ``order`` belongs to."""
+        return sum(s.first <= order for s in self.spans[1:])
+
+    def job_at(self, order: int) -> int:
+        """The number of the job that the event of this ``order`` belongs to."""
+        return sum(s.kind == "job" and s.first <= order for s in self.spans[1:])
+
+    def step(self, event: Event) -> None:
+        """Work was done."""
+        if self.ended is not None and (self.ended.kind in LAST_WORDS or _counts_anew(event)):
+            self.begin(event)
+        self.begun = True
+        self.spans[-1].steps += 1
+        self.steps_since += 1
+        if self.steps_since >= GOING:
+            self.ended = None
+
+    def end(self, event: Event) -> None:
+        """The job or a process of it ended."""
+        if self.begun and (self.ended is None or event.kind in LAST_WORDS):
+            self.ended, self.steps_since = event, 0
+
+    def begin(self, event: Event) -> None:
+        """Something starts: a new span, if the one before had ended."""
+        launch, ended, span = event.kind in LAUNCHES, self.ended, self.spans[-1]
+        if ended is not None and (launch or ended.kind not in DONE) and len(self.spans) < MAX_SPANS:
+            again = ended.fields.get("reason") in AGAIN or _resumes(event)
+            kind: Kind = "attempt" if again else "job"
+            self.spans.append(Span(event.order, kind, event, ended.kind in LAST_WORDS, launch))
+            self.ended = None
+        elif launch and not span.steps:  # the first sign of work came before it
+            span.launched = True
+        self.begun = True
+
+    def restart(self, event: Event) -> None:
+        """The launcher starts the workers again; several agents say so one after the other."""
+        last = self.spans[-1]
+        if last.restarted and not self.begun:
+            last.first = event.order + 1
+        elif len(self.spans) < MAX_SPANS:
+            self.spans.append(Span(event.order + 1, "attempt", event))
+        self.begun, self.ended = False, None
+
+
+class Attempts:
+    """Folds events into the spans of each file."""
+
+    def __init__(self) -> None:
+        """Start with nothing seen."""
+        self.tracks: dict[str, Track] = {}
+        self.spans = 0
+        """How many spans began after another one; what keeps steps by span looks at it."""
+        self._restart_count = 0
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if event.kind not in SEEN:
+            return
+        track = self._track(event.line.file)
+        if track is None:
+            return
+        before = len(track.spans)
+        self._follow(track, event)
+        self.spans += len(track.spans) - before
+
+    def _track(self, file: str) -> Track | None:
+        track = self.tracks.get(file)
+        if track is None and len(self.tracks) < MAX_FILES:
+            track = self.tracks[file] = Track()
+        return track
+
+    def _follow(self, track: Track, event: Event) -> None:
+        kind = event.kind
+        if kind == "progress.step":
+            track.step(event)
+        elif kind == "elastic.restart":
+            track.restart(event)
+        elif kind == "elastic.workers":
+            count = event.fields.get("restart_count")
+            self._restart_count = max(self._restart_count, min(count, MAX_SPANS) if isinstance(count, int) else 0)
+        elif kind in LAUNCHES or kind == "lightning.resume" or event.fields.get("phase") in WORK:
+            track.begin(event)
+        elif kind in LAST_WORDS or kind in PROCESS_ENDS or left_the_main_script(event):
+            track.end(event)
+        elif kind == "nccl.comm_init":
+            track.begun = True
+
+    @property
+    def count(self) -> int:
+        """How often the workers of one job were started, as far as the log tells of restarts."""
+        restarts = (sum(s.restarted for s in t.spans) for t in self.tracks.values())
+        return 1 + max(self._restart_count, *restarts, *map(_folder, self.tracks), 0)
+
+    def same_job(self, earlier: Event, later: Event) -> bool:
+        """Whether ``later`` is of the job of ``earlier``, or nobody knows."""
+        track = self._shared(earlier, later)
+        return track is None or track.job_at(earlier.order) == track.job_at(later.order)
+
+    def same_span(self, earlier: Event, later: Event) -> bool:
+        """Whether ``later`` is of the same attempt of the same job as ``earlier``, or nobody knows."""
+        track = self._shared(earlier, later)
+        return track is None or track.span_at(earlier.order) == track.span_at(later.order)
+
+    def _shared(self, one: Event, other: Event) -> Track | None:
+        """The file of both events, if it tells anything of attempts."""
+        track = self.tracks.get(one.line.file) if self.spans and one.line.file == other.line.file else None
+        return track if track and len(track.spans) > 1 else None
+
+    def runs(self) -> list[Span]:
+        """The first spans of the runs, from the file that tells of most; empty where there is one run only."""
+        if not self.spans:
+            return []
+        most = max((t.runs() for t in self.tracks.values()), key=len)
+        return most if len(most) > 1 else []
+
+    def run_of(self, event: Event, runs: Sequence[Span]) -> int | None:
+        """The number among ``runs`` of the one that ``event`` belongs to; None: to none, or nobody knows."""
+        if not runs or event.dialect.partition("_")[0] in OUTSIDE:
+            return None
+        own = self.tracks.get(event.line.file)
+        if own is not None and len(mine := own.runs()) > 1:
+            return sum(s.first <= event.order for s in mine[1:])
+        if found := _FOLDER.search(event.line.file):
+            return int(found[1])
+        times = [s.start.time for s in runs[1:] if s.start is not None]
+        if event.time is None or None in times:
+            return None
+        return sum(t is not None and t <= event.time for t in times)
+
+
+def _folder(file: str) -> int:
+    """The attempt that the file's folder names: torchrun gives each one its own (``--log-dir``)."""
+    found = _FOLDER.search(file)
+    return int(found[1]) if found else 0
+
+
+def _counts_anew(event: Event) -> bool:
+    """Whether this is the first epoch, or the first step of a count that does not begin with each epoch."""
+    if event.fields.get("value") not in FIRST_VALUES:
+        return False
+    return event.fields.get("unit") == "epoch" or ("epoch" not in event.fields and "%|" not in event.text)
+
+
+def _resumes(event: Event) -> bool:
+    return event.kind == "lightning.resume" or event.fields.get("phase") == "resume"
+
+
+def left_the_main_script(event: Event) -> bool:
+    """Whether ``event`` is an exception that nothing in the main script caught."""
+    if event.kind != "python.traceback" or event.level != "fatal" or event.fields.get("caught"):
+        return False
+    return any(_MAIN.search(line.text) for line in event.lines[:3])
