@@ -60,10 +60,9 @@ def main() -> None:
         job = simulate(i, fault, size, harm=harm)
         found = diagnose([named(n, t) for n, t in job.files.items()], knowledge=knowledge)
         got = grade(found, job.truth)
-        right = got.culprit and (got.cause or not job.truth.told)
         for table in (counts[harm], by_fault[fault]):
-            table.update(all=1, right=right, cause=got.cause, culprit=got.culprit, slander=got.slander)
-        if asked.show and not right:
+            table.update(all=1, right=got.right, cause=got.cause, culprit=got.culprit, slander=got.slander)
+        if asked.show and not got.right:
             first = found.causes[0] if found.causes else None
             print(i, fault, harm, size, job.how, "| truth", sorted(job.truth.signatures), sorted(job.truth.ranks)[:4], sorted(job.truth.hosts)[:2])
             print("    got", found.verdict, first and (first.rule, first.culprit, first.confidence, first.evidence[0].line.file, first.evidence[0].line.text[:150]))

@@ -75,7 +75,7 @@ def test_many_ranks_behind_one_mean_that_the_one_ran_more() -> None:
 
 
 def test_the_one_rank_that_spoke_and_does_not_wait_is_missing() -> None:
-    log = Log(ranks=4).add("nccl.comm_init", rank=2).waits(0, 40).waits(1, 40).waits(3, 40)
+    log = Log(ranks=4).add("nccl.comm_init", rank=2, level="info").waits(0, 40).waits(1, 40).waits(3, 40)
     assert log.derived["missing_rank"].fields["missing"] == (2,)
 
 

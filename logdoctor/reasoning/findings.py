@@ -143,8 +143,10 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
     if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
         events += [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
     if "alone" in (ranks, hosts):  # many who report the same are victims
-        alone = len(_ranks(events, picture)) <= 1 and len(_hosts(events, picture)) <= 1
-        ranks, hosts = ("speaker" if alone and who == "alone" else who for who in (ranks, hosts))
+        alone = len(_numbers(values.get("ranks"))) <= 1
+        one_host = len(picture.hosts) == 1 and len(picture.ranks) >= (picture.expected or 0)
+        ranks = "speaker" if ranks == "alone" and alone else ranks
+        hosts = "speaker" if hosts == "alone" and (alone or one_host) else hosts
     guilty = tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks))
     where = tuple(_hosts(events, picture)) if hosts == "speaker" else _hosts_named(values.get(hosts))
     if not guilty and not where:

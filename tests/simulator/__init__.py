@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
     if harm == "culprit":
         lost = min(truth.hosts)
         layout.without(book, [r.number for r in cluster.on(lost) if r.number in truth.ranks], [lost], slurm=True)
-        truth = Truth(truth.signatures, truth.ranks, truth.hosts, told=False)
+        truth = dataclasses.replace(truth, why_told=False, who_told=False)
     texts = layout.files(book, shape, rng)
     if harm == "cut":
         texts = layout.truncated(texts, rng)
@@ -62,15 +63,18 @@ class Grade:
     culprit: bool
     slander: bool
 
+    @property
+    def right(self) -> bool:
+        return self.cause and self.culprit
+
 
 def grade(diagnosis: Diagnosis, truth: Truth) -> Grade:
-    """The first answer of ``diagnosis`` against the truth."""
+    """The first answer of ``diagnosis`` against the truth; what the logs do not tell need not be said."""
     if not diagnosis.causes:
-        return Grade(diagnosis.verdict in truth.signatures, not truth.told, slander=False)
+        return Grade(not truth.why_told, not truth.who_told, slander=False)
     first = diagnosis.causes[0]
     ranks, hosts = set(first.culprit.ranks), {h.partition(".")[0] for h in first.culprit.hosts}
     innocent = bool(ranks - truth.ranks or hosts - truth.hosts)
     named = bool(ranks & truth.ranks or hosts & truth.hosts)
-    wanted = truth.told and bool(truth.ranks or truth.hosts)
-    right = not innocent and (named or not wanted)
-    return Grade(first.signature in truth.signatures, right, slander=innocent and first.confidence > SURE)
+    right = not innocent and (named or not truth.who_told or not (truth.ranks or truth.hosts))
+    return Grade(first.signature in truth.signatures or not truth.why_told, right, slander=innocent and first.confidence > SURE)

@@ -22,13 +22,15 @@ class Said:
 class Truth:
     """What really happened: any of these signatures is right, and who is guilty.
 
-    ``ranks`` and ``hosts`` empty: nobody is.  ``told``: the logs show who it was; where they don't, naming nobody is right.
+    ``ranks`` and ``hosts`` empty: nobody is.  ``why_told``, ``who_told``: the logs show the cause, and who it was; where
+    they do not tell who it was, naming nobody is right, and naming somebody else is not.
     """
 
     signatures: frozenset[str]
     ranks: frozenset[int] = frozenset()
     hosts: frozenset[str] = frozenset()
-    told: bool = True
+    why_told: bool = True
+    who_told: bool = True
 
 
 @dataclass

@@ -72,10 +72,13 @@ def _killed(book: Book, time: float) -> None:
             book.agent(time + 0.5, host, torch_voice.agent_signalled(cluster, time + 0.5, host))
 
 
-def wait(book: Book, rng: random.Random, waiting: Sequence[Rank], time: float, work: Work) -> None:
-    """All of ``waiting`` time out in ``work``; under torchrun the first of each node takes the others with it."""
+def wait(book: Book, rng: random.Random, waiting: Sequence[Rank], time: float, work: Work) -> bool:
+    """All of ``waiting`` time out in ``work``; often the first of a node takes the others with it.
+
+    Whether each of them says that it waits.
+    """
     if not waiting:
-        return
+        return False
     cluster = book.cluster
     ahead = rng.choice((0, 0, 2))
     sharp = rng.random() < 0.5
@@ -96,6 +99,7 @@ def wait(book: Book, rng: random.Random, waiting: Sequence[Rank], time: float, w
                 if said:
                     book.rank(at, rank, *said)
         _aborted(book, rng.choice(loud), time + 8)
+    return sharp
 
 
 def _aborted(book: Book, rank: Rank, time: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable
 
@@ -115,17 +116,18 @@ def preempted(book: Book, rng: random.Random) -> Truth:
             book.agent(at + 1, host, torch_voice.agent_signalled(cluster, at + 1, host))
     else:
         book.slurm(at + 2, *(host_voice.task_exit(r, "Terminated") for r in cluster.ranks[:4]))
-    return Truth(frozenset({"job.preempted"}))
+    return Truth(frozenset({"job.preempted"}), hosts=frozenset(cluster.hosts[:1]), who_told=False)
 
 
-def _late(book: Book, rng: random.Random, rank: Rank, time: float, work: Work) -> None:
-    """All but ``rank`` wait for it; at the end it says how far it had come (not in 2.1)."""
+def _late(book: Book, rng: random.Random, rank: Rank, time: float, work: Work) -> bool:
+    """All but ``rank`` wait for it; at the end it says how far it had come (not in 2.1).  Whether that shows who is late."""
     cluster = book.cluster
     waiting = course.others(cluster, (rank,))
-    course.wait(book, rng, waiting, time, work)
+    all_told = course.wait(book, rng, waiting, time, work)
     said = torch_voice.dump_signal(cluster, time + 0.8, rank, waiting[0], work.seq - 1, work.seq - 1)
     if said:
         book.rank(time + 0.8, rank, *said)
+    return all_told or bool(said)
 
 
 def straggler_data(book: Book, rng: random.Random) -> Truth:
@@ -153,8 +155,8 @@ def straggler_silent(book: Book, rng: random.Random) -> Truth:
     """One rank is late and does not say why."""
     at = course.train(book, rng, course.start(book))
     rank = _one(book, rng)
-    _late(book, rng, rank, at + course.WAIT, course.next_work(rng))
-    return _of(rank, "collective.straggler", "collective.timeout")
+    told = _late(book, rng, rank, at + course.WAIT, course.next_work(rng))
+    return dataclasses.replace(_of(rank, "collective.straggler", "collective.timeout"), who_told=told)
 
 
 def _two_sides(book: Book, rng: random.Random, odd: Rank, own: Work, most: Work) -> None:
@@ -234,7 +236,7 @@ def wrong_interface(book: Book, rng: random.Random) -> Truth:
         if rank.host != odd and rank.local == 0:
             lines = nccl_voice.connect_failed(cluster, 40, rank, "172.17.0.1", rng.randrange(33000, 60000), why)
             book.rank(40 + rank.node * 0.01, rank, *lines)
-    return Truth(frozenset({"net.wrong-interface"}), frozenset(r.number for r in cluster.on(odd)), frozenset({odd}), told=False)
+    return Truth(frozenset({"net.wrong-interface"}), frozenset(r.number for r in cluster.on(odd)), frozenset({odd}), who_told=False)
 
 
 FAULTS: dict[str, Callable[[Book, random.Random], Truth]] = {

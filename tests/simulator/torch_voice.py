@@ -67,7 +67,10 @@ def dump_signal(cluster: Cluster, time: float, rank: Rank, first: Rank, enqueued
     else:
         text = f"Received a dump signal due to a collective timeout from  rank {first.number} and we will try our best to dump the debug info. {state}"
         text += "This is most likely caused by incorrect usages of collectives, e.g., wrong sizes used across ranks, the order of collectives is not same for all ranks or the scheduled collective, for some reason, didn't run. "
-    return (_cpp(cluster, time, rank, 1363, f"{_group(cluster, rank)}{text}"),)
+    said = _cpp(cluster, time, rank, 1363, f"{_group(cluster, rank)}{text}")
+    if cluster.torch == "2.4":
+        return (said,)
+    return (_cpp(cluster, time, rank, 1682, f"{_group(cluster, rank)}Observed flight recorder dump signal from another rank via TCPStore."), said)
 
 
 def taken_down(cluster: Cluster, time: float, rank: Rank, error: str) -> Iterator[str]:

@@ -44,7 +44,7 @@ from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import compiled, later
 
 _STATE = (
-    r"last enqueued (?:NCCL )?work: (?P<last_enqueued>-?\d+), last completed (?:NCCL )?work: (?P<last_completed>-?\d+)"
+    r"[Ll]ast enqueued (?:NCCL )?work: (?P<last_enqueued>-?\d+), last completed (?:NCCL )?work: (?P<last_completed>-?\d+)"
 )
 _TIMEOUT = (
     rf"Watchdog caught(?! exception)(?: collective operation timeout: (?:{WORK}(?:\)? ran for "

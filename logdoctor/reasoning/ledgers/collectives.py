@@ -49,6 +49,10 @@ DEFAULT_GROUPS = ("default_pg", "0", "")
 SLACK_LINES = 300
 """Work that was printed so many lines before the time-out may long be over."""
 FEWEST_WAITING = 3
+MOST = 0.75
+"""That share of the ranks must be seen waiting before one that does not is called missing."""
+CLEARLY = 4
+"""A side so many times smaller is the odd one, though some ranks do not tell on which side they are."""
 MAX_RANKS = 4096
 ONE_NODE = 8
 """With ranks below this number only, a local rank is most likely the global one."""
@@ -60,7 +64,13 @@ _BARRIER = later(
     r"(?:for|on) rank:? (?P<rank>\d{1,7})\b[^\n]{0,200}?world_size=(?P<world>\d{1,7}), "
     r"(?:worker_count|num_workers_joined)=(?P<joined>\d{1,7})"
 )
-_SKIP = later(r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b|fast[- ]?forward|\bresum(?:e|ing)\b")
+_SKIP = later(
+    r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b(?! ?[=:]| iterations:)|fast[- ]?forward|\bresum(?:e|ing)\b"
+)
+"""Not DeepSpeed's ``skipped=0`` and Megatron's ``number of skipped iterations: 0``, which stand in every step line."""
+
+_FALLOUT = later(r"^(?:\w+\.)*(?:Dist\w*|ChildFailed|Signal|Connection\w*)(?:Error|Exception)\b|NCCL|SIGABRT|Aborted")
+"""Exceptions and crashes that follow from another process' failure."""
 _OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 
 
@@ -83,23 +93,26 @@ class Ledger:
     waits: dict[tuple[int, int], Event] = field(default_factory=dict)
     states: dict[tuple[str, int], Event] = field(default_factory=dict)
     stalls: list[Event] = field(default_factory=list)
-    latest: Event | None = None
-    busy: Event | None = None
-    gave_up: Event | None = None
+    latest: dict[str, Event] = field(default_factory=dict)
+    """The last sign of progress in each file, before somebody gave up there."""
+    ended: dict[str, Event] = field(default_factory=dict)
+    """Where in each file somebody gave up first."""
+    troubled: set[int] = field(default_factory=set)
+    """Ranks that report a failure, whichever."""
     exceeded: Event | None = None
     crashed: bool = False
     """A process ended on an error of its own before anybody gave up waiting."""
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.kind in STARTS and (self.gave_up or event.kind == "elastic.restart"):
+        file = event.line.file
+        if event.kind in STARTS and (file in self.ended or event.kind == "elastic.restart"):
             self._start_anew()
         if event.dialect == "progress":
-            self.latest = event
-        elif event.kind in GAVE_UP and self.gave_up is None:
-            self.gave_up, self.busy = event, self.latest
-        elif event.level == "fatal" and event.dialect in OWN_ERRORS and self.gave_up is None:
-            self.crashed = True
+            if file not in self.ended and (file in self.latest or len(self.latest) < MAX_RANKS):
+                self.latest[file] = event
+        elif event.level != "info":
+            self._see_trouble(event)
         if event.kind == "frameworks.stall" and len(self.stalls) < MAX_RANKS:
             self.stalls.append(event)
         if event.kind in TIMEOUTS or event.kind in STATES:
@@ -108,18 +121,28 @@ class Ledger:
             self.exceeded = event
 
     def _start_anew(self) -> None:
-        self.waits.clear()
-        self.states.clear()
-        self.stalls.clear()
-        self.latest = self.busy = self.gave_up = None
+        for memory in (self.waits, self.states, self.stalls, self.latest, self.ended, self.troubled):
+            memory.clear()
         self.crashed = False
+
+    def _see_trouble(self, event: Event) -> None:
+        """Who gave up in which file, who crashed before that, and which ranks complain at all."""
+        file = event.line.file
+        if event.kind in GAVE_UP and len(self.ended) < MAX_RANKS:
+            self.ended.setdefault(file, event)
+        elif event.level == "fatal" and event.dialect in OWN_ERRORS and file not in self.ended:
+            self.crashed = self.crashed or not self.ended or not _FALLOUT.search(event.text)
+        if event.rank is not None and event.kind not in STATES and len(self.troubled) < MAX_RANKS:
+            self.troubled.add(event.rank)
 
     def _see_rank(self, event: Event) -> None:
         who = _who(event)
         if who is None or len(self.waits) + len(self.states) > MAX_RANKS:
             return
         if event.kind in STATES:
-            self.states.setdefault((_group(event), who), event)
+            known = self.states.get((_group(event), who))
+            if known is None or "last_enqueued" not in known.fields:
+                self.states[_group(event), who] = event
         elif (seq := _int(_work(event, "seq"))) is not None:
             self.waits.setdefault((who, seq), event)
 
@@ -157,7 +180,7 @@ class Ledger:
         behind = self._behind(name, waiting)
         if behind:
             return _behind_events(behind, waiting, picture)
-        return _absent(waiting, picture) if name in DEFAULT_GROUPS else []
+        return self._absent(waiting, picture) if name in DEFAULT_GROUPS else []
 
     def _behind(self, name: str, waiting: list[Stuck]) -> dict[int, Event]:
         """Ranks of the group that live, do not wait themselves, and have not enqueued what the others wait for."""
@@ -166,24 +189,57 @@ class Ledger:
         own = ((who, e) for (group, who), e in self.states.items() if group == name != "" and who not in stuck)
         return {who: e for who, e in own if (at := _int(e.fields.get("last_enqueued"))) is not None and at < goal}
 
+    def _absent(self, waiting: list[Stuck], picture: Picture) -> list[Event]:
+        """All ranks but one that spoke in these logs wait in the same collective, and that one reports nothing.
+
+        Not at the very start: there nothing has ever worked, and who is silent tells nothing.
+        """
+        there = {s.who for s in waiting}
+        missing = sorted(picture.ranks - there)
+        first = waiting[0]
+        if len({s.seq for s in waiting}) > 1 or len(there) < FEWEST_WAITING or len(missing) != 1:
+            return []
+        few = len(there) < (picture.expected or 0) * MOST
+        if first.seq < FEWEST_WAITING or few or missing[0] in self.troubled:
+            return []
+        if any(who == missing[0] and "last_enqueued" in e.fields for (_, who), e in self.states.items()):
+            return []
+        fields: dict[str, Value] = {"seq": first.seq, "op": first.op, "missing": (missing[0],)}
+        return [_derived("missing_rank", first.event, fields)]
+
     def _busy(self, picture: Picture) -> list[Event]:
         """Work of one rank that was under way when the first of the others gave up."""
-        busy, end = self.busy, self.gave_up
-        if busy is None or end is None or self.crashed or not _under_way(busy, end):
+        if not self.ended or self.crashed:
             return []
-        skips = busy.kind == "progress.step" or busy.fields.get("phase") == "resume"
-        if skips and not _SKIP.search(busy.text):
+        first = min(self.ended.values(), key=lambda e: e.order)
+        busy = [e for file, e in self.latest.items() if self._kept_others_waiting(file, e, picture)]
+        if not busy:
             return []
-        who = picture.rank_of(busy)
-        if who is not None and any(rank == who for rank, _ in self.waits):
-            return []
-        work = str(busy.fields.get("what") or busy.text).strip()[:120]
-        fields: dict[str, Value] = {"phase": "resume" if skips else str(busy.fields.get("phase", "")), "work": work}
-        fields |= _named("late", [busy], picture)
-        if "late" not in fields and (rank := self._one_absent(picture, busy)) is not None:
-            fields["late"] = (rank,)
-        wait: dict[str, Value] = {k: v for k, v in end.fields.items() if k in ("seq", "op", "timeout_ms")}
-        return [_derived("straggler", event, {**wait, **fields}) for event in (busy, end)]
+        last = busy[0]
+        phase = "resume" if _skips(last) else str(last.fields.get("phase", ""))
+        work = str(last.fields.get("what") or last.text).strip()[:120]
+        fields: dict[str, Value] = {"phase": phase, "work": work}
+        if len(busy) == 1:
+            fields |= _named("late", busy, picture)
+            if "late" not in fields and (rank := self._one_absent(picture, last)) is not None:
+                fields["late"] = (rank,)
+        wait: dict[str, Value] = {k: v for k, v in first.fields.items() if k in ("seq", "op", "timeout_ms")}
+        return [_derived("straggler", event, {**wait, **fields}) for event in (last, first)]
+
+    def _kept_others_waiting(self, file: str, busy: Event, picture: Picture) -> bool:
+        """Whether ``busy``, the last progress in its file, is of a rank that had not come when the others gave up."""
+        end, who = self.ended.get(file), picture.rank_of(busy)
+        if (end is None and who is None) or not _under_way(busy, end):
+            return False
+        if (busy.kind == "progress.step" or busy.fields.get("phase") == "resume") and not _skips(busy):
+            return False
+        return who is None or not any(rank == who for rank, _ in self.waits) and not self._arrived(who)
+
+    def _arrived(self, who: int) -> bool:
+        """Whether the state of ``who`` says that it had started all that the others wait for."""
+        goal = min((seq for _, seq in self.waits), default=None)
+        own = [_int(e.fields.get("last_enqueued")) for (_, rank), e in self.states.items() if rank == who]
+        return goal is not None and any(at is not None and at >= goal for at in own)
 
     def _one_absent(self, picture: Picture, busy: Event) -> int | None:
         """The one rank that does not wait, where all others do (or the local rank that is busy, on a single node)."""
@@ -279,7 +335,7 @@ def _mismatch_events(sides: tuple[list[Stuck], list[Stuck]], unsure: int, pictur
         "other_op": _shape(odd[0], most[0]),
         "ranks": tuple(sorted(s.who for s in odd)),
     }
-    if len(odd) + unsure < len(most):
+    if len(odd) + unsure < len(most) or len(odd) * CLEARLY <= len(most):
         fields |= _named("odd", [s.event for s in odd], picture)
     return [_derived("collective_mismatch", s[0].event, fields) for s in (odd, most)]
 
@@ -303,26 +359,15 @@ def _behind_events(behind: dict[int, Event], waiting: list[Stuck], picture: Pict
     return [_derived("straggler", event, fields) for event in (*behind.values(), first.event)]
 
 
-def _absent(waiting: list[Stuck], picture: Picture) -> list[Event]:
-    """All ranks but one of the whole job wait in the same collective, and that one has spoken in these logs.
-
-    Not at the very start: there nothing has ever worked, and who is silent tells nothing.
-    """
-    there = {s.who for s in waiting}
-    missing = sorted(set(range(picture.expected or 0)) - there)
-    first = waiting[0]
-    if len({s.seq for s in waiting}) > 1 or len(there) < FEWEST_WAITING or len(missing) != 1:
-        return []
-    if first.seq < FEWEST_WAITING or missing[0] not in picture.ranks:
-        return []
-    fields: dict[str, Value] = {"seq": first.seq, "op": first.op, "missing": (missing[0],)}
-    return [_derived("missing_rank", first.event, fields)]
+def _skips(busy: Event) -> bool:
+    """Whether a rank replays its data."""
+    replays = busy.kind == "progress.step" or busy.fields.get("phase") == "resume"
+    return replays and _SKIP.search(busy.text) is not None
 
 
-def _under_way(busy: Event, end: Event) -> bool:
-    """Whether the work that ``busy`` tells of was not over when the others gave up."""
-    same_file = busy.line.file == end.line.file
-    if same_file and end.line.number - busy.line.number > SLACK_LINES:
+def _under_way(busy: Event, end: Event | None) -> bool:
+    """Whether the work that ``busy`` tells of was not over when the others gave up (``end``: in the same file)."""
+    if end is not None and end.line.number - busy.line.number > SLACK_LINES:
         return False
     value, total = busy.fields.get("value"), busy.fields.get("total")
     if isinstance(value, int) and isinstance(total, int):
