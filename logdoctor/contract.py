@@ -165,7 +165,7 @@ def _picture(picture: JobPicture) -> dict[str, Any]:
         "nodes": picture.nodes,
         "ranks_per_node": picture.ranks_per_node,
         "groups": [{"name": one.name, "size": one.size, "ranks": list(one.ranks)} for one in picture.groups],
-        "versions_apart": [{"product": p, "version": v, "ranks": list(ranks)} for p, v, ranks in picture.versions_apart],
+        "versions_apart": [{"product": p, "version": v, "ranks": list(who)} for p, v, who in picture.versions_apart],
         "rank_table": [_rank_row(one) for one in picture.rank_table],
     }
 
@@ -184,6 +184,7 @@ def _rank_row(row: RankRow) -> dict[str, Any]:
         "first_failure": _evidence(row.first_failure) if row.first_failure else None,
         "waits_for": row.waits_for or None,
         "never_started": row.never_started or None,
+        "busy_with": row.busy_with or None,
     }
 
 

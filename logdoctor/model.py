@@ -305,6 +305,8 @@ class RankRow:
     first_failure: Evidence | None = None
     waits_for: str = ""
     never_started: str = ""
+    busy_with: str = ""
+    """The work that was under way while others waited for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +351,25 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """One of several jobs or attempts in one log, and its own verdict.
+
+    ``kind``: an ``attempt`` goes on with the job of the run before, a ``job`` stands for itself.  It lies in ``file``
+    from ``first_line`` to ``last_line`` (None: to the end).  ``told``: it is the one that the diagnosis tells of.
+    """
+
+    kind: Literal["job", "attempt"]
+    verdict: Verdict
+    signature: str | None
+    title: str
+    file: str
+    first_line: int
+    last_line: int | None
+    told: bool
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """How much was read."""
 
@@ -371,6 +392,8 @@ class Diagnosis:
     picture: JobPicture = JobPicture()
     coverage: Coverage = Coverage()
     problems: tuple[Problem, ...] = ()
+    runs: tuple[Run, ...] = ()
+    """All jobs and attempts of the log in its order; empty where there is only one."""
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain data in the shape of the JSON contract ``logdoctor.diagnosis/1``."""

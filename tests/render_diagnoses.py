@@ -12,6 +12,7 @@ from logdoctor.model import (
     Line,
     Problem,
     Progress,
+    RankRow,
     SymptomSeen,
 )
 
@@ -331,6 +332,25 @@ THOUSAND = Diagnosis(
         versions=(("torch", "2.5.0"), ("NCCL", "2.21.5")),
         launcher="torchrun under Slurm",
         attempts=3,
+        rank_table=tuple(
+            RankRow(
+                512, "culprit", "pod-d1-r08-n00", 0, 4107, 0, "0000:1a:00", "step 77119", busy_with="saving checkpoint"
+            )
+            if rank == 512
+            else RankRow(rank, "missing")
+            if rank in range(736, 744)
+            else RankRow(
+                rank,
+                "victim",
+                f"pod-d1-r{rank // 64:02}-n{rank // 8 % 8:02}",
+                rank % 8,
+                last_progress="step 77119" if rank % 100 else "step 77118",
+                failure="collective.timeout",
+                first_failure=seen(f"logs/rank_{rank:04}/stdout.log:{66190 + rank}", "Watchdog caught ...", rank=rank),
+                waits_for="ALLREDUCE 77120",
+            )
+            for rank in range(1024)
+        ),
     ),
     coverage=Coverage(1024, 12_400_118_000, 71_904_233, 88_120),
 )

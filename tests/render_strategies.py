@@ -13,7 +13,9 @@ from logdoctor.model import (
     JobPicture,
     Line,
     Problem,
+    ProcessGroup,
     Progress,
+    RankRow,
     SymptomSeen,
 )
 
@@ -80,6 +82,23 @@ causes = st.builds(
     rule=texts,
 )
 symptoms = st.builds(SymptomSeen, texts, texts, maybe_text, ranks, st.integers(0, 10**6), evidences)
+number = st.none() | st.integers(0, 4000)
+rows = st.builds(
+    RankRow,
+    rank=st.integers(0, 4000),
+    role=st.sampled_from(("culprit", "victim", "failed", "bystander", "silent", "missing")),
+    host=maybe_text,
+    local_rank=number,
+    pid=number,
+    gpu=number,
+    bus_id=maybe_text,
+    last_progress=texts,
+    failure=texts,
+    first_failure=st.none() | evidence,
+    waits_for=texts,
+    never_started=texts,
+    busy_with=texts,
+)
 pictures = st.builds(
     JobPicture,
     ranks_expected=st.none() | st.integers(0, 5000),
@@ -91,6 +110,11 @@ pictures = st.builds(
     last_progress=st.none() | st.builds(Progress, texts, texts, evidence),
     attempts=st.integers(0, 9),
     truncated=st.booleans(),
+    rank_table=st.lists(rows, max_size=4).map(tuple),
+    groups=st.lists(st.builds(ProcessGroup, texts, number, ranks), max_size=2).map(tuple),
+    nodes=number,
+    ranks_per_node=number,
+    versions_apart=st.lists(st.tuples(texts, texts, ranks), max_size=2).map(tuple),
 )
 numbers = st.integers(0, 10**15)
 diagnoses = st.builds(

@@ -7,13 +7,13 @@ tell stays empty: a rank of which nothing is heard is ``missing``, and only its 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from logdoctor.model import Event, Finding, Part, RankRow, Rule
+from logdoctor.model import Event, Finding, Part, RankRow, Role, Rule
 from logdoctor.reasoning.findings import CULPRITS_NAMED
 from logdoctor.reasoning.picture import Picture, Steps, short_host
-from logdoctor.reasoning.ranking import ROLES, Ranked
+from logdoctor.reasoning.ranking import Ranked
 from logdoctor.reasoning.seats import Seat
 from logdoctor.reasoning.symptoms import Hits
 from logdoctor.regexes import later
@@ -21,7 +21,8 @@ from logdoctor.regexes import later
 MAX_SPEAKERS = 1 << 14
 MAX_ROWS = 1 << 12
 FAILURES_KEPT = 3
-NOT_STARTED = ("ledger.missing_rank", "ledger.straggler")
+OF_BLAMED: tuple[Role, ...] = ("cause", "symptom", "fallback", "benign")
+OF_OTHERS: tuple[Role, ...] = ("symptom", "cause", "fallback", "benign")
 _WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)")
 Who = tuple[int | None, str | None, int | None]
 """Rank, host and pid as printed."""
@@ -49,7 +50,8 @@ class Failure:
     """A rank's first failure and the signature of the rule that knows it ("": none)."""
 
     event: Event
-    signature: str
+    signature: str = ""
+    role: Role = "fallback"
 
 
 class RankTable:
@@ -94,9 +96,10 @@ class RankTable:
         self, picture: Picture, ranked: Ranked, rules: Sequence[Rule], hits: Found, harmless: Collection[int]
     ) -> tuple[RankRow, ...]:
         """The table of a job that failed; empty where fewer than two ranks are known or all are alike and blank."""
-        heard, failures = self._last_words(picture), self._first_failures(picture, ranked, rules, hits, harmless)
         seats = picture.seats.of_ranks(picture)
-        answer = _Answer(ranked, seats)
+        answer = _Answer(ranked, seats, picture)
+        heard = self._last_words(picture)
+        failures = self._first_failures(picture, _known(rules, hits, ranked), harmless, answer.ranks)
         known = heard.keys() | failures.keys() | answer.ranks | {r for r in picture.steps if r is not None}
         if len(known) < 2:
             return ()
@@ -121,21 +124,26 @@ class RankTable:
         return last
 
     def _first_failures(
-        self, picture: Picture, ranked: Ranked, rules: Sequence[Rule], hits: Found, harmless: Collection[int]
+        self, picture: Picture, known: Iterable[Failure], harmless: Collection[int], blamed: Collection[int]
     ) -> dict[int, Failure]:
-        """Each rank's first failure: of those that a rule knows and that the job did not outlive, else of all."""
-        alive = {f.rule.id for f in ranked.causes} | {f.rule.id for f, by in ranked.explained if by is not None}
-        known = [f for f in _known(rules, hits, alive) if f.event.order not in harmless]
+        """Each rank's first failure: of those that a rule knows and that the job did not outlive, else of all.
+
+        Where two rules know a line, that of a blamed rank shows the cause, and that of another what it saw of it.
+        """
+        best: dict[int, tuple[int, int]] = {}
         first: dict[int, Failure] = {}
-        for failure in self._of_the_last_attempt(known):
+        for failure in self._of_the_last_attempt([f for f in known if f.event.order not in harmless]):
             rank = picture.rank_of(failure.event)
-            if rank is not None and (rank not in first or failure.event.order < first[rank].event.order):
-                first[rank] = failure
+            if rank is None:
+                continue
+            merit = failure.event.order, (OF_BLAMED if rank in blamed else OF_OTHERS).index(failure.role)
+            if rank not in best or merit < best[rank]:
+                best[rank], first[rank] = merit, failure
         for event in (e for kept in self._failures.values() for e in kept):
             rank = picture.rank_of(event)
             if rank is None or rank in first or event.order in harmless or picture.outlived(event, rank):
                 continue
-            first[rank] = Failure(event, "")
+            first[rank] = Failure(event)
         return first
 
     def _of_the_last_attempt(self, failures: Sequence[Failure]) -> Iterator[Failure]:
@@ -153,12 +161,15 @@ class RankTable:
 class _Answer:
     """Whom the answer blames, and what that rank did not do."""
 
-    def __init__(self, ranked: Ranked, seats: Mapping[int, Seat]) -> None:
+    def __init__(self, ranked: Ranked, seats: Mapping[int, Seat], picture: Picture) -> None:
         finding = ranked.causes[0] if ranked.causes else None
         self.ranks = _blamed(finding, seats) if finding else set()
-        self.never_started = _never_started(finding) if finding else ""
-        own = finding is not None and finding.events[0].dialect != "ledger"
-        self.failure = Failure(finding.events[0], finding.rule.signature) if finding and own else None
+        event = finding.events[0] if finding else None
+        derived = event is not None and event.dialect == "ledger"
+        self.never_started = _never_started(event) if event and derived else ""
+        self.busy_with = _busy_with(event) if event and derived else ""
+        told = event is not None and not derived and picture.rank_of(event) in (None, *self.ranks)
+        self.failure = Failure(event, finding.rule.signature) if finding and event and told else None
         """The decisive line, where somebody else tells of the failure: it stands for a blamed rank that is mute."""
 
     def part(self, rank: int, failure: Failure | None) -> Part | None:
@@ -184,11 +195,16 @@ def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
     return {rank for rank, host in on.items() if host in hosts} if set(on.values()) - hosts else set()
 
 
-def _never_started(finding: Finding) -> str:
+def _never_started(event: Event) -> str:
     """The collective that the blamed rank had not started while others waited in it."""
-    event = finding.events[0]
-    lacking = event.kind == NOT_STARTED[0] or (event.kind == NOT_STARTED[1] and event.fields.get("phase") == "enqueue")
+    lacking = event.kind == "ledger.missing_rank" or event.fields.get("phase") == "enqueue"
     return _collective(event) if lacking else ""
+
+
+def _busy_with(event: Event) -> str:
+    """The work that the blamed rank was still at."""
+    busy = event.kind in ("ledger.straggler", "ledger.stalled") and event.fields.get("phase") != "enqueue"
+    return str(event.fields.get("work", "")) if busy else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +247,7 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
         first_failure=picture.evidence(failure.event) if failure else None,
         waits_for=_collective(failure.event) if failure else "",
         never_started=answer.never_started if part == "culprit" else "",
+        busy_with=answer.busy_with if part == "culprit" else "",
     )
 
 
@@ -249,13 +266,13 @@ def _collective(event: Event) -> str:
     return f"{op} {seq}" if op is not None and seq is not None else ""
 
 
-def _known(rules: Sequence[Rule], hits: Found, alive: Collection[str]) -> Iterator[Failure]:
-    """What shows the rules that hold, causes first; what ledgers derive is no line of the rank's own."""
-    numbers = (n for n in hits if rules[n].id in alive and rules[n].role != "benign")
-    for number in sorted(numbers, key=lambda n: (ROLES.index(rules[n].role), n)):
+def _known(rules: Sequence[Rule], hits: Found, ranked: Ranked) -> Iterator[Failure]:
+    """What shows the rules that hold and were not outlived; what ledgers derive is no line of the rank's own."""
+    alive = {f.rule.id for f in ranked.causes} | {f.rule.id for f, by in ranked.explained if by is not None}
+    for number in sorted(n for n in hits if rules[n].id in alive):
         for shown in (s for table in hits[number].values() for s in table.all()):
-            if shown.event.dialect != "ledger" and shown.event.level in ("warning", "error", "fatal"):
-                yield Failure(shown.event, rules[number].signature)
+            if shown.event.dialect != "ledger" and shown.event.level != "info":
+                yield Failure(shown.event, rules[number].signature, rules[number].role)
 
 
 def _moment(event: Event) -> tuple[bool, float, int]:

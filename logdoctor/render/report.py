@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from logdoctor.contract import disarmed, iso_time
 from logdoctor.model import Cause, Coverage, Culprit, Diagnosis, Evidence, JobPicture, Problem, Progress, SymptomSeen
 from logdoctor.render.catalogue import Catalogue
+from logdoctor.render.rank_rows import RankLine, rank_lines
+from logdoctor.render.who import hosts_in_words, ranges, ranks_in_words, who_is, who_to_drain
 
-_FEW_HOSTS = 4
-_MANY_RANGES = 8
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -81,6 +81,7 @@ class Report:
     advice: tuple[str, ...]
     fallout: tuple[Fallout, ...]
     symptoms: tuple[Fallout, ...]
+    ranks: tuple[RankLine, ...]
     job: str
     progress: str
     read: str
@@ -94,7 +95,8 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
     also = tuple(one for one in told.causes[1:] if named and _is_another_fault(one, named[0]))
     instead = tuple(one for one in told.causes if one not in named and one not in also)
     answer = _answer(named[0], words) if named else None
-    rows = _Rows(words, named[0].evidence[0].line.file if named and named[0].evidence else "", bool(also))
+    file = named[0].evidence[0].line.file if named and named[0].evidence else ""
+    rows = _Rows(words, file, bool(also))
     picture = told.picture
     return Report(
         verdict=told.verdict,
@@ -108,6 +110,7 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
         advice=told.advice,
         fallout=rows.of(one for one in told.symptoms if one.explained_by is not None),
         symptoms=rows.of(one for one in told.symptoms if one.explained_by is None),
+        ranks=rank_lines(picture.rank_table, words, file),
         job=_job(told.job, picture, words),
         progress=_progress(picture.last_progress, words) if picture.last_progress else "",
         read=_read(told.coverage, words),
@@ -176,50 +179,6 @@ def is_link(reference: str) -> bool:
     return re.fullmatch(r"https?://[A-Za-z0-9./?=&%#:~_+,;-]+", reference) is not None
 
 
-# ── who ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def ranges(numbers: Sequence[int], most: int = _MANY_RANGES) -> str:
-    """Give ``0-511,513-1023``; of more than ``most`` runs the first ones and the last one."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    texts = [str(a) if a == b else f"{a}-{b}" for a, b in runs]
-    return ",".join(texts if len(texts) <= most else [*texts[: most - 2], "…", texts[-1]])
-
-
-def who_is(culprit: Culprit, words: Catalogue) -> str:
-    """Give "rank 12 on gpu-b07" and the like; "" where the log doesn't say."""
-    ranks, hosts = _ranks(culprit.ranks, words), _hosts(culprit.hosts, words)
-    who = words("who.on", ranks=ranks, hosts=hosts) if ranks and hosts else ranks or hosts
-    gpus = words("gpu", names=", ".join(culprit.gpus[:_FEW_HOSTS])) if culprit.gpus else ""
-    peers = words("peer", names=", ".join(culprit.peers[:_FEW_HOSTS])) if culprit.peers and not who else ""
-    return words("joint").join(part for part in (who, gpus, peers) if part)
-
-
-def who_to_drain(culprit: Culprit, words: Catalogue) -> str:
-    """Give what is taken out of the cluster: hosts and GPUs, where known, and not ranks."""
-    hardware = Culprit(hosts=culprit.hosts, gpus=culprit.gpus, peers=culprit.peers)
-    return who_is(hardware, words) or who_is(culprit, words)
-
-
-def _ranks(ranks: Sequence[int], words: Catalogue) -> str:
-    if not ranks:
-        return ""
-    if len(ranks) > _FEW_HOSTS:
-        return words("ranks.many", n=f"{len(ranks):,}", ranks=ranges(ranks))
-    return words("rank.1" if len(ranks) == 1 else "rank.n", ranks=ranges(ranks))
-
-
-def _hosts(hosts: Sequence[str], words: Catalogue) -> str:
-    if len(hosts) <= _FEW_HOSTS:
-        return ", ".join(hosts)
-    return f"{words('hosts.many', n=f'{len(hosts):,}')} ({hosts[0]} … {hosts[-1]})"
-
-
 # ── fallout ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -247,7 +206,7 @@ class _Rows:
             what = words("named", title=what, who=words("rank.n", ranks=ranges(ranks)))
         if self.reasons and first.explained_by:
             what += words("joint") + words("because", signature=first.explained_by)
-        who = _ranks(ranks, words) if len(ranks) == 1 else words.count("rankcount", len(ranks)) if ranks else count
+        who = words.count("rankcount", len(ranks)) if len(ranks) > 1 else ranks_in_words(ranks, words) or count
         return Fallout(who, first.signature, what, self._where([proof for one in group for proof in one.evidence]))
 
     def _where(self, evidence: Sequence[Evidence]) -> str:
@@ -265,7 +224,11 @@ class _Rows:
 
 
 def _job(name: str, picture: JobPicture, words: Catalogue) -> str:
-    parts = [name, _where_it_ran(picture, words), *(f"{what} {version}" for what, version in picture.versions)]
+    apart = {product for product, _, _ in picture.versions_apart}
+    parts = [name, _where_it_ran(picture, words), *(f"{p} {v}" for p, v in picture.versions if p not in apart)]
+    for product, version, ranks in picture.versions_apart:
+        who = ranks_in_words(ranks, words)
+        parts.append(words("versions.apart", product=product, version=version, who=who))
     parts += [picture.launcher or "", words.count("attempt", picture.attempts)]
     parts += [words("cut")] if picture.truncated else []
     return " · ".join(part for part in parts if part)
@@ -273,7 +236,7 @@ def _job(name: str, picture: JobPicture, words: Catalogue) -> str:
 
 def _where_it_ran(picture: JobPicture, words: Catalogue) -> str:
     seen, expected = len(picture.ranks_seen), picture.ranks_expected
-    hosts = _hosts(picture.hosts, words)
+    hosts = hosts_in_words(picture.hosts, words)
     if expected and 0 < seen < expected:
         ranks = words("job.ranks.of", seen=f"{seen:,}", expected=f"{expected:,}")
     elif expected or seen:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from logdoctor.model import Diagnosis, Problem
 from logdoctor.render.columns import padded, shorten, shorten_path, text_width, wrap
+from logdoctor.render.rank_rows import RankLine
 from logdoctor.render.report import Answer, Fallout, Page, Proof, Report, report
 
 NAME = "terminal"
@@ -75,6 +76,7 @@ class _Sheet:
         yield from self.instead(told, unknown=unknown)
         yield from self.rows("fallout", told.fallout)
         yield from self.rows("symptoms.unknown" if unknown else "symptoms", told.symptoms)
+        yield from self.rows("ranks", [_as_row(line) for line in told.ranks])
         if told.advice:
             yield from self.heading(words("collect"))
             yield from self.numbered(told.advice)
@@ -253,6 +255,12 @@ class _Sheet:
 
     def paint(self, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if self.page.color and text else text
+
+
+def _as_row(line: RankLine) -> Fallout:
+    """A line of the rank table in the columns of the fallout."""
+    what = " · ".join(part for part in (line.where, line.progress, line.failure) if part)
+    return Fallout(line.ranks, line.role, what, line.place)
 
 
 def _shortened(text: str, room: int, most: int) -> list[str]:

@@ -1,0 +1,132 @@
+"""The rank table for people: ranks that fared alike are one line, so that 1,024 of them can be read.
+
+"ranks 0-511,513-1023 on 127 hosts: collective.timeout in ALLREDUCE 4211; rank 512 on node-64 never started it".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from logdoctor.model import Evidence, RankRow
+from logdoctor.render.catalogue import Catalogue
+from logdoctor.render.columns import shorten
+from logdoctor.render.who import hosts_in_words, ranges
+
+_ROLES = {
+    "culprit": "role.culprit",
+    "failed": "role.failed",
+    "victim": "role.victim",
+    "silent": "role.silent",
+    "missing": "role.missing",
+    "bystander": "role.bystander",
+}
+"""The order of the lines, and the words for each role."""
+_MOST_LINES, _MOST_RANGES, _LONGEST = 12, 4, 90
+
+
+@dataclass(frozen=True, slots=True)
+class RankLine:
+    """Ranks that fared alike: who, their part, where they run, how far they got, what failed first, and the place."""
+
+    ranks: str
+    role: str
+    where: str
+    progress: str
+    failure: str
+    place: str
+
+
+def rank_lines(rows: Sequence[RankRow], words: Catalogue, file: str = "") -> tuple[RankLine, ...]:
+    """Give the lines of the table, the culprits first; no more than a dozen, in ever coarser groups.
+
+    Where all ranks fared alike there is no table.  The name of ``file`` is left out of places.
+    """
+    groups: list[list[RankRow]] = []
+    for alike in (_wholly, _but_for_progress, _by_role):
+        groups = _grouped(rows, alike)
+        if len(groups) <= _MOST_LINES:
+            break
+    return tuple(_line(group, words, file) for group in groups) if len(groups) > 1 else ()
+
+
+def _wholly(row: RankRow) -> Hashable:
+    return *_but_for_progress(row), row.last_progress
+
+
+def _but_for_progress(row: RankRow) -> tuple[str, ...]:
+    line = row.first_failure.line.text if row.first_failure and not row.failure else ""
+    return row.role, row.failure, row.waits_for, row.never_started, row.busy_with, re.sub(r"\d+", "#", line)[:_LONGEST]
+
+
+def _by_role(row: RankRow) -> Hashable:
+    return row.role
+
+
+def _grouped(rows: Sequence[RankRow], alike: Callable[[RankRow], Hashable]) -> list[list[RankRow]]:
+    groups: dict[Hashable, list[RankRow]] = {}
+    order = {role: place for place, role in enumerate(_ROLES)}
+    for row in sorted(rows, key=lambda row: (order[row.role], row.rank)):
+        groups.setdefault(alike(row), []).append(row)
+    return list(groups.values())
+
+
+def _line(group: Sequence[RankRow], words: Catalogue, file: str) -> RankLine:
+    first = min((row for row in group if row.first_failure), key=lambda row: row.rank, default=None)
+    seen = first.first_failure if first else None
+    return RankLine(
+        ranks=_who([row.rank for row in group], words),
+        role=words(_ROLES[group[0].role]),
+        where=_where(group, words),
+        progress=_span([row.last_progress for row in group if row.last_progress]),
+        failure=_most([_failure(row, words) for row in group], words),
+        place=_place(seen, file) + (" …" if len(group) > 1 else "") if seen else "",
+    )
+
+
+def _place(seen: Evidence, file: str) -> str:
+    return f"{seen.line.file if seen.line.file != file else ''}:{seen.line.number}"
+
+
+def _who(ranks: Sequence[int], words: Catalogue) -> str:
+    runs = ranges(ranks, _MOST_RANGES)
+    if "…" in runs:
+        return words("ranks.many", n=f"{len(ranks):,}", ranks=runs)
+    return words("rank.1" if len(ranks) == 1 else "rank.n", ranks=runs)
+
+
+def _where(group: Sequence[RankRow], words: Catalogue) -> str:
+    hosts = hosts_in_words(list(dict.fromkeys(row.host for row in group if row.host)), words)
+    row = group[0]
+    if len(group) > 1 or (row.gpu is None and row.bus_id is None):
+        return hosts
+    gpu = " ".join(filter(None, (str(row.gpu) if row.gpu is not None else "", row.bus_id or "")))
+    return words("joint").join(filter(None, (hosts, words("gpu", names=gpu))))
+
+
+def _failure(row: RankRow, words: Catalogue) -> str:
+    if row.never_started:
+        return words("never.started", what=row.never_started)
+    if row.busy_with:
+        return words("busy.with", what=row.busy_with)
+    if row.failure and row.waits_for:
+        return words("waits.in", failure=row.failure, what=row.waits_for)
+    if row.failure or row.first_failure is None:
+        return row.failure
+    return shorten(row.first_failure.line.text.strip(), _LONGEST)
+
+
+def _most(texts: Iterable[str], words: Catalogue) -> str:
+    """The commonest of different texts, and how many more there are."""
+    found = Counter(text for text in texts if text).most_common()
+    if not found:
+        return ""
+    return found[0][0] + (f" {words('more', n=f'{len(found) - 1:,}')}" if len(found) > 1 else "")
+
+
+def _span(texts: Sequence[str]) -> str:
+    """The lowest and the highest of counts like ``step 41/900``."""
+    found = sorted(set(texts), key=lambda text: ([int(n[:18]) for n in re.findall(r"\d+", text)], text))
+    return " … ".join(dict.fromkeys((found[0], found[-1]))) if found else ""
