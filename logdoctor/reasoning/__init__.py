@@ -16,6 +16,7 @@ from logdoctor.reasoning.ledgers import ledgers
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.rank_table import RankTable
 from logdoctor.reasoning.ranking import rank
+from logdoctor.reasoning.runs import listed, parts_of, told_part
 from logdoctor.reasoning.symptoms import Hits, SymptomIndex
 from logdoctor.regexes import later
 
@@ -75,10 +76,15 @@ class Reasoner:
                 self._match(derived)
         findings, harmless = self.findings()
         ranked = rank(findings, self.picture)
-        failures = self._failing(harmless)
+        failures, hits = self._failing(harmless), self.shown()
+        parts = parts_of(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
+        told = told_part(parts)
+        if told is not None:
+            findings, harmless, ranked, hits = told.findings, told.harmless, told.ranked, told.hits
+            failures = [e for e in self._failing(harmless) if told.holds(e)]
         unexplained = [] if ranked.causes else self._unexplained(failures, findings, lang)
         verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
-        table = () if verdict == "healthy" else self._table.rows(self.picture, ranked, self.rules, self._hits, harmless)
+        table = () if verdict == "healthy" else self._table.rows(self.picture, ranked, self.rules, hits, harmless)
         return Diagnosis(
             job=job,
             verdict=verdict,
@@ -87,12 +93,13 @@ class Reasoner:
             unexplained=tuple(unexplained),
             advice=advise(self.picture, lang) if verdict == "unknown" else (),
             picture=self.picture.summary(self._first_failure(failures, verdict), table, truncated=truncated),
+            runs=listed(parts, told, self._failing(()), self.picture, lang),
         )
 
     def _first_failure(self, failures: Sequence[Event], verdict: str) -> Event | None:
         return failures[0] if failures and verdict != "healthy" else None
 
-    def findings(self) -> tuple[list[Finding], dict[int, Finding]]:
+    def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
         """Every rule that holds, and the events that benign rules account for; whole after `conclude`."""
         return find(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
 

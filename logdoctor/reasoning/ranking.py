@@ -7,7 +7,7 @@ see of them (symptoms), both explain the catch-alls (fallback).  Where two could
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from logdoctor.catalogues import follows
@@ -21,6 +21,18 @@ BURST = 1.0
 """Seconds within which reports about one device are one event."""
 LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
 """Dialects that speak of the past: what they report happened before they print it."""
+PROMPT = ("slurm.cancelled", "slurm.terminating", "slurm.stopped")
+"""Their lines that are printed when it happens."""
+SEEN_FROM_OUTSIDE = frozenset(
+    ("collective.timeout", "collective.heartbeat", "collective.rank-died", "net.peer-closed", "rdzv.store-lost")
+)
+"""What processes report that wait for another one, or lost it."""
+_LOST_OTHERS = later(
+    r"(?i)closed by|reset by peer|broken pipe|timed? ?out|remote|aborted|shut ?down|store|connection|NCCL|gloo|socket"
+    r"|SignalException|KeyboardInterrupt|SystemExit|ChildFailed|ProcessExited|ProcessRaised|Terminat|watchdog|heartbeat"
+    r"|\bDist\w*Error|EOFError|killed|died|horovod|actor|MPI"
+)
+"""Exceptions that may follow from another process' end."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +43,15 @@ class Ranked:
     explained: tuple[tuple[Finding, Finding | None], ...]
 
 
-def survived(finding: Finding, picture: Picture) -> bool:
-    """Whether the job went on well after all that this finding rests on."""
+def survived(finding: Finding, picture: Picture, run: Callable[[Event], bool] | None = None) -> bool:
+    """Whether the job (or only the ``run`` that holds these events) went on well after all that this rests on."""
     ranks: list[int | None] = [*finding.ranks] or [None]
-    return all(picture.outlived(finding.latest, rank) for rank in ranks)
+    return all(picture.outlived(finding.latest, rank, run) for rank in ranks)
 
 
-def rank(findings: Sequence[Finding], picture: Picture) -> Ranked:
-    """Split ``findings`` into causes and consequences."""
-    alive = [f for f in findings if not survived(f, picture)]
+def rank(findings: Sequence[Finding], picture: Picture, run: Callable[[Event], bool] | None = None) -> Ranked:
+    """Split ``findings`` into causes and consequences; with ``run``, only what it holds says what was survived."""
+    alive = [f for f in findings if not survived(f, picture, run)]
     roots = [f for f in alive if not any(explains(other, f) for other in alive)] or alive
     causes = sorted(roots, key=_order_of_merit)
     rest = [f for f in findings if f not in causes]

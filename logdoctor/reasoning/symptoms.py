@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import regex
@@ -55,6 +55,14 @@ class Hits:
         """Every event that was kept, in reading order, each once."""
         kept = {s.event.order: s for s in (*self.first, *self.spoken_by.values(), *self.by_rank.values(), *self.last)}
         return [kept[order] for order in sorted(kept)]
+
+    def only(self, wanted: Callable[[Event], bool]) -> Hits:
+        """The same without the events that are not ``wanted``."""
+        left = Hits()
+        for shown in self.all():
+            if wanted(shown.event):
+                left.add(shown)
+        return left
 
     def without(self, orders: Collection[int]) -> Hits:
         """The same without the events of these orders."""

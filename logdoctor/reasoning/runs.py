@@ -1,0 +1,120 @@
+"""The runs of one log, each diagnosed by what it says itself, and which of them is told.
+
+The last run that says why it failed is the one to tell: what failed before it was started again is over.  A run that
+never got to work and only shows what failures look like from outside is the fallout of the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from logdoctor.model import Event, Finding, Rule, Run, Verdict
+from logdoctor.reasoning.attempts import Span
+from logdoctor.reasoning.conditions import Conditions
+from logdoctor.reasoning.findings import RuleHits, find
+from logdoctor.reasoning.picture import Picture
+from logdoctor.reasoning.ranking import LATE_REPORTERS, Ranked, rank
+from logdoctor.reasoning.wording import Told, fill
+
+Found = Mapping[int, RuleHits]
+"""The events that showed each symptom, by the rule's number and the symptom's name."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one run says: its findings, ranked in the light of the whole job and (``alone``) of itself only."""
+
+    span: Span
+    number: int
+    hits: Found
+    findings: list[Finding]
+    harmless: Mapping[int, Finding]
+    ranked: Ranked
+    alone: Ranked
+    holds: Callable[[Event], bool]
+    """Whether an event belongs to this run and no other."""
+    at_work: bool
+    """Whether it made steps."""
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it says itself why it failed."""
+        own = (f for f in self.ranked.causes if self._own(f) and f.events[0].dialect not in LATE_REPORTERS)
+        return any(self.at_work or f.rule.role == "cause" for f in own)
+
+    def _own(self, finding: Finding) -> bool:
+        return any(self.holds(e) for e in finding.events)
+
+    def causes(self) -> list[Finding]:
+        """Why it failed, as far as it says so itself."""
+        return [f for f in self.alone.causes if self._own(f)]
+
+
+def parts_of(rules: Sequence[Rule], hits: Found, conditions: Conditions) -> list[Part]:
+    """The runs in the order of the log; none where there is only one."""
+    picture = conditions.picture
+    spans = picture.runs.runs()
+    return [_part(rules, hits, conditions, spans, number) for number in range(len(spans))]
+
+
+def _part(rules: Sequence[Rule], hits: Found, conditions: Conditions, spans: Sequence[Span], number: int) -> Part:
+    picture = conditions.picture
+    run_of = picture.runs.run_of
+
+    def holds(event: Event) -> bool:
+        return run_of(event, spans) == number
+
+    own = dict(_restricted(hits, lambda e: run_of(e, spans) in (None, number)))
+    findings, harmless = find(rules, own, conditions)
+    at_work = any(holds(e) for steps in picture.steps.values() for e in (*steps.older, *steps.latest))
+    ranked, alone = rank(findings, picture), rank(findings, picture, holds)
+    return Part(spans[number], number, own, findings, harmless, ranked, alone, holds, at_work)
+
+
+def _restricted(hits: Found, wanted: Callable[[Event], bool]) -> Iterator[tuple[int, RuleHits]]:
+    for number, table in hits.items():
+        kept = {name: left for name, h in table.items() if (left := h.only(wanted)).count}
+        if kept:
+            yield number, kept
+
+
+def told_part(parts: Sequence[Part]) -> Part | None:
+    """The run that is told, None for all together: no run says by itself why it failed."""
+    return next((part for part in reversed(parts) if part.speaks), None)
+
+
+def listed(
+    parts: Sequence[Part], told: Part | None, failures: Sequence[Event], picture: Picture, lang: str
+) -> tuple[Run, ...]:
+    """All runs with their verdicts, in the order of the log; ``failures`` are the failing lines of all of them."""
+    return tuple(_listed(part, parts, told, failures, picture, lang) for part in parts)
+
+
+def _listed(
+    part: Part, parts: Sequence[Part], told: Part | None, failures: Sequence[Event], picture: Picture, lang: str
+) -> Run:
+    causes = part.causes()
+    open_ends = () if causes else _open_ends(part, failures, picture)
+    verdict: Verdict = "failure" if causes else "unknown" if open_ends else "healthy"
+    proof = causes[0].events[0] if causes else next(iter(open_ends), None)
+    following = parts[part.number + 1].span if part.number + 1 < len(parts) else None
+    start = part.span.start.line if part.span.start else None
+    end = following.start.line if following and following.start else None
+    return Run(
+        kind=part.span.kind,
+        verdict=verdict,
+        signature=causes[0].rule.signature if causes else None,
+        title=fill(causes[0].rule.say(lang).title, Told(causes[0], lang)) if causes else "",
+        file=(start or end).file if start or end else "",  # type: ignore[union-attr]
+        first_line=start.number if start else 1,
+        last_line=end.number - (not following.restarted) if end and following else None,
+        told=told is part,
+        evidence=(picture.evidence(proof),) if proof else (),
+    )
+
+
+def _open_ends(part: Part, failures: Sequence[Event], picture: Picture) -> tuple[Event, ...]:
+    """The failing lines of the run that nothing accounts for and that it did not outlive."""
+    own = (e for e in failures if part.holds(e) and e.order not in part.harmless)
+    return tuple(e for e in own if not picture.outlived(e, picture.rank_of(e), part.holds))

@@ -1,0 +1,138 @@
+"""Two or more jobs or attempts in one log: told apart, the last one that says why it failed is diagnosed."""
+
+from __future__ import annotations
+
+from failing_job import diagnosed
+
+from logdoctor.model import Diagnosis
+
+BANNER = """\
+W0611 09:14:02.117000 88121 torch/distributed/run.py:792] *****************************************
+W0611 09:14:02.117000 88121 torch/distributed/run.py:792] Setting OMP_NUM_THREADS environment variable for each process \
+to be 1 in default, to avoid your system being overloaded, please further tune the variable for optimal performance in \
+your application as needed.
+"""
+NCCL = "NCCL version 2.21.5+cuda12.4\n"
+OOM = """\
+[rank3]: Traceback (most recent call last):
+[rank3]:   File "/srv/exp/pretrain.py", line 88, in <module>
+[rank3]:     main()
+[rank3]:   File "/srv/exp/pretrain.py", line 71, in main
+[rank3]:     loss = step(batch)
+[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB. GPU 3 has a total capacity of 39.39 \
+GiB of which 1.02 GiB is free.
+"""
+NO_KEY = """\
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "/srv/exp/pretrain.py", line 88, in <module>
+[rank1]:     main()
+[rank1]:   File "/srv/exp/dataset.py", line 14, in read
+[rank1]:     return self.rows[name]
+[rank1]: KeyError: 'input_ids'
+"""
+RESTART = (
+    "W0611 09:20:44.402000 88121 torch/distributed/elastic/agent/server/api.py:874] [default] Worker group FAILED. "
+    "{left}/3 attempts left; will restart worker group\n"
+)
+SUMMARY = """\
+============================================================
+/srv/exp/pretrain.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2025-06-11_09:21:09
+  host      : trn07
+  rank      : {rank} (local_rank: {rank})
+  exitcode  : 1 (pid: 88140)
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================
+"""
+LOAD = "loading checkpoint from /srv/exp/base\n"
+DONE = "Training completed in 4.1 h\n"
+
+
+def steps(first: int, last: int) -> str:
+    return "".join(f"step {n}: loss {3.1 - n / 1000:.3f}\n" for n in range(first, last + 1))
+
+
+def cause(found: Diagnosis) -> str:
+    return found.causes[0].signature if found.causes else found.verdict
+
+
+def verdicts(found: Diagnosis) -> list[tuple[str, str | None, bool]]:
+    return [(run.verdict, run.signature, run.told) for run in found.runs]
+
+
+def test_one_run_is_not_listed(knowledge):
+    found = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + SUMMARY.format(rank=3), knowledge)
+    assert (cause(found), found.runs) == ("cuda.oom", ())
+
+
+def test_after_a_restart_the_last_attempt_is_diagnosed_and_the_first_is_listed(knowledge):
+    log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + NO_KEY + SUMMARY.format(rank=1)
+    found = diagnosed(log, knowledge)
+    assert found.causes[0].culprit.ranks == (1,)
+    assert cause(found) != "cuda.oom"
+    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", cause(found), True)]
+    assert found.picture.attempts == 2
+
+
+def test_an_attempt_that_only_ends_is_explained_by_the_one_before(knowledge):
+    found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + SUMMARY.format(rank=3), knowledge)
+    assert cause(found) == "cuda.oom"
+
+
+def test_a_restart_that_works_outlives_the_failure(knowledge):
+    found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
+    assert found.verdict == "healthy"
+    assert verdicts(found)[0] == ("failure", "cuda.oom", False)
+
+
+def test_agents_that_restart_together_are_one_restart(knowledge):
+    log = steps(1, 5) + OOM + RESTART.format(left=2) * 3 + steps(3, 40)
+    assert diagnosed(log, knowledge).picture.attempts == 2
+
+
+def test_a_later_job_does_not_outlive_the_failure_of_an_earlier_one(knowledge):
+    log = LOAD + steps(1, 9) + OOM.replace("[rank3]: ", "") + LOAD + steps(1, 40)
+    assert cause(diagnosed(log, knowledge)) == "cuda.oom"
+
+
+def test_a_later_job_that_ended_well_leaves_nothing_to_tell(knowledge):
+    log = BANNER + NCCL + steps(1, 9) + OOM + SUMMARY.format(rank=3) + BANNER + NCCL + steps(1, 40) + DONE
+    found = diagnosed(log, knowledge)
+    assert found.verdict == "healthy"
+    assert verdicts(found) == [("failure", "cuda.oom", False), ("healthy", None, False)]
+
+
+def test_of_two_failed_jobs_the_last_is_diagnosed(knowledge):
+    first = BANNER + NCCL + steps(1, 9) + OOM + SUMMARY.format(rank=3)
+    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + SUMMARY.format(rank=1), knowledge)
+    assert found.causes[0].culprit.ranks == (1,)
+    assert [run.signature for run in found.runs] == ["cuda.oom", cause(found)]
+    assert (found.runs[0].first_line, found.runs[0].last_line) == (1, (first + BANNER).count("\n") - 1)
+
+
+def test_a_caught_exception_is_outlived(knowledge):
+    caught = OOM.replace("in <module>", "in train_one").replace("[rank3]: ", "")
+    assert diagnosed(LOAD + steps(1, 9) + caught + LOAD + steps(10, 40), knowledge).verdict == "healthy"
+
+
+def test_a_run_that_resumes_is_the_same_job(knowledge):
+    log = LOAD + steps(1, 9) + OOM.replace("[rank3]: ", "") + "Resuming from checkpoint step_8\n" + steps(9, 40)
+    assert diagnosed(log, knowledge).verdict == "healthy"
+
+
+def test_a_script_that_fails_before_the_job_is_outlived(knowledge):
+    log = OOM.replace("[rank3]: ", "") + LOAD + steps(1, 40)
+    assert diagnosed(log, knowledge).verdict == "healthy"
+
+
+def test_a_second_node_that_starts_late_is_no_second_job(knowledge):
+    log = BANNER + NO_KEY + SUMMARY.format(rank=1) + BANNER.replace("88121", "40017") + NCCL
+    found = diagnosed(log, knowledge)
+    assert (found.causes[0].culprit.ranks, found.runs) == ((1,), ())
