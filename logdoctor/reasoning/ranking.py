@@ -21,18 +21,6 @@ BURST = 1.0
 """Seconds within which reports about one device are one event."""
 LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
 """Dialects that speak of the past: what they report happened before they print it."""
-PROMPT = ("slurm.cancelled", "slurm.terminating", "slurm.stopped")
-"""Their lines that are printed when it happens."""
-SEEN_FROM_OUTSIDE = frozenset(
-    ("collective.timeout", "collective.heartbeat", "collective.rank-died", "net.peer-closed", "rdzv.store-lost")
-)
-"""What processes report that wait for another one, or lost it."""
-_LOST_OTHERS = later(
-    r"(?i)closed by|reset by peer|broken pipe|timed? ?out|remote|aborted|shut ?down|store|connection|NCCL|gloo|socket"
-    r"|SignalException|KeyboardInterrupt|SystemExit|ChildFailed|ProcessExited|ProcessRaised|Terminat|watchdog|heartbeat"
-    r"|\bDist\w*Error|EOFError|killed|died|horovod|actor|MPI"
-)
-"""Exceptions that may follow from another process' end."""
 
 
 @dataclass(frozen=True)
