@@ -13,14 +13,28 @@ from dataclasses import dataclass
 from logdoctor.catalogues import follows
 from logdoctor.model import Event, Finding
 from logdoctor.reasoning.picture import Picture
+from logdoctor.regexes import later
 
 ROLES = ("cause", "symptom", "fallback", "benign")
 STRENGTHS = ("proof", "strong", "likely", "hint")
 TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
+SEARCHED = 4000
 BURST = 1.0
 """Seconds within which reports about one device are one event."""
 LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
 """Dialects that speak of the past: what they report happened before they print it."""
+PROMPT = ("slurm.cancelled", "slurm.terminating", "slurm.stopped")
+"""Their lines that are printed when it happens."""
+SEEN_FROM_OUTSIDE = frozenset(
+    ("collective.timeout", "collective.heartbeat", "collective.rank-died", "net.peer-closed", "rdzv.store-lost")
+)
+"""What processes report that wait for another one, or lost it."""
+_LOST_OTHERS = later(
+    r"(?i)closed by|reset by peer|broken pipe|timed? ?out|remote|aborted|shut ?down|store|connection|NCCL|gloo|socket"
+    r"|SignalException|KeyboardInterrupt|SystemExit|ChildFailed|ProcessExited|ProcessRaised|Terminat|watchdog|heartbeat"
+    r"|\bDist\w*Error|EOFError|killed|died|horovod|actor|MPI"
+)
+"""Exceptions that may follow from another process' end."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,10 @@ def explains(a: Finding, b: Finding) -> bool:
     known = _known_to_follow(a, b)
     if known is not None:
         return known
+    if _ended_by_itself(b, a):
+        return False
+    if _ended_by_itself(a, b):
+        return _could_explain(a, b)
     if not _could_explain(a, b) or _same_process_later(a, b):
         return _first_of_a_burst(a, b)
     return not _could_explain(b, a) or _same_process_later(b, a) or _before(a, b)
@@ -114,7 +132,8 @@ def _could_explain(a: Finding, b: Finding) -> bool:
 
 
 def _is_late(finding: Finding) -> bool:
-    return finding.events[0].dialect in LATE_REPORTERS
+    event = finding.events[0]
+    return event.dialect in LATE_REPORTERS and event.kind not in PROMPT
 
 
 def _same_process_later(a: Finding, b: Finding) -> bool:
@@ -125,6 +144,15 @@ def _same_process_later(a: Finding, b: Finding) -> bool:
     return same and a.first > b.last
 
 
+def _ended_by_itself(end: Finding, seen: Finding) -> bool:
+    """Whether ``end`` is one rank's own exception, not about others, and ``seen`` what only other ranks report."""
+    if seen.rule.signature not in SEEN_FROM_OUTSIDE or not seen.ranks or len(end.ranks) != 1:
+        return False
+    event = end.events[0]
+    own = end.rule.role == "fallback" and event.dialect == "python" and event.level == "fatal"
+    return own and end.ranks[0] not in seen.ranks and not _LOST_OTHERS.search(event.text[:SEARCHED])
+
+
 def _before(a: Finding, b: Finding) -> bool:
     """``a`` comes first: stronger of two variants of one signature, late reporters first, then time, then place."""
     if a.rule.signature == b.rule.signature:
@@ -132,10 +160,17 @@ def _before(a: Finding, b: Finding) -> bool:
     if _is_late(a) != _is_late(b):
         return _is_late(a)
     first, second = _first_event(a), _first_event(b)
-    if first.line.file != second.line.file and first.time is not None and second.time is not None:
-        return (first.time, a.first) < (second.time, b.first)
+    if first.line.file != second.line.file:
+        times = _moment(a), _moment(b)
+        if times[0] is not None and times[1] is not None:
+            return (times[0], a.first) < (times[1], b.first)
     return (a.first, a.rule.id) < (b.first, b.rule.id)
 
 
 def _first_event(finding: Finding) -> Event:
     return min(finding.events, key=lambda e: e.order)
+
+
+def _moment(finding: Finding) -> float | None:
+    """When it began: an exception has no stamp, but who reports the end of its process may have one."""
+    return next((e.time for e in sorted(finding.events, key=lambda e: e.order) if e.time is not None), None)
