@@ -66,6 +66,7 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     ranks = sorted({r for s in ordered if (r := picture.rank_of(s.event)) is not None})
     latest = max((s.event for s in ordered), key=lambda e: e.order)
     values = _bindings([decisive.shown, *others, *blamed], ranks, picture)
+    values |= {k: v for s in blamed[:1] for k, v in s.event.fields.items() if k == "peer"}
     culprit = _culprit(rule, seen[decisive.name], values, picture)
     if blamed:
         culprit = _about([s.event for s in blamed], culprit, picture)

@@ -6,7 +6,8 @@ Derived event (it stands on a line of the log that shows it):
   only one process can be meant), peer (the address as printed), pointing (the ranks that say so), votes
 
 A process that died does not complain.  A host whose own processes complain of others may just have lost its network,
-or may have been taken along: it is named only if one of its ranks alone keeps silent.
+or may have been taken along: it is named only if one of its ranks alone, which had spoken before, keeps silent.  A
+host of which these logs hold no line is not named: whether it complained is not known.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ _PEER = later(
     r"(?P<host>[\w.%-]{1,200}|[0-9a-fA-F:.]{4,60}(?:%\w{1,20})?)(?:\]?:|<)(?P<port>\d{2,5})\b"
 )
 
+_CLOSED = later(r"closed by|reset by peer|refused")
+
 Process = tuple[int | None, str | None, int | None]
 """Rank, host and pid, as far as they were printed."""
 
@@ -79,7 +82,7 @@ class Ledger:
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The host or rank that others point at, if there is exactly one."""
         votes, complaining = self._votes(picture)
-        accused = [t for t, by in votes.items() if len(by) >= FEWEST]
+        accused = [t for t, by in votes.items() if t in picture.hosts and _weighty([*by.values()], picture)]
         dead = [t for t in accused if t not in complaining]
         dead = dead or [t for t in accused if self._silent(t, picture) is not None]
         if len(dead) == 1:
@@ -121,6 +124,17 @@ class Ledger:
             return None
         quiet = there - {rank for who in self.spoke if (rank := _rank(who, picture)) is not None}
         return quiet.pop() if len(quiet) == 1 else None
+
+
+def _weighty(complaints: list[Event], picture: Picture) -> bool:
+    """Whether two hosts complain, or two processes of one host say that the other side closed or refused.
+
+    A broken link seen from one end looks the same whichever end is at fault.
+    """
+    hosts = {h for e in complaints if (h := picture.host_of(e))}
+    if len(hosts) >= FEWEST:
+        return True
+    return len(complaints) >= FEWEST and all(_CLOSED.search(e.text[:SEARCHED]) for e in complaints)
 
 
 def _rank(who: Process, picture: Picture) -> int | None:

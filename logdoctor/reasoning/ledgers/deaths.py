@@ -151,7 +151,7 @@ class Ledger:
         kind = event.kind
         if kind in OWN or kind in REPORTS:
             self._see_death(event)
-        elif kind in WAITED:
+        elif kind in WAITED or (kind == "nccl.warn" and "peer" in event.fields):
             if len(self.waited) < MAX_EVENTS:
                 self.waited.setdefault((event.rank, event.speaker.host, event.speaker.pid), event)
         elif kind == "elastic.sigterm":

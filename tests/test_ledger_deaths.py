@@ -1,0 +1,107 @@
+"""What the ledger of deaths derives: which process ended first, and which ends only follow."""
+
+from __future__ import annotations
+
+from logdoctor.model import Event, Level, Line, Speaker, Value
+from logdoctor.reasoning.ledgers.deaths import Ledger
+from logdoctor.reasoning.picture import Picture
+
+NOBODY = Speaker()
+
+
+class Log:
+    """Events in reading order, seen by a ledger and a picture."""
+
+    def __init__(self) -> None:
+        self.ledger, self.picture, self.order = Ledger(), Picture(), 0
+
+    def add(
+        self,
+        kind: str,
+        text: str = "",
+        who: Speaker = NOBODY,
+        level: Level = "fatal",
+        file: str = "a",
+        **fields: Value,
+    ) -> Log:
+        self.order += 1
+        event = Event(Line(file, self.order, text), kind.partition(".")[0], kind, text, who, level, fields, self.order)
+        self.picture.observe(event)
+        self.ledger.observe(event)
+        return self
+
+    def raises(self, rank: int, text: str, exception: str = "ValueError", file: str = "a") -> Log:
+        return self.add("python.traceback", text, Speaker(rank=rank), file=file, exception=exception)
+
+    def waits(self, rank: int) -> Log:
+        return self.add("c10d.watchdog_timeout", "timed out", Speaker(rank=rank), "error", seq=9)
+
+    @property
+    def first(self) -> Event | None:
+        return next(iter(self.ledger.derive(self.picture)), None)
+
+    def died(self, name: str = "rank") -> Value | None:
+        return self.first.fields.get(name) if self.first else None
+
+
+def test_the_rank_whose_own_error_came_first_died_first() -> None:
+    log = Log().raises(2, "ValueError: 7 is not 9").waits(0).waits(1)
+    assert (log.died(), log.died("how"), log.died("reporter")) == (2, "ValueError", "itself")
+
+
+def test_an_abort_after_a_watchdog_time_out_is_no_first_death() -> None:
+    log = Log().waits(0).waits(1).add("elastic.failure_summary", rank=0, exit_code=-6, signal=6, host="n1")
+    assert log.first is None
+
+
+def test_an_exit_code_of_a_rank_that_gave_up_waiting_is_no_first_death() -> None:
+    log = Log().waits(0).add("elastic.failure_summary", rank=0, exit_code=1, host="n1")
+    assert log.first is None
+
+
+def test_a_kill_that_the_launcher_reports_after_the_others_gave_up_is_the_first_death() -> None:
+    log = Log().waits(0).waits(1).add("elastic.failure_summary", rank=3, exit_code=-9, signal=9, host="n1")
+    assert (log.died(), log.died("host"), log.died("signal")) == (3, "n1", 9)
+
+
+def test_workers_that_the_agent_ended_are_fallout() -> None:
+    log = Log().add("elastic.sigterm", pid=41, level="warning", signal=15)
+    log.add("elastic.worker_failed", pid=41, local_rank=1, exit_code=-9, signal=9)
+    assert log.first is None
+
+
+def test_tasks_killed_after_srun_began_to_end_the_step_are_fallout() -> None:
+    log = Log().add("slurm.task_exit", level="error", ranks=(5,), host="n2", signal=11)
+    log.add("slurm.stopped", level="error").add("slurm.task_exit", level="error", ranks=(4, 6), host="n2", signal=9)
+    log.add("slurm.task_exit", level="error", ranks=(0, 1), host="n1", signal=15)
+    assert (log.died(), log.died("host")) == (5, "n2")
+
+
+def test_errors_about_lost_peers_are_no_deaths_of_their_own() -> None:
+    assert Log().raises(1, "RuntimeError: Connection closed by peer [10.2.0.4]:4411", "RuntimeError").first is None
+
+
+def test_the_same_error_on_two_ranks_names_nobody() -> None:
+    assert Log().raises(1, "ValueError: bad config").raises(0, "ValueError: bad config").first is None
+
+
+def test_of_two_files_without_times_nobody_is_first() -> None:
+    log = Log().raises(1, "ValueError: a", file="a").raises(0, "KeyError: 'b'", "KeyError", file="b")
+    assert log.first is None
+
+
+def test_a_killed_pid_is_the_rank_that_printed_it() -> None:
+    log = Log().add("nccl.warn", who=Speaker(rank=5, host="n2", pid=77), level="warning")
+    log.add("kernel.oom_kill", who=Speaker(host="n2"), pid=77)
+    assert log.died() == 5
+
+
+def test_a_crash_and_the_report_of_its_pid_are_one_death() -> None:
+    log = Log().add("openmpi.signal", who=Speaker(host="n2", pid=77), signal=11)
+    log.add("openmpi.rank_died", rank=4, host="n2", pid=77, signal=11)
+    assert (log.died(), log.died("reporter")) == (4, "itself")
+
+
+def test_a_restart_forgets_the_deaths_before_it() -> None:
+    log = Log().raises(2, "ValueError: x").add("elastic.restart", level="error")
+    assert log.first is None
