@@ -14,11 +14,9 @@ from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
 from logdoctor.regexes import later
 
-"""Texts of crash handlers that neither the shell nor the C library use (Paddle, R)."""
-
 _MAX_FRAMES = 40
 _MAX_BETWEEN = 12
-_FRAME = later(
+FRAME = later(
     r"^\s*(?:"
     r"#\d+ +(?:0x[0-9a-f]+ in )?(?P<function>[^\s(][^(\n]{0,300}?) ?\((?:.{0,400}?\) from (?P<library>\S+))?"
     r"|#\d+ +0x[0-9a-f]+ (?:in (?P<function>\S{1,300}) |\()(?P<library>/[^\s:+)]{1,300})?"
@@ -30,9 +28,9 @@ _FRAME = later(
     r"|frame #\d+: <unknown function>.{0,20}(?:in (?P<library>[^)]+)\))?"
     r")",
 )
-_NO_FUNCTION = ("(unknown)", "??", "<unknown")
-_RUNTIME_LIBRARY = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
-_STACK_WORDS = later(
+NO_FUNCTION = ("(unknown)", "??", "<unknown")
+RUNTIME_LIBRARY = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
+STACK_WORDS = later(
     r"^\s*(?:PC: @|0x[0-9a-f]+ in |\[?(?:Switching to|New Thread|Thread debugging)|\(gdb\)|Thread \d+ \(|warning: |"
     "Backtrace|"
     r"C\+\+ Traceback|Error termination|\*\*\* SIG|\[(?:SignalInfo|TimeInfo)|={4,}|File \"<unknown>\"|"
@@ -65,10 +63,10 @@ def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     libraries: list[str] = []
     between = 0
     for bare in _with_head_frame(head, below):
-        frame = _FRAME.match(bare.text)
+        frame = FRAME.match(bare.text)
         if frame is None:
             between += 1
-            if between > _MAX_BETWEEN or _STACK_WORDS.match(bare.text) is None:
+            if between > _MAX_BETWEEN or STACK_WORDS.match(bare.text) is None:
                 break
             continue
         function, library = frame.groupdict()["function"], frame.groupdict()["library"]
@@ -76,9 +74,9 @@ def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
             taken.append(bare.below)
             if len(lines) < _MAX_FRAMES:
                 lines.append(bare.text.strip())
-        if function and not function.startswith(_NO_FUNCTION) and len(frames) < _MAX_FRAMES:
+        if function and not function.startswith(NO_FUNCTION) and len(frames) < _MAX_FRAMES:
             frames.append(function.strip())
-        if library and not _RUNTIME_LIBRARY.search(library):
+        if library and not RUNTIME_LIBRARY.search(library):
             libraries.append(library)
     more = signal_of(fields)
     if frames:
@@ -90,7 +88,7 @@ def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 
 def _with_head_frame(head: Bare, below: Iterator[Bare]) -> Iterator[Bare]:
     """The lines of a stack; the head counts as one where it is a frame itself."""
-    if _FRAME.match(head.text):
+    if FRAME.match(head.text):
         yield head
     yield from below
 

@@ -8,7 +8,8 @@ Kinds and their fields:
   (behind a watchdog's time-out it only repeats that)
 - ``crash.assertion`` file, source_line, expression, message: a failed assert or check
 - ``crash.trace`` signal, pid, frames, library: a crash handler's stack (glog, abseil, PyTorch, UCX, glibc)
-- ``crash.gdb`` signal, frames, library: a debugger caught the signal; ``crash.backtrace`` frames, library: just a stack
+- ``crash.gdb`` signal, frames, library: a debugger caught the signal; ``crash.backtrace`` just stacks: threads, frames
+  and pid (of the main thread), library, and the rank and host of a headline above it
 - ``crash.sanitizer`` message; ``crash.panic`` message: Go, Rust, Java, LLVM and Fortran run-times that give up
 - ``crash.core`` pid, process: a core dump was written
 - ``crash.exit`` exit_code: somebody reports a non-zero exit code; ``crash.exit_signal`` signal; ``crash.oom_killed``
@@ -22,7 +23,9 @@ failure_signal_handler.cc, gdb infrun.c.
 from __future__ import annotations
 
 from logdoctor.parsers.crash_stacks import read_stack, read_terminate, with_signal
+from logdoctor.parsers.debugger_stacks import read_backtrace
 from logdoctor.parsers.record import Record
+from logdoctor.parsers.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 
 _SIGNAL_TEXT = (
     r"Segmentation fault|Bus error|Illegal instruction|Aborted|Killed|Terminated|Floating point exception|Hangup|"
@@ -269,11 +272,27 @@ TRACES = (
         "crash.backtrace",
         r"^#0 {2,3}(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>@.?]{2,200}) ?\(",
         level="info",
-        block=read_stack,
+        block=read_backtrace,
         priority=-1,
         scan=r"#0  (?: 0x|0x|__|raise|abort|poll|sysc|futex|pthr|nccl|ras|std::|mca_|opal|ompi|PMPI|MPI|cuda|at::|c10|"
         r"_Py|Py|sele|epoll|nano|clock|read|write|recv|send|uct_|ucp_|ucs_|libc|malloc|free|memcpy|wait|do_)",
         note="The stack of a process.",
+    ),
+    Record(
+        "crash.backtrace",
+        r"^(?:Thread \d+ \((?:Thread 0x[0-9a-f]+\b|LWP \d|process \d)|TID \d{1,10}:\s*$)",
+        level="info",
+        block=read_backtrace,
+        scan=r"Thread \d+ \((?:Thread 0x|LWP|process)|^TID \d+:",
+        note="The stacks of the threads of a process.",
+    ),
+    Record(
+        "crash.backtrace",
+        STACK_HEADLINE,
+        level="info",
+        block=read_backtrace,
+        scan=STACK_HEADLINE_SCAN,
+        note="The stacks of one rank, under a headline that names it.",
     ),
     Record(
         "crash.core",

@@ -11,7 +11,8 @@ Kinds and fields (all tracebacks read to one event; `Event.text` is ``Type: mess
 ``python.exception``  an exception line alone: exception, message, inner, and those that the message tells
 ``python.dataloader`` worker (its number), worker_pids, signal, exit_code
 ``python.fatal``      message, signal, threads, where, frames
-``python.stack``      stacks of a living process: threads, where, frames, after_s
+``python.stack``      stacks of a living process: threads, where, frames (of the main or current thread, the
+    innermost 32), thread_id, pid, local_rank, after_s, and the rank and host of a headline above it
 ``python.warning``    category, file, line; ``python.leak`` (resource_tracker): leaked, what
 ``python.start``      program, message (script or module not found)
 """
@@ -23,9 +24,10 @@ from collections.abc import Iterator, Mapping
 from logdoctor.model import Value
 from logdoctor.parsers.python_around import read_ignored, reader
 from logdoctor.parsers.python_messages import read_worker
-from logdoctor.parsers.python_stacks import read_fatal, read_threads
+from logdoctor.parsers.python_stacks import read_fatal, read_pystack, read_section, read_threads
 from logdoctor.parsers.python_tracebacks import EXCEPTION, read_message, read_traceback
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 
 
 def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block:
@@ -171,6 +173,33 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, as py-spy saw them.",
         3,
         scan=r"Thread [0-9a-fx]+ \((?:idle|active)",
+    ),
+    Record(
+        "python.stack",
+        r"^Process (?P<pid>\d{1,10}): \S*python",
+        "info",
+        read_threads,
+        "The stacks of the threads of a Python program, as py-spy saw them.",
+        3,
+        scan=r"Process \d+: .{0,60}python",
+    ),
+    Record(
+        "python.stack",
+        r"^Traceback for thread \d+ .{0,200}\(most recent call last\)",
+        "info",
+        read_pystack,
+        "The stacks of the threads of a Python program, as pystack saw them.",
+        6,
+        scan=r"Traceback for thread \d",
+    ),
+    Record(
+        "python.stack",
+        STACK_HEADLINE,
+        "info",
+        read_section,
+        "The stacks of one rank, under a headline that names it.",
+        4,
+        scan=STACK_HEADLINE_SCAN,
     ),
     Record(
         "python.leak",

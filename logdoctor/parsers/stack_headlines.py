@@ -1,0 +1,26 @@
+"""Headlines that scripts put above the stacks of one rank: ``=== rank 3 on node7 ===``, ``==> rank3.txt <==``."""
+
+from __future__ import annotations
+
+from logdoctor.model import Value
+from logdoctor.regexes import later
+
+STACK_HEADLINE = (
+    r"^[=\-#*>+~\[ ]{2,20}[^\n]{0,80}?(?<![A-Za-z])(?<!local[ _-])(?i:rank)[ _:=#-]{0,3}(?P<rank>\d{1,7})(?!\d)"
+    r"[^\n]{0,120}$"
+)
+STACK_HEADLINE_SCAN = r"(?:={2}|-{2}|#{2}|\*{2}|>|\[).{0,80}(?:rank|Rank|RANK)[ _:=#-]?[ _:=#-]?\d"
+_PID = later(r"(?i)\bpid[ =:]{1,3}(?P<pid>\d{1,10})\b")
+_HOST = later(r"(?:\b(?:on|host|node)|@)[ :=]+(?P<host>[A-Za-z][\w-]*\d[\w.-]*)")
+_HEADLINE = later(STACK_HEADLINE)
+
+
+def begins_section(line: str) -> bool:
+    """Whether a line is such a headline."""
+    return line[:1] in "=-#*>+~[ " and not line.startswith("#0") and _HEADLINE.match(line) is not None
+
+
+def named_in(headline: str) -> dict[str, Value]:
+    """The host and the process that a headline names, as fields."""
+    host, pid = _HOST.search(headline), _PID.search(headline)
+    return {**({"host": host["host"]} if host else {}), **({"pid": int(pid["pid"])} if pid else {})}

@@ -1,0 +1,214 @@
+"""The ledger of stacks: which process stands elsewhere when all processes were asked where they are.
+
+Derived event (dialect ``ledger``; it stands on the odd process's own dump):
+
+- ``ledger.odd_stack``  few processes (mostly one) stand elsewhere than the others, which wait: odd, odd_hosts,
+  odd_pids, function, others_function, others (how many), others_at (comm or gpu), at: ``comm`` (it waits too, in
+  another call), ``gpu`` (for its GPU), or the work it does (data, save, load, eval, compile, work)
+- ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
+
+Only the latest dump of each process counts.  Processes that are no ranks (data-loading workers, launchers, compilers'
+helpers) are left out: they wait by nature.  Stacks are compared without what changes from moment to moment: what is
+called below a communication call, and the C library's waiting below anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import regex
+
+from logdoctor.model import Event, Value
+from logdoctor.reasoning.picture import Picture
+from logdoctor.regexes import later
+
+KINDS = frozenset(("python.stack", "crash.backtrace"))
+FEWEST = 3
+"""Of two stacks that differ nobody can tell which one is odd."""
+MOST_ODD = 4
+"""At most one in so many processes is odd (one always may be)."""
+MAX_PROCESSES = 4096
+MAX_NAMED = 16
+_NO_RANK = later(
+    r"_worker_loop|forkserver|resource_tracker|torch/distributed/(?:launch|run|elastic|launcher)|elastic/(?:agent|multi)"
+    r"|launcher/api\.py|agent/server|compile_worker|wandb/(?:sdk|service)|ray/_private|run_forever"
+    r"|prted?_|orted_|hydra_|HYD_|accelerate/commands|deepspeed/launcher|pin_memory\.py"
+)
+_COMM = later(
+    r"distributed_c10d\.py:|distributed/nn/functional|dist(?:ributed)?/comm|comm/(?:comm|torch)\.py|wait_for_everyone"
+    r"|(?:^|[ :>])(?:P?MPI_[A-Z]\w+|p?nccl(?:All|Reduce|Broadcast|Send|Recv|Group|Comm)\w*|hvd\w*|horovod_\w+)"
+    r"|horovod/\w+/mpi_ops|c10d::|gloo::|mpi4py|:(?:barrier|monitored_barrier|all_?reduce\w*|all_?gather\w*|broadcast\w*"
+    r"|reduce_scatter\w*|all_to_all\w*)$|mca_(?:pml|coll)_|ompi_coll_|UCC_|ucc_collective|shmem_barrier|sync_global_devices"
+)
+_GPU = later(
+    r"cuda/(?:__init__|streams)\.py:synchronize|:synchronize$|(?:^|[ :>])cu(?:da)?(?:Stream|Event|Device|Ctx)Sync\w*"
+    r"|autograd/(?:__init__|graph)\.py:|_engine_run_backward|:run_backward|:item$|_local_scalar_dense"
+)
+_WAITS = later(
+    r"(?:^|:)(?:_{0,2}(?:GI_+)?(?:e?poll\w*|select|futex\w*|nanosleep|clock_nanosleep|sched_yield|pthread_cond_\w+"
+    r"|syscall|read|recv\w*)|wait|_wait\w*|acquire|sleep|clone\d?|start_thread)$|^(?:__futex|__pthread|do_futex|lll_lock)"
+)
+_WORK = (
+    ("data", later(r"dataloader|dataset|data/|_data\b|sampler|tokeniz|collate|webdataset|prefetch")),
+    ("save", later(r"(?i)sav(?:e|ing)|state_dict|checkpoint|serialization")),
+    ("load", later(r"(?i)load_checkpoint|load_state|from_pretrained|safetensors|torch/serialization\.py:_?load")),
+    ("eval", later(r"(?i)evaluat|validat|predict|generate")),
+    ("compile", later(r"(?i)_dynamo|_inductor|triton/|cpp_extension|compile|ninja")),
+)
+_NOISE = later(
+    r"\[clone [^\]]*\]|@@?[\w.]+|\.(?:cold|isra|part|constprop)(?:\.\d+)*|<[^<>]*>|\(.*|0x[0-9a-f]+| \+ \d+$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """Where a process stands: the dump, the stack that counts (outermost first), the call to name, and what it is."""
+
+    event: Event
+    stack: tuple[str, ...]
+    call: str
+    at: str
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Keeps the latest stack of each process; `derive` tells who stands elsewhere."""
+
+    latest: dict[tuple[str, str | int], Event] = field(default_factory=dict)
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if event.kind not in KINDS:
+            return
+        who = _who(event)
+        if who is not None and event.fields.get("frames") and (who in self.latest or len(self.latest) < MAX_PROCESSES):
+            self.latest[who] = event
+
+    def derive(self, picture: Picture) -> list[Event]:
+        """The events that follow from all that was observed."""
+        by_rank: dict[object, Stand] = {}
+        for who, event in self.latest.items():
+            stand = _stand(event)
+            if stand is not None:
+                rank = picture.rank_of(event)
+                by_rank[who if rank is None else rank] = stand
+        stands = sorted(by_rank.values(), key=lambda s: s.event.order)
+        if len(stands) < FEWEST:
+            return []
+        odd, others = _split(stands)
+        if odd:
+            return [_odd(odd, others, picture)]
+        return [_same(others)] if others else []
+
+
+def _who(event: Event) -> tuple[str, str | int] | None:
+    """The process that a dump is of: its rank, or its number on its host, or its main thread's address."""
+    if event.rank is not None:
+        return "rank", event.rank
+    if event.pid is not None:
+        return event.host or "", event.pid
+    thread = event.fields.get("thread_id")
+    if isinstance(thread, str):
+        return f"{event.host or ''} {event.speaker.tag or ''} {event.speaker.local_rank}", thread
+    return None
+
+
+def _frames(event: Event) -> list[str]:
+    """The functions of a dump, outermost first, without what differs between builds and moments."""
+    given = event.fields["frames"]
+    names = given.split(" > ") if isinstance(given, str) else [str(name) for name in reversed(_tuple(given))]
+    return [short for name in names if (short := _NOISE.sub("", name).strip())]
+
+
+def _tuple(value: Value) -> tuple[object, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _stand(event: Event) -> Stand | None:
+    """Where the process of a dump stands; None if it is no rank, or its stack tells nothing."""
+    frames = _frames(event)
+    if not frames or _NO_RANK.search(" > ".join(frames)):
+        return None
+    for at, pattern in (("comm", _COMM), ("gpu", _GPU)):
+        place = _first(pattern, frames)
+        if place is not None:
+            return Stand(event, tuple(frames[: place + 1]), frames[place], at)
+    while frames and _WAITS.search(frames[-1]):
+        frames.pop()
+    return Stand(event, tuple(frames), frames[-1], _work(frames)) if frames else None
+
+
+def _first(pattern: regex.Pattern[str], frames: list[str]) -> int | None:
+    return next((i for i, name in enumerate(frames) if pattern.search(name)), None)
+
+
+def _work(frames: list[str]) -> str:
+    """What the innermost frames do; ``work`` where they do not tell."""
+    for name in reversed(frames):
+        kind = next((kind for kind, pattern in _WORK if pattern.search(name)), "")
+        if kind:
+            return kind
+    return "work"
+
+
+def _split(stands: list[Stand]) -> tuple[list[Stand], list[Stand]]:
+    """The odd ones and the others; the odd ones are empty if nobody is clearly odd, both if nothing is clear."""
+    few = max(1, len(stands) // MOST_ODD)
+    waiting = [s for s in stands if s.at in ("comm", "gpu")]
+    working = [s for s in stands if s.at not in ("comm", "gpu")]
+    if working:
+        return (working, waiting) if len(working) <= few else ([], [])
+    groups: dict[tuple[str, ...], list[Stand]] = {}
+    for stand in waiting:
+        groups.setdefault(stand.stack, []).append(stand)
+    most = max(groups.values(), key=len)
+    odd = [s for s in waiting if s.stack != most[0].stack]
+    if not odd:
+        return [], most
+    return (odd, most) if len(odd) <= few and most[0].at == "comm" else ([], [])
+
+
+def _odd(odd: list[Stand], others: list[Stand], picture: Picture) -> Event:
+    first, other = odd[0], _commonest(others)
+    call, other_call = first.call, other.call
+    if first.at == other.at and call == other_call:
+        call, other_call = _where_they_part(first, other)
+    fields: dict[str, Value] = {
+        "at": first.at,
+        "function": call,
+        "others_function": other_call,
+        "others_at": other.at,
+        "others": len(others),
+        "odd": tuple(sorted({r for s in odd if (r := picture.rank_of(s.event)) is not None})[:MAX_NAMED]),
+        "odd_hosts": _sorted(picture.host_of(s.event) for s in odd),
+        "odd_pids": tuple(sorted({p for s in odd if (p := s.event.pid) is not None})[:MAX_NAMED]),
+    }
+    return _derived("odd_stack", first.event, fields)
+
+
+def _sorted(names: object) -> tuple[str, ...]:
+    return tuple(sorted({str(n) for n in names if n})[:MAX_NAMED])  # type: ignore[attr-defined]
+
+
+def _commonest(stands: Collection[Stand]) -> Stand:
+    counts: dict[tuple[str, ...], int] = {}
+    for stand in stands:
+        counts[stand.stack] = counts.get(stand.stack, 0) + 1
+    return max(stands, key=lambda s: (counts[s.stack], -s.event.order))
+
+
+def _where_they_part(a: Stand, b: Stand) -> tuple[str, str]:
+    """The same call, reached on different ways: the first functions that differ, and the call."""
+    pair = next(((x, y) for x, y in zip(a.stack, b.stack, strict=False) if x != y), (a.call, b.call))
+    return f"{a.call} (from {pair[0]})", f"{b.call} (from {pair[1]})"
+
+
+def _same(stands: list[Stand]) -> Event:
+    first = stands[0]
+    return _derived("same_stack", first.event, {"at": first.at, "function": first.call, "count": len(stands)})
+
+
+def _derived(kind: str, source: Event, fields: dict[str, Value]) -> Event:
+    kept = {name: value for name, value in fields.items() if value not in ("", ())}
+    return Event(source.line, "ledger", f"ledger.{kind}", source.text, source.speaker, "error", kept, source.order)
