@@ -175,6 +175,19 @@ def test_braces_in_a_logs_text_are_not_filled_again():
     assert fill("{message}", {"message": "{rank|x}"}) == "{rank|x}"
 
 
+def test_words_for_the_unknown_replace_the_same_word_before_them():
+    assert fill("Rank {rank|A rank} ended", {}) == "A rank ended"
+    assert fill("Rank {rank|A rank} ended", {"rank": 3}) == "Rank 3 ended"
+    assert fill("see MPI rank {rank|an MPI rank}", {}) == "see an MPI rank"
+    assert fill("on GPU {gpu|a GPU} of host {host|a host}", {}) == "on a GPU of a host"
+
+
+def test_words_for_the_unknown_leave_other_words_before_them():
+    assert fill("crank {rank|a rank}", {}) == "crank a rank"
+    assert fill("rank{rank|a rank}", {}) == "ranka rank"
+    assert fill("rank {rank|unknown}", {}) == "rank unknown"
+
+
 def test_ranks_are_compressed_to_ranges():
     assert compress((0, 1, 2, 5, 7, 8)) == "0-2,5,7-8"
     assert compress(("b", "a")) == "b, a"

@@ -213,7 +213,7 @@ def _file(
     lines = [
         f"# {rule_id}: see docs/rules.md; every TODO is yours to write, 'logdoctor rules lint {rule_id}' finds them.",
         *([f"signature: {signature}"] if signature else []),
-        f'{meaning}title: "TODO: the answer in one line, such as: Rank {{rank|?}} lost {value}"',
+        f'{meaning}title: "TODO: the answer in one line, such as: Rank {{rank|A rank}} lost {value}"',
         "cause: >-",
         f"  TODO: one sentence that says what happened, with this job's values, such as {value} on {{host|the host}}.",
         f"action: {action}  # {agreement}",

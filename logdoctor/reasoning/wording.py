@@ -40,7 +40,8 @@ class Told(Mapping[str, Value]):
 def fill(template: str, values: Mapping[str, Value]) -> str:
     """``{name}``, ``{field.column}`` and ``{name|words when unknown}`` replaced; the words may hold names in turn.
 
-    Text of a log is cut, never interpreted.
+    What stands before the brace is not said twice where the words end in it: ``Rank {rank|A rank}`` gives "Rank 3" or
+    "A rank".  Text of a log is cut, never interpreted.
     """
     parts: list[str] = []
     at = 0
@@ -48,9 +49,25 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
         end = found.end() - 1 if found[2] == "}" else _closing(template, found.end())
         known = values.get(found[1])
         default = template[found.end() : end] if found[2] == "|" else "?"
-        parts += [template[at : found.start()], fill(default, values) if known in (None, (), "") else _shown(known)]
+        before = template[at : found.start()]
+        if known in (None, (), ""):
+            said = fill(default, values)
+            parts += [_without_the_end_of(said, before), said]
+        else:
+            parts += [before, _shown(known)]
         at = end + 1
     return "".join([*parts, template[at:]])
+
+
+def _without_the_end_of(said: str, before: str) -> str:
+    """``before`` without the words and the space at its end in which ``said`` ends too."""
+    words = said.split(" ")
+    for start in range(len(words)):
+        end = " ".join(words[start:])
+        cut = len(before) - len(end) - 1
+        if cut >= 0 and before[cut:].lower() == f"{end.lower()} " and not before[cut - 1 : cut].isalnum():
+            return before[:cut]
+    return before
 
 
 def _closing(template: str, start: int) -> int:
