@@ -118,6 +118,8 @@ def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
             state = "trace"
         elif (state == "trace" and not _TRACE.match(bare.text)) or _OTHER.match(bare.text) or len(words) > _MAX_BETWEEN:
             break
+        elif bare.speaker.source is not None or bare.speaker.rank != head.speaker.rank:
+            break  # a record with a head of its own: the words of what() have none
         taken.append(bare.below)
         if state != "trace":
             words.append(bare.text)
