@@ -12,6 +12,8 @@ from logdoctor.reasoning.symptoms import Hits, Shown
 
 EVENTS_KEPT = 24
 CULPRITS_NAMED = 16
+ON_A_NODE = 8
+"""So many ranks are most likely on one host, where only one is named."""
 RuleHits = Mapping[str, Hits]
 """The hits of one rule's symptoms, by the symptom's name."""
 
@@ -145,7 +147,7 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
         events += [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
     if "alone" in (ranks, hosts):  # many who report the same are victims
         alone = len(_numbers(values.get("ranks"))) <= 1
-        one_host = len(picture.hosts) == 1 and len(picture.ranks) >= (picture.expected or 0)
+        one_host = len(picture.hosts) == 1 and (picture.expected or 0) <= max(ON_A_NODE, len(picture.ranks))
         ranks = "speaker" if ranks == "alone" and alone else ranks
         hosts = "speaker" if hosts == "alone" and (alone or one_host) else hosts
     guilty = tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks))

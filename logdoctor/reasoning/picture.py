@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow
+from logdoctor.reasoning.clocks import SKEW, elapsed
 from logdoctor.reasoning.addresses import AddressBook
 from logdoctor.reasoning.attempts import Attempts
 from logdoctor.reasoning.seats import Seats
@@ -198,7 +199,16 @@ class Picture:
             return True
         counts = run or functools.partial(self.runs.same_job, event)
         own = [*self.steps.values()] if rank is None else [s for r in (rank, None) if (s := self.steps.get(r))]
-        return max((s.after(event, counts) for s in own), default=0) >= SURVIVED_STEPS
+        return max((s.after(event, lambda e: counts(e) and self._well_after(e, event)) for s in own), default=0) >= (
+            SURVIVED_STEPS
+        )
+
+    def _well_after(self, later: Event, earlier: Event) -> bool:
+        """Whether the clocks of two hosts, which may differ, leave no doubt about the order."""
+        if later.line.file == earlier.line.file:
+            return True
+        one, two = self.host_of(later), self.host_of(earlier)
+        return one is None or two is None or one == two or (elapsed(earlier, later) or 0.0) > SKEW
 
     def phase_at(self, order: int) -> str:
         """What the job was doing when the event of this ``order`` was printed."""
@@ -261,7 +271,8 @@ def printed_after(later: Event, earlier: Event) -> bool:
     """Whether ``later`` came after ``earlier``: by place in one file, by time between files (unknown: no)."""
     if later.line.file == earlier.line.file:
         return later.order > earlier.order
-    return later.time is not None and earlier.time is not None and later.time > earlier.time
+    seconds = elapsed(earlier, later)
+    return seconds is not None and seconds > 0
 
 
 def _launcher_lost(event: Event) -> bool:

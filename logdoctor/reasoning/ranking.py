@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from logdoctor.catalogues import follows
 from logdoctor.model import Event, Finding
+from logdoctor.reasoning.clocks import elapsed
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -35,6 +36,8 @@ _LOST_OTHERS = later(
     r"|\bDist\w*Error|EOFError|killed|died|horovod|actor|MPI"
 )
 """Exceptions that may follow from another process' end."""
+_FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illegal instruction|SIGILL|SIGFPE")
+"""A crash in native code; SIGABRT is how processes end themselves that gave up on others."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +108,8 @@ def _first_of_a_burst(a: Finding, b: Finding) -> bool:
     first, second = a.events[0], b.events[0]
     if first.kind != second.kind or not _on_one_device(first, second) or _could_explain(b, a):
         return False
-    if first.time is None or second.time is None:
-        return False
-    return first.order < second.order and second.time - first.time <= BURST
+    seconds = elapsed(first, second)
+    return seconds is not None and first.order < second.order and seconds <= BURST
 
 
 def _on_one_device(a: Event, b: Event) -> bool:
@@ -145,12 +147,16 @@ def _same_process_later(a: Finding, b: Finding) -> bool:
 
 
 def _ended_by_itself(end: Finding, seen: Finding) -> bool:
-    """Whether ``end`` is one rank's own exception, not about others, and ``seen`` what only other ranks report."""
+    """Whether ``end`` is one rank's own exception or crash, not about others, and ``seen`` what only others report."""
     if seen.rule.signature not in SEEN_FROM_OUTSIDE or not seen.ranks or len(end.ranks) != 1:
         return False
     event = end.events[0]
+    if end.ranks[0] in seen.ranks:
+        return False
+    if end.rule.signature == "app.segfault":
+        return _FAULT.search(event.text[:SEARCHED]) is not None
     own = end.rule.role == "fallback" and event.dialect == "python" and event.level == "fatal"
-    return own and end.ranks[0] not in seen.ranks and not _LOST_OTHERS.search(event.text[:SEARCHED])
+    return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
 
 
 def _before(a: Finding, b: Finding) -> bool:
@@ -161,9 +167,9 @@ def _before(a: Finding, b: Finding) -> bool:
         return _is_late(a)
     first, second = _first_event(a), _first_event(b)
     if first.line.file != second.line.file:
-        times = _moment(a), _moment(b)
-        if times[0] is not None and times[1] is not None:
-            return (times[0], a.first) < (times[1], b.first)
+        seconds = elapsed(_stamped(a), _stamped(b))
+        if seconds is not None:
+            return (0.0, a.first) < (seconds, b.first)
     return (a.first, a.rule.id) < (b.first, b.rule.id)
 
 
@@ -171,6 +177,7 @@ def _first_event(finding: Finding) -> Event:
     return min(finding.events, key=lambda e: e.order)
 
 
-def _moment(finding: Finding) -> float | None:
-    """When it began: an exception has no stamp, but who reports the end of its process may have one."""
-    return next((e.time for e in sorted(finding.events, key=lambda e: e.order) if e.time is not None), None)
+def _stamped(finding: Finding) -> Event:
+    """Its first event with a time: an exception has none, but who reports the end of its process may have one."""
+    ordered = sorted(finding.events, key=lambda e: e.order)
+    return next((e for e in ordered if e.time is not None), ordered[0])
