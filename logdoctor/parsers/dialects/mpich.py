@@ -126,7 +126,7 @@ LAUNCHER = (
            r"signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal", block=with_signal,
            note="ALPS says how the application ended."),
     Record("mpich.rank_died",
-           r"(?:\[(?P<host>[\w.-]+):mpispawn_\d+\])?\[child_handler\] MPI process \(rank: (?P<rank>\d+), "
+           r"(?:\[(?P<by_host>[\w.-]+):mpispawn_\d+\])?\[child_handler\] MPI process \(rank: (?P<rank>\d+), "
            r"pid: (?P<pid>\d+)\) (?:terminated with signal "
            r"(?P<signal>\d+)|exited with status (?P<exit_code>\d+))", level="fatal",
            note="mpirun_rsh names the rank that ended and how."),

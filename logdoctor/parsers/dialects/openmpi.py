@@ -192,6 +192,8 @@ RUNTIME = (
            note="A module of Open MPI reports a failure."),
     Record("openmpi.killing", r"^(?P<count>\d+) total processes (?:killed|failed to start)", level="info",
            note="How many processes the launcher ended."),
+    Record("openmpi.warning", _WHO + r"(?P<message>Warning: could not find environment variable .*)", level="warning",
+           note="A variable that mpirun was to hand on is not set where it was started."),
     Record("openmpi.warning", _WHO +
            r"(?P<message>WARNING: (?:\w+_unlink failed|\S+ unlink failed).*)", level="warning",
            note="A file of shared memory could not be removed."),

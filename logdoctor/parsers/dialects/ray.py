@@ -109,6 +109,13 @@ RECORDS: tuple[Record, ...] = (
         scan=r"killed due to the node running low on memory|killed due to memory pressure \(OOM\)",
     ),
     Record(
+        "ray.oom_node",
+        r"\bIP: (?P<by_host>[\w.:-]+)\) over the last time period",
+        "info",
+        note="The node on which Ray killed workers, where the line before was broken.",
+        scan=r"\) over the last time period",
+    ),
+    Record(
         "ray.node_died",
         r"[Tt]he node with (?:node )?id:? (?P<node>\w+)(?: and address: (?P<host>[\w.:-]+))?.{0,200}? has been marked "
         r"dead",

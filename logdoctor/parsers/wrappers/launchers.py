@@ -27,6 +27,14 @@ TORCH = (
     Wrapper("composer", r"rank(?P<rank>\d{1,7})\[(?P<pid>\d{1,10})\]\[[\w-]{1,40}\]: ?", "r", once=True),
 )
 
+MILABENCH = (
+    Wrapper(
+        "milabench",
+        r"[\w-]{1,80}\.(?:D\d{1,4}|(?P<host>[A-Za-z][\w-]{0,100}))(?:\.nolog)? \[(?:stderr|stdout)\] ",
+        once=True,
+    ),
+)
+
 SLURM = (
     Wrapper(
         "srun.label",
@@ -73,4 +81,4 @@ ACTORS = (
     Wrapper("stream", r"\[(?:stdout|stderr)\]:? ?", "["),
 )
 
-WRAPPERS: tuple[Wrapper, ...] = (*TORCH, *SLURM, *MPI, *ACTORS)
+WRAPPERS: tuple[Wrapper, ...] = (*TORCH, *MILABENCH, *SLURM, *MPI, *ACTORS)
