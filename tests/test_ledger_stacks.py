@@ -147,3 +147,36 @@ def test_ranks_are_named_by_the_tags_in_front_of_their_dumps() -> None:
     text = "".join((head + (saves if rank == 0 else waits)).format(rank) for rank in range(4))
     fields = derived(text)["odd_stack"].fields
     assert (fields["odd"], fields["at"]) == ((0,), "save")
+
+
+def test_stages_of_a_pipeline_name_nobody() -> None:
+    receives = "    recv (torch/distributed/distributed_c10d.py:2001)\n    forward (pipe.py:88)\n"
+    assert not derived(spy(70100, receives) + spy(70101, ALL_REDUCE) + spy(70102, receives) + spy(70103, receives))
+
+
+def test_stacks_of_processes_that_their_watchdog_aborted_are_compared() -> None:
+    text = ""
+    for rank in range(4):
+        work = "serialization.py" if rank == 2 else "distributed/distributed_c10d.py"
+        call = "save" if rank == 2 else "all_reduce"
+        text += (
+            f"[rank{rank}]: Fatal Python error: Aborted\n[rank{rank}]: \n"
+            f"[rank{rank}]: Thread 0x00007f{rank}1bb002740 (most recent call first):\n"
+            f"[rank{rank}]:   <no Python frame>\n"
+            f"[rank{rank}]: Current thread 0x00007f{rank}1cc002740 (most recent call first):\n"
+            f"[rank{rank}]:   <no Python frame>\n"
+            f"[rank{rank}]: Thread 0x00007f{rank}1aa002740 (most recent call first):\n"
+            f'[rank{rank}]:   File "/x/site-packages/torch/{work}", line 850 in {call}\n'
+            f'[rank{rank}]:   File "/x/train.py", line 12 in main\n'
+        )
+    fields = derived(text)["odd_stack"].fields
+    assert (fields["odd"], fields["at"]) == ((2,), "save")
+
+
+def test_a_segmentation_fault_is_no_place_to_wait_at() -> None:
+    text = ""
+    for rank in range(3):
+        text += f"[rank{rank}]: Fatal Python error: Segmentation fault\n"
+        text += f"[rank{rank}]: Current thread 0x00007f{rank}1aa002740 (most recent call first):\n"
+        text += f'[rank{rank}]:   File "/x/train.py", line 12 in main\n'
+    assert not derived(text)

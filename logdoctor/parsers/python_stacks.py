@@ -73,6 +73,8 @@ class Stacks:
 
     def fields(self, deepest: int = MAX_FRAMES) -> dict[str, Value]:
         """The fields ``threads``, ``where``, ``frames``, ``thread_id``, ``pid``; those unknown are left out."""
+        if not self.chosen:  # a native thread that was hit has no Python frames; the main thread is printed last
+            self.chosen = self.latest
         names = " > ".join(name for name, _ in reversed(self.chosen[:deepest]))
         out: dict[str, Value] = {"threads": self.threads, **self.known}
         if self.thread:

@@ -6,10 +6,10 @@ from logdoctor.model import Value
 from logdoctor.regexes import later
 
 STACK_HEADLINE = (
-    r"^[=\-#*>+~\[ ]{2,20}[^\n]{0,80}?(?<![A-Za-z])(?<!local[ _-])(?i:rank)[ _:=#-]{0,3}(?P<rank>\d{1,7})(?!\d)"
-    r"[^\n]{0,120}$"
+    r"^ {0,8}(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>)[^\n]{0,80}?(?<![A-Za-z])(?<!local[ _-])(?i:rank)[ _:=#-]{0,3}(?P<rank>\d{1,7})"
+    r"(?!\d)[^\n]{0,120}$"
 )
-STACK_HEADLINE_SCAN = r"(?:={2}|-{2}|#{2}|\*{2}|>|\[).{0,80}(?:rank|Rank|RANK)[ _:=#-]?[ _:=#-]?\d"
+STACK_HEADLINE_SCAN = r"(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>).{0,80}(?:rank|Rank|RANK)[ _:=#-]?[ _:=#-]?\d"
 _PID = later(r"(?i)\bpid[ =:]{1,3}(?P<pid>\d{1,10})\b")
 _HOST = later(r"(?:\b(?:on|host|node)|@)[ :=]+(?P<host>[A-Za-z][\w-]*\d[\w.-]*)")
 _HEADLINE = later(STACK_HEADLINE)
@@ -17,7 +17,7 @@ _HEADLINE = later(STACK_HEADLINE)
 
 def begins_section(line: str) -> bool:
     """Whether a line is such a headline."""
-    return line[:1] in "=-#*>+~[ " and not line.startswith("#0") and _HEADLINE.match(line) is not None
+    return line[:1] in "=-#*> " and _HEADLINE.match(line) is not None
 
 
 def named_in(headline: str) -> dict[str, Value]:

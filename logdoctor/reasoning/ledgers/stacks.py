@@ -23,7 +23,9 @@ from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-KINDS = frozenset(("python.stack", "crash.backtrace"))
+KINDS = frozenset(("python.stack", "crash.backtrace", "python.fatal"))
+ABORT = 6
+"""A process that its own watchdog ends prints where it stood; other signals are its own."""
 FEWEST = 3
 """Of two stacks that differ nobody can tell which one is odd."""
 MOST_ODD = 4
@@ -49,6 +51,7 @@ _WAITS = later(
     r"(?:^|:)(?:_{0,2}(?:GI_+)?(?:e?poll\w*|select|futex\w*|nanosleep|clock_nanosleep|sched_yield|pthread_cond_\w+"
     r"|syscall|read|recv\w*)|wait|_wait\w*|acquire|sleep|clone\d?|start_thread)$|^(?:__futex|__pthread|do_futex|lll_lock)"
 )
+_PAIRWISE = later(r"(?i)send|recv|p2p|probe")
 _WORK = (
     ("data", later(r"dataloader|dataset|data/|_data\b|sampler|tokeniz|collate|webdataset|prefetch")),
     ("save", later(r"(?i)sav(?:e|ing)|state_dict|checkpoint|serialization")),
@@ -79,7 +82,7 @@ class Ledger:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.kind not in KINDS:
+        if event.kind not in KINDS or (event.kind == "python.fatal" and event.fields.get("signal") != ABORT):
             return
         who = _who(event)
         if who is not None and event.fields.get("frames") and (who in self.latest or len(self.latest) < MAX_PROCESSES):
@@ -166,7 +169,9 @@ def _split(stands: list[Stand]) -> tuple[list[Stand], list[Stand]]:
     odd = [s for s in waiting if s.stack != most[0].stack]
     if not odd:
         return [], most
-    return (odd, most) if len(odd) <= few and most[0].at == "comm" else ([], [])
+    if len(odd) > 1 or most[0].at != "comm" or any(_PAIRWISE.search(s.call) for s in (*odd, *most)):
+        return [], []  # stages of a pipeline, or groups of their own, stand in different calls without a fault
+    return odd, most
 
 
 def _odd(odd: list[Stand], others: list[Stand], picture: Picture) -> Event:
