@@ -108,7 +108,9 @@ class RankTable:
         near = _Neighbours(known, heard, picture.seats.per_node)
         rows = []
         for rank in everyone:
-            failure = failures.get(rank) or (answer.failure if rank in answer.ranks else None)
+            failure = failures.get(rank)
+            if rank in answer.ranks and (failure is None or not failure.signature):
+                failure = answer.failure or failure
             part = answer.part(rank, failure) or _unhurt(rank, heard.get(rank), began, near)
             rows.append(_row(rank, part, seats.get(rank, Seat()), failure, answer, picture))
         telling = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
@@ -189,7 +191,7 @@ def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
     if len(named) >= CULPRITS_NAMED:
         return {*named, *finding.ranks}
     hosts = set(finding.culprit.hosts)
-    if named or not hosts:
+    if named or not hosts or (finding.rule.action != "exclude" and "hosts" not in finding.rule.culprit):
         return set(named)
     on = {rank: short_host(seat.host) for rank, seat in seats.items() if seat.host}
     return {rank for rank, host in on.items() if host in hosts} if set(on.values()) - hosts else set()

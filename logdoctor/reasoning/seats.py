@@ -7,6 +7,7 @@ where, nccl-tests' list of ranks, and what launchers and prefixes put in front o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -182,7 +183,19 @@ class Seats:
             rank = self._rank_of(process, known)
             if rank is not None:
                 seats.setdefault(rank, Seat()).learn(comm.seat)
+        self._fill_nodes(seats, known.expected or 0)
         return seats
+
+    def _fill_nodes(self, seats: dict[int, Seat], expected: int) -> None:
+        """Where ranks fill node after node, a rank without a host is where all its neighbours are."""
+        size = self.per_node or 0
+        if size < 2 or expected > MAX_SEATS:
+            return
+        for first in range(0, expected, size):
+            node = range(first, min(first + size, expected))
+            hosts = {h for rank in node if rank in seats and (h := seats[rank].host)}
+            for rank in node if len(hosts) == 1 and _one_node_only(hosts, first, seats, size) else ():
+                seats.setdefault(rank, Seat()).learn(Seat(next(iter(hosts))))
 
     def _rank_of(self, process: Process, known: Ranks) -> int | None:
         """A process's global rank: a communicator tells it only if it spans the whole job."""
@@ -209,6 +222,12 @@ class Seats:
             (p, v, tuple(sorted(r))) for p, found in self._versions.items() if len(found) > 1 for v, r in found.items()
         )
         return tuple(sorted(apart))
+
+
+def _one_node_only(hosts: set[str], first: int, seats: Mapping[int, Seat], size: int) -> bool:
+    """Whether the node before and the one after have other hosts: else ranks are dealt out in another way."""
+    around = (*range(first - size, first), *range(first + size, first + 2 * size))
+    return not any(rank in seats and seats[rank].host in hosts for rank in around)
 
 
 def _int(value: Value | None) -> int | None:

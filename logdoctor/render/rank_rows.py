@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from logdoctor.model import Evidence, RankRow
@@ -24,6 +24,7 @@ _ROLES = {
     "bystander": "role.bystander",
 }
 """The order of the lines, and the words for each role."""
+Feature = Callable[[RankRow], str]
 _MOST_LINES, _MOST_RANGES, _LONGEST = 12, 4, 90
 
 
@@ -45,32 +46,53 @@ def rank_lines(rows: Sequence[RankRow], words: Catalogue, file: str = "") -> tup
     Where all ranks fared alike there is no table.  The name of ``file`` is left out of places.
     """
     groups: list[list[RankRow]] = []
-    for alike in (_wholly, _but_for_progress, _by_role):
-        groups = _grouped(rows, alike)
+    for features in _FINENESS if rows else ():
+        groups = _grouped(rows, features)
         if len(groups) <= _MOST_LINES:
             break
     return tuple(_line(group, words, file) for group in groups) if len(groups) > 1 else ()
 
 
-def _wholly(row: RankRow) -> Hashable:
-    return *_but_for_progress(row), row.last_progress
+def _grouped(rows: Sequence[RankRow], features: Sequence[Feature]) -> list[list[RankRow]]:
+    """Rows that are alike in all features; one that lacks a feature is like the others where those agree in it."""
+    order = {role: place for place, role in enumerate(_ROLES)}
+    groups = [sorted(rows, key=lambda row: row.rank)]
+    for feature in features:
+        groups = [part for group in groups for part in _split(group, feature)]
+    return sorted(groups, key=lambda group: (order[group[0].role], group[0].rank))
 
 
-def _but_for_progress(row: RankRow) -> tuple[str, ...]:
-    line = row.first_failure.line.text if row.first_failure and not row.failure else ""
-    return row.role, row.failure, row.waits_for, row.never_started, row.busy_with, re.sub(r"\d+", "#", line)[:_LONGEST]
+def _split(group: Sequence[RankRow], feature: Feature) -> list[list[RankRow]]:
+    parts: dict[str, list[RankRow]] = {}
+    for row in group:
+        parts.setdefault(feature(row), []).append(row)
+    return [[*group]] if len(parts.keys() - {""}) < 2 else list(parts.values())
 
 
-def _by_role(row: RankRow) -> Hashable:
+def _role(row: RankRow) -> str:
     return row.role
 
 
-def _grouped(rows: Sequence[RankRow], alike: Callable[[RankRow], Hashable]) -> list[list[RankRow]]:
-    groups: dict[Hashable, list[RankRow]] = {}
-    order = {role: place for place, role in enumerate(_ROLES)}
-    for row in sorted(rows, key=lambda row: (order[row.role], row.rank)):
-        groups.setdefault(alike(row), []).append(row)
-    return list(groups.values())
+def _what_failed(row: RankRow) -> str:
+    """The signature, else the form of the line."""
+    line = row.first_failure.line.text if row.first_failure else ""
+    return row.failure or re.sub(r"\d+", "#", line.strip())[:_LONGEST] or "-"
+
+
+def _in_what(row: RankRow) -> str:
+    return row.waits_for or row.never_started or row.busy_with
+
+
+def _how_far(row: RankRow) -> str:
+    return row.last_progress
+
+
+_FINENESS: tuple[tuple[Feature, ...], ...] = (
+    (_role, _what_failed, _in_what, _how_far),
+    (_role, _what_failed, _in_what),
+    (_role, _what_failed),
+    (_role,),
+)
 
 
 def _line(group: Sequence[RankRow], words: Catalogue, file: str) -> RankLine:
@@ -119,11 +141,12 @@ def _failure(row: RankRow, words: Catalogue) -> str:
 
 
 def _most(texts: Iterable[str], words: Catalogue) -> str:
-    """The commonest of different texts, and how many more there are."""
-    found = Counter(text for text in texts if text).most_common()
+    """The commonest of different texts, and how many more there are; what only begins another one is the same."""
+    counts = Counter(text for text in texts if text)
+    found = [t for t, _ in counts.most_common() if not any(o != t and o.startswith(t) for o in counts)]
     if not found:
         return ""
-    return found[0][0] + (f" {words('more', n=f'{len(found) - 1:,}')}" if len(found) > 1 else "")
+    return found[0] + (f" {words('more', n=f'{len(found) - 1:,}')}" if len(found) > 1 else "")
 
 
 def _span(texts: Sequence[str]) -> str:
