@@ -6,8 +6,8 @@ from logdoctor.model import Value
 from logdoctor.regexes import later
 
 STACK_HEADLINE = (
-    r"^ {0,8}(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>)[^\n]{0,80}?(?<![A-Za-z])(?<!local[ _-])(?i:rank)[ _:=#-]{0,3}(?P<rank>\d{1,7})"
-    r"(?!\d)[^\n]{0,120}$"
+    r"^ {0,8}(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>)[^\n]{0,80}?(?<![A-Za-z])(?<!local[ _-])(?i:rank)[ _:=#-]{0,3}"
+    r"(?P<rank>\d{1,7})(?!\d)[^\n]{0,120}$"
 )
 STACK_HEADLINE_SCAN = r"(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>).{0,80}(?:rank|Rank|RANK)[ _:=#-]?[ _:=#-]?\d"
 _PID = later(r"(?i)\bpid[ =:]{1,3}(?P<pid>\d{1,10})\b")
