@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from logdoctor.parsers.line_parser import parse_text
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ops@node-07 ~ % nvidia-smi", "[ops@node-07 logs]$ sudo dmesg | tail", "root@node-07:/opt# ibstat mlx5_0"],
+)
+def test_a_prompt_names_the_host_of_a_tool_that_looks_at_its_own_machine(line):
+    (event,) = [e for e in parse_text(line) if e.kind == "shell.prompt"]
+    assert event.host == "node-07"
+
+
+def test_a_launcher_typed_on_a_login_node_names_no_host_of_the_job():
+    assert [e for e in parse_text("ops@login1:~$ srun -N4 train.sh") if e.kind == "shell.prompt"] == []
+
+
+def test_a_node_that_a_broken_line_of_ray_names_is_known():
+    (event,) = [e for e in parse_text("(ID: 77aa, IP: 10.4.0.9) over the last time period.") if e.dialect == "ray"]
+    assert event.host == "10.4.0.9"
+
+
+def test_milabench_says_on_which_node_a_line_was_printed():
+    (event,) = parse_text("llm.node-3 [stderr] [rank1]: ValueError: no such token")
+    assert (event.rank, event.host) == (1, "node-3")
