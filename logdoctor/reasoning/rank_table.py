@@ -134,18 +134,14 @@ class RankTable:
         """
         best: dict[int, tuple[int, int]] = {}
         first: dict[int, Failure] = {}
-        for failure in self._of_the_last_attempt([f for f in known if f.event.order not in harmless]):
+        plain = [Failure(event) for kept in self._failures.values() for event in kept]
+        for failure in self._of_the_last_attempt([f for f in (*known, *plain) if f.event.order not in harmless]):
             rank = picture.rank_of(failure.event)
-            if rank is None:
+            if rank is None or (not failure.signature and (rank in first or picture.outlived(failure.event, rank))):
                 continue
             merit = failure.event.order, (OF_BLAMED if rank in blamed else OF_OTHERS).index(failure.role)
             if rank not in best or merit < best[rank]:
                 best[rank], first[rank] = merit, failure
-        for event in (e for kept in self._failures.values() for e in kept):
-            rank = picture.rank_of(event)
-            if rank is None or rank in first or event.order in harmless or picture.outlived(event, rank):
-                continue
-            first[rank] = Failure(event)
         return first
 
     def _of_the_last_attempt(self, failures: Sequence[Failure]) -> Iterator[Failure]:

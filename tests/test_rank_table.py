@@ -1,0 +1,263 @@
+"""The rank table: who sits where, what failed first on each rank, and its part; and how a person reads 1,024 of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from logdoctor.model import Event, Evidence, Line, RankRow, Rule, Speaker, Symptom, Words
+from logdoctor.reasoning import Reasoner
+from logdoctor.reasoning.seats import Seats
+from logdoctor.render.catalogue import catalogue
+from logdoctor.render.rank_rows import rank_lines
+
+WORDS = (("en", Words("title", "cause", ("do",))),)
+ANY = {"any": ["s"]}
+
+
+def rule(name, kind, role="cause", action="stop", culprit=None, explains=()):
+    return Rule(name, name, action, role, "strong", WORDS, (Symptom("s", kind=kind),), ANY, culprit or {}, explains)
+
+
+OOM = rule("cuda.oom", "cuda.oom", explains=("collective.timeout",))
+TIMEOUT = rule("collective.timeout", "c10d.watchdog_timeout", role="symptom")
+LATE = rule(
+    "collective.straggler",
+    "ledger.straggler",
+    culprit={"ranks": "late", "hosts": "late_hosts"},
+    explains=("collective.timeout",),
+)
+NODE = rule("host.node-failure", "slurm.node", action="exclude", culprit={"ranks": "nobody", "hosts": "hosts"})
+
+
+class Log:
+    """A job's events, in one file unless another is named."""
+
+    def __init__(self, *rules, ranks=None):
+        self.reasoner, self.order = Reasoner(rules, ()), 0
+        self.reasoner.picture.expected = ranks
+
+    def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, **fields):
+        self.order += 1
+        speaker = Speaker(rank=rank, host=host, pid=pid)
+        line = Line(file, self.order, text or kind)
+        self.reasoner.observe(Event(line, kind.partition(".")[0], kind, line.text, speaker, level, fields, self.order))
+        return self
+
+    def waits(self, *ranks, seq=40):
+        for rank in ranks:
+            self.add("c10d.watchdog_timeout", rank, "error", seq=seq, op="ALLREDUCE")
+        return self
+
+    def heard(self, *ranks, **more):
+        for rank in ranks:
+            self.add("nccl.env", rank, **more)
+        return self
+
+    @property
+    def rows(self):
+        return {row.rank: row for row in self.reasoner.conclude("job").picture.rank_table}
+
+    @property
+    def roles(self):
+        return {rank: row.role for rank, row in self.rows.items()}
+
+
+def test_the_blamed_rank_is_the_culprit_and_those_that_waited_for_it_are_victims():
+    rows = Log(OOM, TIMEOUT).add("cuda.oom", 2, "fatal").waits(0, 1).rows
+    assert {rank: row.role for rank, row in rows.items()} == {0: "victim", 1: "victim", 2: "culprit"}
+    assert (rows[2].failure, rows[0].failure, rows[0].waits_for) == ("cuda.oom", "collective.timeout", "ALLREDUCE 40")
+
+
+def test_who_only_waited_in_vain_is_no_culprit():
+    assert set(Log(TIMEOUT).waits(0, 1, 2).roles.values()) == {"failed"}
+
+
+def test_a_rank_that_never_started_is_told_what_the_others_waited_in():
+    log = Log(LATE, TIMEOUT).waits(0, 1)
+    for rank, work in ((0, 40), (1, 40)):
+        log.add("c10d.pg_state", rank, "error", pg="0", work=work, last_enqueued=41)
+    log.add("c10d.dump_signal", 2, "error", pg="0", last_enqueued=39)
+    assert (log.rows[2].role, log.rows[2].never_started) == ("culprit", "ALLREDUCE 40")
+
+
+def test_the_work_that_kept_the_others_waiting_is_named():
+    log = Log(LATE, TIMEOUT).add("progress.phase", 0, text="Map: 12%", phase="data", value=12, total=100)
+    assert log.waits(1, 2).rows[0].busy_with == "Map: 12%"
+
+
+def test_a_rank_that_nobody_hears_is_missing_not_silent():
+    assert Log(OOM, ranks=4).heard(0).add("cuda.oom", 2, "fatal").roles[3] == "missing"
+
+
+def test_a_rank_whose_node_is_heard_in_the_same_file_is_silent():
+    log = Log(OOM, ranks=8).add("nccl.comm_layout", 0, pid=1, group_rank=0, nranks=8, nnodes=2, local_ranks=4)
+    roles = log.heard(0, 1).add("cuda.oom", 2, "fatal").roles
+    assert (roles[3], roles[4]) == ("silent", "missing")
+
+
+def test_who_speaks_on_after_the_failure_is_a_bystander_and_who_stops_before_is_silent():
+    roles = Log(OOM).heard(0, 1).add("cuda.oom", 2, "fatal").heard(1).roles
+    assert (roles[0], roles[1]) == ("silent", "bystander")
+
+
+def test_who_cannot_be_placed_before_the_failure_is_not_called_silent():
+    assert Log(OOM).heard(0, file="rank0.log").add("cuda.oom", 2, "fatal", file="rank2.log").roles[0] == "bystander"
+
+
+def test_the_ranks_of_a_host_that_failed_are_culprits():
+    log = Log(NODE).heard(0, host="n1").heard(1, host="n2").add("slurm.node", level="error", hosts=("n2",))
+    assert log.roles == {0: "bystander", 1: "culprit"}
+
+
+def test_a_failure_of_an_attempt_that_is_over_is_not_shown_where_the_last_one_failed():
+    log = Log(OOM, TIMEOUT).waits(0, 1).add("elastic.restart").heard(0, 1).add("cuda.oom", 1, "fatal")
+    assert log.rows[0].first_failure is None
+    assert log.rows[1].failure == "cuda.oom"
+
+
+def test_a_healthy_job_has_no_table():
+    assert not Log(OOM).heard(0, 1, 2).rows
+
+
+def test_a_table_needs_two_ranks():
+    assert not Log(OOM).add("cuda.oom", 2, "fatal").rows
+
+
+def test_the_last_progress_of_each_rank_is_told():
+    log = (
+        Log(OOM)
+        .add("progress.step", 0, unit="step", value=40, total=100)
+        .add("progress.step", 1, unit="step", value=41)
+    )
+    rows = log.add("cuda.oom", 1, "fatal").rows
+    assert (rows[0].last_progress, rows[1].last_progress) == ("step 40/100", "step 41")
+
+
+# ── where each rank sits ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Known:
+    def __init__(self, expected=None, **ranks):
+        self.expected, self.ranks = expected, ranks
+
+    def rank_at(self, host, pid):
+        return self.ranks.get(f"{host}_{pid}")
+
+
+def event(kind, rank=None, host=None, pid=None, **fields):
+    speaker = Speaker(rank=rank, host=host, pid=pid)
+    return Event(Line("job.log", 1, kind), kind.partition(".")[0], kind, kind, speaker, "info", fields)
+
+
+def seated(*events):
+    seats = Seats()
+    for one in events:
+        seats.observe(one)
+    return seats
+
+
+def comm(host, pid, rank, nranks, **more):
+    bus = f"0000:{16 + rank:02x}:00"
+    return event(
+        "nccl.comm_init", None, host, pid, group_rank=rank, nranks=nranks, cuda_dev=rank % 8, bus_id=bus, **more
+    )
+
+
+def test_a_communicator_of_the_whole_job_tells_rank_host_process_and_gpu():
+    seat = seated(comm("n1", 71, 3, 16)).of_ranks(Known(16))[3]
+    assert (seat.host, seat.pid, seat.gpu, seat.bus_id) == ("n1", 71, 3, "0000:13:00")
+
+
+def test_the_rank_in_a_part_of_the_job_is_not_the_global_one():
+    assert seated(comm("n1", 71, 1, 4)).of_ranks(Known(16)) == {}
+    assert seated(comm("n1", 71, 1, 4)).of_ranks(Known(16, n1_71=9))[9].bus_id == "0000:11:00"
+
+
+def test_one_process_with_two_gpus_holds_two_ranks():
+    seats = seated(comm("n1", 71, 0, 2), comm("n1", 71, 1, 2)).of_ranks(Known(2))
+    assert [seats[r].bus_id for r in (0, 1)] == ["0000:10:00", "0000:11:00"]
+
+
+def test_the_layout_line_tells_nodes_and_ranks_per_node():
+    layout = event("nccl.comm_layout", pid=5, group_rank=1, nranks=16, nnodes=2, local_ranks=8, group_local_rank=1)
+    seats = seated(layout)
+    assert (seats.nodes, seats.per_node) == (2, 8)
+
+
+def test_torchruns_list_tells_the_local_ranks_of_a_node():
+    seats = seated(event("elastic.workers", host="n2", ranks=(8, 9), world_size=10)).of_ranks(Known(10))
+    assert (seats[9].host, seats[9].local_rank) == ("n2", 1)
+
+
+def test_a_rank_without_a_host_is_where_its_neighbours_are():
+    layout = event("nccl.comm_layout", pid=5, group_rank=0, nranks=4, nnodes=2, local_ranks=2)
+    known = [event("nccl.env", rank, host) for rank, host in ((0, "n1"), (2, "n2"))]
+    seats = seated(layout, *known).of_ranks(Known(4))
+    assert {rank: seat.host for rank, seat in seats.items()} == {0: "n1", 1: "n1", 2: "n2", 3: "n2"}
+
+
+def test_ranks_that_are_dealt_out_node_by_node_are_not_guessed():
+    layout = event("nccl.comm_layout", pid=5, group_rank=0, nranks=6, nnodes=3, local_ranks=2)
+    known = [event("nccl.env", rank, host) for rank, host in ((0, "n1"), (3, "n1"))]
+    assert 1 not in seated(layout, *known).of_ranks(Known(6))
+
+
+def test_a_group_holds_the_global_ranks_of_its_members():
+    members = [comm("n1", pid, place, 2, comm_id="0xa1") for place, pid in ((0, 71), (1, 72))]
+    (group,) = seated(*members).groups(Known(8, n1_71=2, n1_72=6))
+    assert (group.size, group.ranks) == (2, (2, 6))
+
+
+def test_versions_that_differ_between_ranks_are_told():
+    versions = [event("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
+    assert seated(*versions).versions_apart() == (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
+    assert seated(*versions[:2]).versions_apart() == ()
+
+
+# ── for people ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def lines(*rows, file=""):
+    return rank_lines(rows, catalogue("en"), file)
+
+
+def victim(rank, **more):
+    seen = Evidence(Line("job.log", rank + 1, "timed out"), rank)
+    told = {"failure": "collective.timeout", "first_failure": seen, "waits_for": "ALLREDUCE 4211", **more}
+    return RankRow(rank, "victim", f"n{rank // 8}", **told)
+
+
+def test_a_thousand_ranks_are_read_in_two_lines():
+    late = RankRow(512, "culprit", "n64", never_started="ALLREDUCE 4211")
+    told = lines(*(victim(r) for r in range(512)), late, *(victim(r) for r in range(513, 1024)))
+    assert [(one.ranks, one.role) for one in told] == [("rank 512", "culprit"), ("ranks 0-511,513-1023", "victim")]
+    assert told[0].failure == "never started ALLREDUCE 4211"
+    assert told[1].failure == "collective.timeout in ALLREDUCE 4211"
+
+
+def test_ranks_that_all_fared_alike_are_no_table():
+    assert lines(victim(0), victim(1)) == lines() == ()
+
+
+def test_a_rank_that_alone_shows_progress_is_not_told_apart_for_it():
+    told = lines(RankRow(2, "culprit"), victim(0, last_progress="step 7"), victim(1))
+    assert [(one.ranks, one.progress) for one in told] == [("rank 2", ""), ("ranks 0-1", "step 7")]
+
+
+def test_who_was_in_another_collective_is_told_apart():
+    assert len(lines(victim(0), victim(1, waits_for="BROADCAST 4211"), victim(2))) == 2
+
+
+def test_many_kinds_of_rows_are_grouped_more_coarsely_until_a_dozen_is_left():
+    told = lines(RankRow(99, "culprit"), *(victim(r, last_progress=f"step {r}") for r in range(60)))
+    assert [(one.ranks, one.progress) for one in told] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
+
+
+def test_lines_that_no_rule_knows_are_alike_whatever_their_numbers():
+    rows = [victim(r, failure="", waits_for="") for r in range(3)]
+    assert len(lines(RankRow(9, "culprit"), *rows)) == 2
+
+
+@pytest.mark.parametrize(("file", "place"), [("", "job.log:1 …"), ("job.log", ":1 …")])
+def test_the_file_of_the_answer_is_left_out_of_places(file, place):
+    assert lines(RankRow(9, "culprit"), victim(0), victim(1), file=file)[1].place == place
