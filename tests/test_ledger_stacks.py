@@ -30,7 +30,7 @@ def derived(text: str, picture: Picture | None = None) -> dict[str, Event]:
     for event in parse_text(text):
         picture.observe(event)
         ledger.observe(event)
-    return {e.kind.partition(".")[2]: e for e in ledger.derive(picture)}
+    return {e.kind.partition(".")[2]: e for e in reversed(ledger.derive(picture))}
 
 
 def stacks(text: str) -> list[Event]:
@@ -180,3 +180,8 @@ def test_a_segmentation_fault_is_no_place_to_wait_at() -> None:
         text += f"[rank{rank}]: Current thread 0x00007f{rank}1aa002740 (most recent call first):\n"
         text += f'[rank{rank}]:   File "/x/train.py", line 12 in main\n'
     assert not derived(text)
+
+
+def test_the_line_of_the_call_is_the_proof() -> None:
+    found = derived(spy(70100, ALL_REDUCE) + spy(70101, BARRIER) + spy(70102, ALL_REDUCE))
+    assert found["odd_stack"].line.text.strip().startswith("barrier (")

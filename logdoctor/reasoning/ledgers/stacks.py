@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import regex
 
-from logdoctor.model import Event, Value
+from logdoctor.model import Event, Line, Value
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -101,7 +101,7 @@ class Ledger:
             return []
         odd, others = _split(stands)
         if odd:
-            return [_odd(odd, others, picture)]
+            return _odd(odd, others, picture)
         return [_same(others)] if others else []
 
 
@@ -174,7 +174,8 @@ def _split(stands: list[Stand]) -> tuple[list[Stand], list[Stand]]:
     return odd, most
 
 
-def _odd(odd: list[Stand], others: list[Stand], picture: Picture) -> Event:
+def _odd(odd: list[Stand], others: list[Stand], picture: Picture) -> list[Event]:
+    """On the odd one's line, and, to compare, on a line of one of the others below it."""
     first, other = odd[0], _commonest(others)
     call, other_call = first.call, other.call
     if first.at == other.at and call == other_call:
@@ -189,7 +190,8 @@ def _odd(odd: list[Stand], others: list[Stand], picture: Picture) -> Event:
         "odd_hosts": _sorted(picture.host_of(s.event) for s in odd),
         "odd_pids": tuple(sorted({p for s in odd if (p := s.event.pid) is not None})[:MAX_NAMED]),
     }
-    return _derived("odd_stack", first.event, fields)
+    below = [s for s in others if s.stack == other.stack and s.event.order > first.event.order]
+    return [_derived("odd_stack", stand, fields) for stand in (first, *below[:1])]
 
 
 def _sorted(names: object) -> tuple[str, ...]:
@@ -211,9 +213,17 @@ def _where_they_part(a: Stand, b: Stand) -> tuple[str, str]:
 
 def _same(stands: list[Stand]) -> Event:
     first = stands[0]
-    return _derived("same_stack", first.event, {"at": first.at, "function": first.call, "count": len(stands)})
+    return _derived("same_stack", first, {"at": first.at, "function": first.call, "count": len(stands)})
 
 
-def _derived(kind: str, source: Event, fields: dict[str, Value]) -> Event:
+def _derived(kind: str, stand: Stand, fields: dict[str, Value]) -> Event:
+    source = stand.event
     kept = {name: value for name, value in fields.items() if value not in ("", ())}
-    return Event(source.line, "ledger", f"ledger.{kind}", source.text, source.speaker, "error", kept, source.order)
+    return Event(_line(stand), "ledger", f"ledger.{kind}", source.text, source.speaker, "error", kept, source.order)
+
+
+def _line(stand: Stand) -> Line:
+    """The line of the dump that shows the call, if it was kept; else the dump's first."""
+    path, _, function = stand.call.rpartition(":")
+    wanted = (function, path.rpartition("/")[2])
+    return next((line for line in stand.event.lines if all(part in line.text for part in wanted)), stand.event.line)
