@@ -65,6 +65,14 @@ def test_a_host_whose_log_is_missing_is_not_named() -> None:
     log = Log(heard=(0, 1, 3))
     for rank in (2, 7):
         log.add("nccl.warn", "Connection closed by remote peer", rank, peer="n2.cluster:4411")
+    assert "peer" in log.pointed
+    assert not {"host", "rank"} & log.pointed.keys()
+
+
+def test_an_unknown_address_may_be_a_host_that_complains_itself() -> None:
+    log = Log()
+    for rank, peer in ((2, "10.8.0.7"), (3, "10.8.0.7"), (4, "10.8.0.5")):
+        log.add("nccl.warn", "Got completion from peer", rank, peer=f"{peer}:4411", status=12)
     assert not log.pointed
 
 

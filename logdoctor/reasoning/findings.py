@@ -72,7 +72,7 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     culprit = _culprit(rule, seen[decisive.name], values, picture)
     if blamed:
         culprit = _about([s.event for s in blamed], culprit, picture)
-        values.setdefault("blamed", _in_a_word(culprit))
+        values |= {"blamed": word} if (word := _in_a_word(culprit)) else {}
     if len(culprit.ranks) == 1:
         values.setdefault("rank", culprit.ranks[0])
     if len(culprit.hosts) == 1:

@@ -1,9 +1,11 @@
 """The ledger of connections: who lost, or could not open, a connection to whom.
 
-Derived event (it stands on a line of the log that shows it):
+Derived events (each stands on a line of the log that shows it):
 
-- ``ledger.pointed_at``  several processes lost the same host, and nobody there complains of others: host, rank (where
-  only one process can be meant), peer (the address as printed), pointing (the ranks that say so), votes
+- ``ledger.pointed_at``     several processes lost the same host, and nobody there complains of others: host, rank
+  (where only one process can be meant), peer (the address as printed), pointing (the ranks that say so), votes
+- ``ledger.pointed_at`` without host: they point at an address or host of which these logs hold no line, so that the
+  other side's story is missing; those who complain are not to blame for that
 
 A process that died does not complain.  A host whose own processes complain of others may just have lost its network,
 or may have been taken along: it is named only if one of its ranks alone, which had spoken before, keeps silent.  A
@@ -82,11 +84,14 @@ class Ledger:
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The host or rank that others point at, if there is exactly one."""
         votes, complaining = self._votes(picture)
-        accused = [t for t, by in votes.items() if t in picture.hosts and _weighty([*by.values()], picture)]
+        several = [t for t, by in votes.items() if len(by) >= FEWEST]
+        accused = [t for t in several if t in picture.hosts and _weighty([*votes[t].values()], picture)]
         dead = [t for t in accused if t not in complaining]
         dead = dead or [t for t in accused if self._silent(t, picture) is not None]
         if len(dead) == 1:
             yield self._pointed_at(dead[0], votes[dead[0]], picture)
+        elif len(picture.hosts) > 1:
+            yield from _unclear([t for t in several if t not in picture.hosts], votes, complaining, picture)
 
     def _votes(self, picture: Picture) -> tuple[dict[str, dict[Value, Event]], set[str | None]]:
         """Which host is accused by whom (a rank, or host and pid) with which first line; and which hosts accuse."""
@@ -98,11 +103,9 @@ class Ledger:
             if target == source:
                 continue
             complaining.add(source)
-            if target is None:
-                continue
             rank = picture.rank_of(event)
             who: Value = rank if rank is not None else f"{source}:{event.pid}"
-            votes.setdefault(target, {}).setdefault(who, event)
+            votes.setdefault(target or peer, {}).setdefault(who, event)
         return votes, complaining
 
     def _pointed_at(self, host: str, by: Mapping[Value, Event], picture: Picture) -> Event:
@@ -126,6 +129,19 @@ class Ledger:
         return quiet.pop() if len(quiet) == 1 else None
 
 
+def _unclear(
+    targets: list[str], votes: Mapping[str, Mapping[Value, Event]], complaining: set[str | None], picture: Picture
+) -> Iterator[Event]:
+    """All hosts that complain point at somebody of whom nothing is known: it can be none of them."""
+    for target in targets:
+        by = votes[target]
+        if complaining <= {picture.host_of(e) for e in by.values()}:
+            first = min(by.values(), key=lambda e: e.order)
+            fields: dict[str, Value] = {"peer": _peer(first) or target, "votes": len(by)}
+            speaker = Speaker(time=first.time)
+            yield Event(first.line, "ledger", "ledger.pointed_at", first.text, speaker, "error", fields, first.order)
+
+
 def _weighty(complaints: list[Event], picture: Picture) -> bool:
     """Whether two hosts complain, or two processes of one host say that the other side closed or refused.
 
@@ -134,7 +150,7 @@ def _weighty(complaints: list[Event], picture: Picture) -> bool:
     hosts = {h for e in complaints if (h := picture.host_of(e))}
     if len(hosts) >= FEWEST:
         return True
-    return len(complaints) >= FEWEST and all(_CLOSED.search(e.text[:SEARCHED]) for e in complaints)
+    return all(_CLOSED.search(e.text[:SEARCHED]) for e in complaints)
 
 
 def _rank(who: Process, picture: Picture) -> int | None:

@@ -144,7 +144,8 @@ class Ledger:
     told: list[Event] = field(default_factory=list)
     waited: dict[tuple[int | None, str | None, int | None], Event] = field(default_factory=dict)
     ended: set[int | None] = field(default_factory=set)
-    ending: Event | None = None
+    endings: dict[str, Event] = field(default_factory=dict)
+    """Where each file first tells that somebody ends the job."""
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
@@ -158,9 +159,10 @@ class Ledger:
             if len(self.ended) < MAX_EVENTS:
                 self.ended.add(event.pid)
         elif kind in ENDING:
-            self.ending = self.ending or event
+            if len(self.endings) < MAX_EVENTS:
+                self.endings.setdefault(event.line.file, event)
         elif kind == "elastic.restart":
-            self.told, self.waited, self.ended, self.ending = [], {}, set(), None
+            self.told, self.waited, self.ended, self.endings = [], {}, set(), {}
 
     def _see_death(self, event: Event) -> None:
         if event.kind in OWN and (event.level != "fatal" or _FALLOUT.search(event.text[:SEARCHED])):
@@ -174,7 +176,8 @@ class Ledger:
         """The first death, if the log tells one."""
         gave_up = {rank for event in self.waited.values() if (rank := _rank(event, picture)) is not None}
         all_told = [death for event in self.told for death in _deaths(event, picture)]
-        ranks = {(d.host, d.pid): d.rank for d in all_told if d.rank is not None and d.pid is not None}
+        ranks: dict[tuple[str | None, int | None], int] = {}
+        ranks.update(((d.host, d.pid), d.rank) for d in all_told if d.rank is not None and d.pid is not None)
         deaths: dict[Value, Death] = {}
         for told in all_told:
             death = told if told.rank is not None else replace(told, rank=ranks.get((told.host, told.pid)))
@@ -193,7 +196,8 @@ class Ledger:
             return not all(printed_after(e, death.event) for e in self.waited.values())  # one of those that gave up?
         if own and death.rank in gave_up:
             return not self._spoke_before(death)
-        return death.signal == KILL and self.ending is not None and printed_after(death.event, self.ending)
+        ending = self.endings.get(death.event.line.file)
+        return death.signal == KILL and ending is not None and printed_after(death.event, ending)
 
     def _spoke_before(self, death: Death) -> bool:
         """Whether its own error was printed before it gave up on others."""
@@ -212,12 +216,19 @@ def _deaths(event: Event, picture: Picture) -> Iterator[Death]:
     fields = event.fields
     code = fields.get("exit_code")
     exit_code = code if isinstance(code, int) else None
-    signal = _signal(fields.get("signal"), exit_code, waited_status=event.kind == "mpich.bad_termination")
+    by_oom_killer = event.kind == "kernel.oom_kill" or fields.get("reason") == "oom"
+    signal = (
+        KILL
+        if by_oom_killer
+        else _signal(fields.get("signal"), exit_code, waited_status=event.kind == "mpich.bad_termination")
+    )
     if signal is None and exit_code == 0:
         return
     exception = str(fields.get("exception", "")) if event.kind in OWN else ""
     ranks = fields.get("ranks")
-    listed = [r for r in ranks if isinstance(r, int)] if isinstance(ranks, tuple) else [_rank(event, picture)]
+    listed: list[int | None] = [_rank(event, picture)]
+    if isinstance(ranks, tuple) and "elastic" not in picture.dialects:  # with it a task is an agent of several ranks
+        listed = [r for r in ranks if isinstance(r, int)]
     if listed == [None] and (hit := _SPAWNED.search(event.text[:400])) and len(picture.hosts) < 2:
         listed = [int(hit["local_rank"])]
     pid = fields.get("pid", event.speaker.pid if event.kind in OWN else None)
