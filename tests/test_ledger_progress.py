@@ -147,3 +147,24 @@ def test_a_job_that_somebody_cancelled_is_not_told_about() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
     log.add("slurm.cancelled", None, "CANCELLED AT 10:00", 1120.0 + 2 * 3600 + 400, "fatal")
     assert not log.derived
+
+
+def test_processes_are_told_apart_by_their_numbers_where_no_rank_is_printed() -> None:
+    log = Log()
+    log.picture.observe(
+        Event(Line("job.log", 0, ""), "nccl", "nccl.comm_init", "", Speaker(rank=6, host="gx2", pid=902), order=0)
+    )
+    for value in (1, 2, 3, 4, 5):
+        for pid in (900, 901, 902):
+            if pid != 902 or value < 4:
+                log.order += 1
+                who = Speaker(host="gx2", pid=pid)
+                fields: dict[str, Value] = {"unit": "step", "value": value}
+                line = Line("job.log", log.order, "")
+                event = Event(line, "progress", "progress.step", "", who, "info", fields, log.order)
+                log.picture.observe(event)
+                log.ledger.observe(event)
+    assert (log.derived["stopped_first"].fields["late"], log.derived["stopped_first"].fields["late_hosts"]) == (
+        (6,),
+        ("gx2",),
+    )

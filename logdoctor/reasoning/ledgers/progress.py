@@ -43,6 +43,8 @@ _DIGITS = later(r"\d+")
 _LIMIT = later(r"(?i)time ?limit|TIMEOUT|walltime|RUNLIMIT|deadline")
 
 Series = tuple[str, str]
+Who = int | tuple[str, int]
+"""A rank, or a process on a host where no rank is told."""
 
 
 @dataclass(slots=True)
@@ -84,9 +86,9 @@ class Course:
 class Ledger:
     """Folds the progress of each rank; `derive` tells who stopped first, and whether the job stood still."""
 
-    courses: dict[Series, dict[int, Course]] = field(default_factory=dict)
-    doing: dict[int, Event] = field(default_factory=dict)
-    """What each rank said last that it began."""
+    courses: dict[Series, dict[Who, Course]] = field(default_factory=dict)
+    doing: dict[Who, Event] = field(default_factory=dict)
+    """What each of them said last that it began."""
     step: Event | None = None
     steps: int = 0
     gap: float = 0.0
@@ -99,12 +101,13 @@ class Ledger:
         if event.kind == "progress.step":
             self._see_gap(event)
             self.step, self.phase = event, None
-            if event.rank is not None:
-                self._see_step(event, event.rank)
+            if (who := _who(event)) is not None:
+                self._see_step(event, who)
         elif event.kind == "progress.phase":
             self.phase = event
-            if event.rank is not None and (event.rank in self.doing or len(self.doing) < MAX_RANKS):
-                self.doing[event.rank] = event
+            who = _who(event)
+            if who is not None and (who in self.doing or len(self.doing) < MAX_RANKS):
+                self.doing[who] = event
         elif event.kind in STARTS:
             self.courses.clear()
             self.doing.clear()
@@ -117,7 +120,7 @@ class Ledger:
         if self.step is not None and self.step.time is not None and event.time is not None:
             self.gap = max(self.gap, event.time - self.step.time)
 
-    def _see_step(self, event: Event, rank: int) -> None:
+    def _see_step(self, event: Event, rank: Who) -> None:
         value = event.fields.get("value")
         if not isinstance(value, int):
             return
@@ -145,10 +148,11 @@ class Ledger:
         behind = self._behind(courses)
         if not behind:
             return []
-        first = min(behind, key=lambda r: (courses[r].place, r))
+        first = min(behind, key=lambda r: (courses[r].place, courses[r].last.order))
+        ranks = sorted({r for b in behind if (r := picture.rank_of(courses[b].last)) is not None})
         course, ahead = courses[first], [c for r, c in courses.items() if r not in behind]
         fields: dict[str, Value] = {
-            "late": tuple(sorted(behind)),
+            "late": tuple(ranks),
             "late_hosts": tuple(sorted({h for r in behind if (h := picture.host_of(courses[r].last))})),
             "unit": series[0],
             "step": course.place[1],
@@ -158,11 +162,11 @@ class Ledger:
         own = self._doing(first, course)
         if own is not None:
             fields |= {"phase": str(own.fields.get("phase", "")), "work": own.text.strip()[:120]}
-        if len(behind) == 1:
-            fields["rank"] = first
+        if len(ranks) == 1:
+            fields["rank"] = ranks[0]
         return [_derived("stopped_first", own or course.last, fields)]
 
-    def _behind(self, courses: Mapping[int, Course]) -> list[int]:
+    def _behind(self, courses: Mapping[Who, Course]) -> list[Who]:
         """The ranks that stopped clearly before all others, which stand together."""
         places = sorted(c.place for c in courses.values())
         most = places[len(places) // 2]
@@ -173,14 +177,14 @@ class Ledger:
         if any(_back(c, max(places)) > 1 for c in ahead):
             return []
         clear = all(self._clearly(r, courses[r], ahead) for r in behind)
-        return sorted(behind) if clear else []
+        return behind if clear else []
 
-    def _clearly(self, rank: int, course: Course, ahead: list[Course]) -> bool:
+    def _clearly(self, rank: Who, course: Course, ahead: list[Course]) -> bool:
         back = _back(course, min(c.place for c in ahead))
         if back >= 2:
             return True
         own = self._doing(rank, course)
-        if own is not None and not any(self._doing(c.last.rank, c) for c in ahead):
+        if own is not None and not any(self._doing(_who(c.last), c) for c in ahead):
             return True
         seconds = course.seconds
         times = [c.last.time for c in ahead if c.last.time is not None]
@@ -188,7 +192,7 @@ class Ledger:
             return False
         return min(times) - course.last.time > SILENT_STEPS * max(seconds, 1.0)
 
-    def _doing(self, rank: int | None, course: Course) -> Event | None:
+    def _doing(self, rank: Who | None, course: Course) -> Event | None:
         """What a rank began after its last step and did not say was over."""
         doing = self.doing.get(rank) if rank is not None else None
         if doing is None or not printed_after(doing, course.last) or _OVER.search(doing.text):
@@ -212,6 +216,12 @@ class Ledger:
         if self.phase is not None and not _OVER.search(self.phase.text):
             fields["phase"] = str(self.phase.fields.get("phase", ""))
         return [_derived("stood_still", limit, fields)]
+
+
+def _who(event: Event) -> Who | None:
+    if event.rank is not None:
+        return event.rank
+    return None if event.pid is None else (event.host or "", event.pid)
 
 
 def _epoch(event: Event) -> int:
