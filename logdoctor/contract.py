@@ -24,6 +24,7 @@ from logdoctor.model import (
     Problem,
     Progress,
     RankRow,
+    Run,
     SymptomSeen,
 )
 
@@ -95,7 +96,7 @@ def diagnosis_to_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "symptoms": [_symptom(one) for one in told.symptoms],
         "unexplained": _evidences(told.unexplained),
         "advice": list(told.advice),
-        "job": {"name": told.job, **_picture(told.picture)},
+        "job": {"name": told.job, **_picture(told.picture), "runs": [_run(one) for one in told.runs]},
         "coverage": _coverage(told.coverage, told.problems),
         "problems": [_problem(one) for one in told.problems],
     }
@@ -167,6 +168,19 @@ def _picture(picture: JobPicture) -> dict[str, Any]:
         "groups": [{"name": one.name, "size": one.size, "ranks": list(one.ranks)} for one in picture.groups],
         "versions_apart": [{"product": p, "version": v, "ranks": list(who)} for p, v, who in picture.versions_apart],
         "rank_table": [_rank_row(one) for one in picture.rank_table],
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "kind": run.kind,
+        "verdict": run.verdict,
+        "signature": run.signature,
+        "title": run.title or None,
+        "told": run.told,
+        "file": run.file,
+        "lines": [run.first_line, run.last_line],
+        "evidence": _evidences(run.evidence),
     }
 
 

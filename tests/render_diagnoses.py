@@ -13,6 +13,7 @@ from logdoctor.model import (
     Problem,
     Progress,
     RankRow,
+    Run,
     SymptomSeen,
 )
 
@@ -154,6 +155,20 @@ UNKNOWN = Diagnosis(
             "unexpected end of data after 1.2 MB",
             "Copy the file again; what could be read of it was used.",
         ),
+    ),
+    runs=(
+        Run(
+            kind="job",
+            verdict="failure",
+            signature="cuda.oom",
+            title="Rank 5 ran out of GPU memory",
+            file="logs/agent.log",
+            first_line=1,
+            last_line=214,
+            told=False,
+            evidence=(seen("logs/agent.log:188", "torch.OutOfMemoryError: CUDA out of memory.", rank=5),),
+        ),
+        Run("attempt", "unknown", None, "", "logs/agent.log", 215, None, told=True),
     ),
 )
 

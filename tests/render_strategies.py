@@ -16,6 +16,7 @@ from logdoctor.model import (
     ProcessGroup,
     Progress,
     RankRow,
+    Run,
     SymptomSeen,
 )
 
@@ -116,6 +117,18 @@ pictures = st.builds(
     ranks_per_node=number,
     versions_apart=st.lists(st.tuples(texts, texts, ranks), max_size=2).map(tuple),
 )
+runs = st.builds(
+    Run,
+    kind=st.sampled_from(("job", "attempt")),
+    verdict=st.sampled_from(("failure", "unknown", "healthy")),
+    signature=maybe_text,
+    title=texts,
+    file=texts,
+    first_line=st.integers(1, 10**9),
+    last_line=st.none() | st.integers(1, 10**9),
+    told=st.booleans(),
+    evidence=evidences,
+)
 numbers = st.integers(0, 10**15)
 diagnoses = st.builds(
     Diagnosis,
@@ -128,4 +141,5 @@ diagnoses = st.builds(
     picture=pictures,
     coverage=st.builds(Coverage, numbers, numbers, numbers, numbers),
     problems=st.lists(st.builds(Problem, texts, texts, texts, texts), max_size=2).map(tuple),
+    runs=st.lists(runs, max_size=3).map(tuple),
 )

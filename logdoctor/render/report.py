@@ -11,7 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from logdoctor.contract import disarmed, iso_time
-from logdoctor.model import Cause, Coverage, Culprit, Diagnosis, Evidence, JobPicture, Problem, Progress, SymptomSeen
+from logdoctor.model import (
+    Cause,
+    Coverage,
+    Culprit,
+    Diagnosis,
+    Evidence,
+    JobPicture,
+    Problem,
+    Progress,
+    Run,
+    SymptomSeen,
+)
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.rank_rows import RankLine, rank_lines
 from logdoctor.render.who import hosts_in_words, ranges, ranks_in_words, who_is, who_to_drain
@@ -82,6 +93,7 @@ class Report:
     fallout: tuple[Fallout, ...]
     symptoms: tuple[Fallout, ...]
     ranks: tuple[RankLine, ...]
+    runs: tuple[str, ...]
     job: str
     progress: str
     read: str
@@ -111,6 +123,7 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
         fallout=rows.of(one for one in told.symptoms if one.explained_by is not None),
         symptoms=rows.of(one for one in told.symptoms if one.explained_by is None),
         ranks=rank_lines(picture.rank_table, words, file),
+        runs=tuple(_run(one, n, len(told.runs), words) for n, one in enumerate(told.runs, 1) if not one.told),
         job=_job(told.job, picture, words),
         progress=_progress(picture.last_progress, words) if picture.last_progress else "",
         read=_read(told.coverage, words),
@@ -232,6 +245,14 @@ def _job(name: str, picture: JobPicture, words: Catalogue) -> str:
     parts += [picture.launcher or "", words.count("attempt", picture.attempts)]
     parts += [words("cut")] if picture.truncated else []
     return " · ".join(part for part in parts if part)
+
+
+def _run(run: Run, number: int, of: int, words: Catalogue) -> str:
+    """Give one line about another run of the same log: what became of it, and where it is."""
+    where = f"{run.file}:{run.first_line}" + (f"-{run.last_line}" if run.last_line else "-")
+    otherwise = words("run.healthy" if run.verdict == "healthy" else "run.unknown")
+    what = f"{run.signature} — {run.title}" if run.signature else otherwise
+    return f"{words('run', n=number, of=of)}{words('colon')}{what} · {where}"
 
 
 def _where_it_ran(picture: JobPicture, words: Catalogue) -> str:

@@ -58,6 +58,7 @@ class _Sheet:
         head, *rest = wrap("".join(part + words("stop") for part in parts if part), self.width - 2)
         yield f"{self.paint(mark, style)} {head}"
         yield from (f"  {line}" for line in rest)
+        yield from self.bullets("runs", told.runs)
         yield from self.not_read(told.problems)
 
     def whole(self, told: Report) -> Lines:
@@ -77,6 +78,7 @@ class _Sheet:
         yield from self.rows("fallout", told.fallout)
         yield from self.rows("symptoms.unknown" if unknown else "symptoms", told.symptoms)
         yield from self.rows("ranks", [_as_row(line) for line in told.ranks])
+        yield from self.bullets("runs", told.runs)
         if told.advice:
             yield from self.heading(words("collect"))
             yield from self.numbered(told.advice)
