@@ -181,16 +181,19 @@ class _Answer:
 
 def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
     """The ranks that the finding blames; where it blames hosts only, and not all of them, the ranks on these."""
-    named = finding.culprit.ranks
-    if finding.rule.role == "symptom" and finding.rule.culprit.get("ranks", "speaker") == "speaker":
-        return set()  # who reports that it waited in vain is no culprit
-    if len(named) >= CULPRITS_NAMED:
-        return {*named, *finding.ranks}
-    hosts = set(finding.culprit.hosts)
-    if named or not hosts or (finding.rule.action != "exclude" and "hosts" not in finding.rule.culprit):
-        return set(named)
+    rule, named, hosts = finding.rule, set(finding.culprit.ranks), set(finding.culprit.hosts)
+    told = "blamed" in finding.bindings
+    if not told and rule.culprit.get("ranks", "speaker") == "speaker":
+        if rule.role == "symptom":
+            return set()  # who reports that it waited in vain is no culprit
+        if len(named) >= CULPRITS_NAMED:
+            return named | set(finding.ranks)
+    by_field = rule.culprit.get("hosts", "speaker") not in ("speaker", "alone", "nobody")
+    only_hosts = not named and (told or rule.action == "exclude" or by_field)
+    if not only_hosts and not (told and len(named) >= CULPRITS_NAMED):
+        return named
     on = {rank: short_host(seat.host) for rank, seat in seats.items() if seat.host}
-    return {rank for rank, host in on.items() if host in hosts} if set(on.values()) - hosts else set()
+    return named | {rank for rank, host in on.items() if host in hosts} if set(on.values()) - hosts else named
 
 
 def _never_started(event: Event) -> str:
