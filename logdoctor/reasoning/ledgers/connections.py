@@ -15,7 +15,7 @@ host of which these logs hold no line is not named: whether it complained is not
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import bare_address
@@ -79,7 +79,7 @@ class Ledger:
         if event.kind in LOST and len(self.links) < MAX_LINKS:
             peer = _peer(event)
             if peer:
-                self.links.setdefault((who, bare_address(peer)), event)
+                self.links.setdefault((who, bare_address(peer)), replace(event, lines=()) if event.lines else event)
 
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The host or rank that others point at, if there is exactly one."""

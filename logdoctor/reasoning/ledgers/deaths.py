@@ -13,7 +13,7 @@ Where several ends are left and the log does not tell their order, or they look 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
@@ -112,6 +112,10 @@ _FALLOUT = later(
 _SPAWNED = later(r"\bprocess (?P<local_rank>\d{1,6}) terminated with (?:signal|exit code)")
 
 
+Process = tuple[int | None, str | None, int | None]
+"""Rank, host and pid, as far as they are told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Death:
     """One process's end: who as far as known, how, and the line that tells it."""
@@ -141,8 +145,9 @@ class Death:
 class Ledger:
     """Folds the ends of processes; `derive` tells which came first."""
 
-    told: list[Event] = field(default_factory=list)
-    waited: dict[tuple[int | None, str | None, int | None], Event] = field(default_factory=dict)
+    own: dict[Process, Event] = field(default_factory=dict)
+    reports: list[Event] = field(default_factory=list)
+    waited: dict[Process, Event] = field(default_factory=dict)
     ended: set[int | None] = field(default_factory=set)
     endings: dict[str, Event] = field(default_factory=dict)
     """Where each file first tells that somebody ends the job."""
@@ -153,8 +158,7 @@ class Ledger:
         if kind in OWN or kind in REPORTS:
             self._see_death(event)
         elif kind in WAITED or (kind == "nccl.warn" and "peer" in event.fields):
-            if len(self.waited) < MAX_EVENTS:
-                self.waited.setdefault((event.rank, event.speaker.host, event.speaker.pid), event)
+            _keep(self.waited, event)
         elif kind == "elastic.sigterm":
             if len(self.ended) < MAX_EVENTS:
                 self.ended.add(event.pid)
@@ -162,47 +166,51 @@ class Ledger:
             if len(self.endings) < MAX_EVENTS:
                 self.endings.setdefault(event.line.file, event)
         elif kind == "elastic.restart":
-            self.told, self.waited, self.ended, self.endings = [], {}, set(), {}
+            self.own, self.reports, self.waited, self.ended, self.endings = {}, [], {}, set(), {}
 
     def _see_death(self, event: Event) -> None:
-        if event.kind in OWN and (event.level != "fatal" or _FALLOUT.search(event.text[:SEARCHED])):
-            if event.level == "fatal" and len(self.waited) < MAX_EVENTS:
-                self.waited.setdefault((event.rank, event.speaker.host, event.speaker.pid), event)
-            return
-        if len(self.told) < MAX_EVENTS:
-            self.told.append(event)
+        if event.kind in REPORTS:
+            if len(self.reports) < MAX_EVENTS:
+                self.reports.append(event)
+        elif event.level == "fatal":
+            _keep(self.waited if _FALLOUT.search(event.text[:SEARCHED]) else self.own, event)
 
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The first death, if the log tells one."""
-        gave_up = {rank for event in self.waited.values() if (rank := _rank(event, picture)) is not None}
-        all_told = [death for event in self.told for death in _deaths(event, picture)]
+        waits: dict[int, list[Event]] = {}
+        for event in self.waited.values():
+            if (rank := _rank(event, picture)) is not None:
+                waits.setdefault(rank, []).append(event)
+        all_told = [d for e in (*self.own.values(), *self.reports) for d in _deaths(e, picture)]
         ranks: dict[tuple[str | None, int | None], int] = {}
         ranks.update(((d.host, d.pid), d.rank) for d in all_told if d.rank is not None and d.pid is not None)
         deaths: dict[Value, Death] = {}
-        for told in all_told:
+        for told in sorted(all_told, key=lambda d: d.event.order):
             death = told if told.rank is not None else replace(told, rank=ranks.get((told.host, told.pid)))
-            if not self._is_fallout(death, gave_up):
+            if not self._is_fallout(death, waits):
                 deaths.setdefault(death.who, death)
         first = _first(list(deaths.values()))
         if first is not None and (first.rank is not None or first.host):
             yield _derived(first)
 
-    def _is_fallout(self, death: Death, gave_up: set[int]) -> bool:
-        """Whether this end only follows from another."""
+    def _is_fallout(self, death: Death, waits: Mapping[int, list[Event]]) -> bool:
+        """Whether this end only follows from another; ``waits``: where each rank gave up on others."""
         if death.signal in TOLD_TO_END or (death.pid is not None and death.pid in self.ended):
             return True
         own = death.event.kind in OWN
         if death.signal in (None, ABORT) and not own and self.waited:
             return not all(printed_after(e, death.event) for e in self.waited.values())  # one of those that gave up?
-        if own and death.rank in gave_up:
-            return not self._spoke_before(death)
+        if own and death.rank is not None and death.rank in waits:
+            return not all(printed_after(e, death.event) for e in waits[death.rank])
         ending = self.endings.get(death.event.line.file)
         return death.signal == KILL and ending is not None and printed_after(death.event, ending)
 
-    def _spoke_before(self, death: Death) -> bool:
-        """Whether its own error was printed before it gave up on others."""
-        later_on = [e for (rank, _, _), e in self.waited.items() if rank == death.rank]
-        return bool(later_on) and all(printed_after(e, death.event) for e in later_on)
+
+def _keep(table: dict[Process, Event], event: Event) -> None:
+    """Remember the first such event of this process; its further lines are not needed."""
+    who = (event.rank, event.host, event.pid)
+    if who not in table and len(table) < MAX_EVENTS:
+        table[who] = replace(event, lines=()) if event.lines else event
 
 
 def _rank(event: Event, picture: Picture) -> int | None:
