@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow
-from logdoctor.reasoning.clocks import SKEW, elapsed
 from logdoctor.reasoning.addresses import AddressBook
 from logdoctor.reasoning.attempts import Attempts
+from logdoctor.reasoning.clocks import SKEW, elapsed
 from logdoctor.reasoning.seats import Seats
 
 PROGRESS_KEPT = 64
@@ -23,6 +23,8 @@ SURVIVED_STEPS = 3
 MAX_NAMES = 4096
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
 """Which dialect gives away which launcher; the first one seen in this order names it."""
+WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
+"""Kinds of events whose ``world`` is the number of ranks of the job."""
 DEATHS = frozenset(
     {
         "elastic.failure_summary",
@@ -105,6 +107,8 @@ class Picture:
     def _see_speaker(self, event: Event) -> None:
         rank, host, pid = event.speaker.rank, short_host(event.speaker.host or ""), event.speaker.pid
         nranks = event.fields.get("nranks", event.fields.get("world_size"))
+        if nranks is None and event.kind in WORLDS:
+            nranks = event.fields.get("world")
         if isinstance(nranks, int) and 0 < nranks < 1 << 22:
             self.expected = max(self.expected or 0, nranks)
         if host and len(self.hosts) < MAX_NAMES:

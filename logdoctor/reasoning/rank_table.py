@@ -21,6 +21,7 @@ from logdoctor.regexes import later
 MAX_SPEAKERS = 1 << 14
 MAX_ROWS = 1 << 12
 FAILURES_KEPT = 3
+TEXT_KEPT = 1000
 OF_BLAMED: tuple[Role, ...] = ("cause", "symptom", "fallback", "benign")
 OF_OTHERS: tuple[Role, ...] = ("symptom", "cause", "fallback", "benign")
 _WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)")
@@ -88,7 +89,8 @@ class RankTable:
         if kept and kept[0].order < self._restarts.get(event.line.file, -1):
             kept.clear()  # of an attempt that is over
         if len(kept) < FAILURES_KEPT:
-            kept.append(dataclasses.replace(event, lines=()) if event.lines else event)
+            long = event.lines or len(event.text) > TEXT_KEPT
+            kept.append(dataclasses.replace(event, lines=(), text=event.text[:TEXT_KEPT]) if long else event)
 
     # ── the table ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -204,7 +206,7 @@ def _never_started(event: Event) -> str:
 
 def _busy_with(event: Event) -> str:
     """The work that the blamed rank was still at."""
-    busy = event.kind in ("ledger.straggler", "ledger.stalled") and event.fields.get("phase") != "enqueue"
+    busy = event.kind == "ledger.straggler" and event.fields.get("phase") != "enqueue"
     return str(event.fields.get("work", "")) if busy else ""
 
 

@@ -107,6 +107,8 @@ class Seats:
             local = event.fields.get("local_rank", event.speaker.local_rank if own else None)
             pid = event.fields.get("pid", event.speaker.pid if own else None)
             seat.learn(Seat(local_rank=_int(local), pid=_int(pid)))
+        if seat.gpu is None and event.dialect in ("cuda", "nccl"):
+            seat.gpu = _int(event.fields.get("device"))
         if "pg" in event.fields:
             self._see_group(event, rank)
 
