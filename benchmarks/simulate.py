@@ -64,8 +64,29 @@ def main() -> None:
             table.update(all=1, right=got.right, cause=got.cause, culprit=got.culprit, slander=got.slander)
         if asked.show and not got.right:
             first = found.causes[0] if found.causes else None
-            print(i, fault, harm, size, job.how, "| truth", sorted(job.truth.signatures), sorted(job.truth.ranks)[:4], sorted(job.truth.hosts)[:2])
-            print("    got", found.verdict, first and (first.rule, first.culprit, first.confidence, first.evidence[0].line.file, first.evidence[0].line.text[:150]))
+            print(
+                i,
+                fault,
+                harm,
+                size,
+                job.how,
+                "| truth",
+                sorted(job.truth.signatures),
+                sorted(job.truth.ranks)[:4],
+                sorted(job.truth.hosts)[:2],
+            )
+            print(
+                "    got",
+                found.verdict,
+                first
+                and (
+                    first.rule,
+                    first.culprit,
+                    first.confidence,
+                    first.evidence[0].line.file,
+                    first.evidence[0].line.text[:150],
+                ),
+            )
     for title, tables in (("harm", counts), ("fault", by_fault)):
         print(f"\n{title:18} jobs  right  cause  culprit  innocent named")
         for name, c in tables.items():

@@ -17,9 +17,19 @@ def elapsed(earlier: Event, later: Event) -> float | None:
 
     Where only one of them prints a year, both count as of that year.
     """
-    if earlier.time is None or later.time is None:
+    first, last = moment(earlier), moment(later)
+    return None if first is None or last is None else _as_of(last, first) - _as_of(first, last)
+
+
+def moment(event: Event) -> float | None:
+    """When it was printed, or when what it reports happened (torchrun's summary: ``2024-08-28_03:15:54``)."""
+    when = event.fields.get("when")
+    if event.time is not None or not isinstance(when, str):
+        return event.time
+    try:
+        return datetime.fromisoformat(when.replace("_", " ")).replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
         return None
-    return _as_of(later.time, earlier.time) - _as_of(earlier.time, later.time)
 
 
 def _as_of(moment: float, other: float) -> float:

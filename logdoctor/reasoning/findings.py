@@ -99,7 +99,8 @@ def _blamed(rule: Rule, hits: RuleHits) -> list[Shown]:
 
 def _about(events: Sequence[Event], culprit: Culprit, picture: Picture) -> Culprit:
     """``culprit`` with the ranks and hosts that ``events`` are about in place of its own."""
-    return dataclasses.replace(culprit, ranks=tuple(_ranks(events, picture)), hosts=tuple(_hosts(events, picture)))
+    named = [e for e in events if e.host or picture.rank_of(e) is not None]
+    return dataclasses.replace(culprit, ranks=tuple(_ranks(named, picture)), hosts=tuple(_hosts(named, picture)))
 
 
 def _in_a_word(culprit: Culprit) -> str:
@@ -146,7 +147,7 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
     if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
         events += [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
     if "alone" in (ranks, hosts):  # many who report the same are victims
-        alone = len(_numbers(values.get("ranks"))) <= 1
+        alone = len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1
         one_host = len(picture.hosts) == 1 and (picture.expected or 0) <= max(ON_A_NODE, len(picture.ranks))
         ranks = "speaker" if ranks == "alone" and alone else ranks
         hosts = "speaker" if hosts == "alone" and (alone or one_host) else hosts

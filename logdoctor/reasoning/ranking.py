@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from logdoctor.catalogues import follows
 from logdoctor.model import Event, Finding
-from logdoctor.reasoning.clocks import elapsed
+from logdoctor.reasoning.clocks import elapsed, moment
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -180,4 +180,4 @@ def _first_event(finding: Finding) -> Event:
 def _stamped(finding: Finding) -> Event:
     """Its first event with a time: an exception has none, but who reports the end of its process may have one."""
     ordered = sorted(finding.events, key=lambda e: e.order)
-    return next((e for e in ordered if e.time is not None), ordered[0])
+    return next((e for e in ordered if moment(e) is not None), ordered[0])

@@ -52,7 +52,11 @@ def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
     texts = layout.files(book, shape, rng)
     if harm == "cut":
         texts = layout.truncated(texts, rng)
-    return Simulated(texts, truth, f"{shape}, torch {cluster.torch}, NCCL {cluster.nccl}, {cluster.launcher}, {cluster.network}, {cluster.trainer}")
+    return Simulated(
+        texts,
+        truth,
+        f"{shape}, torch {cluster.torch}, NCCL {cluster.nccl}, {cluster.launcher}, {cluster.network}, {cluster.trainer}",
+    )
 
 
 @dataclass(frozen=True)
@@ -77,4 +81,6 @@ def grade(diagnosis: Diagnosis, truth: Truth) -> Grade:
     innocent = bool(ranks - truth.ranks or hosts - truth.hosts)
     named = bool(ranks & truth.ranks or hosts & truth.hosts)
     right = not innocent and (named or not truth.who_told or not (truth.ranks or truth.hosts))
-    return Grade(first.signature in truth.signatures or not truth.why_told, right, slander=innocent and first.confidence > SURE)
+    return Grade(
+        first.signature in truth.signatures or not truth.why_told, right, slander=innocent and first.confidence > SURE
+    )

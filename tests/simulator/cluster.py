@@ -76,7 +76,9 @@ def build(rng: random.Random, size: int, *, skew: float = 0.0) -> Cluster:
         )
         for n in range(size)
     ]
-    torch, nccl = rng.choice((("2.1", "2.18.6"), ("2.4", "2.20.5"), ("2.6", "2.21.5"), ("2.7", "2.26.2"), ("2.9", "2.27.5")))
+    torch, nccl = rng.choice(
+        (("2.1", "2.18.6"), ("2.4", "2.20.5"), ("2.6", "2.21.5"), ("2.7", "2.26.2"), ("2.9", "2.27.5"))
+    )
     return Cluster(
         ranks,
         per_node,

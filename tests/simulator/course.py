@@ -58,17 +58,17 @@ def died(book: Book, rng: random.Random, rank: Rank, time: float, code: int, how
     else:
         book.slurm(time + 1, host_voice.task_exit(rank, how))
     if rng.random() < 0.4:
-        _killed(book, time + 12)
+        _killed(book, time + 12, rank.host)
     else:
         wait(book, rng, [r for r in cluster.ranks if r not in gone], time + WAIT, next_work(rng))
 
 
-def _killed(book: Book, time: float) -> None:
-    """Slurm ends what is left of the job step."""
+def _killed(book: Book, time: float, ended: str) -> None:
+    """Slurm ends what is left of the job step; on the host ``ended`` nothing is."""
     cluster = book.cluster
     book.slurm(time, f"srun: Terminating StepId={cluster.jobid}.0", host_voice.cancelled(cluster, time, "STEP"))
     if cluster.launcher == "torchrun":
-        for host in cluster.hosts:
+        for host in [h for h in cluster.hosts if h != ended]:
             book.agent(time + 0.5, host, torch_voice.agent_signalled(cluster, time + 0.5, host))
 
 

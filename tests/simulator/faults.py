@@ -68,16 +68,31 @@ def cuda_oom(book: Book, rng: random.Random) -> Truth:
 
 def disk_full(book: Book, rng: random.Random) -> Truth:
     """One rank cannot write its shard."""
-    return _raises(book, rng, "OSError: [Errno 28] No space left on device: '/scratch/lm/ckpt/step_4000/shard.tmp'", "host.disk-full")
+    return _raises(
+        book,
+        rng,
+        "OSError: [Errno 28] No space left on device: '/scratch/lm/ckpt/step_4000/shard.tmp'",
+        "host.disk-full",
+    )
 
 
 def gpu_memory(book: Book, rng: random.Random) -> Truth:
     """Uncorrectable ECC error: the driver and the process both say so."""
     at = course.train(book, rng, course.start(book))
     rank = _one(book, rng)
-    code, text = rng.choice(((48, "DBE (double bit error) at 0x1f3a0"), (94, "Contained: CE User Channel (0x9). RST: No, D-RST: No"), (95, "Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No")))
+    code, text = rng.choice(
+        (
+            (48, "DBE (double bit error) at 0x1f3a0"),
+            (94, "Contained: CE User Channel (0x9). RST: No, D-RST: No"),
+            (95, "Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No"),
+        )
+    )
     book.kernel(at, rank.host, host_voice.xid(book.cluster, at, rank, code, text))
-    error = "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered" if book.cluster.torch == "2.9" else "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+    error = (
+        "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered"
+        if book.cluster.torch == "2.9"
+        else "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+    )
     book.rank(at + 0.3, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), error))
     course.died(book, rng, rank, at + 1, 1, "Exited with exit code 1")
     return _of(rank, "cuda.ecc")
@@ -88,7 +103,11 @@ def gpu_lost(book: Book, rng: random.Random) -> Truth:
     at = course.train(book, rng, course.start(book))
     rank = _one(book, rng)
     book.kernel(at, rank.host, host_voice.xid(book.cluster, at, rank, 79, "GPU has fallen off the bus."))
-    book.rank(at + 0.3, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), "RuntimeError: CUDA error: unknown error"))
+    book.rank(
+        at + 0.3,
+        rank,
+        *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), "RuntimeError: CUDA error: unknown error"),
+    )
     course.died(book, rng, rank, at + 1, 1, "Exited with exit code 1")
     return _of(rank, "cuda.fell-off-bus")
 
@@ -100,7 +119,13 @@ def segfault(book: Book, rng: random.Random) -> Truth:
     if rng.random() < 0.6:
         book.kernel(at, rank.host, host_voice.segfault(book.cluster, at, rank))
     if rng.random() < 0.6:
-        stack = ("Fatal Python error: Segmentation fault", "", "Current thread 0x00007f3c1a2b4740 (most recent call first):", '  File "/home/research/lm/tokens.py", line 88 in encode', '  File "/home/research/lm/pretrain.py", line 412 in train_loop')
+        stack = (
+            "Fatal Python error: Segmentation fault",
+            "",
+            "Current thread 0x00007f3c1a2b4740 (most recent call first):",
+            '  File "/home/research/lm/tokens.py", line 88 in encode',
+            '  File "/home/research/lm/pretrain.py", line 412 in train_loop',
+        )
         book.rank(at, rank, *stack)
     course.died(book, rng, rank, at + 0.5, -11, "Segmentation fault (core dumped)")
     return _of(rank, "app.segfault")
@@ -146,7 +171,17 @@ def straggler_save(book: Book, rng: random.Random) -> Truth:
     """One rank writes a checkpoint for longer than the others wait."""
     at = course.train(book, rng, course.start(book))
     rank = book.cluster.ranks[0]
-    book.rank(at, rank, rng.choice(("Saving model checkpoint to /lustre/lm/run7/checkpoint-4000", "saving checkpoint at iteration    4000 to /lustre/lm/run7 in torch_dist format", "Saving checkpoint to /lustre/lm/run7/step4000.pt ...")))
+    book.rank(
+        at,
+        rank,
+        rng.choice(
+            (
+                "Saving model checkpoint to /lustre/lm/run7/checkpoint-4000",
+                "saving checkpoint at iteration    4000 to /lustre/lm/run7 in torch_dist format",
+                "Saving checkpoint to /lustre/lm/run7/step4000.pt ...",
+            )
+        ),
+    )
     _late(book, rng, rank, at + course.WAIT, course.next_work(rng))
     return _of(rank, "collective.straggler")
 
@@ -186,7 +221,8 @@ def hang(book: Book, rng: random.Random) -> Truth:
     """All ranks stand in the same collective, nothing says why."""
     at = course.train(book, rng, course.start(book))
     course.wait(book, rng, book.cluster.ranks, at + course.WAIT, course.next_work(rng))
-    return Truth(frozenset({"collective.timeout"}))
+    hosts = book.cluster.hosts if len(book.cluster.hosts) == 1 else ()  # the only one there is no slander
+    return Truth(frozenset({"collective.timeout"}), hosts=frozenset(hosts), who_told=False)
 
 
 def link_down(book: Book, rng: random.Random) -> Truth:
@@ -214,9 +250,15 @@ def node_lost(book: Book, rng: random.Random) -> Truth:
     cluster = book.cluster
     at = course.train(book, rng, course.start(book))
     host = rng.choice(cluster.hosts)
-    book.slurm(at + 60, f"srun: error: Node failure on {host}", host_voice.cancelled(cluster, at + 60, "JOB", "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"))
+    book.slurm(
+        at + 60,
+        f"srun: error: Node failure on {host}",
+        host_voice.cancelled(cluster, at + 60, "JOB", "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"),
+    )
     there = cluster.on(host)
-    for rank, peer in zip(cluster.on(cluster.hosts[(cluster.hosts.index(host) + 1) % len(cluster.hosts)]), there, strict=True):
+    for rank, peer in zip(
+        cluster.on(cluster.hosts[(cluster.hosts.index(host) + 1) % len(cluster.hosts)]), there, strict=True
+    ):
         if rank.host != host:
             told = nccl_voice.completion_error if cluster.network == "IB" else nccl_voice.closed_by
             book.rank(at + 8, rank, *told(cluster, at + 8, rank, peer))
@@ -236,10 +278,33 @@ def wrong_interface(book: Book, rng: random.Random) -> Truth:
         if rank.host != odd and rank.local == 0:
             lines = nccl_voice.connect_failed(cluster, 40, rank, "172.17.0.1", rng.randrange(33000, 60000), why)
             book.rank(40 + rank.node * 0.01, rank, *lines)
-    return Truth(frozenset({"net.wrong-interface"}), frozenset(r.number for r in cluster.on(odd)), frozenset({odd}), who_told=False)
+    return Truth(
+        frozenset({"net.wrong-interface"}),
+        frozenset(r.number for r in cluster.on(odd)),
+        frozenset({odd}),
+        who_told=False,
+    )
 
 
 FAULTS: dict[str, Callable[[Book, random.Random], Truth]] = {
     f.__name__: f
-    for f in (oom_kill, exception, cuda_oom, disk_full, gpu_memory, gpu_lost, segfault, preempted, straggler_data, straggler_save, straggler_silent, desync_skipped, desync_size, hang, link_down, node_lost, wrong_interface)
+    for f in (
+        oom_kill,
+        exception,
+        cuda_oom,
+        disk_full,
+        gpu_memory,
+        gpu_lost,
+        segfault,
+        preempted,
+        straggler_data,
+        straggler_save,
+        straggler_silent,
+        desync_skipped,
+        desync_size,
+        hang,
+        link_down,
+        node_lost,
+        wrong_interface,
+    )
 }

@@ -18,10 +18,22 @@ def oom_kill(cluster: Cluster, time: float, rank: Rank, *, cgroup: bool) -> Iter
     scope = f"/slurm/uid_1207/job_{cluster.jobid}/step_0"
     kind = "constraint=CONSTRAINT_MEMCG" if cgroup else "constraint=CONSTRAINT_NONE"
     where = f"oom_memcg={scope}," if cgroup else "global_oom,"
-    yield kernel(cluster, time, rank.host, "python3.10 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0")
-    yield kernel(cluster, time, rank.host, f"oom-kill:{kind},nodemask=(null),cpuset=step_0,mems_allowed=0-1,{where}task_memcg={scope}/task_{rank.local},task=python3.10,pid={rank.pid},uid=1207")
+    yield kernel(
+        cluster, time, rank.host, "python3.10 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"
+    )
+    yield kernel(
+        cluster,
+        time,
+        rank.host,
+        f"oom-kill:{kind},nodemask=(null),cpuset=step_0,mems_allowed=0-1,{where}task_memcg={scope}/task_{rank.local},task=python3.10,pid={rank.pid},uid=1207",
+    )
     head = "Memory cgroup out" if cgroup else "Out"
-    yield kernel(cluster, time, rank.host, f"{head} of memory: Killed process {rank.pid} (python3.10) total-vm:912034120kB, anon-rss:240117832kB, file-rss:81204kB, shmem-rss:12044kB, UID:1207 pgtables:481200kB oom_score_adj:0")
+    yield kernel(
+        cluster,
+        time,
+        rank.host,
+        f"{head} of memory: Killed process {rank.pid} (python3.10) total-vm:912034120kB, anon-rss:240117832kB, file-rss:81204kB, shmem-rss:12044kB, UID:1207 pgtables:481200kB oom_score_adj:0",
+    )
 
 
 def xid(cluster: Cluster, time: float, rank: Rank, code: int, text: str) -> str:
@@ -31,7 +43,12 @@ def xid(cluster: Cluster, time: float, rank: Rank, code: int, text: str) -> str:
 
 
 def segfault(cluster: Cluster, time: float, rank: Rank) -> str:
-    return kernel(cluster, time, rank.host, f"python3.10[{rank.pid}]: segfault at 18 ip 00007f3c1a2b4c10 sp 00007ffd10c2a0f0 error 4 in libtokenkit.so[7f3c1a200000+142000]")
+    return kernel(
+        cluster,
+        time,
+        rank.host,
+        f"python3.10[{rank.pid}]: segfault at 18 ip 00007f3c1a2b4c10 sp 00007ffd10c2a0f0 error 4 in libtokenkit.so[7f3c1a200000+142000]",
+    )
 
 
 def slurm_oom(cluster: Cluster) -> str:

@@ -53,24 +53,36 @@ def comm(cluster: Cluster, rank: Rank) -> Iterator[str]:
             90,
         )
     ahead = (rank.number + 1) % cluster.size
-    yield info(rank, f"Channel 00/0 : {rank.number}[{rank.local}] -> {ahead}[{ahead % cluster.per_node}] via P2P/CUMEM", 90)
+    yield info(
+        rank, f"Channel 00/0 : {rank.number}[{rank.local}] -> {ahead}[{ahead % cluster.per_node}] via P2P/CUMEM", 90
+    )
     yield info(rank, head + "COMPLETE", 90)
 
 
 def closed_by(cluster: Cluster, time: float, rank: Rank, peer: Rank) -> tuple[str, ...]:
     """The connection to a process that is gone, seen by a neighbour."""
     text = f"socketProgress: Connection closed by remote peer {peer.host}.cluster.example<{peer.port}>"
-    return (*warn(cluster, time, rank, "misc/socket.cc:58", text), info(rank, "misc/socket.cc:752 -> 6", 400), info(rank, "transport/net_socket.cc:474 -> 6", 400))
+    return (
+        *warn(cluster, time, rank, "misc/socket.cc:58", text),
+        info(rank, "misc/socket.cc:752 -> 6", 400),
+        info(rank, "transport/net_socket.cc:474 -> 6", 400),
+    )
 
 
-def completion_error(cluster: Cluster, time: float, rank: Rank, peer: Rank, status: int = 12, vendor: int = 129) -> tuple[str, ...]:
+def completion_error(
+    cluster: Cluster, time: float, rank: Rank, peer: Rank, status: int = 12, vendor: int = 129
+) -> tuple[str, ...]:
     """A work request to ``peer`` that the fabric could not carry out (status 12: no answer, 5: flushed after it)."""
     if _at_least(cluster, "2.20"):
         tail = " hca mlx5_0" if _at_least(cluster, "2.22") else ""
         text = f"NET/IB: Got completion from peer {peer.address}<{peer.port}> with status={status} opcode=0 len=0 vendor err {vendor} (Send){tail}"
     else:
         text = f"NET/IB : Got completion from peer {peer.address}<{peer.port}> with error {status}, opcode 0, len 0, vendor err {vendor} (Send)"
-    return (*warn(cluster, time, rank, "transport/net_ib.cc:1901", text), info(rank, "transport/net.cc:1134 -> 6", 400), info(rank, "proxy.cc:694 -> 6", 400))
+    return (
+        *warn(cluster, time, rank, "transport/net_ib.cc:1901", text),
+        info(rank, "transport/net.cc:1134 -> 6", 400),
+        info(rank, "proxy.cc:694 -> 6", 400),
+    )
 
 
 def connect_failed(cluster: Cluster, time: float, rank: Rank, address: str, port: int, why: str) -> tuple[str, ...]:

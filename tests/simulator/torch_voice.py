@@ -50,14 +50,30 @@ def timed_out(cluster: Cluster, time: float, rank: Rank, work: Work, enqueued: i
     done = work.seq - 1
     if cluster.torch == "2.4":
         lines.append(
-            _cpp(cluster, time, rank, 1664, f"{group}Exception (either an error or timeout) detected by watchdog at work: {work.seq}, last enqueued NCCL work: {enqueued}, last completed NCCL work: {done}.")
+            _cpp(
+                cluster,
+                time,
+                rank,
+                1664,
+                f"{group}Exception (either an error or timeout) detected by watchdog at work: {work.seq}, last enqueued NCCL work: {enqueued}, last completed NCCL work: {done}.",
+            )
         )
     elif cluster.torch != "2.1":
-        lines.append(_cpp(cluster, time, rank, 2006, f"{group} failure detected by watchdog at work sequence id: {work.seq} PG status: last enqueued work: {enqueued}, last completed work: {done}"))
+        lines.append(
+            _cpp(
+                cluster,
+                time,
+                rank,
+                2006,
+                f"{group} failure detected by watchdog at work sequence id: {work.seq} PG status: last enqueued work: {enqueued}, last completed work: {done}",
+            )
+        )
     return (*lines, *taken_down(cluster, time, rank, own))
 
 
-def dump_signal(cluster: Cluster, time: float, rank: Rank, first: Rank, enqueued: int, completed: int) -> tuple[str, ...]:
+def dump_signal(
+    cluster: Cluster, time: float, rank: Rank, first: Rank, enqueued: int, completed: int
+) -> tuple[str, ...]:
     """Another rank timed out first; 2.1 has no such line."""
     if cluster.torch == "2.1":
         return ()
@@ -70,13 +86,34 @@ def dump_signal(cluster: Cluster, time: float, rank: Rank, first: Rank, enqueued
     said = _cpp(cluster, time, rank, 1363, f"{_group(cluster, rank)}{text}")
     if cluster.torch == "2.4":
         return (said,)
-    return (_cpp(cluster, time, rank, 1682, f"{_group(cluster, rank)}Observed flight recorder dump signal from another rank via TCPStore."), said)
+    return (
+        _cpp(
+            cluster,
+            time,
+            rank,
+            1682,
+            f"{_group(cluster, rank)}Observed flight recorder dump signal from another rank via TCPStore.",
+        ),
+        said,
+    )
 
 
 def taken_down(cluster: Cluster, time: float, rank: Rank, error: str) -> Iterator[str]:
     """What follows from an error that the watchdog saw."""
-    yield _cpp(cluster, time, rank, 681, f"[Rank {rank.number}] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.")
-    yield _cpp(cluster, time, rank, 695, f"[Rank {rank.number}] To avoid data inconsistency, we are taking the entire process down.")
+    yield _cpp(
+        cluster,
+        time,
+        rank,
+        681,
+        f"[Rank {rank.number}] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.",
+    )
+    yield _cpp(
+        cluster,
+        time,
+        rank,
+        695,
+        f"[Rank {rank.number}] To avoid data inconsistency, we are taking the entire process down.",
+    )
     name = "NCCL" if cluster.torch == "2.1" else "Process group"
     text = f"{_group(cluster, rank)}{name} watchdog thread terminated with exception: {error}"
     yield _cpp(cluster, time, rank, 1895, text)
@@ -88,7 +125,11 @@ def taken_down(cluster: Cluster, time: float, rank: Rank, error: str) -> Iterato
 def remote_error(cluster: Cluster, time: float, rank: Rank, last: str) -> tuple[str, ...]:
     """The watchdog learns from NCCL that a peer is gone."""
     error = f"NCCL error: remote process exited or there was a network error, NCCL version {cluster.nccl}"
-    more = ("ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.", "Last error:", last)
+    more = (
+        "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
+        "Last error:",
+        last,
+    )
     lines = [*taken_down(cluster, time, rank, error)]
     return (*lines[:3], *more, *lines[3:], *more)
 
@@ -112,16 +153,33 @@ def _agent(cluster: Cluster, time: float, host: str, level: str, line: int, text
     return f"{stamp} {cluster.agent_pid(host)} torch/distributed/elastic/multiprocessing/api.py:{line}] {text}"
 
 
-def summary(cluster: Cluster, time: float, first: Rank, code: int, others: Iterable[tuple[Rank, int]] = ()) -> Iterator[str]:
+def summary(
+    cluster: Cluster, time: float, first: Rank, code: int, others: Iterable[tuple[Rank, int]] = ()
+) -> Iterator[str]:
     """The agent of a node found ``first`` dead, ends the others of its node and says so."""
     host = first.host
     ended = {r.number for r, _ in others}
     for rank in cluster.on(host):
         if rank is not first and rank.number not in ended:
             yield _agent(cluster, time, host, "W", 897, f"Sending process {rank.pid} closing signal SIGTERM")
-    yield _agent(cluster, time + 2, host, "E", 869, f"failed (exitcode: {code}) local_rank: {first.local} (pid: {first.pid}) of binary: /opt/conda/bin/python3.10")
+    yield _agent(
+        cluster,
+        time + 2,
+        host,
+        "E",
+        869,
+        f"failed (exitcode: {code}) local_rank: {first.local} (pid: {first.pid}) of binary: /opt/conda/bin/python3.10",
+    )
     yield "Traceback (most recent call last):"
-    for path, line, function, call in (("/opt/conda/bin/torchrun", 8, "<module>", "sys.exit(main())"), ("/opt/conda/lib/python3.10/site-packages/torch/distributed/launcher/api.py", 264, "launch_agent", "raise ChildFailedError(")):
+    for path, line, function, call in (
+        ("/opt/conda/bin/torchrun", 8, "<module>", "sys.exit(main())"),
+        (
+            "/opt/conda/lib/python3.10/site-packages/torch/distributed/launcher/api.py",
+            264,
+            "launch_agent",
+            "raise ChildFailedError(",
+        ),
+    ):
         yield f'  File "{path}", line {line}, in {function}'
         yield f"    {call}"
     yield "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: "

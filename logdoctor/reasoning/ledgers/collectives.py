@@ -233,7 +233,7 @@ class Ledger:
             return False
         if (busy.kind == "progress.step" or busy.fields.get("phase") == "resume") and not _skips(busy):
             return False
-        return who is None or not any(rank == who for rank, _ in self.waits) and not self._arrived(who)
+        return who is None or (not any(rank == who for rank, _ in self.waits) and not self._arrived(who))
 
     def _arrived(self, who: int) -> bool:
         """Whether the state of ``who`` says that it had started all that the others wait for."""
