@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from failing_job import diagnosed
 
+import logdoctor
 from logdoctor.model import Diagnosis
 
 BANNER = """\
@@ -115,6 +116,32 @@ def test_of_two_failed_jobs_the_last_is_diagnosed(knowledge):
     assert found.causes[0].culprit.ranks == (1,)
     assert [run.signature for run in found.runs] == ["cuda.oom", cause(found)]
     assert (found.runs[0].first_line, found.runs[0].last_line) == (1, (first + BANNER).count("\n") - 1)
+
+
+def test_the_rank_table_is_of_the_run_that_is_told(knowledge):
+    first = BANNER + NCCL + steps(1, 9) + OOM + SUMMARY.format(rank=3)
+    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + SUMMARY.format(rank=1), knowledge)
+    assert [row.rank for row in found.picture.rank_table if row.failure] == [1]
+
+
+def test_a_job_that_was_preempted_and_put_back_is_the_same_job(knowledge):
+    ended = "slurmstepd: error: *** JOB 4471 ON trn02 CANCELLED AT 2025-06-11T10:02:11 DUE TO PREEMPTION ***\n"
+    found = diagnosed(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)
+    assert (found.verdict, [run.kind for run in found.runs]) == ("healthy", ["job", "attempt"])
+
+
+def test_the_machine_speaks_for_all_attempts(knowledge):
+    xid = "[ 8123.412345] NVRM: Xid (PCI:0000:9b:00): 79, pid=88140, name=python, GPU has fallen off the bus.\n"
+    log = steps(1, 5) + xid + RESTART.format(left=2) + OOM + SUMMARY.format(rank=3)
+    assert cause(diagnosed(log, knowledge)) == cause(diagnosed(xid, knowledge))
+
+
+def test_workers_logs_in_folders_of_attempts_are_counted(knowledge, tmp_path):
+    for attempt, text in enumerate((OOM, steps(1, 4))):
+        folder = tmp_path / f"attempt_{attempt}" / "3"
+        folder.mkdir(parents=True)
+        (folder / "stderr.log").write_text(text)
+    assert logdoctor.diagnose([tmp_path], knowledge=knowledge).picture.attempts == 2
 
 
 def test_a_caught_exception_is_outlived(knowledge):

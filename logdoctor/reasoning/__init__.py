@@ -76,15 +76,17 @@ class Reasoner:
                 self._match(derived)
         findings, harmless = self.findings()
         ranked = rank(findings, self.picture)
-        failures, hits = self._failing(harmless), self.shown()
+        hits, others = self.shown(), set[int]()
         parts = parts_of(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
         told = told_part(parts)
         if told is not None:
             findings, harmless, ranked, hits = told.findings, told.harmless, told.ranked, told.hits
-            failures = [e for e in self._failing(harmless) if told.holds(e)]
+            others = {e.order for e in self._failing(()) if told.of_others(e)}
+        apart = harmless.keys() | others
+        failures = self._failing(apart)
         unexplained = [] if ranked.causes else self._unexplained(failures, findings, lang)
         verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
-        table = () if verdict == "healthy" else self._table.rows(self.picture, ranked, self.rules, hits, harmless)
+        table = () if verdict == "healthy" else self._table.rows(self.picture, ranked, self.rules, hits, apart)
         return Diagnosis(
             job=job,
             verdict=verdict,

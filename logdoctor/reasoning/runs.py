@@ -34,6 +34,8 @@ class Part:
     alone: Ranked
     holds: Callable[[Event], bool]
     """Whether an event belongs to this run and no other."""
+    of_others: Callable[[Event], bool]
+    """Whether an event belongs to another run."""
     at_work: bool
     """Whether it made steps."""
 
@@ -65,11 +67,14 @@ def _part(rules: Sequence[Rule], hits: Found, conditions: Conditions, spans: Seq
     def holds(event: Event) -> bool:
         return run_of(event, spans) == number
 
-    own = dict(_restricted(hits, lambda e: run_of(e, spans) in (None, number)))
+    def of_others(event: Event) -> bool:
+        return run_of(event, spans) not in (None, number)
+
+    own = dict(_restricted(hits, lambda e: not of_others(e)))
     findings, harmless = find(rules, own, conditions)
     at_work = any(holds(e) for steps in picture.steps.values() for e in (*steps.older, *steps.latest))
     ranked, alone = rank(findings, picture), rank(findings, picture, holds)
-    return Part(spans[number], number, own, findings, harmless, ranked, alone, holds, at_work)
+    return Part(spans[number], number, own, findings, harmless, ranked, alone, holds, of_others, at_work)
 
 
 def _restricted(hits: Found, wanted: Callable[[Event], bool]) -> Iterator[tuple[int, RuleHits]]:
