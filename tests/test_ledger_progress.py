@@ -11,7 +11,7 @@ class Log:
     """Events in reading order, seen by a ledger and a picture."""
 
     def __init__(self) -> None:
-        self.ledger, self.picture, self.order = Ledger(), Picture(), 0
+        self.ledger, self.picture, self.order, self.file = Ledger(), Picture(), 0, "job.log"
 
     def add(
         self,
@@ -24,7 +24,7 @@ class Log:
     ) -> Log:
         self.order += 1
         who = Speaker(rank=rank, time=at)
-        line = Line("job.log", self.order, text)
+        line = Line(self.file, self.order, text)
         event = Event(line, kind.partition(".")[0], kind, text, who, level, fields, self.order)
         self.picture.observe(event)
         self.ledger.observe(event)
@@ -147,6 +147,18 @@ def test_a_job_that_somebody_cancelled_is_not_told_about() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
     log.add("slurm.cancelled", None, "CANCELLED AT 10:00", 1120.0 + 2 * 3600 + 400, "fatal")
     assert not log.derived
+
+
+def test_a_log_of_its_own_that_just_ends_may_have_been_cut() -> None:
+    certain = []
+    for speaks_later in (False, True):
+        log = Log().all(10, 20, 30, 40, 50, without=2)
+        log.file = "rank2.log"
+        log.step(2, 10).step(2, 20).step(2, 30)
+        if speaks_later:
+            log.add("c10d.dump_signal", 2, level="error")
+        certain.append(log.derived["stopped_first"].fields["certain"])
+    assert certain == ["no", "yes"]
 
 
 def test_processes_are_told_apart_by_their_numbers_where_no_rank_is_printed() -> None:

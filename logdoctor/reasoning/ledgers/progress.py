@@ -4,7 +4,8 @@ Derived events (dialect ``ledger``; each stands on a line of the log that shows 
 
 - ``ledger.stopped_first``  one rank (or few) made its last step clearly before the others made theirs: late,
   late_hosts, rank (where it is one), unit, step (its last), others_step, behind (how many of its own intervals), phase
-  (what it began after its last step, if it said so), work
+  (what it began after its last step, if it said so), work, certain (``no`` if its log is a file of its own that ends
+  there: it may have been cut)
 - ``ledger.stood_still``    the job had shown no sign of life for long when its time limit ended it: idle_s, idle (in
   words), unit, step, phase
 
@@ -89,6 +90,8 @@ class Ledger:
     courses: dict[Series, dict[Who, Course]] = field(default_factory=dict)
     doing: dict[Who, Event] = field(default_factory=dict)
     """What each of them said last that it began."""
+    failed: dict[Who, Event] = field(default_factory=dict)
+    """The last failure that each of them printed."""
     step: Event | None = None
     steps: int = 0
     gap: float = 0.0
@@ -109,9 +112,12 @@ class Ledger:
             if who is not None and (who in self.doing or len(self.doing) < MAX_RANKS):
                 self.doing[who] = event
         elif event.kind in STARTS:
+            self.failed.clear()
             self.courses.clear()
             self.doing.clear()
-        elif event.kind in LIMITS and self.limit is None and _LIMIT.search(event.text):
+        elif event.level in ("error", "fatal") and (who := _who(event)) is not None and len(self.failed) < MAX_RANKS:
+            self.failed[who] = event
+        if event.kind in LIMITS and self.limit is None and _LIMIT.search(event.text):
             self.limit = event
 
     def _see_gap(self, event: Event) -> None:
@@ -158,6 +164,7 @@ class Ledger:
             "step": course.place[1],
             "others_step": min(c.place for c in ahead)[1],
             "behind": _back(course, min(c.place for c in ahead)),
+            "certain": "yes" if all(self._goes_on(b, courses[b], ahead) for b in behind) else "no",
         }
         own = self._doing(first, course)
         if own is not None:
@@ -165,6 +172,14 @@ class Ledger:
         if len(ranks) == 1:
             fields["rank"] = ranks[0]
         return [_derived("stopped_first", own or course.last, fields)]
+
+    def _goes_on(self, who: Who, course: Course, ahead: list[Course]) -> bool:
+        """Whether the log of a process that stopped surely reaches beyond its last step."""
+        file = course.last.line.file
+        failed = self.failed.get(who)
+        return (failed is not None and printed_after(failed, course.last)) or all(
+            c.last.line.file == file for c in ahead
+        )
 
     def _behind(self, courses: Mapping[Who, Course]) -> list[Who]:
         """The ranks that stopped clearly before all others, which stand together."""
