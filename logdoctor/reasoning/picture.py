@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow
@@ -182,6 +182,11 @@ class Picture:
     def host_with(self, rank: int | None) -> str | None:
         """The host on which ``rank`` runs."""
         return self._host_of.get(rank) if rank is not None else None
+
+    def of_last_run(self, events: Iterable[Event]) -> list[Event]:
+        """Those of ``events`` that are of the last of several runs, or of none, or of which nobody knows."""
+        runs = self.runs.runs()
+        return [e for e in events if self.runs.run_of(e, runs) in (None, len(runs) - 1)] if runs else [*events]
 
     def ranks_placed(self) -> int:
         """Of how many ranks the host is known."""

@@ -62,13 +62,13 @@ Process = tuple[int | None, str | None, int | None]
 class Ledger:
     """Folds who complains of whom; `derive` tells at whom most point."""
 
-    links: dict[tuple[Process, str], Event] = field(default_factory=dict)
+    links: dict[tuple[Process, str, str], Event] = field(default_factory=dict)
     spoke: set[Process] = field(default_factory=set)
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
         if event.kind == "elastic.restart":
-            self.links.clear()
+            self.links = {link: e for link, e in self.links.items() if e.line.file != event.line.file}
             self.spoke.clear()
         if event.level not in ("error", "fatal"):
             return
@@ -79,7 +79,9 @@ class Ledger:
         if event.kind in LOST and len(self.links) < MAX_LINKS:
             peer = _peer(event)
             if peer:
-                self.links.setdefault((who, bare_address(peer)), replace(event, lines=()) if event.lines else event)
+                self.links.setdefault(
+                    (who, bare_address(peer), event.line.file), replace(event, lines=()) if event.lines else event
+                )
 
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The host or rank that others point at, if there is exactly one."""
@@ -90,14 +92,16 @@ class Ledger:
         dead = dead or [t for t in accused if self._silent(t, picture) is not None]
         if len(dead) == 1:
             yield self._pointed_at(dead[0], votes[dead[0]], picture)
-        elif len(picture.hosts) > 1:
+        elif len(picture.hosts) > 1 or (picture.expected or 0) > len(picture.ranks):
             yield from _unclear([t for t in several if t not in picture.hosts], votes, complaining, picture)
 
     def _votes(self, picture: Picture) -> tuple[dict[str, dict[Value, Event]], set[str | None]]:
         """Which host is accused by whom (a rank, or host and pid) with which first line; and which hosts accuse."""
         votes: dict[str, dict[Value, Event]] = {}
         complaining: set[str | None] = set()
-        for (_, peer), event in self.links.items():
+        peers = {id(event): peer for (_, peer, _), event in self.links.items()}
+        for event in picture.of_last_run(self.links.values()):
+            peer = peers[id(event)]
             target = picture.addresses.host_at(peer)
             source = picture.host_of(event)
             if target == source:

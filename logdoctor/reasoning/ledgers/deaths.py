@@ -112,8 +112,8 @@ _FALLOUT = later(
 _SPAWNED = later(r"\bprocess (?P<local_rank>\d{1,6}) terminated with (?:signal|exit code)")
 
 
-Process = tuple[int | None, str | None, int | None]
-"""Rank, host and pid, as far as they are told."""
+Process = tuple[int | None, str | None, int | None, str]
+"""Rank, host and pid, as far as they are told, and the file: each attempt of a process may have its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,14 @@ class Ledger:
             if len(self.endings) < MAX_EVENTS:
                 self.endings.setdefault(event.line.file, event)
         elif kind == "elastic.restart":
-            self.own, self.reports, self.waited, self.ended, self.endings = {}, [], {}, set(), {}
+            self._start_anew(event.line.file)
+
+    def _start_anew(self, file: str) -> None:
+        """What this file told before belongs to an attempt that is over."""
+        self.own = {who: e for who, e in self.own.items() if e.line.file != file}
+        self.waited = {who: e for who, e in self.waited.items() if e.line.file != file}
+        self.reports = [e for e in self.reports if e.line.file != file]
+        self.endings.pop(file, None)
 
     def _see_death(self, event: Event) -> None:
         if event.kind in REPORTS:
@@ -178,10 +185,11 @@ class Ledger:
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The first death, if the log tells one."""
         waits: dict[int, list[Event]] = {}
-        for event in self.waited.values():
+        for event in picture.of_last_run(self.waited.values()):
             if (rank := _rank(event, picture)) is not None:
                 waits.setdefault(rank, []).append(event)
-        all_told = [d for e in (*self.own.values(), *self.reports) for d in _deaths(e, picture)]
+        told_of = picture.of_last_run([*self.own.values(), *self.reports])
+        all_told = [d for e in told_of for d in _deaths(e, picture)]
         ranks: dict[tuple[str | None, int | None], int] = {}
         ranks.update(((d.host, d.pid), d.rank) for d in all_told if d.rank is not None and d.pid is not None)
         deaths: dict[Value, Death] = {}
@@ -208,7 +216,7 @@ class Ledger:
 
 def _keep(table: dict[Process, Event], event: Event) -> None:
     """Remember the first such event of this process; its further lines are not needed."""
-    who = (event.rank, event.host, event.pid)
+    who = (event.rank, event.host, event.pid, event.line.file)
     if who not in table and len(table) < MAX_EVENTS:
         table[who] = replace(event, lines=()) if event.lines else event
 
