@@ -98,6 +98,12 @@ def test_agents_that_restart_together_are_one_restart(knowledge):
     assert diagnosed(log, knowledge).picture.attempts == 2
 
 
+def test_of_very_many_attempts_the_last_is_diagnosed(knowledge):
+    log = (steps(1, 3) + OOM + RESTART.format(left=9)) * 80 + steps(1, 3) + NO_KEY + SUMMARY.format(rank=1)
+    found = diagnosed(log, knowledge)
+    assert (found.causes[0].culprit.ranks, found.picture.attempts) == ((1,), 81)
+
+
 def test_a_later_job_does_not_outlive_the_failure_of_an_earlier_one(knowledge):
     log = LOAD + steps(1, 9) + OOM.replace("[rank3]: ", "") + LOAD + steps(1, 40)
     assert cause(diagnosed(log, knowledge)) == "cuda.oom"

@@ -27,7 +27,7 @@ from logdoctor.regexes import later
 
 Kind = Literal["attempt", "job"]
 
-MAX_SPANS = 64
+MAX_SPANS = 32
 MAX_FILES = 4096
 GOING = 3
 """So many steps after a supposed end, without any start, and it was none."""
@@ -98,6 +98,7 @@ class Track:
     begun: bool = False
     ended: Event | None = None
     steps_since: int = 0
+    restarts: int = 0
 
     def runs(self) -> list[Span]:
         """The first span of each run."""
@@ -139,11 +140,16 @@ class Track:
         self.begun = True
 
     def restart(self, event: Event) -> None:
-        """The launcher starts the workers again; several agents say so one after the other."""
+        """The launcher starts the workers again; several agents say so one after the other.
+
+        Where there are too many, the last place is for the last attempt.
+        """
         last = self.spans[-1]
-        if last.restarted and not self.begun:
-            last.first = event.order + 1
-        elif len(self.spans) < MAX_SPANS:
+        once_more = last.restarted and not self.begun
+        self.restarts += not once_more
+        if once_more or len(self.spans) >= MAX_SPANS:
+            last.first, last.start, last.kind = event.order + 1, event, "attempt"
+        else:
             self.spans.append(Span(event.order + 1, "attempt", event))
         self.begun, self.ended = False, None
 
@@ -194,7 +200,7 @@ class Attempts:
     @property
     def count(self) -> int:
         """How often the workers of one job were started, as far as the log tells of restarts."""
-        restarts = (sum(s.restarted for s in t.spans) for t in self.tracks.values())
+        restarts = (t.restarts for t in self.tracks.values())
         return 1 + max(self._restart_count, *restarts, *map(_folder, self.tracks), 0)
 
     def same_job(self, earlier: Event, later: Event) -> bool:

@@ -55,26 +55,39 @@ class Part:
 
 def parts_of(rules: Sequence[Rule], hits: Found, conditions: Conditions) -> list[Part]:
     """The runs in the order of the log; none where there is only one."""
-    picture = conditions.picture
-    spans = picture.runs.runs()
-    return [_part(rules, hits, conditions, spans, number) for number in range(len(spans))]
+    attempts = conditions.picture.runs
+    spans = attempts.runs()
+    known: dict[int, int | None] = {}
+
+    def run_of(event: Event) -> int | None:
+        if event.order not in known:
+            known[event.order] = attempts.run_of(event, spans)
+        return known[event.order]
+
+    return [_part(rules, hits, conditions, run_of, span, number) for number, span in enumerate(spans)]
 
 
-def _part(rules: Sequence[Rule], hits: Found, conditions: Conditions, spans: Sequence[Span], number: int) -> Part:
+def _part(
+    rules: Sequence[Rule],
+    hits: Found,
+    conditions: Conditions,
+    run_of: Callable[[Event], int | None],
+    span: Span,
+    number: int,
+) -> Part:
     picture = conditions.picture
-    run_of = picture.runs.run_of
 
     def holds(event: Event) -> bool:
-        return run_of(event, spans) == number
+        return run_of(event) == number
 
     def of_others(event: Event) -> bool:
-        return run_of(event, spans) not in (None, number)
+        return run_of(event) not in (None, number)
 
     own = dict(_restricted(hits, lambda e: not of_others(e)))
     findings, harmless = find(rules, own, conditions)
     at_work = any(holds(e) for steps in picture.steps.values() for e in (*steps.older, *steps.latest))
     ranked, alone = rank(findings, picture), rank(findings, picture, holds)
-    return Part(spans[number], number, own, findings, harmless, ranked, alone, holds, of_others, at_work)
+    return Part(span, number, own, findings, harmless, ranked, alone, holds, of_others, at_work)
 
 
 def _restricted(hits: Found, wanted: Callable[[Event], bool]) -> Iterator[tuple[int, RuleHits]]:
