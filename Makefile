@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench rule-pages clean
+.PHONY: demo test lint check setup fuzz bench simulate rule-pages clean
 
 demo: $(VENV)/.ready
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -26,6 +26,10 @@ fuzz: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/speed.py
+
+# How often cause and culprit are right on 204 simulated jobs of 8 to 1,024 ranks (minutes).
+simulate: $(VENV)/.ready
+	$(BIN)/python benchmarks/simulate.py
 
 # The pages of docs/rules, one a family and language, are made from the rule files.
 rule-pages: $(VENV)/.ready

@@ -145,7 +145,9 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
     ranks = rule.culprit.get("ranks", "speaker")
     hosts = rule.culprit.get("hosts", "speaker")
     if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
-        events += [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
+        hosts_named = _hosts(events, picture)
+        deaths = [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
+        events += [d for d in deaths if not hosts_named or picture.host_of(d) in (None, *hosts_named)]
     if "alone" in (ranks, hosts):  # many who report the same are victims
         alone = len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1
         one_host = len(picture.hosts) == 1 and (picture.expected or 0) <= max(ON_A_NODE, len(picture.ranks))

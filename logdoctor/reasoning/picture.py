@@ -95,8 +95,8 @@ class Picture:
             self._see_step(event)
         elif event.kind == "progress.done":
             self.done = event
-        elif (event.kind in DEATHS or _launcher_lost(event)) and not self._died_before(event):
-            self.first_death.append(event)
+        elif event.kind in DEATHS or _launcher_lost(event):
+            self._see_death(event)
         elif event.kind == "progress.phase":
             self._see_phase(event)
         elif event.kind.endswith(".version"):
@@ -137,9 +137,13 @@ class Picture:
             for steps in self.steps.values():
                 steps.put_aside()
 
-    def _died_before(self, event: Event) -> bool:
-        """Whether a death of this attempt is known already."""
-        return bool(self.first_death) and self.runs.same_span(self.first_death[-1], event)
+    def _see_death(self, event: Event) -> None:
+        """Keep the first death of each attempt: by time where files that are read one after the other tell it."""
+        known = self.first_death[-1] if self.first_death else None
+        if known is None or not self.runs.same_span(known, event):
+            self.first_death.append(event)
+        elif (elapsed(event, known) or 0.0) > SKEW:
+            self.first_death[-1] = event
 
     def _see_step(self, event: Event) -> None:
         if self.first_step is None:
