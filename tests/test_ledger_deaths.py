@@ -106,6 +106,7 @@ def test_a_restart_forgets_the_deaths_before_it() -> None:
     log = Log().raises(2, "ValueError: x").add("elastic.restart", level="error")
     assert log.first is None
 
+
 def test_a_restart_in_one_file_does_not_forget_what_another_file_tells() -> None:
     log = Log().raises(2, "ValueError: x", file="rank2.log").add("elastic.restart", level="error", file="agent.log")
     assert log.died() == 2

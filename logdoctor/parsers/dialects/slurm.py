@@ -41,7 +41,8 @@ _LIST = r"(?P<hosts>\w[\w.,\[\]-]*)"
 ENDS = (
     Record("slurm.cancelled",
            r"\*\*\* (?P<what>JOB|STEP|JOB STEP|EXTERN STEP) (?P<step>[\w.+]+) (?:ON (?P<by_host>\S+) )?"
-           r"(?:STEPD TERMINATED ON \S+ AT|CANCELLED AT|FAILED)(?: (?P<by_time>\d{4}-\S+)| \S+)?(?: [Dd][Uu][Ee] [Tt][Oo] "
+           r"(?:STEPD TERMINATED ON \S+ AT|CANCELLED AT|FAILED)(?: (?P<by_time>\d{4}-\S+)|"
+           r" \S+)?(?: [Dd][Uu][Ee] [Tt][Oo] "
            r"(?P<due>[^*]{1,200}[^*\s]))?", "fatal", read_cancelled, "Slurm ended the job or step.", 5),
     Record("slurm.cancelled",
            r"slurmd(?:\[\d+\])?: .*Job (?P<step>\d+) (?:was )?(?:killed|cancelled) due to (?P<due>.+)", "fatal",
