@@ -43,8 +43,10 @@ from logdoctor.parsers.c10d_lines import WORK, read_error, rejoin, said
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import compiled, later
 
-_STATE = r"[Ll]ast enqueued (?:NCCL )?work: (?P<last_enqueued>-?\d+),
-last completed (?:NCCL )?work: (?P<last_completed>-?\d+)"
+_STATE = (
+    r"[Ll]ast enqueued (?:NCCL )?work: (?P<last_enqueued>-?\d+), "
+    r"last completed (?:NCCL )?work: (?P<last_completed>-?\d+)"
+)
 _TIMEOUT = (
     rf"Watchdog caught(?! exception)(?: collective operation timeout: (?:{WORK}(?:\)? ran for "
     r"(?P<ran_ms>\d+)(?: milliseconds)?)?)?)?"
