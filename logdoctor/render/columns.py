@@ -63,13 +63,13 @@ def wrap(text: str, room: int) -> list[str]:
     for piece in _pieces(text, room):
         size = text_width(piece)
         if used + size > room:
-            lines.append(line.rstrip())
+            lines.append(line.rstrip(" "))
             line, used = "", 0
-        if piece.isspace() and not line:
+        if not piece.strip(" ") and not line:
             continue
         line, used = line + piece, used + size
-    if line.strip() or not lines:
-        lines.append(line.rstrip())
+    if line.strip(" ") or not lines:
+        lines.append(line.rstrip(" "))
     return lines
 
 
