@@ -5,7 +5,7 @@ from dialect_probe import PRINTABLE, kinds, one, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.parsers.crash_stacks import read_terminate
+from logdoctor.parsers.blocks.crash_stacks import read_terminate
 from logdoctor.parsers.dialects.crash import RECORDS
 from logdoctor.parsers.record import Bare
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from logdoctor.model import Event
 from logdoctor.parsers import parse_text
-from logdoctor.parsers.nccl_lines import bus_of, message_fields, peer_of
+from logdoctor.parsers.blocks.nccl_lines import bus_of, message_fields, peer_of
 
 HEAD = "trn07:4811:4902 [3] "
 

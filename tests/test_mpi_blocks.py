@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logdoctor.parsers.mpi_blocks import read_bad_termination, read_crash, read_error_handler
+from logdoctor.parsers.blocks.mpi_blocks import read_bad_termination, read_crash, read_error_handler
 from logdoctor.parsers.record import Bare, BlockReader
 
 

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.c10d_lines import WORK, read_error, rejoin, said
+from logdoctor.parsers.blocks.c10d_lines import WORK, read_error, rejoin, said
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import compiled, later
 

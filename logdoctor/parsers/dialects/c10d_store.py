@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.c10d_lines import WHO, read_error
+from logdoctor.parsers.blocks.c10d_lines import WHO, read_error
 from logdoctor.parsers.error_numbers import ERRNO
 from logdoctor.parsers.record import Bare, Block, Record
 

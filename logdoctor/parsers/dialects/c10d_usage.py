@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.c10d_lines import rejoin, said
+from logdoctor.parsers.blocks.c10d_lines import rejoin, said
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import compiled
 

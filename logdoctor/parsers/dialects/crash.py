@@ -22,10 +22,10 @@ failure_signal_handler.cc, gdb infrun.c.
 
 from __future__ import annotations
 
-from logdoctor.parsers.crash_stacks import read_stack, read_terminate, with_signal
-from logdoctor.parsers.debugger_stacks import read_backtrace
+from logdoctor.parsers.blocks.crash_stacks import read_stack, read_terminate, with_signal
+from logdoctor.parsers.blocks.debugger_stacks import read_backtrace
+from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 from logdoctor.parsers.record import Record
-from logdoctor.parsers.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 
 _SIGNAL_TEXT = (
     r"Segmentation fault|Bus error|Illegal instruction|Aborted|Killed|Terminated|Floating point exception|Hangup|"

@@ -24,8 +24,8 @@ Kinds and fields:
 
 from __future__ import annotations
 
-from logdoctor.parsers.elastic_blocks import read_result, read_summary
-from logdoctor.parsers.python_messages import read_exit
+from logdoctor.parsers.blocks.elastic_blocks import read_result, read_summary
+from logdoctor.parsers.blocks.python_messages import read_exit
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (

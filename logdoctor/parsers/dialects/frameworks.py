@@ -29,8 +29,8 @@ Kinds and fields:
 
 from __future__ import annotations
 
-from logdoctor.parsers.horovod_stalls import read_stall
-from logdoctor.parsers.python_messages import read_exit
+from logdoctor.parsers.blocks.horovod_stalls import read_stall
+from logdoctor.parsers.blocks.python_messages import read_exit
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (

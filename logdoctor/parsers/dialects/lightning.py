@@ -17,7 +17,7 @@ Kinds and fields:
 
 from __future__ import annotations
 
-from logdoctor.parsers.python_messages import read_exit
+from logdoctor.parsers.blocks.python_messages import read_exit
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (

@@ -28,9 +28,9 @@ src/pm/hydra, src/pmi), Intel MPI 2018-2021, MVAPICH2 2.3, Cray MPICH 8 and PALS
 
 from __future__ import annotations
 
-from logdoctor.parsers.mpi_blocks import read_bad_termination, read_error_stack, with_signal
+from logdoctor.parsers.blocks.mpi_blocks import read_bad_termination, read_error_stack, with_signal
+from logdoctor.parsers.blocks.ucx_blocks import with_status
 from logdoctor.parsers.record import Record
-from logdoctor.parsers.ucx_blocks import with_status
 
 _ABORT = (
     r"Abort\((?P<code>-?\d+)\)(?: on node (?P<rank>\d+))?(?: \(rank (?P<group_rank>-?\d+) in comm "

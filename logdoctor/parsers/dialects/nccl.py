@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
+from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, message_fields
 from logdoctor.parsers.error_numbers import TELLING
-from logdoctor.parsers.nccl_lines import BARE, BARE_SCAN, HEAD, message_fields
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 

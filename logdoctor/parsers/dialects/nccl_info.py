@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.nccl_lines import HEAD, bus_of, peer_of
+from logdoctor.parsers.blocks.nccl_lines import HEAD, bus_of, peer_of
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import compiled
 

@@ -38,9 +38,9 @@ from itertools import islice
 from typing import Any
 
 from logdoctor.model import Value
-from logdoctor.parsers.mpi_blocks import read_crash, read_error_handler
-from logdoctor.parsers.openmpi_heads import HEADS
-from logdoctor.parsers.openmpi_help import MAX_FRAME_LINES, read_frame, read_known, read_missing_help
+from logdoctor.parsers.blocks.mpi_blocks import read_crash, read_error_handler
+from logdoctor.parsers.blocks.openmpi_heads import HEADS
+from logdoctor.parsers.blocks.openmpi_help import MAX_FRAME_LINES, read_frame, read_known, read_missing_help
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import compiled
 

@@ -14,7 +14,7 @@ Kinds and fields:
 
 from __future__ import annotations
 
-from logdoctor.parsers.progress_lines import read_bar, read_phase, read_phase_bar, read_step
+from logdoctor.parsers.blocks.progress_lines import read_bar, read_phase, read_phase_bar, read_step
 from logdoctor.parsers.record import Record
 
 _BAR = r"\d{1,3}%\|.{0,400}?\| *\d[\d.]*[kMG]?/\d[\d.]*[kMG]? \[\d[\d:]*<"

@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.python_around import read_ignored, reader
-from logdoctor.parsers.python_messages import read_worker
-from logdoctor.parsers.python_stacks import read_fatal, read_pystack, read_section, read_threads
-from logdoctor.parsers.python_tracebacks import EXCEPTION, read_message, read_traceback
+from logdoctor.parsers.blocks.python_around import read_ignored, reader
+from logdoctor.parsers.blocks.python_messages import read_worker
+from logdoctor.parsers.blocks.python_stacks import read_fatal, read_pystack, read_section, read_threads
+from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, read_message, read_traceback
+from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 from logdoctor.parsers.record import Bare, Block, Record
-from logdoctor.parsers.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 
 
 def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block:

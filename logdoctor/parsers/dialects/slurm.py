@@ -26,8 +26,8 @@ Sources: Slurm 19.05 to 24.11 (srun, slurmstepd, slurmctld, sacct).
 
 from __future__ import annotations
 
+from logdoctor.parsers.blocks.slurm_lines import read_cancelled, read_hosts, read_state, read_task_exit
 from logdoctor.parsers.record import Record
-from logdoctor.parsers.slurm_lines import read_cancelled, read_hosts, read_state, read_task_exit
 
 _PROGRAM = (
     r"\b(?P<program>srun|slurmstepd|sbatch|salloc|slurmd|slurmctld|slurmrestd|slurmdbd|sattach|sbcast|squeue|"

@@ -12,8 +12,8 @@ Source: OpenSSH 7.4 to 9.8 (ssh.c, sshconnect2.c, clientloop.c).
 
 from __future__ import annotations
 
+from logdoctor.parsers.blocks.ucx_blocks import with_peer
 from logdoctor.parsers.record import Record
-from logdoctor.parsers.ucx_blocks import with_peer
 
 RECORDS: tuple[Record, ...] = (
     Record("ssh.resolve", r"ssh: Could not resolve hostname (?P<peer>[^\s:]{1,255}): (?P<message>.+)", "error",

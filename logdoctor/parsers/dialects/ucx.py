@@ -22,8 +22,8 @@ and psm3, rdma-core libibverbs/init.c.
 
 from __future__ import annotations
 
+from logdoctor.parsers.blocks.ucx_blocks import read_crash, read_error_entry, with_peer, with_status
 from logdoctor.parsers.record import Record
-from logdoctor.parsers.ucx_blocks import read_crash, read_error_entry, with_peer, with_status
 
 _HEAD = (
     r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)?(?:(?P<file>[\w.-]+\.(?:c|h|cc|"

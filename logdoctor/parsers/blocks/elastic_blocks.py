@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from logdoctor.model import Value
-from logdoctor.parsers.python_tracebacks import EXCEPTION
+from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled, later
 

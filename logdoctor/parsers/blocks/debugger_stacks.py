@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from logdoctor.model import Value
-from logdoctor.parsers.crash_stacks import FRAME, NO_FUNCTION, RUNTIME_LIBRARY, STACK_WORDS
+from logdoctor.parsers.blocks.crash_stacks import FRAME, NO_FUNCTION, RUNTIME_LIBRARY, STACK_WORDS
+from logdoctor.parsers.blocks.stack_headlines import begins_section, named_in
 from logdoctor.parsers.record import Bare, Block
-from logdoctor.parsers.stack_headlines import begins_section, named_in
 from logdoctor.regexes import later
 
 THREAD = later(

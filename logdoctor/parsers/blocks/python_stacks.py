@@ -14,10 +14,10 @@ from itertools import chain
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.python_tracebacks import MAX_FRAMES, short_path
+from logdoctor.parsers.blocks.python_tracebacks import MAX_FRAMES, short_path
+from logdoctor.parsers.blocks.stack_headlines import begins_section, named_in
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
-from logdoctor.parsers.stack_headlines import begins_section, named_in
 from logdoctor.regexes import later
 
 _THREAD = later(

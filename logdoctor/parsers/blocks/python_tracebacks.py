@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import regex
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.python_messages import message_fields
+from logdoctor.parsers.blocks.python_messages import message_fields
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled, later
 

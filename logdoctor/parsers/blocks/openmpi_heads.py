@@ -7,8 +7,8 @@ the program's name (mpirun, orterun, prterun) and in where a line is broken.
 
 from __future__ import annotations
 
-from logdoctor.parsers import openmpi_rare_heads as rare
-from logdoctor.parsers.openmpi_help import read_known, read_warning
+from logdoctor.parsers.blocks import openmpi_rare_heads as rare
+from logdoctor.parsers.blocks.openmpi_help import read_known, read_warning
 from logdoctor.parsers.record import Record
 
 _RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?"

@@ -13,7 +13,7 @@ from itertools import islice
 import regex
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.nccl_lines import message_fields, number
+from logdoctor.parsers.blocks.nccl_lines import message_fields, number
 from logdoctor.parsers.record import Bare, Block, BlockReader, Record
 from logdoctor.regexes import later
 

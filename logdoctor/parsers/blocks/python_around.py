@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.python_tracebacks import EXCEPTION, read_traceback
+from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, read_traceback
 from logdoctor.parsers.record import Bare, Block, BlockReader
 from logdoctor.regexes import later
 
