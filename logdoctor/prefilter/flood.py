@@ -49,15 +49,17 @@ class Flood:
         """
         if self.thinned and not self.speaks:
             hits = [hit for hit in hits if hit & ID_MASK not in self.thinned]
-        counts = self._counts
+        counts, kept = self._counts, list[int]()
         for hit in hits:
             pattern = hit & ID_MASK
             counts[pattern] = count = counts.get(pattern, 0) + 1
+            if count <= OFTEN or pattern not in self._often or self._windows:
+                kept.append(hit)
             if count > FULL:
                 self.thinned.setdefault(pattern, -1)
             elif count > OFTEN and pattern in self._often:
                 self.thinned.update(dict.fromkeys(self._often, -1))
-        return hits
+        return kept
 
     def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:
         """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`."""
