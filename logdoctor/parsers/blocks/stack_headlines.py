@@ -11,8 +11,7 @@ STACK_HEADLINE = (
 )
 STACK_HEADLINE_SCAN = (
     r"(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>) ?(?:rank|Rank|RANK)|"
-    r"(?:rank|Rank|RANK)[ _:=#-]?[ _:=#-]?\d[^\n]{0,60}(?: ={3}| -{3}| #{3}| \*{3}| <{3}|\.txt <==|\.log <==|"
-    r"\.out <==|\.err <==|\d <==)"
+    r"(?:rank|Rank|RANK)[ _:=#-]?[ _:=#-]?\d[^\n]{0,60}(?:\.txt|\.log|\.out|\.err) <=="
 )
 _PID = later(r"(?i)\bpid[ =:]{1,3}(?P<pid>\d{1,10})\b")
 _HOST = later(r"(?:\b(?:on|host|node)|@)[ :=]+(?P<host>[A-Za-z][\w-]*\d[\w.-]*)")
