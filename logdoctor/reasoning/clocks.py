@@ -33,8 +33,11 @@ def moment(event: Event) -> float | None:
 
 
 def _as_of(moment: float, other: float) -> float:
-    """``moment`` in the year of ``other``, if it has none itself."""
-    if moment >= A_YEAR or other < A_YEAR:
+    """``moment`` in the year of ``other``, if it has none itself and that year is one."""
+    if not 0 <= moment < A_YEAR <= other:
         return moment
-    year = datetime.fromtimestamp(other, timezone.utc).year
+    try:
+        year = datetime.fromtimestamp(other, timezone.utc).year
+    except (ValueError, OverflowError, OSError):  # a stamp far beyond the calendar
+        return moment
     return datetime.fromtimestamp(moment, timezone.utc).replace(year=year).timestamp()
