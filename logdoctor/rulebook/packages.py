@@ -20,6 +20,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from logdoctor import cached_files
+
 GROUP = "logdoctor.rules"
 
 
@@ -29,14 +31,13 @@ def installed_rules(cache: Path | None) -> list[Path]:
     if cache is None:
         return [Path(f) for f in _look()]
     key = hashlib.blake2b("\0".join(sys.path).encode("utf-8", "replace"), digest_size=8).hexdigest()
-    file = os.path.join(cache, f"packages-{key}.json")
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        with open(file, "rb") as kept:
-            known = json.loads(kept.read())
+    file = cache / f"{key}.packages"
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        known = json.loads(cached_files.read(file) or b"")
         if known["times"] == times:
             return [Path(f) for f in known["folders"]]
     folders = list(_look())
-    _keep(file, {"times": times, "folders": folders})
+    cached_files.write(file, json.dumps({"times": times, "folders": folders}).encode())
     return [Path(f) for f in folders]
 
 
@@ -45,15 +46,6 @@ def _time(place: str) -> int:
         return os.stat(place or ".").st_mtime_ns
     except OSError:
         return 0
-
-
-def _keep(file: str, known: dict[str, object]) -> None:
-    with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-        own = f"{file}.{os.getpid()}"
-        with open(own, "w", encoding="utf-8") as out:
-            json.dump(known, out)
-        os.replace(own, file)  # noqa: PTH105
 
 
 def _look() -> Iterator[str]:
