@@ -40,7 +40,7 @@ class AddressBook:
                 self._note(hit, host)
 
     def _note(self, address: str, host: str) -> None:
-        name = host.partition(".")[0]
+        name = short_host(host)
         if address.startswith(_EVERYWHERE) or address == "::1" or len(self._hosts) >= MAX_ADDRESSES:
             return
         if self._hosts.setdefault(address, name) != name:
@@ -54,7 +54,7 @@ class AddressBook:
         name = bare_address(peer)
         if not name or is_address(name) or name.startswith("localhost"):
             return None
-        return name.partition(".")[0]
+        return short_host(name)
 
 
 def bare_address(peer: str) -> str:
@@ -64,6 +64,11 @@ def bare_address(peer: str) -> str:
     if colon and port.isdigit() and ("." in head or "]" in head or ":" not in head or "%" in head):
         text = head
     return text.strip("[]").removeprefix("::ffff:")
+
+
+def short_host(name: str) -> str:
+    """A host's name without its domain: programs of one job print both; addresses stay."""
+    return name if is_address(name) else name.partition(".")[0]
 
 
 def is_address(text: str) -> bool:

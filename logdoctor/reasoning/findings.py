@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.model import Culprit, Event, Finding, Rule, Value
+from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.conditions import Conditions, Seen
-from logdoctor.reasoning.picture import Picture, short_host
+from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.symptoms import Hits, Shown
 
 EVENTS_KEPT = 24

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow
-from logdoctor.reasoning.addresses import AddressBook
+from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import Attempts
 from logdoctor.reasoning.clocks import SKEW, elapsed
 from logdoctor.reasoning.seats import Seats
@@ -273,11 +273,6 @@ class Picture:
             ranks_per_node=self.seats.per_node,
             versions_apart=self.seats.versions_apart(),
         )
-
-
-def short_host(name: str) -> str:
-    """A host's name without its domain: programs of one job print both; addresses stay."""
-    return name if ":" in name or name.replace(".", "").isdigit() else name.partition(".")[0]
 
 
 def printed_after(later: Event, earlier: Event) -> bool:

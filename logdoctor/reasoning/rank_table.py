@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from logdoctor.model import Event, Finding, Part, RankRow, Role, Rule
+from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.findings import CULPRITS_NAMED
-from logdoctor.reasoning.picture import Picture, Steps, short_host
+from logdoctor.reasoning.picture import Picture, Steps
 from logdoctor.reasoning.ranking import Ranked
 from logdoctor.reasoning.seats import Seat
 from logdoctor.reasoning.symptoms import Hits

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from logdoctor.model import Event, ProcessGroup, Value
+from logdoctor.reasoning.addresses import short_host
 
 MAX_SEATS = 1 << 16
 MAX_GROUPS = 1 << 12
@@ -206,7 +207,7 @@ class Seats:
             return comm.said
         if comm and comm.width and comm.width >= (known.expected or 0):
             return comm.rank
-        return known.rank_at(process[0].partition(".")[0], process[1])
+        return known.rank_at(short_host(process[0]), process[1])
 
     def groups(self, known: Ranks) -> tuple[ProcessGroup, ...]:
         """The process groups of which at least two members are known, the largest first."""

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
-from logdoctor.reasoning.addresses import bare_address
-from logdoctor.reasoning.picture import Picture, short_host
+from logdoctor.reasoning.addresses import bare_address, short_host
+from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
 LOST = frozenset(

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
-from logdoctor.reasoning.picture import Picture, printed_after, short_host
+from logdoctor.reasoning.addresses import short_host
+from logdoctor.reasoning.picture import Picture, printed_after
 from logdoctor.regexes import later
 
 REPORTS = frozenset(
