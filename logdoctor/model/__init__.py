@@ -1,0 +1,67 @@
+"""The nouns every room shares, and the errors a user sees.  Standard library only.
+
+One direction: bytes -> `Line` -> `Event` -> `Finding` -> `Diagnosis` -> text.  Everything here is frozen, slotted and
+picklable; what is not known is ``None`` or an empty tuple, never a guess.
+"""
+
+from __future__ import annotations
+
+from logdoctor.model.answer import (
+    SCHEMA,
+    Cause,
+    Coverage,
+    Culprit,
+    Diagnosis,
+    Evidence,
+    Finding,
+    JobPicture,
+    Part,
+    ProcessGroup,
+    Progress,
+    RankRow,
+    Run,
+    SymptomSeen,
+    Verdict,
+)
+from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
+from logdoctor.model.log import Candidate, Event, Following, Job, Level, Line, Speaker, Stream, Value
+from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words
+
+__all__ = [
+    "SCHEMA",
+    "Action",
+    "Candidate",
+    "Cause",
+    "Coverage",
+    "Culprit",
+    "Diagnosis",
+    "Event",
+    "Evidence",
+    "Example",
+    "Finding",
+    "Following",
+    "InputError",
+    "Job",
+    "JobPicture",
+    "Level",
+    "Line",
+    "LogdoctorError",
+    "Part",
+    "Problem",
+    "ProcessGroup",
+    "Progress",
+    "RankRow",
+    "Role",
+    "Rule",
+    "RuleError",
+    "RulesError",
+    "Run",
+    "Speaker",
+    "Stream",
+    "Strength",
+    "Symptom",
+    "SymptomSeen",
+    "Value",
+    "Verdict",
+    "Words",
+]

@@ -1,0 +1,123 @@
+"""What goes in: a job, its streams and lines, and the events that are recognised in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import IO, Literal, Protocol
+
+Level = Literal["fatal", "error", "warning", "info"]
+"""How loud the program itself was: ``fatal`` it says that it ends, ``error`` it says that something failed."""
+
+Value = str | int | float | tuple[int, ...] | tuple[str, ...]
+"""What a field of an event holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job to be diagnosed: a name and where its logs are.
+
+    ``paths`` hold file names, folders, globs, archives, ``"-"`` for standard input, or open binary files.
+    """
+
+    name: str
+    paths: tuple[str | IO[bytes], ...]
+
+
+class Stream(Protocol):
+    """One log of a job as plain bytes (already decompressed and in UTF-8), read once from start to end."""
+
+    name: str
+    """The name shown to the user: a path, ``archive.tar:member`` or ``<stdin>``."""
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill ``buffer`` with the next bytes and return how many; 0 at the end.  Raises `InputError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as evidence: ``number`` is 1-based and counts newlines only, ``text`` is the line as printed."""
+
+    file: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who printed a line, as far as wrappers and prefixes tell.
+
+    ``time`` is in seconds since 1970 of the clock that printed it, zone unknown unless printed; ``tag`` is any other
+    name of the process that the launcher printed (a pod, a Ray actor, a task label).
+    """
+
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    time: float | None = None
+    level: Level | None = None
+    source: str | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One recognised record of a log.
+
+    ``text`` is the message without wrappers and prefixes (a multi-line record keeps its newlines), ``fields`` what the
+    dialect cut out of it.  ``order`` is the position in reading order over the whole job.  A field named ``rank``,
+    ``local_rank``, ``host`` or ``pid`` tells whom the record speaks ABOUT and wins over who printed it.
+    """
+
+    line: Line
+    dialect: str
+    kind: str
+    text: str
+    speaker: Speaker = Speaker()
+    level: Level = "info"
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    order: int = 0
+    span: int = 1
+    patterns: tuple[int, ...] = ()
+    """Which patterns of the rulebook the scan saw in this record (numbers into `Knowledge.owners`)."""
+    lines: tuple[Line, ...] = ()
+    """All lines of a record of several lines: a rule's proof may be another one than ``line``."""
+
+    @property
+    def rank(self) -> int | None:
+        """The global rank that the record is about, else the one that printed it."""
+        value = self.fields.get("rank", self.speaker.rank)
+        return value if isinstance(value, int) else None
+
+    @property
+    def host(self) -> str | None:
+        """The host that the record is about, else the one that printed it."""
+        value = self.fields.get("host", self.speaker.host)
+        return value if isinstance(value, str) else None
+
+    @property
+    def pid(self) -> int | None:
+        """The process that the record is about, else the one that printed it."""
+        value = self.fields.get("pid", self.speaker.pid)
+        return value if isinstance(value, int) else None
+
+    @property
+    def time(self) -> float | None:
+        """When the record was printed, see `Speaker.time`."""
+        return self.speaker.time
+
+
+Following = Callable[[], Iterator[bytes]]
+"""Gives the raw lines after a candidate line, for records of several lines (bounded by who reads them)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A raw line that the scan picked: the bytes without its newline (cut if huge), its number, which patterns hit."""
+
+    raw: bytes
+    number: int
+    patterns: tuple[int, ...]
+    following: Following

@@ -1,0 +1,82 @@
+"""What we know: rules, their symptoms, words and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from logdoctor.model.log import Level, Value
+
+Action = Literal["stop", "retry", "exclude", "none"]
+"""What to do with the job: fix first, start again as is, drain the named part and start again, nothing."""
+
+Strength = Literal["proof", "strong", "likely", "hint"]
+
+Role = Literal["cause", "symptom", "fallback", "benign"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """What ONE event looks like: every condition given must hold.
+
+    ``text`` is a regular expression searched in `Event.text`; ``kind`` and ``dialect`` are glob patterns; a field
+    condition is a regular expression (full match) or a list of values.
+    """
+
+    name: str
+    text: str | None = None
+    kind: str | None = None
+    dialect: str | None = None
+    level: tuple[Level, ...] = ()
+    fields: tuple[tuple[str, tuple[Value, ...] | str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A log that a rule must diagnose (``truth`` is its signature) or must not (``truth`` names what it is)."""
+
+    log: str
+    truth: str
+    because: str = ""
+    finds: tuple[tuple[str, Value], ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a person reads, in one language; ``{name}`` and ``{name|default}`` are filled in from the finding."""
+
+    title: str
+    cause: str
+    remedy: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One failure signature and how to know it.  See docs/rules.md for every key.
+
+    ``id`` is the path below the rules folder (``net/ib-completion`` -> ``net.ib-completion``); ``signature`` is what is
+    reported and differs from ``id`` for variants only.  ``when`` is the condition table as loaded.  ``culprit`` says
+    which field names the guilty ``ranks``, ``hosts``, ``gpus``, ``peers`` (``speaker``: who printed the decisive line).
+    """
+
+    id: str
+    signature: str
+    action: Action
+    role: Role
+    strength: Strength
+    words: tuple[tuple[str, Words], ...]
+    symptoms: tuple[Symptom, ...]
+    when: Mapping[str, Any]
+    culprit: Mapping[str, str] = field(default_factory=dict)
+    explains: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    near_misses: tuple[Example, ...] = ()
+    path: str = ""
+
+    def say(self, lang: str) -> Words:
+        """The rule's words in ``lang``, else in English."""
+        table = dict(self.words)
+        return table.get(lang) or table["en"]
