@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench simulate rule-pages clean
+.PHONY: demo test lint check setup fuzz bench simulate lab rule-pages clean
 
 demo: $(VENV)/.ready
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -30,6 +30,10 @@ bench: $(VENV)/.ready
 # How often cause and culprit are right on 204 simulated jobs of 8 to 1,024 ranks (minutes).
 simulate: $(VENV)/.ready
 	$(BIN)/python benchmarks/simulate.py
+
+# The captured cases of corpus/, made anew by running and breaking real programs (corpus/lab/README.md).
+lab: $(VENV)/.ready
+	$(BIN)/python corpus/lab/run.py
 
 # The pages of docs/rules, one a family and language, are made from the rule files.
 rule-pages: $(VENV)/.ready

@@ -1,0 +1,239 @@
+"""Where an experiment runs: hosts with names and addresses of their own, and the programs started on them.
+
+A host is a set of Linux namespaces (names, mounts, network) held open by a sleeping process. All hosts of a bench
+hang on one switch, and on nothing else: no log shows the real machine, no experiment reaches the Internet or meets
+a port of another. Whoever is not root gets them in a user namespace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parent
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Bench:
+    """One experiment's folder, environment and hosts."""
+
+    def __init__(self, folder: Path, environment: Path | None, seconds: float) -> None:
+        """``folder`` is emptied; it is the working directory of everything that runs, with the logs in ``folder/logs``."""
+        shutil.rmtree(folder, ignore_errors=True)
+        self.folder, self.logs, self.environment = folder, folder / "logs", environment
+        self.logs.mkdir(parents=True)
+        for program in (LAB / "programs").iterdir():
+            if program.is_file():
+                shutil.copy(program, folder)
+        self.versions: dict[str, str] = {}
+        self.ends = time.monotonic() + seconds
+        self._hosts: dict[str, Host] = {}
+
+    @property
+    def python(self) -> str:
+        """The interpreter of the experiment's environment."""
+        return str(self.environment / "bin" / "python") if self.environment else "/usr/bin/python3"
+
+    def host(self, name: str = "gpu-a01", address: str = "") -> Host:
+        """The host of that name, made when it is first asked for; its address is 10.20.0.10 + its number unless given."""
+        if name not in self._hosts:
+            number = len(self._hosts)
+            self._hosts[name] = Host(self, name, address or f"10.20.0.{11 + number}")
+        return self._hosts[name]
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The hosts made so far."""
+        return tuple(self._hosts.values())
+
+    def run(self, *command: str, **options: object) -> int:
+        """Run a command on the first host to its end; see `Host.start`. Returns the exit status."""
+        return (next(iter(self._hosts.values()), None) or self.host()).run(*command, **options)
+
+    def clear(self) -> None:
+        """End all that runs on the hosts, and the hosts."""
+        for host in self.hosts:
+            host.close()
+
+
+class Host:
+    """A host of the bench."""
+
+    def __init__(self, bench: Bench, name: str, address: str) -> None:
+        """Open the namespaces, and plug it to the first host of the bench, which is the switch."""
+        self.bench, self.name, self.address = bench, name, address
+        as_root = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+        self._spaces = ("--uts", "--mount", "--net", *(("--user",) if as_root else ()))
+        holder = ["unshare", *as_root, "--uts", "--mount", "--net", "sleep", "infinity"]
+        self._holder = subprocess.Popen(holder, start_new_session=True)
+        while not self._ready():
+            time.sleep(0.01)
+        others = bench.hosts
+        self._plug(others[0] if others else None)
+        for host in (*others, self):
+            host._know((*others, self))
+
+    def _ready(self) -> bool:
+        return Path(f"/proc/{self._holder.pid}/comm").read_text().strip() == "sleep"
+
+    def _plug(self, switch: Host | None) -> None:
+        self.sh(f"hostname {self.name}; ip link set lo up")
+        if switch is None:
+            self.sh("ip link add br0 type bridge && ip link set br0 up")
+            switch = self
+        port = f"port{len(self.bench.hosts)}"
+        self.sh(f"ip link add eth0 type veth peer name {port} netns {switch._holder.pid}")
+        switch.sh(f"ip link set {port} master br0 up")
+        self.sh(f"ip addr add {self.address}/24 dev eth0 && ip link set eth0 up")
+
+    def _know(self, hosts: Sequence[Host]) -> None:
+        """Write the names of the hosts into the /etc/hosts of this one."""
+        path = self.bench.folder / f".hosts-{self.name}"
+        names = [f"{h.address} {h.name}" for h in hosts]
+        path.write_text("\n".join(["127.0.0.1 localhost", *names, ""]))
+        self.sh(f"umount /etc/hosts 2>/dev/null; mount --bind {path} /etc/hosts")
+
+    def sh(self, script: str) -> None:
+        """Prepare the host by a shell script: mounts, limits, interfaces; its output is not captured."""
+        subprocess.run([*self._enter(), "sh", "-c", script], check=True, stdin=subprocess.DEVNULL)
+
+    def _enter(self) -> list[str]:
+        return ["nsenter", "-t", str(self._holder.pid), *self._spaces, "--"]
+
+    def start(
+        self,
+        *command: str,
+        log: str = "job.log",
+        env: Mapping[str, str] | None = None,
+        on: Mapping[str, Callable[[Running], object]] | None = None,
+        append: bool = False,
+    ) -> Running:
+        """Start a command; what it prints, both streams as they come, is the log.
+
+        ``on``: what to do when a line matches the expression for the first time.
+        ``log``: a file of the case's logs; ``""`` throws the output away.
+        """
+        path = self.bench.logs / log if log else Path(os.devnull)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        bins = f"{self.bench.environment}/bin:" if self.bench.environment else ""
+        home = str(self.bench.folder)
+        around = {
+            "PATH": bins + SYSTEM_PATH,
+            "HOME": home,
+            "USER": "trainer",
+            "LANG": "C.UTF-8",
+            "PYTHONUNBUFFERED": "1",
+        }
+        process = subprocess.Popen(
+            [*self._enter(), "env", "-C", home, *command],
+            env={**around, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        return Running(self, process, path, on or {}, append=append)
+
+    def run(self, *command: str, timeout: float = 60, **options: object) -> int:
+        """Run a command to its end, or end it when ``timeout`` seconds have gone by; arguments as for `start`."""
+        return self.start(*command, **options).wait(timeout)  # type: ignore[arg-type]
+
+    def processes(self) -> list[int]:
+        """The processes on this host, oldest first."""
+        space = os.stat(f"/proc/{self._holder.pid}/ns/uts").st_ino
+        return [p for p in sorted(map(int, filter(str.isdigit, os.listdir("/proc")))) if _space(p) == space]
+
+    def rank(self, rank: int) -> int:
+        """The process of a rank: the youngest that has RANK (or OMPI_, PMI_, SLURM_PROCID) in its environment."""
+        sign = re.compile(rf"\0(?:RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|SLURM_PROCID)={rank}\0".encode())
+        found = [p for p in self.processes() if sign.search(b"\0" + _read(p, "environ"))]
+        # A rank's own children (loader workers) have its environment too: the oldest is the rank.
+        return found[0]
+
+    def kill(self, rank: int, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the process of a rank."""
+        os.kill(self.rank(rank), number)
+
+    def close(self) -> None:
+        """Kill everything on the host."""
+        for process in self.processes():
+            _signal(process, signal.SIGKILL)
+        self._holder.wait()
+
+
+class Running:
+    """A command that runs on a host."""
+
+    def __init__(
+        self,
+        host: Host,
+        process: subprocess.Popen[bytes],
+        log: Path,
+        on: Mapping[str, Callable[[Running], object]],
+        *,
+        append: bool,
+    ) -> None:
+        """Begin to read what it prints."""
+        self.host, self.process = host, process
+        self._on = [(re.compile(pattern.encode()), react) for pattern, react in on.items()]
+        self._reader = threading.Thread(target=self._read, args=(log, "ab" if append else "wb"), daemon=True)
+        self._reader.start()
+
+    def _read(self, log: Path, mode: str) -> None:
+        assert self.process.stdout
+        with log.open(mode) as file:
+            for line in self.process.stdout:
+                file.write(line)
+                file.flush()
+                for pair in [p for p in self._on if p[0].search(line)]:
+                    self._on.remove(pair)
+                    pair[1](self)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the command itself (the launcher, not its ranks)."""
+        os.kill(self.process.pid, number)
+
+    def wait(self, timeout: float = 60) -> int:
+        """Wait for its end, at most ``timeout`` seconds, then for the end of what it left running on its streams."""
+        ends = min(time.monotonic() + timeout, self.host.bench.ends)
+        try:
+            self.process.wait(max(0.1, ends - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.stop()
+        self._reader.join(5)
+        return self.process.wait()
+
+    def stop(self) -> None:
+        """Kill it with everything else of its host: it hangs, and its log simply ends."""
+        holder = self.host._holder.pid
+        for process in self.host.processes():
+            if process != holder:
+                _signal(process, signal.SIGKILL)
+        _signal(self.process.pid, signal.SIGKILL)
+
+
+def _space(process: int) -> int:
+    try:
+        return os.stat(f"/proc/{process}/ns/uts").st_ino
+    except OSError:
+        return 0
+
+
+def _read(process: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
+def _signal(process: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, number)
