@@ -1,8 +1,8 @@
 """How often cause and culprit are right on simulated jobs, by fault and by harm done to the logs.
 
-    python benchmarks/simulate.py [--faults 204] [--largest 1024] [--only FAULT] [--show]
+    python benchmarks/simulate.py [--faults 204] [--first 0] [--largest 1024] [--only FAULT] [--harm HARM] [--show]
 
-``--show`` prints each job that was judged wrong.
+``--first`` is the first seed, so that other jobs are drawn; ``--show`` prints each job that was judged wrong.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def named(name, text):
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--faults", type=int, default=204)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--largest", type=int, default=1024)
     parser.add_argument("--only", default="")
     parser.add_argument("--harm", default="")
@@ -57,7 +58,8 @@ def main() -> None:
         size = sizes[(i * 5 + i // len(kinds)) % len(sizes)]
         if fault in ("link_down", "node_lost", "wrong_interface"):
             size = max(size, 16)
-        job = simulate(i, fault, size, harm=harm)
+        seed = asked.first + i
+        job = simulate(seed, fault, size, harm=harm)
         found = diagnose([named(n, t) for n, t in job.files.items()], knowledge=knowledge)
         got = grade(found, job.truth)
         for table in (counts[harm], by_fault[fault]):
@@ -65,7 +67,7 @@ def main() -> None:
         if asked.show and not got.right:
             first = found.causes[0] if found.causes else None
             print(
-                i,
+                seed,
                 fault,
                 harm,
                 size,

@@ -150,10 +150,11 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
         deaths = [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
         events += [d for d in deaths if not hosts_named or picture.host_of(d) in (None, *hosts_named)]
     if "alone" in (ranks, hosts):  # many who report the same are victims
-        alone = len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1
+        both_heard = "peers" not in rule.culprit or len(picture.hosts) != 1 or _known_to_be_one_node(picture)
+        alone = both_heard and len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1
         one_host = len(picture.hosts) == 1 and (picture.expected or 0) <= max(ON_A_NODE, len(picture.ranks))
         ranks = "speaker" if ranks == "alone" and alone else ranks
-        hosts = "speaker" if hosts == "alone" and (alone or one_host) else hosts
+        hosts = "speaker" if hosts == "alone" and (alone or (one_host and both_heard)) else hosts
     guilty = tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks))
     where = tuple(_hosts(events, picture)) if hosts == "speaker" else _hosts_named(values.get(hosts))
     if not guilty and not where:
@@ -164,6 +165,11 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
         gpus=_texts(values.get(rule.culprit.get("gpus", "bus_id"))),
         peers=_texts(values.get(rule.culprit.get("peers", "peer"))),
     )
+
+
+def _known_to_be_one_node(picture: Picture) -> bool:
+    """Whether nobody on another host can be meant: else who could not reach a peer is only one side of the story."""
+    return picture.expected is not None and picture.expected <= max(ON_A_NODE, len(picture.ranks))
 
 
 def _only_ones(rule: Rule, picture: Picture) -> tuple[tuple[int, ...], tuple[str, ...]]:
