@@ -21,10 +21,12 @@ from logdoctor.model import (
     Evidence,
     JobPicture,
     Line,
+    Moment,
     Problem,
     Progress,
     RankRow,
     Run,
+    Standing,
     SymptomSeen,
 )
 
@@ -99,6 +101,11 @@ def diagnosis_to_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "job": {"name": told.job, **_picture(told.picture), "runs": [_run(one) for one in told.runs]},
         "coverage": _coverage(told.coverage, told.problems),
         "problems": [_problem(one) for one in told.problems],
+        "made_by": {
+            "version": told.made_by.version,
+            "rules": told.made_by.rules,
+            "rules_digest": told.made_by.digest,
+        },
     }
 
 
@@ -141,6 +148,7 @@ def _evidences(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
+    around = [{"line": one.number, "text": one.text} for one in evidence.around]
     return {
         "file": evidence.line.file,
         "line": evidence.line.number,
@@ -149,7 +157,14 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "host": evidence.host,
         "time": iso_time(evidence.time),
         "why": evidence.why,
+        **({"around": around} if around else {}),
     }
+
+
+def _moment(moment: Moment | None) -> dict[str, Any] | None:
+    if moment is None:
+        return None
+    return {"file": moment.file, "line": moment.line, "time": iso_time(moment.time)}
 
 
 def _picture(picture: JobPicture) -> dict[str, Any]:
@@ -168,6 +183,8 @@ def _picture(picture: JobPicture) -> dict[str, Any]:
         "groups": [{"name": one.name, "size": one.size, "ranks": list(one.ranks)} for one in picture.groups],
         "versions_apart": [{"product": p, "version": v, "ranks": list(who)} for p, v, who in picture.versions_apart],
         "rank_table": [_rank_row(one) for one in picture.rank_table],
+        "environment": [{"name": name, "value": value} for name, value in picture.environment],
+        "standings": [_standing(one) for one in picture.standings],
     }
 
 
@@ -199,6 +216,20 @@ def _rank_row(row: RankRow) -> dict[str, Any]:
         "waits_for": row.waits_for or None,
         "never_started": row.never_started or None,
         "busy_with": row.busy_with or None,
+        "progressed": _moment(row.progressed),
+        "heard": _moment(row.heard),
+    }
+
+
+def _standing(one: Standing) -> dict[str, Any]:
+    return {
+        "group": one.group,
+        "rank": one.rank,
+        "waits": one.waits,
+        "op": one.op or None,
+        "started": one.started,
+        "completed": one.completed,
+        "at": _moment(one.at),
     }
 
 

@@ -55,7 +55,8 @@ def diagnose(
         counter.observe(event)
     reading.insist()
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=bool(reading.problems))
-    diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=(*known.faults, *reading.problems))
+    problems = (*known.faults, *reading.problems)
+    diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
     diagnosis = with_guess(diagnosis, counter, known, lang, Path(model) if model else None)
     regexes.keep()
     return diagnosis

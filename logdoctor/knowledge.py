@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from logdoctor import cached_files
-from logdoctor.model import Problem, Rule, RuleError, Symptom, Words
+from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom, Words
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter, pattern_of
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 19
+FORMAT = 20
 """Raise it when the shape of the cached JSON changes."""
 
 
@@ -42,6 +42,13 @@ class Knowledge:
     owners: tuple[tuple[int, ...], ...]
     prefilter: Prefilter
     faults: tuple[Problem, ...] = ()
+    digest: str = ""
+    """Changes with what the rules say, not with where they lie."""
+
+    @property
+    def made_by(self) -> MadeBy:
+        """What a diagnosis with this knowledge was made by."""
+        return MadeBy(__version__, len(self.rules), self.digest)
 
 
 def rule_folders(own: Iterable[str | os.PathLike[str]] = ()) -> list[Path]:
@@ -66,7 +73,7 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
     faults = tuple(Problem(*f) for f in plain["faults"])
-    return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine), faults)
+    return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine), faults, plain["digest"])
 
 
 def _key(folders: Sequence[Path]) -> str:
@@ -107,12 +114,19 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
                 owners.setdefault(pattern, []).append(n)
         number += len(patterns)
     scanned = [*_record_patterns(), *owners]
+    plain = [_plain(r) for r in rules]
     return {
         "patterns": [(p.atoms, p.whole, p.often) for p in scanned],
         "owners": list(owners.values()),
-        "rules": [_plain(r) for r in rules],
+        "rules": plain,
+        "digest": _digest(plain),
         "faults": [(f.what, f.where, f.why, f.help) for f in faults],
     }
+
+
+def _digest(rules: Iterable[dict[str, Any]]) -> str:
+    said = sorted(json.dumps({**rule, "path": ""}, sort_keys=True) for rule in rules)
+    return hashlib.blake2b("\n".join(said).encode(), digest_size=6).hexdigest()
 
 
 @cache
@@ -163,6 +177,6 @@ def _read(file: Path) -> dict[str, Any] | None:
     try:
         plain: dict[str, Any] = json.loads(cached_files.read(file) or b"")
         [_rule(r) for r in plain["rules"][:1]]
-        return plain if {"patterns", "owners", "rules", "faults"} <= plain.keys() else None
+        return plain if {"patterns", "owners", "rules", "faults", "digest"} <= plain.keys() else None
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

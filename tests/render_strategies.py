@@ -12,11 +12,14 @@ from logdoctor.model import (
     Evidence,
     JobPicture,
     Line,
+    MadeBy,
+    Moment,
     Problem,
     ProcessGroup,
     Progress,
     RankRow,
     Run,
+    Standing,
     SymptomSeen,
 )
 
@@ -58,14 +61,17 @@ many = st.lists(texts, max_size=2).map(tuple)
 times = st.none() | st.floats()
 maybe_text = st.none() | texts
 
+lines = st.builds(Line, texts, st.integers(1, 10**9), texts)
 evidence = st.builds(
     Evidence,
-    st.builds(Line, texts, st.integers(1, 10**9), texts),
+    lines,
     st.none() | st.integers(0, 4000),
     maybe_text,
     times,
     texts,
+    st.lists(lines, max_size=3).map(tuple),
 )
+moment = st.none() | st.builds(Moment, texts, st.integers(1, 10**9), times)
 evidences = st.lists(evidence, max_size=3).map(tuple)
 causes = st.builds(
     Cause,
@@ -99,6 +105,12 @@ rows = st.builds(
     waits_for=texts,
     never_started=texts,
     busy_with=texts,
+    progressed=moment,
+    heard=moment,
+)
+number_of_work = st.none() | st.integers(-1, 10**6)
+standings = st.builds(
+    Standing, texts, st.integers(0, 4000), number_of_work, texts, number_of_work, number_of_work, moment
 )
 pictures = st.builds(
     JobPicture,
@@ -116,6 +128,8 @@ pictures = st.builds(
     nodes=number,
     ranks_per_node=number,
     versions_apart=st.lists(st.tuples(texts, texts, ranks), max_size=2).map(tuple),
+    environment=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),
+    standings=st.lists(standings, max_size=4).map(tuple),
 )
 runs = st.builds(
     Run,
@@ -142,4 +156,5 @@ diagnoses = st.builds(
     coverage=st.builds(Coverage, numbers, numbers, numbers, numbers),
     problems=st.lists(st.builds(Problem, texts, texts, texts, texts), max_size=2).map(tuple),
     runs=st.lists(runs, max_size=3).map(tuple),
+    made_by=st.builds(MadeBy, texts, st.integers(0, 10**6), texts),
 )

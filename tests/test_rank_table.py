@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logdoctor.model import Event, Evidence, Line, RankRow, Rule, Speaker, Symptom, Words
+from logdoctor.model import Event, Evidence, Line, Moment, RankRow, Rule, Speaker, Symptom, Words
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.seats import Seats
 from logdoctor.render.catalogue import catalogue
@@ -54,8 +54,12 @@ class Log:
         return self
 
     @property
+    def picture(self):
+        return self.reasoner.conclude("job").picture
+
+    @property
     def rows(self):
-        return {row.rank: row for row in self.reasoner.conclude("job").picture.rank_table}
+        return {row.rank: row for row in self.picture.rank_table}
 
     @property
     def roles(self):
@@ -78,6 +82,24 @@ def test_a_rank_that_never_started_is_told_what_the_others_waited_in():
         log.add("c10d.pg_state", rank, "error", pg="0", work=work, last_enqueued=41)
     log.add("c10d.dump_signal", 2, "error", pg="0", last_enqueued=39)
     assert (log.rows[2].role, log.rows[2].never_started) == ("culprit", "ALLREDUCE 40")
+
+
+def test_where_and_when_a_rank_went_on_and_was_heard_last_is_told():
+    row = Log(OOM).add("progress.step", 1, value=7).heard(1, 0).add("cuda.oom", 0, "fatal").rows[1]
+    assert (row.progressed, row.heard) == (Moment("job.log", 1), Moment("job.log", 2))
+
+
+def test_the_standings_tell_who_waits_in_which_collective_and_who_never_started_it():
+    log = Log(LATE, TIMEOUT).waits(0)
+    log.add("c10d.pg_state", 0, "error", pg="0", work=40, last_enqueued=41, last_completed=39)
+    log.add("c10d.dump_signal", 1, "error", pg="0", last_enqueued=39, last_completed=39)
+    told = [(s.rank, s.waits, s.op, s.started, s.completed) for s in log.picture.standings]
+    assert told == [(0, 40, "ALLREDUCE", 41, 39), (1, None, "", 39, 39)]
+
+
+def test_settings_of_the_environment_are_kept_by_name():
+    log = Log(OOM).add("nccl.env", 0, name="NCCL_DEBUG", value="INFO").add("cuda.oom", 0, "fatal")
+    assert log.picture.environment == (("NCCL_DEBUG", "INFO"),)
 
 
 def test_the_work_that_kept_the_others_waiting_is_named():

@@ -35,13 +35,26 @@ class Culprit:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One line that proves something; ``why`` says in a few words what it shows, where that isn't plain."""
+    """One line that proves something; ``why`` says in a few words what it shows, where that isn't plain.
+
+    ``around`` are the lines above and below it and itself, where they were asked for and could be read again.
+    """
 
     line: Line
     rank: int | None = None
     host: str | None = None
     time: float | None = None
     why: str = ""
+    around: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A place in the logs and the time printed there (None: none was)."""
+
+    file: str
+    line: int
+    time: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +140,27 @@ class RankRow:
     never_started: str = ""
     busy_with: str = ""
     """The work that was under way while others waited for it."""
+    progressed: Moment | None = None
+    """Where it said ``last_progress``."""
+    heard: Moment | None = None
+    """Where it was heard last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a rank stood in the numbered collectives of one process group when the job failed.
+
+    ``waits``: the number of the collective in which it waited, of the operation ``op``; ``started`` and ``completed``:
+    the last numbers that it had enqueued and that were done (-1: none).  None where the log does not say.
+    """
+
+    group: str
+    rank: int
+    waits: int | None = None
+    op: str = ""
+    started: int | None = None
+    completed: int | None = None
+    at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +192,10 @@ class JobPicture:
     ranks_per_node: int | None = None
     versions_apart: tuple[tuple[str, str, tuple[int, ...]], ...] = ()
     """Product, version, ranks: where ranks of one job run different versions."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Settings of the environment that the job's libraries said they use, by name."""
+    standings: tuple[Standing, ...] = ()
+    """Where each rank stood in the collectives, by group and rank; empty where no log tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +228,15 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeBy:
+    """What made a diagnosis: the version of the program, how many rules it had, and a digest of what they say."""
+
+    version: str = ""
+    rules: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The answer for one job.  ``advice`` is what to collect next; filled for ``unknown`` verdicts."""
 
@@ -204,6 +251,7 @@ class Diagnosis:
     problems: tuple[Problem, ...] = ()
     runs: tuple[Run, ...] = ()
     """All jobs and attempts of the log in its order; empty where there is only one."""
+    made_by: MadeBy = MadeBy()
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain data in the shape of the JSON contract ``logdoctor.diagnosis/1``."""

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
 from logdoctor.catalogues import in_words
-from logdoctor.model import Diagnosis, Event, Evidence, Finding, Rule, Verdict
+from logdoctor.model import Diagnosis, Event, Evidence, Finding, JobPicture, RankRow, Rule, Verdict
 from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
@@ -17,6 +17,7 @@ from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.rank_table import RankTable
 from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.runs import listed, parts_of, told_part
+from logdoctor.reasoning.standings import standings_of
 from logdoctor.reasoning.symptoms import Hits, SymptomIndex
 from logdoctor.regexes import later
 
@@ -94,9 +95,16 @@ class Reasoner:
             symptoms=symptoms_of(ranked, self.picture, lang),
             unexplained=tuple(unexplained),
             advice=advise(self.picture, lang) if verdict == "unknown" else (),
-            picture=self.picture.summary(self._first_failure(failures, verdict), table, truncated=truncated),
+            picture=self._summary(self._first_failure(failures, verdict), table, verdict, truncated=truncated),
             runs=listed(parts, told, self._failing(()), self.picture, lang),
         )
+
+    def _summary(
+        self, first: Event | None, table: tuple[RankRow, ...], verdict: Verdict, *, truncated: bool
+    ) -> JobPicture:
+        at_fault = () if verdict == "healthy" else self._ledgers
+        standings = tuple(s for ledger in at_fault for s in standings_of(ledger, self.picture))
+        return self.picture.summary(first, table, standings, truncated=truncated)
 
     def _first_failure(self, failures: Sequence[Event], verdict: str) -> Event | None:
         return failures[0] if failures and verdict != "healthy" else None

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow
+from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing
 from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import Attempts
 from logdoctor.reasoning.clocks import SKEW, elapsed
@@ -21,6 +21,7 @@ PROGRESS_KEPT = 64
 SURVIVED_STEPS = 3
 """So many progress records after an alleged failure speak against it."""
 MAX_NAMES = 4096
+MAX_SETTINGS, SETTING_KEPT = 256, 300
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
 """Which dialect gives away which launcher; the first one seen in this order names it."""
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
@@ -79,6 +80,7 @@ class Picture:
         self.first_death: list[Event] = []
         self.seats = Seats()
         self.addresses = AddressBook()
+        self.environment: dict[tuple[str, str], None] = {}
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
         self._rank_of_pid: dict[int, set[int]] = {}
         self._host_of: dict[int, str] = {}
@@ -99,6 +101,8 @@ class Picture:
             self._see_death(event)
         elif event.kind == "progress.phase":
             self._see_phase(event)
+        elif event.kind.endswith(".env"):
+            self._see_setting(event)
         elif event.kind.endswith(".version"):
             version = event.fields.get("version")
             if version is not None:
@@ -157,6 +161,11 @@ class Picture:
         phase = str(event.fields.get("phase", ""))
         if (not self.phases or self.phases[-1][1] != phase) and len(self.phases) < MAX_NAMES:
             self.phases.append((event.order, phase))
+
+    def _see_setting(self, event: Event) -> None:
+        name, value = event.fields.get("name"), event.fields.get("value")
+        if isinstance(name, str) and value is not None and len(self.environment) < MAX_SETTINGS:
+            self.environment.setdefault((name, str(value)[:SETTING_KEPT]))
 
     def rank_of(self, event: Event) -> int | None:
         """The global rank that ``event`` is about, as far as the whole job's facts tell."""
@@ -254,7 +263,12 @@ class Picture:
         return Evidence(event.line, self.rank_of(event), self.host_of(event), event.time, why)
 
     def summary(
-        self, first_failure: Event | None, rank_table: tuple[RankRow, ...] = (), *, truncated: bool
+        self,
+        first_failure: Event | None,
+        rank_table: tuple[RankRow, ...] = (),
+        standings: tuple[Standing, ...] = (),
+        *,
+        truncated: bool,
     ) -> JobPicture:
         """The picture as the report shows it."""
         return JobPicture(
@@ -272,6 +286,8 @@ class Picture:
             nodes=self.seats.nodes,
             ranks_per_node=self.seats.per_node,
             versions_apart=self.seats.versions_apart(),
+            environment=tuple(sorted(self.environment)),
+            standings=standings,
         )
 
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from logdoctor.model import Event, Finding, Part, RankRow, Role, Rule
+from logdoctor.model import Event, Finding, Moment, Part, RankRow, Role, Rule
 from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.findings import CULPRITS_NAMED
 from logdoctor.reasoning.picture import Picture, Steps
@@ -37,8 +37,14 @@ class Heard:
     """When somebody was heard last: the file, the place in reading order, the time."""
 
     file: str
+    line: int
     order: int
     time: float | None
+
+    @property
+    def moment(self) -> Moment:
+        """The place and time, to show."""
+        return Moment(self.file, self.line, self.time)
 
     def before(self, event: Event) -> bool:
         """Whether that was before ``event`` or is the same; what cannot be told is not."""
@@ -72,9 +78,10 @@ class RankTable:
             who = (speaker.rank, speaker.host, speaker.pid)
             heard = self._heard.get(who)
             if heard is not None:
-                heard.file, heard.order, heard.time = event.line.file, event.order, event.time
+                heard.file, heard.line, heard.order = event.line.file, event.line.number, event.order
+                heard.time = event.time
             elif len(self._heard) < MAX_SPEAKERS:
-                self._heard[who] = Heard(event.line.file, event.order, event.time)
+                self._heard[who] = Heard(event.line.file, event.line.number, event.order, event.time)
         if event.level in ("error", "fatal"):
             self._see_failure(event)
         elif event.kind == "elastic.restart":
@@ -115,7 +122,8 @@ class RankTable:
             if rank in answer.ranks and (failure is None or not failure.signature):
                 failure = answer.failure or failure
             part = answer.part(rank, failure) or _unhurt(rank, heard.get(rank), began, near)
-            rows.append(_row(rank, part, seats.get(rank, Seat()), failure, answer, picture))
+            row = _row(rank, part, seats.get(rank, Seat()), failure, answer, picture)
+            rows.append(dataclasses.replace(row, heard=heard[rank].moment) if rank in heard else row)
         telling = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
         return tuple(rows) if telling else ()
 
@@ -247,6 +255,7 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
         gpu=seat.gpu,
         bus_id=seat.bus_id,
         last_progress=_progress(steps) if steps else "",
+        progressed=_moment_of(steps.latest[-1]) if steps else None,
         failure=failure.signature if failure else "",
         first_failure=picture.evidence(failure.event) if failure else None,
         waits_for=_collective(failure.event) if failure else "",
@@ -260,6 +269,10 @@ def _progress(steps: Steps) -> str:
     value, total = fields.get("value"), fields.get("total")
     shown = "" if value is None else f" {value}/{total}" if total is not None else f" {value}"
     return f"{fields.get('unit', 'step')}{shown}"
+
+
+def _moment_of(event: Event) -> Moment:
+    return Moment(event.line.file, event.line.number, event.time)
 
 
 def _collective(event: Event) -> str:

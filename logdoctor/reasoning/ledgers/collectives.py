@@ -149,14 +149,14 @@ class Ledger:
     def derive(self, picture: Picture) -> list[Event]:
         """The events that follow from all that was observed."""
         groups: dict[str, list[Stuck]] = {}
-        for stuck in self._stuck():
+        for stuck in self.stuck():
             groups.setdefault(stuck.group, []).append(stuck)
         found: list[Event] = []
         for name, members in sorted(groups.items()):
             found += self._of_group(name, members, picture)
         return [*found, *self._busy(picture), *self._stalled(), *self._exceeded()]
 
-    def _stuck(self) -> Iterator[Stuck]:
+    def stuck(self) -> Iterator[Stuck]:
         """Every rank that waits, its group taken from the state line of the same rank and number."""
         group_of = {(who, e.fields.get("work")): group for (group, who), e in self.states.items()}
         names = {group for group, _ in self.states} | {g for e in self.waits.values() if (g := _group(e))}
