@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from logdoctor import regexes
 from logdoctor.classifier import FeatureCounter
+from logdoctor.context import with_context
 from logdoctor.guessing import with_guess
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
@@ -34,6 +35,7 @@ def diagnose(
     watch: Watch | None = None,
     knowledge: Knowledge | None = None,
     model: str | os.PathLike[str] | None = None,
+    context: int = 0,
 ) -> Diagnosis:
     """Diagnose one job from its logs.
 
@@ -42,6 +44,7 @@ def diagnose(
     ``hung``: the job hangs, silence is a failure.
     ``knowledge``: what `gather` returned, to diagnose many jobs without loading it again.
     ``model``: a classifier of your own instead of ours; it is asked where the rules leave a failure open.
+    ``context``: so many lines above and below each proof are read again and kept with it.
     Whatever could not be read, and what is wrong with a faulty rule, is in ``problems``; raises `InputError` only where
     nothing could be read at all.
     """
@@ -59,7 +62,7 @@ def diagnose(
     diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
     diagnosis = with_guess(diagnosis, counter, known, lang, Path(model) if model else None)
     regexes.keep()
-    return diagnosis
+    return with_context(diagnosis, reading.job, reading.bounds, context) if context else diagnosis
 
 
 def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:
