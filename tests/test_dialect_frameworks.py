@@ -39,7 +39,13 @@ def test_a_stall_without_its_first_line_is_read():
             "['python', 'a.py', '--local_rank=3'] exits with return code = -7",
             "frameworks.exit",
             "error",
-            {"exit_code": -7, "signal": 7},
+            {"local_rank": 3, "exit_code": -7, "signal": 7},
+        ),
+        (
+            "[2024-04-02 11:11:16,212] [INFO] [launch.py:163:main] dist_world_size=16",
+            "frameworks.world",
+            "info",
+            {"world_size": 16},
         ),
         ("Rank 5 crashed with exit code -9.", "frameworks.exit", "error", {"rank": 5, "exit_code": -9, "signal": 9}),
         (

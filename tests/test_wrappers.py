@@ -52,6 +52,7 @@ LAUNCHERS = [
     ("(TrainWorker pid=4411) ", {"tag": "TrainWorker", "pid": 4411}),
     ("(pid=4411) ", {"pid": 4411}),
     ("(raylet) ", {"tag": "raylet"}),
+    ("(VllmWorker rank=1 pid=534) ", {"tag": "VllmWorker", "rank": 1, "pid": 534}),
     ("(raylet, ip=10.3.0.7) ", {"tag": "raylet", "host": "10.3.0.7"}),
     ("(EngineCore_DP0 pid=99) ", {"tag": "EngineCore_DP0", "pid": 99}),
     ("(Worker_TP0 pid=12) ", {"tag": "Worker_TP0", "pid": 12}),

@@ -175,7 +175,7 @@ def _known_to_be_one_node(picture: Picture) -> bool:
 def _only_ones(rule: Rule, picture: Picture) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Where nobody is named: the only rank and the only host that the log knows, unless others are to blame."""
     speaker = rule.culprit.get("ranks", "speaker") == "speaker"
-    ranks = tuple(picture.ranks) if speaker and len(picture.ranks) == 1 else ()
+    ranks = tuple(picture.ranks) if speaker and len(picture.ranks) == 1 and (picture.expected or 1) == 1 else ()
     hosts = tuple(picture.hosts) if rule.role in ("cause", "fallback") and len(picture.hosts) == 1 else ()
     return ranks, hosts
 

@@ -30,6 +30,7 @@ DEATHS = frozenset(
     {
         "elastic.failure_summary",
         "elastic.worker_failed",
+        "frameworks.exit",
         "openmpi.rank_died",
         "openmpi.abort",
         "openmpi.signal",
@@ -171,13 +172,13 @@ class Picture:
         """The global rank that ``event`` is about, as far as the whole job's facts tell."""
         if event.rank is not None:
             return event.rank
-        local = event.fields.get("local_rank")
-        if event.dialect in ("elastic", "python") and isinstance(local, int) and len(self.hosts) < 2:
-            return local  # one node: its local ranks are the ranks
-        if event.pid is None:
-            return _rank_in_default_group(event)
         known = self.rank_at(short_host(event.host or ""), event.pid)
-        return known if known is not None else _rank_in_default_group(event)
+        if known is not None:
+            return known
+        local = event.fields.get("local_rank")
+        if event.dialect in ("elastic", "frameworks", "python") and isinstance(local, int) and len(self.hosts) < 2:
+            return local  # one node: its local ranks are the ranks
+        return _rank_in_default_group(event)
 
     def rank_at(self, host: str, pid: int | None) -> int | None:
         """The rank of the process ``pid``; where the host is not known, if only one process has that number."""

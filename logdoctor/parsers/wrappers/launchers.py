@@ -66,6 +66,7 @@ MPI = (
 )
 
 ACTORS = (
+    Wrapper("vllm.worker", r"\((?P<tag>VllmWorker(?:Process)?) rank=(?P<rank>\d{1,6}) pid=(?P<pid>\d{1,10})\) ", "("),
     Wrapper(
         "ray.actor",
         r"\((?P<tag>[A-Za-z_][^\n]{0,80}?)? ?pid=(?:(?P<pid>\d{1,10})|\w{1,40})(?:, ip=(?P<host>[\w.:-]{1,80}))?"
