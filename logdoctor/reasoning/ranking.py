@@ -88,7 +88,9 @@ def explains(a: Finding, b: Finding) -> bool:
         return False
     if _ended_by_itself(a, b):
         return _could_explain(a, b)
-    if not _could_explain(a, b) or _same_process_later(a, b):
+    if _gave_up(b, a):
+        return True
+    if _gave_up(a, b) or not _could_explain(a, b) or _same_process_later(a, b):
         return _first_of_a_burst(a, b)
     return not _could_explain(b, a) or _same_process_later(b, a) or _before(a, b)
 
@@ -157,6 +159,13 @@ def _ended_by_itself(end: Finding, seen: Finding) -> bool:
         return _FAULT.search(event.text[:SEARCHED]) is not None
     own = end.rule.role == "fallback" and event.dialect == "python" and event.level == "fatal"
     return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
+
+
+def _gave_up(end: Finding, seen: Finding) -> bool:
+    """Whether ``end`` is but the SIGABRT of ranks that themselves told of the others that they waited for or lost."""
+    if end.rule.signature != "app.segfault" or seen.rule.signature not in SEEN_FROM_OUTSIDE or not end.ranks:
+        return False
+    return set(end.ranks) <= set(seen.ranks) and not _FAULT.search(end.events[0].text[:SEARCHED]) and _is_late(end)
 
 
 def _before(a: Finding, b: Finding) -> bool:
