@@ -84,9 +84,10 @@ class Reading:
     def __iter__(self) -> Iterator[Event]:
         """Read all streams from start to end."""
         files = size = lines = order = 0
+        scans = self.known.prefilter.scans()
         for stream in streams(self.job, self.problems, self.bounds):
             parser = LineParser(stream.name, self.known.prefilter.match, order)
-            scan = self.known.prefilter.scan(self._readinto(stream))
+            scan = scans(self._readinto(stream))
             for candidate in scan:
                 yield from parser.parse(candidate)
             order = parser.order

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from logdoctor.model import Candidate, LogdoctorError
 from logdoctor.prefilter import Pattern, Prefilter
 from logdoctor.prefilter.engine import ID_BITS
-from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN, SPARSER, Flood
-from logdoctor.prefilter.scan import Scan
+from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN, SCANT, SPARSER, STREAMS, Flood
+from logdoctor.prefilter.scan import TAIL, Scan
 from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, SIZE
 
 ENGINES = ["hyperscan", "re2", "regex"]
@@ -285,3 +285,25 @@ def test_match_reads_a_block_of_lines_as_one() -> None:
 def test_two_scans_may_be_under_way_at_once() -> None:
     one, two = (iter(PREFILTERS["hyperscan"].scan(reader(b"error\nerror\n"))) for _ in range(2))
     assert [(a.number, b.number) for a, b in zip(one, two, strict=True)] == [(1, 1), (2, 2)]
+
+
+# ── the streams of one job ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_many_files_of_a_job_are_full_of_counts_at_the_end_of_the_later_ones_only(engine: str) -> None:
+    prefilter = Prefilter.build([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")], None, engine)
+    file = b"step 0\n" * 200 + b"error\n" + b"step 1\n" * 200 + b"." * TAIL + b"\nstep 2\nstep 3\nstep 4\n"
+    scans = prefilter.scans()
+    kept = [[c.number for c in scans(reader(file))] for _ in range(STREAMS)]
+    assert len(kept[0]) > 400
+    assert kept[-1] == [201, 404, 405]
+
+
+def test_the_account_of_floods_is_each_jobs_own() -> None:
+    prefilter = Prefilter.build([Pattern.of_form("step [0-9]", often=True)], None)
+    file = b"step 0\n" * 200
+    scans = prefilter.scans()
+    kept = [len(list(scans(reader(file)))) for _ in range(STREAMS + 1)]
+    assert (kept[0], kept[-1]) == (200, SCANT)
+    assert len(list(prefilter.scans()(reader(file)))) == 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection
 
 from logdoctor.prefilter.engine import ID_MASK
@@ -11,21 +11,45 @@ FULL = 8192
 """So many hits of a pattern in one stream all count."""
 OFTEN = 128
 """The same for patterns that a healthy log is full of; if one of them has had its share, all of them have."""
+STREAMS = 32
+"""So many times as many all count in a job: what a thousand files are full of is thinned from the start in the rest."""
 SPARSER = 8
 """Thinned patterns have one hit a window for so many windows, then in every second for as many, then in every fourth
 for twice as many ... so that a log of any size has only hundreds."""
 AT_THE_END = 256
 """So many hits of a thinned pattern count in the last window."""
+SCANT = 2
+"""So many where the job has had its share of the pattern."""
+
+
+class Floods:
+    """What the streams of one job, read one after the other, have had of each pattern."""
+
+    def __init__(self, often: Collection[int]) -> None:
+        self._often = often
+        self.counts: Counter[int] = Counter()
+
+    def next(self) -> Flood:
+        """The flood of the next stream."""
+        return Flood(self._often, self)
+
+    def had_enough(self) -> frozenset[int]:
+        """The patterns that the job has had its share of."""
+        enough = frozenset(i for i, n in self.counts.items() if n > STREAMS * (OFTEN if i in self._often else FULL))
+        return enough if enough.isdisjoint(self._often) else enough.union(self._often)
 
 
 class Flood:
     """Counts the hits of each pattern in one stream and says which to thin."""
 
-    def __init__(self, often: Collection[int]) -> None:
+    def __init__(self, often: Collection[int], job: Floods | None = None) -> None:
         self._often = often
+        self._job = job or Floods(often)
+        self.scant = self._job.had_enough()
+        """The patterns of which this stream may show but a few hits."""
         self._counts: dict[int, int] = {}
         self._windows = 0
-        self.thinned: dict[int, int] = {}
+        self.thinned: dict[int, int] = dict.fromkeys(self.scant, -1)
         """The patterns of which the engine reports one hit a window; the value is the engine's (-1 before a window)."""
 
     def before_window(self, *, last: bool) -> dict[int, int]:
@@ -40,6 +64,8 @@ class Flood:
     @property
     def speaks(self) -> bool:
         """Whether this window is one in which thinned patterns have a hit."""
+        if self.scant:
+            return self._windows & (self._windows - 1) == 0
         return self._windows % (1 << (self._windows // SPARSER).bit_length()) == 0
 
     def note(self, hits: list[int]) -> list[int]:
@@ -62,10 +88,15 @@ class Flood:
         return kept
 
     def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:
-        """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`."""
+        """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`; the stream is over."""
         self.thinned.update(thinned)
-        kept: dict[int, deque[int]] = {i: deque(maxlen=AT_THE_END) for i in self.thinned}
+        kept: dict[int, deque[int]] = {i: deque(maxlen=self._at_the_end(i)) for i in self.thinned}
         others: list[int] = []
         for hit in hits:
             kept.get(hit & ID_MASK, others).append(hit)
+        self._job.counts.update(self._counts)
+        self._job.counts.update(hit & ID_MASK for hit in hits)
         return sorted(others + [hit for few in kept.values() for hit in few])
+
+    def _at_the_end(self, pattern: int) -> int:
+        return SCANT if pattern in self.scant else AT_THE_END

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from logdoctor.prefilter.engine import Engine, Session, load_engine
+from logdoctor.prefilter.flood import Floods
 from logdoctor.prefilter.naming import load_naming
 from logdoctor.prefilter.pattern import Pattern
 from logdoctor.prefilter.scan import Scan
 from logdoctor.prefilter.sublines import FLAT
 from logdoctor.prefilter.window import ReadInto
+
+Scans = Callable[[ReadInto], Scan]
 
 _FLATTEN = bytes.maketrans(b"\n\r", bytes((FLAT, FLAT)))
 
@@ -48,7 +52,11 @@ class Prefilter:
 
     def scan(self, readinto: ReadInto) -> Scan:
         """A scan over what ``readinto`` gives (see `logdoctor.model.Stream`); several may be under way at once."""
-        return Scan(self._engine.session(), readinto, self._often, self._naming, self._alone)
+        return self.scans()(readinto)
+
+    def scans(self) -> Scans:
+        """Scans over the streams of one job, to be made one after the other: ``scans()(readinto)``."""
+        return partial(Scan, self._engine.session(), Floods(self._often), self._naming, self._alone)
 
     def match(self, text: bytes) -> tuple[int, ...]:
         """The ids that hit in a short text, ascending.  Its lines are searched as one; not for two threads at once."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from logdoctor.model import Candidate
 from logdoctor.prefilter.engine import ID_BITS, Session
-from logdoctor.prefilter.flood import Flood
+from logdoctor.prefilter.flood import Floods
 from logdoctor.prefilter.newlines import NewlineCounter
 from logdoctor.prefilter.sublines import bounds
 from logdoctor.prefilter.window import ReadInto, Window
+
+TAIL = 32 << 10
+"""Bytes at the end of a stream that may show what earlier streams were full of."""
 
 
 class Scan:
@@ -20,14 +23,14 @@ class Scan:
     """
 
     def __init__(
-        self, session: Session, readinto: ReadInto, often: Collection[int], naming: Session, alone: frozenset[int]
+        self, session: Session, floods: Floods, naming: Session, alone: frozenset[int], readinto: ReadInto
     ) -> None:
         self._session = session
         self._naming = naming
         self._alone = alone
         self._window = Window(readinto)
         self._newlines = NewlineCounter(self._window.buffer)
-        self._flood = Flood(often)
+        self._flood = floods.next()
         self._counted = 0
         self._numbers = 0
         self._unfinished = False
@@ -62,11 +65,21 @@ class Scan:
         last = window.is_last
         thinned = self._flood.before_window(last=last)
         silent = bool(thinned) and not self._flood.speaks
-        found = self._session.hits(window.view[: window.cut], thinned, silent=silent)
+        if last and self._flood.scant:
+            found = self._last_hits()
+        else:
+            found = self._session.hits(window.view[: window.cut], thinned, silent=silent)
         hits = sorted(set(found))
         if window.shown_to < window.cut or window.shown_from:
             hits = [h for h in hits if window.shown_from < h >> ID_BITS <= window.shown_to]
         return self._flood.note_last(hits, thinned) if last else self._flood.note(hits)
+
+    def _last_hits(self) -> list[int]:
+        """The hits of a last window of which only the end may show what the job has had enough of."""
+        window = self._window
+        found = self._session.hits(window.view[: window.cut], dict.fromkeys(self._flood.scant, -1), silent=True)
+        tail = window.buffer.rfind(b"\n", 0, max(0, window.cut - TAIL)) + 1
+        return found + [hit + (tail << ID_BITS) for hit in self._session.hits(window.view[tail : window.cut], {})]
 
     def _candidates(self, hits: list[int]) -> Iterator[Candidate]:
         """The lines that hits are in, each once."""
