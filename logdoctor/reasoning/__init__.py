@@ -85,13 +85,14 @@ class Reasoner:
             others = {e.order for e in self._failing(()) if told.of_others(e)}
         apart = harmless.keys() | others
         failures = self._failing(apart)
-        unexplained = [] if ranked.causes else self._unexplained(failures, findings, lang)
+        left = self._left(failures, findings)
+        unexplained = [] if ranked.causes else self._unexplained(left, lang)
         verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
         table = () if verdict == "healthy" else self._table.rows(self.picture, ranked, self.rules, hits, apart)
         return Diagnosis(
             job=job,
             verdict=verdict,
-            causes=causes_of(ranked, self.picture, lang),
+            causes=causes_of(ranked, left, self.picture, lang),
             symptoms=symptoms_of(ranked, self.picture, lang),
             unexplained=tuple(unexplained),
             advice=advise(self.picture, lang) if verdict == "unknown" else (),
@@ -138,12 +139,15 @@ class Reasoner:
         outlived = {_shape(e) for e in events if self.picture.outlived(e, self.picture.rank_of(e))}
         return [e for e in events if _shape(e) not in outlived]
 
-    def _unexplained(self, failures: Sequence[Event], findings: Sequence[Finding], lang: str) -> list[Evidence]:
-        """The failure lines that no rule accounts for and that the job did not outlive, the loudest first."""
+    def _left(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Event]:
+        """The failures that no rule accounts for and that the job did not outlive."""
         taken = {e.order for f in findings for e in f.events}
-        left = self._not_outlived([e for e in failures if e.order not in taken])
-        left.sort(key=lambda e: (e.level != "fatal", e.dialect == "generic", e.order))
-        return [self.picture.evidence(e, self._note(e, lang)) for e in left[:UNEXPLAINED_SHOWN]]
+        return self._not_outlived([e for e in failures if e.order not in taken])
+
+    def _unexplained(self, left: Sequence[Event], lang: str) -> list[Evidence]:
+        """Their lines, the loudest first."""
+        loudest = sorted(left, key=lambda e: (e.level != "fatal", e.dialect == "generic", e.order))
+        return [self.picture.evidence(e, self._note(e, lang)) for e in loudest[:UNEXPLAINED_SHOWN]]
 
     def _note(self, event: Event, lang: str) -> str:
         """What the line means in plain words: its kind, and the codes in it."""

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from logdoctor.catalogues import in_words
-from logdoctor.model import Cause, Evidence, Finding, Strength, SymptomSeen
+from logdoctor.model import Cause, Event, Evidence, Finding, SymptomSeen
+from logdoctor.reasoning import confidence
 from logdoctor.reasoning.picture import Picture
-from logdoctor.reasoning.ranking import TIERS, Ranked
+from logdoctor.reasoning.ranking import Ranked
 from logdoctor.reasoning.wording import Told, fill, fill_words
 
 CAUSES_SHOWN = 3
 EVIDENCE_SHOWN = 6
-CONFIDENCE: dict[Strength, float] = {"proof": 0.97, "strong": 0.9, "likely": 0.75, "hint": 0.5}
-"""How often an answer of that strength is right; see docs/architecture.md for how it was measured."""
-RIVAL = 0.85
-"""An equally good rival takes that share of the confidence."""
 
 
-def causes_of(ranked: Ranked, picture: Picture, lang: str) -> tuple[Cause, ...]:
-    """The answer first, then what else could be meant or went wrong independently."""
+def causes_of(ranked: Ranked, unexplained: Sequence[Event], picture: Picture, lang: str) -> tuple[Cause, ...]:
+    """The answer first, then what else could be meant or went wrong independently; each the less sure."""
     shown = ranked.causes[:CAUSES_SHOWN]
-    return tuple(_cause(f, i, ranked, picture, lang) for i, f in enumerate(shown))
+    chances = [confidence.chance(confidence.facts(f, ranked, unexplained)) for f in shown]
+    return tuple(_cause(f, chances[i] / (i + 1), ranked, picture, lang) for i, f in enumerate(shown))
 
 
-def _cause(finding: Finding, place: int, ranked: Ranked, picture: Picture, lang: str) -> Cause:
+def _cause(finding: Finding, sure: float, ranked: Ranked, picture: Picture, lang: str) -> Cause:
     rule = finding.rule
     words = fill_words(rule.say(lang), Told(finding, lang))
     explained = (f.rule.signature for f, by in ranked.explained if by is finding)
@@ -32,25 +30,16 @@ def _cause(finding: Finding, place: int, ranked: Ranked, picture: Picture, lang:
         signature=rule.signature,
         title=words.title,
         summary=words.cause,
-        confidence=_confidence(finding, place, ranked.causes),
+        confidence=round(sure, 2),
         by="rule",
         culprit=finding.culprit,
         action=rule.action,
         remedy=words.remedy,
         references=rule.references,
-        evidence=_evidence(finding, picture, lang, with_progress=place == 0),
+        evidence=_evidence(finding, picture, lang, with_progress=finding is ranked.causes[0]),
         explains=tuple(dict.fromkeys(explained)),
         rule=rule.id,
     )
-
-
-def _confidence(finding: Finding, place: int, causes: Sequence[Finding]) -> float:
-    tier = TIERS[finding.rule.strength]
-    rivals = sum(
-        f is not finding and f.rule.role == finding.rule.role and TIERS[f.rule.strength] == tier for f in causes
-    )
-    sure = CONFIDENCE[finding.rule.strength] * RIVAL ** min(rivals, 2)
-    return round(sure / (place + 1), 2)
 
 
 def _evidence(finding: Finding, picture: Picture, lang: str, *, with_progress: bool) -> tuple[Evidence, ...]:

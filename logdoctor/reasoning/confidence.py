@@ -1,0 +1,63 @@
+"""How sure an answer is: the chance that it is right, from what speaks for it and what against.
+
+A logistic curve over a handful of plain facts; no rule has a weight of its own.  The weights were fitted by
+``benchmarks/calibrate.py`` on rule examples, corpus and simulated jobs, whole and cut, with the rules as they are and
+with the right ones taken away: so it is known how answers look that stand in for one that nobody knows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+from logdoctor.model import Event, Finding
+from logdoctor.reasoning.ranking import TIERS, Ranked
+
+WEIGHTS = {
+    "any answer": 4.1,
+    "a symptom is the answer": -1.2,
+    "a catch-all is the answer": -2.1,
+    "proof": 0.8,
+    "likely": -0.1,
+    "hint": -2.2,
+    "unexplained failures before it": -1.6,
+    "unexplained failures, logarithm": -0.6,
+    "it explains others": 0.8,
+    "equal rivals": -2.0,
+}
+ASSUMED = ("equal rivals",)
+"""Too rare in labelled logs to be fitted; of two equal answers only the order of their lines prefers one."""
+CERTAIN = 0.99
+"""No log is proof against a world that it does not show."""
+
+
+def facts(finding: Finding, ranked: Ranked, unexplained: Sequence[Event]) -> dict[str, float]:
+    """What speaks for and against an answer, by the names in `WEIGHTS`; ``unexplained``: failures no rule knows."""
+    rule = finding.rule
+    before = any(e.order < finding.first for e in unexplained)
+    return {
+        "any answer": 1,
+        "a symptom is the answer": rule.role == "symptom",
+        "a catch-all is the answer": rule.role == "fallback",
+        "proof": rule.strength == "proof",
+        "likely": rule.strength == "likely",
+        "hint": rule.strength == "hint",
+        "unexplained failures before it": before,
+        "unexplained failures, logarithm": math.log1p(len(unexplained)),
+        "it explains others": any(by is finding for _, by in ranked.explained),
+        "equal rivals": min(2, len(rivals(finding, ranked.causes))),
+    }
+
+
+def chance(spoken: dict[str, float]) -> float:
+    """The chance that an answer of which these `facts` hold is right."""
+    return min(CERTAIN, 1 / (1 + math.exp(-math.fsum(WEIGHTS[name] * value for name, value in spoken.items()))))
+
+
+def rivals(finding: Finding, causes: Collection[Finding]) -> list[Finding]:
+    """The other causes that stand as well as ``finding`` does: nothing but their order decides between them."""
+    return [c for c in causes if c is not finding and _standing(c) == _standing(finding)]
+
+
+def _standing(finding: Finding) -> tuple[str, int]:
+    return finding.rule.role, TIERS[finding.rule.strength]
