@@ -152,15 +152,20 @@ class Host:
         return [p for p in sorted(map(int, filter(str.isdigit, os.listdir("/proc")))) if _space(p) == space]
 
     def rank(self, rank: int) -> int:
-        """The process of a rank: the youngest that has RANK (or OMPI_, PMI_, SLURM_PROCID) in its environment."""
-        sign = re.compile(rf"\0(?:RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|SLURM_PROCID)={rank}\0".encode())
-        found = [p for p in self.processes() if sign.search(b"\0" + _read(p, "environ"))]
+        """The process of a rank: the youngest that has RANK (or OMPI_, PMI_, SLURM_PROCID; else LOCAL_RANK) in its environment."""
+        names = ("RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|SLURM_PROCID", "LOCAL_RANK")
+        signs = [re.compile(rf"\0(?:{name})={rank}\0".encode()) for name in names]
+        environs = {p: b"\0" + _read(p, "environ") for p in self.processes()}
         # A rank's own children (loader workers) have its environment too: the oldest is the rank.
-        return found[0]
+        return next(p for sign in signs for p, environ in environs.items() if sign.search(environ))
 
     def kill(self, rank: int, number: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to the process of a rank."""
         os.kill(self.rank(rank), number)
+
+    def signal(self, process: int, number: signal.Signals) -> None:
+        """Send a signal to a process of this host."""
+        os.kill(process, number)
 
     def close(self) -> None:
         """Kill everything on the host."""
@@ -182,7 +187,7 @@ class Running:
         append: bool,
     ) -> None:
         """Begin to read what it prints."""
-        self.host, self.process = host, process
+        self.host, self.process, self.log, self.last = host, process, log, b""
         self._on = [(re.compile(pattern.encode()), react) for pattern, react in on.items()]
         self._reader = threading.Thread(target=self._read, args=(log, "ab" if append else "wb"), daemon=True)
         self._reader.start()
@@ -193,6 +198,7 @@ class Running:
             for line in self.process.stdout:
                 file.write(line)
                 file.flush()
+                self.last = line
                 for pair in [p for p in self._on if p[0].search(line)]:
                     self._on.remove(pair)
                     pair[1](self)

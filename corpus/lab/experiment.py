@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ class Experiment:
     """The hard limit; everything still running is killed then."""
     expected_wrong: str = ""
     """Why logdoctor cannot say it yet; such a case is not written."""
+    suite: str = ""
+    """The file it stands in; filled in by `experiments`."""
 
     def write(self, folder: Path, versions: Mapping[str, str]) -> None:
         """Write ``case.yaml`` into the folder, beside the logs."""
@@ -84,4 +86,4 @@ def experiments(folder: Path = LAB / "experiments") -> Iterator[Experiment]:
             raise ImportError(path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        yield from module.EXPERIMENTS
+        yield from (replace(e, suite=path.stem) for e in module.EXPERIMENTS)

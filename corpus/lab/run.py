@@ -28,7 +28,8 @@ WORK = Path("/tmp/lab")
 def main() -> int:
     """Run what is asked for; the exit status says whether every case came out right."""
     asked = _arguments()
-    chosen = [e for e in experiments() if any(fnmatch.fnmatch(e.case, f"*{only}*") for only in asked.only or ["*"])]
+    patterns = [f"*{only}*" for only in asked.only or ["*"]]
+    chosen = [e for e in experiments() if any(fnmatch.fnmatch(f"{e.suite}/{e.case}", p) for p in patterns)]
     if asked.coverage:
         print(coverage())
         return 0
@@ -46,9 +47,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Make the captured cases of corpus/ anew.")
-    parser.add_argument(
-        "--only", action="append", metavar="PATTERN", help="experiments whose name holds this; may be repeated"
-    )
+    parser.add_argument("--only", action="append", metavar="PATTERN", help="experiments whose suite/name holds this")
     parser.add_argument(
         "--into", type=Path, default=CORPUS, metavar="FOLDER", help="where the cases go (default: corpus/)"
     )

@@ -1,0 +1,92 @@
+"""The MPI implementations of the lab: how a program is built with each of them and started on the hosts of a bench."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import SYSTEM_PATH, Bench, Host
+from experiment import Needs
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An implementation, as Debian packages it."""
+
+    name: str
+    compiler: str
+    launcher: str
+    packages: tuple[str, ...]
+
+    def needs(self, *programs: str, root: bool = True, environment: str = "") -> Needs:
+        """What an experiment with this implementation needs, and the programs beside it."""
+        both = (self.compiler, self.launcher, *programs)
+        return Needs(
+            root=root, environment=environment, programs=both, packages=(*self.packages, "iproute2", *programs)
+        )
+
+    def build(self, bench: Bench, program: str = "heat", *flags: str) -> None:
+        """Compile a program of programs/ into the folder of the bench, and note the version."""
+        compiled = [self.compiler, "-g", "-O1", *flags, "-o", program, f"{program}.c", "-lm"]
+        subprocess.run(compiled, cwd=bench.folder, check=True, capture_output=True)
+        told = subprocess.run([self.launcher, "--version"], check=True, capture_output=True, text=True).stdout
+        found = re.search(r"\d+\.\d+\.\d+", told)
+        bench.versions[self.name] = found[0] if found else "unknown"
+        launcher = bench.folder / "bin" / "mpirun"
+        launcher.parent.mkdir(exist_ok=True)
+        # Open MPI names itself after the word it was started by; users type mpirun.
+        launcher.symlink_to(f"/usr/bin/{self.launcher}")
+
+    def command(self, *arguments: str) -> tuple[str, ...]:
+        """The command line that starts a program, as a user types it."""
+        return ("mpirun", *arguments) if self is OPENMPI else (f"/usr/bin/{self.launcher}", *arguments)
+
+
+OPENMPI = Mpi("openmpi", "mpicc.openmpi", "mpirun.openmpi", ("openmpi-bin", "libopenmpi-dev", "gcc", "libc6-dev"))
+MPICH = Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", ("mpich", "libmpich-dev", "gcc", "libc6-dev"))
+
+
+def around(bench: Bench, **more: str) -> dict[str, str]:
+    """The environment of a launcher."""
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return {"PATH": f"{bench.folder}/bin:{SYSTEM_PATH}", "PYTHONUNBUFFERED": "1", **allowed, **more}
+
+
+def fault(kind: str, rank: int = 1, step: int = 60, code: int = 1) -> dict[str, str]:
+    """The environment that makes a program of the lab break; see programs/faults.h."""
+    return {"LAB_FAULT": kind, "LAB_RANK": str(rank), "LAB_STEP": str(step), "LAB_CODE": str(code)}
+
+
+def hosts(bench: Bench, *names: str, slots: int = 2) -> tuple[Host, ...]:
+    """Hosts that reach each other by ``./remote HOST COMMAND`` as by ssh, and the hostfile that names them."""
+    made = tuple(bench.host(name) for name in names)
+    for host in made:
+        _script(bench.folder / f".on-{host.name}", f'exec {" ".join(host._enter())} env -C {bench.folder} sh -c "$*"')
+    _script(bench.folder / "remote", f'[ "$1" = -x ] && shift; host=$1; shift; exec {bench.folder}/.on-$host "$@"')
+    (bench.folder / "hosts.txt").write_text("".join(f"{name} slots={slots}\n" for name in names))
+    (bench.folder / "machines.txt").write_text("".join(f"{name}:{slots}\n" for name in names))
+    return made
+
+
+def stacks(bench: Bench, program: str, log: str = "stacks.log") -> None:
+    """What gdb shows of every rank that runs, host by host, as somebody takes it who looks at a job that stands."""
+    for host in bench.hosts:
+        for process in host.processes():
+            if _name(process) == program:
+                shell = f"echo; echo \"== {host.name} pid {process}\"; gdb -p {process} -batch -ex 'set pagination off' -ex bt 2>/dev/null"
+                host.run("sh", "-c", shell, log=log, append=True)
+
+
+def _script(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def _name(process: int) -> str:
+    try:
+        return os.path.basename(Path(f"/proc/{process}/comm").read_text("utf-8").strip())
+    except OSError:
+        return ""
