@@ -70,7 +70,7 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     latest = max((s.event for s in ordered), key=lambda e: e.order)
     values = _bindings([decisive.shown, *others, *blamed], ranks, picture)
     values |= {k: v for s in blamed[:1] for k, v in s.event.fields.items() if k == "peer"}
-    culprit = _culprit(rule, seen[decisive.name], values, picture)
+    culprit = _culprit(rule, seen[decisive.name], _same_told(rule, ordered), values, picture)
     if blamed:
         culprit = _about([s.event for s in blamed], culprit, picture)
         values |= {"blamed": word} if (word := _in_a_word(culprit)) else {}
@@ -140,7 +140,14 @@ def _bindings(shown: Sequence[Shown], ranks: Sequence[int], picture: Picture) ->
     return values
 
 
-def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], picture: Picture) -> Culprit:
+def _same_told(rule: Rule, shown: Sequence[Shown]) -> list[Event]:
+    """What may tell of the same failure in other words: the symptoms that a rule holds one for another."""
+    return [s.event for s in shown] if "any" in rule.when else []
+
+
+def _culprit(
+    rule: Rule, shown: Sequence[Shown], same: Sequence[Event], values: Mapping[str, Value], picture: Picture
+) -> Culprit:
     events = [s.event for s in shown]
     named = [e for e in events if picture.rank_of(e) is not None]
     ranks = rule.culprit.get("ranks", "speaker")
@@ -148,7 +155,9 @@ def _culprit(rule: Rule, shown: Sequence[Shown], values: Mapping[str, Value], pi
     if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
         hosts_named = _hosts(events, picture)
         deaths = [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
-        events += [d for d in deaths if not hosts_named or picture.host_of(d) in (None, *hosts_named)]
+        told = [e for e in same if picture.rank_of(e) is not None]
+        one = told[:1] if len(_ranks(told, picture)) == 1 else deaths
+        events += [e for e in one if not hosts_named or picture.host_of(e) in (None, *hosts_named)]
     if "alone" in (ranks, hosts):  # many who report the same are victims
         both_heard = "peers" not in rule.culprit or len(picture.hosts) != 1 or _known_to_be_one_node(picture)
         alone = both_heard and len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1

@@ -99,6 +99,7 @@ class Picture:
         elif event.kind == "progress.done":
             self.done = event
         elif event.kind in DEATHS or _launcher_lost(event):
+            self._see_process(event)
             self._see_death(event)
         elif event.kind == "progress.phase":
             self._see_phase(event)
@@ -150,6 +151,16 @@ class Picture:
         elif (elapsed(event, known) or 0.0) > SKEW:
             self.first_death[-1] = event
 
+    def _see_process(self, event: Event) -> None:
+        """A launcher tells of a process by its rank and its number; elsewhere it may name it by the number only."""
+        rank, pid, host = (event.fields.get(name) for name in ("rank", "pid", "host"))
+        if not isinstance(rank, int) or len(self._rank_of_pid) >= 1 << 20:
+            return
+        if isinstance(pid, int):
+            self._rank_of_pid.setdefault(pid, set()).add(rank)
+        if isinstance(host, str) and len(self.hosts) < MAX_NAMES:
+            self.hosts.setdefault(self._host_of.setdefault(rank, short_host(host)))
+
     def _see_step(self, event: Event) -> None:
         if self.first_step is None:
             self.first_step = event.order
@@ -177,7 +188,8 @@ class Picture:
             return known
         local = event.fields.get("local_rank")
         if event.dialect in ("elastic", "frameworks", "python") and isinstance(local, int) and len(self.hosts) < 2:
-            return local  # one node: its local ranks are the ranks
+            known = self.rank_at("", event.pid)
+            return local if known is None else known  # one node: its local ranks are the ranks
         return _rank_in_default_group(event)
 
     def rank_at(self, host: str, pid: int | None) -> int | None:
