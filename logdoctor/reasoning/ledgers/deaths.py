@@ -13,7 +13,7 @@ Where several ends are left and the log does not tell their order, or they look 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
@@ -191,11 +191,8 @@ class Ledger:
                 waits.setdefault(rank, []).append(event)
         told_of = picture.of_last_run([*self.own.values(), *self.reports])
         all_told = [d for e in told_of for d in _deaths(e, picture)]
-        ranks: dict[tuple[str | None, int | None], int] = {}
-        ranks.update(((d.host, d.pid), d.rank) for d in all_told if d.rank is not None and d.pid is not None)
         deaths: dict[Value, Death] = {}
-        for told in sorted(all_told, key=lambda d: d.event.order):
-            death = told if told.rank is not None else replace(told, rank=ranks.get((told.host, told.pid)))
+        for death in sorted(_identified(all_told), key=lambda d: d.event.order):
             if not self._is_fallout(death, waits):
                 deaths.setdefault(death.who, death)
         first = _first(list(deaths.values()))
@@ -209,7 +206,7 @@ class Ledger:
         own = death.event.kind in OWN
         if death.signal in (None, ABORT) and not own and self.waited:
             return not all(printed_after(e, death.event) for e in self.waited.values())  # one of those that gave up?
-        if own and death.rank is not None and death.rank in waits:
+        if (own or death.signal == KILL) and death.rank is not None and death.rank in waits:
             return not all(printed_after(e, death.event) for e in waits[death.rank])
         ending = self.endings.get(death.event.line.file)
         return death.signal == KILL and ending is not None and printed_after(death.event, ending)
@@ -252,6 +249,20 @@ def _deaths(event: Event, picture: Picture) -> Iterator[Death]:
     for rank in listed:
         host = picture.host_of(event) or picture.host_with(rank)
         yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, event)
+
+
+def _identified(told: Sequence[Death]) -> Iterator[Death]:
+    """The same with the rank and host that other lines tell of a process of that number, if only one is meant."""
+    known: dict[int, set[tuple[int, str | None]]] = {}
+    for death in told:
+        if death.rank is not None and death.pid is not None:
+            known.setdefault(death.pid, set()).add((death.rank, death.host))
+    for death in told:
+        who = known.get(death.pid, set()) if death.rank is None and death.pid is not None else set()
+        if len(who) == 1 and death.event.host in (None, (only := next(iter(who)))[1]):
+            yield replace(death, rank=only[0], host=only[1])
+        else:
+            yield death
 
 
 def _signal(value: Value | None, exit_code: int | None, *, waited_status: bool) -> int | None:
