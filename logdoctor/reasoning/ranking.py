@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from logdoctor.catalogues import follows
 from logdoctor.model import Event, Finding
-from logdoctor.reasoning.clocks import elapsed, moment
+from logdoctor.reasoning.clocks import SKEW, elapsed, moment
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -30,6 +30,7 @@ SEEN_FROM_OUTSIDE = frozenset(
     ("collective.timeout", "collective.heartbeat", "collective.rank-died", "net.peer-closed", "rdzv.store-lost")
 )
 """What processes report that wait for another one, or lost it."""
+TOLD_TO_END = "job.preempted"
 _LOST_OTHERS = later(
     r"(?i)closed by|reset by peer|broken pipe|timed? ?out|remote|aborted|shut ?down|store|connection|NCCL|gloo|socket"
     r"|SignalException|KeyboardInterrupt|SystemExit|ChildFailed|ProcessExited|ProcessRaised|Terminat|watchdog|heartbeat"
@@ -150,15 +151,28 @@ def _same_process_later(a: Finding, b: Finding) -> bool:
 
 def _ended_by_itself(end: Finding, seen: Finding) -> bool:
     """Whether ``end`` is one rank's own exception or crash, not about others, and ``seen`` what only others report."""
-    if seen.rule.signature not in SEEN_FROM_OUTSIDE or not seen.ranks or len(end.ranks) != 1:
+    if len(end.ranks) != 1 or not _seen_from_outside(seen, end):
         return False
     event = end.events[0]
-    if end.ranks[0] in seen.ranks:
-        return False
     if end.rule.signature == "app.segfault":
         return _FAULT.search(event.text[:SEARCHED]) is not None
     own = end.rule.role == "fallback" and event.dialect == "python" and event.level == "fatal"
     return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
+
+
+def _seen_from_outside(seen: Finding, end: Finding) -> bool:
+    """Whether ``seen`` is what others report when one of them ended as ``end`` says.
+
+    Or that the job was told to end, nobody says why, and not surely before that: launchers end what is left.
+    """
+    if seen.rule.signature in SEEN_FROM_OUTSIDE:
+        return bool(seen.ranks) and end.ranks[0] not in seen.ranks
+    if seen.rule.signature != TOLD_TO_END or seen.rule.role != "fallback":
+        return False
+    told, ended = seen.events[0], end.events[0]
+    seconds = elapsed(told, _stamped(end))
+    same = told.line.file == ended.line.file
+    return ended.order < told.order if same else seconds is None or seconds <= SKEW
 
 
 def _gave_up(end: Finding, seen: Finding) -> bool:
