@@ -101,6 +101,8 @@ class Picture:
         elif event.kind in DEATHS or _launcher_lost(event):
             self._see_process(event)
             self._see_death(event)
+        elif event.kind == "slurm.task_exit":
+            self._see_tasks(event)
         elif event.kind == "progress.phase":
             self._see_phase(event)
         elif event.kind.endswith(".env"):
@@ -161,6 +163,16 @@ class Picture:
         if isinstance(host, str) and len(self.hosts) < MAX_NAMES:
             self.hosts.setdefault(self._host_of.setdefault(rank, short_host(host)))
 
+    def _see_tasks(self, event: Event) -> None:
+        """Slurm tells on which host tasks ended; they are the ranks, unless each starts several of them."""
+        ranks, host = event.fields.get("ranks"), short_host(event.host or "")
+        if host and len(self.hosts) < MAX_NAMES:
+            self.hosts.setdefault(host)
+        if host and isinstance(ranks, tuple) and "elastic" not in self.dialects and len(self._host_of) < 1 << 20:
+            for rank in ranks:
+                if isinstance(rank, int):
+                    self._host_of.setdefault(rank, host)
+
     def _see_step(self, event: Event) -> None:
         if self.first_step is None:
             self.first_step = event.order
@@ -190,6 +202,8 @@ class Picture:
         if event.dialect in ("elastic", "frameworks", "python") and isinstance(local, int) and len(self.hosts) < 2:
             known = self.rank_at("", event.pid)
             return local if known is None else known  # one node: its local ranks are the ranks
+        if event.dialect == "kernel" and isinstance(bus := event.fields.get("bus_id"), str):
+            return self.seats.rank_on_gpu(short_host(event.host or ""), bus, self)
         return _rank_in_default_group(event)
 
     def rank_at(self, host: str, pid: int | None) -> int | None:

@@ -80,6 +80,7 @@ class Seats:
         self._widest = 0
         self._told: dict[int, Seat] = {}
         self._comms: dict[Process, _Comm] = {}
+        self._on_gpu: dict[str, dict[Process, None]] = {}
         self._groups: dict[str, _Group] = {}
         self._versions: dict[str, dict[str, set[int]]] = {}
 
@@ -144,6 +145,8 @@ class Seats:
         elif width > known.width:
             known.rank, known.width = rank, width
         known.seat.learn(seat)
+        if seat.bus_id:
+            self._on_gpu.setdefault(seat.bus_id, {}).setdefault(process)
         local = _int(fields.get("group_local_rank"))
         if local is not None and width >= known.width:
             known.seat.local_rank = local
@@ -208,6 +211,12 @@ class Seats:
         if comm and comm.width and comm.width >= (known.expected or 0):
             return comm.rank
         return known.rank_at(short_host(process[0]), process[1])
+
+    def rank_on_gpu(self, host: str, bus_id: str, known: Ranks) -> int | None:
+        """The rank that computes on a GPU of ``host`` ("": not told), where only one is known to."""
+        there = [p for p in self._on_gpu.get(bus_id, ()) if not host or short_host(p[0]) == host]
+        ranks = {self._rank_of(process, known) for process in there}
+        return ranks.pop() if len(ranks) == 1 else None
 
     def groups(self, known: Ranks) -> tuple[ProcessGroup, ...]:
         """The process groups of which at least two members are known, the largest first."""
