@@ -133,7 +133,7 @@ class Host:
             "PYTHONUNBUFFERED": "1",
         }
         process = subprocess.Popen(
-            [*self._enter(), "env", "-C", home, *command],
+            [*self._enter(), "env", "--default-signal=INT,HUP,TERM", "-C", home, *command],
             env={**around, **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
