@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
-from bench import Bench
+from bench import Bench, Running
 from experiment import Needs
 
 TORCH = Needs(environment="torch-2.13")
@@ -29,6 +30,33 @@ def shell(script: str) -> tuple[str, ...]:
     return ("bash", "-c", script)
 
 
+TEXTS = """python - <<'P'
+import json
+texts = ["shares rose on monday", "the match was lost", "a new phone was shown", "talks were held"]
+with open("train.jsonl", "w") as f:
+    for i in range({count}):
+        record = {{"text": texts[i % 4] + f" number {{i}}", "label": i % 4}}
+        {change}
+        f.write(json.dumps(record) + "\\n")
+    {after}
+P
+"""
+
+
+def finetune(
+    ranks: int,
+    *options: str,
+    count: int = 96,
+    change: str = "pass",
+    after: str = "pass",
+    flags: str = "",
+    before: str = "",
+):
+    """Write the data, then train on it."""
+    job = " ".join(torchrun(ranks, "finetune.py", "--train_file", "train.jsonl", *options, flags=flags))
+    return shell(TEXTS.format(count=count, change=change, after=after) + before + job)
+
+
 def simply(*command: str, timeout: float = 60, **options: object) -> Callable[[Bench], None]:
     """An experiment that is one command."""
 
@@ -36,3 +64,10 @@ def simply(*command: str, timeout: float = 60, **options: object) -> Callable[[B
         bench.run(*command, timeout=timeout, **options)
 
     return run
+
+
+def wait_for(job: Running, text: str, seconds: float = 60) -> None:
+    """Wait until the log of a job holds the text."""
+    ends = time.monotonic() + seconds
+    while text not in job.log.read_text("utf-8", "replace") and time.monotonic() < ends:
+        time.sleep(0.1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 
-from bench import Bench, Running
+from bench import Bench
 from experiment import Experiment
-from launchers import TORCH, node, shell, simply, torchrun
+from launchers import TORCH, node, shell, simply, torchrun, wait_for
 
 DEAD = ("host.oom-kill", "unknown")
 """An exit by SIGKILL does not say who sent it: the OOM killer is as good an answer."""
@@ -28,15 +28,6 @@ def killed_of_two_nodes(bench: Bench) -> None:
     second.kill(3)
     for job in jobs:
         job.wait(60)
-
-
-def wait_for(job: Running, text: str, seconds: float = 60) -> None:
-    """Wait until the log of a job holds the text."""
-    import time
-
-    ends = time.monotonic() + seconds
-    while text not in job.log.read_text("utf-8", "replace") and time.monotonic() < ends:
-        time.sleep(0.1)
 
 
 def powered_off(bench: Bench) -> None:
@@ -129,7 +120,6 @@ EXPERIMENTS = (
         its packets stop. The ranks of the first node time out in an all-reduce, waiting for ranks 2 and 3.""",
         run=powered_off,
         needs=TORCH,
-        culprit={"host": "gpu-b04"},
         also=("collective.timeout", "host.node-failure", "collective.straggler"),
         evidence=("Timed out waiting",),
     ),
@@ -161,7 +151,9 @@ EXPERIMENTS = (
         story="""Four ranks meet in a monitored barrier after each step. Rank 2 is stopped with SIGSTOP after the second step; rank 0
         says after eight seconds that rank 2 failed to pass the barrier.""",
         run=simply(
-            *torchrun(4, "train.py", "--timeout", "8", "--monitored", "--pause", "1", flags="--tee 3"),
+            *torchrun(
+                4, "train.py", "--timeout", "8", "--monitored", "--pause", "1.5", "--eval-every", "1", flags="--tee 3"
+            ),
             on={"step 2/": kill(2, signal.SIGSTOP)},
         ),
         needs=TORCH,
@@ -174,7 +166,7 @@ EXPERIMENTS = (
         label="collective.straggler",
         title="Stage 2 of a pipeline recomputes for longer than the others wait",
         story="""Four pipeline stages pass activations by send and recv with a timeout of six seconds. Stage 2 needs nine seconds for a micro
-        batch, and says so; stage 3 gives up waiting to receive, then everything falls.""",
+        batch, and says so; stage 3 gives up waiting to receive, and the others follow.""",
         run=simply(*torchrun(4, "pipeline.py", "--timeout", "6", "--slow-stage", "2", "--slow-by", "9")),
         needs=TORCH,
         also=("collective.timeout",),
@@ -203,17 +195,17 @@ EXPERIMENTS = (
     ),
     Experiment(
         case="exit-status-spawn",
-        label="app.exception",
+        label="unknown",
         title="A rank leaves on purpose with status 3 when the accuracy is too low",
         story="""After two epochs of warm-up every rank compares its accuracy with a target and leaves with status 3 when it is missed. The
         first one that does so takes the others with it.""",
         run=simply("python", "images.py", "-w", "2", "--target", "99"),
         needs=TORCH,
-        also=("unknown",),
+        also=("app.exception",),
         evidence=("below the target", "exit code 3"),
     ),
     Experiment(
-        case="port-killed-store-host",
+        case="killed-store-host-pipeline",
         label="collective.rank-died",
         title="Rank 0, which hosts the store, is killed and the heartbeats of the others fail",
         story="""Four pipeline stages write heartbeats into the store that rank 0 hosts (no torchrun store: static rendezvous by tcp://).
@@ -225,7 +217,6 @@ EXPERIMENTS = (
             on={"iteration 2/": kill(0)},
         ),
         needs=TORCH,
-        culprit={"rank": 0},
         also=("rdzv.store-lost", "net.peer-closed", "unknown", "host.oom-kill"),
         evidence=("Connection closed by peer", "Broken pipe", "Connection reset"),
     ),

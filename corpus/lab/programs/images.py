@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--classes", type=int, default=10)
     parser.add_argument("--classes-last", type=int, default=0)
     parser.add_argument("--pause", type=float, default=0.1)
-    parser.add_argument("--timeout", type=float, default=15)
+    parser.add_argument("--timeout", type=float, default=40)
     parser.add_argument("--gather", type=int, default=0)
     parser.add_argument("--ragged", action="store_true")
     parser.add_argument("--native-resize", action="store_true")

@@ -31,7 +31,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--vocab", type=int, default=512)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--schedule", choices=("constant", "cosine"), default="constant")
-    parser.add_argument("--timeout", type=float, default=15)
+    parser.add_argument("--timeout", type=float, default=40)
     parser.add_argument("--pause", type=float, default=0.3)
     parser.add_argument("--eval-every", type=int, default=0)
     parser.add_argument("--eval-on", choices=("all", "main"), default="all")

@@ -1,0 +1,149 @@
+"""Stacks of hung ranks: py-spy, gdb and faulthandler, where one rank is the odd one out."""
+
+from __future__ import annotations
+
+import signal
+
+from bench import Bench
+from experiment import Experiment, Needs
+from launchers import TORCH, finetune, torchrun, wait_for
+
+GDB = Needs(environment="torch-2.13", programs=("gdb",), packages=("gdb",))
+FEED = 'record["attachment"] = "feed" if i == {record} else None'
+
+
+def stuck(bench: Bench, ranks: int = 2, record: int = 33, flags: str = ""):
+    """A job of which one rank waits for its data (a named pipe) while the others wait in the all-reduce."""
+    options = ("--num_workers", "0", "--ddp_timeout", "600", "--batch_size", "4")
+    job = finetune(ranks, *options, change=FEED.format(record=record), before="mkfifo feed\n", flags=flags)
+    running = bench.host().start(*job)
+    wait_for(running, "batches on this rank", 60)
+    bench.run("sleep", "12", log="")
+    return running
+
+
+def py_spy(ranks: int, record: int):
+    """Dump every rank with py-spy, one file a rank."""
+
+    def run(bench: Bench) -> None:
+        job = stuck(bench, ranks, record)
+        host = bench.host()
+        for rank in range(ranks):
+            host.run("py-spy", "dump", "--pid", str(host.rank(rank)), log=f"rank{rank}.stack.log")
+        job.stop()
+        job.wait(5)
+
+    return run
+
+
+def gdb(bench: Bench) -> None:
+    """Native stacks of both ranks, in one file after the log."""
+    job = stuck(bench)
+    host = bench.host()
+    for rank in range(2):
+        command = (
+            "gdb",
+            "-p",
+            str(host.rank(rank)),
+            "-batch",
+            "-nx",
+            "-ex",
+            "set pagination off",
+            "-ex",
+            "thread apply all bt 12",
+        )
+        host.run(*command, log=f"gdb-rank{rank}.log", timeout=90)
+    job.stop()
+    job.wait(5)
+
+
+def user_signal(bench: Bench) -> None:
+    """kill -USR1 on each rank of a trainer whose rank 2 is stopped."""
+    job = bench.host().start(*torchrun(4, "train.py", "--timeout", "600", "--steps", "50", flags="--tee 3"))
+    wait_for(job, "step 3/")
+    job.host.kill(2, signal.SIGSTOP)
+    bench.run("sleep", "4", log="")
+    for rank in (0, 1, 3):
+        job.host.kill(rank, signal.SIGUSR1)
+        bench.run("sleep", "1", log="")
+    bench.run("sleep", "2", log="")
+    job.stop()
+    job.wait(5)
+
+
+def dump_later(bench: Bench) -> None:
+    """faulthandler.dump_traceback_later on both ranks, of which one evaluates alone."""
+    options = ("--eval-every", "2", "--eval-on", "main", "--timeout", "600", "--dump-after", "25")
+    job = bench.host().start(*torchrun(2, "train.py", *options))
+    wait_for(job, "Timeout (0:00", 60)
+    bench.run("sleep", "4", log="")
+    job.stop()
+    job.wait(5)
+
+
+EXPERIMENTS = (
+    Experiment(
+        case="hang-py-spy-loader-2",
+        label="collective.straggler",
+        title="py-spy shows rank 1 reading data, rank 0 in the all-reduce",
+        story="""Two ranks hang: rank 1 reads a record from storage that never answers (a named pipe), rank 0 waits for it in the backward pass.
+        The log is silent; py-spy dumps of both ranks tell where they are.""",
+        run=py_spy(2, 33),
+        needs=TORCH,
+        culprit={"rank": 1},
+        also=("app.dataloader", "app.hang"),
+        evidence=("__getitem__", "finetune.py"),
+        hung=True,
+    ),
+    Experiment(
+        case="hang-py-spy-loader-4",
+        label="collective.straggler",
+        title="py-spy shows rank 2 of four reading data",
+        story="""Four ranks hang: rank 2 reads a record from storage that never answers, the others wait in the backward pass. One py-spy dump a
+        rank.""",
+        run=py_spy(4, 50),
+        needs=TORCH,
+        culprit={"rank": 2},
+        also=("app.dataloader", "app.hang"),
+        evidence=("__getitem__", "finetune.py"),
+        hung=True,
+    ),
+    Experiment(
+        case="hang-gdb-loader",
+        label="collective.straggler",
+        title="gdb shows rank 1 in open(), rank 0 waiting in gloo",
+        story="""The same hang of two ranks, with gdb's 'thread apply all bt' of both: rank 1 is in open64 of the named pipe, rank 0 in the
+        wait of gloo.""",
+        run=gdb,
+        needs=GDB,
+        culprit={"rank": 1},
+        also=("app.dataloader", "app.hang", "collective.timeout", "unknown"),
+        evidence=("open", "gloo"),
+        hung=True,
+        seconds=240,
+    ),
+    Experiment(
+        case="hang-usr1-faulthandler",
+        label="collective.straggler",
+        title="Three of four ranks tell by SIGUSR1 that they wait in backward",
+        story="""Rank 2 of four is stopped (SIGSTOP). The others answer kill -USR1 with their stacks, in the backward pass; rank 2 does
+        not answer.""",
+        run=user_signal,
+        needs=TORCH,
+        also=("app.hang", "collective.timeout", "unknown"),
+        evidence=("run_backward", "backward"),
+        hung=True,
+    ),
+    Experiment(
+        case="hang-dump-traceback-later",
+        label="collective.desync",
+        title="faulthandler shows rank 0 in the evaluation and rank 1 in training",
+        story="""Only rank 0 evaluates, and its all-reduce meets the gradients of rank 1. Both hang; faulthandler.dump_traceback_later
+        prints where: rank 0 in evaluate, rank 1 in backward.""",
+        run=dump_later,
+        needs=TORCH,
+        also=("collective.straggler", "app.hang", "unknown"),
+        evidence=("evaluate", "backward"),
+        hung=True,
+    ),
+)
