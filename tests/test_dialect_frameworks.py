@@ -39,7 +39,7 @@ def test_a_stall_without_its_first_line_is_read():
             "['python', 'a.py', '--local_rank=3'] exits with return code = -7",
             "frameworks.exit",
             "error",
-            {"local_rank": 3, "exit_code": -7, "signal": 7},
+            {"exit_code": -7, "signal": 7},
         ),
         (
             "[2024-04-02 11:11:16,212] [INFO] [launch.py:163:main] dist_world_size=16",

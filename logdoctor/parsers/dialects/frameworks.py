@@ -7,7 +7,7 @@ Sources: DeepSpeed `launcher/launch.py`, `runtime/fp16/loss_scaler.py` (0.5 to 0
 
 Kinds and fields:
 
-``frameworks.exit``          a launcher tells how a process ended: exit_code, signal, (local) rank and pid where it says
+``frameworks.exit``          a launcher tells how a process ended: exit_code, signal, rank and pid where it says
 ``frameworks.world``         world_size: how many ranks a launcher is about to start
 ``frameworks.killed``        pid: a launcher ends a process that was still alive (collateral)
 ``frameworks.told_to_end``   signal, reason: the launcher or trainer itself was told to end
@@ -37,12 +37,11 @@ from logdoctor.parsers.record import Record
 RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.exit",
-        r"(?:--local_rank=(?P<local_rank>\d{1,5})\b[^\n]{0,4000}?)?exits with return code = (?P<exit_code>-?\d{1,9})",
+        r"exits with return code = (?P<exit_code>-?\d{1,9})",
         "error",
         read_exit,
-        "DeepSpeed's launcher found a process that ended with an error.",
+        "DeepSpeed's launcher found a process that ended with an error; it prints the command of the last one started.",
         5,
-        scan=r"exits with return code = -?\d",
     ),
     Record(
         "frameworks.world",
