@@ -142,7 +142,7 @@ class Host:
         )
         return Running(self, process, path, on or {}, append=append)
 
-    def run(self, *command: str, timeout: float = 60, **options: object) -> int:
+    def run(self, *command: str, timeout: float = 180, **options: object) -> int:
         """Run a command to its end, or end it when ``timeout`` seconds have gone by; arguments as for `start`."""
         return self.start(*command, **options).wait(timeout)  # type: ignore[arg-type]
 
@@ -207,7 +207,7 @@ class Running:
         """Send a signal to the command itself (the launcher, not its ranks)."""
         os.kill(self.process.pid, number)
 
-    def wait(self, timeout: float = 60) -> int:
+    def wait(self, timeout: float = 180) -> int:
         """Wait for its end, at most ``timeout`` seconds, then for the end of what it left running on its streams."""
         ends = min(time.monotonic() + timeout, self.host.bench.ends)
         try:

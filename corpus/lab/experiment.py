@@ -47,7 +47,7 @@ class Experiment:
     evidence: tuple[str, ...] = ()
     """Pieces of the log; one of them must be among the proofs."""
     hung: bool = False
-    seconds: float = 120
+    seconds: float = 300
     """The hard limit; everything still running is killed then."""
     expected_wrong: str = ""
     """Why logdoctor cannot say it yet; such a case is not written."""

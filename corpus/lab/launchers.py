@@ -57,7 +57,7 @@ def finetune(
     return shell(TEXTS.format(count=count, change=change, after=after) + before + job)
 
 
-def simply(*command: str, timeout: float = 60, **options: object) -> Callable[[Bench], None]:
+def simply(*command: str, timeout: float = 180, **options: object) -> Callable[[Bench], None]:
     """An experiment that is one command."""
 
     def run(bench: Bench) -> None:
@@ -66,7 +66,7 @@ def simply(*command: str, timeout: float = 60, **options: object) -> Callable[[B
     return run
 
 
-def wait_for(job: Running, text: str, seconds: float = 60) -> None:
+def wait_for(job: Running, text: str, seconds: float = 150) -> None:
     """Wait until the log of a job holds the text."""
     ends = time.monotonic() + seconds
     while text not in job.log.read_text("utf-8", "replace") and time.monotonic() < ends:

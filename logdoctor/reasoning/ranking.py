@@ -30,6 +30,8 @@ SEEN_FROM_OUTSIDE = frozenset(
     ("collective.timeout", "collective.heartbeat", "collective.rank-died", "net.peer-closed", "rdzv.store-lost")
 )
 """What processes report that wait for another one, or lost it."""
+WAITED, LEFT = "collective.timeout", "net.peer-closed"
+"""What a rank says that gave up waiting, and what others see of it when it then leaves."""
 TOLD_TO_END = "job.preempted"
 _LOST_OTHERS = later(
     r"(?i)closed by|reset by peer|broken pipe|timed? ?out|remote|aborted|shut ?down|store|connection|NCCL|gloo|socket"
@@ -189,11 +191,18 @@ def _before(a: Finding, b: Finding) -> bool:
     if _is_late(a) != _is_late(b):
         return _is_late(a)
     first, second = _first_event(a), _first_event(b)
+    if {a.rule.signature, b.rule.signature} == {WAITED, LEFT} and _stands_anywhere(a) and _stands_anywhere(b):
+        return a.rule.signature == WAITED
     if first.line.file != second.line.file:
         seconds = elapsed(_stamped(a), _stamped(b))
         if seconds is not None:
             return (0.0, a.first) < (seconds, b.first)
     return (a.first, a.rule.id) < (b.first, b.rule.id)
+
+
+def _stands_anywhere(finding: Finding) -> bool:
+    """Whether it rests on exceptions without a time alone: ranks that end together print those in any order."""
+    return all(e.dialect == "python" and moment(e) is None for e in finding.events)
 
 
 def _first_event(finding: Finding) -> Event:

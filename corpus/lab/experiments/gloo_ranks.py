@@ -27,7 +27,7 @@ def killed_of_two_nodes(bench: Bench) -> None:
     wait_for(jobs[0], "step 4/")
     second.kill(3)
     for job in jobs:
-        job.wait(60)
+        job.wait()
 
 
 def powered_off(bench: Bench) -> None:
@@ -40,7 +40,7 @@ def powered_off(bench: Bench) -> None:
     wait_for(jobs[0], "step 5/")
     second.sh("ip link set eth0 down")
     jobs[1].stop()
-    jobs[0].wait(60)
+    jobs[0].wait()
 
 
 def lost_link(bench: Bench) -> None:
@@ -53,7 +53,7 @@ def lost_link(bench: Bench) -> None:
     wait_for(jobs[0], "step 3/")
     hosts[1].sh("ip link set eth0 down")
     for job in jobs:
-        job.wait(50)
+        job.wait()
 
 
 EXPERIMENTS = (
@@ -75,7 +75,7 @@ EXPERIMENTS = (
         title="Rank 5 of eight is killed; every line bears the name of its rank",
         story="""Eight ranks train over gloo under torchrun with --tee 3, so that each line says which rank printed it. After the
         second step rank 5 is killed with SIGKILL. Several others report that the connection was closed before they are ended.""",
-        run=simply(*torchrun(8, "train.py", "--pause", "0.5", flags="--tee 3"), on={"step 2/": kill(5)}, timeout=90),
+        run=simply(*torchrun(8, "train.py", "--pause", "0.5", flags="--tee 3"), on={"step 2/": kill(5)}),
         needs=TORCH,
         culprit={"rank": 5},
         also=DEAD,

@@ -9,6 +9,19 @@ DETAIL = {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}
 
 EXPERIMENTS = (
     Experiment(
+        case="segfault-ddp-info-logs",
+        label="app.segfault",
+        title="DistributedDataParallel of torch 2.13.0 (CPU) crashes when all its logs are on",
+        story="""Two ranks train with TORCH_DISTRIBUTED_DEBUG=DETAIL and TORCH_CPP_LOG_LEVEL=INFO. Both die of SIGSEGV right after
+        the reducer was made, before the first step: nothing else was done to them.""",
+        run=simply(
+            *torchrun(2, "train.py", flags="--tee 3"),
+            env={**DETAIL, "TORCH_CPP_LOG_LEVEL": "INFO", "TORCH_SHOW_CPP_STACKTRACES": "1"},
+        ),
+        needs=TORCH,
+        evidence=("SIGSEGV",),
+    ),
+    Experiment(
         case="eval-on-main-only",
         label="collective.desync",
         title="Only rank 0 evaluates, and the evaluation holds an all-reduce",
@@ -27,8 +40,7 @@ EXPERIMENTS = (
         each is about to run.""",
         run=simply(
             *torchrun(4, "train.py", "--eval-every", "2", "--eval-on", "main", "--timeout", "8", flags="--tee 3"),
-            env={**DETAIL, "TORCH_CPP_LOG_LEVEL": "INFO", "TORCH_SHOW_CPP_STACKTRACES": "1"},
-            timeout=90,
+            env=DETAIL,
         ),
         needs=TORCH,
         also=("collective.timeout",),
@@ -118,7 +130,7 @@ EXPERIMENTS = (
         title="The same with the names of the parameters",
         story="""The unused auxiliary head on four ranks with TORCH_DISTRIBUTED_DEBUG=DETAIL, which names the parameters that got no gradient;
         every line bears the name of its rank.""",
-        run=simply(*torchrun(4, "train.py", "--aux-head", flags="--tee 3"), env=DETAIL, timeout=90),
+        run=simply(*torchrun(4, "train.py", "--aux-head", flags="--tee 3"), env=DETAIL),
         needs=TORCH,
         evidence=("Expected to have finished reduction in the prior iteration", "did not receive grad"),
     ),

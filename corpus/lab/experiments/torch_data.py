@@ -48,7 +48,6 @@ EXPERIMENTS = (
             *finetune(
                 2, "--start_method", "spawn", "--num_workers", "1", change='record["text"] *= i != 37', flags="--tee 3"
             ),
-            timeout=90,
         ),
         needs=TORCH,
         culprit={"rank": 1},

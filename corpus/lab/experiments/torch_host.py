@@ -52,7 +52,7 @@ def out_of_memory(bench: Bench) -> None:
     script = (
         f"echo $$ > {group}/cgroup.procs; exec torchrun --nproc-per-node 2 train.py --hidden 4096 --layers 8 --steps 30"
     )
-    bench.run(*shell(script), timeout=90)
+    bench.run(*shell(script))
     lines = subprocess.run(["dmesg", "-T"], capture_output=True, text=True, check=True).stdout.splitlines()
     last = max(i for i, line in enumerate(lines) if "invoked oom-killer" in line)
     (bench.logs / "kernel.log").write_text("\n".join(lines[last:]) + "\n")
@@ -350,7 +350,7 @@ EXPERIMENTS = (
         title="The data set is downloaded on a node without a network",
         story="""Rank 0 fetches the raw text by urllib; the node resolves no outside names. URLError on rank 0, rank 1 waits in a barrier and
         is ended.""",
-        run=simply(*torchrun(2, "prepare.py", "--url", "https://data.example.org/wiki/raw.txt"), timeout=90),
+        run=simply(*torchrun(2, "prepare.py", "--url", "https://data.example.org/wiki/raw.txt")),
         needs=TORCH,
         culprit={"rank": 0},
         also=("net.dns",),
@@ -365,7 +365,6 @@ EXPERIMENTS = (
             *shell(
                 "python -m http.server 8000 >/dev/null 2>&1 & sleep 2; torchrun --nproc-per-node 2 --tee 3 prepare.py --url http://gpu-a01:8000/raw.txt"
             ),
-            timeout=90,
         ),
         needs=TORCH,
         culprit={"rank": 0},

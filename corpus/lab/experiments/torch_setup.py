@@ -71,7 +71,7 @@ def wrong_interface(bench: Bench) -> None:
         for i, h in enumerate(hosts)
     ]
     for job in jobs:
-        job.wait(60)
+        job.wait()
 
 
 PIPE = "python pipeline.py --init tcp://gpu-a01:29500 --timeout 8"
@@ -101,7 +101,7 @@ EXPERIMENTS = (
         label="net.dns",
         title="MASTER_ADDR is a name that nothing resolves",
         story="The second node is told a master address with a typing error. The name does not resolve and the agent gives up.",
-        run=simply(*node(1, 2, 2, "train.py", master="gpu-a0l", flags="--rdzv-conf timeout=8"), timeout=90),
+        run=simply(*node(1, 2, 2, "train.py", master="gpu-a0l", flags="--rdzv-conf timeout=8")),
         needs=TORCH,
         also=("rdzv.config", "rdzv.timeout"),
         evidence=("Name or service not known", "Temporary failure in name resolution", "gai error"),
@@ -112,7 +112,7 @@ EXPERIMENTS = (
         title="Rank 1 looks for the master on a port where nobody listens",
         story="""Rank 1 of two is started with the wrong port (29501 for 29500) and tries to connect until its timeout of eight seconds.
         The log is that of rank 1.""",
-        run=simply(*shell("RANK=1 WORLD_SIZE=2 python pipeline.py --init tcp://gpu-a01:29501 --timeout 8"), timeout=60),
+        run=simply(*shell("RANK=1 WORLD_SIZE=2 python pipeline.py --init tcp://gpu-a01:29501 --timeout 8")),
         needs=TORCH,
         also=("net.socket-connect",),
         evidence=("failed to connect", "timed out", "timeout"),
@@ -134,7 +134,7 @@ EXPERIMENTS = (
         title="The second node is never started",
         story="""torchrun is told of two nodes of two ranks and only the first is started. Its ranks wait for the others in
         init_process_group until the timeout.""",
-        run=simply(*node(0, 2, 2, "train.py", "--timeout", "10"), timeout=60),
+        run=simply(*node(0, 2, 2, "train.py", "--timeout", "10")),
         needs=TORCH,
         evidence=("Timed out", "timed out", "clients joined", "timeout"),
     ),
@@ -144,9 +144,7 @@ EXPERIMENTS = (
         title="Two processes are started, WORLD_SIZE says three",
         story="""A shell script starts two processes with WORLD_SIZE=3. Both wait for a third that nobody starts and time out after eight
         seconds.""",
-        run=simply(
-            *shell(f'for r in 0 1; do RANK=$r WORLD_SIZE=3 {PIPE} 2>&1 | sed -u "s/^/$r: /" & done; wait'), timeout=60
-        ),
+        run=simply(*shell(f'for r in 0 1; do RANK=$r WORLD_SIZE=3 {PIPE} 2>&1 | sed -u "s/^/$r: /" & done; wait')),
         needs=TORCH,
         also=("rdzv.config",),
         evidence=("Timed out", "timed out", "clients joined", "timeout"),
@@ -157,9 +155,7 @@ EXPERIMENTS = (
         title="Two processes call themselves rank 1, none rank 2",
         story="""A start script gives RANK=1 to two of three processes. The full mesh of gloo never completes: rank 2 does not exist.
         All time out after eight seconds.""",
-        run=simply(
-            *shell(f'for r in 0 1 1; do RANK=$r WORLD_SIZE=3 {PIPE} 2>&1 | sed -u "s/^/$r: /" & done; wait'), timeout=60
-        ),
+        run=simply(*shell(f'for r in 0 1 1; do RANK=$r WORLD_SIZE=3 {PIPE} 2>&1 | sed -u "s/^/$r: /" & done; wait')),
         needs=TORCH,
         also=("rdzv.timeout", "collective.timeout"),
         evidence=("Timed out", "timed out", "timeout", "wait timeout"),
@@ -349,6 +345,5 @@ EXPERIMENTS = (
         ),
         needs=TORCH,
         evidence=("InvalidCxxCompiler", "No working C++ compiler", "compiler"),
-        seconds=180,
     ),
 )

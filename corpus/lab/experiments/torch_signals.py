@@ -27,7 +27,7 @@ def drained(bench: Bench) -> None:
     wait_for(jobs[0], "step 4/")
     jobs[1].signal(signal.SIGTERM)
     for job in jobs:
-        job.wait(60)
+        job.wait()
 
 
 EXPERIMENTS = (
@@ -85,7 +85,7 @@ EXPERIMENTS = (
         title="Rank 1 fails at each of three attempts",
         story="""torchrun may restart the ranks twice. Rank 1 cannot get a licence in any of the three attempts; the last attempt
         makes the job fail.""",
-        run=simply(*shell(FLAKY.format(fails=9)), timeout=90),
+        run=simply(*shell(FLAKY.format(fails=9))),
         needs=TORCH,
         culprit={"rank": 1},
         evidence=("cannot lease a licence",),
@@ -95,7 +95,7 @@ EXPERIMENTS = (
         label="healthy",
         title="Rank 1 fails twice, the third attempt succeeds",
         story="""torchrun may restart the ranks twice. Rank 1 fails in the first and second attempt; the third trains to its end.""",
-        run=simply(*shell(FLAKY.format(fails=2)), timeout=90),
+        run=simply(*shell(FLAKY.format(fails=2))),
         needs=TORCH,
     ),
     Experiment(
@@ -106,7 +106,6 @@ EXPERIMENTS = (
         run=simply(
             *torchrun(2, "train.py", "--steps", "5", flags="--max-restarts 1"),
             on={"step 2/": lambda job: job.host.kill(1)},
-            timeout=90,
         ),
         needs=TORCH,
     ),

@@ -17,7 +17,7 @@ def stuck(bench: Bench, ranks: int = 2, record: int = 33, flags: str = ""):
     options = ("--num_workers", "0", "--ddp_timeout", "600", "--batch_size", "4")
     job = finetune(ranks, *options, change=FEED.format(record=record), before="mkfifo feed\n", flags=flags)
     running = bench.host().start(*job)
-    wait_for(running, "batches on this rank", 60)
+    wait_for(running, "batches on this rank")
     bench.run("sleep", "12", log="")
     return running
 
@@ -52,7 +52,7 @@ def gdb(bench: Bench) -> None:
             "-ex",
             "thread apply all bt 12",
         )
-        host.run(*command, log=f"gdb-rank{rank}.log", timeout=90)
+        host.run(*command, log=f"gdb-rank{rank}.log")
     job.stop()
     job.wait(5)
 
@@ -75,7 +75,7 @@ def dump_later(bench: Bench) -> None:
     """faulthandler.dump_traceback_later on both ranks, of which one evaluates alone."""
     options = ("--eval-every", "2", "--eval-on", "main", "--timeout", "600", "--dump-after", "25")
     job = bench.host().start(*torchrun(2, "train.py", *options))
-    wait_for(job, "Timeout (0:00", 60)
+    wait_for(job, "Timeout (0:00")
     bench.run("sleep", "4", log="")
     job.stop()
     job.wait(5)
@@ -120,7 +120,6 @@ EXPERIMENTS = (
         also=("app.dataloader", "app.hang", "collective.timeout", "unknown"),
         evidence=("open", "gloo"),
         hung=True,
-        seconds=240,
     ),
     Experiment(
         case="hang-usr1-faulthandler",
