@@ -26,6 +26,8 @@ class Needs:
     """Programs on the PATH: gdb, mpirun.openmpi …"""
     packages: tuple[str, ...] = ()
     """Debian packages that hold them (installed by root with --install)."""
+    paths: tuple[str, ...] = ()
+    """What must be there in the file system: a controller of cgroups …"""
 
 
 @dataclass(frozen=True)

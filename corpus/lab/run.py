@@ -128,6 +128,7 @@ def verdict(experiment: Experiment, folder: Path) -> tuple[str, str]:
 def lacks(needs: Needs) -> str:
     """What an experiment needs and this machine has not."""
     lacking = [f"the program {p} (package {' '.join(needs.packages)})" for p in needs.programs if not shutil.which(p)]
+    lacking += [p for p in needs.paths if not Path(p).exists()]
     if needs.root and os.geteuid() != 0:
         lacking.append("root")
     if needs.gpu and not Path("/dev/nvidia0").exists():
