@@ -52,7 +52,7 @@ def main() -> None:
         fault = kinds[i % len(kinds)]
         harm = HARMS[i // len(kinds) % len(HARMS)]
         if asked.harm:
-            harm = asked.harm
+            harm = asked.harm.replace("none", "")
         if harm == "culprit" and fault in BLAMELESS:
             harm = ""
         size = sizes[(i * 5 + i // len(kinds)) % len(sizes)]

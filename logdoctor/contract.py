@@ -185,6 +185,10 @@ def _picture(picture: JobPicture) -> dict[str, Any]:
         "rank_table": [_rank_row(one) for one in picture.rank_table],
         "environment": [{"name": name, "value": value} for name, value in picture.environment],
         "standings": [_standing(one) for one in picture.standings],
+        "clocks": [
+            {"host": one.host, "of": one.of, "ahead_s": round(one.ahead, 3), "events": one.events}
+            for one in picture.clocks
+        ],
     }
 
 

@@ -10,6 +10,7 @@ from logdoctor.model import (
     Culprit,
     Diagnosis,
     Evidence,
+    HostClock,
     JobPicture,
     Line,
     MadeBy,
@@ -130,6 +131,9 @@ pictures = st.builds(
     versions_apart=st.lists(st.tuples(texts, texts, ranks), max_size=2).map(tuple),
     environment=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),
     standings=st.lists(standings, max_size=4).map(tuple),
+    clocks=st.lists(st.builds(HostClock, texts, texts, st.floats(-1e6, 1e6), st.integers(2, 99)), max_size=2).map(
+        tuple
+    ),
 )
 runs = st.builds(
     Run,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from datetime import datetime, timezone
 
 import pytest
+from simulator import simulate
 
-from logdoctor.model import Event, Line, Speaker
-from logdoctor.reasoning.clocks import elapsed
+from logdoctor import diagnose
+from logdoctor.model import Event, HostClock, Line, Speaker
+from logdoctor.reasoning.clocks import Clocks, elapsed
 
 
 def at(time: float) -> Event:
@@ -25,3 +28,54 @@ def test_a_stamp_beyond_the_calendar_does_not_end_a_comparison(far):
 
 def test_a_stamp_without_a_year_keeps_its_date_in_a_leap_year():
     assert elapsed(at(moment(1970, 3, 5, 12, 0)), at(moment(2024, 3, 5, 12, 1))) == 60.0
+
+
+def step(host: str, value: int, time: float) -> tuple[Event, str]:
+    line = Line(f"{host}.log", value, "x")
+    return Event(
+        line, "progress", "progress.step", "x", Speaker(time=time), fields={"unit": "step", "value": value}
+    ), host
+
+
+def clocks_after(*steps: tuple[Event, str]) -> Clocks:
+    clocks = Clocks()
+    for event, host in steps:
+        clocks.observe(event, host)
+    return clocks
+
+
+def test_steps_that_two_hosts_took_together_tell_how_far_their_clocks_differ():
+    both = [step(host, n, n * 10 + off) for host, off in (("gpu-a", 0), ("gpu-b", 31)) for n in range(4)]
+    assert clocks_after(*both).compared() == (HostClock("gpu-b", "gpu-a", 31.0, 4),)
+
+
+def test_one_shared_event_tells_nothing_of_the_clocks():
+    assert clocks_after(step("gpu-a", 7, 100), step("gpu-b", 7, 131)).compared() == ()
+
+
+def test_shared_events_that_contradict_each_other_tell_nothing_of_the_clocks():
+    apart = (0, 40, 90, 300)
+    both = [
+        step(host, n, n * 10 + (apart[n] if host == "gpu-b" else 0)) for host in ("gpu-a", "gpu-b") for n in range(4)
+    ]
+    assert clocks_after(*both).compared() == ()
+
+
+def test_the_order_of_two_events_is_told_by_clocks_that_were_compared():
+    both = [step(host, n, n * 10 + off) for host, off in (("gpu-a", 0), ("gpu-b", 31)) for n in range(4)]
+    early, late = step("gpu-a", 90, 100.0)[0], step("gpu-b", 91, 112.0)[0]
+    assert clocks_after(*both).seconds(early, late, ("gpu-a", "gpu-b")) == (-19.0, 5.0)
+    assert Clocks().seconds(early, late, ("gpu-a", "gpu-b")) == (12.0, 60.0)
+
+
+def test_clocks_of_a_simulated_job_are_told_as_they_were_set(knowledge):
+    told = 0
+    for seed in range(12):
+        job = simulate(seed, "hang", 32, harm="missing")
+        logs = [io.BytesIO(text.encode()) for text in job.files.values()]
+        for log, name in zip(logs, job.files, strict=True):
+            log.name = name
+        for clock in diagnose(logs, knowledge=knowledge).picture.clocks:
+            told += 1
+            assert clock.ahead == pytest.approx(job.skew[clock.host] - job.skew[clock.of], abs=3.0)
+    assert told > 6

@@ -173,6 +173,19 @@ class ProcessGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class HostClock:
+    """By how many seconds the clock of ``host`` is ahead of that of the host ``of`` (negative: behind).
+
+    ``events`` is how many events tell that happened on both at once.
+    """
+
+    host: str
+    of: str
+    ahead: float
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobPicture:
     """What was learnt of the job from its logs."""
 
@@ -196,6 +209,8 @@ class JobPicture:
     """Settings of the environment that the job's libraries said they use, by name."""
     standings: tuple[Standing, ...] = ()
     """Where each rank stood in the collectives, by group and rank; empty where no log tells."""
+    clocks: tuple[HostClock, ...] = ()
+    """Hosts whose clocks differ from one of them by seconds or more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime, timezone
+from statistics import median
 
-from logdoctor.model import Event
+from logdoctor.model import Event, HostClock, Value
 
 SKEW = 60.0
-"""Seconds that the clocks of two hosts may differ."""
+"""Seconds that the clocks of two hosts may differ of which nothing more is known."""
+JITTER, DRIFT = 5.0, 0.05
+"""What happens at once is printed within so many seconds; clocks that differ much may drift by that share of it."""
+FEWEST_SHARED, MOST_AGREE = 2, 0.75
+"""So many shared events must tell the same difference, and that share of all of them."""
+MAX_SHARED, MAX_HOSTS = 256, 256
+STEP = "progress.step"
+SHARED = {
+    "c10d.watchdog_timeout": ("seq", "op", "numel_in"),
+    "c10d.dump_signal": ("from_rank",),
+    "c10d.barrier_done": ("world",),
+    "nccl.comm_init": ("comm_id",),
+    "elastic.signal_received": ("signal",),
+}
+"""Kinds of events that happen on several hosts at once, and the fields that tell one from another."""
+Key = tuple[Value | None, ...]
 A_YEAR = 366 * 86400.0
 """Stamps that print no year count as of 1970 (the kernel's, the journal's, c10's)."""
 
@@ -41,3 +59,79 @@ def _as_of(moment: float, other: float) -> float:
     except (ValueError, OverflowError, OSError):  # a stamp far beyond the calendar
         return moment
     return datetime.fromtimestamp(moment, timezone.utc).replace(year=year).timestamp()
+
+
+class Clocks:
+    """How far the clocks of hosts differ, from events that happened on several of them at the same time.
+
+    Such are a step that all ranks take together, a collective that all of them gave up on, the signal of the rank that
+    gave up first, the end of a barrier or of a communicator's start, an order to all agents to end.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self._shared: dict[Key, dict[str, float]] = {}
+        self._steps = 0
+        self._compared: tuple[HostClock, ...] | None = None
+
+    def observe(self, event: Event, host: str | None) -> None:
+        """Take one event in, which was printed on ``host``."""
+        key = _shared_event(event) if host and event.time is not None else None
+        if key is None or host is None or event.time is None:
+            return
+        times = self._shared.get(key)
+        if times is None:
+            step = event.kind == STEP
+            if (self._steps if step else len(self._shared) - self._steps) >= MAX_SHARED:
+                return
+            self._steps += step
+            times = self._shared[key] = {}
+        if host in times or len(times) < MAX_HOSTS:
+            times[host] = min(event.time, times.get(host, event.time))
+            self._compared = None
+
+    def compared(self) -> tuple[HostClock, ...]:
+        """Of each host that can be compared how far its clock is ahead of that of the host which shares most events."""
+        if self._compared is None:
+            self._compared = tuple(self._compare())
+        return self._compared
+
+    def _compare(self) -> Iterator[HostClock]:
+        shared = [times for times in self._shared.values() if len(times) > 1]
+        counts = Counter(host for times in shared for host in times)
+        if not counts:
+            return
+        other = min(counts, key=lambda host: (-counts[host], host))
+        for host in sorted(counts.keys() - {other}):
+            both = [(t[host], t[other]) for t in shared if host in t and other in t]
+            apart = [_as_of(one, two) - _as_of(two, one) for one, two in both]
+            if len(apart) < FEWEST_SHARED:
+                continue
+            middle = median(apart)
+            agreeing = sum(abs(a - middle) <= max(JITTER, abs(middle) * DRIFT) for a in apart)
+            if agreeing >= max(FEWEST_SHARED, len(apart) * MOST_AGREE):
+                yield HostClock(host, other, middle, len(apart))
+
+    def seconds(self, earlier: Event, later: Event, hosts: tuple[str | None, str | None]) -> tuple[float | None, float]:
+        """The seconds from one event to the other, each printed on its host, and how far that may be wrong."""
+        apart = elapsed(earlier, later)
+        one, two = hosts
+        if one is not None and one == two:
+            return apart, 0.0
+        ahead = {name: seconds for c in self.compared() for name, seconds in ((c.of, 0.0), (c.host, c.ahead))}
+        if apart is None or one not in ahead or two not in ahead:
+            return apart, SKEW
+        return apart - ahead[two] + ahead[one], JITTER
+
+
+def _shared_event(event: Event) -> Key | None:
+    """What the event is, if it happens on all hosts of a job at once."""
+    fields = event.fields
+    if event.kind == STEP:
+        value = fields.get("value")
+        return (STEP, fields.get("unit"), fields.get("epoch"), value) if isinstance(value, int) else None
+    names = SHARED.get(event.kind)
+    if names is None or (event.kind == "nccl.comm_init" and fields.get("phase") != "COMPLETE"):
+        return None
+    told = tuple(fields.get(name) for name in names)
+    return None if None in told else (event.kind, *told)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing
 from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import Attempts
-from logdoctor.reasoning.clocks import SKEW, elapsed
+from logdoctor.reasoning.clocks import JITTER, SKEW, Clocks, elapsed
 from logdoctor.reasoning.seats import Seats
 
 PROGRESS_KEPT = 64
@@ -81,6 +81,7 @@ class Picture:
         self.first_death: list[Event] = []
         self.seats = Seats()
         self.addresses = AddressBook()
+        self.clocks = Clocks()
         self.environment: dict[tuple[str, str], None] = {}
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
         self._rank_of_pid: dict[int, set[int]] = {}
@@ -94,6 +95,7 @@ class Picture:
         self._see_start(event)
         self.seats.observe(event)
         self.addresses.observe(event)
+        self.clocks.observe(event, short_host(event.host or "") or self.host_with(event.rank))
         if event.kind == "progress.step":
             self._see_step(event)
         elif event.kind == "progress.done":
@@ -254,10 +256,19 @@ class Picture:
 
     def _well_after(self, later: Event, earlier: Event) -> bool:
         """Whether the clocks of two hosts, which may differ, leave no doubt about the order."""
-        if later.line.file == earlier.line.file:
-            return True
         one, two = self.host_of(later), self.host_of(earlier)
-        return one is None or two is None or one == two or (elapsed(earlier, later) or 0.0) > SKEW
+        return one is None or two is None or one == two or self.surely_after(later, earlier)
+
+    def seconds_between(self, earlier: Event, later: Event) -> tuple[float | None, float]:
+        """The seconds from one event to the other (None: unknown), and how far that may be wrong."""
+        return self.clocks.seconds(earlier, later, (self.host_of(earlier), self.host_of(later)))
+
+    def surely_after(self, later: Event, earlier: Event) -> bool:
+        """Whether ``later`` came after ``earlier``: by place in one file, between files by times beyond all doubt."""
+        if later.line.file == earlier.line.file:
+            return later.order > earlier.order
+        seconds, doubt = self.seconds_between(earlier, later)
+        return seconds is not None and seconds > doubt
 
     def phase_at(self, order: int) -> str:
         """What the job was doing when the event of this ``order`` was printed."""
@@ -315,6 +326,7 @@ class Picture:
             versions_apart=self.seats.versions_apart(),
             environment=tuple(sorted(self.environment)),
             standings=standings,
+            clocks=tuple(c for c in self.clocks.compared() if abs(c.ahead) > JITTER),
         )
 
 

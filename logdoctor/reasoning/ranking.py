@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from logdoctor.catalogues import follows
 from logdoctor.model import Event, Finding
-from logdoctor.reasoning.clocks import SKEW, elapsed, moment
+from logdoctor.reasoning.clocks import elapsed, moment
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -60,10 +60,10 @@ def survived(finding: Finding, picture: Picture, run: Callable[[Event], bool] | 
 def rank(findings: Sequence[Finding], picture: Picture, run: Callable[[Event], bool] | None = None) -> Ranked:
     """Split ``findings`` into causes and consequences; with ``run``, only what it holds says what was survived."""
     alive = [f for f in findings if not survived(f, picture, run)]
-    roots = [f for f in alive if not any(explains(other, f) for other in alive)] or alive
+    roots = [f for f in alive if not any(explains(other, f, picture) for other in alive)] or alive
     causes = sorted(roots, key=_order_of_merit)
     rest = [f for f in findings if f not in causes]
-    return Ranked(tuple(causes), tuple((f, _explainer(f, causes, alive)) for f in rest))
+    return Ranked(tuple(causes), tuple((f, _explainer(f, causes, alive, picture)) for f in rest))
 
 
 def _order_of_merit(finding: Finding) -> tuple[int, int, int, bool, str]:
@@ -71,14 +71,18 @@ def _order_of_merit(finding: Finding) -> tuple[int, int, int, bool, str]:
     return ROLES.index(rule.role), TIERS[rule.strength], finding.first, rule.id == rule.signature, rule.id
 
 
-def _explainer(finding: Finding, causes: Sequence[Finding], alive: Sequence[Finding]) -> Finding | None:
+def _explainer(
+    finding: Finding, causes: Sequence[Finding], alive: Sequence[Finding], picture: Picture
+) -> Finding | None:
     if finding not in alive:
         return None
-    direct = next((c for c in causes if explains(c, finding)), None)
-    return direct or next((c for c in causes if any(explains(c, a) and explains(a, finding) for a in alive)), None)
+    direct = next((c for c in causes if explains(c, finding, picture)), None)
+    return direct or next(
+        (c for c in causes if any(explains(c, a, picture) and explains(a, finding, picture) for a in alive)), None
+    )
 
 
-def explains(a: Finding, b: Finding) -> bool:
+def explains(a: Finding, b: Finding, picture: Picture) -> bool:
     """Whether ``a`` accounts for ``b``."""
     if a is b:
         return False
@@ -87,15 +91,15 @@ def explains(a: Finding, b: Finding) -> bool:
     known = _known_to_follow(a, b)
     if known is not None:
         return known
-    if _ended_by_itself(b, a):
+    if _ended_by_itself(b, a, picture):
         return False
-    if _ended_by_itself(a, b):
+    if _ended_by_itself(a, b, picture):
         return _could_explain(a, b)
     if _gave_up(b, a):
         return True
     if _gave_up(a, b) or not _could_explain(a, b) or _same_process_later(a, b):
         return _first_of_a_burst(a, b)
-    return not _could_explain(b, a) or _same_process_later(b, a) or _before(a, b)
+    return not _could_explain(b, a) or _same_process_later(b, a) or _before(a, b, picture)
 
 
 def _known_to_follow(a: Finding, b: Finding) -> bool | None:
@@ -151,9 +155,9 @@ def _same_process_later(a: Finding, b: Finding) -> bool:
     return same and a.first > b.last
 
 
-def _ended_by_itself(end: Finding, seen: Finding) -> bool:
+def _ended_by_itself(end: Finding, seen: Finding, picture: Picture) -> bool:
     """Whether ``end`` is one rank's own exception or crash, not about others, and ``seen`` what only others report."""
-    if len(end.ranks) != 1 or not _seen_from_outside(seen, end):
+    if len(end.ranks) != 1 or not _seen_from_outside(seen, end, picture):
         return False
     event = end.events[0]
     if end.rule.signature == "app.segfault":
@@ -162,7 +166,7 @@ def _ended_by_itself(end: Finding, seen: Finding) -> bool:
     return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
 
 
-def _seen_from_outside(seen: Finding, end: Finding) -> bool:
+def _seen_from_outside(seen: Finding, end: Finding, picture: Picture) -> bool:
     """Whether ``seen`` is what others report when one of them ended as ``end`` says.
 
     Or that the job was told to end, nobody says why, and not surely before that: launchers end what is left.
@@ -171,10 +175,7 @@ def _seen_from_outside(seen: Finding, end: Finding) -> bool:
         return bool(seen.ranks) and end.ranks[0] not in seen.ranks
     if seen.rule.signature != TOLD_TO_END or seen.rule.role != "fallback":
         return False
-    told, ended = seen.events[0], end.events[0]
-    seconds = elapsed(told, _stamped(end))
-    same = told.line.file == ended.line.file
-    return ended.order < told.order if same else seconds is None or seconds <= SKEW
+    return not any(picture.surely_after(e, seen.events[0]) for e in (end.events[0], _stamped(end)))
 
 
 def _gave_up(end: Finding, seen: Finding) -> bool:
@@ -184,7 +185,7 @@ def _gave_up(end: Finding, seen: Finding) -> bool:
     return set(end.ranks) <= set(seen.ranks) and not _FAULT.search(end.events[0].text[:SEARCHED]) and _is_late(end)
 
 
-def _before(a: Finding, b: Finding) -> bool:
+def _before(a: Finding, b: Finding, picture: Picture) -> bool:
     """``a`` comes first: stronger of two variants of one signature, late reporters first, then time, then place."""
     if a.rule.signature == b.rule.signature:
         return _order_of_merit(a) < _order_of_merit(b)
@@ -194,7 +195,7 @@ def _before(a: Finding, b: Finding) -> bool:
     if {a.rule.signature, b.rule.signature} == {WAITED, LEFT} and _stands_anywhere(a) and _stands_anywhere(b):
         return a.rule.signature == WAITED
     if first.line.file != second.line.file:
-        seconds = elapsed(_stamped(a), _stamped(b))
+        seconds, _ = picture.seconds_between(_stamped(a), _stamped(b))
         if seconds is not None:
             return (0.0, a.first) < (seconds, b.first)
     return (a.first, a.rule.id) < (b.first, b.rule.id)

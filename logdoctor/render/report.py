@@ -17,6 +17,7 @@ from logdoctor.model import (
     Culprit,
     Diagnosis,
     Evidence,
+    HostClock,
     JobPicture,
     Problem,
     Progress,
@@ -27,6 +28,7 @@ from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.rank_rows import RankLine, rank_lines
 from logdoctor.render.who import hosts_in_words, ranges, ranks_in_words, who_is, who_to_drain
 
+CLOCKS_SHOWN = 2
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -242,9 +244,19 @@ def _job(name: str, picture: JobPicture, words: Catalogue) -> str:
     for product, version, ranks in picture.versions_apart:
         who = ranks_in_words(ranks, words)
         parts.append(words("versions.apart", product=product, version=version, who=who))
-    parts += [picture.launcher or "", words.count("attempt", picture.attempts)]
+    parts += [picture.launcher or "", words.count("attempt", picture.attempts), *_clocks(picture.clocks, words)]
     parts += [words("cut")] if picture.truncated else []
     return " · ".join(part for part in parts if part)
+
+
+def _clocks(clocks: Sequence[HostClock], words: Catalogue) -> Iterable[str]:
+    """Give the clocks that are off most, each as ahead of the other one."""
+    for one in sorted(clocks, key=lambda one: -abs(one.ahead))[:CLOCKS_SHOWN]:
+        host, of = (one.host, one.of) if one.ahead > 0 else (one.of, one.host)
+        events = words.count("clock.event", one.events)
+        yield words("clock.ahead", host=host, of=of, seconds=f"{abs(one.ahead):,.0f}", events=events)
+    if len(clocks) > CLOCKS_SHOWN:
+        yield words("clock.more", n=len(clocks) - CLOCKS_SHOWN)
 
 
 def _run(run: Run, number: int, of: int, words: Catalogue) -> str:

@@ -24,11 +24,12 @@ SURE = 0.6
 
 @dataclass(frozen=True)
 class Simulated:
-    """The files of a job (name and text), what really happened, and how its logs were collected."""
+    """The files of a job (name and text), what really happened, how its logs were collected, and how far clocks are off."""
 
     files: Mapping[str, str]
     truth: Truth
     how: str
+    skew: Mapping[str, float]
 
 
 def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
@@ -56,6 +57,7 @@ def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
         texts,
         truth,
         f"{shape}, torch {cluster.torch}, NCCL {cluster.nccl}, {cluster.launcher}, {cluster.network}, {cluster.trainer}",
+        cluster.skew,
     )
 
 

@@ -275,7 +275,7 @@ def wrong_interface(book: Book, rng: random.Random) -> Truth:
         book.rank(3 + rank.local * 0.01, rank, *lines)
     why = rng.choice(("Connection refused", "No route to host", "Connection timed out"))
     for rank in cluster.ranks:
-        if rank.host != odd and rank.local == 0:
+        if rank.host != odd and rank.local < 3:
             lines = nccl_voice.connect_failed(cluster, 40, rank, "172.17.0.1", rng.randrange(33000, 60000), why)
             book.rank(40 + rank.node * 0.01, rank, *lines)
     return Truth(

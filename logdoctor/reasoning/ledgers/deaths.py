@@ -101,8 +101,6 @@ KILL, ABORT = 9, 6
 SIGNALS = range(1, 65)
 MAX_EVENTS = 4096
 SEARCHED = 4000
-SKEW = 60.0
-"""Seconds that clocks of two hosts may differ."""
 _FALLOUT = later(
     r"(?i)closed by (?:remote )?peer|reset by peer|broken pipe|timed? ?out|ncclRemoteError|remote process exited|"
     r"unhandled system error|communicator was aborted|shut ?down|TCPStore|store->|SignalException|KeyboardInterrupt|"
@@ -195,7 +193,7 @@ class Ledger:
         for death in sorted(_identified(all_told), key=lambda d: d.event.order):
             if not self._is_fallout(death, waits):
                 deaths.setdefault(death.who, death)
-        first = _first(list(deaths.values()))
+        first = _first(list(deaths.values()), picture)
         if first is not None and (first.rank is not None or first.host):
             yield _derived(first)
 
@@ -274,23 +272,13 @@ def _signal(value: Value | None, exit_code: int | None, *, waited_status: bool) 
     return number if number in SIGNALS and (not waited_status or number in (4, 6, 7, 8, 9, 11, 15)) else None
 
 
-def _first(deaths: list[Death]) -> Death | None:
+def _first(deaths: list[Death], picture: Picture) -> Death | None:
     """The one that came before all others and ended otherwise; None where the log does not tell."""
     if not deaths:
         return None
     first = min(deaths, key=lambda d: d.event.order)
     others = [d for d in deaths if d is not first]
-    return first if all(d.how != first.how and _surely_after(d.event, first.event) for d in others) else None
-
-
-def _surely_after(later_on: Event, earlier: Event) -> bool:
-    """Whether the order of two lines tells the order of what they report, also with clocks that differ."""
-    if later_on.line.file == earlier.line.file:
-        return True
-    if later_on.time is None or earlier.time is None:
-        return False
-    slack = 0.0 if later_on.host is not None and later_on.host == earlier.host else SKEW
-    return later_on.time - earlier.time > slack
+    return first if all(d.how != first.how and picture.surely_after(d.event, first.event) for d in others) else None
 
 
 def _derived(death: Death) -> Event:
