@@ -151,9 +151,7 @@ EXPERIMENTS = (
         story="""Four ranks meet in a monitored barrier after each step. Rank 2 is stopped with SIGSTOP after the second step; rank 0
         says after eight seconds that rank 2 failed to pass the barrier.""",
         run=simply(
-            *torchrun(
-                4, "train.py", "--timeout", "8", "--monitored", "--pause", "1.5", "--eval-every", "1", flags="--tee 3"
-            ),
+            *torchrun(4, "train.py", "--timeout", "8", "--monitored", "--pause", "1.5", flags="--tee 3"),
             on={"step 2/": kill(2, signal.SIGSTOP)},
         ),
         needs=TORCH,

@@ -33,18 +33,14 @@ EXPERIMENTS = (
         evidence=("Timed out waiting", "op.preamble.length", "mismatch"),
     ),
     Experiment(
-        case="eval-on-main-only-detail",
-        label="collective.desync",
-        title="The same with TORCH_DISTRIBUTED_DEBUG=DETAIL",
-        story="""Only rank 0 evaluates. With TORCH_DISTRIBUTED_DEBUG=DETAIL the ranks compare fingerprints before each collective and name what
-        each is about to run.""",
-        run=simply(
-            *torchrun(4, "train.py", "--eval-every", "2", "--eval-on", "main", "--timeout", "8", flags="--tee 3"),
-            env=DETAIL,
-        ),
+        case="segfault-ddp-detail-faulthandler",
+        label="app.segfault",
+        title="The same crash on four ranks with Python's fault handler on",
+        story="""DistributedDataParallel of torch 2.13.0 (CPU) crashes when TORCH_DISTRIBUTED_DEBUG=DETAIL is set. Four ranks with
+        PYTHONFAULTHANDLER=1 print where they were: in _ddp_init_helper.""",
+        run=simply(*torchrun(4, "train.py", flags="--tee 3"), env={**DETAIL, "PYTHONFAULTHANDLER": "1"}),
         needs=TORCH,
-        also=("collective.timeout",),
-        evidence=("Detected mismatch between collectives", "mismatch", "Timed out"),
+        evidence=("SIGSEGV", "Segmentation fault"),
     ),
     Experiment(
         case="skipped-all-reduce-experts",
@@ -91,7 +87,7 @@ EXPERIMENTS = (
             *torchrun(4, "experts.py", "--capacity-of-rank", "1", "6", "--timeout-s", "8", flags="--tee 3"), env=DETAIL
         ),
         needs=TORCH,
-        evidence=("Detected mismatch between collectives",),
+        evidence=("Detected mismatch between collectives", "op.preamble.length"),
     ),
     Experiment(
         case="ragged-all-gather",
@@ -125,12 +121,12 @@ EXPERIMENTS = (
         evidence=("Expected to have finished reduction in the prior iteration",),
     ),
     Experiment(
-        case="unused-parameters-ddp-detail",
+        case="unused-parameters-ddp-info",
         label="collective.unused-params",
         title="The same with the names of the parameters",
-        story="""The unused auxiliary head on four ranks with TORCH_DISTRIBUTED_DEBUG=DETAIL, which names the parameters that got no gradient;
+        story="""The unused auxiliary head on four ranks with TORCH_DISTRIBUTED_DEBUG=INFO, which names the parameters that got no gradient;
         every line bears the name of its rank.""",
-        run=simply(*torchrun(4, "train.py", "--aux-head", flags="--tee 3"), env=DETAIL),
+        run=simply(*torchrun(4, "train.py", "--aux-head", flags="--tee 3"), env={"TORCH_DISTRIBUTED_DEBUG": "INFO"}),
         needs=TORCH,
         evidence=("Expected to have finished reduction in the prior iteration", "did not receive grad"),
     ),

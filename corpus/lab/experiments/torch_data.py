@@ -178,17 +178,4 @@ EXPERIMENTS = (
         also=("collective.timeout", "collective.straggler", "app.exception", "net.size-mismatch"),
         evidence=("Timed out waiting", "mismatch", "op.preamble.length"),
     ),
-    Experiment(
-        case="uneven-inputs-detail",
-        label="collective.desync",
-        title="Uneven inputs with TORCH_DISTRIBUTED_DEBUG=DETAIL",
-        story="""The same uneven shares of two ranks with TORCH_DISTRIBUTED_DEBUG=DETAIL: before each collective the ranks compare what they
-        are about to run, and say that one is in an all-reduce and the other in a barrier.""",
-        run=simply(
-            *finetune(2, "--uneven", "--num_workers", "0", "--ddp_timeout", "8", count=65),
-            env={"TORCH_DISTRIBUTED_DEBUG": "DETAIL"},
-        ),
-        needs=TORCH,
-        evidence=("Detected mismatch between collectives",),
-    ),
 )

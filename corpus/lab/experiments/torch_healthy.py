@@ -165,10 +165,10 @@ EXPERIMENTS = (
     healthy(
         "healthy-detail-debug",
         "All debug output of c10d, no fault",
-        "TORCH_DISTRIBUTED_DEBUG=DETAIL: what DistributedDataParallel tells about itself, in a run without a fault.",
+        "TORCH_DISTRIBUTED_DEBUG=DETAIL: each collective is compared over the ranks beforehand, in a run without a fault.",
         simply(
-            *torchrun(2, "train.py", "--steps", "4"),
-            env={"TORCH_DISTRIBUTED_DEBUG": "DETAIL"},
+            *torchrun(2, "experts.py", "--num-experts", "2", "--timeout-s", "60", flags="--tee 3"),
+            env={"TORCH_DISTRIBUTED_DEBUG": "DETAIL", "TORCH_CPP_LOG_LEVEL": "INFO"},
         ),
     ),
     healthy(

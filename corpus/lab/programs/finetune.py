@@ -46,7 +46,7 @@ class Classifier(torch.nn.Module):
         super().__init__()
         self.embedding = torch.nn.EmbeddingBag(256, width)
         self.hidden = torch.nn.Linear(width, width)
-        self.norm = torch.nn.BatchNorm1d(width)
+        self.norm = torch.nn.LayerNorm(width)
         self.out = torch.nn.Linear(width, classes)
 
     def forward(self, ids):

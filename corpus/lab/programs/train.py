@@ -123,6 +123,7 @@ class Trainer:
             self.scaler.update()
             self.optimizer.zero_grad()
             self.main("step %d/%d loss %.4f grad_norm %.3f", self.step, self.args.steps, loss.item(), norm.item())
+            time.sleep(self.args.pause)
             if self.args.monitored:
                 dist.monitored_barrier(timeout=datetime.timedelta(seconds=self.args.timeout), wait_all_ranks=True)
             if self.args.eval_every and self.step % self.args.eval_every == 0:
@@ -130,7 +131,6 @@ class Trainer:
                     break
             if self.args.save_every and self.step % self.args.save_every == 0:
                 self.save()
-            time.sleep(self.args.pause)
 
     def evaluate(self) -> bool:
         """Whether the training should stop."""
