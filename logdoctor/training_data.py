@@ -1,19 +1,20 @@
 """What the classifier learns from: the rules' own examples and near-misses, and labelled cases of a corpus.
 
-Every log is varied in fixed ways (cut, wrapped, its proof taken out, words lost), because the classifier is only asked
-where no rule recognises the log as it stands.
+Every log is varied in fixed ways (cut, wrapped, told by two ranks at once, its proof taken out, words lost), because
+the classifier is mostly asked where no rule recognises the log as it stands.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logdoctor.classifier import FeatureCounter
-from logdoctor.classifier.linear_model import UNKNOWN
+from logdoctor.classifier.linear_model import NAMELESS
 from logdoctor.classifier.training import Sample
 from logdoctor.diagnosis import diagnose, events
 from logdoctor.knowledge import Knowledge
@@ -21,14 +22,18 @@ from logdoctor.model import Cause, InputError
 from logdoctor.rulebook.loading import Rulebook
 
 LOG_NAMES = (".log", ".txt", ".out", ".err")
-LARGEST_LOG = 4 << 20
+LARGEST_LOG = 1 << 20
 """Characters of a case that are learnt from."""
-NO_FAILURE = ("healthy", "unknown")
+OWN_NAME = re.compile(r"\b[A-Za-z]\w*\.(?=py\b|sh\b)|(?<=/home/)[\w-]+|(?<=/users/)[\w-]+")
+"""What users call their programs and themselves."""
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A log and what it is: a signature, or `UNKNOWN` where it names no failure."""
+    """A log and what it is: a signature, ``healthy`` or ``unknown``.
+
+    ``example`` names the log, ``rule`` what it was written for: held out together.
+    """
 
     log: str
     label: str
@@ -41,10 +46,9 @@ def labelled_logs(book: Rulebook, corpora: Sequence[Path] = ()) -> list[Labelled
     named = {r.id: r.signature for r in book.rules}
     found: list[Labelled] = []
     for rule in book.rules:
-        if rule.role != "benign":
-            found += [Labelled(e.log, rule.signature, f"{rule.id} {n}", rule.id) for n, e in enumerate(rule.examples)]
+        found += [Labelled(e.log, rule.signature, f"{rule.id} {n}", rule.id) for n, e in enumerate(rule.examples)]
         for n, miss in enumerate(rule.near_misses):
-            label = UNKNOWN if miss.truth in NO_FAILURE else named.get(miss.truth, miss.truth)
+            label = named.get(miss.truth, miss.truth)
             found.append(Labelled(miss.log, label, f"{rule.id} near {n}", rule.id))
     return [*found, *_cases(corpora)]
 
@@ -66,30 +70,32 @@ def _label(file: Path) -> str:
         raise InputError("a case could not be read", str(file), str(error)) from None
     if not isinstance(case, Mapping) or not isinstance(case.get("label"), str):
         raise InputError("a case has no label", str(file), "", "add 'label: SIGNATURE'")
-    return UNKNOWN if case["label"] in NO_FAILURE else str(case["label"])
+    return str(case["label"])
 
 
-def samples(logs: Iterable[Labelled], known: Knowledge) -> Iterator[Sample]:
-    """The features of every log and of its variants."""
-    for one in logs:
-        whole: dict[int, float] = {}
-        for variant in _variants(one.log, known):
-            seen = _features(variant, known)
-            whole = whole or seen
-            yield Sample(seen, one.label, one.example, one.rule)
-        yield from (Sample(_thinned(whole, part), one.label, one.example, one.rule) for part in (0, 1))
+def samples(
+    logs: Sequence[Labelled], known: Knowledge, told: Callable[[str, int, int], None] = lambda *_: None
+) -> Iterator[Sample]:
+    """The features of every log and of its variants; ``told`` hears which log, how many of how many."""
+    for n, one in enumerate(logs):
+        told(one.example, n, len(logs))
+        seen = [_features(variant, known) for variant in _variants(one, known)]
+        seen += [_thinned(seen[0], part) for part in (0, 1)]
+        different = [f for i, f in enumerate(seen) if f and f not in seen[:i]]
+        yield from (Sample(f, one.label, one.example, one.rule) for f in different)
 
 
-def _variants(log: str, known: Knowledge) -> Iterator[str]:
-    """As it is, cut at either end, inside two wrappers, and without the lines that prove it."""
-    lines = log.splitlines()
+def _variants(one: Labelled, known: Knowledge) -> Iterator[str]:
+    """As it is, under other names, cut at either end, wrapped, of two ranks at once, and without its proof."""
+    log, lines = one.log, one.log.splitlines()
     yield log
+    yield OWN_NAME.sub(lambda name: "main." if name[0].endswith(".") else "someone", log)
     if len(lines) > 3:  # of fewer lines a cut leaves nothing
         yield "\n".join(lines[: -(len(lines) // 3)])
         yield "\n".join(lines[len(lines) // 3 :])
-    yield "\n".join(f"[rank3]: {line}" for line in lines)
     yield "\n".join(f"2031-04-05 06:07:08,901 {line}" for line in lines)
-    proof = {e.line.number for c in _diagnosed(log, known) for e in c.evidence}
+    yield "\n".join(f"[rank{rank}]: {line}" for line in lines for rank in (3, 5))
+    proof = set() if one.label in NAMELESS else {e.line.number for c in _diagnosed(log, known) for e in c.evidence}
     rest = [line for n, line in enumerate(lines, 1) if n not in proof]
     if proof and rest:
         yield "\n".join(rest)

@@ -10,7 +10,9 @@ FIRST_KEPT = 48
 """Failures at the start of trouble tell most; so many are kept whole."""
 LATEST_KEPT = 16
 WARNINGS_KEPT = 24
+PLAIN_KEPT = 24
 KINDS_KEPT = 200
+VOICES_KEPT = 4
 TEXT_KEPT = 1000
 """Characters of a message that count."""
 
@@ -19,7 +21,7 @@ Told = tuple[str, str, str, str]
 
 
 class FeatureCounter:
-    """Keeps the first and latest failures, the first warnings and the kinds of all else.
+    """Keeps the first and latest failures, the first warnings and plain lines, and the kinds of all else.
 
     It is fed on every event of a log, so `observe` does next to nothing; hashing waits until `features` is asked for.
     """
@@ -29,7 +31,13 @@ class FeatureCounter:
         self._first: list[Told] = []
         self._latest: deque[Told] = deque(maxlen=LATEST_KEPT)
         self.warnings: list[Told] = []
+        self.plain: list[Told] = []
+        """Lines of no dialect, of which a rule wants to know."""
         self.kinds: set[str] = set()
+        self.voices: set[int] = set()
+        """The first ranks that told of a failure."""
+        self.phase = ""
+        """What was known of the job when trouble began: ``silent``, ``begun`` or ``running``."""
 
     @property
     def failures(self) -> list[Told]:
@@ -39,15 +47,29 @@ class FeatureCounter:
     def observe(self, event: Event) -> None:
         """Take one event in."""
         if event.level in ("error", "fatal"):
-            told = (event.dialect, event.kind, event.level, event.text[:TEXT_KEPT])
-            (self._first if len(self._first) < FIRST_KEPT else self._latest).append(told)
-        elif event.level == "warning" and len(self.warnings) < WARNINGS_KEPT:
-            self.warnings.append((event.dialect, event.kind, event.level, event.text[:TEXT_KEPT]))
+            self._observe_failure(event)
+        elif event.level == "warning":
+            if len(self.warnings) < WARNINGS_KEPT:
+                self.warnings.append(_told(event))
+        elif event.dialect == "text":
+            if len(self.plain) < PLAIN_KEPT:
+                self.plain.append(_told(event))
         elif event.kind not in self.kinds and len(self.kinds) < KINDS_KEPT:
             self.kinds.add(event.kind)
+
+    def _observe_failure(self, event: Event) -> None:
+        if not self.phase:
+            self.phase = "running" if "progress.step" in self.kinds else "begun" if self.kinds else "silent"
+        if event.rank is not None and len(self.voices) < VOICES_KEPT:
+            self.voices.add(event.rank)
+        (self._first if len(self._first) < FIRST_KEPT else self._latest).append(_told(event))
 
     def features(self) -> dict[int, float]:
         """Buckets and their values, see `logdoctor.classifier.features`."""
         from logdoctor.classifier.features import features_of
 
-        return features_of(self.failures, self.warnings, self.kinds)
+        return features_of(self)
+
+
+def _told(event: Event) -> Told:
+    return event.dialect, event.kind, event.level, event.text[:TEXT_KEPT]

@@ -11,12 +11,12 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from logdoctor.classifier.counting import FeatureCounter, Told
+from logdoctor.classifier.counting import VOICES_KEPT, FeatureCounter, Told
 from logdoctor.model import Event
 
-BUCKETS = 4096
+BUCKETS = 8192
 WORDS_OF_AN_EVENT = 60
 TELLING_NUMBER = re.compile(r"\b(signal|exit ?code|status|errno|error|xid|retcode|res)\W{1,4}(-?\d{1,3})\b")
 ONE_JOBS_OWN = re.compile(
@@ -35,27 +35,49 @@ def features(events: Iterable[Event]) -> dict[int, float]:
     return counter.features()
 
 
-def features_of(failures: Sequence[Told], warnings: Sequence[Told], kinds: Collection[str]) -> dict[int, float]:
+def features_of(job: FeatureCounter) -> dict[int, float]:
     """The same from what a `FeatureCounter` kept."""
-    counts = Counter(zlib.crc32(n.encode("utf-8", "replace")) % BUCKETS for n in _names(failures, warnings, kinds))
+    names = itertools.chain(_sequence(job.failures), _failures(job), _around(job))
+    counts = Counter(zlib.crc32(n.encode("utf-8", "replace")) % BUCKETS for n in names)
     damped = {bucket: 1 + math.log(count) for bucket, count in counts.items()}
     length = math.sqrt(math.fsum(v * v for v in damped.values())) or 1.0
     return {bucket: round(damped[bucket] / length, 6) for bucket in sorted(damped)}
 
 
-def _names(failures: Sequence[Told], warnings: Sequence[Told], kinds: Collection[str]) -> Iterator[str]:
-    yield from (f"seen {kind}" for kind in kinds)
-    for dialect, kind, level, text in failures:
+def _sequence(failures: Sequence[Told]) -> Iterator[str]:
+    """What came first, what came last, and what followed what."""
+    fatal = [kind for _, kind, level, _ in failures if level == "fatal"]
+    for what, kinds in (("", [kind for _, kind, _, _ in failures]), ("fatal ", fatal)):
+        if kinds:
+            yield f"first {what}{kinds[0]}"
+            yield f"last {what}{kinds[-1]}"
+    if failures:  # what is said first says most
+        yield from (f"first {word}" for word in words(failures[0][3]))
+    changes = (kind for kind, _ in itertools.groupby(kind for _, kind, _, _ in failures))
+    yield from (f"{a} > {b}" for a, b in itertools.pairwise(changes))
+
+
+def _failures(job: FeatureCounter) -> Iterator[str]:
+    for dialect, kind, level, text in job.failures:
         yield f"dialect {dialect}"
         yield f"kind {kind}"
         yield f"level {level}"
         yield from _words_and_pairs(text)
-    for _, kind, _, text in warnings:
+
+
+def _around(job: FeatureCounter) -> Iterator[str]:
+    """What healthy jobs print too: kinds, warnings, plain lines; and who told of trouble, and when it began."""
+    yield from (f"seen {kind}" for kind in job.kinds)
+    for _, kind, _, text in job.warnings:
         yield f"warned {kind}"
         yield from (f"warned {word}" for word in words(text))
-    if failures:
-        yield f"first {failures[0][1]}"
-        yield f"last {failures[-1][1]}"
+    for *_, text in job.plain:
+        yield from (f"line {word}" for word in words(text))
+    if job.failures:
+        yield f"phase {job.phase}"
+        yield f"voices {min(len(job.voices), VOICES_KEPT)}"
+    elif job.kinds or job.warnings or job.plain:
+        yield "no failure"
 
 
 def _words_and_pairs(text: str) -> Iterator[str]:

@@ -13,14 +13,16 @@ from typing import Any
 from logdoctor.classifier.features import BUCKETS
 from logdoctor.model import InputError
 
-FORMAT = "logdoctor.classifier/1"
+FORMAT = "logdoctor.classifier/2"
+HEALTHY = "healthy"
 UNKNOWN = "unknown"
-"""The class of logs that name no failure; to guess it is to stay silent."""
+NAMELESS = (HEALTHY, UNKNOWN)
+"""The classes of logs that name no failure; to guess one of them is to stay silent."""
 LARGEST = 1 << 20
 """Bytes of a model file."""
 LARGE = 10**9
-SCALE = 1000
-"""Weights are kept as thousandths, so that the file is short and the same on every machine."""
+SCALE = 100
+"""Weights are kept as hundredths, so that the file is short and the same on every machine."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,24 @@ class LinearModel:
     def guess(self, features: Mapping[int, float]) -> Guess | None:
         """The most probable signature, or None: nothing to go by, not sure enough, or nothing that has a name."""
         best = self.best(features)
-        return best if features and best.probability >= self.threshold and best.signature != UNKNOWN else None
+        return best if features and best.probability >= self.threshold and best.signature not in NAMELESS else None
 
     def best(self, features: Mapping[int, float]) -> Guess:
         """The most probable class, however unlikely; the first by name of equal ones."""
+        chances = self.chances(features)
+        top = max(range(len(chances)), key=lambda n: (chances[n], -n))
+        return Guess(self.classes[top], chances[top])
+
+    def chances(self, features: Mapping[int, float]) -> list[float]:
+        """How probable each class is, in the order of ``classes``."""
         sums = list(self.bias)
         for bucket, value in features.items():
             for number, weight in self.weights.get(bucket, ()):
                 sums[number] += weight * value
-        top = max(range(len(sums)), key=lambda n: (sums[n], -n))
-        total = math.fsum(math.exp((s - sums[top]) / self.temperature) for s in sums)
-        return Guess(self.classes[top], 1 / total)
+        top = max(sums)
+        powers = [math.exp((s - top) / self.temperature) for s in sums]
+        total = math.fsum(powers)
+        return [p / total for p in powers]
 
     def to_json(self) -> str:
         """The model as text; the same model gives the same bytes."""

@@ -2,8 +2,9 @@
 
 Held out twice: every example once (its variants with it), which asks "is a known failure in other words recognised?",
 and every rule once with all its examples, which asks "does it keep silent about a failure it was never shown?".  The
-temperature is fitted on the first; the threshold must give the wanted precision on both together.  No randomness: the
-same samples give the same bytes.  scikit-learn and pandas are imported when training starts, not before.
+temperature is fitted on the first; the threshold must give the wanted precision on both together, healthy logs left
+out, as nobody asks about them.  No randomness: the same samples give the same bytes.  scikit-learn and pandas are
+imported when training starts, not before.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logdoctor.classifier.features import BUCKETS
-from logdoctor.classifier.linear_model import SCALE, UNKNOWN, LinearModel
+from logdoctor.classifier.linear_model import HEALTHY, NAMELESS, SCALE, LinearModel
 
 PRECISION = 0.8
 """Of the guesses it utters, so many shall be right on held-out data."""
@@ -22,13 +23,15 @@ FOLDS = 4
 STRENGTH = 10.0
 """scikit-learn's C, the inverse of the regularisation."""
 STEPS = 60
-SMALLEST_WEIGHT = 0.05
+WAYS = ("known failures, other words", "rules never seen")
+"""The two ways to hold out."""
+SMALLEST_WEIGHT = 0.15
 """A smaller weight moves no answer and is left out of the file."""
 SILENT = 1.01
 """A threshold that no probability reaches."""
 
-Told = Callable[[str], None]
-"""Told what is being done."""
+Told = Callable[[str, int, int], None]
+"""Told what is being done, how many such steps are done and how many there are."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +52,20 @@ class Trained:
     table: Any
     """A pandas table: one row a threshold; how much is said and how much of it is right, for both ways to hold out."""
     held_out: Any
-    """A pandas table: one row a held-out sample; way, label, guess, probability, right."""
+    """A pandas table: one row a held-out sample; way, example, label, guess, probability, right."""
 
 
-def train(samples: Sequence[Sample], told: Told = lambda _: None) -> Trained:
+def train(samples: Sequence[Sample], told: Told = lambda *_: None) -> Trained:
     """Evaluate by cross-validation, calibrate, fit on everything.  Raises `ValueError` with fewer than two classes."""
     samples = [s for s in samples if s.features]
     if len({s.label for s in samples}) < 2:  # nothing to tell apart
         raise ValueError("there must be samples of at least two classes")
-    known = _held_out(samples, [s.example for s in samples], "known failures, other words", told)
-    fresh = _held_out(samples, [s.rule for s in samples], "rules never seen", told)
+    known = _held_out(samples, [s.example for s in samples], WAYS[0], told)
+    fresh = _held_out(samples, [s.rule for s in samples], WAYS[1], told)
     temperature = _temperature(known)
     held_out = _predictions([*known, *fresh], temperature)
     table = _table(held_out)
-    told("fitting the model on everything")
+    told("fitting the model on everything", 2 * FOLDS, 2 * FOLDS + 1)
     model = _plain_model(_fit(samples), temperature, _threshold(held_out))
     return Trained(model, table, held_out)
 
@@ -100,7 +103,7 @@ def _held_out(samples: Sequence[Sample], groups: Sequence[str], way: str, told: 
     folds = [zlib.crc32(g.encode()) % FOLDS for g in groups]
     found: list[_Held] = []
     for fold in range(FOLDS):
-        told(f"{way}: {fold + 1} of {FOLDS}")
+        told(f"holding out: {way}", WAYS.index(way) * FOLDS + fold, 2 * FOLDS + 1)
         rest = [s for s, f in zip(samples, folds, strict=True) if f != fold]
         judged = [s for s, f in zip(samples, folds, strict=True) if f == fold]
         if judged and len({s.label for s in rest}) > 1:
@@ -143,19 +146,19 @@ def _predictions(held: Sequence[_Held], temperature: float) -> Any:
     for h in held:
         shares = _shares(h.sums, temperature)
         top = int(shares.argmax())
-        rows.append((h.way, h.sample.label, str(h.classes[top]), float(shares[top])))
-    frame = pd.DataFrame(rows, columns=["way", "label", "guess", "probability"])
+        rows.append((h.way, h.sample.example, h.sample.label, str(h.classes[top]), float(shares[top])))
+    frame = pd.DataFrame(rows, columns=["way", "example", "label", "guess", "probability"])
     return frame.assign(right=frame["label"] == frame["guess"])
 
 
 def _table(held_out: Any) -> Any:
-    """Coverage and precision at some thresholds.  A guess of `UNKNOWN` is silence."""
+    """Coverage and precision at some thresholds, of failed jobs.  A guess that names no failure is silence."""
     import pandas as pd
 
     rows = []
     for threshold in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98):
-        for way, part in held_out.groupby("way"):
-            spoken = part[(part["probability"] >= threshold) & (part["guess"] != UNKNOWN)]
+        for way, part in held_out[held_out["label"] != HEALTHY].groupby("way"):
+            spoken = part[(part["probability"] >= threshold) & ~part["guess"].isin(NAMELESS)]
             precision = float(spoken["right"].mean()) if len(spoken) else float("nan")
             rows.append((threshold, way, len(spoken) / len(part), precision))
     return pd.DataFrame(rows, columns=["threshold", "way", "speaks", "right"]).pivot_table(
@@ -165,7 +168,7 @@ def _table(held_out: Any) -> Any:
 
 def _threshold(held_out: Any) -> float:
     """The lowest threshold from which on the precision stays at `PRECISION`; `SILENT` where none gives it."""
-    spoken = held_out[held_out["guess"] != UNKNOWN]
+    spoken = held_out[(held_out["label"] != HEALTHY) & ~held_out["guess"].isin(NAMELESS)]
     best = SILENT
     for threshold in (n / 100 for n in range(99, 29, -1)):
         right = spoken.loc[spoken["probability"] >= threshold, "right"]

@@ -10,7 +10,7 @@ import typer
 
 from logdoctor.cli.complaints import complaints
 from logdoctor.cli.rule_options import Rules, all_folders
-from logdoctor.cli.working import working
+from logdoctor.cli.working import counting
 
 if TYPE_CHECKING:
     from logdoctor.classifier.training import Trained
@@ -28,7 +28,7 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
     It learns from the examples of all rules and from the cases in CORPORA, takes minutes, shows how well it does on
     what was held out, and gives the same bytes for the same input.
     """
-    with complaints(), working() as told:
+    with complaints(), counting() as told:
         trained = _trained(corpora or [], all_folders(rules), told)
     try:
         output.write_text(trained.model.to_json(), encoding="utf-8")
@@ -38,14 +38,14 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
         typer.echo(line)
 
 
-def _trained(corpora: list[Path], folders: list[Path], told: Callable[[str], None]) -> Trained:
+def _trained(corpora: list[Path], folders: list[Path], told: Callable[[str, int, int], None]) -> Trained:
     from logdoctor.classifier.training import train as train_model
     from logdoctor.knowledge import gather
     from logdoctor.rulebook.loading import load
     from logdoctor.training_data import labelled_logs, samples
 
-    told("reading examples")
-    return train_model([*samples(labelled_logs(load(folders), corpora), gather(folders))], told)
+    logs = labelled_logs(load(folders), corpora)
+    return train_model([*samples(logs, gather(folders), told)], told)
 
 
 def _figures(trained: Trained) -> Iterator[str]:
