@@ -64,7 +64,7 @@ LAUNCHERS = [
 ]
 
 COLLECTORS = [
-    ("[pod/train-worker-0/pytorch] ", {"tag": "train-worker-0"}),
+    ("[pod/train-worker-0/pytorch] ", {"host": "train-worker-0"}),
     ("2024-10-28T10:13:38.000000000Z stderr F ", {"time": MOMENT}),
     ("2024-10-28T10:13:38.000000000Z ", {"time": MOMENT}),
     ("trainer_1  | ", {"tag": "trainer_1"}),

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing
+from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing, Value
 from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import Attempts
 from logdoctor.reasoning.clocks import JITTER, SKEW, Clocks, elapsed
@@ -206,6 +206,8 @@ class Picture:
             return local if known is None else known  # one node: its local ranks are the ranks
         if event.dialect == "kernel" and isinstance(bus := event.fields.get("bus_id"), str):
             return self.seats.rank_on_gpu(short_host(event.host or ""), bus, self)
+        if event.kind == "slurm.task_exit" and "elastic" not in self.dialects:
+            return _only(event.fields.get("ranks"))
         return _rank_in_default_group(event)
 
     def rank_at(self, host: str, pid: int | None) -> int | None:
@@ -341,6 +343,11 @@ def printed_after(later: Event, earlier: Event) -> bool:
 def _launcher_lost(event: Event) -> bool:
     """Whether an exception is a launcher's, about the process that it started for a local rank."""
     return event.dialect == "python" and "local_rank" in event.fields
+
+
+def _only(ranks: Value | None) -> int | None:
+    """The one task that Slurm speaks of: it is a rank, unless each task starts several of them."""
+    return ranks[0] if isinstance(ranks, tuple) and len(ranks) == 1 and isinstance(ranks[0], int) else None
 
 
 def _rank_in_default_group(event: Event) -> int | None:

@@ -9,7 +9,7 @@ Kinds and their fields:
 - ``kubernetes.image`` image, message; ``kubernetes.unschedulable`` message, resource; ``kubernetes.mount`` message;
   ``kubernetes.sandbox`` message; ``kubernetes.create`` message: the container could not be made or started
 - ``kubernetes.back_off`` message, pod; ``kubernetes.probe`` message; ``kubernetes.killing`` message
-- ``kubernetes.preempted`` message; ``kubernetes.node`` message, node; ``kubernetes.deadline`` message
+- ``kubernetes.preempted`` message; ``kubernetes.node`` message, host; ``kubernetes.deadline`` message
 - ``kubernetes.job_failed`` message, pod: a Job, PyTorchJob, MPIJob, JobSet, Volcano or Kueue workload failed
 - ``kubernetes.gang`` message: not all pods of the group could start; ``kubernetes.waiting`` message: an init
   container or kubectl waits
@@ -190,8 +190,8 @@ MESSAGES = (
            r"(?P<message>Preempted (?:by|in order to|to accommodate).*|Preempting to accommodate.*|"
            r".*preempted by pod.*|Pod .*due to preemption)", "fatal", note="The pod had to make room for another.",
            priority=2),
-    Record("kubernetes.node", r"(?P<message>Node (?P<node>[\w.-]+) status is now: NodeNotReady|"
-           r"node \"?(?P<node_name>[\w.-]+)\"? (?:is )?not ready|"
+    Record("kubernetes.node", r"(?P<message>Node (?P<host>[\w.-]+) status is now: NodeNotReady|"
+           r"node \"?(?P<named>[\w.-]+)\"? (?:is )?not ready|"
            r"Pod was terminated in response to imminent node shutdown.*|node is not ready\b.*|"
            r"Imminent node shutdown.*)", "error", note="A node has a problem.", priority=2),
     Record("kubernetes.killing",

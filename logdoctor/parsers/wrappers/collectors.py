@@ -33,7 +33,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("json", r"(?=\{\s*\"[^\n]*\}\s*$)", "{", read_json),
     Wrapper("logfmt", r"(?=(?:time|ts|level|lvl)=[^\n]{1,200}? (?:msg|message)=)", "tl", read_logfmt),
     Wrapper("cri", rf"(?P<time>{ISO}) (?:stdout|stderr) [FP] ?", _DIGITS),
-    Wrapper("kubectl.prefix", r"\[pod/(?P<tag>[\w.-]{1,253})/[\w.-]{1,253}\] ?", "["),
+    Wrapper("kubectl.prefix", r"\[pod/(?P<host>[\w.-]{1,253})/[\w.-]{1,253}\] ?", "["),
     Wrapper(
         "compose",
         r"(?P<tag>[a-z0-9][\w.-]{0,100}[-_]\d{1,6}) +\| ?(?!-?\d+(?:\.\d+)? *\|)",
