@@ -49,9 +49,29 @@ def diagnose(
     nothing could be read at all.
     """
     known = knowledge or gather(rule_folders(rules))
+    reading = Reading(_job(inputs, name), known, bounds, watch)
+    diagnosis = _concluded(reading, lang, Path(model) if model else None, hung=hung)
+    if knowledge is None:  # who brings it diagnoses many jobs, and keeps what was compiled when they are done
+        regexes.keep()
+    return with_context(diagnosis, reading.job, reading.bounds, context) if context else diagnosis
+
+
+def diagnose_streams(
+    opened: Iterable[Stream],
+    *,
+    name: str,
+    knowledge: Knowledge,
+    lang: str = "en",
+    watch: Watch | None = None,
+) -> Diagnosis:
+    """Diagnose one job from logs that somebody else opens, one after the other; else like `diagnose`."""
+    return _concluded(Reading(Job(name, ()), knowledge, watch=watch, opened=opened), lang)
+
+
+def _concluded(reading: Reading, lang: str, model: Path | None = None, *, hung: bool = False) -> Diagnosis:
+    known = reading.known
     notes = {r.kind: r.note for r in records() if r.note}
     reasoner = Reasoner(known.rules, known.owners, notes, hung=hung)
-    reading = Reading(_job(inputs, name), known, bounds, watch)
     counter = FeatureCounter()
     for event in reading:
         reasoner.observe(event)
@@ -60,9 +80,7 @@ def diagnose(
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=bool(reading.problems))
     problems = (*known.faults, *reading.problems)
     diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
-    diagnosis = with_guess(diagnosis, counter, known, lang, Path(model) if model else None)
-    regexes.keep()
-    return with_context(diagnosis, reading.job, reading.bounds, context) if context else diagnosis
+    return with_guess(diagnosis, counter, known, lang, model)
 
 
 def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:
@@ -75,9 +93,16 @@ def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:
 class Reading:
     """The events of one job, one after the other; ``coverage`` and ``problems`` are whole when they have run out."""
 
-    def __init__(self, job: Job, known: Knowledge, bounds: Bounds | None = None, watch: Watch | None = None) -> None:
-        """Nothing is opened yet."""
-        self.job, self.known, self.bounds, self.watch = job, known, bounds or Bounds(), watch
+    def __init__(
+        self,
+        job: Job,
+        known: Knowledge,
+        bounds: Bounds | None = None,
+        watch: Watch | None = None,
+        opened: Iterable[Stream] | None = None,
+    ) -> None:
+        """Nothing is opened yet; ``opened`` are streams to be read instead of those of ``job``."""
+        self.job, self.known, self.bounds, self.watch, self._opened = job, known, bounds or Bounds(), watch, opened
         self.coverage = Coverage()
         self.problems: list[Problem] = []
 
@@ -85,7 +110,7 @@ class Reading:
         """Read all streams from start to end."""
         files = size = lines = order = 0
         scans = self.known.prefilter.scans()
-        for stream in streams(self.job, self.problems, self.bounds):
+        for stream in streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
             parser = LineParser(stream.name, self.known.prefilter.match, order)
             scan = scans(self._readinto(stream))
             for candidate in scan:

@@ -14,7 +14,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from logdoctor.cli import diagnose_command, events_command, explain_command, rules_commands, train_command
+from logdoctor.cli import (
+    diagnose_command,
+    events_command,
+    explain_command,
+    rules_commands,
+    scan_command,
+    train_command,
+)
 from logdoctor.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
@@ -46,6 +53,7 @@ app = typer.Typer(
 app.command("diagnose")(diagnose_command.diagnose)
 app.command("events")(events_command.events)
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_command.explain)
+app.command("scan")(scan_command.scan)
 app.command("train")(train_command.train)
 app.add_typer(rules_commands.app, name="rules")
 

@@ -1,0 +1,218 @@
+"""``logdoctor scan``: the jobs of an archive in, a table of causes out."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from logdoctor.cli.complaints import complain, complaints
+from logdoctor.cli.rule_options import Rules, own_folders
+
+if TYPE_CHECKING:
+    from logdoctor.scan import Scan
+
+Places = Annotated[
+    list[str],
+    typer.Argument(help="Folders, files, packed archives or URLs (s3://, gs://, az://, sftp:// ...) of MANY jobs."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Keep the results in this folder; a scan into it goes on where the last one stood."
+    ),
+]
+Format = Annotated[str, typer.Option("--format", "-f", help="table, csv or jsonl; parquet writes into --out only.")]
+Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Processes (default: one a core).")]
+Shard = Annotated[
+    str, typer.Option("--shard", help="I/N: only every N-th task, for job arrays; merge with a last run without.")
+]
+Pattern = Annotated[
+    str | None,
+    typer.Option(
+        "--job-pattern", help="Regular expression on file names; its group 'job' says which job a file is of."
+    ),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", help="Jobs whose files changed then or later: 2026-11-01, 7d, 12h.")
+]
+Until = Annotated[str | None, typer.Option("--until", help="Jobs whose files last changed before then.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print which files would be one job, and read nothing.")]
+Limit = Annotated[float, typer.Option("--job-limit", min=0.1, help="Seconds that one job may take.")]
+Retry = Annotated[
+    bool, typer.Option("--retry", help="Diagnose the jobs again that could not be read or took too long.")
+]
+FailOn = Annotated[
+    str | None,
+    typer.Option("--fail-on", help="Exit with 1 where one of these is a cause: signatures or families, by commas."),
+]
+Scheduler = Annotated[str | None, typer.Option("--scheduler", help="Address of a Dask scheduler: tcp://HOST:8786.")]
+
+
+def scan(
+    places: Places,
+    out: Out = None,
+    format: Format = "table",
+    workers: Workers = None,
+    shard: Shard = "1/1",
+    job_pattern: Pattern = None,
+    since: Since = None,
+    until: Until = None,
+    dry_run: DryRun = False,
+    job_limit: Limit = 600.0,
+    retry: Retry = False,
+    fail_on: FailOn = None,
+    scheduler: Scheduler = None,
+    rules: Rules = None,
+) -> None:
+    """Diagnose every job of an archive and say which causes there are, how often, and on which hosts.
+
+    Which files are one job is told by their names: a folder a job, slurm-JOBID.out pairs, torchrun's log folders, a
+    file a job, an archive a job; --dry-run shows it, --job-pattern overrides it.
+
+    Exit codes: 0 the scan came to its end, 1 a cause of --fail-on was found, 2 wrong usage, 3 nothing could be read.
+    """
+    from logdoctor.scan import Filters, Plan, Scan
+    from logdoctor.scan.outputs import formats
+
+    if format not in (*formats(), "parquet"):
+        raise typer.BadParameter(f"'{format}' is none of {', '.join((*formats(), 'parquet'))}", param_hint="--format")
+    if format == "parquet" and out is None:
+        raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
+    filters = Filters(_expression(job_pattern), _moment(since, "--since"), _moment(until, "--until"))
+    with complaints(), _folder(out) as folder:
+        plan = Plan(
+            folder,
+            workers or os.cpu_count() or 1,
+            job_limit,
+            tuple(own_folders(rules)),
+            scheduler or "",
+            _shard(shard),
+            retry,
+        )
+        made = Scan(places, plan, filters)
+        _tell_problems(made)
+        if dry_run:
+            _say_jobs(made)
+            return
+        with _progress(made) as advance:
+            for count in made.run():
+                advance(count)
+        found = _write(made, format, folder, fail_on)
+    if found:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """The folder of the scan: the user's, or one for the time of the scan."""
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="logdoctor-scan-") as folder:
+        yield Path(folder)
+
+
+def _expression(pattern: str | None) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern) if pattern is not None else None
+    except re.error as error:
+        raise typer.BadParameter(f"no regular expression: {error}", param_hint="--job-pattern") from None
+
+
+def _moment(text: str | None, option: str) -> float | None:
+    """Seconds since 1970 of ``2026-11-01``, ``2026-11-01T12:00+02:00``, or so long ago: ``7d``, ``12h``, ``30m``."""
+    if text is None:
+        return None
+    ago = re.fullmatch(r"(\d+)([dhm])", text)
+    if ago:
+        unit = {"d": "days", "h": "hours", "m": "minutes"}[ago[2]]
+        return time.time() - timedelta(**{unit: int(ago[1])}).total_seconds()
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        why = f"'{text}' is neither a date like 2026-11-01 nor a time like 7d"
+        raise typer.BadParameter(why, param_hint=option) from None
+
+
+def _shard(text: str) -> tuple[int, int]:
+    hit = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not hit or not 1 <= int(hit[1]) <= int(hit[2]):
+        raise typer.BadParameter(f"'{text}' is not like 3/8", param_hint="--shard")
+    return int(hit[1]), int(hit[2])
+
+
+def _tell_problems(made: Scan) -> None:
+    from logdoctor.model import InputError
+
+    for problem in made.problems:
+        complain(InputError(problem.what, problem.where, problem.why, problem.help))
+    if not made.jobs:
+        first = next(iter(made.problems), None)
+        raise InputError("no job found", first.where if first else made.places[0], "there is no log", "see --dry-run")
+
+
+def _say_jobs(made: Scan) -> None:
+    from logdoctor.contract import visible
+
+    for job in made.jobs:
+        done = "" if job in made.todo else "  done"
+        typer.echo(f"{visible(job.name)}  {len(job.members or job.paths)} files  by {job.how}{done}")
+    typer.echo(f"{len(made.jobs)} jobs, {len(made.todo)} to do")
+
+
+@contextmanager
+def _progress(made: Scan) -> Iterator[Any]:
+    """How far the scan is: a bar on a terminal, else a line now and then."""
+    total = len(made.todo)
+    if not sys.stderr.isatty():
+        yield _Lines(total)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("scanning"), BarColumn(), MofNCompleteColumn(), TextColumn("jobs"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+class _Lines:
+    """Progress for a file: a line every ten seconds."""
+
+    EVERY = 10.0
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._start = total, 0, time.monotonic()
+        self._next = self._start + self.EVERY
+
+    def __call__(self, count: int) -> None:
+        self._done += count
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + self.EVERY
+            rate = self._done / (now - self._start)
+            typer.echo(f"logdoctor: {self._done} of {self._total} jobs, {rate:.0f} a second", err=True)
+
+
+def _write(made: Scan, format: str, folder: Path, fail_on: str | None) -> bool:
+    """Print the results; whether one of them is among ``fail_on``."""
+    from logdoctor.scan.outputs import writer
+    from logdoctor.scan.tables import write_parquet
+
+    if format == "parquet":
+        for path in write_parquet(made.records(), folder):
+            typer.echo(path)
+    else:
+        writer(format)(made.records(), sys.stdout)
+    wanted = {name.strip() for name in (fail_on or "").split(",") if name.strip()}
+    return bool(wanted) and any({r.signature, r.signature.partition(".")[0]} & wanted for r in made.records())

@@ -1,0 +1,28 @@
+"""Who does the work of a scan: this process, worker processes of this machine, a cluster.  One file an engine.
+
+An engine is a function ``run(work: Work) -> Iterator[int]``.  It has each task's records written to the folder of the
+scan as they come, and yields how many jobs have come in since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from logdoctor.scan.examining import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an engine needs to know.
+
+    ``seconds``: how long one job may take; ``rules``: folders of rules of the user's own; ``workers``: how many
+    processes; ``scheduler``: the address of a cluster's scheduler.
+    """
+
+    tasks: tuple[Task, ...]
+    folder: Path
+    seconds: float
+    rules: tuple[Path, ...] = ()
+    workers: int = 1
+    scheduler: str = ""

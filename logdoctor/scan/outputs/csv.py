@@ -1,0 +1,33 @@
+"""One row a job for spreadsheets; lists are joined by spaces."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from logdoctor.contract import visible
+from logdoctor.scan.record import JobRecord
+from logdoctor.scan.tables import job_row
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A cell that begins like this would be computed by a spreadsheet."""
+
+
+def write(records: Iterable[JobRecord], out: TextIO) -> None:
+    """Write the rows of the table of jobs as CSV with a head."""
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow(job_row(JobRecord("")).keys())
+    for record in records:
+        lines.writerow([_cell(value) for value in job_row(record).values()])
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        value = " ".join(str(part) for part in value)
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return "'" + text if text.startswith(FORMULA) else text

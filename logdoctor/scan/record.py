@@ -1,0 +1,196 @@
+"""One row of a scan: what is kept of the diagnosis of one job.  Small, plain, and read back from a line of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from logdoctor.contract import disarmed
+from logdoctor.model import Diagnosis, Evidence, InputError, Moment, Problem
+from logdoctor.scan.fingerprint import fingerprint, template
+from logdoctor.scan.jobs import FoundJob
+
+SCHEMA = "logdoctor.scan/1"
+"""Changes when a field is renamed or changes its meaning; fields may be added."""
+RANKS_KEPT = 4096
+
+Status = Literal["diagnosed", "unreadable", "stalled", "died"]
+"""``stalled``: it took longer than a job may; ``died``: the process that diagnosed it was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseRow:
+    """One cause (``explained_by`` is empty) or symptom of a job."""
+
+    signature: str
+    explained_by: str = ""
+    confidence: float = 0.0
+    by: str = ""
+    ranks: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    peers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankEntry:
+    """One rank of a job, where the logs tell the ranks apart."""
+
+    rank: int
+    role: str
+    host: str = ""
+    gpu: str = ""
+    failure: str = ""
+    last_progress: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """What a scan knows of one job; the fields are documented in docs/scan.md."""
+
+    job: str
+    stamp: str = ""
+    status: Status = "diagnosed"
+    verdict: str = ""
+    signature: str = ""
+    title: str = ""
+    summary: str = ""
+    confidence: float = 0.0
+    by: str = ""
+    action: str = ""
+    decision: str = ""
+    reason: str = ""
+    ranks: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    proof_file: str = ""
+    proof_line: int = 0
+    proof: str = ""
+    fingerprint: str = ""
+    templates: tuple[str, ...] = ()
+    size: int = 0
+    """How many ranks the job had (0: not known)."""
+    nodes: tuple[str, ...] = ()
+    launcher: str = ""
+    attempts: int = 1
+    started: float | None = None
+    ended: float | None = None
+    last_progress: str = ""
+    changed: float = 0.0
+    files: int = 0
+    bytes: int = 0
+    lines: int = 0
+    grouped_by: str = ""
+    causes: tuple[CauseRow, ...] = ()
+    rank_table: tuple[RankEntry, ...] = ()
+    problems: tuple[dict[str, str], ...] = ()
+    schema: str = SCHEMA
+
+    def to_line(self) -> str:
+        """The record as one line of JSON, the same bytes for the same record."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+
+_NESTED = {"causes": CauseRow, "rank_table": RankEntry}
+
+
+def from_line(line: str | bytes) -> JobRecord:
+    """The record in a line of JSON.  Raises `ValueError` where it is none; fields of later versions are passed over."""
+    data = json.loads(line)
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ValueError("not a record of a scan of this version")
+    known = {f.name for f in fields(JobRecord)}
+    return JobRecord(**{name: _value(name, value) for name, value in data.items() if name in known})
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in _NESTED:
+        return tuple(
+            _NESTED[name](**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}) for row in value
+        )
+    return tuple(value) if isinstance(value, list) else value
+
+
+def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
+    """What is kept of the diagnosis of ``job``."""
+    found = disarmed(found)
+    cause, seen = next(iter(found.causes), None), found.picture
+    proof = next(iter(cause.evidence if cause else found.unexplained), None)
+    times = sorted(_times(found))
+    progress = seen.last_progress
+    return JobRecord(
+        job=job.name,
+        stamp=job.stamp,
+        verdict=found.verdict,
+        signature=cause.signature if cause else found.verdict,
+        title=cause.title if cause else "",
+        summary=cause.summary if cause else "",
+        confidence=cause.confidence if cause else 0.0,
+        by=cause.by if cause else "",
+        action=cause.action if cause else "none",
+        ranks=cause.culprit.ranks if cause else (),
+        hosts=cause.culprit.hosts if cause else (),
+        gpus=cause.culprit.gpus if cause else (),
+        proof_file=proof.line.file if proof else "",
+        proof_line=proof.line.number if proof else 0,
+        proof=proof.line.text if proof else "",
+        fingerprint=fingerprint(found),
+        templates=tuple(dict.fromkeys(template(e.line.text) for e in found.unexplained)),
+        size=seen.ranks_expected or len(seen.ranks_seen),
+        nodes=seen.hosts,
+        launcher=seen.launcher or "",
+        attempts=seen.attempts,
+        started=times[0] if times else None,
+        ended=times[-1] if times else None,
+        last_progress=f"{progress.unit} {progress.value}" if progress else "",
+        changed=job.changed,
+        files=found.coverage.files,
+        bytes=found.coverage.bytes,
+        lines=found.coverage.lines,
+        grouped_by=job.how,
+        causes=tuple(_rows(found)),
+        rank_table=tuple(_entries(found)),
+        problems=tuple(asdict(p) for p in found.problems),
+    )
+
+
+def failed_record(job: FoundJob, status: Status, problem: Problem | InputError) -> JobRecord:
+    """The row of a job that could not be diagnosed, and why."""
+    problem = disarmed(problem.as_problem() if isinstance(problem, InputError) else problem)
+    return JobRecord(
+        job=job.name,
+        stamp=job.stamp,
+        status=status,
+        changed=job.changed,
+        grouped_by=job.how,
+        problems=(asdict(problem),),
+    )
+
+
+def _rows(found: Diagnosis) -> Iterable[CauseRow]:
+    for cause in found.causes:
+        who = cause.culprit
+        yield CauseRow(cause.signature, "", cause.confidence, cause.by, who.ranks, who.hosts, who.gpus, who.peers)
+    for symptom in found.symptoms:
+        yield CauseRow(symptom.signature, symptom.explained_by or "", ranks=symptom.ranks)
+
+
+def _entries(found: Diagnosis) -> Iterable[RankEntry]:
+    for row in found.picture.rank_table[:RANKS_KEPT]:
+        gpu = row.bus_id or ("" if row.gpu is None else str(row.gpu))
+        yield RankEntry(row.rank, row.role, row.host or "", gpu, row.failure, row.last_progress)
+
+
+def _times(found: Diagnosis) -> Iterable[float]:
+    """All times that the diagnosis quotes: the job ran at least from the first to the last."""
+    seen = found.picture
+    proofs: list[Evidence | Moment | None] = [
+        seen.first_failure,
+        seen.last_progress.evidence if seen.last_progress else None,
+    ]
+    proofs += [e for cause in found.causes for e in cause.evidence]
+    moments = [m for row in seen.rank_table for m in (row.progressed, row.heard)]
+    times = (one.time for one in [*proofs, *moments] if one is not None)
+    yield from (time for time in times if time is not None)

@@ -1,0 +1,86 @@
+"""The results of a scan as tables: a row for each job, cause or symptom, and rank; in Parquet files.
+
+``pandas.read_parquet("scan/jobs.parquet")``.  The columns are documented in docs/scan.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, fields
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from logdoctor.model import InputError
+from logdoctor.scan.record import SCHEMA, CauseRow, JobRecord, RankEntry
+
+TABLES = ("jobs", "causes", "rank_table")
+"""The tables and their files; each row of the last two begins with the name of its job."""
+ROWS_AT_ONCE = 5000
+
+_NESTED = ("causes", "rank_table", "problems", "schema")
+_COLUMNS = {"jobs": JobRecord, "causes": CauseRow, "rank_table": RankEntry}
+
+
+def job_row(record: JobRecord) -> dict[str, Any]:
+    """The row of a job: its plain fields, and what could not be read in words."""
+    row = {f.name: getattr(record, f.name) for f in fields(record) if f.name not in _NESTED}
+    row["problems"] = "; ".join(": ".join(filter(None, (p["what"], p["where"], p["why"]))) for p in record.problems)
+    return row
+
+
+def rows(record: JobRecord, table: str) -> list[dict[str, Any]]:
+    """The rows of ``record`` in ``table``."""
+    if table == "jobs":
+        return [job_row(record)]
+    return [{"job": record.job, **asdict(part)} for part in getattr(record, table)]
+
+
+def write_parquet(records: Iterable[JobRecord], folder: Path) -> list[Path]:
+    """Write all tables into ``folder``, each in one step; returns the files.
+
+    Raises `InputError` where pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise InputError(
+            "Parquet cannot be written", str(folder), "pyarrow is not installed", "pip install 'logdoctor[scan]'"
+        ) from None
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {name: folder / f"{name}.parquet" for name in TABLES}
+    news = {name: folder / f".{name}.parquet.{os.getpid()}" for name in TABLES}
+    schemas = {name: _schema(pa, name) for name in TABLES}
+    writers = {name: pq.ParquetWriter(news[name], schemas[name]) for name in TABLES}
+    for some in _batches(records):
+        for name, writer in writers.items():
+            part = [row for record in some for row in rows(record, name)]
+            writer.write_table(pa.Table.from_pylist(part, schema=schemas[name]))
+    for name, writer in writers.items():
+        writer.close()
+        news[name].replace(paths[name])
+    return list(paths.values())
+
+
+def _batches(records: Iterable[JobRecord]) -> Iterator[list[JobRecord]]:
+    iterator = iter(records)
+    while some := list(islice(iterator, ROWS_AT_ONCE)):
+        yield some
+
+
+def _schema(pa: Any, table: str) -> Any:
+    kinds = {
+        "str": pa.string(),
+        "int": pa.int64(),
+        "float": pa.float64(),
+        "float | None": pa.float64(),
+        "tuple[int, ...]": pa.list_(pa.int64()),
+        "tuple[str, ...]": pa.list_(pa.string()),
+        "Status": pa.string(),
+    }
+    columns = [] if table == "jobs" else [("job", pa.string())]
+    columns += [(f.name, kinds[str(f.type)]) for f in fields(_COLUMNS[table]) if f.name not in _NESTED]
+    columns += [("problems", pa.string())] if table == "jobs" else []
+    return pa.schema(columns, metadata={"schema": SCHEMA})
