@@ -15,7 +15,7 @@ from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.columns import shorten
 from logdoctor.render.who import hosts_in_words, ranges
 
-_ROLES = {
+ROLES = {
     "culprit": "role.culprit",
     "failed": "role.failed",
     "victim": "role.victim",
@@ -45,17 +45,25 @@ def rank_lines(rows: Sequence[RankRow], words: Catalogue, file: str = "") -> tup
 
     Where all ranks fared alike there is no table.  The name of ``file`` is left out of places.
     """
+    groups = alike(rows, _MOST_LINES, _FINENESS[1:])
+    return tuple(rank_line(group, words, file) for group in groups) if len(groups) > 1 else ()
+
+
+def alike(
+    rows: Sequence[RankRow], most: int, fineness: Sequence[Sequence[Feature]] | None = None
+) -> list[list[RankRow]]:
+    """Give the rows in groups that fared alike, the culprits first: the finest groups of which there are ``most``."""
     groups: list[list[RankRow]] = []
-    for features in _FINENESS if rows else ():
+    for features in (fineness or _FINENESS) if rows else ():
         groups = _grouped(rows, features)
-        if len(groups) <= _MOST_LINES:
+        if len(groups) <= most:
             break
-    return tuple(_line(group, words, file) for group in groups) if len(groups) > 1 else ()
+    return groups
 
 
 def _grouped(rows: Sequence[RankRow], features: Sequence[Feature]) -> list[list[RankRow]]:
     """Rows that are alike in all features; one that lacks a feature is like the others where those agree in it."""
-    order = {role: place for place, role in enumerate(_ROLES)}
+    order = {role: place for place, role in enumerate(ROLES)}
     groups = [sorted(rows, key=lambda row: row.rank)]
     for feature in features:
         groups = [part for group in groups for part in _split(group, feature)]
@@ -73,6 +81,10 @@ def _role(row: RankRow) -> str:
     return row.role
 
 
+def _which(row: RankRow) -> str:
+    return str(row.rank)
+
+
 def _what_failed(row: RankRow) -> str:
     """The signature, else the form of the line."""
     line = row.first_failure.line.text if row.first_failure else ""
@@ -88,6 +100,7 @@ def _how_far(row: RankRow) -> str:
 
 
 _FINENESS: tuple[tuple[Feature, ...], ...] = (
+    (_role, _which),
     (_role, _what_failed, _in_what, _how_far),
     (_role, _what_failed, _in_what),
     (_role, _what_failed),
@@ -95,12 +108,13 @@ _FINENESS: tuple[tuple[Feature, ...], ...] = (
 )
 
 
-def _line(group: Sequence[RankRow], words: Catalogue, file: str) -> RankLine:
+def rank_line(group: Sequence[RankRow], words: Catalogue, file: str = "") -> RankLine:
+    """Give the line for ranks that fared alike."""
     first = min((row for row in group if row.first_failure), key=lambda row: row.rank, default=None)
     seen = first.first_failure if first else None
     return RankLine(
         ranks=_who([row.rank for row in group], words),
-        role=words(_ROLES[group[0].role]),
+        role=words(ROLES[group[0].role]),
         where=_where(group, words),
         progress=_span([row.last_progress for row in group if row.last_progress]),
         failure=_most([_failure(row, words) for row in group], words),

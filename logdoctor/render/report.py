@@ -45,16 +45,24 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A line to look at: ``file:line``, the line, and why it matters ("" where that is plain)."""
+    """A line to look at: ``file:line``, the line, and why it matters ("" where that is plain).
+
+    ``around``: the lines above and below it and itself, with their numbers, where a format asks for them.
+    """
 
     place: str
     text: str
     why: str
+    number: int = 0
+    around: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A cause in words; ``doing`` says what to do with the job in one clause."""
+    """A cause in words: ``who`` did it ("": not told), and ``doing``: what to do with the job in one clause.
+
+    ``level`` is the confidence as a number, ``sure`` the same in words; ``rule`` the id of the rule that held.
+    """
 
     signature: str
     title: str
@@ -64,6 +72,10 @@ class Answer:
     doing: str
     remedies: tuple[str, ...]
     references: tuple[str, ...]
+    who: str
+    action: str
+    level: float
+    rule: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +86,12 @@ class Fallout:
     signature: str
     what: str
     where: str
+    because: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that is told; an empty part is left out.  ``head`` makes sense alone.
+    """Everything that is told; an empty part is left out.  ``head`` makes sense alone, ``sentence`` beside the verdict.
 
     ``also`` are further faults beside the answer, ``instead`` less likely answers.
     """
@@ -86,6 +99,7 @@ class Report:
     verdict: str
     name: str
     head: str
+    sentence: str
     answer: Answer | None
     also: tuple[Answer, ...]
     instead: tuple[Answer, ...]
@@ -112,10 +126,12 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
     file = named[0].evidence[0].line.file if named and named[0].evidence else ""
     rows = _Rows(words, file, bool(also))
     picture = told.picture
+    sentence = answer.title if answer else _sentence_without_cause(told, words)
     return Report(
         verdict=told.verdict,
         name=told.job,
-        head=f"{answer.signature} — {answer.title}" if answer else _head_without_cause(told, words),
+        head=f"{answer.signature if answer else told.verdict} — {sentence}",
+        sentence=sentence,
         answer=answer,
         also=tuple(_answer(one, words) for one in also),
         instead=tuple(_answer(one, words) for one in instead),
@@ -141,15 +157,15 @@ def _is_another_fault(cause: Cause, answer: Cause) -> bool:
     return cause.confidence >= 0.5 and cause.confidence + answer.confidence > 1.05
 
 
-def _head_without_cause(told: Diagnosis, words: Catalogue) -> str:
+def _sentence_without_cause(told: Diagnosis, words: Catalogue) -> str:
     if told.verdict != "healthy":
         loud = next((one.title for one in told.symptoms if one.title), "")
-        return "unknown — " + (words("unknown.but", title=loud) if loud else words("unknown"))
+        return words("unknown.but", title=loud) if loud else words("unknown")
     last = told.picture.last_progress
     parts = [words("healthy")]
     if last:
         parts.append(words("healthy.progress", progress=_value(last, words)))
-    return "healthy — " + words("joint").join(parts)
+    return words("joint").join(parts)
 
 
 def _answer(cause: Cause, words: Catalogue) -> Answer:
@@ -164,6 +180,10 @@ def _answer(cause: Cause, words: Catalogue) -> Answer:
         doing=_doing(cause, who, words),
         remedies=cause.remedy,
         references=cause.references,
+        who=who,
+        action=cause.action,
+        level=min(max(cause.confidence, 0.0), 1.0),
+        rule=cause.rule,
     )
 
 
@@ -181,7 +201,12 @@ def _doing(cause: Cause, who: str, words: Catalogue) -> str:
 
 def proofs(evidence: Iterable[Evidence]) -> tuple[Proof, ...]:
     """Give lines of evidence with their places, in the order given."""
-    return tuple(Proof(place(one), one.line.text.strip(), one.why) for one in evidence)
+    return tuple(_proof(one) for one in evidence)
+
+
+def _proof(one: Evidence) -> Proof:
+    around = tuple((line.number, line.text.rstrip()) for line in one.around)
+    return Proof(place(one), one.line.text.strip(), one.why, one.line.number, around)
 
 
 def place(evidence: Evidence) -> str:
@@ -222,7 +247,8 @@ class _Rows:
         if self.reasons and first.explained_by:
             what += words("joint") + words("because", signature=first.explained_by)
         who = words.count("rankcount", len(ranks)) if len(ranks) > 1 else ranks_in_words(ranks, words) or count
-        return Fallout(who, first.signature, what, self._where([proof for one in group for proof in one.evidence]))
+        where = self._where([proof for one in group for proof in one.evidence])
+        return Fallout(who, first.signature, what, where, first.explained_by)
 
     def _where(self, evidence: Sequence[Evidence]) -> str:
         if not evidence:
