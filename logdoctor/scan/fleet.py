@@ -1,0 +1,191 @@
+"""The numbers of a fleet: causes over time and what they cost, who was culprit, what comes again, what is new."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import Literal
+
+from logdoctor.scan.lemons import Exposure, Lemon
+from logdoctor.scan.record import JobRecord
+
+JOBS_NAMED = 100
+"""So many jobs are named behind a number; the number itself counts all."""
+KINDS_KEPT = 5000
+"""So many different failures, templates, hosts are told apart; a fleet has hundreds."""
+SHOWN = 25
+Period = Literal["day", "week", "month"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often something was, in which jobs, and what it cost.
+
+    ``hours`` are GPU-hours of the ``timed`` jobs whose logs tell how many ranks they had and from when to when.
+    """
+
+    name: str
+    count: int = 0
+    jobs: list[str] = field(default_factory=list)
+    hours: float = 0.0
+    timed: int = 0
+    title: str = ""
+    action: str = ""
+    signature: str = ""
+    first: float | None = None
+    last: float | None = None
+    hosts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, record: JobRecord) -> None:
+        """Count one job."""
+        self.count += 1
+        if len(self.jobs) < JOBS_NAMED:
+            self.jobs.append(record.job)
+        hours = gpu_hours(record)
+        if hours is not None:
+            self.hours, self.timed = self.hours + hours, self.timed + 1
+        when = time_of(record)
+        self.first = when if self.first is None else min(self.first, when)
+        self.last = when if self.last is None else max(self.last, when)
+        self.hosts.update(record.hosts)
+        self.title, self.action = self.title or record.title, self.action or record.action
+        self.signature = self.signature or record.signature
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What a fleet report tells.  Tallies are sorted, the most frequent first."""
+
+    jobs: int
+    verdicts: dict[str, Tally]
+    causes: list[Tally]
+    periods: list[tuple[str, dict[str, int]]]
+    """For each period, in order, how many jobs failed for each cause."""
+    hosts: list[Tally]
+    gpus: list[Tally]
+    peers: list[Tally]
+    lemons: list[Lemon]
+    again: list[Tally]
+    """Failures that came more than once in the same way; ``name`` is the fingerprint."""
+    new: list[Tally]
+    """Causes that were not there before ``new_since``."""
+    new_since: float | None
+    unexplained: list[Tally]
+    """Lines that no rule explains, without what changes from run to run: the worklist."""
+    slowest: list[tuple[JobRecord, float]]
+    """The failed jobs that ran longest, with their hours."""
+    broken: dict[str, Tally]
+
+
+def time_of(record: JobRecord) -> float:
+    """When a job ended, as its logs tell, else when they were last written."""
+    return record.ended if record.ended is not None and record.ended > 0 else record.changed
+
+
+def gpu_hours(record: JobRecord) -> float | None:
+    """Ranks times hours, where the logs tell both."""
+    if not record.size or record.started is None or record.ended is None:
+        return None
+    return record.size * max(0.0, record.ended - record.started) / 3600
+
+
+def fleet_of(records: Iterable[JobRecord], period: Period = "week", new_since: float | None = None) -> Fleet:
+    """Count all records, in one pass and bounded memory."""
+    counted = _Counted(period)
+    for record in records:
+        counted.add(record)
+    return counted.fleet(new_since)
+
+
+class _Counted:
+    def __init__(self, period: Period) -> None:
+        self._period = period
+        self._jobs = 0
+        self._tallies: dict[str, dict[str, Tally]] = {}
+        self._periods: dict[str, Counter[str]] = {}
+        self._exposure = Exposure()
+        self._slowest: list[tuple[float, str, JobRecord]] = []
+
+    def add(self, record: JobRecord) -> None:
+        self._jobs += 1
+        if record.status != "diagnosed":
+            self._count("broken", record.status, record)
+            return
+        self._exposure.add(record)
+        self._count("verdicts", record.verdict, record)
+        if record.verdict == "healthy":
+            return
+        self._count("causes", record.signature, record)
+        self._periods.setdefault(_period(time_of(record), self._period), Counter())[record.signature] += 1
+        if record.fingerprint:
+            self._count("again", record.fingerprint, record)
+        for place, names in (("hosts", record.hosts), ("gpus", record.gpus), ("unexplained", record.templates)):
+            for name in dict.fromkeys(names):
+                self._count(place, name, record)
+        peers = (peer for cause in record.causes[:1] for peer in cause.peers)
+        for peer in dict.fromkeys(peer.rpartition(":")[0] or peer for peer in peers):
+            self._count("peers", peer, record)
+        self._note_slow(record)
+
+    def _count(self, place: str, name: str, record: JobRecord) -> None:
+        tallies = self._tallies.setdefault(place, {})
+        if name in tallies or len(tallies) < KINDS_KEPT:
+            tallies.setdefault(name, Tally(name)).add(record)
+
+    def _note_slow(self, record: JobRecord) -> None:
+        if record.started is not None and record.ended is not None:
+            self._slowest.append((record.started - record.ended, record.job, record))
+            if len(self._slowest) > 4 * SHOWN:
+                self._slowest = sorted(self._slowest, key=lambda one: one[:2])[:SHOWN]
+
+    def fleet(self, new_since: float | None) -> Fleet:
+        causes = self._sorted("causes")
+        periods = _without_gaps(self._periods, self._period)
+        return Fleet(
+            jobs=self._jobs,
+            verdicts=self._tallies.get("verdicts", {}),
+            causes=causes,
+            periods=[(name, dict(counts)) for name, counts in periods],
+            hosts=self._sorted("hosts"),
+            gpus=self._sorted("gpus"),
+            peers=self._sorted("peers"),
+            lemons=self._exposure.lemons(),
+            again=[t for t in self._sorted("again") if t.count > 1],
+            new=[t for t in causes if new_since is not None and t.first is not None and t.first >= new_since],
+            new_since=new_since,
+            unexplained=self._sorted("unexplained"),
+            slowest=[(r, -over / 3600) for over, _, r in sorted(self._slowest, key=lambda one: one[:2])[:SHOWN]],
+            broken=self._tallies.get("broken", {}),
+        )
+
+    def _sorted(self, place: str) -> list[Tally]:
+        return sorted(self._tallies.get(place, {}).values(), key=lambda t: (-t.count, t.name))
+
+
+def _period(seconds: float, period: Period) -> str:
+    """``2026-11-16`` (a day, or the Monday of a week), ``2026-11``."""
+    try:
+        day = datetime.fromtimestamp(seconds, timezone.utc).date()
+    except (ValueError, OverflowError, OSError):
+        return ""
+    if period == "month":
+        return f"{day:%Y-%m}"
+    return str(day - timedelta(days=day.weekday()) if period == "week" else day)
+
+
+MOST_PERIODS = 400
+
+
+def _without_gaps(found: dict[str, Counter[str]], period: Period) -> list[tuple[str, Counter[str]]]:
+    """The periods in order; those without a failure too, as long as it is not too many."""
+    named = sorted(name for name in found if name)
+    if period == "month" or len(named) < 2:
+        return [(name, found[name]) for name in named]
+    step = timedelta(days=7 if period == "week" else 1)
+    first, last = (datetime.fromisoformat(name).date() for name in (named[0], named[-1]))
+    if (last - first) / step > MOST_PERIODS:
+        return [(name, found[name]) for name in named]
+    names = [str(first + n * step) for n in range((last - first) // step + 1)]
+    return [(name, found.get(name, Counter())) for name in names]
