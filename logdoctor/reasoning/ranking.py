@@ -144,6 +144,8 @@ def _could_explain(a: Finding, b: Finding) -> bool:
 
 def _is_late(finding: Finding) -> bool:
     event = finding.events[0]
+    if event.kind == "crash.signal":
+        return "signal_text" in event.fields  # a shell's words about its child
     return event.dialect in LATE_REPORTERS and event.kind not in PROMPT
 
 
