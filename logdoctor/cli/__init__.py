@@ -18,6 +18,7 @@ from logdoctor.cli import (
     diagnose_command,
     events_command,
     explain_command,
+    history_command,
     rules_commands,
     scan_command,
     train_command,
@@ -54,6 +55,7 @@ app.command("diagnose")(diagnose_command.diagnose)
 app.command("events")(events_command.events)
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_command.explain)
 app.command("scan")(scan_command.scan)
+app.command("history")(history_command.history)
 app.command("train")(train_command.train)
 app.add_typer(rules_commands.app, name="rules")
 

@@ -9,13 +9,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from logdoctor.cli.complaints import complain, complaints
+from logdoctor.cli.moments import moment
 from logdoctor.cli.rule_options import Rules, own_folders
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def scan(
         raise typer.BadParameter(f"'{format}' is none of {', '.join((*formats(), 'parquet'))}", param_hint="--format")
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
-    filters = Filters(_expression(job_pattern), _moment(since, "--since"), _moment(until, "--until"))
+    filters = Filters(_expression(job_pattern), moment(since, "--since"), moment(until, "--until"))
     with complaints(), _folder(out) as folder:
         plan = Plan(
             folder,
@@ -127,21 +127,6 @@ def _expression(pattern: str | None) -> re.Pattern[str] | None:
         return re.compile(pattern) if pattern is not None else None
     except re.error as error:
         raise typer.BadParameter(f"no regular expression: {error}", param_hint="--job-pattern") from None
-
-
-def _moment(text: str | None, option: str) -> float | None:
-    """Seconds since 1970 of ``2026-11-01``, ``2026-11-01T12:00+02:00``, or so long ago: ``7d``, ``12h``, ``30m``."""
-    if text is None:
-        return None
-    ago = re.fullmatch(r"(\d+)([dhm])", text)
-    if ago:
-        unit = {"d": "days", "h": "hours", "m": "minutes"}[ago[2]]
-        return time.time() - timedelta(**{unit: int(ago[1])}).total_seconds()
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        why = f"'{text}' is neither a date like 2026-11-01 nor a time like 7d"
-        raise typer.BadParameter(why, param_hint=option) from None
 
 
 def _shard(text: str) -> tuple[int, int]:

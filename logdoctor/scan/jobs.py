@@ -27,6 +27,7 @@ class FoundJob:
     size: int
     stamp: str
     changed: float
+    user: str = ""
     members: tuple[str, ...] = ()
     scattered: bool = False
     """Its members do not follow each other in the archive."""
@@ -75,6 +76,7 @@ def _jobs(
         sum(file.size for file in mine),
         _stamp(mine),
         max(file.changed for file in mine),
+        mine[0].owner,
     )
     if len(mine) != 1 or not is_archive(mine[0].name):
         yield whole
@@ -89,7 +91,7 @@ def _jobs(
     parts = Counter(job for before, job in zip([None, *order], order, strict=False) if job != before)
     for each in inner:
         name, apart = f"{mine[0].path}:{each.job}", parts[each.job] > 1
-        yield FoundJob(name, whole.paths, each.how, 0, whole.stamp, whole.changed, each.names, apart)
+        yield FoundJob(name, whole.paths, each.how, 0, whole.stamp, whole.changed, whole.user, each.names, apart)
 
 
 def _place(place: str, below: str) -> str:

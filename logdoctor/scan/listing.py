@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cache
 from typing import IO, Any, cast
 
 from logdoctor.model import InputError, Job, Problem
@@ -19,12 +20,13 @@ from logdoctor.sources.paths import may_be_log
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file: ``name`` below the place that is scanned, ``path`` to open it, bytes, when it changed."""
+    """A file: ``name`` below the place that is scanned, ``path`` to open it, bytes, when it changed, whose it is."""
 
     name: str
     path: str
     size: int
     changed: float
+    owner: str = ""
 
 
 def is_remote(path: str) -> bool:
@@ -52,7 +54,7 @@ def _local(place: str) -> Iterator[File]:
         why = getattr(error, "strerror", None) or str(error)
         raise InputError("cannot be scanned", place, why, "check the path") from None
     if not stat.S_ISDIR(status.st_mode):
-        yield File(os.path.basename(place), place, status.st_size, status.st_mtime)
+        yield File(os.path.basename(place), place, status.st_size, status.st_mtime, _owner(status.st_uid))
         return
     folders, walked = [""], set[tuple[int, int]]()
     while folders:
@@ -77,9 +79,20 @@ def _entry(entry: os.DirEntry[str], name: str, folders: list[str]) -> Iterator[F
                 folders.append(name)
         elif entry.is_file() and may_be_log(entry.name):
             status = entry.stat()
-            yield File(name, entry.path, status.st_size, status.st_mtime)
+            yield File(name, entry.path, status.st_size, status.st_mtime, _owner(status.st_uid))
     except OSError:
         return  # a link to nothing
+
+
+@cache
+def _owner(uid: int) -> str:
+    """The user's name; the number where nobody of this machine has it."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(uid).pw_name
+    except (ImportError, KeyError):
+        return str(uid)
 
 
 # ── URLs, by fsspec ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -105,7 +118,8 @@ def _remote(place: str) -> Iterator[File]:
 
 def _of_info(path: str, name: str, info: dict[str, Any]) -> File:
     times = (info.get(key) for key in ("mtime", "LastModified", "last_modified", "updated", "created"))
-    return File(name, path, int(info.get("size") or 0), next((_seconds(t) for t in times if t is not None), 0.0))
+    changed = next((_seconds(t) for t in times if t is not None), 0.0)
+    return File(name, path, int(info.get("size") or 0), changed, str(info.get("owner") or ""))
 
 
 def _seconds(time: Any) -> float:

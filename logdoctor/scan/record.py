@@ -72,6 +72,7 @@ class JobRecord:
     templates: tuple[str, ...] = ()
     size: int = 0
     """How many ranks the job had (0: not known)."""
+    user: str = ""
     nodes: tuple[str, ...] = ()
     launcher: str = ""
     attempts: int = 1
@@ -139,6 +140,7 @@ def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
         fingerprint=fingerprint(found),
         templates=tuple(dict.fromkeys(template(e.line.text) for e in found.unexplained)),
         size=seen.ranks_expected or len(seen.ranks_seen),
+        user=job.user,
         nodes=seen.hosts,
         launcher=seen.launcher or "",
         attempts=seen.attempts,
@@ -163,6 +165,7 @@ def failed_record(job: FoundJob, status: Status, problem: Problem | InputError) 
         job=job.name,
         stamp=job.stamp,
         status=status,
+        user=job.user,
         changed=job.changed,
         grouped_by=job.how,
         problems=(asdict(problem),),

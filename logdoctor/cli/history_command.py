@@ -1,0 +1,89 @@
+"""``logdoctor history``: questions to the results of scans."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from logdoctor.cli.complaints import complaints
+from logdoctor.cli.moments import moment
+
+if TYPE_CHECKING:
+    from logdoctor.scan.history import Answer
+
+Folders = Annotated[list[Path], typer.Argument(help="Folders that 'logdoctor scan --out' wrote.", exists=True)]
+By = Annotated[str, typer.Option("--by", help="Count by cause, host, user, day, week, month, failure or job.")]
+Cause = Annotated[str, typer.Option("--cause", help="Only this signature or family.")]
+Host = Annotated[str, typer.Option("--host", help="Only where this host was culprit.")]
+User = Annotated[str, typer.Option("--user", help="Only jobs of this user (the owner of the files).")]
+Since = Annotated[str | None, typer.Option("--since", help="Only failures then or later: 2026-11-01, 7d, 12h.")]
+Until = Annotated[str | None, typer.Option("--until", help="Only failures before then.")]
+Most = Annotated[int, typer.Option("--most", min=1, help="So many rows.")]
+Sql = Annotated[
+    str | None, typer.Option("--sql", help="A question of your own; the tables are jobs, causes and rank_table.")
+]
+Format = Annotated[str, typer.Option("--format", "-f", help="table, csv or jsonl.")]
+
+
+def history(
+    folders: Folders,
+    by: By = "cause",
+    cause: Cause = "",
+    host: Host = "",
+    user: User = "",
+    since: Since = None,
+    until: Until = None,
+    most: Most = 50,
+    sql: Sql = None,
+    format: Format = "table",
+) -> None:
+    """Count the failures that scans found, by cause, host, user or time; or ask in SQL."""
+    from logdoctor.scan.history import BY, Question, ask, query
+
+    if by not in BY:
+        raise typer.BadParameter(f"'{by}' is none of {', '.join(BY)}", param_hint="--by")
+    if format not in ("table", "csv", "jsonl"):
+        raise typer.BadParameter(f"'{format}' is none of table, csv, jsonl", param_hint="--format")
+    asked = Question(by, cause, host, user, moment(since, "--since"), moment(until, "--until"), most)
+    with complaints():
+        answer = query(folders, sql) if sql is not None else ask(folders, asked)
+    {"table": _table, "csv": _csv, "jsonl": _jsonl}[format](answer)
+
+
+def _shown(value: Any) -> str:
+    from logdoctor.contract import visible
+
+    if isinstance(value, list):
+        return " ".join(_shown(part) for part in value)
+    return "" if value is None else visible(str(value))
+
+
+def _table(answer: Answer) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in answer.columns:
+        table.add_column(Text(_shown(name)), overflow="fold")
+    for row in answer.rows:
+        table.add_row(*(Text(_shown(value)) for value in row))
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
+
+
+def _csv(answer: Answer) -> None:
+    import csv
+
+    lines = csv.writer(sys.stdout, lineterminator="\n")
+    lines.writerow(answer.columns)
+    lines.writerows([_shown(value) for value in row] for row in answer.rows)
+
+
+def _jsonl(answer: Answer) -> None:
+    import json
+
+    for row in answer.rows:
+        typer.echo(json.dumps(dict(zip(answer.columns, row, strict=True)), ensure_ascii=True, default=str))

@@ -1,0 +1,118 @@
+"""Questions to the results of one scan or of many: SQL over the Parquet tables, by DuckDB, with the usual ones ready."""
+
+# The only texts put into SQL are the constants of this file; what a user says goes in as values.
+# ruff: noqa: S608
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from logdoctor.model import InputError
+from logdoctor.scan.journal import WHOLE, Journal
+from logdoctor.scan.tables import TABLES, write_parquet
+
+_WHEN = "make_timestamp(CAST(coalesce(CASE WHEN ended > 0 THEN ended END, changed) * 1000000 AS BIGINT))"
+_FAILED = "status = 'diagnosed' AND verdict <> 'healthy'"
+
+BY = {
+    "cause": "signature",
+    "host": "host",
+    "user": '"user"',
+    "day": "strftime(day, '%Y-%m-%d')",
+    "week": "strftime(date_trunc('week', day), '%Y-%m-%d')",
+    "month": "strftime(day, '%Y-%m')",
+    "failure": "fingerprint",
+    "job": "job",
+}
+"""What failures may be counted by; a week is named by its Monday."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Failures counted ``by`` one of `BY`; only those of a cause (signature or family), host, user, time."""
+
+    by: str = "cause"
+    cause: str = ""
+    host: str = ""
+    user: str = ""
+    since: float | None = None
+    until: float | None = None
+    most: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Names of columns, and rows."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def ask(folders: Sequence[Path], question: Question) -> Answer:
+    """Count the failures in the results in ``folders``.  Raises `InputError`."""
+    conditions, values = [_FAILED], list[Any]()
+    for condition, value in (
+        ("(signature = ? OR split_part(signature, '.', 1) = ?)", question.cause),
+        ("host = ?", question.host),
+        ('"user" = ?', question.user),
+        ("day >= ?", _timestamp(question.since)),
+        ("day < ?", _timestamp(question.until)),
+    ):
+        if value:
+            conditions.append(condition)
+            values += [value] * condition.count("?")
+    of_hosts = question.by == "host" or question.host
+    source = "(SELECT *, unnest(hosts) AS host FROM failures)" if of_hosts else "failures"
+    text = (
+        f'SELECT {BY[question.by]} AS "{question.by}", count(DISTINCT job) AS jobs, '
+        "mode(signature) AS \"most often\", strftime(min(day), '%Y-%m-%d') AS first, "
+        "strftime(max(day), '%Y-%m-%d') AS last, min(job) AS \"for example\" "
+        f"FROM {source} WHERE {' AND '.join(conditions)} GROUP BY 1 ORDER BY "
+        f"{'1' if question.by in ('day', 'week', 'month') else '2 DESC, 1'} LIMIT {int(question.most)}"
+    )
+    return _run(folders, text, values)
+
+
+def query(folders: Sequence[Path], sql: str) -> Answer:
+    """Answer a question in SQL about the tables ``jobs``, ``causes``, ``rank_table``.  Raises `InputError`."""
+    return _run(folders, sql, [])
+
+
+def _run(folders: Sequence[Path], text: str, values: Sequence[Any]) -> Answer:
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError(
+            "the history cannot be asked", "", "duckdb is not installed", "pip install 'logdoctor[scan]'"
+        ) from None
+    with duckdb.connect(":memory:") as database:
+        for table in TABLES:
+            files = [str(_parquet(folder, table)) for folder in folders]
+            database.execute(f"CREATE TABLE {table} AS SELECT * FROM read_parquet(?, union_by_name = true)", [files])
+        database.execute(f"CREATE VIEW failures AS SELECT *, {_WHEN} AS day FROM jobs")
+        database.execute("SET enable_external_access = false")
+        try:
+            result = database.execute(text, list(values))
+            columns = tuple(str(column[0]) for column in result.description or ())
+            return Answer(columns, tuple(tuple(row) for row in result.fetchall()))
+        except duckdb.Error as error:
+            raise InputError("the question was not understood", "--sql", str(error).splitlines()[0]) from None
+
+
+def _parquet(folder: Path, table: str) -> Path:
+    """The table of a scan, made anew where results came in since it was written."""
+    results, file = folder / WHOLE, folder / f"{table}.parquet"
+    if not results.is_file():
+        why = "there are no results of a scan"
+        raise InputError("the history cannot be asked", str(folder), why, "logdoctor scan ARCHIVE --out FOLDER")
+    if not file.is_file() or file.stat().st_mtime_ns < results.stat().st_mtime_ns:
+        write_parquet(Journal(folder).records(), folder)
+    return file
+
+
+def _timestamp(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc).replace(tzinfo=None)

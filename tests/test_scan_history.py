@@ -1,0 +1,108 @@
+"""Questions to the results of scans, and their tables."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from logdoctor.model import InputError
+from logdoctor.scan.history import Question, ask, query
+from logdoctor.scan.journal import Journal, Landing
+from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
+from logdoctor.scan.tables import write_parquet
+
+MONDAY = 1_793_577_600.0  # 2026-11-02
+RECORDS = [
+    JobRecord(
+        "a",
+        verdict="failure",
+        signature="cuda.ecc",
+        hosts=("n1",),
+        user="ann",
+        changed=MONDAY,
+        causes=(CauseRow("cuda.ecc"),),
+    ),
+    JobRecord("b", verdict="failure", signature="cuda.ecc", hosts=("n1", "n2"), user="bob", changed=MONDAY + 86400),
+    JobRecord(
+        "c",
+        verdict="failure",
+        signature="net.dns",
+        user="ann",
+        changed=MONDAY + 7 * 86400,
+        rank_table=(RankEntry(3, "victim"),),
+    ),
+    JobRecord("d", verdict="healthy", signature="healthy", user="ann", changed=MONDAY),
+    JobRecord("e", status="stalled", changed=MONDAY),
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    landing = Landing(tmp_path)
+    for record in RECORDS:
+        landing.add(record)
+    landing.close()
+    Journal(tmp_path).close()
+    return tmp_path
+
+
+def counted(folder, **how) -> list[tuple]:
+    return [row[:2] for row in ask([folder], Question(**how)).rows]
+
+
+def test_failures_are_counted_by_cause_the_most_frequent_first(folder):
+    assert counted(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
+
+
+def test_failures_are_counted_by_host_user_and_week(folder):
+    assert counted(folder, by="host") == [("n1", 2), ("n2", 1)]
+    assert counted(folder, by="user") == [("ann", 2), ("bob", 1)]
+    assert counted(folder, by="week") == [("2026-11-02", 2), ("2026-11-09", 1)]
+
+
+def test_only_failures_of_a_family_host_user_or_time_are_counted(folder):
+    assert counted(folder, cause="cuda") == [("cuda.ecc", 2)]
+    assert counted(folder, host="n2") == [("cuda.ecc", 1)]
+    assert counted(folder, user="ann", since=MONDAY + 1) == [("net.dns", 1)]
+
+
+def test_words_of_a_user_are_values_and_no_sql(folder):
+    assert counted(folder, cause="'; DROP TABLE jobs; --") == []
+
+
+def test_a_question_in_sql_sees_all_tables(folder):
+    sql = "SELECT rank_table.rank FROM jobs JOIN rank_table USING (job) WHERE signature = 'net.dns'"
+    assert query([folder], sql).rows == ((3,),)
+
+
+def test_a_question_in_sql_reaches_no_file_and_a_wrong_one_is_told(folder):
+    for sql in ("SELECT * FROM read_text('/etc/hostname')", "SELEKT 1"):
+        with pytest.raises(InputError, match="not understood"):
+            query([folder], sql)
+
+
+def test_several_scans_are_asked_together(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    landing = Landing(other)
+    landing.add(JobRecord("z", verdict="failure", signature="net.dns"))
+    landing.close()
+    Journal(other).close()
+    assert [row[:2] for row in ask([folder, other], Question()).rows] == [("cuda.ecc", 2), ("net.dns", 2)]
+
+
+def test_a_folder_without_results_is_an_error_that_says_what_to_do(tmp_path):
+    with pytest.raises(InputError, match="scan ARCHIVE --out"):
+        ask([tmp_path], Question())
+
+
+def test_pandas_reads_the_tables_in_one_line(folder):
+    write_parquet(Journal(folder).records(), folder)
+    jobs = pd.read_parquet(folder / "jobs.parquet")
+    assert list(jobs["job"]) == ["a", "b", "c", "d", "e"]
+    assert list(jobs.loc[1, "hosts"]) == ["n1", "n2"]
+    assert len(pd.read_parquet(folder / "causes.parquet")) == 1
+
+
+def test_tables_of_no_job_have_their_columns_all_the_same(tmp_path):
+    write_parquet([], tmp_path)
+    assert "signature" in pd.read_parquet(tmp_path / "jobs.parquet").columns
