@@ -1,4 +1,4 @@
-"""Questions to the results of one scan or of many: SQL over the Parquet tables, by DuckDB, with the usual ones ready."""
+"""Questions to the results of scans: SQL over their Parquet tables, by DuckDB, with the usual ones ready."""
 
 # The only texts put into SQL are the constants of this file; what a user says goes in as values.
 # ruff: noqa: S608
