@@ -174,14 +174,14 @@ RECORDS: tuple[Record, ...] = (
         "progress.phase",
         r"(?:[Rr]esum(?:ing|ed|e) (?:training |run )?(?:from|at)|[Cc]ontinuing training from"
         r"|Will skip the first \d+ (?:epochs|batches)|[Ss]kipping (?:the )?(?:first )?\d+ (?:batches|steps|samples)"
-        r"|successfully loaded checkpoint"
+        r"|[Ss]kipped \d+(?: ?/ ?| of )\d+ (?:batches|steps|samples)|successfully loaded checkpoint"
         r"|[Ff]ast[- ]?[Ff]orward(?:ing|ed)? .{0,60}(?:batch|sample|iteration|step|data))",
         "info",
         read_phase("resume"),
         "The run goes on from a checkpoint.",
         1,
         scan=r"esum(?:ing|ed|e) (?:training |run )?(?:from|at)|Continuing training from|skip the first \d+ "
-        r"|kipping (?:the )?(?:first )?\d+ (?:batch|step|sample)|successfully loaded checkpoint"
+        r"|kipping (?:the )?(?:first )?\d+ (?:batch|step|sample)|kipped \d+(?: ?/ ?| of )\d+ (?:batch|step|sample)|successfully loaded checkpoint"
         r"|ast[- ]?[Ff]orward(?:ing|ed)? ",
     ),
     Record(

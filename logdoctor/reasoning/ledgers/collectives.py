@@ -71,6 +71,9 @@ _SKIP = later(
 
 _FALLOUT = later(r"^(?:\w+\.)*(?:Dist\w*|ChildFailed|Signal|Connection\w*)(?:Error|Exception)\b|NCCL|SIGABRT|Aborted")
 """Exceptions and crashes that follow from another process' failure."""
+_GLOO_LIMIT = later(r"Timed out waiting \d+ ?ms for (?:send|recv)")
+"""Gloo's time-out, raised in a traceback."""
+_SHARE = later(r"\b(?P<done>\d{1,12}) ?/ ?(?P<all>\d{1,12})\b")
 _OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 
 
@@ -128,7 +131,7 @@ class Ledger:
     def _see_trouble(self, event: Event) -> None:
         """Who gave up in which file, who crashed before that, and which ranks complain at all."""
         file = event.line.file
-        if event.kind in GAVE_UP and len(self.ended) < MAX_RANKS:
+        if (event.kind in GAVE_UP or _GLOO_LIMIT.search(event.text)) and len(self.ended) < MAX_RANKS:
             self.ended.setdefault(file, event)
         elif event.level == "fatal" and event.dialect in OWN_ERRORS and file not in self.ended:
             self.crashed = self.crashed or not self.ended or not _FALLOUT.search(event.text)
@@ -374,4 +377,7 @@ def _under_way(busy: Event, end: Event | None) -> bool:
         return value < total
     if busy.kind == "progress.step":
         return True
-    return busy.fields.get("phase") in ("save", "eval", "data", "compile", "resume") and not _OVER.search(busy.text)
+    if busy.fields.get("phase") not in ("save", "eval", "data", "compile", "resume"):
+        return False
+    share = _SHARE.search(busy.text)  # "368/412 kernels done" is not over
+    return int(share["done"]) < int(share["all"]) if share else not _OVER.search(busy.text)
