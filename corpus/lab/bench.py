@@ -123,6 +123,7 @@ class Host:
         """
         path = self.bench.logs / log if log else Path(os.devnull)
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
         bins = f"{self.bench.environment}/bin:" if self.bench.environment else ""
         home = str(self.bench.folder)
         around = {

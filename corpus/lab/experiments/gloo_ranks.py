@@ -216,6 +216,6 @@ EXPERIMENTS = (
         ),
         needs=TORCH,
         also=("rdzv.store-lost", "net.peer-closed", "unknown", "host.oom-kill"),
-        evidence=("Connection closed by peer", "Broken pipe", "Connection reset"),
+        evidence=("Killed", "Connection closed by peer", "Broken pipe", "Connection reset"),
     ),
 )

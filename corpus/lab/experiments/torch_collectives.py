@@ -150,12 +150,12 @@ EXPERIMENTS = (
         evidence=("replica check failed",),
     ),
     Experiment(
-        case="wider-stage-pipeline",
+        case="narrower-stage-pipeline",
         label="collective.desync",
-        title="The second half of a pipeline expects wider activations",
-        story="""The later stages of a pipeline are configured 16 columns wider than the first. Stage 2 posts a receive of another size than stage 1
+        title="The second half of a pipeline expects narrower activations",
+        story="""The later stages of a pipeline are configured 16 columns narrower than the first. Stage 2 posts a receive of a smaller size than stage 1
         sends.""",
-        run=simply(*torchrun(4, "pipeline.py", "--wider", "16", "--timeout", "8")),
+        run=simply(*torchrun(4, "pipeline.py", "--wider", "-16", "--timeout", "8")),
         needs=TORCH,
         also=("net.size-mismatch", "collective.timeout"),
         evidence=("op.preamble.length", "Timed out waiting", "size"),

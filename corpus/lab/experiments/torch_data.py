@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from bench import Bench, Running
 from experiment import Experiment
@@ -11,7 +12,8 @@ from launchers import TORCH, finetune, simply
 
 
 def kill_loader(job: Running) -> None:
-    """Kill one loader worker of rank 1: a child of its process."""
+    """Kill one loader worker of rank 1, a child of its process, when it has worked for a while."""
+    time.sleep(5)
     parent = job.host.rank(1)
     for process in job.host.processes():
         with open(f"/proc/{process}/stat") as file:
@@ -52,7 +54,7 @@ EXPERIMENTS = (
         needs=TORCH,
         culprit={"rank": 1},
         also=("app.dataloader",),
-        evidence=("cannot encode an empty text",),
+        evidence=("cannot encode an empty text", "Caught ValueError in DataLoader worker"),
     ),
     Experiment(
         case="missing-field-no-workers",
@@ -94,7 +96,7 @@ EXPERIMENTS = (
         run=simply(*finetune(2, change='record["label"] = [i % 4, 0] if i % 8 == 5 else i % 4')),
         needs=TORCH,
         also=("app.dataloader",),
-        evidence=("stack expects each tensor to be equal size",),
+        evidence=("stack expects each tensor to be equal size", "Caught RuntimeError in DataLoader worker"),
     ),
     Experiment(
         case="missing-attachment-loader",
@@ -113,7 +115,7 @@ EXPERIMENTS = (
         title="A loader worker of rank 1 is killed",
         story="""Somebody (or something) kills a loader worker of rank 1 with SIGKILL. PyTorch notices it by SIGCHLD and raises 'DataLoader
         worker is killed by signal' on rank 1.""",
-        run=simply(*finetune(2, "--pause", "0.3", count=400), on={"[^0-9][2-9]/": kill_loader}),
+        run=simply(*finetune(2, "--pause", "1", count=400), on={r"rank1\] 400 examples": kill_loader}),
         needs=TORCH,
         culprit={"rank": 1},
         also=("host.oom-kill",),

@@ -146,7 +146,7 @@ EXPERIMENTS = (
         "Evaluation after every second step; after two without a better loss training stops on purpose.",
         simply(
             *torchrun(
-                2, "train.py", "--steps", "40", "--eval-every", "2", "--patience", "2", "--lr", "0.5", "--pause", "0.1"
+                2, "train.py", "--steps", "40", "--eval-every", "2", "--patience", "2", "--lr", "0.05", "--pause", "0.1"
             )
         ),
     ),

@@ -150,12 +150,13 @@ EXPERIMENTS = (
         case="full-disk-checkpoint",
         label="host.disk-full",
         title="The disk is full when the checkpoint is written",
-        story="""/mnt holds 4 MB; the second checkpoint does not fit. Rank 0 fails in torch.save, rank 1 waits in the barrier and is ended.""",
+        story="""/mnt holds 1.5 MB; the first checkpoint does not fit. Rank 0 fails in torch.save
+        with nothing but an iostream error; rank 1 waits in the barrier and is ended.""",
         run=small_disk("1500k", *torchrun(2, *SAVE)),
         needs=TORCH,
         culprit={"rank": 0},
         also=("checkpoint.write",),
-        evidence=("No space left on device", "PytorchStreamWriter failed"),
+        evidence=("No space left on device", "PytorchStreamWriter failed", "iostream error"),
     ),
     Experiment(
         case="full-disk-shards",
@@ -252,7 +253,7 @@ EXPERIMENTS = (
         story="A checkpoint of hidden size 64 is loaded into a model of 128: load_state_dict lists the size mismatches on both ranks.",
         run=checkpoint(":", "--hidden", "128"),
         needs=TORCH,
-        evidence=("size mismatch for",),
+        evidence=("size mismatch for", "Error(s) in loading state_dict"),
     ),
     Experiment(
         case="deeper-model-resume-tee",
@@ -262,7 +263,7 @@ EXPERIMENTS = (
         rank.""",
         run=checkpoint(":", "--layers", "4", flags="--tee 3"),
         needs=TORCH,
-        evidence=("Missing key(s) in state_dict",),
+        evidence=("Missing key(s) in state_dict", "Error(s) in loading state_dict"),
     ),
     Experiment(
         case="optimizer-groups-resume",

@@ -37,9 +37,7 @@ def silent_master(bench: Bench) -> None:
     """Packets to the master are thrown away, as by a firewall."""
     bench.host("gpu-a01", address="10.20.0.11")
     second = bench.host("gpu-a02")
-    second.sh(
-        "ip route add blackhole 10.20.0.99 || true; tc qdisc add dev eth0 root netem loss 100% 2>/dev/null || ip route add prohibit 10.20.0.11"
-    )
+    second.sh("ip neigh replace 10.20.0.11 lladdr 02:00:00:00:00:99 dev eth0")
     second.run(
         "python",
         "pipeline.py",
@@ -192,7 +190,7 @@ EXPERIMENTS = (
         run=wrong_interface,
         needs=TORCH,
         also=("net.socket-connect", "rdzv.timeout"),
-        evidence=("172.17.0.1",),
+        evidence=("connectFullMesh failed", "172.17.0.1"),
     ),
     Experiment(
         case="more-ranks-than-gpus-nccl",
