@@ -97,6 +97,7 @@ def diagnosis_to_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "causes": [_cause(one) for one in told.causes],
         "symptoms": [_symptom(one) for one in told.symptoms],
         "unexplained": _evidences(told.unexplained),
+        "novel": [{"template": n.template, "count": n.count, "evidence": _evidence(n.evidence)} for n in told.novel],
         "advice": list(told.advice),
         "job": {"name": told.job, **_picture(told.picture), "runs": [_run(one) for one in told.runs]},
         "coverage": _coverage(told.coverage, told.problems),

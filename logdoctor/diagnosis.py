@@ -14,6 +14,7 @@ from logdoctor.context import with_context
 from logdoctor.guessing import with_guess
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
+from logdoctor.novelty import Excerpts, with_novelty
 from logdoctor.parsers import records
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.reasoning import Reasoner
@@ -36,6 +37,7 @@ def diagnose(
     knowledge: Knowledge | None = None,
     model: str | os.PathLike[str] | None = None,
     context: int = 0,
+    baseline: str | os.PathLike[str] | None = None,
 ) -> Diagnosis:
     """Diagnose one job from its logs.
 
@@ -44,13 +46,15 @@ def diagnose(
     ``hung``: the job hangs, silence is a failure.
     ``knowledge``: what `gather` returned, to diagnose many jobs without loading it again.
     ``model``: a classifier of your own instead of ours; it is asked where the rules leave a failure open.
+    ``baseline``: the log of a good run; of a failure that no rule knows, the lines that it never printed are shown.
     ``context``: so many lines above and below each proof are read again and kept with it.
     Whatever could not be read, and what is wrong with a faulty rule, is in ``problems``; raises `InputError` only where
     nothing could be read at all.
     """
     known = knowledge or gather(rule_folders(rules))
     reading = Reading(_job(inputs, name), known, bounds, watch)
-    diagnosis = _concluded(reading, lang, Path(model) if model else None, hung=hung)
+    good = os.fspath(baseline) if baseline else ""
+    diagnosis = _concluded(reading, lang, Path(model) if model else None, good, hung=hung)
     if knowledge is None:  # who brings it diagnoses many jobs, and keeps what was compiled when they are done
         regexes.keep()
     return with_context(diagnosis, reading.job, reading.bounds, context) if context else diagnosis
@@ -68,11 +72,13 @@ def diagnose_streams(
     return _concluded(Reading(Job(name, ()), knowledge, watch=watch, opened=opened), lang)
 
 
-def _concluded(reading: Reading, lang: str, model: Path | None = None, *, hung: bool = False) -> Diagnosis:
+def _concluded(
+    reading: Reading, lang: str, model: Path | None = None, baseline: str = "", *, hung: bool = False
+) -> Diagnosis:
     known = reading.known
     notes = {r.kind: r.note for r in records() if r.note}
     reasoner = Reasoner(known.rules, known.owners, notes, hung=hung)
-    counter = FeatureCounter()
+    counter, reading.excerpts = FeatureCounter(), Excerpts()
     for event in reading:
         reasoner.observe(event)
         counter.observe(event)
@@ -80,7 +86,8 @@ def _concluded(reading: Reading, lang: str, model: Path | None = None, *, hung: 
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=bool(reading.problems))
     problems = (*known.faults, *reading.problems)
     diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
-    return with_guess(diagnosis, counter, known, lang, model)
+    diagnosis = with_guess(diagnosis, counter, known, lang, model)
+    return with_novelty(diagnosis, reading.excerpts, lang, baseline)
 
 
 def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:
@@ -105,6 +112,8 @@ class Reading:
         self.job, self.known, self.bounds, self.watch, self._opened = job, known, bounds or Bounds(), watch, opened
         self.coverage = Coverage()
         self.problems: list[Problem] = []
+        self.excerpts: Excerpts | None = None
+        """What is put aside of the logs for a second look, where somebody wants one."""
 
     def __iter__(self) -> Iterator[Event]:
         """Read all streams from start to end."""
@@ -126,12 +135,13 @@ class Reading:
             raise InputError(first.what, first.where, first.why, first.help)
 
     def _readinto(self, stream: Stream) -> Callable[[memoryview], int]:
+        read = self.excerpts.watched(stream.name, stream.readinto) if self.excerpts else stream.readinto
         watch = self.watch
         if watch is None:
-            return stream.readinto
+            return read
 
         def readinto(buffer: memoryview) -> int:
-            count = stream.readinto(buffer)
+            count = read(buffer)
             watch(stream.name, count)
             return count
 

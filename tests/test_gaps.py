@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdoctor.authoring.gaps import jobs_of
-from logdoctor.authoring.masking import template
+from logdoctor.masking import template
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import regex
 import yaml
 
-from logdoctor.authoring.masking import Piece, pieces
+from logdoctor.masking import Piece, pieces
 from logdoctor.model import Event, InputError, Job, Problem, Stream
 from logdoctor.parsers import parse_text
 from logdoctor.parsers.line_parser import peel

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logdoctor.authoring.masking import template
+from logdoctor.masking import template
 from logdoctor.authoring.tracing import trace
 from logdoctor.contract import visible
 from logdoctor.knowledge import Knowledge

@@ -37,6 +37,12 @@ Model = Annotated[
     Path | None,
     typer.Option("--model", help="A classifier made by 'logdoctor train', instead of ours.", dir_okay=False),
 ]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline", help="The log of a good run: where no rule knows the failure, what it never printed is shown."
+    ),
+]
 
 
 def diagnose(
@@ -49,6 +55,7 @@ def diagnose(
     exit_code: ExitCode = False,
     rules: Rules = None,
     model: Model = None,
+    baseline: Baseline = None,
 ) -> None:
     """Say what went wrong first, where, with which proof, and what to do.
 
@@ -69,18 +76,19 @@ def diagnose(
             "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
         )
     start = time.perf_counter()
-    found = _diagnose(paths or ["-"], [*chosen.rules, *(rules or [])], model, language, hung=hung)
+    own = [*chosen.rules, *(rules or [])]
+    found = _diagnose(paths or ["-"], rules=own, hung=hung, lang=language, model=model, baseline=baseline)
     elapsed = time.perf_counter() - start
     _write(found, shape, output, language, quiet=quiet, elapsed=elapsed)
     if exit_code and found.verdict != "healthy":
         raise typer.Exit(1)
 
 
-def _diagnose(paths: list[str], rules: list[Path], model: Path | None, lang: str, *, hung: bool) -> Diagnosis:
+def _diagnose(paths: list[str], **asked: Any) -> Diagnosis:
     from logdoctor.diagnosis import diagnose as diagnose_job
 
     with complaints(), ProgressBar() as bar:
-        return diagnose_job(paths, rules=rules, hung=hung, lang=lang, watch=bar.watch, model=model)
+        return diagnose_job(paths, watch=bar.watch, **asked)
 
 
 def _write(found: Diagnosis, format: str, output: Path | None, lang: str, *, quiet: bool, elapsed: float) -> None:

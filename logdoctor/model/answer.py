@@ -252,6 +252,15 @@ class MadeBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Novel:
+    """A template of lines that the job never printed while all was well: how many there are, and the first of them."""
+
+    template: str
+    count: int
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The answer for one job.  ``advice`` is what to collect next; filled for ``unknown`` verdicts."""
 
@@ -267,6 +276,8 @@ class Diagnosis:
     runs: tuple[Run, ...] = ()
     """All jobs and attempts of the log in its order; empty where there is only one."""
     made_by: MadeBy = MadeBy()
+    novel: tuple[Novel, ...] = ()
+    """Where no rule knows the answer: what is new in this log, the most telling first."""
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain data in the shape of the JSON contract ``logdoctor.diagnosis/1``."""

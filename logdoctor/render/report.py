@@ -135,7 +135,7 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
         answer=answer,
         also=tuple(_answer(one, words) for one in also),
         instead=tuple(_answer(one, words) for one in instead),
-        seen=proofs(told.unexplained),
+        seen=proofs((*told.unexplained, *(one.evidence for one in told.novel))),
         missing=tuple(_missing(told, words)) if told.verdict == "unknown" else (),
         advice=told.advice,
         fallout=rows.of(one for one in told.symptoms if one.explained_by is not None),

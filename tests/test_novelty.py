@@ -1,0 +1,121 @@
+"""What is shown of a failure that no rule knows: the lines that the job never printed while all was well."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from logdoctor.cli import app
+from logdoctor.diagnosis import diagnose
+from logdoctor.knowledge import Knowledge, gather
+from logdoctor.model import Diagnosis
+from logdoctor.novelty import END, FILES, SHOWN, START, Excerpt, Excerpts
+from logdoctor.rulebook import shipped_rules
+
+STEPS = "".join(f"step {n}/900 loss 2.{n} lr 3e-4\nheartbeat of shard {n} ok\n" for n in range(200))
+TROUBLE = "quokka ring left its lane at hop 7\nRuntimeError: the quokka is gone\n"
+
+
+@pytest.fixture(scope="module")
+def known() -> Knowledge:
+    return gather([shipped_rules()])
+
+
+def asked(log: str, known: Knowledge, **more: str) -> Diagnosis:
+    return diagnose(io.BytesIO(log.encode()), knowledge=known, **more)
+
+
+@pytest.fixture(scope="module")
+def found(known: Knowledge) -> Diagnosis:
+    return asked(STEPS + "ERROR quokkas: ring unwell\n" + "quokka ring left its lane at hop 7\n" * 3, known)
+
+
+def test_the_line_that_was_never_printed_before_is_shown_with_its_place_and_count(found: Diagnosis) -> None:
+    assert found.verdict == "unknown"
+    (one,) = [n for n in found.novel if "lane" in n.template]
+    assert (one.template, one.count, one.evidence.line.number) == ("quokka ring left its lane at hop <n>", 3, 402)
+    assert "3 times" in one.evidence.why
+
+
+def test_what_the_job_always_prints_is_not_new(found: Diagnosis) -> None:
+    assert not [n for n in found.novel if "heartbeat" in n.template or "loss" in n.template]
+
+
+def test_a_line_that_is_shown_as_unexplained_is_not_shown_again(found: Diagnosis) -> None:
+    places = [e.line.number for e in found.unexplained]
+    assert 401 in places
+    assert 401 not in [n.evidence.line.number for n in found.novel]
+
+
+def test_the_contract_tells_it_to_programs(found: Diagnosis) -> None:
+    told = found.to_dict()["novel"]
+    assert {"template", "count", "evidence"} == told[0].keys()
+
+
+def test_nothing_is_new_where_a_rule_knows_the_answer(known: Knowledge) -> None:
+    log = STEPS + "quokka ring left its lane\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB\n"
+    found = asked(log, known)
+    assert found.causes[0].by == "rule"
+    assert found.novel == ()
+
+
+def test_without_a_healthy_phase_nothing_is_called_new(known: Knowledge) -> None:
+    found = asked("odd line\nERROR quokkas: ring unwell\nanother odd line\n", known)
+    assert (found.verdict, found.novel) == ("unknown", ())
+
+
+def test_a_good_run_is_the_measure_where_one_is_given(known: Knowledge, tmp_path: Path) -> None:
+    good = tmp_path / "good.log"
+    good.write_text(STEPS + "quokka ring left its lane at hop 9\n")
+    log = "quokka ring left its lane at hop 2\nzebra rail bent\nERROR quokkas: ring unwell\n"
+    found = asked(log, known, baseline=str(good))
+    assert [n.template for n in found.novel] == ["zebra rail bent"]
+    assert "good run" in found.novel[0].evidence.why
+
+
+def test_a_good_run_that_cannot_be_read_is_a_problem_and_no_more(known: Knowledge, tmp_path: Path) -> None:
+    found = asked("ERROR quokkas: ring unwell\n", known, baseline=str(tmp_path / "none.log"))
+    assert found.verdict == "unknown"
+    assert found.problems
+
+
+def test_loud_and_rare_lines_come_first_and_few_are_shown(known: Knowledge) -> None:
+    shapes = "".join(f"{word} moved along\n" for word in "alpha beta gamma delta omega sigma kappa theta".split())
+    log = STEPS + "ERROR quokkas: ring unwell\n" + shapes + "zebra rail not found\n"
+    found = asked(log, known)
+    assert len(found.novel) == SHOWN
+    assert found.novel[0].template == "zebra rail not found"
+
+
+def test_the_excerpt_of_a_long_log_is_bounded_and_knows_its_line_numbers() -> None:
+    log = Excerpt("a.log")
+    rest = b""
+    for n in range(400):
+        chunk = b"".join(b"line %d\n" % i for i in range(n * 5000, (n + 1) * 5000))
+        log.take(rest + chunk[:-3])
+        rest = chunk[-3:]
+    log.take(rest)
+    assert len(log.start) == START
+    assert len(log.end) == END
+    assert sum(map(len, log.samples)) < 1 << 20
+    assert all(line.text == f"line {line.number - 1}" for line in [*log.last_lines()][:-1])
+    assert all(line.text == f"line {line.number - 1}" for line in log.first_lines())
+
+
+def test_of_very_many_logs_only_some_are_put_aside() -> None:
+    excerpts = Excerpts()
+    for n in range(FILES + 5):
+        excerpts.watched(f"{n}.log", lambda _: 0)
+    assert len(excerpts.logs) == FILES
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown", "html", "json"])
+def test_every_format_shows_it(format: str, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(STEPS + "ERROR quokkas: ring unwell\nzebra rail not found\n")
+    shown = CliRunner().invoke(app, ["diagnose", "--lang", "en", "-f", format, str(log)]).stdout
+    assert "zebra rail not found" in shown
+    assert "never printed while all was well" in " ".join(shown.split())
