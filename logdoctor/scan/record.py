@@ -15,6 +15,8 @@ from logdoctor.scan.jobs import FoundJob
 SCHEMA = "logdoctor.scan/1"
 """Changes when a field is renamed or changes its meaning; fields may be added."""
 RANKS_KEPT = 4096
+YEAR_TOLD = 365 * 86400.0
+"""Stamps without a year are read as of 1970."""
 
 Status = Literal["diagnosed", "unreadable", "stalled", "died"]
 """``stalled``: it took longer than a job may; ``died``: the process that diagnosed it was killed."""
@@ -196,4 +198,4 @@ def _times(found: Diagnosis) -> Iterable[float]:
     proofs += [e for cause in found.causes for e in cause.evidence]
     moments = [m for row in seen.rank_table for m in (row.progressed, row.heard)]
     times = (one.time for one in [*proofs, *moments] if one is not None)
-    yield from (time for time in times if time is not None)
+    yield from (time for time in times if time is not None and time > YEAR_TOLD)
