@@ -115,8 +115,13 @@ def test_two_against_two_name_nobody() -> None:
     assert not derived(text)
 
 
-def test_two_processes_name_nobody() -> None:
-    assert not derived(spy(70100, ALL_REDUCE) + spy(70101, READING))
+def test_of_two_processes_the_one_that_reads_data_keeps_the_other_waiting() -> None:
+    assert derived(spy(70100, ALL_REDUCE) + spy(70101, READING))["odd_stack"].fields["odd_pids"] == (70101,)
+
+
+def test_two_processes_name_nobody_where_both_wait_or_work_has_no_name() -> None:
+    assert not derived(spy(70100, ALL_REDUCE) + spy(70101, BARRIER))
+    assert not derived(spy(70100, ALL_REDUCE) + spy(70101, "    step (pretrain.py:85)\n"))
 
 
 def test_workers_of_a_data_loader_are_no_ranks() -> None:

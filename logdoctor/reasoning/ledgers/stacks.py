@@ -27,7 +27,7 @@ KINDS = frozenset(("python.stack", "crash.backtrace", "python.fatal"))
 ABORT = 6
 """A process that its own watchdog ends prints where it stood; other signals are its own."""
 FEWEST = 3
-"""Of two stacks that differ nobody can tell which one is odd."""
+"""Of two stacks that differ nobody can tell which one is odd, unless one waits and the other is at work with a name."""
 MOST_ODD = 4
 """At most one in so many processes is odd (one always may be)."""
 MAX_PROCESSES = 4096
@@ -59,6 +59,7 @@ _WORK = (
     ("eval", later(r"(?i)evaluat|validat|predict|generate")),
     ("compile", later(r"(?i)_dynamo|_inductor|triton/|cpp_extension|compile|ninja")),
 )
+_NAMED_WORK = frozenset(kind for kind, _ in _WORK)
 _NOISE = later(
     r"\[clone [^\]]*\]|@@?[\w.]+|\.(?:cold|isra|part|constprop)(?:\.\d+)*|<[^<>]*>|\(.*|0x[0-9a-f]+| \+ \d+$"
 )
@@ -97,9 +98,9 @@ class Ledger:
                 rank = picture.rank_of(event)
                 by_rank[who if rank is None else rank] = stand
         stands = sorted(by_rank.values(), key=lambda s: s.event.order)
-        if len(stands) < FEWEST:
+        odd, others = _split(stands) if stands else ([], [])
+        if len(stands) < FEWEST and not (odd and others and odd[0].at in _NAMED_WORK):
             return []
-        odd, others = _split(stands)
         if odd:
             return _odd(odd, others, picture)
         return [_same(others)] if others else []
