@@ -207,7 +207,8 @@ class Ledger:
         if (own or death.signal == KILL) and death.rank is not None and death.rank in waits:
             return not all(printed_after(e, death.event) for e in waits[death.rank])
         ending = self.endings.get(death.event.line.file)
-        return death.signal == KILL and ending is not None and printed_after(death.event, ending)
+        late = ending is not None and printed_after(death.event, ending)
+        return late and (death.signal == KILL or (death.signal is None and death.event.dialect == "slurm"))
 
 
 def _keep(table: dict[Process, Event], event: Event) -> None:
@@ -243,6 +244,8 @@ def _deaths(event: Event, picture: Picture) -> Iterator[Death]:
         listed = [r for r in ranks if isinstance(r, int)]
     if listed == [None] and (hit := _SPAWNED.search(event.text[:400])) and len(picture.hosts) < 2:
         listed = [int(hit["local_rank"])]
+    if listed == [None] and event.kind == "openmpi.exit_code":
+        return  # a headline over the report that names the rank
     pid = fields.get("pid", event.speaker.pid if event.kind in OWN else None)
     for rank in listed:
         host = picture.host_of(event) or picture.host_with(rank)
