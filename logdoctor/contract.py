@@ -72,6 +72,8 @@ def disarmed(part: Part, tab: str = "\\t") -> Part:
         made = tuple(disarmed(one, tab) for one in part)
     elif isinstance(part, Line):
         made = Line(visible(part.file, tab), part.number, visible(part.text, tab))
+    elif isinstance(part, Moment):
+        made = Moment(visible(part.file, tab), part.line, part.time)
     elif is_dataclass(part) and not isinstance(part, type):
         made = replace(part, **{f.name: disarmed(getattr(part, f.name), tab) for f in fields(part)})
     return made  # type: ignore[no-any-return]

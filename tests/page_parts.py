@@ -14,7 +14,7 @@ OUR_ATTRIBUTES = set(
     "aria-hidden aria-label charset class content d focusable height href http-equiv id lang name r rel role rx scope "
     "tabindex type viewport width x x1 x2 y y1 y2 data-copy data-copied data-unfold data-fold data-filter data-found".split()
 )
-_VOID = {"meta", "input"}
+_VOID = {"meta", "input", "hr", "br", "img"}
 
 
 class Page(HTMLParser):
@@ -23,19 +23,20 @@ class Page(HTMLParser):
     def __init__(self):
         super().__init__()
         self.tags, self.attributes, self.links, self.ids = set(), set(), [], []
-        self.text, self.values, self.open = "", [], []
+        self.text, self.order, self.open = "", [], []
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
+        self.order.append(tag)
         self.attributes |= {name for name, _ in attrs}
         self.links += [value for name, value in attrs if name in {"href", "src"}]
         self.ids += [value for name, value in attrs if name == "id"]
-        self.values += [value for _, value in attrs if value]
         if tag not in _VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        if tag not in _VOID:
+            assert self.open.pop() == tag
 
     def handle_data(self, data):
         if self.open[-1:] not in (["style"], ["script"]):

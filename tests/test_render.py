@@ -30,6 +30,7 @@ def snapshots():
     for name, diagnosis in ALL.items():
         yield f"{name}.txt", diagnosis, "terminal", {"elapsed": 0.138}
         yield f"{name}.md", diagnosis, "markdown", {}
+        yield f"{name}.jira", diagnosis, "jira", {}
     yield "unknown-40-columns.txt", UNKNOWN, "terminal", {"width": 40}
     yield "two-causes.zh.txt", TWO_CAUSES, "terminal", {"lang": "zh"}
 
@@ -52,7 +53,7 @@ def test_every_snapshot_on_disk_is_still_made():
 
 
 def test_the_formats_are_found_by_their_files():
-    assert set(FORMATS) == {"terminal", "json", "markdown", "html"}
+    assert set(FORMATS) == {"terminal", "json", "jira", "markdown", "html"}
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones_named():
