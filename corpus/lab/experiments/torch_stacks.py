@@ -117,7 +117,7 @@ EXPERIMENTS = (
         run=gdb,
         needs=GDB,
         culprit={"rank": 1},
-        also=("app.dataloader", "app.hang", "collective.timeout", "unknown"),
+        also=("app.dataloader", "app.hang"),
         evidence=("open", "gloo"),
         hung=True,
     ),

@@ -4,7 +4,7 @@ Derived event (dialect ``ledger``; it stands on the odd process's own dump):
 
 - ``ledger.odd_stack``  few processes (mostly one) stand elsewhere than the others, which wait: odd, odd_hosts,
   odd_pids, function, others_function, others (how many), others_at (comm or gpu), at: ``comm`` (it waits too, in
-  another call), ``gpu`` (for its GPU), or the work it does (data, save, load, eval, compile, work)
+  another call), ``gpu`` (for its GPU), or the work it does (data, save, load, eval, compile, file, work)
 - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
 
 Only the latest dump of each process counts.  Processes that are no ranks (data-loading workers, launchers, compilers'
@@ -58,6 +58,12 @@ _WORK = (
     ("load", later(r"(?i)load_checkpoint|load_state|from_pretrained|safetensors|torch/serialization\.py:_?load")),
     ("eval", later(r"(?i)evaluat|validat|predict|generate")),
     ("compile", later(r"(?i)_dynamo|_inductor|triton/|cpp_extension|compile|ninja")),
+    (
+        "file",
+        later(
+            r"(?:^|:)_{0,2}(?:libc_|GI_+|libc_GI_+)?(?:open(?:at)?|p?read|p?write|l?f?stat(?:at)?|f(?:data)?sync|flock)(?:64)?(?:_nocancel)?$"
+        ),
+    ),
 )
 _NAMED_WORK = frozenset(kind for kind, _ in _WORK)
 _NOISE = later(
