@@ -197,6 +197,7 @@ def test_the_innermost_rank_wins_and_the_outermost_clock():
         "[cn07:04411] *** Process received signal ***",
         "cn07:4411:4420 [3] NCCL WARN gone",
         "train.log: No such file or directory",
+        "slurmstepd-cn07: error: execve(): ./solve: No such file or directory",
         '{"loss": 2.5, "step": 10}',
         '{"message": "hello"}',
         "{'loss': 2.5, 'epoch': 0.1}",

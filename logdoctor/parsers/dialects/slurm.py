@@ -77,7 +77,7 @@ ENDS = (
            r"tasks? [\d,:\s-]+ ?(?:running|exited(?! without)|exited abnormally|unknown).*|StepId=\S+ (?:aborted|"
            r"task .*(?:running|exited)).*|step:\S+ tasks? \S+: .*|Step(?:Id=\S+)? .*(?:cancelled|aborted).*|"
            r".*Cancelled pending.*))", "info", note="srun ends the remaining tasks.", priority=4,
-           scan=r"(?:srun: |srun\[|slurmstepd: |slurmstepd\[|salloc: |sbatch: )"),
+           scan=r"(?:srun: |srun\[|slurmstepd: |slurmstepd\[|slurmstepd-|salloc: |sbatch: )"),
     Record("slurm.terminating", _ERROR +
            r"(?P<message>(?:Failed to send MESSAGE_TASK_EXIT.*|.*MESSAGE_TASK_EXIT.*|Step created|_exit_cb.*|"
            r"Ignoring job_complete for .*))", "warning", note="Fallout of the end of the step.", priority=4),

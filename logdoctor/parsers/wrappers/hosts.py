@@ -19,7 +19,7 @@ _DEVICE = later(
 )
 """Words with a number behind them that name a device, a metric or a thing."""
 _PROGRAM = later(
-    r"nvidia-smi|lib|exit-|systemd|torch|lightning|pytorch|accelerate|deepspeed|megatron|http|c10d|x86|amd64"
+    r"nvidia-smi|lib|exit-|systemd|slurm(?:step)?d-|torch|lightning|pytorch|accelerate|deepspeed|megatron|http|c10d|x86|amd64"
     r"|.*\.(?:py|c|cc|cpp|cu|h|go|sh|so|js|rs|yaml|json|toml)$|\d+(?:\.\d+){0,2}$"
 )
 _VALUE = later(r"[-+]?\d+(?:\.\d*)?(?:e-?\d+)?%?(?:[\s,;]|$)|(?:nan|inf|None|True|False)\b|[{(\"']|\d{1,6}: \d")
