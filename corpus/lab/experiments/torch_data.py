@@ -12,14 +12,15 @@ from launchers import TORCH, finetune, simply
 
 
 def kill_loader(job: Running) -> None:
-    """Kill one loader worker of rank 1, a child of its process, when it has worked for a while."""
-    time.sleep(5)
-    parent = job.host.rank(1)
-    for process in job.host.processes():
-        with open(f"/proc/{process}/stat") as file:
-            if int(file.read().rsplit(")", 1)[1].split()[1]) == parent:
-                os.kill(process, signal.SIGKILL)
-                return
+    """Kill a loader worker of rank 1, a child of its process, some seconds after it came up."""
+    parent, ends = job.host.rank(1), time.monotonic() + 60
+    while time.monotonic() < ends:
+        time.sleep(3)
+        for process in job.host.processes():
+            with open(f"/proc/{process}/stat") as file:
+                if int(file.read().rsplit(")", 1)[1].split()[1]) == parent:
+                    os.kill(process, signal.SIGKILL)
+                    return
 
 
 def small_shm(bench: Bench) -> None:
