@@ -16,9 +16,11 @@ from typer.core import TyperGroup
 
 from logdoctor.cli import (
     diagnose_command,
+    evaluate_command,
     events_command,
     explain_command,
     history_command,
+    report_command,
     rules_commands,
     scan_command,
     train_command,
@@ -52,11 +54,13 @@ app = typer.Typer(
     "logdoctor diagnose JOB_FOLDER    a folder is one job",
 )
 app.command("diagnose")(diagnose_command.diagnose)
+app.command("report")(report_command.report)
 app.command("events")(events_command.events)
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_command.explain)
 app.command("scan")(scan_command.scan)
 app.command("history")(history_command.history)
 app.command("train")(train_command.train)
+app.command("evaluate")(evaluate_command.evaluate)
 app.add_typer(rules_commands.app, name="rules")
 
 

@@ -1,0 +1,133 @@
+"""``logdoctor evaluate``: how many answers to labelled cases are right, and whether their confidence holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from logdoctor.cli.complaints import complaints
+from logdoctor.cli.rule_options import all_folders
+from logdoctor.cli.working import counting
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from logdoctor.evaluation import Scores
+
+FORMATS = ("text", "html", "json")
+MIXED_UP = 15
+
+Folders = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Folders of cases: each case has a case.yaml or case.json with its label, and logs.", exists=True
+    ),
+]
+WithRules = Annotated[bool, typer.Option("--rules/--no-rules", help="Rules first, or the classifier alone.")]
+Baselines = Annotated[
+    bool, typer.Option("--baselines", help="Beside it: always the most frequent failure, and TF-IDF with regression.")
+]
+Corpora = Annotated[
+    list[Path] | None,
+    typer.Option("--corpus", help="The baselines learn from these cases too, beside the rules' examples.", exists=True),
+]
+Format = Annotated[str, typer.Option("--format", "-f", help="text, html or json.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.", dir_okay=False)]
+Model = Annotated[Path | None, typer.Option("--model", help="A classifier made by 'logdoctor train'.", dir_okay=False)]
+
+
+def evaluate(
+    cases: Folders,
+    rules: WithRules = True,
+    baselines: Baselines = False,
+    corpus: Corpora = None,
+    format: Format = "text",
+    output: Output = None,
+    model: Model = None,
+) -> None:
+    """Diagnose labelled cases and say how many answers are right: by family, what is mixed up, how sure, how often.
+
+    Exit codes: 0, 2 wrong usage, 3 no cases or a faulty one.
+    """
+    if format not in FORMATS:
+        raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
+    with complaints(), counting() as told:
+        scores = _scores(cases, all_folders(None), model, told, rules=rules)
+        if baselines or corpus:
+            scores += _baselines(cases, corpus or [], all_folders(None), told)
+    text = _shown(scores, format, ", ".join(str(folder) for folder in cases))
+    if output is None:
+        typer.echo(text)
+        return
+    try:
+        output.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
+
+
+def _scores(
+    folders: list[Path],
+    rule_folders: list[Path],
+    model: Path | None,
+    told: Callable[[str, int, int], None],
+    *,
+    rules: bool,
+) -> list[Scores]:
+    from logdoctor.evaluation import answer, cases_of, score
+    from logdoctor.knowledge import gather
+
+    cases, known = cases_of(folders), gather(rule_folders)
+    answers = []
+    for n, case in enumerate(cases):
+        told(case.name, n, len(cases))
+        answers.append(answer(case, known, model, rules=rules))
+    return [score("rules and classifier" if rules else "classifier alone", answers)]
+
+
+def _baselines(
+    folders: list[Path], corpora: list[Path], rule_folders: list[Path], told: Callable[[str, int, int], None]
+) -> list[Scores]:
+    from logdoctor.evaluation import cases_of, score
+    from logdoctor.evaluation.baselines import bag_of_words, majority
+    from logdoctor.rulebook.loading import load
+    from logdoctor.training_data import labelled_logs
+
+    told("baselines", 0, 1)
+    learnt, cases = labelled_logs(load(rule_folders), corpora), cases_of(folders)
+    return [
+        score("most frequent failure", majority(learnt, cases)),
+        score("TF-IDF and regression", bag_of_words(learnt, cases)),
+    ]
+
+
+def _shown(scores: list[Scores], format: str, cases: str) -> str:
+    if format == "json":
+        return json.dumps([one.to_dict() for one in scores], indent=1, ensure_ascii=False)
+    if format == "html":
+        from logdoctor.evaluation.page import page
+
+        return page(scores, cases)
+    return "\n".join(_lines(scores))
+
+
+def _lines(scores: list[Scores]) -> Iterator[str]:
+    import pandas as pd
+
+    figures = pd.DataFrame({one.name: one.figures for one in scores}, dtype=float)
+    yield _table(figures.rename_axis(None), index=True)
+    first = scores[0]
+    for title, table in (
+        ("by family", first.families),
+        ("mixed up", first.confusion.head(MIXED_UP)),
+        ("reliability: of the answers from that confidence on, how sure, how many right", first.reliability),
+    ):
+        yield f"\n{title} ({first.name})"
+        yield _table(table) if len(table) else "nothing"
+
+
+def _table(frame: pd.DataFrame, *, index: bool = False) -> str:
+    return str(frame.to_string(index=index, na_rep="-", float_format="{:.3g}".format))
