@@ -26,6 +26,7 @@ ALL = (*generic.RECORDS, *os_errors.RECORDS)
         "Error: shard 3 is gone",
         "Error while loading shard 3",
         "An error occurred: shard 3 is gone",
+        "Run r-88 FAILED after 02:11:09",
     ],
 )
 def test_a_loud_word_in_its_place_is_an_error(line):

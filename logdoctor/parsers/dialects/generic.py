@@ -152,6 +152,15 @@ WORDS = (
         note="A program says what it could not do, and that it ends.",
     ),
     Record(
+        "generic.error",
+        r"^\W{0,6}(?P<message>(?:Run|Job|Task|Training|Trial|Workflow|Pipeline|Experiment)(?: \S{1,100})?"
+        r" (?:has )?FAILED\b.{0,200})",
+        level="error",
+        priority=-13,
+        scan="(?:Run|Job|Task|Training|Trial|Workflow|Pipeline|Experiment) .{0,110}FAILED",
+        note="A platform says that the run failed.",
+    ),
+    Record(
         "generic.harmless",
         r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b(?! file))",
         level="info",
