@@ -27,7 +27,7 @@ fuzz: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/speed.py
 
-# How often cause and culprit are right on 204 simulated jobs of 8 to 1,024 ranks (minutes).
+# How often cause and culprit are right on 300 simulated jobs of 8 to 1,024 ranks (minutes).
 simulate: $(VENV)/.ready
 	$(BIN)/python benchmarks/simulate.py
 

@@ -1,6 +1,6 @@
 """How often cause and culprit are right on simulated jobs, by fault and by harm done to the logs.
 
-    python benchmarks/simulate.py [--faults 204] [--first 0] [--largest 1024] [--only FAULT] [--harm HARM] [--show]
+    python benchmarks/simulate.py [--faults 300] [--first 0] [--largest 1024] [--only FAULT] [--harm HARM] [--show]
 
 ``--first`` is the first seed, so that other jobs are drawn; ``--show`` prints each job that was judged wrong.
 """
@@ -35,7 +35,7 @@ def named(name, text):
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--faults", type=int, default=204)
+    parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--largest", type=int, default=1024)
     parser.add_argument("--only", default="")

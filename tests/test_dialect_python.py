@@ -344,3 +344,12 @@ def test_torn_tracebacks_never_raise(lines):
     for seen in read(RECORDS, "\n".join(lines)):
         assert seen.text is not None
         assert len(seen.text) <= 4_100
+
+
+def test_what_the_driver_of_ray_repeats_names_the_process_that_raised():
+    raised = "ray.exceptions.RayTaskError(ValueError): ray::Roll.step() (pid=91, ip=10.4.7.2, actor_id=5c, repr=<Roll>)"
+    seen = one(
+        RECORDS,
+        PLAIN.replace("KeyError: 'pixel_values'", raised + '\n  File "roll.py", line 3, in step\nValueError: 7'),
+    )
+    assert (seen.fields["pid"], seen.fields["host"], seen.fields["inner"]) == (91, "10.4.7.2", "ValueError")

@@ -110,3 +110,14 @@ def test_a_restart_forgets_the_deaths_before_it() -> None:
 def test_a_restart_in_one_file_does_not_forget_what_another_file_tells() -> None:
     log = Log().raises(2, "ValueError: x", file="rank2.log").add("elastic.restart", level="error", file="agent.log")
     assert log.died() == 2
+
+
+def test_a_kill_of_a_rank_that_had_given_up_waiting_is_no_first_death() -> None:
+    log = Log().waits(0).add("slurm.task_exit", ranks=(0,), host="n1", signal=9)
+    assert log.first is None
+
+
+def test_lines_about_one_process_tell_together_which_rank_it_was() -> None:
+    log = Log().add("elastic.worker_failed", pid=90211, local_rank=3, exit_code=-9)
+    log.add("elastic.failure_summary", pid=90211, rank=27, exit_code=-9, host="gx03")
+    assert (log.died(), log.died("host"), log.died("how")) == (27, "gx03", "signal 9")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from logdoctor.model import Event, Line, Rule, Speaker, Symptom, Words
+from logdoctor.model import Culprit, Event, Line, Rule, Speaker, Symptom, Words
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.conditions import version_in
+from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.wording import compress, fill
 
 
@@ -191,3 +192,84 @@ def test_words_for_the_unknown_leave_other_words_before_them():
 def test_ranks_are_compressed_to_ranges():
     assert compress((0, 1, 2, 5, 7, 8)) == "0-2,5,7-8"
     assert compress(("b", "a")) == "b, a"
+
+
+def picture_of(*lines):
+    """Rows of (kind, speaker, fields) in one file."""
+    picture = Picture()
+    for order, (kind, speaker, fields) in enumerate(lines):
+        event = Event(Line("job.log", order, kind), kind.partition(".")[0], kind, kind, speaker, "info", fields, order)
+        picture.observe(event)
+    return picture, event
+
+
+COMM = {"group_rank": 10, "nranks": 16}
+
+
+def test_a_launchers_tag_tells_whose_line_it_is_where_the_tagged_process_told_its_rank():
+    tagged = Speaker(local_rank=2, host="n1", pid=7)
+    picture, last = picture_of(("nccl.comm_init", tagged, COMM), ("python.traceback", Speaker(local_rank=2), {}))
+    assert picture.rank_of(last) == 10
+
+
+def test_a_tag_that_two_processes_of_a_file_share_tells_nothing():
+    one, two = Speaker(local_rank=2, host="n1", pid=7), Speaker(local_rank=2, host="n2", pid=7)
+    other = {"group_rank": 2, "nranks": 16}
+    rows = (
+        ("nccl.comm_init", one, COMM),
+        ("nccl.comm_init", two, other),
+        ("python.traceback", Speaker(local_rank=2), {}),
+    )
+    picture, last = picture_of(*rows)
+    assert picture.rank_of(last) is None
+
+
+def test_a_rank_inside_a_small_group_is_not_taken_for_the_global_one():
+    picture, last = picture_of(("c10d.watchdog_timeout", Speaker(local_rank=7), {"group_rank": 1}))
+    assert picture.rank_of(last) is None
+
+
+TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", explains=["app.exception"])
+RAISED = rule("app.exception", "python.*", role="fallback", explains=["job.preempted"])
+
+
+def told_to_end_after(seconds):
+    reasoner = Reasoner([TERMINATED, RAISED], ())
+    rows = (("slurm.cancelled", None, "error", 100.0), ("python.traceback", 3, "fatal", 100.0 - seconds))
+    for order, (kind, rank, level, time) in enumerate(rows):
+        speaker = Speaker(rank=rank, time=time, host=f"n{order}")
+        line = Line(f"{order}.log", 1, kind)
+        reasoner.observe(Event(line, kind.partition(".")[0], kind, kind, speaker, level, {}, order))
+    return names(reasoner.conclude("job"))
+
+
+def test_an_exception_of_a_ranks_own_explains_that_the_job_was_told_to_end_within_what_clocks_differ():
+    assert told_to_end_after(5.0) == ["app.exception"]
+    assert told_to_end_after(-20.0) == ["app.exception"]
+    assert told_to_end_after(-300.0) == ["job.preempted"]
+
+
+REFUSED = rule(
+    "net.socket-connect", "nccl.warn", role="symptom", culprit={"ranks": "alone", "hosts": "alone", "peers": "peer"}
+)
+
+
+def refused(*others, nranks=None):
+    """The first cause where rank 8 of n1 alone could not connect, and ``others`` are heard."""
+    reasoner = Reasoner([REFUSED], ())
+    for order, host in enumerate((*others, "n1")):
+        kind, level = ("nccl.warn", "error") if host == "n1" else ("nccl.env", "info")
+        fields = {"nranks": nranks} if nranks else {}
+        speaker = Speaker(rank=8 if host == "n1" else order, host=host)
+        reasoner.observe(Event(Line("job.log", order, kind), "nccl", kind, kind, speaker, level, fields, order))
+    return reasoner.conclude("job").causes[0].culprit
+
+
+def test_who_alone_could_not_connect_is_named_where_others_are_heard():
+    assert refused("n0", "n2").hosts == ("n1",)
+    assert refused("n0", "n2").ranks == (8,)
+
+
+def test_who_could_not_connect_is_not_named_where_only_that_side_is_heard():
+    assert refused(nranks=16) == Culprit()
+    assert refused() == Culprit()

@@ -86,6 +86,8 @@ class Picture:
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
         self._rank_of_pid: dict[int, set[int]] = {}
         self._host_of: dict[int, str] = {}
+        self._rank_of_local: dict[tuple[str, int], tuple[int | None, int]] = {}
+        """By file and local rank, where a launcher tags lines with it: the rank (None: several), the group's width."""
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
@@ -133,12 +135,20 @@ class Picture:
             self.ranks.add(rank)
         if host and len(self._host_of) < 1 << 20:
             self._host_of[rank] = host
+        width = nranks if isinstance(nranks, int) else 0
+        if event.speaker.local_rank is not None and len(self._rank_of_local) < 1 << 20:
+            self._see_local_rank((event.line.file, event.speaker.local_rank), rank, width)
         if pid is not None and len(self._rank_of_pid) < 1 << 20:
             self._rank_of_pid.setdefault(pid, set()).add(rank)
-            if host:
-                width = nranks if isinstance(nranks, int) else 0
-                if width >= self._rank_of.get((host, pid), (0, 0))[1]:
-                    self._rank_of[host, pid] = (rank, width)
+            if host and width >= self._rank_of.get((host, pid), (0, 0))[1]:
+                self._rank_of[host, pid] = (rank, width)
+
+    def _see_local_rank(self, tag: tuple[str, int], rank: int, width: int) -> None:
+        known, widest = self._rank_of_local.get(tag, (rank, width))
+        if width > widest:
+            self._rank_of_local[tag] = (rank, width)
+        elif width == widest:
+            self._rank_of_local[tag] = (rank if known == rank else None, width)
 
     def _see_start(self, event: Event) -> None:
         before = self.runs.spans
@@ -208,7 +218,16 @@ class Picture:
             return self.seats.rank_on_gpu(short_host(event.host or ""), bus, self)
         if event.kind == "slurm.task_exit" and "elastic" not in self.dialects:
             return _only(event.fields.get("ranks"))
-        return _rank_in_default_group(event)
+        return self._rank_by_tag(event)
+
+    def _rank_by_tag(self, event: Event) -> int | None:
+        """The rank of the process that the launcher's tag names, else what the process itself calls its rank."""
+        local = event.speaker.local_rank
+        if local is None:
+            return _rank_in_default_group(event)
+        known = self._rank_of_local.get((event.line.file, local), (None, 0))[0]
+        told = _rank_in_default_group(event) if known is None else known
+        return None if told is not None and told < local else told
 
     def rank_at(self, host: str, pid: int | None) -> int | None:
         """The rank of the process ``pid``; where the host is not known, if only one process has that number."""

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from logdoctor.model import Diagnosis
-from simulator import layout
+from simulator import faults, group_faults, launcher_faults, layout
 from simulator.book import Book, Truth
 from simulator.cluster import build
-from simulator.faults import FAULTS
 
 __all__ = ["FAULTS", "Grade", "Simulated", "grade", "simulate"]
 
+FAULTS = {**faults.FAULTS, **group_faults.FAULTS, **launcher_faults.FAULTS}
 SURE = 0.6
 """An answer with more confidence than that is a confident one."""
 
@@ -40,14 +40,14 @@ def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
     """
     rng = random.Random(f"{seed} {fault} {size} {harm}")
     cluster = build(rng, size, skew=30.0 if harm == "missing" else rng.choice((0.0, 0.02)))
-    shape = layout.fitting(rng, cluster)
     book = Book(cluster)
     truth = FAULTS[fault](book, rng)
+    shape = layout.fitting(rng, cluster)
     if harm == "missing":
         spared = [r.number for r in cluster.ranks if r.number not in truth.ranks]
         layout.without(book, rng.sample(spared, min(len(spared), max(1, size // 10))))
     if harm == "culprit":
-        lost = min(truth.hosts)
+        lost = min(truth.hosts.intersection(cluster.hosts))
         layout.without(book, [r.number for r in cluster.on(lost) if r.number in truth.ranks], [lost], slurm=True)
         truth = dataclasses.replace(truth, why_told=False, who_told=False)
     texts = layout.files(book, shape, rng)
@@ -79,10 +79,14 @@ def grade(diagnosis: Diagnosis, truth: Truth) -> Grade:
     if not diagnosis.causes:
         return Grade(not truth.why_told, not truth.who_told, slander=False)
     first = diagnosis.causes[0]
-    ranks, hosts = set(first.culprit.ranks), {h.partition(".")[0] for h in first.culprit.hosts}
+    ranks, hosts = set(first.culprit.ranks), {_short(h) for h in first.culprit.hosts}
     innocent = bool(ranks - truth.ranks or hosts - truth.hosts)
     named = bool(ranks & truth.ranks or hosts & truth.hosts)
     right = not innocent and (named or not truth.who_told or not (truth.ranks or truth.hosts))
     return Grade(
         first.signature in truth.signatures or not truth.why_told, right, slander=innocent and first.confidence > SURE
     )
+
+
+def _short(host: str) -> str:
+    return host if host.replace(".", "").isdigit() else host.partition(".")[0]

@@ -51,3 +51,7 @@ class Book:
 
     def slurm(self, time: float, *lines: str) -> None:
         self.said.append(Said(time, "slurm", lines))
+
+    def launcher(self, time: float, *lines: str) -> None:
+        """What mpirun or the driver of Ray prints: in one go, and into the file of the job."""
+        self.slurm(time, *lines)

@@ -95,7 +95,10 @@ def wait(book: Book, rng: random.Random, waiting: Sequence[Rank], time: float, w
             if rank in loud:
                 book.rank(at, rank, *torch_voice.timed_out(cluster, at, rank, work, work.seq + ahead))
             else:
-                said = torch_voice.dump_signal(cluster, at, rank, first, work.seq + ahead, work.seq - 1)
+                known = (
+                    (work.seq + ahead, work.seq - 1) if work.group is None else (3, 3)
+                )  # it tells of the default group
+                said = torch_voice.dump_signal(cluster, at, rank, first, *known)
                 if said:
                     book.rank(at, rank, *said)
         _aborted(book, rng.choice(loud), time + 8)
@@ -108,7 +111,7 @@ def _aborted(book: Book, rank: Rank, time: float) -> None:
     if cluster.launcher == "torchrun":
         book.agent(time, rank.host, torch_voice.summary(cluster, time, rank, -6))
         book.slurm(time + 4, f"srun: error: {rank.host}: task {rank.node}: Exited with exit code 1")
-    else:
+    elif cluster.launcher == "srun":
         book.slurm(time, host_voice.task_exit(rank, "Aborted (core dumped)"))
 
 

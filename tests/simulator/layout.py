@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from simulator.book import Book, Said
 from simulator.cluster import Cluster
 
-LAYOUTS = ("ranks", "srun", "nodes", "merged")
+LAYOUTS = ("ranks", "srun", "nodes", "merged", "mpirun", "ray")
 
 
 def fitting(rng: random.Random, cluster: Cluster) -> str:
     """A layout that this job could have: labels of srun need srun, and bare lines need ranks in the lines themselves."""
+    if cluster.launcher in ("mpirun", "ray"):
+        return cluster.launcher
     if cluster.launcher == "srun":
         return rng.choice(("ranks", "srun"))
     return rng.choice(("ranks", "nodes", "merged") if cluster.torch != "2.1" else ("ranks", "nodes"))
@@ -22,7 +24,7 @@ def files(book: Book, layout: str, rng: random.Random) -> dict[str, str]:
     """The files of the job: name and text."""
     found: dict[str, list[str]] = {}
     said = sorted(book.said, key=lambda s: s.time)
-    if layout in ("srun", "merged"):
+    if layout in ("srun", "merged", "mpirun", "ray"):
         said = _interleaved(said, rng)
     for part in said:
         name, lines = _placed(part, layout, book.cluster)
@@ -61,6 +63,10 @@ def _placed(part: Said, layout: str, cluster: Cluster) -> tuple[str, Iterable[st
     if layout == "srun":
         width = len(str(cluster.size - 1))
         return job, (f"{voice:{width}}: {line}" for line in part.lines)
+    if layout == "mpirun":
+        return job, (f"[1,{voice}]<stderr>:{line}" for line in part.lines)
+    if layout == "ray":
+        return job, (f"(RayTrainWorker pid={rank.pid}, ip={rank.address}) {line}" for line in part.lines)
     if layout == "nodes":
         return f"slurm-{cluster.jobid}-{rank.host}.out", (f"[default{rank.local}]:{line}" for line in part.lines)
     return f"logs/rank_{voice:05}.log", part.lines

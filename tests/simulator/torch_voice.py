@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from simulator.cluster import Cluster, Rank
+from simulator.groups import Group
 
 TIMEOUT_MS = 600000
 PLACES = {"2.1": 474, "2.4": 607, "2.6": 629, "2.7": 632, "2.9": 683}
@@ -14,11 +15,16 @@ SIGNALS = {6: "SIGABRT", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 7: "SIGBUS"
 
 @dataclass(frozen=True)
 class Work:
-    """A collective of the default group."""
+    """A collective (or a send or receive) of the default group or of another one."""
 
     seq: int
     op: str
     numel: int
+    group: Group | None = None
+
+    def place(self, rank: Rank) -> int:
+        """The number of ``rank`` inside the group."""
+        return self.group.place(rank) if self.group else rank.number
 
     def __str__(self) -> str:
         out = self.numel * 8 if "ALLGATHER" in self.op else self.numel
@@ -34,18 +40,20 @@ def _cpp(cluster: Cluster, time: float, rank: Rank, line: int, text: str, level:
     return f"[rank{rank.number}]:[{level}{stamp} ProcessGroupNCCL.cpp:{line}] {text}"
 
 
-def _group(cluster: Cluster, rank: Rank) -> str:
+def _group(cluster: Cluster, rank: Rank, group: Group | None = None) -> str:
+    place = group.place(rank) if group else rank.number
+    number, key, name = (group.number, group.key, group.name) if group else (0, 0, "default_pg")
     if cluster.torch == "2.1":
-        return f"[Rank {rank.number}] "
+        return f"[Rank {place}] "
     if cluster.torch == "2.4":
-        return f"[PG 0 (default_pg) Rank {rank.number}] "
-    return f"[PG ID 0 PG GUID 0(default_pg) Rank {rank.number}] "
+        return f"[PG {key} ({name}) Rank {place}] "
+    return f"[PG ID {number} PG GUID {key}({name}) Rank {place}] "
 
 
 def timed_out(cluster: Cluster, time: float, rank: Rank, work: Work, enqueued: int) -> tuple[str, ...]:
     """The watchdog gives up on ``work`` and takes the process down."""
-    own = f"[Rank {rank.number}] Watchdog caught collective operation timeout: {work} ran for {TIMEOUT_MS + rank.pid % 97} milliseconds before timing out."
-    group, place = _group(cluster, rank), PLACES[cluster.torch]
+    own = f"[Rank {work.place(rank)}] Watchdog caught collective operation timeout: {work} ran for {TIMEOUT_MS + rank.pid % 97} milliseconds before timing out."
+    group, place = _group(cluster, rank, work.group), PLACES[cluster.torch]
     lines = [_cpp(cluster, time, rank, place, own)]
     done = work.seq - 1
     if cluster.torch == "2.4":
@@ -68,7 +76,7 @@ def timed_out(cluster: Cluster, time: float, rank: Rank, work: Work, enqueued: i
                 f"{group} failure detected by watchdog at work sequence id: {work.seq} PG status: last enqueued work: {enqueued}, last completed work: {done}",
             )
         )
-    return (*lines, *taken_down(cluster, time, rank, own))
+    return (*lines, *taken_down(cluster, time, rank, own, work.group))
 
 
 def dump_signal(
@@ -98,28 +106,29 @@ def dump_signal(
     )
 
 
-def taken_down(cluster: Cluster, time: float, rank: Rank, error: str) -> Iterator[str]:
+def taken_down(cluster: Cluster, time: float, rank: Rank, error: str, group: Group | None = None) -> Iterator[str]:
     """What follows from an error that the watchdog saw."""
+    place = group.place(rank) if group else rank.number
     yield _cpp(
         cluster,
         time,
         rank,
         681,
-        f"[Rank {rank.number}] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.",
+        f"[Rank {place}] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.",
     )
     yield _cpp(
         cluster,
         time,
         rank,
         695,
-        f"[Rank {rank.number}] To avoid data inconsistency, we are taking the entire process down.",
+        f"[Rank {place}] To avoid data inconsistency, we are taking the entire process down.",
     )
     name = "NCCL" if cluster.torch == "2.1" else "Process group"
-    text = f"{_group(cluster, rank)}{name} watchdog thread terminated with exception: {error}"
+    text = f"{_group(cluster, rank, group)}{name} watchdog thread terminated with exception: {error}"
     yield _cpp(cluster, time, rank, 1895, text)
     kind = "std::runtime_error" if cluster.torch == "2.1" else "c10::DistBackendError"
     yield f"terminate called after throwing an instance of '{kind}'"
-    yield f"  what():  {_group(cluster, rank)}{name} watchdog thread terminated with exception: {error}"
+    yield f"  what():  {_group(cluster, rank, group)}{name} watchdog thread terminated with exception: {error}"
 
 
 def remote_error(cluster: Cluster, time: float, rank: Rank, last: str) -> tuple[str, ...]:

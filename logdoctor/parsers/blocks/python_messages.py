@@ -1,7 +1,8 @@
 """Numbers that the messages of Python exceptions tell: workers, processes, signals, exit codes, errno.
 
 Sources: `torch/utils/data/dataloader.py` and `_utils` (1.0 to 2.9), `torch/multiprocessing/spawn.py`,
-`torch/distributed/elastic/multiprocessing/api.py`, CPython `Lib/subprocess.py` and `OSError`.
+`torch/distributed/elastic/multiprocessing/api.py`, CPython `Lib/subprocess.py` and `OSError`,
+`python/ray/exceptions.py` (RayTaskError: whose exception the driver repeats).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _SHAPES = tuple(
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with signal (?P<signal>SIG\w+)",
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with exit code (?P<exit_code>-?\d{1,9})",
         r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b",
+        r"RayTaskError(?:\([\w.]{1,200}\))?: ray::.{1,300}? ?\(pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[\w.:-]{1,100}))?",
         r"\[Errno (?P<errno>\d{1,4})\]",
     )
 )
@@ -37,7 +39,7 @@ _UNEXPECTED = later(r"Unexpected (.+) encountered in worker")
 
 
 def message_fields(text: str) -> dict[str, Value]:
-    """Fields worker, worker_pids, pid, local_rank, signal, exit_code, errno as far as ``text`` tells them."""
+    """Fields worker, worker_pids, pid, host, local_rank, signal, exit_code, errno as far as ``text`` tells them."""
     fields: dict[str, Value] = {}
     for shape in _SHAPES:
         found = shape.search(text)
@@ -55,6 +57,8 @@ def _numbers(found: regex.Match[str]) -> dict[str, Value]:
     number = signal_number(groups.pop("signal", ""))
     if number:
         fields["signal"] = number
+    if host := groups.pop("host", ""):
+        fields["host"] = host
     return fields | {name: int(value) for name, value in groups.items()}
 
 
