@@ -15,12 +15,24 @@ from failing_job import ANSWER, HEALTHY, LOG, answer_in
 pytestmark = pytest.mark.usefixtures("surroundings")
 
 
-@pytest.mark.parametrize("format", ["terminal", "json", "markdown", "html"])
+@pytest.mark.parametrize("format", ["terminal", "json", "jira", "markdown", "html"])
 def test_every_format_names_the_signature_and_the_proof(format, log):
     out = call("diagnose", "-f", format, log).stdout
     assert "cuda.oom" in out
     assert "torch.OutOfMemoryError" in out
     assert "train.log" in out
+
+
+def test_a_page_shows_the_lines_around_the_proof(log):
+    assert '<pre class="around">' in call("diagnose", "-f", "html", log).stdout
+    assert '<pre class="around">' not in call("diagnose", "-f", "html", stdin=LOG).stdout
+
+
+def test_a_report_is_a_page_in_a_file_and_one_line_on_the_terminal(log, tmp_path):
+    out = call("report", "-o", tmp_path / "r.html", log).stdout
+    assert (tmp_path / "r.html").read_text("utf-8") == call("diagnose", "-f", "html", log).stdout
+    assert out.count("\n") == 1
+    assert "cuda.oom" in out
 
 
 def test_html_is_a_whole_page_without_anything_from_elsewhere(log):

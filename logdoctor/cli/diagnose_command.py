@@ -25,7 +25,7 @@ Paths = Annotated[
         help="Logs of ONE job: files, folders, globs, archives (tar, zip, gz, bz2, xz, zst); - is standard input."
     ),
 ]
-Format = Annotated[str | None, typer.Option("--format", "-f", help="terminal (default), json, markdown or html.")]
+Format = Annotated[str | None, typer.Option("--format", "-f", help="terminal (default), json, markdown, jira or html.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.", dir_okay=False)]
 Lang = Annotated[str | None, typer.Option("--lang", help="Language of the report: en or zh (default: by the locale).")]
 Hung = Annotated[bool, typer.Option("--hung", help="The job hangs: its silence is the failure.")]
@@ -71,27 +71,38 @@ def diagnose(
     if shape not in FORMATS:
         raise typer.BadParameter(f"'{shape}' is none of {', '.join(FORMATS)}", param_hint="--format")
     language = language_of(lang, chosen.lang)
-    if not paths and sys.stdin.isatty():
-        raise typer.BadParameter(
-            "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
-        )
     start = time.perf_counter()
     own = [*chosen.rules, *(rules or [])]
-    found = _diagnose(paths or ["-"], rules=own, hung=hung, lang=language, model=model, baseline=baseline)
+    found = diagnosed(paths, shape, rules=own, hung=hung, lang=language, model=model, baseline=baseline)
     elapsed = time.perf_counter() - start
-    _write(found, shape, output, language, quiet=quiet, elapsed=elapsed)
+    write(found, shape, output, language, quiet=quiet, elapsed=elapsed)
     if exit_code and found.verdict != "healthy":
         raise typer.Exit(1)
 
 
-def _diagnose(paths: list[str], **asked: Any) -> Diagnosis:
+def diagnosed(paths: list[str] | None, format: str, **asked: Any) -> Diagnosis:
+    """The diagnosis of the job in ``paths`` (none: standard input), with the lines that ``format`` shows."""
     from logdoctor.diagnosis import diagnose as diagnose_job
+    from logdoctor.render import CONTEXT
 
+    if not paths and sys.stdin.isatty():
+        raise typer.BadParameter(
+            "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
+        )
     with complaints(), ProgressBar() as bar:
-        return diagnose_job(paths, watch=bar.watch, **asked)
+        return diagnose_job(paths or ["-"], watch=bar.watch, context=CONTEXT[format], **asked)
 
 
-def _write(found: Diagnosis, format: str, output: Path | None, lang: str, *, quiet: bool, elapsed: float) -> None:
+def write(
+    found: Diagnosis,
+    format: str,
+    output: Path | None,
+    lang: str,
+    *,
+    quiet: bool = False,
+    elapsed: float | None = None,
+) -> None:
+    """Put the report in ``format`` into the file ``output``, or on standard output."""
     from logdoctor.render import render
 
     terminal = format == "terminal" and output is None

@@ -1,7 +1,7 @@
 """Turns a `Diagnosis` into text.  A format is one file in ``formats/`` with ``NAME`` and ``render(diagnosis, page)``.
 
-Decides, sorts and filters nothing; nothing that stands in a log or in a file name can act on a screen, a page or a
-ticket (see `logdoctor.contract.visible`).
+One that shows the lines around each proof says how many: ``CONTEXT``.  Decides, sorts and filters nothing; nothing that
+stands in a log or in a file name can act on a screen, a page or a ticket (see `logdoctor.contract.visible`).
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
+from typing import Any
 
 from logdoctor.model import Diagnosis, LogdoctorError
 from logdoctor.render import formats
 from logdoctor.render.catalogue import catalogue, languages
 from logdoctor.render.report import Page
 
-__all__ = ["FORMATS", "languages", "plain", "render"]
+__all__ = ["CONTEXT", "FORMATS", "languages", "plain", "render"]
 
 Format = Callable[[Diagnosis, Page], str]
 
 
-def _found() -> Mapping[str, Format]:
-    names = sorted(module.name for module in iter_modules(formats.__path__))
-    modules = [import_module(f"{formats.__name__}.{name}") for name in names]
-    return MappingProxyType({module.NAME: module.render for module in modules})
-
-
-FORMATS: Mapping[str, Format] = _found()
+_MODULES: tuple[Any, ...] = tuple(
+    import_module(f"{formats.__name__}.{name}") for name in sorted(one.name for one in iter_modules(formats.__path__))
+)
+FORMATS: Mapping[str, Format] = MappingProxyType({one.NAME: one.render for one in _MODULES})
 """The formats by name."""
+CONTEXT: Mapping[str, int] = MappingProxyType({one.NAME: getattr(one, "CONTEXT", 0) for one in _MODULES})
+"""How many lines above and below each proof a format shows."""
 
 _PLAIN = str.maketrans(
     {"✗": "x", "✓": "+", "…": "...", "·": "-", "—": "--", "←": "<-", "│": "|", "，": ", ", "（": " (", "）": ")"}
