@@ -145,10 +145,10 @@ class SymptomIndex:
 
 
 def _quoted(event: Event, matched: str) -> Event:
-    """The event with the line of its record that holds what matched."""
+    """The event with the line of its record that holds what matched: its own first, before source lines of a traceback."""
     wanted = max(matched.splitlines(), key=len, default="").strip()
     for part in (wanted, wanted[:40], wanted[-40:]):
-        line = next((line for line in event.lines if part and part in line.text), None)
+        line = next((line for line in (event.line, *event.lines) if part and part in line.text), None)
         if line is not None:
             return dataclasses.replace(event, line=line)
     return event

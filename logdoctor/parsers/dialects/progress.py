@@ -181,7 +181,8 @@ RECORDS: tuple[Record, ...] = (
         "The run goes on from a checkpoint.",
         1,
         scan=r"esum(?:ing|ed|e) (?:training |run )?(?:from|at)|Continuing training from|skip the first \d+ "
-        r"|kipping (?:the )?(?:first )?\d+ (?:batch|step|sample)|kipped \d+(?: ?/ ?| of )\d+ (?:batch|step|sample)|successfully loaded checkpoint"
+        r"|kipping (?:the )?(?:first )?\d+ (?:batch|step|sample)"
+        r"|kipped \d+(?: ?/ ?| of )\d+ (?:batch|step|sample)|successfully loaded checkpoint"
         r"|ast[- ]?[Ff]orward(?:ing|ed)? ",
     ),
     Record(
