@@ -11,7 +11,7 @@ from typing import IO, Any
 from logdoctor import regexes
 from logdoctor.classifier import FeatureCounter
 from logdoctor.context import with_context
-from logdoctor.guessing import with_guess
+from logdoctor.guessing import preference, with_guess
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.novelty import Excerpts, with_novelty
@@ -83,7 +83,8 @@ def _concluded(
         reasoner.observe(event)
         counter.observe(event)
     reading.insist()
-    diagnosis = reasoner.conclude(reading.job.name, lang, truncated=bool(reading.problems))
+    cut = bool(reading.problems)
+    diagnosis = reasoner.conclude(reading.job.name, lang, truncated=cut, prefer=preference(counter, model))
     problems = (*known.faults, *reading.problems)
     diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
     diagnosis = with_guess(diagnosis, counter, known, lang, model)

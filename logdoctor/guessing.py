@@ -1,12 +1,15 @@
 """Where the rules leave a visible failure open, the classifier may say what it resembles.
 
 It is asked after the rules and only about an ``unknown`` verdict with failure lines, so it never speaks against a rule
-and never about a healthy job.
+and never about a healthy job.  Where rules hold and nothing in the logs puts one of them first, it says which is the
+likelier one.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
@@ -20,6 +23,24 @@ SUMMARY = {
 }
 TITLE = {"en": "Perhaps: {title}", "zh": "可能是:{title}"}
 EVIDENCE_SHOWN = 3
+MUCH_LIKELIER = 0.8
+"""That share of the chances of tied answers must fall to one of them."""
+
+
+def preference(counter: FeatureCounter, model: Path | None = None) -> Callable[[Sequence[str]], str | None]:
+    """Says which of some signatures is much the likeliest in the light of what ``counter`` saw."""
+
+    def prefer(signatures: Sequence[str]) -> str | None:
+        from logdoctor.classifier.linear_model import load_model
+
+        try:
+            chances = load_model(model or SHIPPED_MODEL).named(counter.features(), signatures)
+        except InputError:  # told where the model is asked for an answer of its own
+            return None
+        best = max(chances, key=lambda name: (chances[name], name), default=None)
+        return best if best and chances[best] >= MUCH_LIKELIER * math.fsum(chances.values()) else None
+
+    return prefer
 
 
 def with_guess(

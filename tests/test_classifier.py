@@ -283,3 +283,42 @@ def test_progress_of_training_is_counted(known: Knowledge) -> None:
     train(some_samples(), lambda *told: heard.append(told))
     assert heard[:2] == [("one", 0, 2), ("two", 1, 2)]
     assert [done for _, done, _ in heard[2:]] == [*range(heard[-1][2])]
+
+
+IMPORT = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'quokkas'\n"
+FULL = "OSError: [Errno 28] No space left on device: '/data/a.pt'\n"
+
+
+def files(**logs: str) -> list[io.BytesIO]:
+    opened = []
+    for name, text in logs.items():
+        stream = io.BytesIO(text.encode())
+        stream.name = f"{name}.log"
+        opened.append(stream)
+    return opened
+
+
+def causes_with(model: LinearModel, known: Knowledge, folder: Path, logs: list[io.BytesIO]) -> list[tuple[str, str]]:
+    file = folder / f"{model.classes[0]}.json"
+    file.write_text(model.to_json(), "utf-8")
+    return [(c.signature, c.by) for c in diagnose(logs, knowledge=known, model=file).causes]
+
+
+def preferring(signature: str, to: str) -> LinearModel:
+    return LinearModel((signature, to), (30.0, 0.0), {}, 1.0, 0.9)
+
+
+def test_between_causes_that_the_logs_do_not_order_it_says_which_is_likelier(known: Knowledge, tmp_path: Path) -> None:
+    usual = causes_with(rigged("made.up"), known, tmp_path, files(a=IMPORT, b=FULL))
+    assert len(usual) == 2
+    assert {by for _, by in usual} == {"rule"}
+    (first, _), (second, _) = usual
+    asked = causes_with(preferring(second, first), known, tmp_path, files(a=IMPORT, b=FULL))
+    assert asked == [(second, "classifier"), (first, "rule")]
+
+
+def test_where_the_log_itself_says_what_came_first_it_is_not_asked(known: Knowledge, tmp_path: Path) -> None:
+    usual = causes_with(rigged("made.up"), known, tmp_path, files(a=IMPORT + FULL))
+    assert len(usual) == 2
+    (first, _), (second, _) = usual
+    assert causes_with(preferring(second, first), known, tmp_path, files(a=IMPORT + FULL)) == usual

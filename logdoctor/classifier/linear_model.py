@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -64,6 +64,10 @@ class LinearModel:
         powers = [math.exp((s - top) / self.temperature) for s in sums]
         total = math.fsum(powers)
         return [p / total for p in powers]
+
+    def named(self, features: Mapping[int, float], signatures: Collection[str]) -> dict[str, float]:
+        """How probable each of ``signatures`` is; those that it was never taught are left out."""
+        return {c: p for c, p in zip(self.classes, self.chances(features), strict=True) if c in signatures}
 
     def to_json(self) -> str:
         """The model as text; the same model gives the same bytes."""

@@ -19,6 +19,7 @@ from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.runs import listed, parts_of, told_part
 from logdoctor.reasoning.standings import standings_of
 from logdoctor.reasoning.symptoms import Hits, SymptomIndex
+from logdoctor.reasoning.ties import Prefer, broken
 from logdoctor.regexes import later
 
 __all__ = ["Reasoner"]
@@ -70,8 +71,13 @@ class Reasoner:
             rule, symptom = self._index.symptoms[number]
             self._hits.setdefault(rule, {}).setdefault(symptom.name, Hits()).add(shown)
 
-    def conclude(self, job: str, lang: str = "en", *, truncated: bool = False) -> Diagnosis:
-        """The diagnosis of all that was observed (coverage and problems are for the caller to add)."""
+    def conclude(
+        self, job: str, lang: str = "en", *, truncated: bool = False, prefer: Prefer = lambda _: None
+    ) -> Diagnosis:
+        """The diagnosis of all that was observed (coverage and problems are for the caller to add).
+
+        ``prefer`` is asked where the logs do not decide between causes.
+        """
         for ledger in self._ledgers:
             for derived in ledger.derive(self.picture):
                 self._match(derived)
@@ -83,6 +89,7 @@ class Reasoner:
         if told is not None:
             findings, harmless, ranked, hits = told.findings, told.harmless, told.ranked, told.hits
             others = {e.order for e in self._failing(()) if told.of_others(e)}
+        ranked = broken(ranked, prefer)
         apart = harmless.keys() | others
         failures = self._failing(apart)
         left = self._left(failures, findings)

@@ -13,6 +13,10 @@ from logdoctor.reasoning.wording import Told, fill, fill_words
 
 CAUSES_SHOWN = 3
 EVIDENCE_SHOWN = 6
+PREFERRED = {
+    "en": " Nothing in these logs decides between this and '{other}'; the classifier finds this one more likely.",
+    "zh": "这些日志无法区分它与“{other}”;分类器认为它的可能性更大。",
+}
 
 
 def causes_of(ranked: Ranked, unexplained: Sequence[Event], picture: Picture, lang: str) -> tuple[Cause, ...]:
@@ -25,13 +29,15 @@ def causes_of(ranked: Ranked, unexplained: Sequence[Event], picture: Picture, la
 def _cause(finding: Finding, sure: float, ranked: Ranked, picture: Picture, lang: str) -> Cause:
     rule = finding.rule
     words = fill_words(rule.say(lang), Told(finding, lang))
+    other = next((f.rule.signature for f in ranked.causes if f is not finding), "")
+    preferred = PREFERRED.get(lang, PREFERRED["en"]).format(other=other) if finding is ranked.preferred else ""
     explained = (f.rule.signature for f, by in ranked.explained if by is finding)
     return Cause(
         signature=rule.signature,
         title=words.title,
-        summary=words.cause,
+        summary=f"{words.cause}{preferred}",
         confidence=round(sure, 2),
-        by="rule",
+        by="classifier" if preferred else "rule",
         culprit=finding.culprit,
         action=rule.action,
         remedy=words.remedy,

@@ -45,10 +45,14 @@ _FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illega
 
 @dataclass(frozen=True)
 class Ranked:
-    """Findings sorted: ``causes`` that nothing explains (best first), and for each other finding what explains it."""
+    """Findings sorted: ``causes`` that nothing explains (best first), and for each other finding what explains it.
+
+    ``preferred``: the first cause, where only its likeness to known logs puts it before its equals.
+    """
 
     causes: tuple[Finding, ...]
     explained: tuple[tuple[Finding, Finding | None], ...]
+    preferred: Finding | None = None
 
 
 def survived(finding: Finding, picture: Picture, run: Callable[[Event], bool] | None = None) -> bool:
