@@ -71,6 +71,14 @@ def hosts(bench: Bench, *names: str, slots: int = 2) -> tuple[Host, ...]:
     return made
 
 
+def insist(bench: Bench, *command: str, holds: str, tries: int = 5, **options: object) -> None:
+    """Run a command until its log holds these words: Debian's Open MPI 4.1.4 now and then loses what it wants to explain."""
+    for _ in range(tries):
+        bench.run(*command, **options)
+        if holds in (bench.logs / "job.log").read_text("utf-8", "replace"):
+            return
+
+
 def stacks(bench: Bench, program: str, log: str = "stacks.log") -> None:
     """What gdb shows of every rank that runs, host by host, as somebody takes it who looks at a job that stands."""
     for host in bench.hosts:
