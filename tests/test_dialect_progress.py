@@ -12,6 +12,7 @@ from logdoctor.parsers.dialects.progress import RECORDS
     ("line", "fields"),
     [
         (" 12%|███       | 36/300 [00:41<05:01,  1.14s/it]", {"unit": "step", "value": 36, "total": 300}),
+        (" 77%|#######7  | 924M/1.20G [10:16<03:04, 1.50MB/s]", {"value": 924 * 10**6, "total": 12 * 10**8}),
         (
             "Epoch 4:  50%|#####     | 50/100 [00:10<00:10,  5.01it/s, v_num=3, loss=2.125]",
             {"value": 50, "epoch": "4", "loss": "2.125"},

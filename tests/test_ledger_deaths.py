@@ -77,6 +77,12 @@ def test_tasks_killed_after_srun_began_to_end_the_step_are_fallout() -> None:
     assert (log.died(), log.died("host")) == (5, "n2")
 
 
+def test_a_task_that_ended_before_srun_began_to_end_the_step_died_first() -> None:
+    log = Log().add("slurm.task_exit", exit_code=1, ranks=(11,)).add("slurm.stopped")
+    log.add("slurm.task_exit", exit_code=1, ranks=(3,)).add("slurm.task_exit", signal=15, ranks=(0, 1))
+    assert (log.died(), log.died("exit_code")) == (11, 1)
+
+
 def test_errors_about_lost_peers_are_no_deaths_of_their_own() -> None:
     assert Log().raises(1, "RuntimeError: Connection closed by peer [10.2.0.4]:4411", "RuntimeError").first is None
 

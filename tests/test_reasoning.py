@@ -110,6 +110,15 @@ def test_a_weak_hint_does_not_beat_a_proof_that_comes_later():
     assert names(conclude([OOM, hint], ("os.dns", 0, "error"), ("python.oom", 1, "error")))[0] == "cuda.oom"
 
 
+def test_an_abort_that_the_agent_reports_of_a_rank_that_lost_its_peers_is_fallout():
+    closed = rule(
+        "net.peer-closed", "nccl.closed", role="symptom", explains=["app.segfault"], culprit={"ranks": "ranks"}
+    )
+    abort = rule("app.segfault", "elastic.exit", role="fallback", explains=["net.peer-closed"])
+    rows = [("nccl.closed", 8, "error"), ("elastic.exit", 8, "error")]
+    assert names(conclude([closed, abort], *rows)) == ["net.peer-closed"]
+
+
 def test_a_late_reporter_explains_what_was_printed_earlier():
     kill = rule("host.oom-kill", "slurm.oom", explains=["app.segfault"])
     rows = [("crash.segv", 1, "fatal"), ("slurm.oom", None, "error")]

@@ -39,6 +39,11 @@ def phase_of(what: str) -> str:
     return next((name for name, shape in _PHASE if shape.search(what)), "")
 
 
+_COUNT = later(r"(?P<number>\d{1,15}(?:\.\d{1,15}(?=[kMG]))?)(?P<times>[kMG]?)")
+_TIMES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+"""What tqdm writes behind large numbers."""
+
+
 def read_step(unit: str) -> BlockReader:
     """A reader for a line that counts ``unit``; it adds loss and epoch as far as the line tells them."""
 
@@ -51,9 +56,9 @@ def read_step(unit: str) -> BlockReader:
 def _step(text: str, fields: Mapping[str, Value], unit: str) -> dict[str, Value]:
     out: dict[str, Value] = {"unit": unit}
     for name in ("value", "total"):
-        value = str(fields.get(name, "")).replace(",", "")
-        if value.isdecimal() and len(value) < 16:
-            out[name] = int(value)
+        count = _COUNT.fullmatch(str(fields.get(name, "")).replace(",", ""))
+        if count:
+            out[name] = round(float(count["number"]) * _TIMES[count["times"]])
     loss, epoch = _LOSS.search(text), _EPOCH.search(text)
     if loss:
         out["loss"] = loss["loss"].lower()
@@ -100,6 +105,6 @@ def read_phase(phase: str = "") -> BlockReader:
 
 BAR = later(
     r"(?P<what>[^\r\n%|\]]{0,120}?)(?P<percent>\d{1,3})%\|[^|\r\n]{0,400}\| *"
-    r"(?P<value>\d+)(?:\.\d+)?[kMG]?/(?P<total>\d+)(?:\.\d+)?[kMG]? \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})?"
+    r"(?P<value>\d+(?:\.\d+)?[kMG]?)/(?P<total>\d+(?:\.\d+)?[kMG]?) \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})?"
 )
 """tqdm's bar with its description in front."""
