@@ -52,6 +52,11 @@ def test_an_xid_that_only_reports_is_a_warning(code):
     assert one(GPU, f"NVRM: Xid (PCI:0000:4e:00): {code}, pid=7, name=python, Ch 00000001").level == "warning"
 
 
+def test_an_nvlink_fault_of_a_gpu_names_its_link():
+    line = "NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 07 (0x004505c6 0x00000000)"
+    assert one(kernel_gpu.RECORDS, line).fields["link"] == 7
+
+
 def test_an_nvswitch_fault_names_its_link_and_whether_it_is_fatal():
     fatal = one(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 20034, Fatal, Link 31 LTSSM Fault Up")
     mild = one(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 22013, Non-fatal, Link 60 RX Short Error Rate")

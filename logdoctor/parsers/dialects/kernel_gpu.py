@@ -3,7 +3,7 @@
 Kinds and their fields (``bus_id`` is domain:bus:slot as printed, without the function digit):
 
 - ``kernel.xid`` xid (int), bus_id, pid, name (the process that owned the channel, not always the guilty one),
-  gpu_instance, compute_instance, previous_xid; the event's text is the driver's sentence without its head.
+  gpu_instance, compute_instance, previous_xid, link (NVLink); the event's text is the driver's sentence without head.
   What the catalogue of Xids calls a report is a warning
 - ``kernel.sxid`` sxid, bus_id, severity (Fatal, Non-fatal), link; ``kernel.sxid_data`` the lines with raw registers
 - ``kernel.nvrm_lost`` bus_id: the driver itself says that a GPU is off the bus
@@ -32,6 +32,7 @@ _BUS = rf"(?P<bus_id>{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}})(?:\.{_HEX})?"
 _MORE = later(r"^(?:\[[^\]]{0,40}\]\s?)*\s*NVRM:\s+(?!Xid|GPU |The NVIDIA|loading|rm_|nv_)(?P<more>\S.*)")
 _MAX_MORE = 4
 _LOST = later(r"fallen off the bus")
+_LINK = later(r"\b[Ll]ink (?P<link>\d{1,3})\b")
 
 
 def _level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -39,7 +40,9 @@ def _level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Bl
     del below
     known = catalogue("xid").find(fields.get("xid", ""))
     level: Level = "warning" if known and known.columns["level"] == "warning" else "error"
-    return Block(str(fields.get("text", head.text)), level=level)
+    text = str(fields.get("text", head.text))
+    link = _LINK.search(text)
+    return Block(text, {"link": int(link["link"])} if link else {}, level=level)
 
 
 _XID = (
