@@ -139,6 +139,10 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
         said.append(f"{found['at']}: {found['said'].strip()}".strip(": "))
         innermost = found["said"].strip() or innermost
     more: dict[str, Value] = {"message": innermost} if innermost else {}
+    said[0] = said[0].replace(" in internal_", " in MPI_", 1)  # MPICH 4 names its own functions; programs call MPI_X
+    function = str(fields.get("function", ""))
+    if function.startswith("internal_"):
+        fields = {**fields, "function": f"MPI_{function.removeprefix('internal_')}"}
     text = "\n".join(said)
     if abort := _SAID_ABORT.search(text):
         more["exit_code"] = int(abort["exit_code"])

@@ -137,7 +137,7 @@ LAUNCH = (
            priority=4),
     Record("slurm.exec_failed", _ANY +
            r"(?:.*?(?:task_exec|_child_proc\w*|exec_task): )?(?P<message>execve?\((?P<script>[^)]{0,300})\): "
-           r"(?:(?P<file>[^:]{1,400}): )?"
+           r"(?:(?:bad interpreter\()?(?P<file>[^:]{1,400}?)\)?: )?"
            r"(?P<error>.+))", "fatal", note="A node could not start the program.", priority=4),
     Record("slurm.exec_failed", _ANY +
            r"(?P<message>(?:task_g_pre_launch|Unable to find|couldn't find|[Ff]ailed to (?:exec|find)|"
