@@ -52,6 +52,16 @@ Root Cause (first observed failure):
   traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
 ============================================================
 """
+FOUND_DEAD = (
+    "E0611 09:20:43.102000 88121 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
+    "local_rank: 1 (pid: 88140) of binary: /opt/conda/bin/python\n"
+)
+GAVE_UP = """\
+Traceback (most recent call last):
+  File "/opt/conda/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+"""
 LOAD = "loading checkpoint from /srv/exp/base\n"
 DONE = "Training completed in 4.1 h\n"
 
@@ -91,6 +101,16 @@ def test_a_restart_that_works_outlives_the_failure(knowledge):
     found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
     assert found.verdict == "healthy"
     assert verdicts(found)[0] == ("failure", "cuda.oom", False)
+
+
+def test_workers_that_torchrun_starts_again_without_a_word_outlive_the_failure(knowledge):
+    found = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + steps(1, 8), knowledge)
+    assert found.verdict == "healthy"
+
+
+def test_a_job_after_torchrun_gave_up_does_not_outlive_the_failure(knowledge):
+    found = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + GAVE_UP + steps(1, 8), knowledge)
+    assert found.causes[0].signature == "app.exception"
 
 
 def test_agents_that_restart_together_are_one_restart(knowledge):

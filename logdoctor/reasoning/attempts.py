@@ -59,7 +59,7 @@ OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
 """Dialects of the machine and the cluster: what they report does not end with an attempt."""
 SEEN = frozenset(
     {*LAST_WORDS, *PROCESS_ENDS, *LAUNCHES, "progress.step", "progress.phase", "elastic.restart", "elastic.workers"}
-    | {"python.traceback", "nccl.comm_init", "lightning.resume"}
+    | {"python.traceback", "nccl.comm_init", "lightning.resume", "elastic.worker_failed"}
 )
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
@@ -97,6 +97,8 @@ class Track:
     spans: list[Span] = field(default_factory=lambda: [Span(0)])
     begun: bool = False
     ended: Event | None = None
+    awaited: bool = False
+    """torchrun found a worker dead and has not given up: what starts next is another attempt, which it seldom says."""
     steps_since: int = 0
     restarts: int = 0
 
@@ -124,6 +126,8 @@ class Track:
 
     def end(self, event: Event) -> None:
         """The job or a process of it ended."""
+        if event.kind in LAST_WORDS or str(event.fields.get("exception")).endswith("ChildFailedError"):
+            self.awaited = False
         if self.begun and (self.ended is None or event.kind in LAST_WORDS):
             self.ended, self.steps_since = event, 0
 
@@ -131,10 +135,10 @@ class Track:
         """Something starts: a new span, if the one before had ended."""
         launch, ended, span = event.kind in LAUNCHES, self.ended, self.spans[-1]
         if ended is not None and (launch or ended.kind not in DONE) and len(self.spans) < MAX_SPANS:
-            again = ended.fields.get("reason") in AGAIN or _resumes(event)
+            again = self.awaited or ended.fields.get("reason") in AGAIN or _resumes(event)
             kind: Kind = "attempt" if again else "job"
             self.spans.append(Span(event.order, kind, event, ended.kind in LAST_WORDS, launch))
-            self.ended = None
+            self.ended, self.awaited = None, False
         elif launch and not span.steps:  # the first sign of work came before it
             span.launched = True
         self.begun = True
@@ -196,6 +200,8 @@ class Attempts:
             track.end(event)
         elif kind == "nccl.comm_init":
             track.begun = True
+        elif kind == "elastic.worker_failed":
+            track.awaited = True
 
     @property
     def count(self) -> int:

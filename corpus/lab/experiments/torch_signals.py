@@ -101,7 +101,7 @@ EXPERIMENTS = (
         run=simply(*shell(FLAKY.format(fails=2, whom=RANK_1))),
         needs=TORCH,
         also=("app.exception",),
-        evidence=("Connection refused",),
+        evidence=("Connection refused", "cannot lease a licence"),
     ),
     Experiment(
         case="restarts-then-success",

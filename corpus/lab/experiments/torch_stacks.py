@@ -71,16 +71,6 @@ def user_signal(bench: Bench) -> None:
     job.wait(5)
 
 
-def dump_later(bench: Bench) -> None:
-    """faulthandler.dump_traceback_later on both ranks, of which one evaluates alone."""
-    options = ("--eval-every", "2", "--eval-on", "main", "--timeout", "600", "--dump-after", "25")
-    job = bench.host().start(*torchrun(2, "train.py", *options))
-    wait_for(job, "Timeout (0:00")
-    bench.run("sleep", "4", log="")
-    job.stop()
-    job.wait(5)
-
-
 EXPERIMENTS = (
     Experiment(
         case="hang-py-spy-loader-2",
@@ -131,18 +121,6 @@ EXPERIMENTS = (
         needs=TORCH,
         also=("app.hang", "collective.timeout", "unknown"),
         evidence=("run_backward", "backward"),
-        hung=True,
-    ),
-    Experiment(
-        case="hang-dump-traceback-later",
-        label="collective.desync",
-        title="faulthandler shows rank 0 in the evaluation and rank 1 in training",
-        story="""Only rank 0 evaluates, and its all-reduce meets the gradients of rank 1. Both hang; faulthandler.dump_traceback_later
-        prints where: rank 0 in evaluate, rank 1 in backward.""",
-        run=dump_later,
-        needs=TORCH,
-        also=("collective.straggler", "app.hang", "unknown"),
-        evidence=("evaluate", "backward"),
         hung=True,
     ),
 )
