@@ -93,17 +93,6 @@ EXPERIMENTS = (
         evidence=("cannot lease a licence",),
     ),
     Experiment(
-        case="restart-meets-stale-addresses",
-        label="net.socket-connect",
-        title="The third attempt connects to the address of a rank of the second",
-        story="""torchrun may restart the ranks twice. Rank 1 fails in the first two attempts, when rank 0 has already put its address into the
-        store. In the third attempt gloo reads such an old address; nobody listens there any more: Connection refused.""",
-        run=simply(*shell(FLAKY.format(fails=2, whom=RANK_1))),
-        needs=TORCH,
-        also=("app.exception",),
-        evidence=("Connection refused", "cannot lease a licence"),
-    ),
-    Experiment(
         case="restarts-then-success",
         label="healthy",
         title="All ranks fail twice, the third attempt succeeds",
