@@ -150,6 +150,25 @@ def test_the_rank_table_is_of_the_run_that_is_told(knowledge):
     assert [row.rank for row in found.picture.rank_table if row.failure] == [1]
 
 
+def facts(found: Diagnosis) -> tuple[str, str, tuple[str, ...]]:
+    progress = found.picture.last_progress
+    return progress.value if progress else "", dict(found.picture.versions)["nccl"], found.picture.hosts
+
+
+def test_progress_versions_and_hosts_are_of_the_run_that_is_told(knowledge):
+    first = BANNER + NCCL + "trn07:88140:88140 [0] NCCL INFO cudaDriverVersion 12040\n" + steps(1, 40) + OOM
+    second = NCCL.replace("2.21.5", "2.26.2") + "trn09:511:511 [0] NCCL INFO cudaDriverVersion 12040\n" + steps(1, 7)
+    log = first + SUMMARY.format(rank=3) + BANNER + second + NO_KEY
+    assert facts(diagnosed(log, knowledge)) == ("7", "2.26.2", ("trn09",))
+
+
+def test_where_an_earlier_run_is_told_its_progress_is_shown(knowledge):
+    log = BANNER + NCCL + steps(1, 40) + OOM + RESTART.format(left=2) + NO_KEY + SUMMARY.format(rank=1)
+    found = diagnosed(log, knowledge)
+    assert [run.told for run in found.runs] == [True, False]
+    assert facts(found)[0] == "40"
+
+
 def test_a_job_that_was_preempted_and_put_back_is_the_same_job(knowledge):
     ended = "slurmstepd: error: *** JOB 4471 ON trn02 CANCELLED AT 2025-06-11T10:02:11 DUE TO PREEMPTION ***\n"
     found = diagnosed(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)

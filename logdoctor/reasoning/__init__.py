@@ -83,11 +83,12 @@ class Reasoner:
                 self._match(derived)
         findings, harmless = self.findings()
         ranked = rank(findings, self.picture)
-        hits, others = self.shown(), set[int]()
+        hits, others, picture = self.shown(), set[int](), self.picture
         parts = parts_of(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
         told = told_part(parts)
         if told is not None:
             findings, harmless, ranked, hits = told.findings, told.harmless, told.ranked, told.hits
+            picture = told.picture
             others = {e.order for e in self._failing(()) if told.of_others(e)}
         ranked = broken(ranked, prefer)
         apart = harmless.keys() | others
@@ -95,24 +96,24 @@ class Reasoner:
         left = self._left(failures, findings)
         unexplained = [] if ranked.causes else self._unexplained(left, lang)
         verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
-        table = () if verdict == "healthy" else self._table.rows(self.picture, ranked, self.rules, hits, apart)
+        table = () if verdict == "healthy" else self._table.rows(picture, ranked, self.rules, hits, apart)
         return Diagnosis(
             job=job,
             verdict=verdict,
-            causes=causes_of(ranked, left, self.picture, lang),
-            symptoms=symptoms_of(ranked, self.picture, lang),
+            causes=causes_of(ranked, left, picture, lang),
+            symptoms=symptoms_of(ranked, picture, lang),
             unexplained=tuple(unexplained),
             advice=advise(self.picture, lang) if verdict == "unknown" else (),
-            picture=self._summary(self._first_failure(failures, verdict), table, verdict, truncated=truncated),
+            picture=self._summary(picture, self._first_failure(failures, verdict), table, verdict, truncated=truncated),
             runs=listed(parts, told, self._failing(()), self.picture, lang),
         )
 
     def _summary(
-        self, first: Event | None, table: tuple[RankRow, ...], verdict: Verdict, *, truncated: bool
+        self, picture: Picture, first: Event | None, table: tuple[RankRow, ...], verdict: Verdict, *, truncated: bool
     ) -> JobPicture:
         at_fault = () if verdict == "healthy" else self._ledgers
         standings = tuple(s for ledger in at_fault for s in standings_of(ledger, self.picture))
-        return self.picture.summary(first, table, standings, truncated=truncated)
+        return picture.summary(first, table, standings, truncated=truncated)
 
     def _first_failure(self, failures: Sequence[Event], verdict: str) -> Event | None:
         return failures[0] if failures and verdict != "healthy" else None

@@ -39,6 +39,14 @@ def elapsed(earlier: Event, later: Event) -> float | None:
     return None if first is None or last is None else _as_of(last, first) - _as_of(first, last)
 
 
+def printed_after(later: Event, earlier: Event) -> bool:
+    """Whether ``later`` came after ``earlier``: by place in one file, by time between files (unknown: no)."""
+    if later.line.file == earlier.line.file:
+        return later.order > earlier.order
+    seconds = elapsed(earlier, later)
+    return seconds is not None and seconds > 0
+
+
 def moment(event: Event) -> float | None:
     """When it was printed, or when what it reports happened (torchrun's summary: ``2024-08-28_03:15:54``)."""
     when = event.fields.get("when")

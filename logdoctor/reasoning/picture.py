@@ -6,21 +6,19 @@ restarts.
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing, Value
 from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import Attempts
-from logdoctor.reasoning.clocks import JITTER, SKEW, Clocks, elapsed
+from logdoctor.reasoning.clocks import JITTER, SKEW, Clocks, elapsed, printed_after
 from logdoctor.reasoning.seats import Seats
+from logdoctor.reasoning.steps import SURVIVED_STEPS, Steps
 
-PROGRESS_KEPT = 64
-SURVIVED_STEPS = 3
-"""So many progress records after an alleged failure speak against it."""
 MAX_NAMES = 4096
+VERSIONS_KEPT = 64
 MAX_SETTINGS, SETTING_KEPT = 256, 300
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
 """Which dialect gives away which launcher; the first one seen in this order names it."""
@@ -39,27 +37,6 @@ DEATHS = frozenset(
     }
 )
 """Kinds of events that name the process that ended first."""
-
-
-@dataclass(slots=True)
-class Steps:
-    """The progress that one speaker reported: the latest records, oldest first, and how many in all."""
-
-    count: int = 0
-    latest: deque[Event] = field(default_factory=lambda: deque(maxlen=PROGRESS_KEPT))
-    older: deque[Event] = field(default_factory=lambda: deque(maxlen=PROGRESS_KEPT))
-    """The last ones of each earlier attempt or job."""
-
-    def put_aside(self) -> None:
-        """Another attempt or job begins: keep the last ones of this one."""
-        last = self.older[-1].order if self.older else -1
-        self.older.extend(e for e in [*self.latest][-SURVIVED_STEPS:] if e.order > last)
-
-    def after(self, event: Event, counts: Callable[[Event], bool]) -> int:
-        """How many of the kept records that ``counts`` were printed after ``event``."""
-        last = self.older[-1].order if self.older else -1
-        kept = (*self.older, *(e for e in self.latest if e.order > last))
-        return sum(printed_after(e, event) and counts(e) for e in kept)
 
 
 class Picture:
@@ -86,6 +63,13 @@ class Picture:
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
         self._rank_of_pid: dict[int, set[int]] = {}
         self._host_of: dict[int, str] = {}
+        self._seen_on: dict[str, tuple[Event, Event]] = {}
+        """The first and the last event of each host."""
+        self._versions: dict[str, list[Event]] = {}
+        """Where each product's version was told first in a run, or another one than before."""
+        self._spans_told: dict[str, int] = {}
+        self._wanted: Callable[[Event], bool] = _any
+        """Which events are of the run that is told."""
         self._rank_of_local: dict[tuple[str, int], tuple[int | None, int]] = {}
         """By file and local rank, where a launcher tags lines with it: the rank (None: several), the group's width."""
 
@@ -112,9 +96,7 @@ class Picture:
         elif event.kind.endswith(".env"):
             self._see_setting(event)
         elif event.kind.endswith(".version"):
-            version = event.fields.get("version")
-            if version is not None:
-                self.versions.setdefault(str(event.fields.get("product", event.dialect)), str(version))
+            self._see_version(event)
 
     def _see_speaker(self, event: Event) -> None:
         rank, host, pid = event.speaker.rank, short_host(event.speaker.host or ""), event.speaker.pid
@@ -123,8 +105,10 @@ class Picture:
             nranks = event.fields.get("world")
         if isinstance(nranks, int) and 0 < nranks < 1 << 22:
             self.expected = max(self.expected or 0, nranks)
-        if host and len(self.hosts) < MAX_NAMES:
+        if host and (host in self._seen_on or len(self.hosts) < MAX_NAMES):
             self.hosts.setdefault(host)
+            first = self._seen_on.get(host, (event,))[0]
+            self._seen_on[host] = (first, event if not event.lines else first)  # those of many lines would fill memory
         group_rank = event.fields.get("group_rank")
         if rank is None and event.kind == "nccl.comm_init" and isinstance(nranks, int) and isinstance(group_rank, int):
             # A sub-communicator counts its own ranks: only the widest one tells the global rank.
@@ -142,6 +126,17 @@ class Picture:
             self._rank_of_pid.setdefault(pid, set()).add(rank)
             if host and width >= self._rank_of.get((host, pid), (0, 0))[1]:
                 self._rank_of[host, pid] = (rank, width)
+
+    def _see_version(self, event: Event) -> None:
+        version, product = event.fields.get("version"), str(event.fields.get("product", event.dialect))
+        if version is None:
+            return
+        self.versions.setdefault(product, str(version))
+        told = self._versions.setdefault(product, [])
+        other = not told or told[-1].fields["version"] != version or self.runs.spans > self._spans_told.get(product, 0)
+        if other and len(told) < VERSIONS_KEPT:
+            told.append(event)
+            self._spans_told[product] = self.runs.spans
 
     def _see_local_rank(self, tag: tuple[str, int], rank: int, width: int) -> None:
         known, widest = self._rank_of_local.get(tag, (rank, width))
@@ -307,15 +302,36 @@ class Picture:
         """The launcher that the dialects give away."""
         return next((name for dialect, name in LAUNCHERS.items() if dialect in self.dialects), None)
 
+    def of_run(self, wanted: Callable[[Event], bool]) -> Picture:
+        """The same picture, of which progress, hosts and versions are those of one run, whose events are ``wanted``."""
+        view = copy.copy(self)
+        view._wanted = wanted  # noqa: SLF001 - its own
+        return view
+
+    def last_step(self, rank: int | None) -> Event | None:
+        """The last step that ``rank`` (None: somebody unnamed) reported in the run that is told."""
+        steps = self.steps.get(rank)
+        return steps.last(self._wanted) if steps else None
+
     def last_progress(self) -> Progress | None:
         """The latest progress record of all."""
-        latest = [s.latest[-1] for s in self.steps.values() if s.latest]
+        latest = [event for rank in self.steps if (event := self.last_step(rank)) is not None]
         if not latest:
             return None
         event = max(latest, key=lambda e: e.order)
         value, total = event.fields.get("value"), event.fields.get("total")
         shown = "" if value is None else f"{value}/{total}" if total is not None else str(value)
         return Progress(str(event.fields.get("unit", "step")), shown, self.evidence(event, "last sign of progress"))
+
+    def _hosts_told(self) -> tuple[str, ...]:
+        told = (h for h in self.hosts if h not in self._seen_on or any(map(self._wanted, self._seen_on[h])))
+        return tuple(told) or tuple(self.hosts)
+
+    def _versions_told(self) -> Iterator[tuple[str, str]]:
+        """Each product's version: the one that the run itself told last, else the first one that was told at all."""
+        for product, first in sorted(self.versions.items()):
+            told = next((e for e in reversed(self._versions[product]) if self._wanted(e)), None)
+            yield product, str(told.fields["version"]) if told else first
 
     def evidence(self, event: Event, why: str = "") -> Evidence:
         """``event``'s line as evidence."""
@@ -333,8 +349,8 @@ class Picture:
         return JobPicture(
             ranks_expected=self.expected,
             ranks_seen=tuple(sorted(self.ranks)),
-            hosts=tuple(self.hosts),
-            versions=tuple(sorted(self.versions.items())),
+            hosts=self._hosts_told(),
+            versions=tuple(self._versions_told()),
             launcher=self.launcher,
             first_failure=self.evidence(first_failure) if first_failure else None,
             last_progress=self.last_progress(),
@@ -351,12 +367,8 @@ class Picture:
         )
 
 
-def printed_after(later: Event, earlier: Event) -> bool:
-    """Whether ``later`` came after ``earlier``: by place in one file, by time between files (unknown: no)."""
-    if later.line.file == earlier.line.file:
-        return later.order > earlier.order
-    seconds = elapsed(earlier, later)
-    return seconds is not None and seconds > 0
+def _any(_: Event) -> bool:
+    return True
 
 
 def _launcher_lost(event: Event) -> bool:

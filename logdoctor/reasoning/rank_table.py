@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from logdoctor.model import Event, Finding, Moment, Part, RankRow, Role, Rule
 from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.findings import CULPRITS_NAMED
-from logdoctor.reasoning.picture import Picture, Steps
+from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.ranking import Ranked
 from logdoctor.reasoning.seats import Seat
 from logdoctor.reasoning.symptoms import Hits
@@ -244,7 +244,7 @@ def _unhurt(rank: int, heard: Heard | None, began: Event | None, near: _Neighbou
 
 
 def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _Answer, picture: Picture) -> RankRow:
-    steps = picture.steps.get(rank)
+    step = picture.last_step(rank)
     only_host = next(iter(picture.hosts)) if len(picture.hosts) == 1 else None
     return RankRow(
         rank=rank,
@@ -254,8 +254,8 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
         pid=seat.pid,
         gpu=seat.gpu,
         bus_id=seat.bus_id,
-        last_progress=_progress(steps) if steps else "",
-        progressed=_moment_of(steps.latest[-1]) if steps else None,
+        last_progress=_progress(step) if step else "",
+        progressed=_moment_of(step) if step else None,
         failure=failure.signature if failure else "",
         first_failure=picture.evidence(failure.event) if failure else None,
         waits_for=_collective(failure.event) if failure else "",
@@ -264,8 +264,8 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
     )
 
 
-def _progress(steps: Steps) -> str:
-    fields = steps.latest[-1].fields
+def _progress(step: Event) -> str:
+    fields = step.fields
     value, total = fields.get("value"), fields.get("total")
     shown = "" if value is None else f" {value}/{total}" if total is not None else f" {value}"
     return f"{fields.get('unit', 'step')}{shown}"

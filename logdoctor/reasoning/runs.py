@@ -27,6 +27,8 @@ class Part:
 
     span: Span
     number: int
+    picture: Picture
+    """The job's picture, with the progress, hosts and versions of this run."""
     hits: Found
     findings: list[Finding]
     harmless: Mapping[int, Finding]
@@ -75,19 +77,21 @@ def _part(
     span: Span,
     number: int,
 ) -> Part:
-    picture = conditions.picture
-
     def holds(event: Event) -> bool:
         return run_of(event) == number
 
     def of_others(event: Event) -> bool:
         return run_of(event) not in (None, number)
 
-    own = dict(_restricted(hits, lambda e: not of_others(e)))
-    findings, harmless = find(rules, own, conditions)
+    def wanted(event: Event) -> bool:
+        return not of_others(event)
+
+    picture = conditions.picture.of_run(wanted)
+    own = dict(_restricted(hits, wanted))
+    findings, harmless = find(rules, own, Conditions(picture, hung=conditions.hung))
     at_work = any(holds(e) for steps in picture.steps.values() for e in (*steps.older, *steps.latest))
     ranked, alone = rank(findings, picture), rank(findings, picture, holds)
-    return Part(span, number, own, findings, harmless, ranked, alone, holds, of_others, at_work)
+    return Part(span, number, picture, own, findings, harmless, ranked, alone, holds, of_others, at_work)
 
 
 def _restricted(hits: Found, wanted: Callable[[Event], bool]) -> Iterator[tuple[int, RuleHits]]:

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import short_host
-from logdoctor.reasoning.picture import Picture, printed_after
+from logdoctor.reasoning.clocks import printed_after
+from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
 REPORTS = frozenset(

@@ -20,7 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Value
-from logdoctor.reasoning.picture import Picture, printed_after
+from logdoctor.reasoning.clocks import printed_after
+from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
 STARTS = frozenset(("elastic.restart", "elastic.workers"))
