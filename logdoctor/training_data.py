@@ -82,7 +82,7 @@ def samples(
         seen = [_features(variant, known) for variant in _variants(one, known)]
         seen += [_thinned(seen[0], part) for part in (0, 1)]
         different = [f for i, f in enumerate(seen) if f and f not in seen[:i]]
-        yield from (Sample(f, one.label, one.example, one.rule) for f in different)
+        yield from (Sample(f, one.label, one.example, one.rule, whole=f is seen[0]) for f in different)
 
 
 def _variants(one: Labelled, known: Knowledge) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,11 +35,14 @@ class Guess:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """``weights[bucket]`` are pairs of a class's number and its weight; ``bias`` has one weight a class."""
+    """``bias`` has one weight a class.
+
+    ``weights[str(bucket)]`` is flat, as in the file: a class's number, its weight in hundredths, the next class's ...
+    """
 
     classes: tuple[str, ...]
     bias: tuple[float, ...]
-    weights: Mapping[int, tuple[tuple[int, float], ...]]
+    weights: Mapping[str, Sequence[int]]
     temperature: float
     threshold: float
 
@@ -58,8 +61,9 @@ class LinearModel:
         """How probable each class is, in the order of ``classes``."""
         sums = list(self.bias)
         for bucket, value in features.items():
-            for number, weight in self.weights.get(bucket, ()):
-                sums[number] += weight * value
+            row = self.weights.get(str(bucket), ())
+            for number, weight in zip(row[::2], row[1::2], strict=True):
+                sums[number] += weight * value / SCALE
         top = max(sums)
         powers = [math.exp((s - top) / self.temperature) for s in sums]
         total = math.fsum(powers)
@@ -78,7 +82,7 @@ class LinearModel:
             "temperature": self.temperature,
             "threshold": self.threshold,
             "bias": [round(b * SCALE) for b in self.bias],
-            "weights": {b: [n for c, w in row for n in (c, round(w * SCALE))] for b, row in self.weights.items()},
+            "weights": {bucket: list(row) for bucket, row in self.weights.items()},
         }
         return json.dumps(plain, separators=(",", ":")) + "\n"
 
@@ -111,20 +115,20 @@ def _model(plain: Any) -> LinearModel:
         raise ValueError(f"not of the format {FORMAT} with {BUCKETS} buckets")
     classes = tuple(str(c) for c in plain["classes"])
     bias = tuple(_number(b) / SCALE for b in plain["bias"])
-    weights = {int(b): _pairs(row, len(classes)) for b, row in plain["weights"].items()}
+    weights = {str(b): _checked(row, len(classes)) for b, row in plain["weights"].items()}
     temperature, threshold = _number(plain["temperature"]), _number(plain["threshold"])
     if not classes or len(bias) != len(classes) or temperature <= 0:
         raise ValueError("its parts do not fit each other")
     return LinearModel(classes, bias, weights, temperature, threshold)
 
 
-def _pairs(row: list[int], classes: int) -> tuple[tuple[int, float], ...]:
+def _checked(row: list[int], classes: int) -> list[int]:
     numbers, weights = row[::2], row[1::2]
-    if not row or set(map(type, row)) != {int} or min(numbers) < 0 or max(numbers) >= classes:
+    if len(numbers) != len(weights) or set(map(type, row)) != {int} or min(numbers) < 0 or max(numbers) >= classes:
         raise ValueError("a row of weights holds something else, or a weight belongs to no class")
-    if max(map(abs, weights), default=LARGE) >= LARGE:  # a sum of smaller ones stays finite
+    if max(weights) >= LARGE or min(weights) <= -LARGE:  # a sum of smaller ones stays finite
         raise ValueError("a weight is too large")
-    return tuple((c, w / SCALE) for c, w in zip(numbers, weights, strict=True))
+    return row
 
 
 def _number(value: Any) -> float:

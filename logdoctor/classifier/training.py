@@ -19,7 +19,7 @@ from logdoctor.classifier.linear_model import HEALTHY, NAMELESS, SCALE, LinearMo
 
 PRECISION = 0.8
 """Of the guesses it utters, so many shall be right on held-out data."""
-FOLDS = 4
+FOLDS = 3
 STRENGTH = 10.0
 """scikit-learn's C, the inverse of the regularisation."""
 STEPS = 60
@@ -36,12 +36,16 @@ Told = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Sample:
-    """One log (or a variant of one): its features, what it is, and what must be held out together with it."""
+    """One log (or a variant of one): its features, what it is, and what must be held out together with it.
+
+    ``whole``: it is the log itself; the model is judged by those only.
+    """
 
     features: Mapping[int, float]
     label: str
     example: str
     rule: str
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -99,13 +103,13 @@ class _Held:
 
 
 def _held_out(samples: Sequence[Sample], groups: Sequence[str], way: str, told: Told) -> list[_Held]:
-    """Every sample judged by a model that saw nothing of its group; the folds go by the groups' names."""
+    """Every log judged by a model that saw nothing of its group; the folds go by the groups' names."""
     folds = [zlib.crc32(g.encode()) % FOLDS for g in groups]
     found: list[_Held] = []
     for fold in range(FOLDS):
         told(f"holding out: {way}", WAYS.index(way) * FOLDS + fold, 2 * FOLDS + 1)
         rest = [s for s, f in zip(samples, folds, strict=True) if f != fold]
-        judged = [s for s, f in zip(samples, folds, strict=True) if f == fold]
+        judged = [s for s, f in zip(samples, folds, strict=True) if f == fold and s.whole]
         if judged and len({s.label for s in rest}) > 1:
             fitted = _fit(rest)
             sums = _sums(fitted, judged)
@@ -184,10 +188,10 @@ def _plain_model(fitted: Any, temperature: float, threshold: float) -> LinearMod
     table, bias = fitted.coef_, fitted.intercept_
     if len(classes) == 2:
         table, bias = [-table[0] / 2, table[0] / 2], [-bias[0] / 2, bias[0] / 2]
-    weights: dict[int, tuple[tuple[int, float], ...]] = {}
+    weights: dict[str, list[int]] = {}
     for bucket in range(BUCKETS):
-        row = ((n, round(float(w[bucket]) * SCALE) / SCALE) for n, w in enumerate(table))
-        kept = tuple((n, w) for n, w in row if abs(w) >= SMALLEST_WEIGHT)
+        row = ((n, float(w[bucket])) for n, w in enumerate(table))
+        kept = [number for n, w in row if abs(w) >= SMALLEST_WEIGHT for number in (n, round(w * SCALE))]
         if kept:
-            weights[bucket] = kept
+            weights[str(bucket)] = kept
     return LinearModel(classes, tuple(round(float(b) * SCALE) / SCALE for b in bias), weights, temperature, threshold)
