@@ -1,55 +1,14 @@
-"""Slurm jobs that are refused, limited, cancelled or lose a node; and such as end well."""
+"""Slurm jobs that are limited, cancelled or lose a node, and tasks that fail; and such as end well."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from bench import Bench
-from experiment import Experiment
 from slurm import Cluster, needs
-
-TOKENIZE = ("/usr/bin/python3", "tokenize_shards.py")
-STEP = "srun {} /usr/bin/python3 tokenize_shards.py {}"
-
-
-def fault(kind: str, rank: int = 1, step: int = 5) -> dict[str, str]:
-    """The environment that makes the program break; see programs/tokenize_shards.py."""
-    return {"LAB_FAULT": kind, "LAB_RANK": str(rank), "LAB_STEP": str(step)}
-
-
-def step(
-    bench: Bench,
-    *command: str,
-    env: dict[str, str] | None = None,
-    prepare: str = "true",
-    on: Callable[[Cluster], dict[str, Any]] | None = None,
-) -> None:
-    """Run srun on the head node."""
-    cluster = Cluster(bench)
-    cluster.quietly(prepare)
-    cluster.run("srun", *command, env=env or {}, on=on(cluster) if on else {})
-
-
-def script(
-    bench: Bench,
-    text: str,
-    *options: str,
-    env: dict[str, str] | None = None,
-    then: Callable[[Cluster, int], None] | None = None,
-) -> None:
-    """Submit a batch script and do something to it once its third shard is done."""
-    cluster = Cluster(bench)
-    job = cluster.submit(text, *options, env=env)
-    if job and then:
-        cluster.wait_for(f"slurm-{job}.log", "shard 1")
-        time.sleep(1)
-        then(cluster, job)
-    if job:
-        cluster.wait(job)
-    (bench.logs / "sbatch.log").unlink() if job else None
+from slurm_steps import LONG, PARALLEL, STEP, TOKENIZE, fault, script, slurm, step
 
 
 def node_dies(bench: Bench, *, batch: bool) -> None:
@@ -83,13 +42,6 @@ def preempted(bench: Bench) -> None:
     (bench.logs / "sbatch.log").unlink()
 
 
-def without(bench: Bench, daemon: str) -> None:
-    """A daemon is not there when a job is submitted."""
-    cluster = Cluster(bench)
-    cluster.quietly(f"kill -9 $(cat {cluster.folder}/{daemon})")
-    cluster.run("srun", "-n2", *TOKENIZE, timeout=40)
-
-
 def interrupted(bench: Bench) -> None:
     """Somebody presses Ctrl-C twice."""
     cluster = Cluster(bench)
@@ -119,27 +71,6 @@ def requeued(cluster: Cluster, job: int) -> None:
     time.sleep(4)
     cluster.quietly(f"scancel {job}")
 
-
-def slurm(
-    case: str, label: str, title: str, told: str, run: Callable[[Bench], None], evidence: str = "", **more: Any
-) -> Experiment:
-    """An experiment on the cluster."""
-    wants = more.pop("needs", needs())
-    return Experiment(
-        case=case,
-        label=label,
-        title=title,
-        story=f"A small Slurm cluster has a head node and two nodes of four processors. {told}",
-        run=run,
-        needs=wants,
-        evidence=tuple(evidence.split("|")) if evidence else (),
-        seconds=110,
-        **more,
-    )
-
-
-PARALLEL = "A program in Python tokenises text in several tasks."
-LONG = "--shards 4000 --pause 0.4"
 
 EXPERIMENTS = (
     slurm(
@@ -269,58 +200,6 @@ EXPERIMENTS = (
         culprit={"host": "node02"},
     ),
     slurm(
-        "missing-program-srun",
-        "job.launch",
-        "The program of a step is not there",
-        "srun shall start a program that no node has.",
-        lambda b: step(b, "-l", "-N2", "-n4", "./tokenise", "--shards", "40"),
-        "execve()",
-    ),
-    slurm(
-        "not-executable-srun",
-        "job.launch",
-        "The program of a step may not be executed",
-        "srun shall start a file without the right to execute it.",
-        lambda b: step(b, "-n2", "./train.sh", prepare="cp tokenize_shards.py train.sh; chmod 644 train.sh"),
-        "Permission denied",
-        also=("host.filesystem",),
-    ),
-    slurm(
-        "missing-interpreter-srun",
-        "job.launch",
-        "The interpreter of the program is not there",
-        "srun starts a script whose first line names an interpreter that is not installed on the nodes.",
-        lambda b: step(
-            b,
-            "-N1",
-            "-n2",
-            "./run.py",
-            prepare="(echo '#!/opt/conda/envs/train/bin/python'; cat tokenize_shards.py) > run.py; chmod 755 run.py",
-        ),
-        "execve()",
-    ),
-    slurm(
-        "bad-output-srun",
-        "job.launch",
-        "The folder of the output files is not there",
-        "The step's output shall go to a folder that does not exist.",
-        lambda b: step(b, "-n2", "-o", "/scratch/run7/task-%t.out", *TOKENIZE),
-        "launch failed",
-        also=("host.filesystem",),
-    ),
-    slurm(
-        "module-missing-sbatch",
-        "job.launch",
-        "The batch script calls programs that are not there",
-        "The batch script loads a module and starts a program; neither the command module nor the program is there.",
-        lambda b: script(
-            b,
-            "set -e\nsource /etc/profile.d/modules.sh\nmodule load cuda/12.4\nsrun -n2 python-train --shards 4",
-            "-n2",
-        ),
-        "modules.sh",
-    ),
-    slurm(
         "exception-srun",
         "app.exception",
         "A task of a step raises an exception",
@@ -348,91 +227,6 @@ EXPERIMENTS = (
         lambda b: step(b, "-l", "-N2", "-n4", *TOKENIZE, "--vocabulary", "/data/vocabulary.json"),
         "vocabulary.json",
         also=("host.filesystem", "app.config"),
-    ),
-    slurm(
-        "bad-argument-srun",
-        "app.config",
-        "The program does not know an option",
-        f"{PARALLEL} It is started with an option that it does not know.",
-        lambda b: step(b, "-n2", *TOKENIZE, "--learning-rate", "3e-4"),
-        "unrecognized arguments",
-    ),
-    slurm(
-        "invalid-partition-srun",
-        "job.launch",
-        "The partition does not exist",
-        "srun asks for a partition that the cluster does not have.",
-        lambda b: step(b, "-p", "gpu-a100", "-n2", *TOKENIZE),
-        "partition",
-        also=("job.launch", "job.resources"),
-    ),
-    slurm(
-        "invalid-partition-sbatch",
-        "job.launch",
-        "The partition of a batch job does not exist",
-        "sbatch asks for a partition that the cluster does not have.",
-        lambda b: script(b, "srun hostname", "-p", "debug", "-N1"),
-        "partition",
-        also=("job.launch", "job.resources"),
-    ),
-    slurm(
-        "too-many-nodes-srun",
-        "job.resources",
-        "More nodes than the cluster has",
-        "srun asks for eight nodes of a cluster of two.",
-        lambda b: step(b, "-N8", *TOKENIZE),
-        "queued and waiting for resources",
-        hung=True,
-        expected_wrong="a step that waits in the queue for ever looks healthy: srun prints the same when it waits for a minute",
-    ),
-    slurm(
-        "too-much-memory-sbatch",
-        "job.resources",
-        "More memory than a node has",
-        "sbatch asks for a terabyte of memory on one node.",
-        lambda b: script(b, "srun hostname", "-N1", "--mem=1000G"),
-        "Memory",
-    ),
-    slurm(
-        "no-gpus-srun",
-        "job.resources",
-        "GPUs of a cluster that has none",
-        "srun asks for eight GPUs on each node; the nodes have none.",
-        lambda b: step(b, "-N2", "--gpus-per-node=8", *TOKENIZE),
-        "generic resource",
-        also=("job.launch", "job.resources"),
-    ),
-    slurm(
-        "busy-nodes-srun",
-        "job.resources",
-        "The nodes are busy and srun shall not wait",
-        "Another job holds both nodes; srun --immediate gives up after two seconds.",
-        lambda b: step(
-            b,
-            "--immediate=2",
-            "-N2",
-            "--exclusive",
-            *TOKENIZE,
-            prepare="sbatch -N2 --exclusive -o /dev/null --wrap 'sleep 60'; sleep 2",
-        ),
-        "Unable to allocate resources",
-    ),
-    slurm(
-        "step-too-large-sbatch",
-        "job.resources",
-        "A step asks for more than the job has",
-        "The batch job has two processors; its step asks for eight tasks.",
-        lambda b: script(b, "echo preparing data\nsrun -n8 hostname", "-N1", "-n2"),
-        "Unable to create step",
-    ),
-    slurm(
-        "controller-down-srun",
-        "job.launch",
-        "The controller of Slurm does not answer",
-        "srun is called while the controller is down.",
-        partial(without, daemon="run/slurmctld.pid"),
-        "Unable to",
-        also=("host.node-failure", "job.resources"),
     ),
     slurm(
         "healthy-srun",
