@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench simulate lab rule-pages clean
+.PHONY: demo test lint check setup fuzz bench simulate lab rule-pages browser clean
 
 demo: $(VENV)/.ready
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -34,6 +34,13 @@ simulate: $(VENV)/.ready
 # The captured cases of corpus/, made anew by running and breaking real programs (corpus/lab/README.md).
 lab: $(VENV)/.ready
 	$(BIN)/python corpus/lab/run.py
+
+# Report pages in a headless Chromium, scripts on and off (needs node and chromium; pictures land in build/pages).
+CHROMIUM ?= /usr/bin/chromium
+browser: $(VENV)/.ready
+	npm install --silent --no-package-lock --prefix tests/browser
+	$(BIN)/python tests/browser/pages.py build/pages
+	node tests/browser/check.mjs build/pages $(CHROMIUM)
 
 # The pages of docs/rules, one a family and language, are made from the rule files.
 rule-pages: $(VENV)/.ready

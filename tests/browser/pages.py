@@ -1,0 +1,54 @@
+"""Writes the pages that the browser looks at into a folder: made by hand, simulated, hostile, in both languages.
+
+python tests/browser/pages.py FOLDER
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from hostile_texts import HOSTILE
+from render_diagnoses import ALL
+from simulator import simulate
+from test_render_injection import FULL, everywhere
+
+from logdoctor import diagnose
+from logdoctor.render import render
+
+JOBS = (
+    ("oom_kill", 16, 1),
+    ("gpu_memory", 16, 1),
+    ("desync_size", 16, 1),
+    ("node_lost", 64, 3),
+    ("straggler_silent", 1024, 3),
+)
+
+
+def simulated(fault, size, seed, lang):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, text in simulate(seed, fault, size).files.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(text, encoding="utf-8")
+        return diagnose(["."], name=f"{fault}-{size}", lang=lang, context=3)
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {name: (told, "en") for name, told in ALL.items()}
+    pages |= {"two-causes-zh": (ALL["two-causes"], "zh")}
+    pages |= {f"{fault}-{size}": (simulated(fault, size, seed, "en"), "en") for fault, size, seed in JOBS}
+    pages |= {"gpu_memory-zh": (simulated(*JOBS[1], "zh"), "zh")}
+    pages |= {f"hostile-{n}": (everywhere(FULL, " ".join(HOSTILE[n::8])), "en") for n in range(8)}
+    for name, (told, lang) in pages.items():
+        (folder / f"{name}.html").write_text(render(told, "html", lang=lang), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

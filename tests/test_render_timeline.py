@@ -1,0 +1,117 @@
+"""Lanes, maps and grids: who is drawn where, from one rank to a thousand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from render_diagnoses import OOM, T0, THOUSAND, seen
+
+from logdoctor.model import JobPicture, Moment, RankRow, Standing
+from logdoctor.render.catalogue import catalogue
+from logdoctor.render.collective_grid import grids
+from logdoctor.render.rank_map import rank_map
+from logdoctor.render.timeline import MOST_LANES, timeline
+
+EN = catalogue("en")
+
+
+def row(rank, role="victim", failed=None, went_on=None, file="job.log", **more):
+    """``failed`` and ``went_on``: a line, or a line and a time."""
+    failure = None
+    if failed is not None:
+        line, time = failed if isinstance(failed, tuple) else (failed, None)
+        failure = seen(f"{file}:{line}", "timeout", rank=rank, time=time)
+    progress = None
+    if went_on is not None:
+        progress = Moment(file, *(went_on if isinstance(went_on, tuple) else (went_on,)))
+    return RankRow(rank, role, "node-1", first_failure=failure, progressed=progress, last_progress="step 4", **more)
+
+
+def of(*rows, decisive=None):
+    evidence = (decisive,) if decisive else ()
+    cause = replace(OOM.causes[0], evidence=evidence)
+    return timeline(replace(OOM, causes=(cause,), picture=JobPicture(rank_table=rows)), EN)
+
+
+def places(lanes):
+    return {(lane.line.ranks, mark.kind): mark.at for lane in lanes.lanes for mark in lane.marks}
+
+
+def test_what_came_first_stands_left():
+    at = places(of(row(0, "culprit", failed=(9, T0 + 60), went_on=(3, T0)), row(1, failed=(20, T0 + 660))))
+    assert at["rank 0", "progress"] < at["rank 0", "failure"] < at["rank 1", "failure"]
+
+
+def test_a_log_without_times_is_drawn_by_its_lines_and_says_so():
+    drawn = of(row(0, "culprit", failed=50), row(1, failed=90))
+    assert "By line of job.log" in drawn.note
+    assert places(drawn)["rank 0", "failure"] < places(drawn)["rank 1", "failure"]
+    assert all(text.startswith(":") for _, text in drawn.ticks)
+
+
+def test_two_logs_without_times_have_lanes_and_no_order():
+    drawn = of(row(0, "culprit", failed=50, file="a"), row(1, failed=90, file="b"))
+    assert len(drawn.lanes) == 2
+    assert not drawn.ticks
+    assert not places(drawn)
+
+
+def test_stamps_without_a_year_stand_among_those_with_one():
+    no_year = T0 - 1_735_689_600.0  # 2025-01-01
+    at = places(of(row(0, "culprit", failed=(1, T0)), row(1, failed=(2, no_year + 60)), row(2, failed=(3, T0 + 120))))
+    assert at["rank 0", "failure"] < at["rank 1", "failure"] < at["rank 2", "failure"]
+
+
+def test_a_rank_that_went_on_hours_before_does_not_squeeze_the_failures():
+    rows = [
+        row(0, "culprit", failed=(9, T0), went_on=(1, T0 - 36_000)),
+        row(1, failed=(20, T0 + 600), went_on=(2, T0 - 5)),
+    ]
+    at = places(of(*rows))
+    assert at["rank 0", "progress"] == 0
+    assert at["rank 1", "failure"] - at["rank 0", "failure"] > 50
+
+
+def test_the_decisive_line_has_its_place_on_the_axis():
+    drawn = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=seen("job.log:50", "killed"))
+    assert 40 < drawn.decisive < 60
+
+
+def test_a_thousand_ranks_share_a_few_lanes_and_the_culprit_has_its_own():
+    drawn = timeline(THOUSAND, EN)
+    assert len(drawn.lanes) <= MOST_LANES
+    assert drawn.lanes[0].line.ranks == "rank 512"
+
+
+def test_a_map_has_one_cell_a_rank_and_one_block_a_host():
+    hosts = rank_map(THOUSAND.picture.rank_table, EN)
+    assert sum(len(host.cells) for host in hosts) == 1024
+    assert "rank 512: culprit" in next(host.says for host in hosts if "512" in host.ranks)
+
+
+def test_few_ranks_need_no_map():
+    assert rank_map([row(n) for n in range(8)], EN) == ()
+
+
+def standing_grid(*standings, culprit=None, expected=None):
+    table = (RankRow(culprit, "culprit"),) if culprit is not None else ()
+    (grid,) = grids(JobPicture(ranks_expected=expected, rank_table=table, standings=standings), EN)
+    return grid, {r.ranks: [cell.state for cell in r.cells] for r in grid.rows}
+
+
+def test_the_rank_that_never_started_stands_first_and_apart():
+    waits = [Standing("0", n, 7, "ALLREDUCE", 8, 6) for n in (0, 1, 3)]
+    grid, states = standing_grid(*waits, Standing("0", 2, None, "", 6, 6), culprit=2)
+    assert grid.numbers == (6, 7, 8)
+    assert grid.rows[0].odd
+    assert states == {"rank 2": ["done", "absent", "absent"], "ranks 0-1,3": ["done", "waits", "started"]}
+
+
+def test_a_stretch_of_collectives_that_tells_nothing_is_left_out():
+    grid, _ = standing_grid(Standing("0", 0, 7, "ALLREDUCE"), Standing("0", 1, 900, "ALLREDUCE"))
+    assert grid.numbers == (7, None, 900)
+
+
+def test_ranks_of_which_nothing_is_heard_are_named():
+    grid, _ = standing_grid(Standing("0", 0, 7, "A"), Standing("0", 1, 7, "A"), expected=4)
+    assert grid.unheard == "ranks 2-3"
