@@ -145,7 +145,7 @@ class SymptomIndex:
 
 
 def _quoted(event: Event, matched: str) -> Event:
-    """The event with the line of its record that holds what matched: its own first, before source lines of a traceback."""
+    """The event with the line of its record that holds what matched: its own before the source lines above it."""
     wanted = max(matched.splitlines(), key=len, default="").strip()
     for part in (wanted, wanted[:40], wanted[-40:]):
         line = next((line for line in (event.line, *event.lines) if part and part in line.text), None)
