@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,6 +56,12 @@ FailOn = Annotated[
     typer.Option("--fail-on", help="Exit with 1 where one of these is a cause: signatures or families, by commas."),
 ]
 Scheduler = Annotated[str | None, typer.Option("--scheduler", help="Address of a Dask scheduler: tcp://HOST:8786.")]
+Slurm = Annotated[bool, typer.Option("--slurm", help="Start --workers Slurm jobs that do the work.")]
+Kubernetes = Annotated[bool, typer.Option("--kubernetes", help="Start --workers pods that do the work.")]
+ClusterOption = Annotated[
+    list[str] | None,
+    typer.Option("--cluster-option", help="KEY=VALUE for dask-jobqueue or dask-kubernetes; may be repeated."),
+]
 
 
 def scan(
@@ -72,6 +78,9 @@ def scan(
     retry: Retry = False,
     fail_on: FailOn = None,
     scheduler: Scheduler = None,
+    slurm: Slurm = False,
+    kubernetes: Kubernetes = False,
+    cluster_option: ClusterOption = None,
     rules: Rules = None,
 ) -> None:
     """Diagnose every job of an archive and say which causes there are, how often, and on which hosts.
@@ -96,6 +105,8 @@ def scan(
             job_limit,
             tuple(own_folders(rules)),
             scheduler or "",
+            _cluster(slurm=slurm, kubernetes=kubernetes, scheduler=scheduler),
+            _options(cluster_option or ()),
             _shard(shard),
             retry,
         )
@@ -127,6 +138,22 @@ def _expression(pattern: str | None) -> re.Pattern[str] | None:
         return re.compile(pattern) if pattern is not None else None
     except re.error as error:
         raise typer.BadParameter(f"no regular expression: {error}", param_hint="--job-pattern") from None
+
+
+def _cluster(*, slurm: bool, kubernetes: bool, scheduler: str | None) -> str:
+    """Who starts workers; at most one of the options may be given."""
+    if slurm + kubernetes + bool(scheduler) > 1:
+        raise typer.BadParameter("only one of these", param_hint="--slurm, --kubernetes, --scheduler")
+    return "slurm" if slurm else "kubernetes" if kubernetes else ""
+
+
+def _options(pairs: Sequence[str]) -> tuple[tuple[str, Any], ...]:
+    from logdoctor.scan.clusters import options_of
+
+    try:
+        return tuple(options_of(pairs).items())
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--cluster-option") from None
 
 
 def _shard(text: str) -> tuple[int, int]:

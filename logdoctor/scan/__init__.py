@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from logdoctor.model import Problem
 from logdoctor.scan.engines import Work
@@ -25,13 +26,18 @@ JOB_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to scan: ``shard`` (i, n) takes every n-th job, counted from 1; ``retry`` the jobs that failed to be read."""
+    """How to scan: ``shard`` (i, n) takes every n-th job, counted from 1; ``retry`` the jobs that failed to be read.
+
+    ``scheduler``, ``cluster`` and ``options``: see `logdoctor.scan.engines.Work`.
+    """
 
     folder: Path
     workers: int = 1
     seconds: float = JOB_SECONDS
     rules: tuple[Path, ...] = ()
     scheduler: str = ""
+    cluster: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
     shard: tuple[int, int] = (1, 1)
     retry: bool = False
 
@@ -69,8 +75,9 @@ class Scan:
             if self.todo:
                 plan = self.plan
                 tasks = tuple(tasks_of(self.todo))
-                work = Work(tasks, plan.folder, plan.seconds, plan.rules, plan.workers, plan.scheduler)
-                name = "dask" if plan.scheduler else "pool" if plan.workers > 1 else "serial"
+                where = plan.scheduler, plan.cluster, plan.options
+                work = Work(tasks, plan.folder, plan.seconds, plan.rules, plan.workers, *where)
+                name = "dask" if plan.scheduler or plan.cluster else "pool" if plan.workers > 1 else "serial"
                 yield from importlib.import_module(f"logdoctor.scan.engines.{name}").run(work)
             self.journal.refresh()
             if whole:

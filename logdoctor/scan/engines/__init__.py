@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from logdoctor.scan.examining import Task
 
@@ -17,7 +18,8 @@ class Work:
     """What an engine needs to know.
 
     ``seconds``: how long one job may take; ``rules``: folders of rules of the user's own; ``workers``: how many
-    processes; ``scheduler``: the address of a cluster's scheduler.
+    processes; ``scheduler``: the address of a cluster's scheduler; ``cluster``: who starts one (slurm, kubernetes),
+    with ``options``.
     """
 
     tasks: tuple[Task, ...]
@@ -26,3 +28,5 @@ class Work:
     rules: tuple[Path, ...] = ()
     workers: int = 1
     scheduler: str = ""
+    cluster: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
