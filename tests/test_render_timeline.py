@@ -56,6 +56,12 @@ def test_two_logs_without_times_have_lanes_and_no_order():
     assert not places(drawn)
 
 
+def test_one_moment_alone_is_no_timeline():
+    drawn = of(row(0, "culprit"), row(1, failed=(9, T0)))
+    assert len(drawn.lanes) == 2
+    assert not drawn.ticks
+
+
 def test_stamps_without_a_year_stand_among_those_with_one():
     no_year = T0 - 1_735_689_600.0  # 2025-01-01
     at = places(of(row(0, "culprit", failed=(1, T0)), row(1, failed=(2, no_year + 60)), row(2, failed=(3, T0 + 120))))

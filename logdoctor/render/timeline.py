@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Literal
 
@@ -21,6 +21,8 @@ MOST_LANES = 32
 _ENOUGH = 0.6
 """So large a part of the marks must have a time before the axis is one of time."""
 _A_YEAR = 366 * 86400.0
+_FEWEST = 2
+"""One moment alone shows no order."""
 _MARGIN = 0.06
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _MOST_TICKS = 7
@@ -72,10 +74,13 @@ def timeline(told: Diagnosis, words: Catalogue) -> Timeline:
     axis = _Axis.of(told, words) if groups else None
     lanes = tuple(_lane(group, words, file, axis) for group in groups)
     each = len(groups) == len(rows)
-    if axis is None or not any(lane.marks for lane in lanes):
-        return Timeline(lanes, each, note=words("timeline.none") if lanes else "")
     decisive = _decisive(told)
-    return Timeline(lanes, each, axis.ticks(), axis.note, axis.place(_moment(decisive)) if decisive else None)
+    at = axis.place(_moment(decisive)) if axis and decisive else None
+    placed = {mark.at for lane in lanes for mark in lane.marks} | ({at} if at is not None else set())
+    if axis is None or len(placed) < _FEWEST:
+        bare = tuple(replace(lane, heard=None, marks=()) for lane in lanes)
+        return Timeline(bare, each, note=words("timeline.none") if lanes else "")
+    return Timeline(lanes, each, axis.ticks(), axis.note, at)
 
 
 def _lane(group: Sequence[RankRow], words: Catalogue, file: str, axis: _Axis | None) -> Lane:

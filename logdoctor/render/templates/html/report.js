@@ -19,11 +19,13 @@
     return Promise.resolve();
   };
   const copies = (text) => {
-    const made = button(words.copy, (self) => put(text).then(() => {
-      self.textContent = words.copied;
-      setTimeout(() => { self.textContent = words.copy; }, 1500);
+    const made = button("⧉", (self) => put(text).then(() => {
+      self.textContent = "✓";
+      self.title = words.copied;
+      setTimeout(() => { self.textContent = "⧉"; self.title = words.copy; }, 1500);
     }).catch(() => {}));
     made.className = "copy";
+    made.title = words.copy;
     made.setAttribute("aria-label", `${words.copy}: ${text.slice(0, 60)}`);
     return made;
   };
