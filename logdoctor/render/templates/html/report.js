@@ -19,10 +19,10 @@
     return Promise.resolve();
   };
   const copies = (text) => {
-    const made = button("⧉", (self) => put(text).then(() => {
+    const made = button("", (self) => put(text).then(() => {
       self.textContent = "✓";
       self.title = words.copied;
-      setTimeout(() => { self.textContent = "⧉"; self.title = words.copy; }, 1500);
+      setTimeout(() => { self.textContent = ""; self.title = words.copy; }, 1500);
     }).catch(() => {}));
     made.className = "copy";
     made.title = words.copy;
