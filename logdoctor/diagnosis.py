@@ -15,7 +15,6 @@ from logdoctor.guessing import preference, with_guess
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.novelty import Excerpts, with_novelty
-from logdoctor.parsers import records
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.reasoning import Reasoner
 from logdoctor.sources import Bounds, streams
@@ -76,8 +75,7 @@ def _concluded(
     reading: Reading, lang: str, model: Path | None = None, baseline: str = "", *, hung: bool = False
 ) -> Diagnosis:
     known = reading.known
-    notes = {r.kind: r.note for r in records() if r.note}
-    reasoner = Reasoner(known.rules, known.owners, notes, hung=hung)
+    reasoner = Reasoner(known.rules, known.owners, hung=hung)
     counter, reading.excerpts = FeatureCounter(), Excerpts()
     for event in reading:
         reasoner.observe(event)

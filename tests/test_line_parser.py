@@ -379,3 +379,14 @@ def test_a_carriage_return_begins_a_new_line_for_parse_text():
         "KeyError: 'a'",
         1,
     )
+
+
+def test_what_a_record_means_goes_with_its_event_and_not_with_others_of_its_kind():
+    notes = {
+        event.text.splitlines()[0]: event.note
+        for event in parse_text(
+            'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\nValueError: no\n'
+        )
+    }
+    assert not any("handler for uncaught" in note for note in notes.values())
+    assert len({record.note for record in records() if record.kind == "python.traceback"}) > 1

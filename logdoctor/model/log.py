@@ -84,6 +84,8 @@ class Event:
     """Which patterns of the rulebook the scan saw in this record (numbers into `Knowledge.owners`)."""
     lines: tuple[Line, ...] = ()
     """All lines of a record of several lines: a rule's proof may be another one than ``line``."""
+    note: str = ""
+    """What such a record means, in plain words; "" where it is plain."""
 
     @property
     def rank(self) -> int | None:

@@ -114,6 +114,7 @@ class LineParser:
             fields={**fields, **block.fields},
             patterns=symptoms,
             block=block,
+            note=record.note,
         )
 
     def _symptoms_of(self, block: Block, said: str, symptoms: tuple[int, ...]) -> tuple[int, ...]:
@@ -134,13 +135,15 @@ class LineParser:
         patterns: tuple[int, ...],
         fields: dict[str, Value] | None = None,
         block: Block | None = None,
+        note: str = "",
     ) -> Event:
         self.order += 1
         number, printed, span = below.close(block) if block else below.head
         line = Line(self.file, number, printed if len(printed) <= SHOWN else printed[: SHOWN - 1] + "…")
         dialect = kind.partition(".")[0]
         lines = tuple(Line(self.file, n, t[:SHOWN]) for n, t in below.kept) if block and span > 1 else ()
-        return Event(line, dialect, kind, text, who, level or "info", fields or {}, self.order, span, patterns, lines)
+        said = (line, dialect, kind, text, who, level or "info", fields or {})
+        return Event(*said, self.order, span, patterns, lines, note)
 
     def speaker(self, who: Who, *, timed: bool = False) -> Speaker:
         """Who the prefixes say it was.  The time is only read where it is asked for: it costs."""

@@ -32,20 +32,19 @@ UNEXPLAINED_SHOWN = 8
 class Reasoner:
     """Takes the events of one job as they stream by, and concludes.
 
-    ``owners[p]`` are the symptoms (numbered over all rules) that the scan's pattern ``p`` stands for; ``notes`` says in
-    plain words what a kind of event means; ``hung``: the user says that the job hangs.
+    ``owners[p]`` are the symptoms (numbered over all rules) that the scan's pattern ``p`` stands for.  ``hung``: the
+    user says that the job hangs.
     """
 
     def __init__(
         self,
         rules: Sequence[Rule],
         owners: Sequence[Sequence[int]],
-        notes: Mapping[str, str] | None = None,
         *,
         hung: bool = False,
     ) -> None:
         """Start with no event seen."""
-        self.rules, self.notes, self.hung = rules, notes or {}, hung
+        self.rules, self.hung = rules, hung
         self.picture = Picture()
         self._ledgers, self._table = ledgers(), RankTable()
         self._index = SymptomIndex(rules, owners)
@@ -159,7 +158,7 @@ class Reasoner:
 
     def _note(self, event: Event, lang: str) -> str:
         """What the line means in plain words: its kind, and the codes in it."""
-        return " ".join(filter(None, (self.notes.get(event.kind, ""), in_words(event, lang))))
+        return " ".join(filter(None, (event.note, in_words(event, lang))))
 
 
 def _shape(event: Event) -> tuple[str, str]:
