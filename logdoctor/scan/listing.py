@@ -173,8 +173,11 @@ class _RemoteFile:
         return data
 
     def seekable(self) -> bool:
-        """Whether it can be read at any place."""
-        return bool(self._opened().seekable())
+        """Whether it can be read at any place; of a file that cannot be opened, reading it will tell."""
+        try:
+            return bool(self._opened().seekable())
+        except Exception:  # noqa: BLE001 - of whatever kind its library raises
+            return False
 
     def tell(self) -> int:
         """The place in the file."""
