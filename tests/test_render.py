@@ -87,7 +87,7 @@ def test_a_file_does_not_tell_how_long_the_reading_took(format):
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
 def test_every_format_names_the_answer_its_proof_and_its_remedy(format):
-    told = render(OOM, format, width=200)
+    told = render(OOM, format, width=200).replace("\\-", "-")  # wiki markup would take it for a strike
     assert all(part in told for part in ("host.oom-kill", "Detected 1 oom_kill event", "sacct -j 71920"))
 
 
@@ -109,7 +109,7 @@ def test_every_word_is_used_somewhere():
     )
     quoted = set(re.findall(r"""["']([a-z1.]+)["']""", sources))
     words = json.loads((WORDS / "en.json").read_text(encoding="utf-8"))
-    made = {key for key in words if key.startswith(("by.", "do.", "action.", "verdict.", "grid."))}
+    made = {key for key in words if key.startswith(("by.", "do.", "decide.", "action.", "verdict.", "grid."))}
     assert {key for key in words if not {key, re.sub(r"\.[1n]$", "", key)} & quoted} <= made
 
 
