@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logdoctor.classifier import FeatureCounter
-from logdoctor.classifier.linear_model import NAMELESS
+from logdoctor.classifier.linear_model import NAMELESS, UNKNOWN
 from logdoctor.classifier.training import Sample
 from logdoctor.diagnosis import diagnose, events
 from logdoctor.knowledge import Knowledge
@@ -79,15 +79,19 @@ def samples(
     """The features of every log and of its variants; ``told`` hears which log, how many of how many."""
     for n, one in enumerate(logs):
         told(one.example, n, len(logs))
-        seen = [_features(variant, known) for variant in _variants(one, known)]
+        seen = [_features(variant, known) for variant in _variants(one.log)]
         seen += [_thinned(seen[0], part) for part in (0, 1)]
         different = [f for i, f in enumerate(seen) if f and f not in seen[:i]]
         yield from (Sample(f, one.label, one.example, one.rule, whole=f is seen[0]) for f in different)
+        rest = "" if one.label in NAMELESS else _without_proof(one.log, known)
+        if rest and (features := _features(rest, known)):
+            label = one.label if _diagnosed(rest, known) else UNKNOWN  # what is left names nothing: nor shall we
+            yield Sample(features, label, one.example, one.rule, whole=False)
 
 
-def _variants(one: Labelled, known: Knowledge) -> Iterator[str]:
-    """As it is, under other names, cut at either end, wrapped, of two ranks at once, and without its proof."""
-    log, lines = one.log, one.log.splitlines()
+def _variants(log: str) -> Iterator[str]:
+    """As it is, under other names, cut at either end, wrapped, and told by two ranks at once."""
+    lines = log.splitlines()
     yield log
     yield OWN_NAME.sub(lambda name: "main." if name[0].endswith(".") else "someone", log)
     if len(lines) > 3:  # of fewer lines a cut leaves nothing
@@ -95,14 +99,17 @@ def _variants(one: Labelled, known: Knowledge) -> Iterator[str]:
         yield "\n".join(lines[len(lines) // 3 :])
     yield "\n".join(f"2031-04-05 06:07:08,901 {line}" for line in lines)
     yield "\n".join(f"[rank{rank}]: {line}" for line in lines for rank in (3, 5))
-    proof = set() if one.label in NAMELESS else {e.line.number for c in _diagnosed(log, known) for e in c.evidence}
-    rest = [line for n, line in enumerate(lines, 1) if n not in proof]
-    if proof and rest:
-        yield "\n".join(rest)
+
+
+def _without_proof(log: str, known: Knowledge) -> str:
+    """The log without the lines that prove what it is; nothing where nothing proves it."""
+    proof = {e.line.number for c in _diagnosed(log, known) for e in c.evidence}
+    return "\n".join(line for n, line in enumerate(log.splitlines(), 1) if n not in proof) if proof else ""
 
 
 def _diagnosed(log: str, known: Knowledge) -> tuple[Cause, ...]:
-    return diagnose(_opened(log), name="example", knowledge=known).causes
+    found = diagnose(_opened(log), name="example", knowledge=known).causes
+    return tuple(c for c in found if c.rule)  # not what the last model guessed
 
 
 def _features(log: str, known: Knowledge) -> dict[int, float]:
