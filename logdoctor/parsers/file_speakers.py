@@ -12,14 +12,20 @@ from logdoctor.regexes import later
 _NAMES = (
     later(r"(?:^|/)attempt_\d+/(?P<local_rank>\d{1,4})/(?:stdout|stderr|error)\.\w+$"),
     later(r"(?:^|[/_.-])local[_-]?rank[_-]?(?P<local_rank>\d{1,4})(?=[._/-]|$)"),
-    later(r"(?:^|[/_.-])(?<!local[_-])(?:global[_-]?)?rank[_-]?(?P<rank>\d{1,7})(?=[._/-]|$)", regex.IGNORECASE),
+    later(
+        r"(?:^|/|(?<!local|lora|low)[_.-](?=[^/]*$))(?:global[_-]?)?rank[_-]?(?P<rank>\d{1,7})(?=/|[._-][^/]*$|$)",
+        regex.IGNORECASE,
+    ),
     later(
         r"(?:^|[/_.-])(?:nccl|NCCL)[\w-]{0,24}[._-](?P<host>[A-Za-z][\w-]{0,62})\.(?P<pid>\d{1,10})(?:\.(?:log|txt|out))?$"
     ),
     later(r"(?:^|/)slurm-\d+(?:_\d+)?-(?P<host>[A-Za-z][\w-]*\d[\w-]*)\.(?:out|err|log)$"),
     later(r"(?:^|[/_.-])(?P<tag>(?:node|worker|host|pod|trainer|master|task|actor|launcher)[_-]?\d{1,6})(?=[._-]|$)"),
 )
-"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, and names of nodes and workers."""
+"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, and names of nodes and workers.
+
+A folder tells a rank with its whole name only: ``fsdp-rank5/job.log`` is an experiment, ``lora_rank_16.log`` a setting.
+"""
 
 
 @lru_cache(maxsize=256)
