@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench simulate lab rule-pages browser clean
+.PHONY: demo test lint check setup fuzz bench simulate lab rule-pages docs browser clean
 
 demo: $(VENV)/.ready
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -46,6 +46,17 @@ browser: $(VENV)/.ready
 rule-pages: $(VENV)/.ready
 	$(BIN)/logdoctor rules pages docs/rules
 
+# The pages of docs/ as a site with search and a gallery, in site/; a broken link is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python docs/site/pages.py build/docs
+	$(BIN)/zensical build --strict --clean --config-file build/docs/mkdocs.yml
+	rm -rf site && mv build/docs/site site
+	@echo "read it: $(BIN)/python -m http.server --directory site"
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml
@@ -55,4 +66,4 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

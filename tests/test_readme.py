@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 
 def test_the_demo_prints_what_readme_shows(monkeypatch):
     monkeypatch.chdir(ROOT)
-    shown = re.search(r"```text demo\n(.*?)```", README, re.DOTALL)[1].splitlines()
+    shown = re.search(r"`make demo` prints\n\n```text\n(.*?)```", README, re.DOTALL)[1].splitlines()
     printed = (
         CliRunner().invoke(app, ["diagnose", "--lang", "en", "corpus/lightning-resume-straggler"]).stdout.splitlines()
     )

@@ -1,0 +1,122 @@
+"""Gather the pages of the site: ``python docs/site/pages.py FOLDER``, which ``make docs`` then builds.
+
+The Markdown of the repository keeps its places, so links between pages hold here and there. The gallery is made from
+``corpus/``: a page a family of failures, a page a case with what really happened and the approved report.
+"""
+
+from __future__ import annotations
+
+import html
+import shutil
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+from markdown_it import MarkdownIt
+
+SITE = Path(__file__).resolve().parent
+ROOT = SITE.parent.parent
+PAGES = ("*.md", "docs/*.md", "docs/rules/*.md", "benchmarks/*.md", "corpus/lab/*.md")
+
+
+def gather(folder: Path) -> None:
+    """Write all pages and the configuration of the site into ``folder``."""
+    shutil.rmtree(folder, ignore_errors=True)
+    pages = folder / "pages"
+    for source in sorted(page for pattern in PAGES for page in ROOT.glob(pattern)):
+        target = pages / source.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    shutil.copy(SITE / "style.css", pages)
+    write_gallery(pages / "gallery")
+    settings = yaml.safe_load((SITE / "mkdocs.yml").read_text("utf-8"))
+    settings["nav"] = [filled_in(entry, pages) for entry in settings["nav"]]
+    (folder / "mkdocs.yml").write_text(yaml.safe_dump(settings, allow_unicode=True, sort_keys=False), "utf-8")
+
+
+def filled_in(entry: dict[str, str], pages: Path) -> dict[str, Any]:
+    """Give an entry of the navigation; one with a * becomes the list of those pages, the overview first.
+
+    The * stands for a name without a dot, for a second ending tells the language.
+    """
+    ((name, pattern),) = entry.items()
+    if "*" not in pattern:
+        return entry
+    dots = pattern.count(".")
+    inside = [page for page in pages.glob(pattern) if page.name.count(".") == dots]
+    inside.sort(key=lambda page: (not page.name.startswith("README."), page.name))
+    return {name: [page.relative_to(pages).as_posix() for page in inside]}
+
+
+def write_gallery(folder: Path) -> None:
+    """Write a page a case, a page a family and an overview."""
+    families: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
+    for file in sorted((ROOT / "corpus").glob("*/case.yaml")):
+        about = yaml.safe_load(file.read_text("utf-8"))
+        families[about["label"].split(".")[0]].append((file.parent.name, about))
+        page = folder / "cases" / f"{file.parent.name}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(case_page(file.parent, about), "utf-8")
+    for family, cases in families.items():
+        (folder / f"{family}.md").write_text(family_page(family, cases), "utf-8")
+    (folder / "README.md").write_text(overview(families), "utf-8")
+
+
+def case_page(case: Path, about: dict[str, Any]) -> str:
+    """Tell what really happened in a case, and show the report on its logs as the tickets show it."""
+    family = about["label"].split(".")[0]
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    report = MarkdownIt("commonmark").enable("table").render((case / "report.md").read_text("utf-8"))
+    return f"""# {about["title"]}
+
+[{family}](../{family}.md) · truth: `{about["label"]}` · {about["made"]} · {versions}
+
+{about["story"].strip()}
+
+    logdoctor diagnose --format markdown corpus/{case.name}
+
+<div class="report">
+{report}</div>
+"""
+
+
+def family_page(family: str, cases: list[tuple[str, dict[str, Any]]]) -> str:
+    """List the cases of a family by their label."""
+    rows = sorted(cases, key=lambda one: (one[1]["label"], one[1]["title"]))
+    table = "\n".join(
+        f"| {about['label']} | [{cell(about['title'])}](cases/{name}.md) | {about['made']} |" for name, about in rows
+    )
+    return f"# {family}\n\n| truth | what happened | logs |\n| --- | --- | --- |\n{table}\n"
+
+
+def overview(families: dict[str, list[tuple[str, dict[str, Any]]]]) -> str:
+    """Introduce the gallery, with a row a family."""
+    rows = "\n".join(
+        f"| [{family}]({family}.md) | {kinds(cases)} | {len(cases)} |" for family, cases in sorted(families.items())
+    )
+    return f"""# Gallery
+
+Reports on the logs of `corpus/`: jobs that were really run and broken (captured), or written from knowledge of the
+formats (written). Each page says what really happened, then what logdoctor reads from the logs alone. The reports are
+approved: a test fails where one would read otherwise.
+
+| family | kinds of failure | cases |
+| --- | --- | --- |
+{rows}
+"""
+
+
+def kinds(cases: list[tuple[str, dict[str, Any]]]) -> str:
+    """Name the labels of the cases, without their family."""
+    return ", ".join(sorted({about["label"].partition(".")[2] for _, about in cases} - {""}))
+
+
+def cell(text: str) -> str:
+    """Give ``text`` so that it ends no cell of a table and opens no tag."""
+    return html.escape(text, quote=False).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    gather(Path(sys.argv[1]))

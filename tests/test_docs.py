@@ -1,0 +1,89 @@
+"""The pages of docs/ are whole: their links, their commands, and the site that `make docs` makes of them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "docs" / "site"))
+import pages as site  # noqa: E402 - a folder of one script, no package
+
+WRITTEN = sorted(p for pattern in site.PAGES for p in ROOT.glob(pattern) if p.parent.name != "rules")
+each_page = pytest.mark.parametrize("page", WRITTEN, ids=lambda p: p.relative_to(ROOT).as_posix())
+
+
+@pytest.fixture(scope="module")
+def gathered(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    site.gather(folder)
+    return folder
+
+
+def links(page: Path) -> set[str]:
+    prose = re.sub(r"```.*?```|^    .*?$|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return {target for target in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in target}
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ +(.+?)\s*$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken(page: Path) -> list[str]:
+    faults = []
+    for link in links(page):
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            faults.append(link)
+    return faults
+
+
+@each_page
+def test_a_page_links_to_what_is_there(page):
+    assert broken(page) == []
+
+
+def test_a_page_of_the_site_links_to_pages_of_the_site(gathered):
+    pages = sorted((gathered / "pages").rglob("*.md"))
+    assert [(page.name, faults) for page in pages if (faults := broken(page))] == []
+
+
+def test_every_page_but_a_single_case_is_in_the_navigation(gathered):
+    nav = yaml.safe_load((gathered / "mkdocs.yml").read_text("utf-8"))["nav"]
+    listed = [
+        place for entry in nav for value in entry.values() for place in ([value] if isinstance(value, str) else value)
+    ]
+    there = {p.relative_to(gathered / "pages").as_posix() for p in (gathered / "pages").rglob("*.md")}
+    assert sorted(listed) == sorted(place for place in there if not place.startswith("gallery/cases/"))
+
+
+def test_every_approved_report_is_in_the_gallery(gathered):
+    for report in (ROOT / "corpus").glob("*/report.md"):
+        page = (gathered / "pages" / "gallery" / "cases" / f"{report.parent.name}.md").read_text("utf-8")
+        assert "<h2>" in page, report.parent.name
+
+
+def test_the_text_of_a_case_opens_no_tag_in_a_table(gathered):
+    about = {"label": "net.dns", "title": "a <script> | b", "made": "written"}
+    assert "| [a &lt;script&gt; \\| b](cases/x.md) |" in site.family_page("net", [("x", about)])
+
+
+@pytest.mark.skipif(
+    shutil.which("zensical", path=str(Path(sys.executable).parent)) is None, reason="needs the extra docs"
+)
+def test_the_site_is_built_and_a_broken_link_is_an_error(tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "mkdocs.yml").write_text((ROOT / "docs/site/mkdocs.yml").read_text("utf-8").split("\nnav:")[0], "utf-8")
+    (tmp_path / "pages" / "index.md").write_text("# One\n\n[two](index.md)\n", "utf-8")
+    build = [str(Path(sys.executable).parent / "zensical"), "build", "--strict", "-f", str(tmp_path / "mkdocs.yml")]
+    assert subprocess.run(build, check=False).returncode == 0
+    (tmp_path / "pages" / "index.md").write_text("# One\n\n[two](nowhere.md)\n", "utf-8")
+    assert subprocess.run(build, check=False).returncode != 0
