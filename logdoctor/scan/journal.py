@@ -8,6 +8,7 @@ processes there were and however often they were killed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import time
@@ -26,6 +27,20 @@ SYNC_SECONDS = 1.0
 """So often what was written is forced to the disk: what a power failure may cost."""
 
 
+class NotKept(InputError):
+    """Results cannot be written: no job can help that, the scan ends.  What landed before stays."""
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Raises `NotKept` where the disk refuses."""
+    try:
+        yield
+    except OSError as error:
+        cure = "make room, then scan again: it goes on where this one stood"
+        raise NotKept("cannot keep results", str(folder), error.strerror or str(error), cure) from None
+
+
 class Landing:
     """The file of this process, opened with its first record."""
 
@@ -36,21 +51,28 @@ class Landing:
         self._synced = 0.0
 
     def add(self, record: JobRecord) -> None:
-        """Write ``record`` down.  It survives the death of this process from now on."""
+        """Write ``record`` down.  It survives the death of this process from now on.  Raises `NotKept`."""
+        with _writing(self._folder):
+            file = self._opened()
+            line = record.to_line().encode("utf-8", "replace") + b"\n"
+            if file.write(line) < len(line):  # the disk took a part, and would refuse the next
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                os.fsync(file.fileno())
+                self._synced = time.monotonic()
+
+    def _opened(self) -> IO[bytes]:
         if self._file is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             name = f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.jsonl"
             self._file = (self._folder / name).open("ab", buffering=0)
-        self._file.write(record.to_line().encode("utf-8", "replace") + b"\n")
-        if time.monotonic() - self._synced > SYNC_SECONDS:
-            os.fsync(self._file.fileno())
-            self._synced = time.monotonic()
+        return self._file
 
     def close(self) -> None:
         """Force the rest to the disk."""
         if self._file is not None:
-            os.fsync(self._file.fileno())
-            self._file.close()
+            with self._file as file, contextlib.suppress(OSError):  # what was written can be read all the same
+                os.fsync(file.fileno())
             self._file = None
 
 
@@ -129,19 +151,28 @@ class Journal:
             yield
 
     def close(self) -> None:
-        """Put all records into one sorted file, in one step; the parts are then not needed any more."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Put all records into one sorted file, in one step; the parts are then not needed any more.
+
+        Raises `NotKept`; the parts then stay, and nothing is lost.
+        """
         path, new = self.folder / WHOLE, self.folder / f".{WHOLE}.{os.getpid()}"
-        with new.open("wb") as file:
-            for line in self._sorted_lines():
-                file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
         parts = self._files()[1:]
-        new.replace(path)
+        try:
+            with _writing(self.folder):
+                self._write_sorted(new)
+                new.replace(path)
+        finally:
+            new.unlink(missing_ok=True)
         for part in parts:
             part.unlink(missing_ok=True)
         self.refresh()
+
+    def _write_sorted(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            file.writelines(self._sorted_lines())
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _lines(path: Path) -> Iterator[tuple[Place, JobRecord]]:

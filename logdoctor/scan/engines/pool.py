@@ -18,7 +18,7 @@ from logdoctor.knowledge import gather, rule_folders
 from logdoctor.model import Problem
 from logdoctor.scan.engines import Work
 from logdoctor.scan.examining import Task, examine
-from logdoctor.scan.journal import Journal, Landing
+from logdoctor.scan.journal import Journal, Landing, NotKept
 from logdoctor.scan.record import Status, failed_record
 
 AHEAD = 4
@@ -91,6 +91,8 @@ def _outcome(future: Future[Any], task: Task, work: Work) -> tuple[int, Task | N
     """How many jobs of a task that ended are done, and the task of those that are not."""
     try:
         return future.result(), None
+    except NotKept:
+        raise
     except TimeoutError:
         status: Status = "stalled"
         why = f"it took much longer than the {work.seconds:g} seconds that a job may take, and was killed"
