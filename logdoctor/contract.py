@@ -17,6 +17,8 @@ from logdoctor.model import (
     SCHEMA,
     Cause,
     Coverage,
+    Culprit,
+    Decision,
     Diagnosis,
     Evidence,
     JobPicture,
@@ -96,6 +98,7 @@ def diagnosis_to_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "verdict": told.verdict,
+        "decision": _decision(told.decision),
         "causes": [_cause(one) for one in told.causes],
         "symptoms": [_symptom(one) for one in told.symptoms],
         "unexplained": _evidences(told.unexplained),
@@ -113,7 +116,6 @@ def diagnosis_to_dict(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _cause(cause: Cause) -> dict[str, Any]:
-    who = cause.culprit
     return {
         "signature": cause.signature,
         "title": cause.title,
@@ -121,17 +123,25 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "confidence": round(cause.confidence, 4),
         "by": cause.by,
         "rule": cause.rule or None,
-        "culprit": {
-            "ranks": list(who.ranks),
-            "hosts": list(who.hosts),
-            "gpus": list(who.gpus),
-            "peers": list(who.peers),
-        },
+        "culprit": _culprit(cause.culprit),
         "action": cause.action,
         "remedy": list(cause.remedy),
         "references": list(cause.references),
         "evidence": _evidences(cause.evidence),
         "explains": list(cause.explains),
+    }
+
+
+def _culprit(who: Culprit) -> dict[str, Any]:
+    return {"ranks": list(who.ranks), "hosts": list(who.hosts), "gpus": list(who.gpus), "peers": list(who.peers)}
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "action": decision.action,
+        "hosts": list(decision.hosts),
+        "reason": decision.reason,
+        "attempts": decision.attempts,
     }
 
 
@@ -181,6 +191,8 @@ def _picture(picture: JobPicture) -> dict[str, Any]:
         "last_progress": _progress(picture.last_progress) if picture.last_progress else None,
         "attempts": picture.attempts,
         "truncated": picture.truncated,
+        "started": iso_time(picture.started),
+        "ended": iso_time(picture.ended),
         "nodes": picture.nodes,
         "ranks_per_node": picture.ranks_per_node,
         "groups": [{"name": one.name, "size": one.size, "ranks": list(one.ranks)} for one in picture.groups],
@@ -205,6 +217,8 @@ def _run(run: Run) -> dict[str, Any]:
         "file": run.file,
         "lines": [run.first_line, run.last_line],
         "evidence": _evidences(run.evidence),
+        "culprit": _culprit(run.culprit),
+        "last_progress": _progress(run.last_progress) if run.last_progress else None,
     }
 
 
@@ -242,7 +256,13 @@ def _standing(one: Standing) -> dict[str, Any]:
 
 def _progress(progress: Progress) -> dict[str, Any]:
     seen = _evidence(progress.evidence)
-    return {"unit": progress.unit, "value": progress.value, "time": seen["time"], "evidence": seen}
+    return {
+        "unit": progress.unit,
+        "value": progress.value,
+        "epoch": progress.epoch or None,
+        "time": seen["time"],
+        "evidence": seen,
+    }
 
 
 def _coverage(coverage: Coverage, problems: Sequence[Problem]) -> dict[str, Any]:

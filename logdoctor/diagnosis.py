@@ -17,6 +17,7 @@ from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem
 from logdoctor.novelty import Excerpts, with_novelty
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.reasoning import Reasoner
+from logdoctor.reasoning.decision import decide
 from logdoctor.sources import Bounds, streams
 
 Input = str | os.PathLike[str] | IO[bytes]
@@ -86,6 +87,7 @@ def _concluded(
     problems = (*known.faults, *reading.problems)
     diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
     diagnosis = with_guess(diagnosis, counter, known, lang, model)
+    diagnosis = dataclasses.replace(diagnosis, decision=decide(diagnosis, lang))
     return with_novelty(diagnosis, reading.excerpts, lang, baseline)
 
 

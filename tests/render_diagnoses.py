@@ -6,6 +6,7 @@ from logdoctor.model import (
     Cause,
     Coverage,
     Culprit,
+    Decision,
     Diagnosis,
     Evidence,
     JobPicture,
@@ -170,6 +171,7 @@ UNKNOWN = Diagnosis(
         ),
         Run("attempt", "unknown", None, "", "logs/agent.log", 215, None, told=True),
     ),
+    decision=Decision("none", (), "the cause is not known: nothing speaks for or against another attempt"),
 )
 
 HEALTHY = Diagnosis(

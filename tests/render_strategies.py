@@ -8,6 +8,7 @@ from logdoctor.model import (
     Cause,
     Coverage,
     Culprit,
+    Decision,
     Diagnosis,
     Evidence,
     HostClock,
@@ -74,6 +75,9 @@ evidence = st.builds(
 )
 moment = st.none() | st.builds(Moment, texts, st.integers(1, 10**9), times)
 evidences = st.lists(evidence, max_size=3).map(tuple)
+culprits = st.builds(Culprit, ranks, many, many, many)
+progress = st.none() | st.builds(Progress, texts, texts, evidence, texts)
+actions = st.sampled_from(("stop", "retry", "exclude", "none"))
 causes = st.builds(
     Cause,
     signature=texts,
@@ -81,8 +85,8 @@ causes = st.builds(
     summary=texts,
     confidence=st.floats(0, 1),
     by=st.sampled_from(("rule", "classifier")),
-    culprit=st.builds(Culprit, ranks, many, many, many),
-    action=st.sampled_from(("stop", "retry", "exclude", "none")),
+    culprit=culprits,
+    action=actions,
     remedy=many,
     references=many,
     evidence=evidences,
@@ -121,7 +125,7 @@ pictures = st.builds(
     versions=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),
     launcher=maybe_text,
     first_failure=st.none() | evidence,
-    last_progress=st.none() | st.builds(Progress, texts, texts, evidence),
+    last_progress=progress,
     attempts=st.integers(0, 9),
     truncated=st.booleans(),
     rank_table=st.lists(rows, max_size=4).map(tuple),
@@ -134,6 +138,8 @@ pictures = st.builds(
     clocks=st.lists(st.builds(HostClock, texts, texts, st.floats(-1e6, 1e6), st.integers(2, 99)), max_size=2).map(
         tuple
     ),
+    started=times,
+    ended=times,
 )
 runs = st.builds(
     Run,
@@ -146,6 +152,8 @@ runs = st.builds(
     last_line=st.none() | st.integers(1, 10**9),
     told=st.booleans(),
     evidence=evidences,
+    culprit=culprits,
+    last_progress=progress,
 )
 numbers = st.integers(0, 10**15)
 diagnoses = st.builds(
@@ -161,4 +169,5 @@ diagnoses = st.builds(
     problems=st.lists(st.builds(Problem, texts, texts, texts, texts), max_size=2).map(tuple),
     runs=st.lists(runs, max_size=3).map(tuple),
     made_by=st.builds(MadeBy, texts, st.integers(0, 10**6), texts),
+    decision=st.builds(Decision, actions, many, texts, st.integers(1, 3)),
 )

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 from render_diagnoses import ALL, OOM, THOUSAND, TWO_CAUSES, UNKNOWN, seen
 
-from logdoctor.model import MadeBy, Moment, RankRow, Standing
+from logdoctor.model import Decision, MadeBy, Moment, RankRow, Standing
 from logdoctor.render import render
 
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -35,6 +35,7 @@ FULL = replace(
     advice=UNKNOWN.advice,
     problems=UNKNOWN.problems,
     runs=UNKNOWN.runs,
+    decision=Decision("exclude", ("h",), "r", 2),
     made_by=MadeBy("1", 2, "d"),
     picture=replace(
         OOM.picture,

@@ -110,11 +110,15 @@ class SymptomSeen:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The last sign of progress: what was counted (step, epoch, iteration ...), how far, when, where."""
+    """The last sign of progress: what was counted (step, epoch, iteration ...), how far, when, where.
+
+    ``epoch`` is the one that the same line names ("": none): steps may be counted anew in each.
+    """
 
     unit: str
     value: str
     evidence: Evidence
+    epoch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +215,9 @@ class JobPicture:
     """Where each rank stood in the collectives, by group and rank; empty where no log tells."""
     clocks: tuple[HostClock, ...] = ()
     """Hosts whose clocks differ from one of them by seconds or more."""
+    started: float | None = None
+    ended: float | None = None
+    """The earliest and the latest time that the job's own lines print; stamps without a year count as of 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +237,8 @@ class Run:
     last_line: int | None
     told: bool
     evidence: tuple[Evidence, ...] = ()
+    culprit: Culprit = Culprit()
+    last_progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +270,20 @@ class Novel:
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether to start the job again, its attempts so far considered: ``exclude`` means to take out ``hosts`` first.
+
+    ``none``: nothing has to be done, or nothing is known that speaks for or against it.  ``attempts``: it rests on so
+    many of them; where that is one, it is what the cause asks for.
+    """
+
+    action: Action = "none"
+    hosts: tuple[str, ...] = ()
+    reason: str = ""
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The answer for one job.  ``advice`` is what to collect next; filled for ``unknown`` verdicts."""
 
@@ -278,6 +301,7 @@ class Diagnosis:
     made_by: MadeBy = MadeBy()
     novel: tuple[Novel, ...] = ()
     """Where no rule knows the answer: what is new in this log, the most telling first."""
+    decision: Decision = Decision()
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain data in the shape of the JSON contract ``logdoctor.diagnosis/1``."""

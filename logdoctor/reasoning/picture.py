@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing, Value
 from logdoctor.reasoning.addresses import AddressBook, short_host
-from logdoctor.reasoning.attempts import Attempts
-from logdoctor.reasoning.clocks import JITTER, SKEW, Clocks, elapsed, printed_after
+from logdoctor.reasoning.attempts import OUTSIDE, Attempts
+from logdoctor.reasoning.clocks import A_YEAR, JITTER, SKEW, Clocks, elapsed, printed_after
 from logdoctor.reasoning.seats import Seats
 from logdoctor.reasoning.steps import SURVIVED_STEPS, Steps
 
 MAX_NAMES = 4096
 VERSIONS_KEPT = 64
 MAX_SETTINGS, SETTING_KEPT = 256, 300
+CALENDAR_END = 253_402_300_800.0
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
 """Which dialect gives away which launcher; the first one seen in this order names it."""
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
@@ -60,6 +61,8 @@ class Picture:
         self.addresses = AddressBook()
         self.clocks = Clocks()
         self.environment: dict[tuple[str, str], None] = {}
+        self._times: dict[bool, tuple[float, float]] = {}
+        """The earliest and the latest stamp, of those that tell the year and of those that do not."""
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
         self._rank_of_pid: dict[int, set[int]] = {}
         self._host_of: dict[int, str] = {}
@@ -78,6 +81,7 @@ class Picture:
         self.last_order = event.order
         self.dialects.add(event.dialect)
         self._see_speaker(event)
+        self._see_time(event)
         self._see_start(event)
         self.seats.observe(event)
         self.addresses.observe(event)
@@ -126,6 +130,13 @@ class Picture:
             self._rank_of_pid.setdefault(pid, set()).add(rank)
             if host and width >= self._rank_of.get((host, pid), (0, 0))[1]:
                 self._rank_of[host, pid] = (rank, width)
+
+    def _see_time(self, event: Event) -> None:
+        """What the machine and the cluster report may lie long before the job, or after it."""
+        time = event.time
+        if time is not None and 0 < time < CALENDAR_END and event.dialect.partition("_")[0] not in OUTSIDE:
+            first, last = self._times.get(time >= A_YEAR, (time, time))
+            self._times[time >= A_YEAR] = min(first, time), max(last, time)
 
     def _see_version(self, event: Event) -> None:
         version, product = event.fields.get("version"), str(event.fields.get("product", event.dialect))
@@ -321,7 +332,8 @@ class Picture:
         event = max(latest, key=lambda e: e.order)
         value, total = event.fields.get("value"), event.fields.get("total")
         shown = "" if value is None else f"{value}/{total}" if total is not None else str(value)
-        return Progress(str(event.fields.get("unit", "step")), shown, self.evidence(event, "last sign of progress"))
+        unit, epoch = str(event.fields.get("unit", "step")), str(event.fields.get("epoch", ""))
+        return Progress(unit, shown, self.evidence(event, "last sign of progress"), epoch)
 
     def _hosts_told(self) -> tuple[str, ...]:
         told = (h for h in self.hosts if h not in self._seen_on or any(map(self._wanted, self._seen_on[h])))
@@ -346,6 +358,7 @@ class Picture:
         truncated: bool,
     ) -> JobPicture:
         """The picture as the report shows it."""
+        started, ended = self._times.get(True) or self._times.get(False) or (None, None)
         return JobPicture(
             ranks_expected=self.expected,
             ranks_seen=tuple(sorted(self.ranks)),
@@ -364,6 +377,8 @@ class Picture:
             environment=tuple(sorted(self.environment)),
             standings=standings,
             clocks=tuple(c for c in self.clocks.compared() if abs(c.ahead) > JITTER),
+            started=started,
+            ended=ended,
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from logdoctor.model import Event, Finding, Rule, Run, Verdict
+from logdoctor.model import Culprit, Event, Finding, Rule, Run, Verdict
 from logdoctor.reasoning.attempts import Span
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import RuleHits, find
@@ -133,6 +133,8 @@ def _listed(
         last_line=end.number - (not following.restarted) if end and following else None,
         told=told is part,
         evidence=(picture.evidence(proof),) if proof else (),
+        culprit=causes[0].culprit if causes else Culprit(),
+        last_progress=part.picture.last_progress() if part.at_work else None,
     )
 
 

@@ -93,7 +93,8 @@ class Fallout:
 class Report:
     """Everything that is told; an empty part is left out.  ``head`` makes sense alone, ``sentence`` beside the verdict.
 
-    ``also`` are further faults beside the answer, ``instead`` less likely answers.
+    ``also`` are further faults beside the answer, ``instead`` less likely answers; ``decision`` is whether to try it
+    again, where there were several attempts.
     """
 
     verdict: str
@@ -110,6 +111,7 @@ class Report:
     symptoms: tuple[Fallout, ...]
     ranks: tuple[RankLine, ...]
     runs: tuple[str, ...]
+    decision: str
     job: str
     progress: str
     read: str
@@ -142,6 +144,7 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
         symptoms=rows.of(one for one in told.symptoms if one.explained_by is None),
         ranks=rank_lines(picture.rank_table, words, file),
         runs=tuple(_run(one, n, len(told.runs), words) for n, one in enumerate(told.runs, 1) if not one.told),
+        decision=_decision(told, words),
         job=_job(told.job, picture, words),
         progress=_progress(picture.last_progress, words) if picture.last_progress else "",
         read=_read(told.coverage, words),
@@ -291,6 +294,15 @@ def _run(run: Run, number: int, of: int, words: Catalogue) -> str:
     otherwise = words("run.healthy" if run.verdict == "healthy" else "run.unknown")
     what = f"{run.signature} — {run.title}" if run.signature else otherwise
     return f"{words('run', n=number, of=of)}{words('colon')}{what} · {where}"
+
+
+def _decision(told: Diagnosis, words: Catalogue) -> str:
+    """Where there was one attempt only, what to do says it all."""
+    made = told.decision
+    if made.action == "none" or made.attempts < 2:
+        return ""
+    action = words(f"decide.{made.action}", hosts=words("joint").join(made.hosts) or words("culprit.the"))
+    return action + words("colon") + made.reason
 
 
 def _where_it_ran(picture: JobPicture, words: Catalogue) -> str:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime, timezone
 from typing import Any, Literal
 
 from logdoctor.contract import disarmed
-from logdoctor.model import Diagnosis, Evidence, InputError, Moment, Problem
+from logdoctor.model import Diagnosis, InputError, JobPicture, Problem
 from logdoctor.scan.fingerprint import fingerprint, template
 from logdoctor.scan.jobs import FoundJob
 
 SCHEMA = "logdoctor.scan/1"
 """Changes when a field is renamed or changes its meaning; fields may be added."""
 RANKS_KEPT = 4096
-YEAR_TOLD = 365 * 86400.0
+DAY = 86400.0
+YEAR_TOLD = 366 * DAY
 """Stamps without a year are read as of 1970."""
+LONGEST_RUN = 180 * DAY
+CLOCKS_APART = 2 * DAY
+"""So far the clock and the zone of a log may be ahead of those of its file."""
 
 Status = Literal["diagnosed", "unreadable", "stalled", "died"]
 """``stalled``: it took longer than a job may; ``died``: the process that diagnosed it was killed."""
@@ -121,7 +126,7 @@ def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
     found = disarmed(found)
     cause, seen = next(iter(found.causes), None), found.picture
     proof = next(iter(cause.evidence if cause else found.unexplained), None)
-    times = sorted(_times(found))
+    started, ended = _ran(seen, job.changed)
     progress = seen.last_progress
     return JobRecord(
         job=job.name,
@@ -133,6 +138,8 @@ def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
         confidence=cause.confidence if cause else 0.0,
         by=cause.by if cause else "",
         action=cause.action if cause else "none",
+        decision=found.decision.action,
+        reason=found.decision.reason,
         ranks=cause.culprit.ranks if cause else (),
         hosts=cause.culprit.hosts if cause else (),
         gpus=cause.culprit.gpus if cause else (),
@@ -146,8 +153,8 @@ def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
         nodes=seen.hosts,
         launcher=seen.launcher or "",
         attempts=seen.attempts,
-        started=times[0] if times else None,
-        ended=times[-1] if times else None,
+        started=started,
+        ended=ended,
         last_progress=f"{progress.unit} {progress.value}" if progress else "",
         changed=job.changed,
         files=found.coverage.files,
@@ -188,14 +195,20 @@ def _entries(found: Diagnosis) -> Iterable[RankEntry]:
         yield RankEntry(row.rank, row.role, row.host or "", gpu, row.failure, row.last_progress)
 
 
-def _times(found: Diagnosis) -> Iterable[float]:
-    """All times that the diagnosis quotes: the job ran at least from the first to the last."""
-    seen = found.picture
-    proofs: list[Evidence | Moment | None] = [
-        seen.first_failure,
-        seen.last_progress.evidence if seen.last_progress else None,
-    ]
-    proofs += [e for cause in found.causes for e in cause.evidence]
-    moments = [m for row in seen.rank_table for m in (row.progressed, row.heard)]
-    times = (one.time for one in [*proofs, *moments] if one is not None)
-    yield from (time for time in times if time is not None and time > YEAR_TOLD)
+def _ran(seen: JobPicture, changed: float) -> tuple[float | None, float | None]:
+    """From when to when the job ran.  Where no stamp tells the year, it is the one in which its logs were written."""
+    started, ended = seen.started, seen.ended
+    if started is None or ended is None or ended >= YEAR_TOLD:
+        return started, ended
+    if ended - started > LONGEST_RUN:  # over New Year the order is not told
+        return None, None
+    try:
+        last = datetime.fromtimestamp(changed, timezone.utc).year
+        year = next(y for y in (last, last - 1) if _in_year(ended, y) <= changed + CLOCKS_APART)
+        return _in_year(started, year), _in_year(ended, year)
+    except (ValueError, OverflowError, OSError):  # a file from beyond the calendar
+        return None, None
+
+
+def _in_year(moment: float, year: int) -> float:
+    return datetime.fromtimestamp(moment, timezone.utc).replace(year=year).timestamp()

@@ -68,6 +68,8 @@ class _Sheet:
             yield from self.answer(told.answer)
         for other in told.also:
             yield from self.fault(other)
+        if told.decision:
+            yield from self.heading(words("decision"), told.decision)
         unknown = told.verdict == "unknown"
         if told.seen:
             heading, most = ("seen", _MOST_PROOFS) if unknown else ("seen.beside", _MOST_UNEXPLAINED)

@@ -1,0 +1,128 @@
+"""Whether to start a job again, in the light of its earlier attempts."""
+
+from __future__ import annotations
+
+import pytest
+from failing_job import diagnosed
+from test_attempts import BANNER, NO_KEY, OOM, RESTART, SUMMARY, steps
+
+from logdoctor.model import Cause, Culprit, Decision, Diagnosis, Evidence, JobPicture, Line, Progress, Run
+from logdoctor.reasoning.decision import decide
+from logdoctor.render import render
+
+LOST = "net.peer-closed"
+
+
+def cause(action: str, *hosts: str, signature: str = LOST, by: str = "rule") -> Cause:
+    return Cause(signature, "t", "s", 0.9, by, Culprit((), hosts), action, (), (), (), ())  # type: ignore[arg-type]
+
+
+def reached(value: int, unit: str = "step", epoch: str = "") -> Progress:
+    return Progress(unit, str(value), Evidence(Line("f", 1, "")), epoch)
+
+
+def run(
+    signature: str | None, *hosts: str, at: Progress | None = None, told: bool = False, kind: str = "attempt"
+) -> Run:
+    verdict = "failure" if signature else "unknown"
+    return Run(kind, verdict, signature, "", "f", 1, None, told, (), Culprit((), hosts), at)  # type: ignore[arg-type]
+
+
+def decided(
+    told: Cause | None, *runs: Run, hosts: tuple[str, ...] = ("a", "b", "c", "d"), lang: str = "en"
+) -> Decision:
+    causes = (told,) if told else ()
+    verdict = "failure" if told else "unknown"
+    return decide(Diagnosis("j", verdict, causes, runs=runs, picture=JobPicture(hosts=hosts)), lang)
+
+
+@pytest.mark.parametrize("action", ["stop", "retry", "none"])
+def test_of_one_attempt_the_cause_decides(action):
+    assert decided(cause(action, "a")).action == action
+    assert decided(cause(action, "a")).hosts == ()
+
+
+def test_a_host_at_fault_is_named():
+    assert decided(cause("exclude", "b")).hosts == ("b",)
+
+
+def test_a_healthy_job_needs_no_decision():
+    assert decide(Diagnosis("j", "healthy")) == Decision()
+
+
+def test_the_same_cause_again_without_progress_stops():
+    runs = (run(LOST, at=reached(40)), run(LOST, at=reached(40), told=True))
+    assert decided(cause("retry"), *runs) == Decision(
+        "stop", (), "2 attempts failed by net.peer-closed without progress in between", 2
+    )
+
+
+def test_the_same_cause_again_after_progress_is_tried_again():
+    runs = (run(LOST, at=reached(40)), run(LOST, at=reached(900), told=True))
+    assert decided(cause("stop"), *runs).action == "retry"
+    assert "step 40, now step 900" in decided(cause("stop"), *runs).reason
+
+
+def test_another_cause_before_does_not_count():
+    runs = (run("cuda.oom", at=reached(40)), run(LOST, at=reached(40), told=True))
+    assert decided(cause("retry"), *runs).action == "retry"
+
+
+def test_an_attempt_that_made_no_step_made_no_progress():
+    assert decided(cause("retry"), run(LOST, at=reached(40)), run(LOST, told=True)).action == "stop"
+    assert decided(cause("retry"), run(LOST), run(LOST, told=True)).action == "stop"
+
+
+def test_steps_that_begin_anew_in_each_epoch_are_compared_by_epoch():
+    runs = (run(LOST, at=reached(400, epoch="1")), run(LOST, at=reached(30, epoch="3"), told=True))
+    assert decided(cause("stop"), *runs).action == "retry"
+
+
+def test_a_host_that_two_attempts_name_is_taken_out():
+    runs = (run(LOST, "b"), run(LOST, "b", "c", at=reached(9), told=True))
+    assert decided(cause("retry", "b", "c"), *runs) == Decision("exclude", ("b",), "2 attempts name b", 2)
+
+
+def test_a_fault_of_the_program_blames_no_host_twice():
+    assert decided(cause("stop", "b"), run(LOST, "b"), run(LOST, "b", told=True)).action == "stop"
+
+
+def test_most_of_the_hosts_are_not_taken_out():
+    runs = (run(LOST, "a", "b", "c"), run(LOST, "a", "b", "c", told=True))
+    assert decided(cause("retry", "a", "b", "c"), *runs).action == "stop"
+
+
+def test_earlier_jobs_of_the_same_file_do_not_count():
+    runs = (run(LOST, "b", at=reached(4)), run(LOST, "b", at=reached(4), told=True, kind="job"))
+    assert decided(cause("retry", "b"), *runs).action == "retry"
+
+
+def test_two_attempts_that_fail_unexplained_at_the_same_place_stop():
+    runs = (run(None, at=reached(7)), run(None, at=reached(7), told=True))
+    assert decided(None, *runs).action == "stop"
+    assert decided(None, run(None, at=reached(7)), run(None, at=reached(8))).action == "none"
+
+
+def test_a_guess_is_called_one():
+    assert decided(cause("retry", by="classifier")).reason.startswith("the cause is only a guess")
+
+
+def test_a_log_with_a_restart_that_fails_the_same_way_says_stop_in_every_report(knowledge):
+    log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + OOM + SUMMARY.format(rank=3)
+    found = diagnosed(log, knowledge)
+    assert (found.decision.action, found.to_dict()["decision"]["action"]) == ("stop", "stop")
+    for name in ("terminal", "markdown", "html", "jira"):
+        assert "2 attempts failed by cuda.oom without progress" in render(found, name, width=140)
+
+
+def test_a_restart_that_got_further_before_the_same_failure_says_retry(knowledge):
+    log = BANNER + steps(1, 5) + NO_KEY + RESTART.format(left=2) + steps(4, 90) + NO_KEY + SUMMARY.format(rank=1)
+    assert diagnosed(log, knowledge).decision.action == "retry"
+
+
+def test_a_report_of_one_attempt_does_not_say_twice_what_to_do(knowledge):
+    assert "Another attempt?" not in render(diagnosed(OOM + SUMMARY.format(rank=3), knowledge), "terminal")
+
+
+def test_the_reason_is_in_the_language_of_the_report():
+    assert "没有进展" in decided(cause("retry"), run(LOST), run(LOST, told=True), lang="zh").reason
