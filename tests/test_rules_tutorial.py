@@ -21,9 +21,9 @@ def test_the_tutorial_is_what_happens(tmp_path, monkeypatch):
     """Blocks named by a file are written there, lines with ``$`` are run, the lines below are in what they print."""
     monkeypatch.chdir(tmp_path)
     done = 0
-    for info, body in re.findall(r"^```(\w+ [\w./-]+|console)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+    for info, body in re.findall(r'^```(\w+ title="[\w./-]+"|console)\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL):
         if info != "console":
-            Path(info.split()[1]).write_text(body, encoding="utf-8")
+            Path(info.split('"')[1]).write_text(body, encoding="utf-8")
             continue
         for command, shown in re.findall(r"^\$ logdoctor (.*)\n((?:(?!\$ ).*\n)*)", body, re.MULTILINE):
             printed = RUN.invoke(app, shlex.split(command), prog_name="logdoctor").output
