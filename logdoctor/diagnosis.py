@@ -126,6 +126,8 @@ class Reading:
             for candidate in scan:
                 yield from parser.parse(candidate)
             order = parser.order
+            if self.excerpts:
+                self.excerpts.ended(stream.name, scan.lines)
             files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
             self.coverage = Coverage(files, size, lines, order)
 

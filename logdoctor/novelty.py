@@ -52,18 +52,17 @@ WHY = {
 
 @dataclass
 class Excerpt:
-    """What is put aside of one log; ``newlines`` counts those of the whole log, so that its end knows its numbers."""
+    """What is put aside of one log; ``lines`` is how many the whole log has, so that its end knows its numbers."""
 
     name: str
     start: bytes = b""
     samples: list[bytes] = field(default_factory=list)
     end: bytes = b""
-    newlines: int = 0
+    lines: int = 0
     chunks: int = 0
 
     def take(self, chunk: bytes) -> None:
         """Put aside what is worth it of the next bytes."""
-        self.newlines += chunk.count(b"\n")
         if len(self.start) < START:
             self.start += chunk[: START - len(self.start)]
         self.chunks += 1
@@ -83,7 +82,8 @@ class Excerpt:
 
     def last_lines(self) -> Iterator[Line]:
         """The lines of its end, with their numbers."""
-        number = self.newlines - self.end.count(b"\n") + 1
+        unfinished = bool(self.end) and not self.end.endswith(b"\n")
+        number = self.lines - self.end.count(b"\n") + (not unfinished)
         for n, raw in enumerate(self.end.split(b"\n"), number):
             if n > number or number == 1:  # the first one may have lost its beginning
                 yield Line(self.name, n, _text(raw))
@@ -119,6 +119,11 @@ class Excerpts:
             return count
 
         return read
+
+    def ended(self, name: str, lines: int) -> None:
+        """The log ``name`` was read to its end and has so many lines."""
+        if self.logs and self.logs[-1].name == name:
+            self.logs[-1].lines = lines
 
 
 def with_novelty(diagnosis: Diagnosis, excerpts: Excerpts, lang: str = "en", baseline: str = "") -> Diagnosis:
@@ -173,10 +178,10 @@ def _of_healthy_phase(logs: Iterable[Excerpt], began: Line | None) -> set[str]:
     for log in logs:
         until = max(0, began.number - BEFORE) if began and began.file == log.name else None
         if until is None:  # when its trouble began is not known: its first half is taken for healthy
-            until = log.newlines // 2
+            until = log.lines // 2
         lines = {line.number: line.text for line in (*log.first_lines(), *log.last_lines())}
         texts += (text for number, text in lines.items() if number < until)
-        if until >= log.newlines // 2:
+        if until >= log.lines // 2:
             texts += log.middle_lines()
     found = _templates(texts)
     return found if len(texts) >= FEWEST else set()
@@ -212,7 +217,7 @@ def _new(logs: Iterable[Excerpt], began: Line | None, healthy: set[str], known: 
 
 
 def _candidates(log: Excerpt, began: Line | None) -> Iterator[Line]:
-    since = began.number - BEFORE if began and began.file == log.name else log.newlines // 2
+    since = began.number - BEFORE if began and began.file == log.name else log.lines // 2
     seen: set[int] = set()
     for line in (*log.first_lines(), *log.last_lines()):
         if line.number >= since and line.number not in seen:

@@ -15,7 +15,7 @@ from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.clocks import A_YEAR, JITTER, SKEW, Clocks, elapsed, printed_after
 from logdoctor.reasoning.seats import Seats
-from logdoctor.reasoning.steps import SURVIVED_STEPS, Steps
+from logdoctor.reasoning.steps import Steps
 
 MAX_NAMES = 4096
 VERSIONS_KEPT = 64
@@ -277,9 +277,7 @@ class Picture:
             return True
         counts = run or functools.partial(self.runs.same_job, event)
         own = [*self.steps.values()] if rank is None else [s for r in (rank, None) if (s := self.steps.get(r))]
-        return max((s.after(event, lambda e: counts(e) and self._well_after(e, event)) for s in own), default=0) >= (
-            SURVIVED_STEPS
-        )
+        return any(s.survived(event, lambda e: counts(e) and self._well_after(e, event)) for s in own)
 
     def _well_after(self, later: Event, earlier: Event) -> bool:
         """Whether the clocks of two hosts, which may differ, leave no doubt about the order."""

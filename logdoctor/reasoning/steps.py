@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event
@@ -28,11 +29,21 @@ class Steps:
         last = self.older[-1].order if self.older else -1
         self.older.extend(e for e in [*self.latest][-SURVIVED_STEPS:] if e.order > last)
 
-    def after(self, event: Event, counts: Callable[[Event], bool]) -> int:
-        """How many of the kept records that ``counts`` were printed after ``event``."""
-        last = self.older[-1].order if self.older else -1
-        kept = (*self.older, *(e for e in self.latest if e.order > last))
-        return sum(printed_after(e, event) and counts(e) for e in kept)
+    def survived(self, event: Event, counts: Callable[[Event], bool]) -> bool:
+        """Whether enough of the kept records that ``counts`` were printed after ``event``."""
+        left = SURVIVED_STEPS
+        for kept in self._kept():
+            if printed_after(kept, event) and counts(kept):
+                left -= 1
+                if not left:
+                    return True
+        return False
+
+    def _kept(self) -> Iterator[Event]:
+        """The kept records, the latest first, each once."""
+        yield from reversed(self.latest)
+        first = self.latest[0].order if self.latest else sys.maxsize
+        yield from (event for event in reversed(self.older) if event.order < first)
 
     def last(self, wanted: Callable[[Event], bool]) -> Event | None:
         """The last one of those that are ``wanted``."""

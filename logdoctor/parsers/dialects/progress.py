@@ -174,7 +174,7 @@ RECORDS: tuple[Record, ...] = (
         "progress.phase",
         r"(?:[Rr]esum(?:ing|ed|e) (?:training |run )?(?:from|at)|[Cc]ontinuing training from"
         r"|Will skip the first \d+ (?:epochs|batches)|[Ss]kipping (?:the )?(?:first )?\d+ (?:batches|steps|samples)"
-        r"|[Ss]kipped \d+(?: ?/ ?| of )\d+ (?:batches|steps|samples)|successfully loaded checkpoint"
+        r"|successfully loaded checkpoint"
         r"|[Ff]ast[- ]?[Ff]orward(?:ing|ed)? .{0,60}(?:batch|sample|iteration|step|data))",
         "info",
         read_phase("resume"),
@@ -182,8 +182,16 @@ RECORDS: tuple[Record, ...] = (
         1,
         scan=r"esum(?:ing|ed|e) (?:training |run )?(?:from|at)|Continuing training from|skip the first \d+ "
         r"|kipping (?:the )?(?:first )?\d+ (?:batch|step|sample)"
-        r"|kipped \d+(?: ?/ ?| of )\d+ (?:batch|step|sample)|successfully loaded checkpoint"
-        r"|ast[- ]?[Ff]orward(?:ing|ed)? ",
+        r"|successfully loaded checkpoint|ast[- ]?[Ff]orward(?:ing|ed)? ",
+    ),
+    Record(
+        "progress.phase",
+        r"\b[Ss]kipped \d+(?: ?/ ?| of )\d+ (?:batches|steps|samples)",
+        "info",
+        read_phase("resume"),
+        "The run goes on from a checkpoint.",
+        1,
+        often=True,  # trainers count skipped iterations in each step's line
     ),
     Record(
         "progress.phase",

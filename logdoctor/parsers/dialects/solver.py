@@ -15,11 +15,10 @@ _NUMBER = r"(?P<value>\d[\d,]*)(?: ?(?:/|of) *(?P<total>\d[\d,]*))?"
 _NOTE = "A sign of progress of a simulation."
 
 RECORDS = (
-    Record("progress.step", rf"\b[Ss]tep ?[:=#]? *{_NUMBER}\b.{{0,120}}?\b(?:[Rr]esiduals?|[Ee]nergy|CFL)\b", "info",
-           read_step("step"), _NOTE, -3, often=True, scan=r"tep ?[:=#]? *\d.{0,200}(?:esidual|nergy|CFL)"),
+    Record("progress.step", rf"\b[Ss]tep ?[:=#]? *{_NUMBER}\b.{{0,120}}?\b(?:[Rr]esiduals?|[Ee]nergy)\b", "info",
+           read_step("step"), _NOTE, -3, often=True, scan="esidual|nergy"),
     Record("progress.step", rf"\b[Ii]ter(?:ation)? ?[:=#]? *{_NUMBER}\b.{{0,120}}?\b(?:[Rr]esiduals?|[Ee]nergy)\b",
-           "info", read_step("iteration"), _NOTE, -3, often=True,
-           scan=r"ter(?:ation)? ?[:=#]? *\d.{0,200}(?:esidual|nergy)"),
+           "info", read_step("iteration"), _NOTE, -3, often=True, scan="esidual|nergy"),
     Record("progress.step", r"^ *(?P<value>\d+) KSP (?:(?:un)?preconditioned )?[Rr]esid(?:ual)? norm ", "info",
            read_step("iteration"), _NOTE, -3, often=True),
     Record("progress.step", r"^ExecutionTime = [\d.]+ s +ClockTime = \d+ s|^Timing for main: time \S+ on domain +\d+:",
