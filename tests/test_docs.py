@@ -9,12 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
+from markdown_it import MarkdownIt
+
+from logdoctor.cli import app
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "docs" / "site"))
 import pages as site  # noqa: E402 - a folder of one script, no package
 
+TAGS = ("<li", "<pre", "<table", "<tr", "<h2", "<h3")
 WRITTEN = sorted(p for pattern in site.PAGES for p in ROOT.glob(pattern) if p.parent.name != "rules")
 each_page = pytest.mark.parametrize("page", WRITTEN, ids=lambda p: p.relative_to(ROOT).as_posix())
 
@@ -51,6 +56,33 @@ def test_a_page_links_to_what_is_there(page):
     assert broken(page) == []
 
 
+def commands(page: Path) -> list[str]:
+    """The calls of logdoctor in the code of a page, up to a comment or a pipe."""
+    code = re.findall(r"^(?: {4}|\$ )(.*)$|`([^`\n]+)`", page.read_text("utf-8"), re.MULTILINE)
+    lines = [re.split(r" +#|\||;|&&|<<", "".join(found))[0] for found in code]
+    return [line.strip() for line in lines if re.match(r"\s*logdoctor [a-z-]", line)]
+
+
+@each_page
+def test_a_command_on_a_page_exists_with_its_options(page):
+    for line in commands(page):
+        command, words = typer.main.get_command(app), line.split()[1:]
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        assert not hasattr(command, "commands") or not words or words[0].startswith("-"), f"no such command: {line}"
+        if hasattr(command, "commands") and words[:1] not in (["--version"], ["--install-completion"]):
+            command = command.commands.get("diagnose", command)  # what is asked without a command
+        known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        asked = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert asked <= known | {"--help", "-h", "--version", "--install-completion"}, line
+
+
+def test_every_room_of_the_house_is_on_the_plan():
+    plan = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rooms = [p for p in (ROOT / "logdoctor").iterdir() if not p.name.startswith("__") and p.name != "version.py"]
+    assert [p.name for p in rooms if f"`{p.name}{'/' if p.is_dir() else ''}`" not in plan] == []
+
+
 def test_a_page_of_the_site_links_to_pages_of_the_site(gathered):
     pages = sorted((gathered / "pages").rglob("*.md"))
     assert [(page.name, faults) for page in pages if (faults := broken(page))] == []
@@ -74,6 +106,17 @@ def test_every_approved_report_is_in_the_gallery(gathered):
 def test_the_text_of_a_case_opens_no_tag_in_a_table(gathered):
     about = {"label": "net.dns", "title": "a <script> | b", "made": "written"}
     assert "| [a &lt;script&gt; \\| b](cases/x.md) |" in site.family_page("net", [("x", about)])
+
+
+@each_page
+def test_a_page_reads_on_the_site_as_elsewhere(page):
+    """Two readers of Markdown see the same lists, blocks and tables: the site's wants a blank line before a list."""
+    markdown = pytest.importorskip("markdown", reason="needs the extra docs")
+    text = page.read_text("utf-8")
+    extensions = yaml.safe_load((ROOT / "docs/site/mkdocs.yml").read_text("utf-8"))["markdown_extensions"]
+    plain = [name for name in extensions if isinstance(name, str)]
+    ours, theirs = MarkdownIt("commonmark").enable("table").render(text), markdown.markdown(text, extensions=plain)
+    assert [len(re.findall(tag, ours)) for tag in TAGS] == [len(re.findall(tag, theirs)) for tag in TAGS]
 
 
 @pytest.mark.skipif(
