@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logdoctor.masking import template
 from logdoctor.authoring.tracing import trace
 from logdoctor.contract import visible
 from logdoctor.knowledge import Knowledge
+from logdoctor.masking import template
 from logdoctor.model import Event, InputError, Job, Problem
 from logdoctor.sources.paths import may_be_log
 
