@@ -67,11 +67,12 @@ def write_gallery(folder: Path) -> None:
 def case_page(case: Path, about: dict[str, Any]) -> str:
     """Tell what really happened in a case, and show the report on its logs as the tickets show it."""
     family = about["label"].split(".")[0]
+    truth = " or ".join(f"`{label}`" for label in (about["label"], *about.get("also", ())))
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     report = MarkdownIt("commonmark").enable("table").render((case / "report.md").read_text("utf-8"))
     return f"""# {about["title"]}
 
-[{family}](../{family}.md) · truth: `{about["label"]}` · {about["made"]} · {versions}
+[{family}](../{family}.md) · truth: {truth} · {about["made"]} · {versions}
 
 {about["story"].strip()}
 
