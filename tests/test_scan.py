@@ -16,8 +16,6 @@ import pytest
 
 from logdoctor.model import InputError
 from logdoctor.scan import Filters, Plan, Scan
-from logdoctor.scan.engines import pool, serial
-from logdoctor.scan.journal import Landing
 from logdoctor.scan.record import JobRecord, from_line
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
@@ -185,30 +183,6 @@ def test_a_job_that_breaks_the_program_is_a_row_and_the_others_go_on(jobs, tmp_p
     assert set(found.values()) == {"diagnosed"}
 
 
-def test_a_worker_that_is_killed_costs_no_other_job(tmp_path):
-    """The worker that opens the pipe waits in it, and is killed there."""
-    place = archive(tmp_path / "jobs", {f"j{n}/x.log": OOM for n in range(8)})
-    trap = place / "j3" / "x.log"
-    trap.unlink()
-    os.mkfifo(trap)
-    program = (
-        "import sys; from pathlib import Path; from logdoctor.scan import Plan, Scan\n"
-        "if __name__ == '__main__':\n"
-        "    made = Scan([sys.argv[1]], Plan(Path(sys.argv[2]), workers=2, seconds=1.0)); list(made.run())\n"
-        "    print([r.status for r in made.records()])\n"
-    )
-    (tmp_path / "go.py").write_text(program)
-    run = subprocess.run(
-        [sys.executable, str(tmp_path / "go.py"), str(place), str(tmp_path / "out")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert "diagnosed" in run.stdout
-
-
 def test_a_client_that_is_killed_loses_nothing_that_was_finished(tmp_path):
     place = archive(tmp_path / "jobs", {f"j{n:03}/x.log": (FINE * 20_000) + OOM for n in range(40)})
     command = [sys.executable, "-m", "logdoctor", "scan", str(place), "--out", str(tmp_path / "out"), "--workers", "2"]
@@ -253,9 +227,3 @@ def test_a_record_is_the_same_after_it_was_written_and_read(jobs, tmp_path):
 
 def test_a_record_of_a_later_version_with_more_fields_is_read():
     assert from_line(JobRecord("j").to_line()[:-1] + ',"more":1}') == JobRecord("j")
-
-
-def test_the_engines_are_functions_of_one_form():
-    assert callable(serial.run)
-    assert callable(pool.run)
-    assert Landing

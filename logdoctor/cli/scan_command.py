@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -88,7 +90,8 @@ def scan(
     Which files are one job is told by their names: a folder a job, slurm-JOBID.out pairs, torchrun's log folders, a
     file a job, an archive a job; --dry-run shows it, --job-pattern overrides it.
 
-    Exit codes: 0 the scan came to its end, 1 a cause of --fail-on was found, 2 wrong usage, 3 nothing could be read.
+    Exit codes: 0 the scan came to its end, 1 a cause of --fail-on was found, 2 wrong usage, 3 nothing could be read,
+    130 or 143 it was stopped (Ctrl-C, SIGTERM): the same command goes on.
     """
     from logdoctor.scan import Filters, Plan, Scan
     from logdoctor.scan.outputs import formats
@@ -115,7 +118,7 @@ def scan(
         if dry_run:
             _say_jobs(made)
             return
-        with _progress(made) as advance:
+        with _stopping(), _progress(made) as advance:
             for count in made.run():
                 advance(count)
         found = _write(made, format, folder, fail_on)
@@ -180,6 +183,19 @@ def _say_jobs(made: Scan) -> None:
         done = "" if job in made.todo else "  done"
         typer.echo(f"{visible(job.name)}  {len(job.members or job.paths)} files  by {job.how}{done}")
     typer.echo(f"{len(made.jobs)} jobs, {len(made.todo)} to do")
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Let a SIGTERM end the scan as Ctrl-C does: workers are stopped, what is done is kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
