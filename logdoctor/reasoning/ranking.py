@@ -95,8 +95,10 @@ def explains(a: Finding, b: Finding, picture: Picture) -> bool:
     known = _known_to_follow(a, b)
     if known is not None:
         return known
-    if _ended_by_itself(b, a, picture):
+    if _ended_by_itself(b, a, picture) or _crashed_at_its_end(b, a, picture):
         return False
+    if _crashed_at_its_end(a, b, picture):
+        return True
     if _ended_by_itself(a, b, picture):
         return _could_explain(a, b)
     if _gave_up(b, a):
@@ -168,8 +170,21 @@ def _ended_by_itself(end: Finding, seen: Finding, picture: Picture) -> bool:
     event = end.events[0]
     if end.rule.signature == "app.segfault":
         return _FAULT.search(event.text[:SEARCHED]) is not None
+    return _is_own_exception(end)
+
+
+def _is_own_exception(end: Finding) -> bool:
+    event = end.events[0]
     own = end.rule.role == "fallback" and event.dialect == "python" and event.level == "fatal"
     return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
+
+
+def _crashed_at_its_end(end: Finding, crash: Finding, picture: Picture) -> bool:
+    """Whether ``crash`` is how a process broke down whose own exception had ended it: what ends it is printed first."""
+    if crash.rule.signature != "app.segfault" or not _is_late(crash) or not _is_own_exception(end):
+        return False
+    one = end.ranks == crash.ranks and (len(end.ranks) == 1 or len(picture.ranks) < 2)
+    return one and end.events[0].line.file == crash.events[0].line.file and end.first < crash.first
 
 
 def _seen_from_outside(seen: Finding, end: Finding, picture: Picture) -> bool:

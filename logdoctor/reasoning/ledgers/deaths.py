@@ -107,7 +107,7 @@ _FALLOUT = later(
     r"unhandled system error|communicator was aborted|shut ?down|TCPStore|store->|SignalException|KeyboardInterrupt|"
     r"ChildFailedError|ProcessExitedException|ProcessRaisedException|HorovodInternalError|ActorDied|ActorUnavailable|"
     r"WorkerCrashed|EOFError|NCCL error|Connection (?:refused|closed|lost)|eof \(this error|CalledProcessError|"
-    r"died with|MPI_ERR|watchdog|heartbeat|exited unexpectedly"
+    r"died with|MPI_ERR|watchdog|heartbeat|exited unexpectedly|monitoredBarrier"
 )
 _SPAWNED = later(r"\bprocess (?P<local_rank>\d{1,6}) terminated with (?:signal|exit code)")
 

@@ -51,7 +51,7 @@ _WAITS = later(
     r"(?:^|:)(?:_{0,2}(?:GI_+)?(?:e?poll\w*|select|futex\w*|nanosleep|clock_nanosleep|sched_yield|pthread_cond_\w+"
     r"|syscall|read|recv\w*)|wait|_wait\w*|acquire|sleep|clone\d?|start_thread)$|^(?:__futex|__pthread|do_futex|lll_lock)"
 )
-_PAIRWISE = later(r"(?i)send|recv|p2p|probe")
+PAIRWISE = later(r"(?i)send|recv|p2p|probe")
 _WORK = (
     ("data", later(r"dataloader|dataset|data/|_data\b|sampler|tokeniz|collate|webdataset|prefetch")),
     ("save", later(r"(?i)sav(?:e|ing)|state_dict|checkpoint|serialization")),
@@ -99,7 +99,7 @@ class Ledger:
         """The events that follow from all that was observed."""
         by_rank: dict[object, Stand] = {}
         for who, event in self.latest.items():
-            stand = _stand(event)
+            stand = stand_of(event)
             if stand is not None:
                 rank = picture.rank_of(event)
                 by_rank[who if rank is None else rank] = stand
@@ -126,7 +126,7 @@ def _who(event: Event) -> tuple[str, str | int] | None:
 
 def _frames(event: Event) -> list[str]:
     """The functions of a dump, outermost first, without what differs between builds and moments."""
-    given = event.fields["frames"]
+    given = event.fields.get("frames", "")
     names = given.split(" > ") if isinstance(given, str) else [str(name) for name in reversed(_tuple(given))]
     return [short for name in names if (short := _NOISE.sub("", name).strip())]
 
@@ -135,7 +135,7 @@ def _tuple(value: Value) -> tuple[object, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _stand(event: Event) -> Stand | None:
+def stand_of(event: Event) -> Stand | None:
     """Where the process of a dump stands; None if it is no rank, or its stack tells nothing."""
     frames = _frames(event)
     if not frames or _NO_RANK.search(" > ".join(frames)):
@@ -176,7 +176,7 @@ def _split(stands: list[Stand]) -> tuple[list[Stand], list[Stand]]:
     odd = [s for s in waiting if s.stack != most[0].stack]
     if not odd:
         return [], most
-    if len(odd) > 1 or most[0].at != "comm" or any(_PAIRWISE.search(s.call) for s in (*odd, *most)):
+    if len(odd) > 1 or most[0].at != "comm" or any(PAIRWISE.search(s.call) for s in (*odd, *most)):
         return [], []  # stages of a pipeline, or groups of their own, stand in different calls without a fault
     return odd, most
 
