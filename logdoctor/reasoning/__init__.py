@@ -55,7 +55,7 @@ class Reasoner:
     def observe(self, event: Event) -> None:
         """Take one event in."""
         self.picture.observe(event)
-        self._table.observe(event)
+        self._table.observe(event, self.picture.runs.span_of(event))
         for ledger in self._ledgers:
             ledger.observe(event)
         self._match(event)

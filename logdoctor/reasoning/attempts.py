@@ -18,7 +18,7 @@ left the main script, and the process ended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -52,13 +52,19 @@ LAUNCHES = frozenset(
     {"elastic.banner", "elastic.config", "nccl.version", "lightning.rank", "lightning.world", "slurm.job"}
 )
 """What is printed once at the start: by a launcher, or by the first rank."""
+RESTART = "elastic.restart"
+"""torchrun starts all workers again: what its file told before is of an attempt that is over."""
+STARTS = frozenset({RESTART, "elastic.workers"})
+"""torchrun starts the workers, for the first time or again."""
+COMING_UP = LAUNCHES | STARTS | {"c10d.barrier_done", "nccl.comm_init"}
+"""Ranks come up: what was told of a failure before is of another attempt."""
 WORK = frozenset({"load", "resume", "data"})
 AGAIN = frozenset({"requeue", "preemption", "node failure"})
 """Reasons of a scheduler to end a job that it starts again."""
 OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
 """Dialects of the machine and the cluster: what they report does not end with an attempt."""
 SEEN = frozenset(
-    {*LAST_WORDS, *PROCESS_ENDS, *LAUNCHES, "progress.step", "progress.phase", "elastic.restart", "elastic.workers"}
+    {*LAST_WORDS, *PROCESS_ENDS, *LAUNCHES, *STARTS, "progress.step", "progress.phase"}
     | {"python.traceback", "nccl.comm_init", "lightning.resume", "elastic.worker_failed"}
 )
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
@@ -82,7 +88,7 @@ class Span:
     @property
     def restarted(self) -> bool:
         """Whether a launcher began it that had started workers before."""
-        return self.start is not None and self.start.kind == "elastic.restart"
+        return self.start is not None and self.start.kind == RESTART
 
     @property
     def sure(self) -> bool:
@@ -189,7 +195,7 @@ class Attempts:
         kind = event.kind
         if kind == "progress.step":
             track.step(event)
-        elif kind == "elastic.restart":
+        elif kind == RESTART:
             track.restart(event)
         elif kind == "elastic.workers":
             count = event.fields.get("restart_count")
@@ -224,6 +230,11 @@ class Attempts:
         track = self.tracks.get(one.line.file) if self.spans and one.line.file == other.line.file else None
         return track if track and len(track.spans) > 1 else None
 
+    def span_of(self, event: Event) -> int:
+        """The number of the span of its file that ``event`` belongs to."""
+        track = self.tracks.get(event.line.file) if self.spans else None
+        return track.span_at(event.order) if track else 0
+
     def runs(self) -> list[Span]:
         """The first spans of the runs, from the file that tells of most; empty where there is one run only."""
         if not self.spans:
@@ -244,6 +255,13 @@ class Attempts:
         if event.time is None or None in times:
             return None
         return sum(t is not None and t <= event.time for t in times)
+
+    def of_the_last(self, events: Iterable[Event]) -> list[Event]:
+        """Those of the last run that any of them is of, and those that are of none, or nobody knows of which."""
+        runs = self.runs()
+        numbered = [(self.run_of(event, runs), event) for event in events]
+        last = max((number for number, _ in numbered if number is not None), default=None)
+        return [event for number, event in numbered if number in (None, last)]
 
 
 def _folder(file: str) -> int:

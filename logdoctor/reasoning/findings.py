@@ -154,9 +154,9 @@ def _culprit(
     hosts = rule.culprit.get("hosts", "speaker")
     if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
         hosts_named = _hosts(events, picture)
-        deaths = [d for d in picture.first_death if picture.runs.same_span(d, events[0])]
+        ends = picture.named_ends.in_the_attempt_of(events[0])
         told = [e for e in same if picture.rank_of(e) is not None]
-        one = told[:1] if len(_ranks(told, picture)) == 1 else deaths
+        one = told[:1] if len(_ranks(told, picture)) == 1 else ends
         events += [e for e in one if not hosts_named or picture.host_of(e) in (None, *hosts_named)]
     if "alone" in (ranks, hosts):  # many who report the same are victims
         both_heard = "peers" not in rule.culprit or len(picture.hosts) != 1 or _known_to_be_one_node(picture)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing, Value
 from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
-from logdoctor.reasoning.clocks import A_YEAR, JITTER, SKEW, Clocks, elapsed, printed_after
+from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
+from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end
 from logdoctor.reasoning.seats import Seats
 from logdoctor.reasoning.steps import Steps
 
@@ -21,23 +22,8 @@ MAX_NAMES = 4096
 VERSIONS_KEPT = 64
 MAX_SETTINGS, SETTING_KEPT = 256, 300
 CALENDAR_END = 253_402_300_800.0
-LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
-"""Which dialect gives away which launcher; the first one seen in this order names it."""
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
 """Kinds of events whose ``world`` is the number of ranks of the job."""
-DEATHS = frozenset(
-    {
-        "elastic.failure_summary",
-        "elastic.worker_failed",
-        "frameworks.exit",
-        "openmpi.rank_died",
-        "openmpi.abort",
-        "openmpi.signal",
-        "mpich.abort",
-        "mpich.bad_termination",
-    }
-)
-"""Kinds of events that name the process that ended first."""
 
 
 class Picture:
@@ -56,7 +42,7 @@ class Picture:
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.last_order = 0
-        self.first_death: list[Event] = []
+        self.named_ends = NamedEnds(self.runs)
         self.seats = Seats()
         self.addresses = AddressBook()
         self.clocks = Clocks()
@@ -90,9 +76,9 @@ class Picture:
             self._see_step(event)
         elif event.kind == "progress.done":
             self.done = event
-        elif event.kind in DEATHS or _launcher_lost(event):
+        elif names_an_end(event):
             self._see_process(event)
-            self._see_death(event)
+            self.named_ends.observe(event)
         elif event.kind == "slurm.task_exit":
             self._see_tasks(event)
         elif event.kind == "progress.phase":
@@ -162,14 +148,6 @@ class Picture:
         if self.runs.spans > before:
             for steps in self.steps.values():
                 steps.put_aside()
-
-    def _see_death(self, event: Event) -> None:
-        """Keep the first death of each attempt: by time where files that are read one after the other tell it."""
-        known = self.first_death[-1] if self.first_death else None
-        if known is None or not self.runs.same_span(known, event):
-            self.first_death.append(event)
-        elif (elapsed(event, known) or 0.0) > SKEW:
-            self.first_death[-1] = event
 
     def _see_process(self, event: Event) -> None:
         """A launcher tells of a process by its rank and its number; elsewhere it may name it by the number only."""
@@ -252,11 +230,6 @@ class Picture:
         """The host on which ``rank`` runs."""
         return self._host_of.get(rank) if rank is not None else None
 
-    def of_last_run(self, events: Iterable[Event]) -> list[Event]:
-        """Those of ``events`` that are of the last of several runs, or of none, or of which nobody knows."""
-        runs = self.runs.runs()
-        return [e for e in events if self.runs.run_of(e, runs) in (None, len(runs) - 1)] if runs else [*events]
-
     def ranks_placed(self) -> int:
         """Of how many ranks the host is known."""
         return len(self._host_of)
@@ -309,7 +282,7 @@ class Picture:
     @property
     def launcher(self) -> str | None:
         """The launcher that the dialects give away."""
-        return next((name for dialect, name in LAUNCHERS.items() if dialect in self.dialects), None)
+        return launcher_of(self.dialects)
 
     def of_run(self, wanted: Callable[[Event], bool]) -> Picture:
         """The same picture, of which progress, hosts and versions are those of one run, whose events are ``wanted``."""
@@ -382,11 +355,6 @@ class Picture:
 
 def _any(_: Event) -> bool:
     return True
-
-
-def _launcher_lost(event: Event) -> bool:
-    """Whether an exception is a launcher's, about the process that it started for a local rank."""
-    return event.dialect == "python" and "local_rank" in event.fields
 
 
 def _only(ranks: Value | None) -> int | None:

@@ -68,11 +68,10 @@ class RankTable:
     def __init__(self) -> None:
         """Start with nobody heard."""
         self._heard: dict[Who, Heard] = {}
-        self._failures: dict[Who, list[Event]] = {}
-        self._restarts: dict[str, int] = {}
+        self._failures: dict[tuple[Who, int], list[Event]] = {}
 
-    def observe(self, event: Event) -> None:
-        """Take one event in."""
+    def observe(self, event: Event, span: int) -> None:
+        """Take one event in, of the attempt or job of this number in its file."""
         speaker = event.speaker
         if speaker.rank is not None or speaker.pid is not None:
             who = (speaker.rank, speaker.host, speaker.pid)
@@ -83,19 +82,15 @@ class RankTable:
             elif len(self._heard) < MAX_SPEAKERS:
                 self._heard[who] = Heard(event.line.file, event.line.number, event.order, event.time)
         if event.level in ("error", "fatal"):
-            self._see_failure(event)
-        elif event.kind == "elastic.restart":
-            self._restarts[event.line.file] = event.order
+            self._see_failure(event, span)
 
-    def _see_failure(self, event: Event) -> None:
-        who = (event.rank, event.host, event.pid)
+    def _see_failure(self, event: Event, span: int) -> None:
+        who = (event.rank, event.host, event.pid), span
         kept = self._failures.get(who)
         if kept is None:
             if len(self._failures) >= MAX_SPEAKERS:
                 return
             kept = self._failures[who] = []
-        if kept and kept[0].order < self._restarts.get(event.line.file, -1):
-            kept.clear()  # of an attempt that is over
         if len(kept) < FAILURES_KEPT:
             long = event.lines or len(event.text) > TEXT_KEPT
             kept.append(dataclasses.replace(event, lines=(), text=event.text[:TEXT_KEPT]) if long else event)
@@ -146,7 +141,9 @@ class RankTable:
         best: dict[int, tuple[int, int]] = {}
         first: dict[int, Failure] = {}
         plain = [Failure(event) for kept in self._failures.values() for event in kept]
-        for failure in self._of_the_last_attempt([f for f in (*known, *plain) if f.event.order not in harmless]):
+        told = [f for f in (*known, *plain) if f.event.order not in harmless]
+        of_last = {e.order for e in picture.runs.of_the_last(f.event for f in told)}
+        for failure in (f for f in told if f.event.order in of_last):
             rank = picture.rank_of(failure.event)
             if rank is None or (not failure.signature and (rank in first or picture.outlived(failure.event, rank))):
                 continue
@@ -154,17 +151,6 @@ class RankTable:
             if rank not in best or merit < best[rank]:
                 best[rank], first[rank] = merit, failure
         return first
-
-    def _of_the_last_attempt(self, failures: Sequence[Failure]) -> Iterator[Failure]:
-        """Without those of attempts that are over, where the last one failed too."""
-        last: dict[str, int] = {}
-        for failure in failures:
-            last[failure.event.line.file] = max(failure.event.order, last.get(failure.event.line.file, 0))
-        for failure in failures:
-            file = failure.event.line.file
-            since = self._restarts.get(file, -1)
-            if failure.event.order > since or last[file] < since:
-                yield failure
 
 
 class _Answer:

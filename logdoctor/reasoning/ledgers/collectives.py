@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Value
+from logdoctor.reasoning.attempts import COMING_UP, RESTART
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -36,15 +37,6 @@ POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
 TIMEOUTS = ("c10d.watchdog_timeout", "c10d.wait_timeout", "c10d.watchdog_exception")
 STATES = ("c10d.pg_state", "c10d.dump_signal")
 GAVE_UP = (*TIMEOUTS[:2], "gloo.timeout", "c10d.monitored_barrier", "c10d.store_wait_timeout")
-STARTS = (
-    "elastic.restart",
-    "elastic.workers",
-    "elastic.config",
-    "c10d.barrier_done",
-    "lightning.world",
-    "nccl.comm_init",
-)
-"""After a time-out these belong to a new attempt."""
 DEFAULT_GROUPS = ("default_pg", "0", "")
 SLACK_LINES = 300
 """Work that was printed so many lines before the time-out may long be over."""
@@ -109,7 +101,7 @@ class Ledger:
     def observe(self, event: Event) -> None:
         """Take one event in."""
         file = event.line.file
-        if event.kind in STARTS and (file in self.ended or event.kind == "elastic.restart"):
+        if event.kind in COMING_UP and (file in self.ended or event.kind == RESTART):
             self._start_anew()
         if event.dialect == "progress":
             if file not in self.ended and (file in self.latest or len(self.latest) < MAX_RANKS):

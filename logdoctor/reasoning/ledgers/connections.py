@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import bare_address, short_host
+from logdoctor.reasoning.attempts import RESTART
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -67,7 +68,7 @@ class Ledger:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.kind == "elastic.restart":
+        if event.kind == RESTART:
             self.links = {link: e for link, e in self.links.items() if e.line.file != event.line.file}
             self.spoke.clear()
         if event.level not in ("error", "fatal"):
@@ -100,7 +101,7 @@ class Ledger:
         votes: dict[str, dict[Value, Event]] = {}
         complaining: set[str | None] = set()
         peers = {id(event): peer for (_, peer, _), event in self.links.items()}
-        for event in picture.of_last_run(self.links.values()):
+        for event in picture.runs.of_the_last(self.links.values()):
             peer = peers[id(event)]
             target = picture.addresses.host_at(peer)
             source = picture.host_of(event)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import short_host
+from logdoctor.reasoning.attempts import RESTART
 from logdoctor.reasoning.clocks import printed_after
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
@@ -165,7 +166,7 @@ class Ledger:
         elif kind in ENDING:
             if len(self.endings) < MAX_EVENTS:
                 self.endings.setdefault(event.line.file, event)
-        elif kind == "elastic.restart":
+        elif kind == RESTART:
             self._start_anew(event.line.file)
 
     def _start_anew(self, file: str) -> None:
@@ -185,10 +186,10 @@ class Ledger:
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The first death, if the log tells one."""
         waits: dict[int, list[Event]] = {}
-        for event in picture.of_last_run(self.waited.values()):
+        for event in picture.runs.of_the_last(self.waited.values()):
             if (rank := _rank(event, picture)) is not None:
                 waits.setdefault(rank, []).append(event)
-        told_of = picture.of_last_run([*self.own.values(), *self.reports])
+        told_of = picture.runs.of_the_last([*self.own.values(), *self.reports])
         all_told = [d for e in told_of for d in _deaths(e, picture)]
         deaths: dict[Value, Death] = {}
         for death in sorted(_identified(all_told), key=lambda d: d.event.order):

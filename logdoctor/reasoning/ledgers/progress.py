@@ -20,11 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Value
+from logdoctor.reasoning.attempts import STARTS
 from logdoctor.reasoning.clocks import printed_after
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-STARTS = frozenset(("elastic.restart", "elastic.workers"))
 LIMITS = frozenset(("slurm.cancelled", "batch.killed", "slurm.job_state", "kubernetes.deadline"))
 FEWEST = 3
 MOST_BEHIND = 4

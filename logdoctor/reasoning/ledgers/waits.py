@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.ledgers.stacks import PAIRWISE, Stand, stand_of
+from logdoctor.reasoning.attempts import STARTS
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-STARTS = frozenset(("elastic.restart", "elastic.workers"))
 FEWEST_WAITING = 2
 """Of two ranks one may be ended before it could say that it waited, too."""
 MAX_RANKS = 4096

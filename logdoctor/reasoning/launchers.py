@@ -1,0 +1,60 @@
+"""What launchers give away: which one started the job, and the process whose end each one names.
+
+That process is only the first one that the launcher noticed: its end may follow from another's.  Which end no other
+explains is for the ledger of deaths to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from logdoctor.model import Event
+from logdoctor.reasoning.attempts import Attempts
+from logdoctor.reasoning.clocks import SKEW, elapsed
+
+LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
+"""Which dialect gives away which launcher; the first one seen in this order names it."""
+NAMED_ENDS = frozenset(
+    {
+        "elastic.failure_summary",
+        "elastic.worker_failed",
+        "frameworks.exit",
+        "openmpi.rank_died",
+        "openmpi.abort",
+        "openmpi.signal",
+        "mpich.abort",
+        "mpich.bad_termination",
+    }
+)
+"""Kinds of events in which a launcher names the process that ended, the first one first."""
+
+
+def launcher_of(dialects: Collection[str]) -> str | None:
+    """The launcher that the dialects of a log give away."""
+    return next((name for dialect, name in LAUNCHERS.items() if dialect in dialects), None)
+
+
+def names_an_end(event: Event) -> bool:
+    """Whether a launcher names a process that ended; an exception of its own may be about a local rank."""
+    return event.kind in NAMED_ENDS or (event.dialect == "python" and "local_rank" in event.fields)
+
+
+class NamedEnds:
+    """Folds the ends that launchers name: of each attempt the first one."""
+
+    def __init__(self, attempts: Attempts) -> None:
+        """Start with none; ``attempts`` tells them apart."""
+        self._attempts = attempts
+        self._first: list[Event] = []
+
+    def observe(self, event: Event) -> None:
+        """Take one event in: by place, by time where files that are read one after the other tell it."""
+        known = self._first[-1] if self._first else None
+        if known is None or not self._attempts.same_span(known, event):
+            self._first.append(event)
+        elif (elapsed(event, known) or 0.0) > SKEW:
+            self._first[-1] = event
+
+    def in_the_attempt_of(self, event: Event) -> list[Event]:
+        """Those of the attempt that ``event`` belongs to."""
+        return [end for end in self._first if self._attempts.same_span(end, event)]
