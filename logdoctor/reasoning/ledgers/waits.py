@@ -18,8 +18,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Value
-from logdoctor.reasoning.ledgers.stacks import PAIRWISE, Stand, stand_of
 from logdoctor.reasoning.attempts import STARTS
+from logdoctor.reasoning.ledgers.stacks import PAIRWISE, Stand, stand_of
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
