@@ -6,20 +6,14 @@ The markup has no fold of its own, so what takes room (evidence, fallout, ranks)
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from logdoctor.model import Diagnosis
+from logdoctor.render import markup
 from logdoctor.render.columns import shorten
 from logdoctor.render.report import Page, is_link, report
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
 NAME = "jira"
-
-_LONGEST = 600
-"""A line of a log is shortened to so many columns: the place says where the rest is."""
+SHARED = True
 
 # A backslash that is meant has no other spelling than an entity: before markup it would be an escape.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\\": "&#92;"}
@@ -31,7 +25,8 @@ _OPENING = r"^(?:#|(?:h[1-6]|bq)(?=\.))"
 
 def render(diagnosis: Diagnosis, page: Page) -> str:
     """Give the report of ``diagnosis`` as wiki markup."""
-    return _template().render(told=report(diagnosis, page.words), words=page.words)
+    ways = (escaped, prose, code, block, link)
+    return markup.template("report.jira.j2", *ways).render(told=report(diagnosis, page.words), words=page.words)
 
 
 def escaped(text: str) -> str:
@@ -48,34 +43,15 @@ def code(text: str) -> str:
 
 def prose(text: str) -> str:
     """Give a rule's sentence: what it puts in backticks becomes code, everything else is escaped."""
-    parts = re.split(r"`([^`]+)`", text)
-    return "".join(code(part) if place % 2 else escaped(part) for place, part in enumerate(parts))
+    return markup.prose(text, code, escaped)
 
 
 def block(text: str) -> str:
     """Give a line of a log as it is; the one thing that would end such a block is taken apart."""
-    kept = re.sub(r"(?i)\{(?=\s*noformat)", "{ ", shorten(text, _LONGEST))
+    kept = re.sub(r"(?i)\{(?=\s*noformat)", "{ ", shorten(text, markup.LONGEST))
     return "{noformat}\n" + kept + "\n{noformat}"
 
 
 def link(text: str) -> str:
     """Give a reference as a link if it is a plain web address, else as text."""
     return f"[{text}]" if is_link(text) else escaped(text)
-
-
-@lru_cache(maxsize=1)
-def _template() -> Template:
-    # Imported here because most runs of the program never need it.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    # Autoescape is for HTML and would be wrong here; every value in the template passes one of the filters.
-    environment = Environment(  # noqa: S701
-        loader=PackageLoader("logdoctor.render"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    for way in (escaped, prose, code, block, link):
-        environment.filters[way.__name__] = way
-    return environment.get_template("report.jira.j2")
