@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +26,9 @@ Paths = Annotated[
         help="Logs of ONE job: files, folders, globs, archives (tar, zip, gz, bz2, xz, zst); - is standard input."
     ),
 ]
-Format = Annotated[str | None, typer.Option("--format", "-f", help="terminal (default), json, markdown, jira or html.")]
+Format = Annotated[
+    str | None, typer.Option("--format", "-f", help="terminal (default), json, markdown, jira, html or sarif.")
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.", dir_okay=False)]
 Lang = Annotated[str | None, typer.Option("--lang", help="Language of the report: en or zh (default: by the locale).")]
 Hung = Annotated[bool, typer.Option("--hung", help="The job hangs: its silence is the failure.")]
@@ -43,6 +46,20 @@ Baseline = Annotated[
         "--baseline", help="The log of a good run: where no rule knows the failure, what it never printed is shown."
     ),
 ]
+Redact = Annotated[
+    bool | None,
+    typer.Option(
+        "--redact/--no-redact",
+        help="Take out secrets, and call hosts, addresses and users host-1, ip-1, user-1 (default: in the formats that "
+        "are made to be shared: html, markdown, jira, sarif).",
+    ),
+]
+RedactMap = Annotated[
+    Path | None,
+    typer.Option(
+        "--redact-map", help="Write here who is meant by host-1, ip-1, user-1; keep it to yourself.", dir_okay=False
+    ),
+]
 
 
 def diagnose(
@@ -56,6 +73,8 @@ def diagnose(
     rules: Rules = None,
     model: Model = None,
     baseline: Baseline = None,
+    redact: Redact = None,
+    redact_map: RedactMap = None,
 ) -> None:
     """Say what went wrong first, where, with which proof, and what to do.
 
@@ -75,7 +94,8 @@ def diagnose(
     own = [*chosen.rules, *(rules or [])]
     found = diagnosed(paths, shape, rules=own, hung=hung, lang=language, model=model, baseline=baseline)
     elapsed = time.perf_counter() - start
-    write(found, shape, output, language, quiet=quiet, elapsed=elapsed)
+    shown = fit_to_show(found, shape, redact, redact_map)
+    write(shown, shape, output, language, quiet=quiet, elapsed=elapsed)
     if exit_code and found.verdict != "healthy":
         raise typer.Exit(1)
 
@@ -91,6 +111,35 @@ def diagnosed(paths: list[str] | None, format: str, **asked: Any) -> Diagnosis:
         )
     with complaints(), ProgressBar() as bar:
         return diagnose_job(paths or ["-"], watch=bar.watch, context=CONTEXT[format], **asked)
+
+
+def fit_to_show(found: Diagnosis, format: str, redact: bool | None, key_file: Path | None) -> Diagnosis:  # noqa: FBT001
+    """``found`` without secrets and names where that is asked for, or where ``format`` is made to be shared."""
+    from logdoctor.render import SHARED
+
+    if not (SHARED[format] if redact is None else redact):
+        if key_file is not None:
+            raise typer.BadParameter("nothing is redacted: add --redact", param_hint="--redact-map")
+        return found
+    from logdoctor.redaction import redacted
+
+    made = redacted(found)
+    if key_file is not None:
+        _keep(made.key, key_file)
+    return made.diagnosis
+
+
+def _keep(key: Mapping[str, Sequence[str]], file: Path) -> None:
+    """Write whom the pseudonyms mean, for the eyes of its owner only."""
+    import json
+
+    text = json.dumps(dict(key), ensure_ascii=False, indent=1) + "\n"
+    try:
+        file.unlink(missing_ok=True)  # others may have an old one open, or may be allowed to read it
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}", param_hint="--redact-map") from None
 
 
 def write(

@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from logdoctor.cli.diagnose_command import Baseline, ExitCode, Hung, Lang, Model, Paths, diagnosed, language_of, write
+from logdoctor.cli.diagnose_command import (
+    Baseline,
+    ExitCode,
+    Hung,
+    Lang,
+    Model,
+    Paths,
+    Redact,
+    RedactMap,
+    diagnosed,
+    fit_to_show,
+    language_of,
+    write,
+)
 from logdoctor.cli.rule_options import Rules, chosen_settings
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.", dir_okay=False)]
@@ -22,6 +35,8 @@ def report(
     rules: Rules = None,
     model: Model = None,
     baseline: Baseline = None,
+    redact: Redact = None,
+    redact_map: RedactMap = None,
 ) -> None:
     """Write an HTML page that a ticket can carry: the answer, what to do, ranks over time, evidence.
 
@@ -33,7 +48,7 @@ def report(
     language = language_of(lang, chosen.lang)
     own = [*chosen.rules, *(rules or [])]
     found = diagnosed(paths, "html", rules=own, hung=hung, lang=language, model=model, baseline=baseline)
-    write(found, "html", output, language)
+    write(fit_to_show(found, "html", redact, redact_map), "html", output, language)
     write(found, "terminal", None, language, quiet=True)
     typer.echo(str(output), err=True)
     if exit_code and found.verdict != "healthy":

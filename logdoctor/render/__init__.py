@@ -1,7 +1,8 @@
 """Turns a `Diagnosis` into text.  A format is one file in ``formats/`` with ``NAME`` and ``render(diagnosis, page)``.
 
-One that shows the lines around each proof says how many: ``CONTEXT``.  Decides, sorts and filters nothing; nothing that
-stands in a log or in a file name can act on a screen, a page or a ticket (see `logdoctor.contract.visible`).
+One that shows the lines around each proof says how many: ``CONTEXT``; one that is made for strangers says ``SHARED``.
+Decides, sorts and filters nothing; nothing that stands in a log or in a file name can act on a screen, a page or a
+ticket (see `logdoctor.contract.visible`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from logdoctor.render import formats
 from logdoctor.render.catalogue import catalogue, languages
 from logdoctor.render.report import Page
 
-__all__ = ["CONTEXT", "FORMATS", "languages", "plain", "render"]
+__all__ = ["CONTEXT", "FORMATS", "SHARED", "languages", "plain", "render"]
 
 Format = Callable[[Diagnosis, Page], str]
 
@@ -29,6 +30,8 @@ FORMATS: Mapping[str, Format] = MappingProxyType({one.NAME: one.render for one i
 """The formats by name."""
 CONTEXT: Mapping[str, int] = MappingProxyType({one.NAME: getattr(one, "CONTEXT", 0) for one in _MODULES})
 """How many lines above and below each proof a format shows."""
+SHARED: Mapping[str, bool] = MappingProxyType({one.NAME: getattr(one, "SHARED", False) for one in _MODULES})
+"""Whether a format is made for tickets and other places where strangers read it."""
 
 _PLAIN = str.maketrans(
     {"✗": "x", "✓": "+", "…": "...", "·": "-", "—": "--", "←": "<-", "│": "|", "，": ", ", "（": " (", "）": ")"}

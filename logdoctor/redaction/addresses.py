@@ -1,0 +1,62 @@
+"""Network addresses; a version of four numbers is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from logdoctor.redaction.found import Found, within
+from logdoctor.regexes import later
+
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_IPV4 = later(
+    rf"(?<![\w.+~-])(?P<ip>{_OCTET}(?:\.{_OCTET}){{3}})(?P<port>[:<]\d{{1,5}}|/\d{{1,2}}(?!\d))?(?![\w.]*\.\d|\w|-\d|\+)"
+)
+_IPV6 = later(
+    r"(?<![\w:.])(?P<ip>(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|(?:f[ed]|2[0-9a-f])[0-9a-fA-F]{2}:[0-9a-fA-F:]{1,38}(?:\d{1,3}(?:\.\d{1,3}){3})?)(?![\w:])"
+)
+_PRIVATE = (
+    "10.",
+    "192.168.",
+    *(f"172.{n}." for n in range(16, 32)),
+    *(f"100.{n}." for n in range(64, 128)),
+    "169.254.",
+)
+_EVERYBODYS = ("127.", "0.", "255.", "169.254.169.254")
+_VERSION = later(
+    r"(?i)(?:versions?|ver|cudnn|tensorrt|trt|driver|release|firmware|fw|build|ofed|cuda|package|wheel|toolkit|lib\w+|v)[\s:=>\"'(/-]{0,4}$|==$|[<>~!]=\s?$"
+)
+_NETWORK = later(
+    r"(?i)(?:\bip|addr|address|host|peer|from|to|at|server|remote|inet|gateway|nameserver|dns|via|with|dst|src|://|@|tcp|on|interface|port|listen\w*)[\s:=\"'\[(]{1,4}$|://$|@$"
+)
+_LOW = 24
+"""First numbers below this are mostly of versions."""
+
+
+def addresses_in(text: str) -> Iterator[Found]:
+    """The IPv4 and IPv6 addresses in ``text`` that tell a machine from another."""
+    for found in _IPV4.finditer(text):
+        ip = found["ip"]
+        if not ip.startswith(_EVERYBODYS) and _is_address(
+            ip, text[max(0, found.start() - 24) : found.start()], found["port"]
+        ):
+            yield within(found, "ip", ip, "ip")
+    if text.count(":") > 1:
+        for found in _IPV6.finditer(text):
+            if _is_ipv6(found["ip"]):
+                yield within(found, "ip", found["ip"].lower(), "ip")
+
+
+def _is_address(ip: str, before: str, port: str | None) -> bool:
+    if port and port[0] in ":<":
+        return True
+    if _VERSION.search(before):
+        return False
+    return ip.startswith(_PRIVATE) or bool(_NETWORK.search(before)) or int(ip.partition(".")[0]) >= _LOW
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return (not ip_address(text).is_loopback and "::" in text) or text.count(":") == 7
+    except ValueError:
+        return False
