@@ -70,6 +70,10 @@ def steps(first: int, last: int) -> str:
     return "".join(f"step {n}: loss {3.1 - n / 1000:.3f}\n" for n in range(first, last + 1))
 
 
+def epochs(first: int, last: int) -> str:
+    return "".join(f"Epoch {n}: train_loss={3.1 - n / 10:.3f}\n" for n in range(first, last + 1))
+
+
 def cause(found: Diagnosis) -> str:
     return found.causes[0].signature if found.causes else found.verdict
 
@@ -208,3 +212,37 @@ def test_a_second_node_that_starts_late_is_no_second_job(knowledge):
     log = BANNER + NO_KEY + SUMMARY.format(rank=1) + BANNER.replace("88121", "40017") + NCCL
     found = diagnosed(log, knowledge)
     assert (found.causes[0].culprit.ranks, found.runs) == ((1,), ())
+
+
+PLAIN_OOM = OOM.replace("[rank3]: ", "")
+PLAIN_NO_KEY = NO_KEY.replace("[rank1]: ", "")
+
+
+def test_of_two_failed_runs_of_a_script_without_a_launcher_the_last_is_diagnosed(knowledge):
+    found = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 12) + PLAIN_NO_KEY, knowledge)
+    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", cause(found), True)]
+    assert cause(found) == "app.exception"
+
+
+def test_a_script_that_ends_well_when_it_is_run_again_leaves_nothing_to_tell(knowledge):
+    found = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
+    assert found.verdict == "healthy"
+    assert verdicts(found) == [("failure", "cuda.oom", False), ("healthy", None, False)]
+
+
+def test_a_script_that_resumes_is_listed_as_an_attempt(knowledge):
+    log = LOAD + steps(1, 9) + PLAIN_OOM + "Resuming from checkpoint step_8\n" + steps(9, 12) + PLAIN_NO_KEY
+    assert [(run.kind, run.signature) for run in diagnosed(log, knowledge).runs] == [
+        ("job", "cuda.oom"),
+        ("attempt", "app.exception"),
+    ]
+
+
+def test_a_helper_that_fails_between_two_steps_is_no_run_of_its_own(knowledge):
+    for before, after in ((steps(1, 9), steps(10, 40)), (epochs(0, 0), epochs(1, 9))):
+        assert diagnosed(LOAD + before + PLAIN_NO_KEY + LOAD + after, knowledge).runs == ()
+
+
+def test_another_rank_that_still_comes_up_when_one_failed_is_no_second_run(knowledge):
+    log = LOAD + steps(1, 4) + PLAIN_NO_KEY + LOAD + NCCL + PLAIN_OOM
+    assert diagnosed(log, knowledge).runs == ()

@@ -8,9 +8,11 @@ file, torchrun starts all workers again.  Each file is cut into **spans**; a new
   ``Killed``), and something starts.  It is another job, unless it says that it resumes or that it was requeued.
 
 What a later JOB does is no evidence that an earlier one survived its failure; what a later ATTEMPT does, is.  A span is
-a **run** of its own, to be diagnosed apart, only where the launcher tells so: at a restart, or where after a launcher's
-last words a program was launched and made steps.  Ranks of one job write into one file in any order, so that weaker
-signs may come from two ranks of the same run.
+a **run** of its own, to be diagnosed apart, only where that is sure: where a launcher restarts the workers, or where
+after a launcher's last words, or after an exception that nothing caught in a script without ranks, a program was
+launched, resumed or counted its steps from the first one again, and made several.  Ranks of one job write into one file
+in any order, so that weaker signs may come from two ranks of the same run; but where one of them ended, the others,
+which wait for it, make no more steps.  A second run that fails before its first steps is not told from another rank.
 
 Facts: a traceback begins at the frame that caught the exception, so one that begins at ``<module>`` (or in ``runpy``)
 left the main script, and the process ended.
@@ -75,14 +77,14 @@ _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
 class Span:
     """A stretch of one file: from ``first`` (`Event.order`) on; ``start`` is the event that began it.
 
-    ``after_all``: a launcher's last words came before; ``launched``: a launch began it.
+    ``after_all``: the job before had ended for sure; ``fresh``: it surely is another start.
     """
 
     first: int
     kind: Kind = "job"
     start: Event | None = None
     after_all: bool = False
-    launched: bool = False
+    fresh: bool = False
     steps: int = 0
 
     @property
@@ -93,7 +95,7 @@ class Span:
     @property
     def sure(self) -> bool:
         """Whether it is a run of its own."""
-        return self.restarted or (self.after_all and self.launched and self.steps >= GOING)
+        return self.restarted or (self.after_all and self.fresh and self.steps >= GOING)
 
 
 @dataclass(slots=True)
@@ -106,6 +108,8 @@ class Track:
     awaited: bool = False
     """torchrun found a worker dead and has not given up: what starts next is another attempt, which it seldom says."""
     steps_since: int = 0
+    last: Event | None = None
+    """The last step."""
     restarts: int = 0
 
     def runs(self) -> list[Span]:
@@ -124,8 +128,10 @@ class Track:
         """Work was done."""
         if self.ended is not None and (self.ended.kind in LAST_WORDS or _counts_anew(event)):
             self.begin(event)
-        self.begun = True
-        self.spans[-1].steps += 1
+        span = self.spans[-1]
+        span.fresh = span.fresh or (not span.steps and _starts_over(event, self.last))
+        self.begun, self.last = True, event
+        span.steps += 1
         self.steps_since += 1
         if self.steps_since >= GOING:
             self.ended = None
@@ -141,12 +147,14 @@ class Track:
         """Something starts: a new span, if the one before had ended."""
         launch, ended, span = event.kind in LAUNCHES, self.ended, self.spans[-1]
         if ended is not None and (launch or ended.kind not in DONE) and len(self.spans) < MAX_SPANS:
-            again = self.awaited or ended.fields.get("reason") in AGAIN or _resumes(event)
+            resumes = _resumes(event)
+            again = self.awaited or ended.fields.get("reason") in AGAIN or resumes
             kind: Kind = "attempt" if again else "job"
-            self.spans.append(Span(event.order, kind, event, ended.kind in LAST_WORDS, launch))
+            over = ended.kind in LAST_WORDS or (not self.awaited and _by_nobody(ended))
+            self.spans.append(Span(event.order, kind, event, over, launch or resumes))
             self.ended, self.awaited = None, False
         elif launch and not span.steps:  # the first sign of work came before it
-            span.launched = True
+            span.fresh = True
         self.begun = True
 
     def restart(self, event: Event) -> None:
@@ -275,6 +283,24 @@ def _counts_anew(event: Event) -> bool:
     if event.fields.get("value") not in FIRST_VALUES:
         return False
     return event.fields.get("unit") == "epoch" or ("epoch" not in event.fields and "%|" not in event.text)
+
+
+def _starts_over(event: Event, last: Event | None) -> bool:
+    """Whether this is a first step, and none that comes after ``last``, the last one before."""
+    value, epoch = event.fields.get("value"), event.fields.get("epoch", 0)
+    if value not in FIRST_VALUES:
+        return False
+    if last is None or last.fields.get("unit") != event.fields.get("unit"):
+        return last is None
+    before, at = last.fields.get("value"), last.fields.get("epoch", 0)
+    known = all(isinstance(number, (int, float)) for number in (epoch, at, value, before))
+    return known and (epoch, value) < (at, before)
+
+
+def _by_nobody(event: Event) -> bool:
+    """Whether the line names no rank or worker: a program that was started without a launcher ended."""
+    speaker = event.speaker
+    return event.rank is None and (speaker.local_rank, speaker.pid, speaker.tag) == (None, None, None)
 
 
 def _resumes(event: Event) -> bool:
