@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import call, report
 from failing_job import ANSWER, LOG, answer_in
+from rule_texts import LICENCE
 
 pytestmark = pytest.mark.usefixtures("uncached")
 
@@ -28,27 +29,14 @@ def test_rules_schema_is_json():
     assert json.loads(call("rules", "schema").stdout)["type"] == "object"
 
 
-OWN = """\
-title: The licence server is gone
-cause: The licence server {server|} did not answer.
-action: retry
-remedy: ['Start it again']
-references: ['https://example.org/licences']
-symptoms:
-  gone: {text: 'licence server (?P<server>[a-z]+) did not answer'}
-examples: [{log: 'FATAL licence server hydra did not answer'}]
-near_misses: [{is: healthy, log: 'licence server hydra answered'}]
-"""
-
-
 @pytest.fixture(scope="module")
 def own(tmp_path_factory) -> Path:
     """A rule that is added, one that is added and fails its own near-miss, one in the place of one of ours."""
     folder = tmp_path_factory.mktemp("own")
     texts = {
-        "site/licence": OWN,
-        "site/printer": OWN.replace("licence server", "printer").replace("hydra answered", "hydra did not answer"),
-        "cuda/oom": OWN.replace("licence server", "memory").replace("action: retry", "action: stop"),
+        "site/licence": LICENCE,
+        "site/printer": LICENCE.replace("licence server", "printer").replace("hydra answered", "hydra did not answer"),
+        "cuda/oom": LICENCE.replace("licence server", "memory").replace("action: retry", "action: stop"),
     }
     for name, text in texts.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -76,8 +64,8 @@ def test_rules_of_the_users_are_tested_by_their_own_examples(own):
 
 
 def test_a_faulty_rule_is_a_problem_in_the_report_and_the_others_work(own, tmp_path):
-    (tmp_path / "licence.yaml").write_text(OWN.replace("action: retry", "action: pray"))
-    (tmp_path / "printer.yaml").write_text(OWN.replace("licence server", "printer"))
+    (tmp_path / "licence.yaml").write_text(LICENCE.replace("action: retry", "action: pray"))
+    (tmp_path / "printer.yaml").write_text(LICENCE.replace("licence server", "printer"))
     found = report("--rules", tmp_path, stdin="FATAL printer hydra did not answer\n")
     assert answer_in(found) == ("printer", ())
     assert ["licence.yaml:3" in p["where"] for p in found["problems"]] == [True]
@@ -91,7 +79,9 @@ def test_a_faulty_rule_in_the_place_of_ours_leaves_ours(tmp_path):
 
 
 def test_a_text_too_weak_for_the_scan_is_a_problem_too(tmp_path):
-    (tmp_path / "licence.yaml").write_text(OWN.replace("licence server (?P<server>[a-z]+) did not answer", "[a-z]+"))
+    (tmp_path / "licence.yaml").write_text(
+        LICENCE.replace("licence server (?P<server>[a-z]+) did not answer", "[a-z]+")
+    )
     found = report("--rules", tmp_path, stdin=LOG)
     assert answer_in(found) == ANSWER
     assert "too weak" in found["problems"][0]["what"]
@@ -109,7 +99,7 @@ def test_rules_list_shows_where_a_rule_of_the_users_comes_from(own):
 
 
 def test_rules_list_shows_the_good_rules_beside_a_faulty_one(tmp_path):
-    (tmp_path / "licence.yaml").write_text(OWN.replace("action: retry", "action: pray"))
+    (tmp_path / "licence.yaml").write_text(LICENCE.replace("action: retry", "action: pray"))
     result = call("rules", "list", "--rules", tmp_path)
     assert "cuda.oom" in result.stdout
     assert "licence.yaml:3" in result.stderr
