@@ -19,6 +19,7 @@ from logdoctor.cli import (
     evaluate_command,
     events_command,
     explain_command,
+    fleet_command,
     history_command,
     report_command,
     rules_commands,
@@ -58,6 +59,7 @@ app.command("report")(report_command.report)
 app.command("events")(events_command.events)
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_command.explain)
 app.command("scan")(scan_command.scan)
+app.command("fleet")(fleet_command.fleet)
 app.command("history")(history_command.history)
 app.command("train")(train_command.train)
 app.command("evaluate")(evaluate_command.evaluate)

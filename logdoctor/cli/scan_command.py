@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from logdoctor.cli.complaints import complain, complaints
+from logdoctor.cli.diagnose_command import Lang
+from logdoctor.cli.fleet_command import NewSince, wished, write_report
 from logdoctor.cli.moments import moment
 from logdoctor.cli.rule_options import Rules, own_folders
 
@@ -64,6 +66,9 @@ ClusterOption = Annotated[
     list[str] | None,
     typer.Option("--cluster-option", help="KEY=VALUE for dask-jobqueue or dask-kubernetes; may be repeated."),
 ]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Write the fleet report there, an HTML page.", dir_okay=False)
+]
 
 
 def scan(
@@ -83,6 +88,9 @@ def scan(
     slurm: Slurm = False,
     kubernetes: Kubernetes = False,
     cluster_option: ClusterOption = None,
+    report: Report = None,
+    new_since: NewSince = None,
+    lang: Lang = None,
     rules: Rules = None,
 ) -> None:
     """Diagnose every job of an archive and say which causes there are, how often, and on which hosts.
@@ -100,6 +108,7 @@ def scan(
         raise typer.BadParameter(f"'{format}' is none of {', '.join((*formats(), 'parquet'))}", param_hint="--format")
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
+    wish = wished(report, new_since, lang) if report is not None else None
     filters = Filters(_expression(job_pattern), moment(since, "--since"), moment(until, "--until"))
     with complaints(), _folder(out) as folder:
         plan = Plan(
@@ -122,6 +131,8 @@ def scan(
             for count in made.run():
                 advance(count)
         found = _write(made, format, folder, fail_on)
+        if wish is not None:
+            write_report(made.records(), wish)
     if found:
         raise typer.Exit(1)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Literal
 
+from logdoctor.model import InputError
+from logdoctor.scan.journal import Journal
 from logdoctor.scan.lemons import Exposure, Lemon
 from logdoctor.scan.record import JobRecord
 
@@ -17,6 +20,7 @@ KINDS_KEPT = 5000
 """So many different failures, templates, hosts are told apart; a fleet has hundreds."""
 SHOWN = 25
 Period = Literal["day", "week", "month"]
+QUOTED = 300
 
 
 @dataclass(slots=True)
@@ -37,6 +41,11 @@ class Tally:
     first: float | None = None
     last: float | None = None
     hosts: Counter[str] = field(default_factory=Counter)
+    place: str = ""
+    """Where the first of the jobs has its decisive line, and the line."""
+    proof: str = ""
+    why: str = ""
+    """Of a job that could not be diagnosed."""
 
     def add(self, record: JobRecord) -> None:
         """Count one job."""
@@ -52,6 +61,10 @@ class Tally:
         self.hosts.update(record.hosts)
         self.title, self.action = self.title or record.title, self.action or record.action
         self.signature = self.signature or record.signature
+        if record.proof and not self.proof:
+            self.place, self.proof = f"{record.proof_file}:{record.proof_line}", record.proof[:QUOTED]
+        if not self.why:
+            self.why = next((f"{p['what']}: {p['why']}" for p in record.problems), "")[:QUOTED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,11 @@ class Fleet:
     causes: list[Tally]
     periods: list[tuple[str, dict[str, int]]]
     """For each period, in order, how many jobs failed for each cause."""
+    period: Period
+    seen: dict[str, int]
+    """For each period, how many jobs were diagnosed."""
+    span: tuple[float, float] | None
+    """When the first and the last job ended."""
     hosts: list[Tally]
     gpus: list[Tally]
     peers: list[Tally]
@@ -77,6 +95,10 @@ class Fleet:
     slowest: list[tuple[JobRecord, float]]
     """The failed jobs that ran longest, with their hours."""
     broken: dict[str, Tally]
+    restarted: Tally
+    """Jobs of several attempts."""
+    decisions: dict[str, Tally]
+    """What the failed ones among them were told to do."""
 
 
 def time_of(record: JobRecord) -> float:
@@ -91,20 +113,36 @@ def gpu_hours(record: JobRecord) -> float | None:
     return record.size * max(0.0, record.ended - record.started) / 3600
 
 
-def fleet_of(records: Iterable[JobRecord], period: Period = "week", new_since: float | None = None) -> Fleet:
-    """Count all records, in one pass and bounded memory."""
-    counted = _Counted(period)
+def records_of(folders: Sequence[Path]) -> Iterator[JobRecord]:
+    """The records of all jobs in the folders of scans; of a job that is in several the last folder's counts.
+
+    Raises `InputError` for a folder without results.
+    """
+    journals = [Journal(folder) for folder in folders]
+    for journal in journals:
+        if not journal.places:
+            why, cure = "there are no results of a scan", "logdoctor scan ARCHIVE --out FOLDER"
+            raise InputError("no report can be made", str(journal.folder), why, cure)
+    last = {job: number for number, journal in enumerate(journals) for job in journal.places}
+    for number, journal in enumerate(journals):
+        yield from (record for record in journal.records() if last[record.job] == number)
+
+
+def fleet_of(records: Iterable[JobRecord], period: Period | None = "week", new_since: float | None = None) -> Fleet:
+    """Count all records, in one pass and bounded memory.  No ``period``: the shortest that gives few enough of them."""
+    counted = _Counted()
     for record in records:
         counted.add(record)
-    return counted.fleet(new_since)
+    return counted.fleet(period, new_since)
 
 
 class _Counted:
-    def __init__(self, period: Period) -> None:
-        self._period = period
+    def __init__(self) -> None:
         self._jobs = 0
+        self._seen: Counter[str] = Counter()
+        self._span: tuple[float, float] | None = None
         self._tallies: dict[str, dict[str, Tally]] = {}
-        self._periods: dict[str, Counter[str]] = {}
+        self._days: dict[str, Counter[str]] = {}
         self._exposure = Exposure()
         self._slowest: list[tuple[float, str, JobRecord]] = []
 
@@ -114,18 +152,25 @@ class _Counted:
             self._count("broken", record.status, record)
             return
         self._exposure.add(record)
+        when = time_of(record)
+        self._span = (when, when) if self._span is None else (min(self._span[0], when), max(self._span[1], when))
+        self._seen[_day(when)] += 1
         self._count("verdicts", record.verdict, record)
+        if record.attempts > 1:
+            self._count("restarted", "", record)
         if record.verdict == "healthy":
             return
         self._count("causes", record.signature, record)
-        self._periods.setdefault(_period(time_of(record), self._period), Counter())[record.signature] += 1
+        self._days.setdefault(_day(when), Counter())[record.signature] += 1
+        if record.attempts > 1:
+            self._count("decisions", record.decision, record)
         if record.fingerprint:
             self._count("again", record.fingerprint, record)
-        for place, names in (("hosts", record.hosts), ("gpus", record.gpus), ("unexplained", record.templates)):
+        for place, names in (("hosts", record.hosts), ("gpus", _placed(record)), ("unexplained", record.templates)):
             for name in dict.fromkeys(names):
                 self._count(place, name, record)
         peers = (peer for cause in record.causes[:1] for peer in cause.peers)
-        for peer in dict.fromkeys(peer.rpartition(":")[0] or peer for peer in peers):
+        for peer in dict.fromkeys(map(_address, peers)):
             self._count("peers", peer, record)
         self._note_slow(record)
 
@@ -140,14 +185,19 @@ class _Counted:
             if len(self._slowest) > 4 * SHOWN:
                 self._slowest = sorted(self._slowest, key=lambda one: one[:2])[:SHOWN]
 
-    def fleet(self, new_since: float | None) -> Fleet:
+    def fleet(self, period: Period | None, new_since: float | None) -> Fleet:
         causes = self._sorted("causes")
-        periods = _without_gaps(self._periods, self._period)
+        period = period or _fitting(self._days)
+        periods = _without_gaps(_by(self._days, period), period)
+        seen = _by({day: Counter({"": count}) for day, count in self._seen.items()}, period)
         return Fleet(
             jobs=self._jobs,
             verdicts=self._tallies.get("verdicts", {}),
             causes=causes,
             periods=[(name, dict(counts)) for name, counts in periods],
+            period=period,
+            seen={name: counts[""] for name, counts in seen.items()},
+            span=self._span,
             hosts=self._sorted("hosts"),
             gpus=self._sorted("gpus"),
             peers=self._sorted("peers"),
@@ -158,24 +208,58 @@ class _Counted:
             unexplained=self._sorted("unexplained"),
             slowest=[(r, -over / 3600) for over, _, r in sorted(self._slowest, key=lambda one: one[:2])[:SHOWN]],
             broken=self._tallies.get("broken", {}),
+            restarted=self._tallies.get("restarted", {}).get("", Tally("")),
+            decisions=self._tallies.get("decisions", {}),
         )
 
     def _sorted(self, place: str) -> list[Tally]:
         return sorted(self._tallies.get(place, {}).values(), key=lambda t: (-t.count, t.name))
 
 
-def _period(seconds: float, period: Period) -> str:
-    """``2026-11-16`` (a day, or the Monday of a week), ``2026-11``."""
+def _placed(record: JobRecord) -> tuple[str, ...]:
+    """The GPUs that a job names; one that is known by its bus only is another one on each host."""
+    if len(record.hosts) != 1:
+        return record.gpus
+    return tuple(gpu if record.hosts[0] in gpu else f"{record.hosts[0]} {gpu}" for gpu in record.gpus)
+
+
+def _address(peer: str) -> str:
+    """``10.0.0.7`` of ``10.0.0.7:4431`` and ``10.0.0.7<4431>``."""
+    host = peer.partition("<")[0]
+    return host.rpartition(":")[0] or host
+
+
+def _day(seconds: float) -> str:
+    """``2026-11-16``; nothing for what is no date."""
     try:
-        day = datetime.fromtimestamp(seconds, timezone.utc).date()
+        return str(datetime.fromtimestamp(seconds, timezone.utc).date())
     except (ValueError, OverflowError, OSError):
         return ""
-    if period == "month":
-        return f"{day:%Y-%m}"
-    return str(day - timedelta(days=day.weekday()) if period == "week" else day)
+
+
+def _by(days: dict[str, Counter[str]], period: Period) -> dict[str, Counter[str]]:
+    """The counts of all days of a period together; a week is named by its Monday, a month ``2026-11``."""
+    found: dict[str, Counter[str]] = {}
+    for name, counts in days.items():
+        found.setdefault(_named(name, period), Counter()).update(counts)
+    return found
+
+
+def _named(name: str, period: Period) -> str:
+    if not name or period == "day":
+        return name
+    day = date.fromisoformat(name)
+    return name[:7] if period == "month" else str(day - timedelta(days=min(day.weekday(), (day - date.min).days)))
+
+
+def _fitting(days: Iterable[str]) -> Period:
+    named = [date.fromisoformat(name) for name in days if name]
+    span = (max(named) - min(named)).days if named else 0
+    return "day" if span <= FEW_PERIODS else "week" if span <= 7 * FEW_PERIODS else "month"
 
 
 MOST_PERIODS = 400
+FEW_PERIODS = 45
 
 
 def _without_gaps(found: dict[str, Counter[str]], period: Period) -> list[tuple[str, Counter[str]]]:

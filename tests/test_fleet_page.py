@@ -1,0 +1,265 @@
+"""The fleet report: what it tells, that every number leads to jobs, that nothing of a log acts in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields, is_dataclass, replace
+
+import pytest
+from command_line import call
+from hostile_texts import HOSTILE
+from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
+
+from logdoctor.render import languages
+from logdoctor.scan.fleet import fleet_of
+from logdoctor.scan.fleet_chart import HEIGHT, chart_of
+from logdoctor.scan.fleet_page import MOST_BYTES, WORDS, page
+from logdoctor.scan.journal import Landing
+from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
+
+MONDAY = 1_793_577_600.0  # 2026-11-02
+DAY = 86400.0
+HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+OURS = {"status", "verdict", "action", "decision", "schema"}
+"""Fields that hold one of our own words."""
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+
+def failed(job: str, signature: str = "cuda.ecc", **more) -> JobRecord:
+    more = {"verdict": "failure", "changed": MONDAY, "action": "exclude", **more}
+    return JobRecord(job, signature=signature, **more)
+
+
+PROBLEM = ({"what": "was not diagnosed", "where": "w", "why": "it took longer", "help": "h"},)
+FULL = [
+    *(
+        failed(
+            f"jobs/bad{n}",
+            title="An ECC error",
+            hosts=("n1",),
+            gpus=("n1:3",),
+            nodes=("n1", "n2"),
+            fingerprint="f",
+            proof_file="a.log",
+            proof_line=7,
+            proof="Xid 48",
+            size=8,
+            started=MONDAY,
+            ended=MONDAY + DAY * n,
+            attempts=2,
+            decision="exclude",
+            causes=(CauseRow("cuda.ecc", peers=("10.0.0.7:1",)),),
+            rank_table=(RankEntry(0, "culprit", "n1", "3"),),
+        )
+        for n in range(9)
+    ),
+    *(
+        JobRecord(f"jobs/good{n}", verdict="healthy", signature="healthy", nodes=("n2", "n3"), changed=MONDAY)
+        for n in range(60)
+    ),
+    JobRecord("jobs/odd", verdict="unknown", signature="unknown", templates=("panic <n>",), changed=MONDAY),
+    JobRecord("jobs/slow", status="stalled", changed=MONDAY, problems=PROBLEM),
+]
+
+
+def told(records: list[JobRecord], lang: str = "en", **how) -> str:
+    return page(fleet_of(records, None, **how), lang)
+
+
+def everywhere(part, text):
+    """``part`` with ``text`` in place of every text that comes from outside."""
+    if isinstance(part, str):
+        return text
+    if isinstance(part, tuple):
+        return tuple(everywhere(one, text) for one in part)
+    if isinstance(part, dict):
+        return {key: everywhere(value, text) for key, value in part.items()}
+    if is_dataclass(part):
+        return replace(
+            part, **{f.name: everywhere(getattr(part, f.name), text) for f in fields(part) if f.name not in OURS}
+        )
+    return part
+
+
+def test_the_page_tells_the_shares_and_the_cost():
+    text = " ".join(parse(told(FULL)).text.split())
+    assert "10 of 71 jobs failed" in text
+    assert "Healthy86 %" in text
+    assert "GPU-hours lost6,912" in text
+    assert "cuda.ecc, 90 % of the failures" in text
+
+
+def test_a_sick_host_is_told_in_plain_words():
+    text = " ".join(parse(told(FULL)).text.split())
+    assert "n1 was the culprit in 9 of its 9 jobs, where 0.1 would be usual" in text
+    assert "once in" in text
+
+
+def test_where_no_host_is_sick_the_page_says_so():
+    assert "No host and no GPU is culprit more often" in parse(told(FULL[9:])).text
+
+
+def test_every_number_leads_to_its_jobs():
+    text = parse(told(FULL)).text
+    assert all(f"bad{n}" in text for n in range(9))
+    assert all(name in text for name in ("good0", "odd", "slow", "panic <n>", "it took longer"))
+
+
+def test_what_all_names_share_is_told_once():
+    text = parse(told(FULL)).text
+    assert text.count("jobs/") == 1
+
+
+def test_a_long_list_of_jobs_is_cut_and_says_so():
+    text = parse(told([failed(f"j{n:04}") for n in range(500)])).text
+    assert "… and 400 more, not named here" in text
+    assert "j0099" in text
+    assert "j0100" not in text
+
+
+def test_new_causes_are_shown_where_they_are_asked_for():
+    jobs = [failed("old"), failed("new", "net.dns", changed=MONDAY + DAY)]
+    assert "New causes" not in parse(told(jobs)).text
+    shown = parse(told(jobs, new_since=MONDAY + 60)).text.partition("first seen since 2026-11-02")[2]
+    assert "net.dns" in shown
+
+
+def test_a_fleet_without_a_job_is_a_page_too():
+    assert "0 of 0 jobs failed" in parse(told([])).text
+
+
+@pytest.mark.parametrize("lang", languages())
+def test_the_words_are_there_in_every_language(lang):
+    english, other = (json.loads((WORDS / f"{name}.json").read_text("utf-8")) for name in ("en", lang))
+    assert other.keys() == english.keys()
+    assert [sorted(re.findall(r"{\w+}", t)) for t in other.values()] == [
+        sorted(re.findall(r"{\w+}", t)) for t in english.values()
+    ]
+    assert f'<html lang="{lang}">' in told(FULL, lang)
+
+
+# ── the picture ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_bars_are_as_high_as_the_failures_are_many():
+    jobs = [failed(f"a{n}") for n in range(6)] + [failed(f"b{n}", "net.dns", changed=MONDAY + DAY) for n in range(3)]
+    chart = chart_of(fleet_of(jobs, "day"))
+    assert [(bar.name, bar.count) for bar in chart.bars] == [("2026-11-02", 6), ("2026-11-03", 3)]
+    assert [round(part.height) for bar in chart.bars for part in bar.parts] == [HEIGHT, HEIGHT // 2]
+    assert {part.kind for bar in chart.bars for part in bar.parts} == {1, 2}
+
+
+def test_rare_causes_share_a_colour():
+    chart = chart_of(fleet_of([failed(f"j{n}", f"a.c{n:02}") for n in range(20)], "day"))
+    assert chart.bars[0].parts[-1].count == 12
+    assert chart.legend[-1] == (0, "", 12)
+
+
+@pytest.mark.parametrize(("days", "period"), [(3, "day"), (100, "week"), (900, "month")])
+def test_the_period_follows_from_how_long_it_was(days, period):
+    fleet = fleet_of([failed("a"), failed("b", changed=MONDAY + days * DAY)], None)
+    assert fleet.period == period
+    assert 2 <= len(fleet.periods) <= 46
+
+
+@pytest.mark.parametrize("changed", [-1e300, 0.0, 1e300, float("nan")])
+def test_a_job_without_a_date_is_counted_all_the_same(changed):
+    assert "1 of 1 job failed" in parse(told([failed("a", changed=changed)])).text
+
+
+# ── safety ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_page_loads_nothing_and_allows_its_own_style_and_script_only():
+    made = told(FULL)
+    assert "default-src 'none'; style-src 'sha256-" in made
+    assert [link for link in parse(made).links if not link.startswith("#")] == []
+    assert parse(made).tags <= OUR_TAGS
+    assert parse(made).attributes <= OUR_ATTRIBUTES
+
+
+def test_no_text_of_a_job_acts_in_the_page():
+    plain = told([everywhere(record, "plain") for record in FULL])
+    harmless = parse(plain)
+    for text in HOSTILE:
+        made = told([everywhere(record, text) for record in FULL])
+        found = parse(made)
+        assert not HIDDEN.search(made), text
+        assert (found.order, found.links, found.ids) == (harmless.order, harmless.links, harmless.ids), text
+        assert found.attributes <= OUR_ATTRIBUTES, text
+        assert own_code(made) == own_code(plain), text
+
+
+def test_a_page_is_never_larger_than_a_ticket_takes_and_says_what_was_cut():
+    jobs = [
+        failed(f"{n}-" + "<&>" * 300, f"a.c{n % 400}", hosts=(f"h{n % 700}" + "&" * 300,), fingerprint=f"{n % 300}")
+        for n in range(6000)
+    ]
+    made = told(jobs)
+    assert len(made.encode()) <= MOST_BYTES
+    assert "were shortened" in parse(made).text
+    assert "were shortened" not in parse(told(FULL)).text
+
+
+def test_the_same_jobs_give_the_same_bytes():
+    assert told(FULL) == told(FULL)
+
+
+# ── the command line ────────────────────────────────────────────────────────────────────────────────────────────────
+
+OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
+
+
+@pytest.fixture
+def results(tmp_path):
+    landing = Landing(tmp_path / "scan")
+    for record in FULL:
+        landing.add(record)
+    landing.close()
+    return tmp_path / "scan"
+
+
+def test_a_scan_writes_the_fleet_report_on_wish(tmp_path):
+    (tmp_path / "jobs" / "j1").mkdir(parents=True)
+    (tmp_path / "jobs" / "j1" / "a.log").write_text(OOM)
+    done = call("scan", tmp_path / "jobs", "-w", "1", "--report", tmp_path / "f.html", "--lang", "en")
+    assert "cuda.oom" in done.stdout
+    assert "1 of 1 job failed" in parse((tmp_path / "f.html").read_text("utf-8")).text
+
+
+def test_a_page_is_made_of_earlier_scans(results, tmp_path):
+    call("fleet", results, "-o", tmp_path / "f.html", "--lang", "en")
+    assert (tmp_path / "f.html").read_text("utf-8") == page(fleet_of(sorted(FULL, key=lambda r: r.job), None))
+
+
+def test_a_job_that_two_scans_hold_counts_once_as_the_later_one_has_it(results, tmp_path):
+    other = Landing(tmp_path / "later")
+    other.add(replace(FULL[0], verdict="healthy", signature="healthy"))
+    other.close()
+    call("fleet", results, tmp_path / "later", "-o", tmp_path / "f.html", "--lang", "en")
+    assert "9 of 71 jobs failed" in parse((tmp_path / "f.html").read_text("utf-8")).text
+
+
+def test_only_jobs_of_a_time_are_counted(results, tmp_path):
+    call("fleet", results, "-o", tmp_path / "f.html", "--lang", "en", "--since", "2026-11-08T00:00+00:00")
+    assert "3 of 3 jobs failed" in parse((tmp_path / "f.html").read_text("utf-8")).text
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--by", "year"), ("--new-since", "soon"), ("--lang", "tlh"), ("-o", "no/where/f.html")]
+)
+def test_wrong_wishes_are_wrong_usage(results, wrong):
+    call("fleet", results, *wrong, code=2)
+
+
+def test_wrong_wishes_of_a_scan_are_told_before_it_begins(tmp_path):
+    (tmp_path / "a.log").write_text(OOM)
+    done = call("scan", tmp_path, "-o", tmp_path / "out", "--report", "no/where/f.html", code=2)
+    assert not (tmp_path / "out").exists()
+    assert "no such folder" in done.output
+
+
+def test_a_folder_without_results_is_told(tmp_path):
+    assert "there are no results of a scan" in call("fleet", tmp_path, "-o", tmp_path / "f.html", code=3).output
