@@ -91,6 +91,15 @@ def test_frames_below_a_c10_exception_belong_to_it():
     assert "frame #0" not in seen[0].text
 
 
+@pytest.mark.parametrize(("who", "rank"), [("[PG ID 0 PG GUID 0(default_pg) Rank 5]", 5), ("[PG 3 (tp) Rank 1]", None)])
+def test_an_uncaught_exception_tells_the_rank_where_it_counts_in_the_whole_job(who, rank):
+    text = (
+        "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+        f"  what():  {who} Process group watchdog thread terminated with exception: CUDA error: unknown error\n"
+    )
+    assert one(RECORDS, text).fields.get("rank") == rank
+
+
 def test_terminate_without_an_exception_is_known():
     assert one(RECORDS, "terminate called without an active exception").kind == "crash.terminate"
 

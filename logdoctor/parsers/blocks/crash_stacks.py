@@ -37,6 +37,8 @@ STACK_WORDS = later(
     r"[\w./~-]+:\d+\s*$|"
     r"\d+\s+in |\d+\t|$)"
 )
+_IN_DEFAULT_GROUP = later(r"\[PG [^\]]{0,80}\(default_pg\) Rank (?P<rank>\d{1,7})\]")
+"""torch 2.3 and newer write who speaks into the exception too; only in the default group that is the global rank."""
 _WHAT = later(r"(?:what\(\):\s+)+(?P<message>\S.*)?")
 _TRACE = later(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
 _OTHER = later(r"^(?:terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
@@ -124,4 +126,6 @@ def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
         if state != "trace":
             words.append(bare.text)
     more: dict[str, Value] = {"message": message} if message else {}
+    if head.speaker.rank is None and (own := _IN_DEFAULT_GROUP.match(message)):
+        more["rank"] = int(own["rank"])
     return Block("\n".join(words), more, tuple(taken), evidence)
