@@ -22,7 +22,7 @@ from logdoctor.render.columns import text_width
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 WORDS = Path(__file__).parents[1] / "logdoctor" / "render" / "words"
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-OUR_COLOR = re.compile("\x1b\\[(?:0|1|2|1;3[123])m")
+OUR_COLOR = re.compile("\x1b\\[(?:0|1|2|36|1;3[123])m")
 some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -53,7 +53,7 @@ def test_every_snapshot_on_disk_is_still_made():
 
 
 def test_the_formats_are_found_by_their_files():
-    assert set(FORMATS) == {"terminal", "json", "jira", "markdown", "html"}
+    assert set(FORMATS) == {"terminal", "json", "jira", "markdown", "html", "sarif"}
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones_named():
@@ -166,6 +166,12 @@ def test_unknown_says_what_is_visible_what_is_missing_and_what_to_collect():
 def test_colour_is_only_there_when_asked_for():
     assert "\x1b" not in render(OOM, "terminal")
     assert OUR_COLOR.sub("", render(OOM, "terminal", color=True)) == render(OOM, "terminal")
+
+
+def test_a_command_is_coloured_to_its_end_where_it_is_wrapped():
+    told = render(OOM, "terminal", color=True, width=60)
+    code = "".join(re.findall("\x1b\\[36m(.*?)\x1b", told))
+    assert "sacct-j71920--format=JobID,MaxRSS,MaxRSSNode,MaxRSSTask" in code.replace(" ", "")
 
 
 def test_the_seconds_are_told_when_known():

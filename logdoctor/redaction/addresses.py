@@ -22,7 +22,7 @@ _PRIVATE = (
     *(f"100.{n}." for n in range(64, 128)),
     "169.254.",
 )
-_EVERYBODYS = ("127.", "0.", "255.", "169.254.169.254")
+_EVERYBODYS = ("127.", "0.", "255.", "169.254.169.254", "172.17.0.1")
 _VERSION = later(
     r"(?i)(?:versions?|ver|cudnn|tensorrt|trt|driver|release|firmware|fw|build|ofed|cuda|package|wheel|toolkit|lib\w+|v)[\s:=>\"'(/-]{0,4}$|==$|[<>~!]=\s?$"
 )
@@ -36,19 +36,20 @@ _LOW = 24
 def addresses_in(text: str) -> Iterator[Found]:
     """The IPv4 and IPv6 addresses in ``text`` that tell a machine from another."""
     for found in _IPV4.finditer(text):
-        ip = found["ip"]
-        if not ip.startswith(_EVERYBODYS) and _is_address(
-            ip, text[max(0, found.start() - 24) : found.start()], found["port"]
-        ):
-            yield within(found, "ip", ip, "ip")
+        before = text[max(0, found.start() - 24) : found.start()]
+        if _is_address(found["ip"], before, found["port"] or ""):
+            yield within(found, "ip", found["ip"], "ip")
     if text.count(":") > 1:
         for found in _IPV6.finditer(text):
             if _is_ipv6(found["ip"]):
                 yield within(found, "ip", found["ip"].lower(), "ip")
 
 
-def _is_address(ip: str, before: str, port: str | None) -> bool:
-    if port and port[0] in ":<":
+def _is_address(ip: str, before: str, port: str) -> bool:
+    """Whether it is one machine's address: what a version or a whole network looks like is none."""
+    if ip.startswith(_EVERYBODYS) or (ip.endswith(".0") and port.startswith("/")):
+        return False
+    if port.startswith((":", "<")):
         return True
     if _VERSION.search(before):
         return False
@@ -57,6 +58,6 @@ def _is_address(ip: str, before: str, port: str | None) -> bool:
 
 def _is_ipv6(text: str) -> bool:
     try:
-        return (not ip_address(text).is_loopback and "::" in text) or text.count(":") == 7
+        return not ip_address(text).is_loopback and text.rstrip(":") != "fe80"
     except ValueError:
         return False

@@ -50,6 +50,7 @@ LIKELY = (
         rf"(?:connect(?:ed|ing|ion)?|listen(?:ing)?|bind|bound|lost|closed?)(?: back)? (?:to|from|on|at"
         rf"|by|with) (?:remote |peer )?['\"]?{_H}[:<]\d{{2,5}}\b"
     ),
+    later(rf"(?<![\w.@/+:-])[A-Za-z_][\w-]{{1,31}}@(?!sha\d|md5|v\d)(?=[A-Za-z]){_H}(?=[:\s'\"),]|$)"),
     later(rf"\bssh: connect to host {_H}|\b(?:ssh|scp|rsync)\b[^\n]{{0,80}}@{_H}"),
 )
 """Beside these stands a host if it looks like one."""
@@ -61,19 +62,20 @@ _ONE_OF_LIST = later(rf"(?<![\w.:\[-]){_H}")
 
 _DOMAINS = frozenset("com org edu gov mil".split())
 _INNER = frozenset(
-    "net local internal lan corp intranet cluster localdomain svc cloud io ai dev tech de cn uk fr ch jp kr eu us "
-    "ca au nl se fi es pl cz dk ru br tw sg sa ae hk za arpa".split()
+    "net local internal lan corp intranet cluster localdomain svc cloud io ai dev tech de cn uk fr ch jp kr eu "
+    "us ca au nl se fi es pl cz dk ru br tw sg sa ae hk za arpa".split()
 )
 """Last names that are words elsewhere too (``self.net``): a host needs a number, a hyphen or three names then."""
 
 PUBLIC = tuple(
-    "huggingface.co hf.co github.com githubusercontent.com gitlab.com pytorch.org nvidia.com wandb.ai "
-    "googleapis.com docker.io docker.com gcr.io nvcr.io ghcr.io quay.io k8s.io kubernetes.io kubeflow.org "
-    "python.org anaconda.org anaconda.com readthedocs.io openai.com apache.org kernel.org ubuntu.com debian.org "
-    "redhat.com schedmd.com open-mpi.org mpich.org openucx.org google.com stackoverflow.com ray.io lightning.ai "
-    "deepspeed.ai microsoft.com azure.com amd.com intel.com openfabrics.org tensorflow.org volcano.sh systemd.io "
-    "freedesktop.org gnu.org llvm.org apple.com cloudflare.com mlflow.org comet.com neptune.ai modelscope.cn "
-    "aliyun.com tuna.tsinghua.edu.cn opensource.org w3.org".split()
+    "arxiv.org paperswithcode.com wikipedia.org huggingface.co hf.co github.com githubusercontent.com "
+    "gitlab.com pytorch.org nvidia.com wandb.ai googleapis.com docker.io docker.com gcr.io nvcr.io ghcr.io "
+    "quay.io k8s.io kubernetes.io kubeflow.org python.org anaconda.org anaconda.com readthedocs.io openai.com "
+    "apache.org kernel.org ubuntu.com debian.org redhat.com schedmd.com open-mpi.org mpich.org openucx.org "
+    "google.com stackoverflow.com ray.io lightning.ai deepspeed.ai microsoft.com azure.com amd.com intel.com "
+    "openfabrics.org tensorflow.org volcano.sh systemd.io freedesktop.org gnu.org llvm.org apple.com "
+    "cloudflare.com mlflow.org comet.com neptune.ai modelscope.cn aliyun.com tuna.tsinghua.edu.cn "
+    "opensource.org w3.org".split()
 )
 """Services and projects that everybody uses."""
 
@@ -89,7 +91,7 @@ _FILE = later(
 )
 _NUMBERS = later(
     r"[vV]?\d+(?:[.,-]\d+)*|0x[0-9a-fA-F]+|[0-9a-f]{12,}|(?:rank|gpu|cuda|cpu|step|epoch|device|dev"
-    r"|mlx\d_|ib|eth|eno|ens|bond|port|local_?rank|task|tid|pid|sm|numa|pod|node_?rank|group|stage|worker|seq|dp|tp|pp|id|default|slot)[_-]?\d+"
+    r"|mlx\d_|ib|eth|eno|ens|bond|docker|virbr|veth|cni|flannel|br|port|local_?rank|task|tid|pid|sm|numa|pod|node_?rank|group|stage|worker|seq|dp|tp|pp|id|default|slot)[_-]?\d+"
 )
 
 

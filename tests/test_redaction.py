@@ -1,0 +1,277 @@
+"""Redaction: nothing secret stays, nothing else goes, and the same host has the same pseudonym everywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+from command_line import call
+from planted_secrets import planted
+from render_diagnoses import ALL, OOM
+
+from logdoctor.model import Culprit, Diagnosis, Evidence, JobPicture, Line, Problem, RankRow
+from logdoctor.redaction import redacted
+from logdoctor.rulebook import shipped_rules
+
+ROOT = Path(__file__).parent.parent
+PIECE = 8
+"""So many characters of a secret in a row are a leak."""
+
+
+def texts_of(*lines: str, hosts: tuple[str, ...] = ()) -> list[str]:
+    """What is left of lines of a log, of a job on ``hosts``."""
+    proofs = tuple(Evidence(Line("job.log", n, text)) for n, text in enumerate(lines, 1))
+    made = redacted(Diagnosis("job", "unknown", unexplained=proofs, picture=JobPicture(hosts=hosts))).diagnosis
+    return [one.line.text for one in made.unexplained]
+
+
+def leaks(secret: str, text: str) -> bool:
+    return any(secret[at : at + PIECE] in text for at in range(max(1, len(secret) - PIECE + 1)))
+
+
+# ── secrets ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_of_the_planted_secrets_99_of_100_are_found():
+    secrets = list(planted())
+    left = texts_of(*(line for _, _, line in secrets))
+    missed = [
+        (kind, line)
+        for (kind, secret, line), text in zip(secrets, left, strict=True)
+        if leaks(secret.removeprefix("https://hooks.slack.com/services/"), text)
+    ]
+    assert len(secrets) >= 300
+    assert len({kind for kind, _, _ in secrets}) >= 20
+    assert len(missed) <= len(secrets) / 100, missed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "max_tokens: 4096, pad_token='<|endoftext|>', eos_token: </s>, num_tokens=81920, token_id: 50256",
+        "throughput: tokens/s=182034.5 tokens_per_gpu: 22754 token=▁the",
+        "UnexpectedToken: unexpected token: 'endfor' at line 12",
+        "comm 0x55d1c8a0 commId 0x8f3e2a6b9c1d4e70 rank 3 nranks 16 cudaDev 3 busId 3b000 - Init COMPLETE",
+        "git commit 8f14e45fceea167a5a36dedd4bea2543a1b2c3d4 sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "last enqueued work: 4211, last completed work: 4210, SeqNum=4211, NumelIn=67108864",
+        "self.key_proj.weight torch.nn.modules.linear.Linear transformer.h.0.attn.key=Parameter",
+        "The key: value pairs of the config; password: required; secret: none; token: not set",
+        "cudnn 9.1.0.70, TensorRT version 10.0.1.6, OFED-5.8-1.1.2.1, driver version 535.104.12, nccl==2.21.5.1",
+        'File "/opt/conda/lib/python3.11/site-packages/torch/distributed/c10d_logger.py", line 81, in wrapper',
+        "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; PCI 0000:3b:00.0 Xid 79 at 02:14:07.113",
+        "std::vector c10::Error at::native::add torch::autograd::Engine c10d::ProcessGroupNCCL",
+        "kubelet: Insufficient nvidia.com/gpu; training.kubeflow.org/job-name=llm; docker.io/library/python:3.11",
+        "self.net(x) threading.local logger.info model.norm.weight torch.cuda.amp asyncio.run",
+        "bind to 0.0.0.0:29500, loopback 127.0.0.1:8080, ::1",
+        "recall@10=0.81 top@5=0.93 memcpy@@GLIBC_2.14 user@1000.service",
+        "disk-cache task-runner sk-learn-pipeline-with-a-long-name hf_transformers_config_with_long_name",
+        "PWD=/workspace OLDPWD=/ SECRET_FILE=/run/secrets/a TOKENIZERS_PARALLELISM=false NCCL_SOCKET_IFNAME=eth0",
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_and_no_name_stays(line):
+    assert texts_of(line) == [line]
+
+
+def test_of_ten_thousand_healthy_lines_less_than_one_loses_anything():
+    chance = random.Random(7)
+    lines = [_healthy(chance, n) for n in range(20_000)]
+    changed = [(a, b) for a, b in zip(lines, texts_of(*lines), strict=True) if a != b]
+    assert len(changed) < 2, changed[:5]
+
+
+def _healthy(chance: random.Random, n: int) -> str:
+    """A line without a secret and without a name, full of numbers that look like something."""
+    digits, rank = chance.getrandbits(64), chance.randrange(512)
+    return chance.choice(
+        (
+            f"[rank{rank}]: step {n}/200000 loss {chance.random() * 9:.4f} lr 3.0e-04 tokens/s {digits % 10**6} grad_norm 1.2",
+            f"[{rank % 8}] NCCL INFO comm {digits:#x} rank {rank} nranks 512 cudaDev {rank % 8} nvmlDev 0 busId {digits % 2**20:x}",
+            f"NCCL version {rank % 3}.{n % 30}.{n % 7}+cuda12.{n % 9} libnccl.so.2.{n % 30}.{n % 7}",
+            f"Watchdog: WorkNCCL(SeqNum={n}, OpType=ALLREDUCE, NumelIn={digits % 10**9}, Timeout(ms)=600000) ran for {n} ms",
+            f"Saving checkpoint to /ckpt/run-{digits:x}/step_{n:08d}/model-{rank:05d}-of-00512.safetensors",
+            f"sha256 {digits:064x} etag {digits:032x} uuid {digits % 2**32:08x}-12ab-4cde-8f01-{digits % 2**48:012x}",
+            f'  File "/usr/lib/python3.11/site-packages/torch/nn/modules/module.py", line {n}, in _call_impl',
+            f"cuDNN version {n % 10}.{n % 12}.{n % 5}.{n % 99} driver 550.{n % 200}.{n % 30} CUDA 12.{n % 9}.{n % 150}",
+            f"GPU-{digits % 2**32:08x}-aaaa-bbbb-cccc-{digits % 2**48:012x} 0000:{n % 256:02x}:00.0 {n % 90} C {n % 700} W",
+            f"{n:02d}%|{'█' * (n % 9)}| {n}/20000 [{n % 60:02d}:{rank % 60:02d}<1:02:03, {n % 99}.12it/s, key=val, v_num={n}]",
+            f"Ring {n % 32:02d} : {rank}[{n:x}] -> {rank + 1}[{digits % 2**16:x}] [send] via NET/IB/{n % 8}/GDRDMA",
+            f"transformer.layers.{n % 96}.attention.key.weight [{n}, {rank}] torch.bfloat16 cuda:{rank % 8}",
+            f"2025-03-04T02:{n % 60:02d}:{rank % 60:02d}.{n % 1000:03d}Z INFO trainer.loop: epoch={n % 9} token_count={digits} eos_token_id={n}",
+        )
+    )
+
+
+def test_healthy_logs_and_messages_hold_no_secret():
+    texts = [
+        line for file in sorted(ROOT.glob("tests/messages/*.tsv")) for line in file.read_text("utf-8").splitlines()
+    ]
+    for case in sorted(ROOT.glob("corpus/*/case.yaml")):
+        if yaml.safe_load(case.read_text("utf-8"))["label"] == "healthy":
+            logs = (file for file in sorted(case.parent.iterdir()) if file.suffix in {".log", ".txt", ".out"})
+            texts += (line for file in logs for line in file.read_text("utf-8", "replace").splitlines())
+    assert len(texts) > 5000
+    assert [text for text in texts_of(*texts) if "<redacted:" in text] == []
+
+
+def test_no_word_of_our_rules_is_redacted():
+    told = [
+        text
+        for file in sorted(shipped_rules().rglob("*.yaml"))
+        for text in _texts({k: v for k, v in yaml.safe_load(file.read_text("utf-8")).items() if k in ("title", "summary", "remedy", "zh")})
+    ]  # fmt: skip
+    assert len(told) > 500
+    assert [(a, b) for a, b in zip(told, texts_of(*told), strict=True) if a != b] == []
+
+
+def _texts(part) -> list[str]:
+    if isinstance(part, dict | list):
+        return [text for one in (part.values() if isinstance(part, dict) else part) for text in _texts(one)]
+    return [part] if isinstance(part, str) else []
+
+
+# ── names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
+    proof = Evidence(Line("/logs/tc-node07.log", 3, "tc-node07:71:71 [0] NCCL WARN lost"), 12, "tc-node07")
+    found = dataclasses.replace(
+        OOM,
+        unexplained=(proof,),
+        problems=(Problem("cut", "/logs/tc-node07.log.gz", "tc-node07 ended"),),
+        picture=dataclasses.replace(
+            OOM.picture, hosts=("tc-node07",), rank_table=(RankRow(12, "culprit", "tc-node07", first_failure=proof),)
+        ),
+    )
+    made = redacted(found)
+    told = json.dumps(made.diagnosis.to_dict())
+    assert "tc-node07" not in told
+    assert made.key["host-1"] == ("tc-node07",)
+    assert made.diagnosis.causes[0].culprit.hosts == ("host-1",)
+    assert made.diagnosis.picture.rank_table[0].host == "host-1"
+    assert made.diagnosis.unexplained[0].line == Line("/logs/host-1.log", 3, "host-1:71:71 [0] NCCL WARN lost")
+    assert "host-1" in made.diagnosis.causes[0].summary
+
+
+def test_a_full_name_and_the_short_one_are_the_same_host():
+    assert texts_of("tc-node07.hpc.corp.example.com is tc-node07", hosts=("tc-node07",)) == ["host-1 is host-1"]
+
+
+def test_a_host_beside_known_ones_is_found_by_its_name():
+    assert texts_of("rail 3 of gpu-b12-ib0 is slow", "gpu-b[01-12]", hosts=("gpu-b01",)) == [
+        "rail 3 of host-2-ib0 is slow", "hosts-1"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("srun: error: nid001204: task 7: Killed", "srun: error: host-1: task 7: Killed"),
+        ("Mar  4 02:14:07 m7 kernel: Out of memory", "Mar  4 02:14:07 host-1 kernel: Out of memory"),
+        ("connect to [fe80::1e34:daff:fe0a:11]:6512", "connect to [ip-1]:6512"),
+        ("peer 10.0.3.7<43211> and 10.0.3.7:22", "peer ip-1<43211> and ip-1:22"),
+        ("on ip-10-0-3-7.ec2.internal", "on host-1"),
+        ("http://tracking.corp.example.com:5000/api", "http://host-1:5000/api"),
+        ("mail ada.lovelace@corp.example.com", "mail email-1"),
+        ("cd /home/ada/run && cat /scratch/ada/x", "cd /home/user-1/run && cat /scratch/user-1/x"),
+        ("uid=1001(ada) SLURM_JOB_USER=ada", "uid=1001(user-1) SLURM_JOB_USER=user-1"),
+        ("ada@gpu-a01: Permission denied", "user-1@host-1: Permission denied"),
+        ("MASTER_ADDR=tick MASTER_PORT=29500", "MASTER_ADDR=host-1 MASTER_PORT=29500"),
+        ("trying to connect to (trainer-master-0, 23456).", "trying to connect to (host-1, 23456)."),
+    ],
+)
+def test_a_name_is_found_where_names_stand(line, left):
+    assert texts_of(line) == [left]
+
+
+def test_a_setting_of_the_environment_is_judged_by_its_name():
+    picture = JobPicture(environment=(("DB_PASSWORD", "Xy7!kq"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "tick")))
+    made = redacted(Diagnosis("job", "healthy", picture=picture)).diagnosis.picture.environment
+    assert made == (("DB_PASSWORD", "<redacted:password>"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "host-1"))
+
+
+def test_a_host_that_is_called_like_a_common_word_takes_no_words_away():
+    assert texts_of("the master sent it to rank 0 of node 3", hosts=("master", "node")) == [
+        "the master sent it to rank 0 of node 3"
+    ]
+
+
+def test_hosts_that_are_called_like_pseudonyms_are_not_renamed_twice():
+    hosts = ("host-2", "host-1")
+    assert texts_of("host-1 lost host-2", hosts=hosts) == ["host-2 lost host-1"]
+
+
+def test_gpus_and_peers_that_hold_a_host_name_it_by_its_pseudonym():
+    cause = dataclasses.replace(OOM.causes[0], culprit=Culprit(hosts=("gx4",), gpus=("gx4:3",), peers=("10.0.0.9<1>",)))
+    made = redacted(dataclasses.replace(OOM, causes=(cause,))).diagnosis.causes[0].culprit
+    assert (made.hosts, made.gpus, made.peers) == ((made.hosts[0],), (f"{made.hosts[0]}:3",), ("ip-1<1>",))
+
+
+@pytest.mark.parametrize("found", ALL.values(), ids=ALL)
+def test_it_is_the_same_each_time_and_keeps_what_was_decided(found):
+    first, second = redacted(found), redacted(found)
+    assert first == second
+    assert (first.diagnosis.verdict, first.diagnosis.made_by) == (found.verdict, found.made_by)
+    assert [c.signature for c in first.diagnosis.causes] == [c.signature for c in found.causes]
+
+
+@pytest.mark.parametrize("text", ["a." * 50_000, "key=" * 25_000, "x-" * 50_000, "://" * 30_000, "@" * 90_000, "pass" * 25_000,
+                                  "1.2." * 25_000, "a:" * 50_000, "/home" * 20_000, '"' * 90_000, "eyJ" * 30_000])  # fmt: skip
+def test_hostile_texts_do_not_hold_it_up(text):
+    import time
+
+    start = time.perf_counter()
+    texts_of(text, hosts=("gx4",))
+    assert time.perf_counter() - start < 5
+
+
+# ── the command line ────────────────────────────────────────────────────────────────────────────────────────────────
+
+JOB = (
+    "gx4:900:900 [0] NCCL INFO Bootstrap : Using eth0:10.5.5.1<0>\n"
+    "export HF_TOKEN=planted-and-never-valid-1\n"
+    "gx4:900:900 [0] NCCL INFO comm 0x55d1 rank 0 nranks 1 cudaDev 0 - Init COMPLETE\n"
+    "[rank0]: Traceback (most recent call last):\n"
+    '[rank0]:   File "/home/ada/train.py", line 3, in <module>\n'
+    "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.1 GiB\n"
+)
+
+
+@pytest.fixture
+def leaky(tmp_path, surroundings):
+    path = tmp_path / "gx4.log"
+    path.write_text(JOB)
+    return path
+
+
+@pytest.mark.parametrize("format", ["html", "markdown", "jira", "sarif"])
+def test_what_is_made_to_be_shared_names_nobody(format, leaky):
+    out = call("-f", format, leaky).stdout
+    assert "ada" not in out.replace("adapt", "").replace("readab", "").replace("metada", "")
+    assert "gx4" not in out
+    assert "host-1.log" in out or "host\\-1.log" in out
+
+
+@pytest.mark.parametrize("format", ["terminal", "json"])
+def test_what_stays_at_home_is_shown_as_it_is(format, leaky):
+    assert "gx4.log" in call("-f", format, leaky).stdout
+    assert "host-1.log" in call("-f", format, "--redact", leaky).stdout
+
+
+def test_redaction_can_be_left_out(leaky):
+    assert "gx4.log" in call("-f", "markdown", "--no-redact", leaky).stdout
+
+
+def test_the_map_says_who_is_meant_and_is_for_its_owner_only(leaky, tmp_path):
+    call("-f", "html", "--redact-map", tmp_path / "key.json", leaky)
+    key = json.loads((tmp_path / "key.json").read_text("utf-8"))
+    assert "gx4" in key["host-1"]
+    assert "planted" not in json.dumps(key)
+    assert (tmp_path / "key.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_map_of_nothing_is_wrong_usage(leaky, tmp_path):
+    assert "nothing is redacted" in call("--redact-map", tmp_path / "key.json", leaky, code=2).stderr

