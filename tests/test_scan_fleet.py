@@ -26,6 +26,31 @@ def test_failures_are_told_by_week_and_weeks_without_one_are_not_left_out():
     assert fleet.periods == [("2026-11-02", {"cuda.oom": 2}), ("2026-11-09", {}), ("2026-11-16", {"cuda.oom": 1})]
 
 
+def test_each_period_names_the_jobs_that_failed_in_it():
+    fleet = fleet_of(
+        [failed("a", changed=MONDAY), failed("b", changed=MONDAY + 6 * DAY), failed("c", changed=MONDAY + 7 * DAY)]
+    )
+    assert fleet.failed_in == {"2026-11-02": ["a", "b"], "2026-11-09": ["c"]}
+
+
+def test_attempts_and_what_speaks_for_another_one_are_counted():
+    jobs = [
+        failed("a", attempts=3, decision="stop"),
+        failed("b", decision="retry"),
+        JobRecord("c", verdict="healthy", attempts=2),
+    ]
+    fleet = fleet_of(jobs)
+    assert fleet.restarted.jobs == ["a", "c"]
+    assert {name: t.jobs for name, t in fleet.decisions.items()} == {"stop": ["a"]}
+
+
+def test_a_gpu_known_by_its_bus_is_another_one_on_each_host():
+    fleet = fleet_of(
+        [failed("a", hosts=("n1",), gpus=("0000:c3:00",)), failed("b", hosts=("n2",), gpus=("0000:c3:00",))]
+    )
+    assert [t.name for t in fleet.gpus] == ["n1 0000:c3:00", "n2 0000:c3:00"]
+
+
 def test_the_same_failure_in_several_jobs_is_told_as_one():
     fleet = fleet_of([failed("a", fingerprint="f"), failed("b", fingerprint="f"), failed("c", fingerprint="g")])
     assert [(t.name, t.count, t.jobs) for t in fleet.again] == [("f", 2, ["a", "b"])]

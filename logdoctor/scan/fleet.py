@@ -77,6 +77,8 @@ class Fleet:
     periods: list[tuple[str, dict[str, int]]]
     """For each period, in order, how many jobs failed for each cause."""
     period: Period
+    failed_in: dict[str, list[str]]
+    """For each period, the first jobs that failed."""
     seen: dict[str, int]
     """For each period, how many jobs were diagnosed."""
     span: tuple[float, float] | None
@@ -143,6 +145,7 @@ class _Counted:
         self._span: tuple[float, float] | None = None
         self._tallies: dict[str, dict[str, Tally]] = {}
         self._days: dict[str, Counter[str]] = {}
+        self._failed_on: dict[str, list[str]] = {}
         self._exposure = Exposure()
         self._slowest: list[tuple[float, str, JobRecord]] = []
 
@@ -162,6 +165,9 @@ class _Counted:
             return
         self._count("causes", record.signature, record)
         self._days.setdefault(_day(when), Counter())[record.signature] += 1
+        on_the_day = self._failed_on.setdefault(_day(when), [])
+        if len(on_the_day) < JOBS_NAMED:
+            on_the_day.append(record.job)
         if record.attempts > 1:
             self._count("decisions", record.decision, record)
         if record.fingerprint:
@@ -196,6 +202,7 @@ class _Counted:
             causes=causes,
             periods=[(name, dict(counts)) for name, counts in periods],
             period=period,
+            failed_in=self._failed_in(period),
             seen={name: counts[""] for name, counts in seen.items()},
             span=self._span,
             hosts=self._sorted("hosts"),
@@ -211,6 +218,12 @@ class _Counted:
             restarted=self._tallies.get("restarted", {}).get("", Tally("")),
             decisions=self._tallies.get("decisions", {}),
         )
+
+    def _failed_in(self, period: Period) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for day in sorted(self._failed_on):
+            found.setdefault(_named(day, period), []).extend(self._failed_on[day])
+        return {name: jobs[:JOBS_NAMED] for name, jobs in found.items()}
 
     def _sorted(self, place: str) -> list[Tally]:
         return sorted(self._tallies.get(place, {}).values(), key=lambda t: (-t.count, t.name))
