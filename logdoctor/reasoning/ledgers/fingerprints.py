@@ -1,0 +1,82 @@
+"""The ledger of fingerprints: which collective each rank says that it runs, where PyTorch compares every call.
+
+Derived event (dialect ``ledger``; it stands on what the odd rank says, and on what another one says):
+
+- ``ledger.collective_mismatch``  few ranks run another collective than most: seq, op, other_op, odd, odd_hosts, ranks
+
+With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank that sees a mismatch names its own call first and then that of one other
+rank, whichever comes first (PyTorch 1.9 to 2.9, ProcessGroupWrapper.cpp).  What it says of the other may be misread, as
+the other's bytes mean something else; so a rank's own word counts more.  Of two equal sides none is the odd one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from logdoctor.model import Event, Value
+from logdoctor.reasoning.picture import Picture
+from logdoctor.regexes import later
+
+MISMATCH = "Detected mismatch between collectives"
+FEWEST = 3
+MAX_RANKS = 4096
+SEARCHED = 4000
+_SAYS = later(
+    r"Rank (?P<rank>\d{1,7}) is running (?:inconsistent )?collective: CollectiveFingerPrint\("
+    r"(?:SequenceNumber=(?P<seq>\d{1,18}),? ?)?OpType=(?P<op>\w{1,40})(?:, TensorShape=\[(?P<shape>[^\]\n]{0,60})\])?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a rank runs: the operation with its shape, and its number."""
+
+    op: str
+    seq: int | None
+    event: Event
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Keeps each rank's own word, and what others say of it; `derive` tells who stands apart."""
+
+    own: dict[int, Call] = field(default_factory=dict)
+    told: dict[int, Call] = field(default_factory=dict)
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if event.kind == "elastic.restart":
+            self.own.clear()
+            self.told.clear()
+        elif MISMATCH in event.text[:SEARCHED] and len(self.own) + len(self.told) < MAX_RANKS:
+            for place, hit in enumerate(_SAYS.finditer(event.text[:SEARCHED])):
+                shape = f" of [{hit['shape']}]" if hit["shape"] else ""
+                call = Call(hit["op"] + shape, int(hit["seq"]) if hit["seq"] else None, event)
+                (self.told if place else self.own).setdefault(int(hit["rank"]), call)
+
+    def derive(self, picture: Picture) -> list[Event]:
+        """The events that follow from all that was observed."""
+        calls = {**self.told, **self.own}
+        sides: dict[str, list[int]] = {}
+        for rank, call in sorted(calls.items()):
+            sides.setdefault(call.op, []).append(rank)
+        if len(calls) < FEWEST or len(sides) < 2:
+            return []
+        ordered = sorted(sides.values(), key=lambda side: (-len(side), side))
+        most, odd = ordered[0], sorted(rank for side in ordered[1:] for rank in side)
+        return _derived(calls, most, odd, picture) if len(odd) < len(most) else []
+
+
+def _derived(calls: Mapping[int, Call], most: list[int], odd: list[int], picture: Picture) -> list[Event]:
+    one, other = calls[odd[0]], calls[most[0]]
+    fields: dict[str, Value] = {"op": other.op, "other_op": one.op, "ranks": tuple(odd), "odd": tuple(odd)}
+    if one.seq is not None and one.seq == other.seq:
+        fields["seq"] = one.seq
+    if hosts := tuple(sorted({host for rank in odd if (host := picture.host_with(rank))})):
+        fields["odd_hosts"] = hosts
+    events = [one.event] if one.event is other.event else [one.event, other.event]
+    return [
+        Event(e.line, "ledger", "ledger.collective_mismatch", e.text, e.speaker, "error", fields, e.order)
+        for e in events
+    ]

@@ -1,0 +1,58 @@
+"""What PyTorch's comparison of collectives tells: which rank stands apart."""
+
+from __future__ import annotations
+
+from logdoctor import diagnose
+from logdoctor.model import Event
+from logdoctor.parsers.line_parser import parse_text
+from logdoctor.reasoning.ledgers.fingerprints import Ledger
+from logdoctor.reasoning.picture import Picture
+
+
+def says(rank: int, op: str, other: int, other_op: str) -> str:
+    calls = [
+        f"Rank {r} is running collective: CollectiveFingerPrint(SequenceNumber=33, OpType={o}, TensorShape=[4], "
+        "TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda))"
+        for r, o in ((rank, op), (other, other_op))
+    ]
+    return (
+        f"[rank{rank}]: RuntimeError: Detected mismatch between collectives on ranks. {calls[0]}, but {calls[1]}."
+        f"Collectives differ in the following aspects: Op type: {op}vs {other_op}\n"
+    )
+
+
+FOUR = (
+    says(0, "ALLREDUCE", 2, "BROADCAST")
+    + says(1, "ALLREDUCE", 2, "BROADCAST")
+    + says(2, "BROADCAST", 0, "ALLREDUCE")
+    + says(3, "ALLREDUCE", 2, "BROADCAST")
+)
+
+
+def derived(text: str) -> list[Event]:
+    ledger, picture = Ledger(), Picture()
+    for event in parse_text(text):
+        picture.observe(event)
+        ledger.observe(event)
+    return ledger.derive(picture)
+
+
+def test_the_rank_with_another_fingerprint_than_most_is_odd() -> None:
+    event = derived(FOUR)[0]
+    assert event.fields["odd"] == (2,)
+    assert event.fields["other_op"] == "BROADCAST of [4]"
+
+
+def test_of_two_ranks_none_is_odd() -> None:
+    assert derived(says(0, "ALLREDUCE", 1, "BROADCAST") + says(1, "BROADCAST", 0, "ALLREDUCE")) == []
+
+
+def test_the_own_word_of_a_rank_counts_more_than_what_another_reads_of_it() -> None:
+    text = says(0, "ALLREDUCE", 1, "GATHER") + says(1, "ALLREDUCE", 2, "REDUCE") + says(2, "BARRIER", 0, "GATHER")
+    assert derived(text)[0].fields["odd"] == (2,)
+
+
+def test_the_odd_rank_is_named_though_another_one_spoke_first(tmp_path) -> None:
+    (tmp_path / "job.log").write_text(FOUR)
+    first = diagnose([str(tmp_path / "job.log")]).causes[0]
+    assert (first.signature, first.culprit.ranks) == ("collective.desync", (2,))
