@@ -353,3 +353,13 @@ def test_what_the_driver_of_ray_repeats_names_the_process_that_raised():
         PLAIN.replace("KeyError: 'pixel_values'", raised + '\n  File "roll.py", line 3, in step\nValueError: 7'),
     )
     assert (seen.fields["pid"], seen.fields["host"], seen.fields["inner"]) == (91, "10.4.7.2", "ValueError")
+
+
+def test_a_traceback_that_is_quoted_from_another_rank_is_of_that_rank():
+    quoted = (
+        "Traceback (most recent call last): (RANK 6)\n"
+        '  File "/srv/save.py", line 41, in write_data\n'
+        "    os.fsync(stream.fileno())\n"
+        "OSError: [Errno 5] Input/output error\n"
+    )
+    assert one(RECORDS, quoted).fields["rank"] == 6

@@ -44,6 +44,8 @@ _CELL_FRAME = later(
     r"|, line \d+)?,? in (?P<function>[\w<>.]+)"
 )
 _HEAD = later(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
+_TOLD_OF = later(r":? ?\(RANK (?P<rank>\d{1,7})\)")
+"""A distributed checkpoint's exception quotes that of another rank so (torch/distributed/checkpoint/api.py, 2.0 on)."""
 _RULER = later(r"^\s*[|+](?:-\+-+.*$| ?)")
 _BOX_LINE = later(r"^\s*[│|┃] ?(?P<inside>.*?)\s*[│|┃]?\s*$")
 _NUMBERED = later(r"^\s*(?:❱|>|[-]+>)?\s*\d+ ")
@@ -134,6 +136,8 @@ def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) ->
     reading = _read_plain(head, found["prefix"], below)
     if name.strip("|+ ") and "%|" not in name:
         reading.fields["context"] = name[-200:]
+    if told := _TOLD_OF.match(found["rest"]):
+        reading.fields["rank"] = int(told["rank"])
     return reading.close()
 
 
