@@ -76,7 +76,7 @@ def case_page(case: Path, about: dict[str, Any]) -> str:
 
 {about["story"].strip()}
 
-    logdoctor diagnose --format markdown corpus/{case.name}
+    logdoctor diagnose --format markdown --no-redact corpus/{case.name}
 
 <div class="report">
 {report}</div>
