@@ -117,6 +117,16 @@ def test_a_new_attempt_forgets_the_old_one() -> None:
     assert not log.derived
 
 
+def test_a_launch_after_a_time_out_forgets_what_was_before_it() -> None:
+    for launch in ("nccl.version", "elastic.banner", "c10d.barrier_done"):
+        assert not Log().waits(0, 40).waits(1, 40, "BROADCAST").add(launch, level="info").waits(0, 40).derived
+
+
+def test_a_launch_before_any_time_out_forgets_nothing() -> None:
+    log = Log().state(0, 40, 41).state(2, None, 39).add("nccl.version", level="info").waits(0, 40).waits(1, 40)
+    assert log.derived["straggler"].fields["late"] == (2,)
+
+
 def test_more_processes_than_the_world_has_are_told() -> None:
     text = "Timed out initializing process group in store based barrier on rank: 2, for key: k (world_size=2, worker_count=4,"
     assert Log().add("python.traceback", text).derived["world_exceeded"].fields == {"rank": 2, "world": 2, "joined": 4}

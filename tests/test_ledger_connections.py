@@ -61,6 +61,11 @@ def test_one_complaint_names_nobody() -> None:
     assert not Log().closed((2, 2)).pointed
 
 
+def test_a_restart_forgets_who_pointed_at_whom() -> None:
+    log = Log().closed((0, 3), (2, 3)).add("elastic.restart", "Worker group FAILED", 0, "info")
+    assert not log.pointed
+
+
 def test_a_host_whose_log_is_missing_is_not_named() -> None:
     log = Log(heard=(0, 1, 3))
     for rank in (2, 7):

@@ -137,6 +137,12 @@ def test_a_failure_of_an_attempt_that_is_over_is_not_shown_where_the_last_one_fa
     assert log.rows[1].failure == "cuda.oom"
 
 
+def test_what_an_attempt_printed_is_kept_when_the_next_one_fails_in_its_turn():
+    log = Log(OOM).add("progress.step", 0).add("cuda.oom", 1, "fatal").add("x.odd", 2, "error", "first")
+    log = log.add("elastic.restart").add("x.odd", 2, "error", "second")
+    assert log.rows[2].first_failure.line.text == "first"
+
+
 def test_a_healthy_job_has_no_table():
     assert not Log(OOM).heard(0, 1, 2).rows
 

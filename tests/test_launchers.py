@@ -1,0 +1,63 @@
+"""What launchers give away: who started the job, and whose end they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from logdoctor.model import Event, Line, Speaker, Value
+from logdoctor.reasoning.launchers import launcher_of, names_an_end
+from logdoctor.reasoning.picture import Picture
+
+
+class Log:
+    """Events in reading order, seen by a picture."""
+
+    def __init__(self) -> None:
+        self.picture, self.order = Picture(), 0
+
+    def add(self, kind: str, file: str = "a", time: float | None = None, **fields: Value) -> Event:
+        self.order += 1
+        line = Line(file, self.order, kind)
+        event = Event(line, kind.partition(".")[0], kind, kind, Speaker(time=time), "error", fields, self.order)
+        self.picture.observe(event)
+        return event
+
+    def named(self, beside: Event) -> list[Value]:
+        return [end.fields["rank"] for end in self.picture.named_ends.in_the_attempt_of(beside)]
+
+
+def test_of_the_ends_that_a_launcher_names_the_first_counts() -> None:
+    log = Log()
+    log.add("mpich.abort", rank=3)
+    assert log.named(log.add("mpich.abort", rank=1)) == [3]
+
+
+def test_between_files_the_earlier_end_counts_though_it_is_read_later() -> None:
+    log = Log()
+    log.add("elastic.failure_summary", "node-a.log", 5000.0, rank=3)
+    assert log.named(log.add("elastic.failure_summary", "node-b.log", 4000.0, rank=9)) == [9]
+
+
+def test_each_attempt_has_an_end_of_its_own() -> None:
+    log = Log()
+    first = log.add("elastic.worker_failed", rank=3)
+    log.add("elastic.restart")
+    last = log.add("elastic.worker_failed", rank=5)
+    assert (log.named(first), log.named(last)) == ([3], [5])
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "named"), [("python.exception", {"local_rank": 2}, True), ("python.exception", {}, False)]
+)
+def test_an_exception_of_a_launcher_names_the_process_that_it_started(
+    kind: str, fields: dict[str, Value], *, named: bool
+) -> None:
+    assert names_an_end(Log().add(kind, **fields)) is named
+
+
+def test_torchrun_inside_a_slurm_job_is_the_launcher() -> None:
+    assert launcher_of({"slurm", "elastic", "nccl"}) == "torchrun"
+
+
+def test_where_nothing_gives_a_launcher_away_none_is_named() -> None:
+    assert launcher_of({"nccl", "python"}) is None
