@@ -17,6 +17,7 @@ from logdoctor.regexes import compiled
 FIRST_KEPT = 64
 LAST_KEPT = 16
 RANKS_KEPT = 4096
+_WILD = frozenset("*?[")
 SEARCH_SECONDS = 0.2
 """A single search that takes longer is given up: the text is hostile."""
 
@@ -86,8 +87,15 @@ class SymptomIndex:
         self.symptoms = [(i, s) for i, rule in enumerate(rules) for s in rule.symptoms]
         self.owners = owners
         scanned = {n for numbers in owners for n in numbers}
-        self._by_kind = [n for n in range(len(self.symptoms)) if n not in scanned]
         self._of_kind: dict[str, tuple[int, ...]] = {}
+        self._named: dict[str, list[int]] = {}
+        self._globs: list[tuple[str, int]] = []
+        for n, (_, symptom) in enumerate(self.symptoms):
+            kind = symptom.kind or "*"
+            if n not in scanned and _WILD.isdisjoint(kind):
+                self._named.setdefault(kind, []).append(n)
+            elif n not in scanned:
+                self._globs.append((kind, n))
 
     def shown_by(self, event: Event) -> Iterator[tuple[int, Shown]]:
         """The symptoms that ``event`` shows, with what their texts captured."""
@@ -99,13 +107,13 @@ class SymptomIndex:
 
     def _kind_alone(self, kind: str) -> tuple[int, ...]:
         if kind not in self._of_kind:
-            wanted = ((n, self.symptoms[n][1].kind or "*") for n in self._by_kind)
-            self._of_kind[kind] = tuple(n for n, glob in wanted if fnmatch.fnmatchcase(kind, glob))
+            like = (n for glob, n in self._globs if fnmatch.fnmatchcase(kind, glob))
+            self._of_kind[kind] = (*self._named.get(kind, ()), *like)
         return self._of_kind[kind]
 
     def _try(self, symptom: Symptom, event: Event) -> tuple[dict[str, Value], str] | None:
         """What the symptom's text captured, and what it matched; None if the event does not show it."""
-        if symptom.kind and not fnmatch.fnmatchcase(event.kind, symptom.kind):
+        if symptom.kind and event.kind != symptom.kind and not fnmatch.fnmatchcase(event.kind, symptom.kind):
             return None
         if symptom.dialect and not fnmatch.fnmatchcase(event.dialect, symptom.dialect):
             return None

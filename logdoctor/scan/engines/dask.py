@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from logdoctor import regexes
-from logdoctor.knowledge import Knowledge, gather, rule_folders
+from logdoctor.knowledge import Knowledge
 from logdoctor.model import InputError, MadeBy, Problem
 from logdoctor.scan.clusters import started
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import Task, examine, tasks_of
+from logdoctor.scan.examining import Task, examine, learned, tasks_of
 from logdoctor.scan.jobs import FoundJob
 from logdoctor.scan.journal import Landing
 from logdoctor.scan.record import JobRecord, failed_record, from_line
@@ -187,7 +187,7 @@ def _known(rules: tuple[Path, ...]) -> Knowledge:
     for folder in rules:
         if not folder.is_dir():
             raise InputError("there are no rules", str(folder), "a worker does not see this folder", "share it")
-    return gather(rule_folders(rules))
+    return learned(rules)
 
 
 def _examine(batch: Batch, seconds: float, rules: tuple[Path, ...], made_by: MadeBy) -> list[str]:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from logdoctor import regexes
-from logdoctor.knowledge import gather, rule_folders
 from logdoctor.model import Problem
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import Task, examine
+from logdoctor.scan.examining import Task, examine, learned
 from logdoctor.scan.journal import Journal, Landing, NotKept
 from logdoctor.scan.record import Status, failed_record
 
@@ -61,7 +60,7 @@ class _Worker:
     """What a worker process keeps from task to task."""
 
     def __init__(self, folder: Path, rules: tuple[Path, ...]) -> None:
-        self.known, self.landing, self.tasks = gather(rule_folders(rules)), Landing(folder), 0
+        self.known, self.landing, self.tasks = learned(rules), Landing(folder), 0
 
     def examine(self, task: Task, seconds: float) -> int:
         """Diagnose the jobs of ``task``; how many there were."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logdoctor import regexes
-from logdoctor.knowledge import gather, rule_folders
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import examine
+from logdoctor.scan.examining import examine, learned
 from logdoctor.scan.journal import Landing
 
 
 def run(work: Work) -> Iterator[int]:
     """See `logdoctor.scan.engines`."""
-    known = gather(rule_folders(work.rules))
+    known = learned(work.rules)
     landing = Landing(work.folder)
     try:
         for task in work.tasks:
