@@ -28,6 +28,7 @@ def codes(folder, *changes: tuple[str, str]) -> list[str]:
 
 
 GONE = "gone: {text: 'licence server (?P<server>[a-z]+) did not answer'}"
+CHINESE = "action: retry\ntext: {{zh: {{title: 许可, cause: 无应答, remedy: {}}}}}"
 
 
 def test_a_good_rule_is_not_remarked_on(tmp_path):
@@ -60,11 +61,18 @@ def test_a_good_rule_is_not_remarked_on(tmp_path):
         ),
         ("unknown-word", [("{server|of the site} is gone", "{port|the server} is gone")]),
         ("unknown-word", [("action: retry", "action: retry\nculprit: {hosts: where}")]),
+        ("translation", [("action: retry", CHINESE.format(["`srun true`", "再试"]))]),
+        ("translation", [("action: retry", CHINESE.format(["再试"])), ("Start it again", "Start `job.sh` again")]),
         ("unused-ignore", [("action: retry", "action: retry\nlint: {ignore: {slow: it is not}}")]),
     ],
 )
 def test_each_kind_of_fault_is_found(code, changes, tmp_path):
     assert code in codes(tmp_path, *changes)
+
+
+def test_words_for_an_unknown_value_may_differ_inside_a_command(tmp_path):
+    chinese = ("action: retry", CHINESE.format(["执行 `ping {server|服务器}`"]))
+    assert codes(tmp_path, chinese, ("Start it again", "Try `ping {server|SERVER}`")) == []
 
 
 def test_every_kind_of_remark_is_explained():

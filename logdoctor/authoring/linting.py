@@ -13,6 +13,7 @@ from logdoctor.authoring.example_checks import Tried, check_examples
 from logdoctor.authoring.remark import Remark, Written
 from logdoctor.authoring.text_checks import check_texts
 from logdoctor.authoring.tracing import trace_text
+from logdoctor.authoring.translation_checks import check_translations
 from logdoctor.authoring.word_checks import check_todo, check_words
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.model import Problem, Rule
@@ -48,6 +49,7 @@ def _of_one(written: Written, known: Knowledge) -> Iterator[Remark]:
     yield from check_texts(written)
     yield from check_conditions(written)
     yield from check_words(written, tried.examples)
+    yield from check_translations(written)
     yield from check_todo(written)
     yield from check_examples(tried)
 

@@ -21,6 +21,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "broad": ("warning", "the literal words are so common that many harmless lines would be looked at"),
     "slow": ("warning", "there is no plain text in it to search for, which slows every scan"),
     "unknown-word": ("warning", "a {name} in the words, or the name of a field, is one that nothing fills"),
+    "translation": ("warning", "another language's remedy has other steps, or other commands in backticks"),
     "unused-ignore": ("warning", "the rule's lint entry silences what is not said"),
 }
 """Every kind of remark: how bad it is, and what it means."""

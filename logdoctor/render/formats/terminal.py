@@ -13,6 +13,7 @@ from logdoctor.render.report import Answer, Fallout, Page, Proof, Report, report
 NAME = "terminal"
 
 _MARKS = {"failure": ("✗", "1;31"), "unknown": ("?", "1;33"), "healthy": ("✓", "1;32")}
+_CODE = "36"
 _MOST_PROOFS, _MOST_ROWS, _MOST_UNEXPLAINED = 8, 12, 3
 _DECISIVE_LINES, _OTHER_LINES = 3, 2
 _LEAST_ROOM = 36
@@ -230,9 +231,17 @@ class _Sheet:
     def numbered(self, texts: Sequence[str]) -> Lines:
         for number, text in enumerate(texts, 1):
             label = f"{number}. "
-            first, *rest = wrap(text, self.width - 4 - len(label))
+            first, *rest = self.coded(wrap(text, self.width - 4 - len(label)))
             yield f"    {label}{first}"
             yield from (" " * (4 + len(label)) + line for line in rest)
+
+    def coded(self, lines: Iterable[str]) -> Lines:
+        """Paint what stands in backticks; they stay, since without colour only they tell where a command ends."""
+        inside = False
+        for line in lines:
+            parts = line.split("`")
+            yield "`".join(self.paint(p, _CODE) if (n % 2 == 1) != inside else p for n, p in enumerate(parts))
+            inside ^= len(parts) % 2 == 0
 
     def bullets(self, heading: str, texts: Sequence[str]) -> Lines:
         if texts:
