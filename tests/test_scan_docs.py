@@ -1,0 +1,38 @@
+"""The guide to scans tells every column and every option, and its snippets are what they say."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import yaml
+
+from logdoctor.cli import scan_command
+from logdoctor.scan.record import SCHEMA, CauseRow, JobRecord, RankEntry
+
+GUIDE = (Path(__file__).parent.parent / "docs" / "scan.md").read_text("utf-8")
+NESTED = {"causes", "rank_table"}
+
+
+@pytest.mark.parametrize("table", [JobRecord, CauseRow, RankEntry])
+def test_every_column_of_the_results_is_told(table):
+    told = set(re.findall(r"`(\w+)`", GUIDE[GUIDE.index("## Results") : GUIDE.index("## History")]))
+    assert {f.name for f in fields(table)} - NESTED <= told
+    assert SCHEMA in GUIDE
+
+
+def test_the_guide_names_only_options_that_there_are():
+    options = set(re.findall(r'"(--[a-z-]+)"', inspect.getsource(scan_command)))
+    scans = re.findall(r"logdoctor scan (?:[^\n]*\\\n)*[^\n]*", GUIDE)
+    named = {option for scan in scans for option in re.findall(r"(?<=\s)--[a-z-]+", scan) if "--qos" not in option}
+    assert len(scans) > 5
+    assert named <= options
+
+
+def test_the_snippets_for_kubernetes_are_yaml():
+    job, sidecar = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL))
+    assert job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"][0] == "scan"
+    assert sidecar[0]["volumeMounts"]
