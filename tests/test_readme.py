@@ -37,9 +37,11 @@ def test_every_file_that_readme_links_to_is_there():
         assert (ROOT / target).exists(), target
 
 
-def test_the_default_task_of_the_documented_python_example_works():
-    import logdoctor
-
-    diagnosis = logdoctor.diagnose(ROOT / "corpus" / "xdit-socket-abort")
-    assert diagnosis.verdict == "failure"
-    assert diagnosis.causes[0].evidence[0].line.number > 0
+def test_the_documented_python_example_works(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job-folder").symlink_to(ROOT / "corpus" / "xdit-socket-abort")
+    example = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
+    exec(compile(example, "README.md", "exec"), {})  # noqa: S102 - our own page
+    verdict, cause = capsys.readouterr().out.splitlines()
+    assert verdict == "failure"
+    assert re.fullmatch(r"net\.socket-connect 0\.\d+ \(4,\) job-folder/\S+\.log:\d+", cause)
