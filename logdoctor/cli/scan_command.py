@@ -192,8 +192,9 @@ def _say_jobs(made: Scan) -> None:
 
     for job in made.jobs:
         done = "" if job in made.todo else "  done"
-        typer.echo(f"{visible(job.name)}  {len(job.members or job.paths)} files  by {job.how}{done}")
-    typer.echo(f"{len(made.jobs)} jobs, {len(made.todo)} to do")
+        files = len(job.members or job.paths)
+        typer.echo(f"{visible(job.name)}  {files} file{'s' * (files != 1)}  by {job.how}{done}")
+    typer.echo(f"{len(made.jobs)} job{'s' * (len(made.jobs) != 1)}, {len(made.todo)} to do")
 
 
 @contextmanager
