@@ -165,7 +165,7 @@ def _same_process_later(a: Finding, b: Finding) -> bool:
 
 def _ended_by_itself(end: Finding, seen: Finding, picture: Picture) -> bool:
     """Whether ``end`` is one rank's own exception or crash, not about others, and ``seen`` what only others report."""
-    if len(end.ranks) != 1 or not _seen_from_outside(seen, end, picture):
+    if not _is_of_one(end) or not _seen_from_outside(seen, end, picture):
         return False
     event = end.events[0]
     if end.rule.signature == "app.segfault":
@@ -193,10 +193,28 @@ def _seen_from_outside(seen: Finding, end: Finding, picture: Picture) -> bool:
     Or that the job was told to end, nobody says why, and not surely before that: launchers end what is left.
     """
     if seen.rule.signature in SEEN_FROM_OUTSIDE:
-        return bool(seen.ranks) and end.ranks[0] not in seen.ranks
+        return _is_elsewhere(seen, end)
+    if seen.rule.signature == "rdzv.timeout":
+        return _is_elsewhere(seen, end) and not picture.surely_after(end.events[0], seen.events[0])
     if seen.rule.signature != TOLD_TO_END or seen.rule.role != "fallback":
         return False
     return not any(picture.surely_after(e, seen.events[0]) for e in (end.events[0], _stamped(end)))
+
+
+def _is_of_one(end: Finding) -> bool:
+    """Whether it tells of one process: one rank, or one file where nobody knows the rank."""
+    return len(end.ranks) == 1 or (not end.ranks and len(_files(end)) == 1)
+
+
+def _is_elsewhere(seen: Finding, end: Finding) -> bool:
+    """Whether other processes than that of ``end`` report ``seen``."""
+    if end.ranks:
+        return bool(seen.ranks) and end.ranks[0] not in seen.ranks
+    return not seen.ranks and _files(seen).isdisjoint(_files(end))
+
+
+def _files(finding: Finding) -> set[str]:
+    return {event.line.file for event in finding.events}
 
 
 def _gave_up(end: Finding, seen: Finding) -> bool:

@@ -148,7 +148,6 @@ EXPERIMENTS = (
         story="Worker 1 was started with 9 features where the data and the others have 8. Its first step cannot be traced.",
         run=lambda bench: train(bench, own={1: ("--features", "9")}),
         evidence=("matmul", "ValueError"),
-        expected_wrong="the time-out of the others, who wait for worker 1 at gloo's set-up, is said instead",
     ),
     failure(
         case="other-limit-jax",

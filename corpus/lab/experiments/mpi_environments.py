@@ -157,7 +157,6 @@ EXPERIMENTS = (
         "MPI_Abort",
         slurm=True,
         culprit={"rank": 3},
-        expected_wrong="srun kills the other tasks, and that is taken for the first death",
     ),
     case(
         "truncated-message-srun-mpich",

@@ -119,7 +119,6 @@ EXPERIMENTS = (
         story="The job was told the address of a cluster whose head is no longer up. The driver cannot reach its control service.",
         run=without_cluster,
         evidence=("6379",),
-        expected_wrong="a driver that never reached the cluster's control service is told as a node that failed",
     ),
     failure(
         case="package-missing-ray",
@@ -149,6 +148,5 @@ EXPERIMENTS = (
         title="A worker is killed and its task is tried again",
         story="The worker of a task is killed with SIGKILL; the task may be tried three times and succeeds the second time. The run ends well.",
         run=preprocess("--seconds", "2", "--retries", "3", on={"1 of 12 shards": kill("ray::clean")}),
-        expected_wrong="the death of a worker whose task was tried again counts as a failure that nothing explains",
     ),
 )
