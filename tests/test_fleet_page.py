@@ -192,6 +192,18 @@ def test_no_text_of_a_job_acts_in_the_page():
         assert own_code(made) == own_code(plain), text
 
 
+def test_no_secret_of_a_log_is_in_the_page():
+    token = "hf_" + "aB3dE6gH9jK2mN5pQ8sT" + "1vW4yZ7bC0"
+    line = f"could not download with HF_TOKEN={token}"
+    jobs = [
+        failed("a", proof=line, title=line, fingerprint="f"),
+        failed("b", fingerprint="f"),
+        JobRecord("c", verdict="unknown", signature="unknown", templates=(line,)),
+    ]
+    assert token not in told(jobs)
+    assert "redacted" in told(jobs)
+
+
 def test_a_page_is_never_larger_than_a_ticket_takes_and_says_what_was_cut():
     jobs = [
         failed(f"{n}-" + "<&>" * 300, f"a.c{n % 400}", hosts=(f"h{n % 700}" + "&" * 300,), fingerprint=f"{n % 300}")

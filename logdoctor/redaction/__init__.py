@@ -7,11 +7,11 @@ communicators, versions and module paths stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from logdoctor.model import Diagnosis, JobPicture
+from logdoctor.model import Comparison, Diagnosis, Difference, JobPicture
 from logdoctor.redaction.addresses import addresses_in
 from logdoctor.redaction.assignments import assignments_in
 from logdoctor.redaction.found import Finder, Found, without_overlaps
@@ -20,11 +20,11 @@ from logdoctor.redaction.people import is_a_name, people_in
 from logdoctor.redaction.pseudonyms import Pseudonyms
 from logdoctor.redaction.tokens import tokens_in
 
-__all__ = ["Redacted", "redacted"]
+__all__ = ["Redacted", "redacted", "without_secrets"]
 
 _KEPT = frozenset(
     "signature rule references by action explains explained_by role kind verdict failure unit launcher versions "
-    "versions_apart made_by op groups group bus_id coverage".split()
+    "versions_apart made_by op groups group bus_id coverage topic".split()
 )
 """Parts that are ours or that name nobody."""
 _HOSTS = frozenset(("host", "hosts", "of"))
@@ -32,29 +32,46 @@ _FINDERS: tuple[Finder, ...] = (tokens_in, assignments_in, people_in, addresses_
 _SHORTEST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted:
-    """A diagnosis that names nobody, and the ``key``: what each pseudonym stands for."""
+Told = TypeVar("Told", Diagnosis, Comparison)
 
-    diagnosis: Diagnosis
+
+@dataclass(frozen=True)
+class Redacted(Generic[Told]):
+    """What is told and names nobody, and the ``key``: what each pseudonym stands for."""
+
+    told: Told
     key: Mapping[str, tuple[str, ...]]
 
 
-def redacted(diagnosis: Diagnosis) -> Redacted:
-    """Give ``diagnosis`` without secrets, and with pseudonyms for hosts, addresses, users and e-mail addresses."""
-    redaction = _Redaction(diagnosis)
-    made = redaction.of(diagnosis)
-    return Redacted(made, redaction.pseudonyms.key)
+def redacted(told: Told) -> Redacted[Told]:
+    """Give what is ``told`` without secrets, and with pseudonyms for hosts, addresses, users and e-mail addresses."""
+    redaction = _Redaction(told)
+    return Redacted(redaction.of(told), redaction.pseudonyms.key)
+
+
+def without_secrets(text: str) -> str:
+    """Give ``text`` without tokens, keys and passwords; whom it names stays, for pages that are about hosts."""
+    finds = (found for finder in (tokens_in, assignments_in) for found in finder(text) if found.sort == "secret")
+    return _put(text, finds, Pseudonyms())
+
+
+def _put(text: str, finds: Iterable[Found], pseudonyms: Pseudonyms) -> str:
+    """``text`` with a pseudonym in the place of each of ``finds``."""
+    at, pieces = 0, list[str]()
+    for found in without_overlaps(finds, len(text)):
+        pieces += text[at : found.start], pseudonyms.of(found)
+        at = found.end
+    return "".join((*pieces, text[at:]))
 
 
 class _Redaction:
     """First all is read for the names of hosts and users, which then are found also where nothing gives them away."""
 
-    def __init__(self, diagnosis: Diagnosis) -> None:
+    def __init__(self, told: Diagnosis | Comparison) -> None:
         self.pseudonyms = Pseudonyms()
         hosts, users = dict[str, None](), set[str]()
         texts: set[str] = set()
-        for name, text in _texts(diagnosis):
+        for name, text in _texts(told):
             if name in _HOSTS and is_host(text):
                 hosts[text] = None
             texts.add(text)
@@ -78,6 +95,9 @@ class _Redaction:
         if isinstance(part, JobPicture):
             settings = tuple((key, self.text(f"{key}={value}")[len(key) + 1 :]) for key, value in part.environment)
             return replace(self._fields(part, "environment"), environment=settings)
+        if isinstance(part, Difference) and part.topic == "environment":
+            good, bad = (self.text(f"{part.name}={value}")[len(part.name) + 1 :] for value in (part.good, part.bad))
+            return replace(part, good=good, bad=bad)
         return self._fields(part) if is_dataclass(part) else part
 
     def _fields(self, part: Any, *apart: str) -> Any:
@@ -94,12 +114,8 @@ class _Redaction:
 
     def _replaced(self, text: str) -> str:
         finds = self._found.get(text)
-        at, pieces = 0, list[str]()
         every = (*(_finds(text) if finds is None else finds), *self._hosts(text), *self._users(text))
-        for found in without_overlaps(every, len(text)):
-            pieces += text[at : found.start], self.pseudonyms.of(found)
-            at = found.end
-        return "".join((*pieces, text[at:]))
+        return _put(text, every, self.pseudonyms)
 
 
 class _KnownUsers:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logdoctor.contract import iso_time, visible
+from logdoctor.redaction import without_secrets
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.signatures import read_signatures
@@ -139,10 +140,10 @@ def _twice(hosts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _shown(value: Any) -> Any:
-    """What is put into the page: with nothing unseen in it, and not too long.  Our own markup is another type."""
+    """What is put into the page: no secret, nothing unseen, not too long.  Our own markup is another type."""
     if type(value) is not str:
         return value
-    text = visible(value, tab=" ")
+    text = visible(without_secrets(value), tab=" ")
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
 
 
@@ -169,7 +170,7 @@ def _page() -> tuple[Template, Mapping[str, object]]:
         # As it stands between the tags, for the hash must be of exactly that.
         text = "\n" + "".join(loader.get_source(environment, file)[0] for file in files)
         digest = b64encode(sha256(text.encode()).digest()).decode()
-        assets |= {name: Markup(text), f"{name}_digest": f"sha256-{digest}"}  # noqa: S704 - our own files
+        assets |= {name: Markup(text), f"{name}_digest": Markup(f"sha256-{digest}")}  # noqa: S704 - our own files
     return environment.get_template("fleet.j2"), assets
 
 

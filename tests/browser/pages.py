@@ -15,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from hostile_texts import HOSTILE
 from render_diagnoses import ALL
 from simulator import simulate
+from test_fleet_page import FULL as FLEET
+from test_fleet_page import everywhere as everywhere_of_fleet
+from test_fleet_page import told as fleet_page
 from test_render_injection import FULL, everywhere
 
 from logdoctor import diagnose
@@ -46,8 +49,11 @@ def main() -> None:
     pages |= {f"{fault}-{size}": (simulated(fault, size, seed, "en"), "en") for fault, size, seed in JOBS}
     pages |= {"gpu_memory-zh": (simulated(*JOBS[1], "zh"), "zh")}
     pages |= {f"hostile-{n}": (everywhere(FULL, " ".join(HOSTILE[n::8])), "en") for n in range(8)}
-    for name, (told, lang) in pages.items():
-        (folder / f"{name}.html").write_text(render(told, "html", lang=lang), encoding="utf-8")
+    made = {name: render(told, "html", lang=lang) for name, (told, lang) in pages.items()}
+    made |= {f"fleet-{lang}": fleet_page(FLEET, lang) for lang in ("en", "zh")}
+    made |= {"fleet-hostile": fleet_page([everywhere_of_fleet(one, " ".join(HOSTILE[::8])) for one in FLEET])}
+    for name, text in made.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
