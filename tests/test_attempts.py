@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from failing_job import diagnosed
 
 import logdoctor
@@ -239,10 +240,31 @@ def test_a_script_that_resumes_is_listed_as_an_attempt(knowledge):
 
 
 def test_a_helper_that_fails_between_two_steps_is_no_run_of_its_own(knowledge):
-    for before, after in ((steps(1, 9), steps(10, 40)), (epochs(0, 0), epochs(1, 9))):
+    for before, after in (
+        (steps(1, 9), steps(10, 40)),
+        (steps(1, 9), steps(10, 20) + steps(1, 20)),
+        (epochs(0, 0), epochs(1, 9)),
+    ):
         assert diagnosed(LOAD + before + PLAIN_NO_KEY + LOAD + after, knowledge).runs == ()
 
 
 def test_another_rank_that_still_comes_up_when_one_failed_is_no_second_run(knowledge):
     log = LOAD + steps(1, 4) + PLAIN_NO_KEY + LOAD + NCCL + PLAIN_OOM
     assert diagnosed(log, knowledge).runs == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["step {}0: loss=2.1", "Epoch: [0][{}0/5005]\tTime  0.3 (0.4)\tLoss 6.9 (7.0)", "{{'loss': 2.3, 'epoch': 0.{}}}"],
+)
+def test_steps_that_begin_where_those_of_the_run_before_began_are_another_run(knowledge, line):
+    work = LOAD + "".join(line.format(n) + "\n" for n in range(1, 9))
+    assert [run.signature for run in diagnosed(work + PLAIN_OOM + work + PLAIN_NO_KEY, knowledge).runs] == [
+        "cuda.oom",
+        "app.exception",
+    ]
+
+
+def test_bars_of_a_rank_that_goes_on_alone_are_no_second_run(knowledge):
+    bars = "".join(f"Map:  {n}0%|#         | {n}0/100 [00:0{n}<00:09, 10.1 examples/s]\n" for n in range(9))
+    assert diagnosed(LOAD + bars + PLAIN_NO_KEY + LOAD + bars, knowledge).runs == ()

@@ -20,7 +20,7 @@ left the main script, and the process ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,9 +28,12 @@ from logdoctor.model import Event
 from logdoctor.regexes import later
 
 Kind = Literal["attempt", "job"]
+Series = tuple[str, str]
+Place = tuple[float, float]
 
 MAX_SPANS = 32
 MAX_FILES = 4096
+MAX_SERIES = 8
 GOING = 3
 """So many steps after a supposed end, without any start, and it was none."""
 FIRST_VALUES = (0, 1)
@@ -70,6 +73,7 @@ SEEN = frozenset(
     | {"python.traceback", "nccl.comm_init", "lightning.resume", "elastic.worker_failed"}
 )
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
+_DIGITS = later(r"\d+")
 _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
 
 
@@ -108,8 +112,10 @@ class Track:
     awaited: bool = False
     """torchrun found a worker dead and has not given up: what starts next is another attempt, which it seldom says."""
     steps_since: int = 0
-    last: Event | None = None
-    """The last step."""
+    counts: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
+    """The first and the last step of each series in this span."""
+    before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
+    """The same of the span before."""
     restarts: int = 0
 
     def runs(self) -> list[Span]:
@@ -126,15 +132,23 @@ class Track:
 
     def step(self, event: Event) -> None:
         """Work was done."""
-        if self.ended is not None and (self.ended.kind in LAST_WORDS or _counts_anew(event)):
+        anew = _counts_anew(event)
+        if self.ended is not None and (self.ended.kind in LAST_WORDS or anew or _starts_over(event, self.counts)):
             self.begin(event)
         span = self.spans[-1]
-        span.fresh = span.fresh or (not span.steps and _starts_over(event, self.last))
-        self.begun, self.last = True, event
+        if _series(event) not in self.counts:  # its first step in this span
+            span.fresh = span.fresh or (_starts_over(event, self.before) if self.before else anew)
+        self.begun = True
+        self._count(event)
         span.steps += 1
         self.steps_since += 1
         if self.steps_since >= GOING:
             self.ended = None
+
+    def _count(self, event: Event) -> None:
+        place, series = _place(event), _series(event)
+        if place is not None and (series in self.counts or len(self.counts) < MAX_SERIES):
+            self.counts[series] = (self.counts.get(series, (place,))[0], place)
 
     def end(self, event: Event) -> None:
         """The job or a process of it ended."""
@@ -153,6 +167,7 @@ class Track:
             over = ended.kind in LAST_WORDS or (not self.awaited and _by_nobody(ended))
             self.spans.append(Span(event.order, kind, event, over, launch or resumes))
             self.ended, self.awaited = None, False
+            self.before, self.counts = self.counts, {}
         elif launch and not span.steps:  # the first sign of work came before it
             span.fresh = True
         self.begun = True
@@ -285,16 +300,24 @@ def _counts_anew(event: Event) -> bool:
     return event.fields.get("unit") == "epoch" or ("epoch" not in event.fields and "%|" not in event.text)
 
 
-def _starts_over(event: Event, last: Event | None) -> bool:
-    """Whether this is a first step, and none that comes after ``last``, the last one before."""
-    value, epoch = event.fields.get("value"), event.fields.get("epoch", 0)
-    if value not in FIRST_VALUES:
-        return False
-    if last is None or last.fields.get("unit") != event.fields.get("unit"):
-        return last is None
-    before, at = last.fields.get("value"), last.fields.get("epoch", 0)
-    known = all(isinstance(number, (int, float)) for number in (epoch, at, value, before))
-    return known and (epoch, value) < (at, before)
+def _series(event: Event) -> Series:
+    return str(event.fields.get("unit")), _DIGITS.sub("#", str(event.fields.get("what", "")))[:80]
+
+
+def _place(event: Event) -> Place | None:
+    """The epoch and the number of a step; none of a bar that names no epoch: each loop over anything draws its own."""
+    if "epoch" not in event.fields and "%|" in event.text:
+        return None
+    try:
+        return float(str(event.fields.get("epoch", 0))), float(str(event.fields.get("value")))
+    except ValueError:
+        return None
+
+
+def _starts_over(event: Event, counts: Mapping[Series, tuple[Place, Place]]) -> bool:
+    """Whether this step stands where its series began in ``counts``, which had got further since."""
+    place, known = _place(event), counts.get(_series(event))
+    return place is not None and known is not None and place <= known[0] < known[1]
 
 
 def _by_nobody(event: Event) -> bool:
