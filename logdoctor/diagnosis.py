@@ -52,7 +52,7 @@ def diagnose(
     nothing could be read at all.
     """
     known = knowledge or gather(rule_folders(rules))
-    reading = Reading(_job(inputs, name), known, bounds, watch)
+    reading = Reading(job_of(inputs, name), known, bounds, watch)
     good = os.fspath(baseline) if baseline else ""
     diagnosis = _concluded(reading, lang, Path(model) if model else None, good, hung=hung)
     if knowledge is None:  # who brings it diagnoses many jobs, and keeps what was compiled when they are done
@@ -91,7 +91,8 @@ def _concluded(
     return with_novelty(diagnosis, reading.excerpts, lang, baseline)
 
 
-def _job(inputs: Input | Iterable[Input], name: str | None) -> Job:
+def job_of(inputs: Input | Iterable[Input], name: str | None = None) -> Job:
+    """The job whose logs are ``inputs``; without a ``name`` it is called like the first of them."""
     given: list[Any] = [inputs] if isinstance(inputs, str | os.PathLike) or hasattr(inputs, "read") else [*inputs]
     paths = tuple(os.fspath(i) if isinstance(i, os.PathLike) else i for i in given)
     first = paths[0] if paths else "-"
@@ -158,6 +159,6 @@ def events(
     knowledge: Knowledge | None = None,
 ) -> Iterator[Event]:
     """The events that the parsers recognise in the logs of one job, in reading order; arguments as for `diagnose`."""
-    reading = Reading(_job(inputs, None), knowledge or gather(rule_folders(rules)))
+    reading = Reading(job_of(inputs), knowledge or gather(rule_folders(rules)))
     yield from reading
     reading.insist()

@@ -25,7 +25,7 @@ PIECE = 8
 def texts_of(*lines: str, hosts: tuple[str, ...] = ()) -> list[str]:
     """What is left of lines of a log, of a job on ``hosts``."""
     proofs = tuple(Evidence(Line("job.log", n, text)) for n, text in enumerate(lines, 1))
-    made = redacted(Diagnosis("job", "unknown", unexplained=proofs, picture=JobPicture(hosts=hosts))).diagnosis
+    made = redacted(Diagnosis("job", "unknown", unexplained=proofs, picture=JobPicture(hosts=hosts))).told
     return [one.line.text for one in made.unexplained]
 
 
@@ -147,13 +147,13 @@ def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
         ),
     )
     made = redacted(found)
-    told = json.dumps(made.diagnosis.to_dict())
+    told = json.dumps(made.told.to_dict())
     assert "tc-node07" not in told
     assert made.key["host-1"] == ("tc-node07",)
-    assert made.diagnosis.causes[0].culprit.hosts == ("host-1",)
-    assert made.diagnosis.picture.rank_table[0].host == "host-1"
-    assert made.diagnosis.unexplained[0].line == Line("/logs/host-1.log", 3, "host-1:71:71 [0] NCCL WARN lost")
-    assert "host-1" in made.diagnosis.causes[0].summary
+    assert made.told.causes[0].culprit.hosts == ("host-1",)
+    assert made.told.picture.rank_table[0].host == "host-1"
+    assert made.told.unexplained[0].line == Line("/logs/host-1.log", 3, "host-1:71:71 [0] NCCL WARN lost")
+    assert "host-1" in made.told.causes[0].summary
 
 
 def test_a_full_name_and_the_short_one_are_the_same_host():
@@ -189,7 +189,7 @@ def test_a_name_is_found_where_names_stand(line, left):
 
 def test_a_setting_of_the_environment_is_judged_by_its_name():
     picture = JobPicture(environment=(("DB_PASSWORD", "Xy7!kq"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "tick")))
-    made = redacted(Diagnosis("job", "healthy", picture=picture)).diagnosis.picture.environment
+    made = redacted(Diagnosis("job", "healthy", picture=picture)).told.picture.environment
     assert made == (("DB_PASSWORD", "<redacted:password>"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "host-1"))
 
 
@@ -206,7 +206,7 @@ def test_hosts_that_are_called_like_pseudonyms_are_not_renamed_twice():
 
 def test_gpus_and_peers_that_hold_a_host_name_it_by_its_pseudonym():
     cause = dataclasses.replace(OOM.causes[0], culprit=Culprit(hosts=("gx4",), gpus=("gx4:3",), peers=("10.0.0.9<1>",)))
-    made = redacted(dataclasses.replace(OOM, causes=(cause,))).diagnosis.causes[0].culprit
+    made = redacted(dataclasses.replace(OOM, causes=(cause,))).told.causes[0].culprit
     assert (made.hosts, made.gpus, made.peers) == ((made.hosts[0],), (f"{made.hosts[0]}:3",), ("ip-1<1>",))
 
 
@@ -214,8 +214,8 @@ def test_gpus_and_peers_that_hold_a_host_name_it_by_its_pseudonym():
 def test_it_is_the_same_each_time_and_keeps_what_was_decided(found):
     first, second = redacted(found), redacted(found)
     assert first == second
-    assert (first.diagnosis.verdict, first.diagnosis.made_by) == (found.verdict, found.made_by)
-    assert [c.signature for c in first.diagnosis.causes] == [c.signature for c in found.causes]
+    assert (first.told.verdict, first.told.made_by) == (found.verdict, found.made_by)
+    assert [c.signature for c in first.told.causes] == [c.signature for c in found.causes]
 
 
 @pytest.mark.parametrize("text", ["a." * 50_000, "key=" * 25_000, "x-" * 50_000, "://" * 30_000, "@" * 90_000, "pass" * 25_000,

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from logdoctor.cli import (
     diagnose_command,
+    diff_command,
     evaluate_command,
     events_command,
     explain_command,
@@ -56,6 +57,7 @@ app = typer.Typer(
 )
 app.command("diagnose")(diagnose_command.diagnose)
 app.command("report")(report_command.report)
+app.command("diff")(diff_command.diff)
 app.command("events")(events_command.events)
 app.command("explain", context_settings={"ignore_unknown_options": True})(explain_command.explain)
 app.command("scan")(scan_command.scan)

@@ -124,15 +124,16 @@ def fit_to_show(found: Diagnosis, format: str, redact: bool | None, key_file: Pa
     from logdoctor.redaction import redacted
 
     made = redacted(found)
-    if key_file is not None:
-        _keep(made.key, key_file)
-    return made.diagnosis
+    keep_key(made.key, key_file)
+    return made.told
 
 
-def _keep(key: Mapping[str, Sequence[str]], file: Path) -> None:
-    """Write whom the pseudonyms mean, for the eyes of its owner only."""
+def keep_key(key: Mapping[str, Sequence[str]], file: Path | None) -> None:
+    """Write whom the pseudonyms mean into ``file``, where one is asked for, for the eyes of its owner only."""
     import json
 
+    if file is None:
+        return
     text = json.dumps(dict(key), ensure_ascii=False, indent=1) + "\n"
     try:
         file.unlink(missing_ok=True)  # others may have an old one open, or may be allowed to read it
@@ -160,8 +161,13 @@ def write(
     text = render(
         found, format, lang=lang, color=color, width=width, quiet=quiet, elapsed=elapsed if terminal else None
     )
+    put_out(text, output, marks=format == "terminal")
+
+
+def put_out(text: str, output: Path | None, *, marks: bool) -> None:
+    """Write ``text`` into the file ``output``, or on standard output; ``marks`` of ours may be spelt in ASCII there."""
     if output is None:
-        sys.stdout.buffer.write(_encoded(text, sys.stdout.encoding or "utf-8", marks=format == "terminal"))
+        sys.stdout.buffer.write(_encoded(text, sys.stdout.encoding or "utf-8", marks=marks))
         sys.stdout.flush()
         return
     try:

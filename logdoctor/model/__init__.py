@@ -29,19 +29,23 @@ from logdoctor.model.answer import (
     SymptomSeen,
     Verdict,
 )
+from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
 from logdoctor.model.log import Candidate, Event, Following, Job, Level, Line, Speaker, Stream, Value
 from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words
 
 __all__ = [
+    "COMPARISON_SCHEMA",
     "SCHEMA",
     "Action",
     "Candidate",
     "Cause",
+    "Comparison",
     "Coverage",
     "Culprit",
     "Decision",
     "Diagnosis",
+    "Difference",
     "Event",
     "Evidence",
     "Example",
@@ -73,6 +77,7 @@ __all__ = [
     "Strength",
     "Symptom",
     "SymptomSeen",
+    "Topic",
     "Value",
     "Verdict",
     "Words",
