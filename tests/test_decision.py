@@ -87,6 +87,17 @@ def test_a_fault_of_the_program_blames_no_host_twice():
     assert decided(cause("stop", "b"), run(LOST, "b"), run(LOST, "b", told=True)).action == "stop"
 
 
+def test_a_host_is_not_to_blame_for_what_the_scheduler_or_the_program_did():
+    runs = (run("job.preempted", "b", at=reached(4)), run("job.preempted", "b", at=reached(9), told=True))
+    assert decided(cause("retry", "b", signature="job.preempted"), *runs).action == "retry"
+
+
+def test_only_attempts_without_progress_in_between_are_counted():
+    runs = [run(LOST, at=reached(n)) for n in (3, 9, 9, 8)]
+    made = decided(cause("retry"), *runs, run(LOST, at=reached(8), told=True))
+    assert (made.action, made.attempts) == ("stop", 4)
+
+
 def test_most_of_the_hosts_are_not_taken_out():
     runs = (run(LOST, "a", "b", "c"), run(LOST, "a", "b", "c", told=True))
     assert decided(cause("retry", "a", "b", "c"), *runs).action == "stop"

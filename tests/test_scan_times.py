@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 from failing_job import diagnosed
 
-from logdoctor.model import Diagnosis, JobPicture
+from logdoctor.model import Diagnosis, JobPicture, Run
 from logdoctor.scan.jobs import FoundJob
 from logdoctor.scan.record import record_of
 
@@ -45,6 +45,14 @@ def test_a_log_without_times_does_not_tell_when_it_ran(knowledge):
 def test_stamps_without_a_year_are_of_the_last_such_day_before_the_file_was_written(changed, year):
     first, last = at(1970, 3, 5, 9), at(1970, 3, 5, 12)
     assert ran(first, last, changed) == (at(year, 3, 5, 9), at(year, 3, 5, 12))
+
+
+def test_a_job_that_was_requeued_into_the_same_file_had_two_attempts():
+    runs = (
+        Run("job", "failure", "job.preempted", "", "f", 1, 9, told=False),
+        Run("attempt", "healthy", None, "", "f", 9, None, told=True),
+    )
+    assert record_of(FoundJob("j", ("j.log",), "file", 1, "s", 0.0), Diagnosis("j", "healthy", runs=runs)).attempts == 2
 
 
 def test_over_new_year_stamps_without_a_year_tell_nothing():

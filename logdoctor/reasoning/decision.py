@@ -7,6 +7,7 @@ help.  A host that several attempts name is to be taken out.  Where there was on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise, takewhile
 
 from logdoctor.model import Cause, Decision, Diagnosis, Progress, Run
 
@@ -39,6 +40,8 @@ WORDS: dict[str, dict[str, str]] = {
     },
 }
 Words = dict[str, str]
+OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
+"""Families of signatures that no machine is to blame for, whichever host is named."""
 
 
 def decide(found: Diagnosis, lang: str = "en") -> Decision:
@@ -50,7 +53,7 @@ def decide(found: Diagnosis, lang: str = "en") -> Decision:
         return _without_cause(attempts, words)
     cause = found.causes[0]
     named = _named_again(cause, attempts[:-1], found.picture.hosts)
-    if named and cause.action != "stop":
+    if named:
         count = 1 + sum(bool(named & {*run.culprit.hosts}) for run in attempts[:-1])
         hosts = tuple(sorted(named))
         return Decision("exclude", hosts, words["host"].format(attempts=count, hosts=", ".join(hosts)), count)
@@ -73,17 +76,22 @@ def _attempts(runs: Sequence[Run]) -> Sequence[Run]:
 
 
 def _named_again(cause: Cause, earlier: Sequence[Run], hosts: Sequence[str]) -> set[str]:
-    """The hosts that an earlier attempt named too; none where that is most of the job, which tells of no host."""
+    """The hosts at fault that an earlier attempt named too; none where that is most of the job: it tells of no host."""
+    if cause.action == "stop" or cause.signature.partition(".")[0] in OWN_FAULT:
+        return set()
     named = {*cause.culprit.hosts} & {host for run in earlier for host in run.culprit.hosts}
     return named if len(hosts) <= 1 or len(named) * 2 <= len(hosts) else set()
 
 
 def _in_the_light_of(again: Sequence[Run], last: Run, cause: Cause, words: Words) -> Decision:
     """``again`` are the earlier attempts that failed by the same cause."""
-    before, now, count = again[-1].last_progress, last.last_progress, 1 + len(again)
+    before, now = again[-1].last_progress, last.last_progress
     if _further(before, now):
         told = {"before": _reached(before, words), "now": _reached(now, words)}
-        return Decision("retry", (), words["further"].format(cause=cause.signature, **told), count)
+        return Decision("retry", (), words["further"].format(cause=cause.signature, **told), 1 + len(again))
+    reached = [run.last_progress for run in (*again, last)]
+    progress = [_further(*pair) for pair in pairwise(reached)]
+    count = 2 + sum(1 for _ in takewhile(lambda further: not further, reversed(progress[:-1])))
     return Decision("stop", (), words["still"].format(attempts=count, cause=cause.signature), count)
 
 

@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from logdoctor.reasoning.decision import OWN_FAULT
 from logdoctor.scan.record import JobRecord
 
 ALPHA = 0.05
 """The chance that a healthy fleet has anybody accused."""
 FEWEST = 3
 """So many failures there must be: two may be the same one told twice."""
-OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
-"""Families of signatures that are the job's own doing, whichever host is named."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
         user=job.user,
         nodes=seen.hosts,
         launcher=seen.launcher or "",
-        attempts=seen.attempts,
+        attempts=max(seen.attempts, 1 + sum(run.kind == "attempt" for run in found.runs)),
         started=started,
         ended=ended,
         last_progress=f"{progress.unit} {progress.value}" if progress else "",
