@@ -136,19 +136,16 @@ class Track:
         if self.ended is not None and (self.ended.kind in LAST_WORDS or anew or _starts_over(event, self.counts)):
             self.begin(event)
         span = self.spans[-1]
-        if _series(event) not in self.counts:  # its first step in this span
+        series, place = _series(event), _place(event)
+        if series not in self.counts:  # its first step in this span
             span.fresh = span.fresh or (_starts_over(event, self.before) if self.before else anew)
         self.begun = True
-        self._count(event)
+        if place is not None and (series in self.counts or len(self.counts) < MAX_SERIES):
+            self.counts[series] = (self.counts.get(series, (place,))[0], place)
         span.steps += 1
         self.steps_since += 1
         if self.steps_since >= GOING:
             self.ended = None
-
-    def _count(self, event: Event) -> None:
-        place, series = _place(event), _series(event)
-        if place is not None and (series in self.counts or len(self.counts) < MAX_SERIES):
-            self.counts[series] = (self.counts.get(series, (place,))[0], place)
 
     def end(self, event: Event) -> None:
         """The job or a process of it ended."""
@@ -301,7 +298,8 @@ def _counts_anew(event: Event) -> bool:
 
 
 def _series(event: Event) -> Series:
-    return str(event.fields.get("unit")), _DIGITS.sub("#", str(event.fields.get("what", "")))[:80]
+    what = event.fields.get("what", "")
+    return str(event.fields.get("unit")), _DIGITS.sub("#", str(what)[:80]) if what else ""
 
 
 def _place(event: Event) -> Place | None:
