@@ -18,7 +18,7 @@ from logdoctor.reasoning.rank_table import RankTable
 from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.runs import listed, parts_of, told_part
 from logdoctor.reasoning.standings import standings_of
-from logdoctor.reasoning.symptoms import Hits, SymptomIndex
+from logdoctor.reasoning.symptoms import Hits, index_of
 from logdoctor.reasoning.ties import Prefer, broken
 from logdoctor.regexes import later
 
@@ -47,7 +47,7 @@ class Reasoner:
         self.rules, self.hung = rules, hung
         self.picture = Picture()
         self._ledgers, self._table = ledgers(), RankTable()
-        self._index = SymptomIndex(rules, owners)
+        self._index = index_of(rules, owners)
         self._hits: dict[int, dict[str, Hits]] = {}
         self._failures: list[Event] = []
         self._latest_failures: deque[Event] = deque(maxlen=FAILURES_KEPT)

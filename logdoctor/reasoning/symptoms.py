@@ -85,7 +85,7 @@ class SymptomIndex:
     def __init__(self, rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> None:
         """Sort the symptoms by how they are found: by the scan's pattern, or by the kind of the event alone."""
         self.symptoms = [(i, s) for i, rule in enumerate(rules) for s in rule.symptoms]
-        self.owners = owners
+        self.rules, self.owners = rules, owners
         scanned = {n for numbers in owners for n in numbers}
         self._of_kind: dict[str, tuple[int, ...]] = {}
         self._named: dict[str, list[int]] = {}
@@ -150,6 +150,16 @@ class SymptomIndex:
         if not found:
             return None
         return {k: as_value(v) for k, v in found.groupdict().items() if v is not None}, found.group()
+
+
+_made: list[SymptomIndex] = []
+
+
+def index_of(rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> SymptomIndex:
+    """The index, kept from job to job as long as they are diagnosed by the same rules: a scan has millions of jobs."""
+    if not _made or _made[0].rules is not rules or _made[0].owners is not owners:
+        _made[:] = [SymptomIndex(rules, owners)]
+    return _made[0]
 
 
 def _quoted(event: Event, matched: str) -> Event:
