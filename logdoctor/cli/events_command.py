@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complaints
+from logdoctor.cli.complaints import complain, complaints
 from logdoctor.cli.rule_options import Rules, own_folders
 
-if TYPE_CHECKING:
-    from logdoctor.model import Event
+Paths = Annotated[list[str], typer.Argument(help="Logs of one job.")]
+Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file.", dir_okay=False)]
 
 
-def events(paths: Annotated[list[str], typer.Argument(help="Logs of one job.")], rules: Rules = None) -> None:
-    """Print the recognised records of a job as JSON lines: dialect, kind, level, who, fields, text, file and line."""
+def events(paths: Paths, format: Format = "jsonl", output: Output = None, rules: Rules = None) -> None:
+    """Print the recognised records of a job: dialect, kind, level, who, fields, text, file and line."""
     from logdoctor.diagnosis import events as events_of
+    from logdoctor.event_tables import WRITERS
+    from logdoctor.model import InputError, LogdoctorError
 
-    with complaints():
-        for event in events_of(paths, rules=own_folders(rules)):
-            typer.echo(json.dumps(_plain(event), ensure_ascii=True))
+    if format not in WRITERS:
+        raise typer.BadParameter(f"'{format}' is none of {', '.join(WRITERS)}", param_hint="--format")
+    if format == "parquet" and output is None and sys.stdout.isatty():
+        raise typer.BadParameter("Parquet is no text: name a file with -o", param_hint="--format")
+    with complaints(), _opened(output) as out:
+        try:
+            WRITERS[format](events_of(paths, rules=own_folders(rules)), out)
+        except InputError:
+            raise
+        except LogdoctorError as error:
+            complain(error)
+            raise typer.Exit(2) from None
+        out.flush()
 
 
-def _plain(event: Event) -> dict[str, Any]:
-    plain: dict[str, Any] = {
-        "file": event.line.file,
-        "line": event.line.number,
-        "kind": event.kind,
-        "level": event.level,
-    }
-    who = {k: getattr(event, k) for k in ("rank", "host", "pid", "time")}
-    who |= {k: getattr(event.speaker, k) for k in ("local_rank", "source", "tag")}
-    plain |= {k: v for k, v in who.items() if v is not None}
-    return {**plain, "fields": dict(event.fields), "text": event.text}
+def _opened(output: Path | None) -> Any:
+    stdout: IO[bytes] = sys.stdout.buffer
+    if output is None:
+        return nullcontext(stdout)
+    try:
+        return output.open("wb")
+    except OSError as error:
+        raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None

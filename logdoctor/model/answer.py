@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Event, Line, Value
 from logdoctor.model.rule import Action, Rule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = "logdoctor.diagnosis/1"
 
@@ -308,3 +311,22 @@ class Diagnosis:
         from logdoctor.contract import diagnosis_to_dict
 
         return diagnosis_to_dict(self)
+
+    # Doors upwards that only a notebook opens; the walls know of them.
+
+    def events_frame(self) -> pd.DataFrame:
+        """Every line that the diagnosis shows, as a table of pandas: as what, signature, time, rank, host, place."""
+        from logdoctor.notebook import events_frame
+
+        return events_frame(self)
+
+    def ranks_frame(self) -> pd.DataFrame:
+        """Every rank as a table of pandas, by rank: its part, its place, how far it got, its first failure."""
+        from logdoctor.notebook import ranks_frame
+
+        return ranks_frame(self)
+
+    def _repr_html_(self) -> str:
+        from logdoctor.notebook import page_in_a_frame
+
+        return page_in_a_frame(self)
