@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 
 from logdoctor.evaluation.scores import Scores
+from logdoctor.render import closed_page
 
 WIDTH, HEIGHT = 320, 240
 """Of a plot, without its margins."""
@@ -14,22 +13,10 @@ WIDTH, HEIGHT = 320, 240
 
 def page(scores: Sequence[Scores], cases: str) -> str:
     """A page about ``scores``: first what is judged, then the baselines beside it."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    loader = PackageLoader("logdoctor.evaluation")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"share": share, "points": points}
-    style = "\n" + loader.get_source(environment, "page.css")[0]
-    return environment.get_template("page.html.j2").render(
-        scores=scores,
-        cases=cases,
-        width=WIDTH,
-        height=HEIGHT,
-        style=Markup(style),  # noqa: S704 - our own file
-        style_digest=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}",
+    made = closed_page.environment("logdoctor.evaluation")
+    made.filters |= {"share": share, "points": points}
+    return made.get_template("page.html.j2").render(
+        scores=scores, cases=cases, width=WIDTH, height=HEIGHT, **closed_page.assets(made, style=["page.css"])
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis
+from logdoctor.render import closed_page
 from logdoctor.render.budget import BUDGETS, Budget, cut
 from logdoctor.render.collective_grid import grids
 from logdoctor.render.consequences import Consequence, consequences, reached
@@ -84,31 +85,9 @@ def prose(text: str) -> Markup:
 @lru_cache(maxsize=1)
 def _page() -> tuple[Template, Mapping[str, object]]:
     """Give the template, and its style and script with their hashes: its policy allows these and nothing else."""
-    # Imported here because most runs of the program never need it.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    loader = PackageLoader("logdoctor.render")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+    made = closed_page.environment("logdoctor.render")
+    made.filters["prose"] = prose
+    made.tests["link"] = is_link
+    return made.get_template("html/page.j2"), closed_page.assets(
+        made, style=["html/report.css"], script=["html/report.js"]
     )
-    environment.filters["prose"] = prose
-    environment.tests["link"] = is_link
-    assets: dict[str, object] = {}
-    for name, file in (("style", "html/report.css"), ("script", "html/report.js")):
-        # As it stands between the tags, for the hash must be of exactly that.
-        text = "\n" + loader.get_source(environment, file)[0]
-        assets |= {name: Markup(text), f"{name}_digest": _digest(text)}  # noqa: S704 - our own file
-    return environment.get_template("html/page.j2"), assets
-
-
-def _digest(text: str) -> str:
-    from base64 import b64encode
-    from hashlib import sha256
-
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

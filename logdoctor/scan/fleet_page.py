@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logdoctor.contract import iso_time, visible
 from logdoctor.redaction import without_secrets
+from logdoctor.render import closed_page
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.signatures import read_signatures
@@ -150,28 +149,12 @@ def _shown(value: Any) -> Any:
 @lru_cache(maxsize=1)
 def _page() -> tuple[Template, Mapping[str, object]]:
     """The template, and its style and script with their hashes: its policy allows these and nothing else."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    loader = ChoiceLoader([PackageLoader("logdoctor.scan"), PackageLoader("logdoctor.render")])
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    made = closed_page.environment("logdoctor.scan", "logdoctor.render", finalize=_shown)
     for way in (_share, _hours, _day, _odds, _most, _twice):
-        environment.filters[way.__name__[1:]] = way
-    assets: dict[str, object] = {}
-    for name, files in (("style", ("html/report.css", "fleet.css")), ("script", ("html/report.js",))):
-        # As it stands between the tags, for the hash must be of exactly that.
-        text = "\n" + "".join(loader.get_source(environment, file)[0] for file in files)
-        digest = b64encode(sha256(text.encode()).digest()).decode()
-        assets |= {name: Markup(text), f"{name}_digest": Markup(f"sha256-{digest}")}  # noqa: S704 - our own files
-    return environment.get_template("fleet.j2"), assets
+        made.filters[way.__name__[1:]] = way
+    return made.get_template("fleet.j2"), closed_page.assets(
+        made, style=["html/report.css", "fleet.css"], script=["html/report.js"]
+    )
 
 
 def write_page(fleet: Fleet, path: Path, lang: str = "en") -> None:
