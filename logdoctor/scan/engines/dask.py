@@ -108,21 +108,23 @@ class _Submission:
         self._made_by = _known(work.rules).made_by
         self._under_way: dict[Any, Batch] = {}
         self._room, self._looked = 0, 0.0
+        self._suspects, self._alone = deque[Batch](), False
 
     def records(self, jobs: Sequence[FoundJob]) -> Iterator[list[JobRecord]]:
         """The records of all ``jobs``, batch by batch as they come."""
         waiting = deque(_batches(jobs))
-        while waiting or self._under_way:
+        while waiting or self._under_way or self._suspects:
             while waiting and len(self._under_way) < self._wanted():
                 self._submit(waiting.popleft())
+            if not self._under_way:
+                self._alone = True
+                self._submit(self._suspects.popleft())
             future = next(self._came)
             batch = self._under_way.pop(future)
             if future.status == "finished":
                 yield [from_line(line) for line in self._result(future)]
             else:
-                records, again = self._after_failure(future, batch)
-                waiting.extendleft(again)
-                yield records
+                yield self._after_failure(future, batch)
 
     def _wanted(self) -> int:
         """How many batches should be under way; at least a few, for workers that are yet to come."""
@@ -143,8 +145,8 @@ class _Submission:
             raise _SchedulerLost(f"{type(error).__name__}: {error}") from None
         return lines
 
-    def _after_failure(self, future: Any, batch: Batch) -> tuple[list[JobRecord], list[Batch]]:
-        """Rows for jobs that are given up, and what is to be tried again."""
+    def _after_failure(self, future: Any, batch: Batch) -> list[JobRecord]:
+        """Rows for jobs that are given up; what may be innocent is tried again."""
         if future.status != "error":
             raise _SchedulerLost("the connection broke")
         error = future.exception()
@@ -153,12 +155,17 @@ class _Submission:
         if not isinstance(error, self._killed):  # `examine` raises for no log: no other batch would fare better
             why, cure = f"{type(error).__name__}: {error}", "install the same version of logdoctor on every worker"
             raise InputError("the workers cannot do the work", self._address, why, cure)
-        if len(batch) > 1:  # which of them it was shows when they are apart
+        if len(batch) > 1:
             half = len(batch) // 2
-            return [], [batch[half:], batch[:half]]
-        why = "each worker that diagnosed it died"
-        problem = Problem("was not diagnosed", batch[0].name, why, "scan again: --retry")
-        return [failed_record(batch[0], "died", problem)], []
+            self._suspects.extendleft((batch[half:], batch[:half]))
+            return []
+        if not self._alone:  # Dask blames all that waited at a worker that died: each is tried by itself in the end
+            self._suspects.append(batch)
+            return []
+        problem = Problem(
+            "was not diagnosed", batch[0].name, "each worker that diagnosed it died", "scan again: --retry"
+        )
+        return [failed_record(batch[0], "died", problem)]
 
 
 def _batches(jobs: Sequence[FoundJob]) -> Iterator[Batch]:
