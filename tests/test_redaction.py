@@ -166,6 +166,15 @@ def test_a_host_beside_known_ones_is_found_by_its_name():
     ]  # fmt: skip
 
 
+def test_a_host_may_be_called_like_a_part_of_a_job_if_the_diagnosis_calls_it_a_host():
+    lines = ("gpu-012:71:71 [0] NCCL WARN lost", "on gpu-012, GPU gpu-3, worker-0 of 8")
+    assert texts_of("pp-0 lost", hosts=("pp-0",)) == ["host-1 lost"]
+    assert texts_of(*lines, hosts=("gpu-012",)) == [
+        "host-1:71:71 [0] NCCL WARN lost",
+        "on host-1, GPU gpu-3, worker-0 of 8",
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "left"),
     [

@@ -15,7 +15,7 @@ from logdoctor.model import Comparison, Diagnosis, Difference, JobPicture
 from logdoctor.redaction.addresses import addresses_in
 from logdoctor.redaction.assignments import assignments_in
 from logdoctor.redaction.found import Finder, Found, without_overlaps
-from logdoctor.redaction.hosts import KnownHosts, hosts_by_place, hosts_by_shape, is_host
+from logdoctor.redaction.hosts import KnownHosts, hosts_by_place, hosts_by_shape, is_known_by
 from logdoctor.redaction.people import is_a_name, people_in
 from logdoctor.redaction.pseudonyms import Pseudonyms
 from logdoctor.redaction.tokens import tokens_in
@@ -72,7 +72,7 @@ class _Redaction:
         hosts, users = dict[str, None](), set[str]()
         texts: set[str] = set()
         for name, text in _texts(told):
-            if name in _HOSTS and is_host(text):
+            if name in _HOSTS and is_known_by(text):
                 hosts[text] = None
             texts.add(text)
         self._found = {text: _finds(text) for text in sorted(texts)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from logdoctor.redaction.found import Found, within
 from logdoctor.regexes import later
@@ -50,7 +50,9 @@ LIKELY = (
         rf"(?:connect(?:ed|ing|ion)?|listen(?:ing)?|bind|bound|lost|closed?)(?: back)? (?:to|from|on|at"
         rf"|by|with) (?:remote |peer )?['\"]?{_H}[:<]\d{{2,5}}\b"
     ),
-    later(rf"(?<![\w.@/+:-])[A-Za-z_][\w-]{{1,31}}@(?!sha\d|md5|v\d)(?=[A-Za-z]){_H}(?=[:\s'\"),]|$)"),
+    later(
+        rf"(?<![\w.@/+:-])(?!(?:buildd|mockbuild)@)[A-Za-z_][\w-]{{1,31}}@(?!sha\d|md5|v\d|ffff)(?=[A-Za-z]){_H}(?=[:\s'\"),]|$)"
+    ),
     later(rf"\bssh: connect to host {_H}|\b(?:ssh|scp|rsync)\b[^\n]{{0,80}}@{_H}"),
 )
 """Beside these stands a host if it looks like one."""
@@ -90,9 +92,12 @@ _FILE = later(
     r"|pth|bin|safetensors|cfg|conf|ini)(?:\.\d+)*$"
 )
 _NUMBERS = later(
-    r"[vV]?\d+(?:[.,-]\d+)*|0x[0-9a-fA-F]+|[0-9a-f]{12,}|(?:rank|gpu|cuda|cpu|step|epoch|device|dev"
-    r"|mlx\d_|ib|eth|eno|ens|bond|docker|virbr|veth|cni|flannel|br|port|local_?rank|task|tid|pid|sm|numa|pod|node_?rank|group|stage|worker|seq|dp|tp|pp|id|default|slot)[_-]?\d+"
+    r"[vV]?\d+(?:[.,-]\d+)*|0x[0-9a-fA-F]+|[0-9a-f]{12,}|(?:rank|cuda|step|epoch|device|dev|mlx\d_|ib|eth|eno|ens|bond"
+    r"|docker|virbr|veth|cni|flannel|br|port|local_?rank|tid|pid|sm|numa|node_?rank|stage|seq|dp|tp|pp|id|default|slot)"
+    r"[_-]?\d+"
 )
+_PARTS = later(r"(?:gpu|cpu|worker|pod|task|group)[_-]?\d+")
+"""Hosts are called so, and parts of a host or of a job too."""
 
 
 def hosts_by_shape(text: str) -> Iterator[Found]:
@@ -133,20 +138,19 @@ def is_public(name: str) -> bool:
     return any(name == known or name.endswith("." + known) for known in PUBLIC)
 
 
+def is_known_by(name: str) -> bool:
+    """Whether a host that is surely called ``name`` is known by it."""
+    return name.lower() not in _NO_HOST and any(c.isalpha() for c in name)
+
+
 def is_host(word: str) -> bool:
     """Whether a host can be called so, and is known by it."""
-    return (
-        word.lower() not in _NO_HOST
-        and not is_public(word)
-        and not _NUMBERS.fullmatch(word)
-        and not _FILE.search(word)
-        and any(c.isalpha() for c in word)
-    )
+    return is_known_by(word) and not is_public(word) and not _NUMBERS.fullmatch(word) and not _FILE.search(word)
 
 
 def looks_like_a_host(word: str) -> bool:
     """Whether it looks like one even in a place where other things may stand."""
-    if not is_host(word) or ".." in word:
+    if not is_host(word) or ".." in word or _PARTS.fullmatch(word):
         return False
     parts = word.split(".")
     return (
@@ -156,10 +160,10 @@ def looks_like_a_host(word: str) -> bool:
     )
 
 
-Known = Callable[[str], str | None]
 _WORD = later(r"(?<![A-Za-z0-9])[A-Za-z0-9](?:[A-Za-z0-9-]{0,100}[A-Za-z0-9])?(?![A-Za-z0-9])")
 _LIST = later(r"(?<![\w-])(?P<prefix>[A-Za-z][\w-]{0,60})\[\d[\d,-]{0,400}\](?:-\w{1,20})?")
 _MOST_PARTS = 8
+_DIGITS = "0123456789"
 
 
 class KnownHosts:
@@ -169,8 +173,14 @@ class KnownHosts:
         """Whole names in lower case; of a name with a domain also its first part."""
         short = {name.partition(".")[0].lower() for name in names}
         self._names = {name.lower() for name in names} | {name for name in short if is_host(name)}
-        self._families = {prefix for name in short if len(prefix := name.rstrip("0123456789")) > 1 and prefix != name}
-        self._families -= {p for p in self._families if _NUMBERS.fullmatch(p + "0")}
+        self._families = {
+            prefix
+            for name in short
+            if is_host(name)
+            and len(prefix := name.rstrip(_DIGITS)) > 1
+            and prefix != name
+            and not _PARTS.fullmatch(name)
+        }
 
     def __call__(self, text: str) -> Iterator[Found]:
         """Where ``text`` names one of them."""
@@ -200,4 +210,4 @@ class KnownHosts:
 
     def _is_one(self, word: str) -> bool:
         word = word.lower()
-        return word in self._names or (word[-1:].isdigit() and word.rstrip("0123456789") in self._families)
+        return word in self._names or (word[-1:].isdigit() and word.rstrip(_DIGITS) in self._families)
