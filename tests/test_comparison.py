@@ -136,3 +136,7 @@ def test_a_run_that_cannot_be_read_ends_with_3(runs, tmp_path):
 
 def test_an_unknown_format_is_wrong_usage(runs):
     assert "none of" in call("diff", "-f", "html", *runs, code=2).stderr
+
+
+def test_a_map_of_nothing_is_wrong_usage(runs, tmp_path):
+    assert "nothing is redacted" in call("diff", "--redact-map", tmp_path / "key.json", *runs, code=2).stderr

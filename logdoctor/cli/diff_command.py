@@ -55,4 +55,6 @@ def diff(
         made = redacted(found)
         keep_key(made.key, redact_map)
         found = made.told
+    elif redact_map is not None:
+        raise typer.BadParameter("nothing is redacted: add --redact", param_hint="--redact-map")
     put_out(render_comparison(found, format, language), output, marks=format == "terminal")
