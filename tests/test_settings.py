@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import call
 from failing_job import LOG
-from test_cli_rules import OWN
+from rule_texts import LICENCE
 
 from logdoctor.model import InputError
 from logdoctor.rulebook.packages import installed_rules
@@ -69,7 +69,7 @@ def test_a_faulty_file_is_wrong_usage(home):
 
 
 def test_a_diagnosis_uses_rules_language_and_format_of_the_settings(home):
-    write(home / "work/rules/site/licence.yaml", OWN)
+    write(home / "work/rules/site/licence.yaml", LICENCE)
     write(home / "work/logdoctor.toml", 'rules = ["rules"]\nformat = "json"\nlang = "zh"')
     text = "FATAL licence server hydra did not answer\n"
     assert json.loads(call(stdin=text).stdout)["causes"][0]["signature"] == "site.licence"
@@ -92,7 +92,7 @@ def site(tmp_path, monkeypatch) -> Path:
     """A folder on the import path with an installed package that brings a rule along."""
     place = tmp_path / "site-packages"
     write(place / "oursite_rules/__init__.py", "raise SystemExit('no package of rules is imported')")
-    write(place / "oursite_rules/rules/site/licence.yaml", OWN)
+    write(place / "oursite_rules/rules/site/licence.yaml", LICENCE)
     write(place / "oursite_rules-1.0.dist-info/entry_points.txt", "[logdoctor.rules]\noursite = oursite_rules:rules\n")
     monkeypatch.syspath_prepend(str(place))
     return place
