@@ -29,7 +29,12 @@ def interpreter(version: str) -> str | None:
     """A Python of that version on this machine: on the path, or where pyenv keeps them."""
     managed = sorted(str(p) for p in Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
     running = sys.executable if sys.version.startswith(version + ".") else None
-    return next(iter(managed), None) or running or shutil.which(f"python{version}")
+    return next(iter(managed), None) or running or _works(shutil.which(f"python{version}"))
+
+
+def _works(python: str | None) -> str | None:
+    """The interpreter, unless it only stands in for one that is not installed (pyenv's shims)."""
+    return python if python and subprocess.run([python, "-c", ""], check=False).returncode == 0 else None
 
 
 @pytest.mark.xdist_group("wheel")
