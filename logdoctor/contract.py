@@ -53,6 +53,14 @@ def visible(text: str, tab: str = "\\t") -> str:
     return "".join(c if c.isprintable() and not _UNSEEN.match(c) else _written_out(c) for c in text)
 
 
+def spreadsheet_cell(value: object) -> object:
+    """``value`` for a cell of a CSV file: a text `visible`, and none that a spreadsheet would compute as a formula."""
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
 def _written_out(char: str) -> str:
     if char in _SHORT:
         return _SHORT[char]

@@ -10,7 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import IO, Any
 
-from logdoctor.contract import visible
+from logdoctor.contract import spreadsheet_cell, visible
 from logdoctor.model import Event, LogdoctorError
 
 COLUMNS = (
@@ -47,7 +47,7 @@ def write_csv(events: Iterable[Event], out: IO[bytes]) -> None:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for row in _rows(events):
-        writer.writerow([_cell(value) for value in row])
+        writer.writerow([spreadsheet_cell(value) for value in row])
     text.flush()
     text.detach()
 
@@ -74,11 +74,6 @@ def _rows(events: Iterable[Event]) -> Iterator[tuple[Any, ...]]:
         found["fields"] = json.dumps(found["fields"], ensure_ascii=True)
         found["text"] = visible(found["text"])
         yield tuple(found.get(name) for name in COLUMNS)
-
-
-def _cell(value: object) -> object:
-    """A spreadsheet must not compute what a log says."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
 
 
 WRITERS: Mapping[str, Callable[[Iterable[Event], IO[bytes]], None]] = MappingProxyType(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
+from logdoctor import diagnose
+from logdoctor.scan.fingerprint import fingerprint
 from logdoctor.scan.fleet import JOBS_NAMED, fleet_of
 from logdoctor.scan.record import CauseRow, JobRecord
 
@@ -93,3 +97,13 @@ def test_a_large_fleet_takes_bounded_memory():
     fleet = fleet_of(failed(f"j{n}") for n in range(3000))
     assert fleet.causes[0].count == 3000
     assert len(fleet.causes[0].jobs) == JOBS_NAMED
+
+
+def test_the_same_failure_on_another_host_at_another_time_has_the_same_fingerprint():
+    said = "{} {}:{}:31 [3] NCCL WARN Call to connect returned Connection refused by 10.0.0.{}<4431>"
+    lines = (
+        said.format("2026-11-02 10:00:01", "gpu-a01", 991, 7),
+        said.format("2026-11-09 23:59:59", "gpu-b17", 18, 99),
+    )
+    one, two = (diagnose(io.BytesIO(f"{line}\n".encode())) for line in lines)
+    assert fingerprint(one) == fingerprint(two) != ""

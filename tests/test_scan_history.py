@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from logdoctor.cli import app
 from logdoctor.model import InputError
 from logdoctor.scan.history import Question, ask, query
 from logdoctor.scan.journal import Journal, Landing
@@ -106,3 +108,12 @@ def test_pandas_reads_the_tables_in_one_line(folder):
 def test_tables_of_no_job_have_their_columns_all_the_same(tmp_path):
     write_parquet([], tmp_path)
     assert "signature" in pd.read_parquet(tmp_path / "jobs.parquet").columns
+
+
+def test_no_cell_of_a_csv_is_a_formula_for_a_spreadsheet(tmp_path):
+    landing = Landing(tmp_path)
+    landing.add(JobRecord("=cmd|' /C calc'!A0", verdict="failure", signature="net.dns"))
+    landing.close()
+    Journal(tmp_path).close()
+    told = CliRunner().invoke(app, ["history", str(tmp_path), "--by", "job", "--format", "csv"]).stdout
+    assert "\n'=cmd|" in told

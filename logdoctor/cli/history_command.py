@@ -77,9 +77,11 @@ def _table(answer: Answer) -> None:
 def _csv(answer: Answer) -> None:
     import csv
 
+    from logdoctor.contract import spreadsheet_cell
+
     lines = csv.writer(sys.stdout, lineterminator="\n")
     lines.writerow(answer.columns)
-    lines.writerows([_shown(value) for value in row] for row in answer.rows)
+    lines.writerows([spreadsheet_cell(_shown(value)) for value in row] for row in answer.rows)
 
 
 def _jsonl(answer: Answer) -> None:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import hashlib
 
-from logdoctor.model import Diagnosis
-from logdoctor.regexes import later
+from logdoctor.masking import template
+from logdoctor.model import Diagnosis, Evidence
 
-_CHANGING = later(
-    r"(?P<time>\d{2,4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?|\d\d:\d\d:\d\d(?:[.,]\d+)?)"
-    r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?::\d+|<\d+>)?|\b[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}\b)"
-    r"|(?P<path>(?:/[\w.+@=-]+){2,}/?)"
-    r"|(?P<host>\b[A-Za-z][A-Za-z]*[A-Za-z0-9]*(?:[-.][A-Za-z0-9]+)*\d(?=:\d{2,7}\b))"
-    r"|(?P<hex>\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b)"
-    r"|(?P<n>\d+(?:[.,]\d+)*)"
-)
-_SPACES = later(r"\s+")
 LONGEST = 300
 
 
-def template(text: str) -> str:
-    """The text without what changes from run to run: times, addresses, paths, numbers."""
-    masked: str = _CHANGING.sub(lambda hit: f"<{hit.lastgroup}>", text[: 4 * LONGEST])
-    return str(_SPACES.sub(" ", masked)).strip()[:LONGEST]
+def form_of(proof: Evidence) -> str:
+    """The line without what changes from run to run: times, addresses, paths, names, numbers."""
+    return template(proof.line.text)[:LONGEST]
 
 
 def fingerprint(found: Diagnosis) -> str:
@@ -33,9 +23,9 @@ def fingerprint(found: Diagnosis) -> str:
     """
     if found.causes:
         cause = found.causes[0]
-        told = [cause.signature, *(template(e.line.text) for e in cause.evidence[:1])]
+        told = [cause.signature, *map(form_of, cause.evidence[:1])]
     else:
-        told = sorted({template(e.line.text) for e in found.unexplained})
+        told = sorted(set(map(form_of, found.unexplained)))
     if not told:
         return ""
     return hashlib.blake2b("\n".join(told).encode("utf-8", "replace"), digest_size=6).hexdigest()

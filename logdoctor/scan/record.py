@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis, InputError, JobPicture, Problem
-from logdoctor.scan.fingerprint import fingerprint, template
+from logdoctor.scan.fingerprint import fingerprint, form_of
 from logdoctor.scan.jobs import FoundJob
 
 SCHEMA = "logdoctor.scan/1"
@@ -147,7 +147,7 @@ def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
         proof_line=proof.line.number if proof else 0,
         proof=proof.line.text if proof else "",
         fingerprint=fingerprint(found),
-        templates=tuple(dict.fromkeys(template(e.line.text) for e in found.unexplained)),
+        templates=tuple(dict.fromkeys(map(form_of, found.unexplained))),
         size=seen.ranks_expected or len(seen.ranks_seen),
         user=job.user,
         nodes=seen.hosts,

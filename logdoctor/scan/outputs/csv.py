@@ -6,12 +6,9 @@ import csv
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from logdoctor.contract import visible
+from logdoctor.contract import spreadsheet_cell
 from logdoctor.scan.record import JobRecord
 from logdoctor.scan.tables import job_row
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A cell that begins like this would be computed by a spreadsheet."""
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:
@@ -27,7 +24,4 @@ def _cell(value: Any) -> Any:
         return ""
     if isinstance(value, tuple):
         value = " ".join(str(part) for part in value)
-    if not isinstance(value, str):
-        return value
-    text = visible(value)
-    return "'" + text if text.startswith(FORMULA) else text
+    return spreadsheet_cell(value)
