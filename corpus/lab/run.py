@@ -172,8 +172,8 @@ def versions(name: str, bench: Bench) -> dict[str, str]:
 
 def private_words() -> list[str]:
     """Words of this machine that no log may hold."""
-    home = [] if str(Path.home()) == "/" else [str(Path.home())]
-    return [socket.gethostname(), str(CORPUS.parent.parent), *home]
+    words = (socket.gethostname(), str(CORPUS.parent), str(Path.home()))
+    return [word for word in words if word not in {"localhost", "/", str(WORK)}]
 
 
 def coverage() -> str:
