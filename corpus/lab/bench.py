@@ -75,6 +75,8 @@ class Host:
         holder = ["unshare", *as_root, "--uts", "--mount", "--net", "sleep", "infinity"]
         self._holder = subprocess.Popen(holder, start_new_session=True)
         while not self._ready():
+            if self._holder.poll() is not None:
+                raise OSError(f"no host: {' '.join(holder)} ends with {self._holder.returncode}")
             time.sleep(0.01)
         others = bench.hosts
         self._plug(others[0] if others else None)

@@ -56,17 +56,22 @@ class Experiment:
     suite: str = ""
     """The file it stands in; filled in by `experiments`."""
 
-    def write(self, folder: Path, versions: Mapping[str, str]) -> None:
-        """Write ``case.yaml`` into the folder, beside the logs."""
-        about: dict[str, Any] = {"label": self.label, "title": self.title}
+    def about(self, versions: Mapping[str, str]) -> dict[str, Any]:
+        """What its ``case.yaml`` says."""
+        told: dict[str, Any] = {"label": self.label, "title": self.title}
         if self.also:
-            about["also"] = list(self.also)
-        about |= {"culprit": dict(self.culprit), "evidence": list(self.evidence), "made": "captured"}
-        about |= {"versions": dict(versions), "licence": "Apache-2.0", "story": " ".join(self.story.split()) + "\n"}
+            told["also"] = list(self.also)
+        told |= {"culprit": dict(self.culprit), "evidence": list(self.evidence), "made": "captured"}
+        told |= {"versions": dict(versions), "licence": "Apache-2.0", "story": " ".join(self.story.split()) + "\n"}
         if self.hung:
-            about["hung"] = True
-        text = yaml.dump(about, Dumper=_Prose, sort_keys=False, allow_unicode=True, width=118)
-        (folder / "case.yaml").write_text(text, "utf-8")
+            told["hung"] = True
+        return told
+
+
+def write(folder: Path, about: Mapping[str, Any]) -> None:
+    """Write ``case.yaml`` into the folder of a case."""
+    text = yaml.dump(dict(about), Dumper=_Prose, sort_keys=False, allow_unicode=True, width=118)
+    (folder / "case.yaml").write_text(text, "utf-8")
 
 
 class _Prose(yaml.SafeDumper):

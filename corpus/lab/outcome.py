@@ -1,0 +1,51 @@
+"""What came of the experiments: a line for each, and the table at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WORDS = {
+    "same": "made anew, and diagnosed as before",
+    "differs": "made anew and right, but another diagnosis than before: read it and approve its report",
+    "new": "made for the first time: read and approve its report",
+    "there": "was made before (--again makes it anew)",
+    "known": "not made: known to be diagnosed wrongly",
+    "skipped": "not made: this machine lacks what it needs",
+    "wrong": "run, but logdoctor does not find the truth in it",
+    "failed": "could not be run to its end",
+}
+BAD = ("wrong", "failed")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one experiment."""
+
+    case: str
+    word: str
+    """One of WORDS."""
+    why: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.word:8} {self.case:44} {self.seconds:5.0f} s  {self.why}"
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """How many there are of each kind; those that want a person's attention by name, each with its reason."""
+    lines = [""]
+    for word, meaning in WORDS.items():
+        if of_it := [o for o in outcomes if o.word == word]:
+            lines.append(f"{len(of_it):4} {word:8} {meaning}")
+            lines += _named(of_it) if word not in {"same", "there"} else []
+    minutes = sum(o.seconds for o in outcomes) / 60
+    return "\n".join([*lines, f"{len(outcomes):4} experiments in {minutes:.0f} minutes"])
+
+
+def _named(outcomes: Sequence[Outcome]) -> list[str]:
+    """Reasons, each with the cases that share it."""
+    reasons: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        reasons.setdefault(outcome.why, []).append(outcome.case)
+    return [f"     - {why}: {', '.join(cases)}" for why, cases in reasons.items()]

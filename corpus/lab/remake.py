@@ -1,0 +1,128 @@
+"""One experiment after the other is run, judged, and written as a case."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+import traceback
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from bench import Bench
+from experiment import Experiment, write
+from journal import Journal
+from machine import environment, install, lacks, private_words, versions
+from outcome import Outcome
+from truth import diagnosed, faults, said
+
+WORK = Path("/tmp/lab")
+
+
+class Lab:
+    """The experiments of one run of the lab; the folder of the cases is the working directory."""
+
+    def __init__(self, asked: Namespace, journal: Journal) -> None:
+        """``asked``: the options of run.py."""
+        self.asked, self.journal = asked, journal
+        self._spoilt: dict[str, str] = {}
+
+    def run(self, chosen: Iterable[Experiment]) -> Iterator[Outcome]:
+        """Whatever goes wrong with one is its outcome, and the next one's turn."""
+        for experiment in chosen:
+            began = time.monotonic()
+            try:
+                word, why = self._left_out(experiment) or self._made(experiment)
+            except Exception as error:
+                word, why = "failed", _told(error)
+            yield Outcome(experiment.case, word, why, time.monotonic() - began)
+
+    def _left_out(self, experiment: Experiment) -> tuple[str, str] | None:
+        """Why an experiment is not run."""
+        asked, folder = self.asked, Path(experiment.case)
+        if experiment.expected_wrong and not asked.wrong:
+            return "known", experiment.expected_wrong
+        there = (folder / "case.yaml").exists()
+        if there and (asked.new or (self.journal.has(experiment) and not asked.again)):
+            return "there", ""
+        if asked.install:
+            install(experiment.needs.packages)
+        lacking = lacks(experiment.needs)
+        return ("skipped", f"needs {lacking}") if lacking else None
+
+    def _made(self, experiment: Experiment) -> tuple[str, str]:
+        """Run an experiment and write its case, if logdoctor finds the truth in what was printed."""
+        name = experiment.needs.environment
+        bench = Bench(WORK / experiment.case, self._environment(name) if name else None, experiment.seconds)
+        try:
+            experiment.run(bench)
+        finally:
+            bench.clear()
+        logs = sorted(p for p in bench.logs.rglob("*.log") if p.stat().st_size)
+        if named := _private(logs):
+            return "failed", f"the log names {', '.join(named)}; it is in {bench.logs}"
+        about = experiment.about(versions(name, bench))
+        found = diagnosed(bench.logs, about)
+        wrong = "; ".join(faults(about, found))
+        if wrong and not self.asked.wrong:
+            return "wrong", f"{wrong}; the logs are in {bench.logs}"
+        folder, now = Path(experiment.case), said(found)
+        before = _said_of(folder)
+        _write(folder, bench.logs, logs, about)
+        if wrong:
+            return "wrong", wrong
+        self.journal.add(experiment)
+        if before == now:
+            _report(folder, about)
+        return ("same", now) if before == now else ("differs", f"{now}; before: {before}") if before else ("new", now)
+
+    def _environment(self, name: str) -> Path:
+        """One that cannot be made is not tried again for each of its experiments."""
+        if name not in self._spoilt:
+            try:
+                return environment(name, self.asked.environments)
+            except (OSError, subprocess.SubprocessError) as error:
+                self._spoilt[name] = f"no environment {name}: {_told(error)}"
+        raise RuntimeError(self._spoilt[name])
+
+
+def _private(logs: Sequence[Path]) -> list[str]:
+    text = "\n".join(p.read_text("utf-8", "replace") for p in logs)
+    return [word for word in private_words() if re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text)]
+
+
+def _write(folder: Path, made: Path, logs: Sequence[Path], about: Mapping[str, Any]) -> None:
+    """Put new logs in the place of the old ones, and the truth beside them."""
+    for old in folder.rglob("*.log"):
+        old.unlink()
+    for log in logs:
+        new = folder / log.relative_to(made)
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(log, new)
+    write(folder, about)
+
+
+def _said_of(folder: Path) -> str:
+    """What is said of the case as it lies there."""
+    path = folder / "case.yaml"
+    return said(diagnosed(folder, yaml.safe_load(path.read_text("utf-8")))) if path.exists() else ""
+
+
+def _report(folder: Path, about: Mapping[str, Any]) -> None:
+    """A report was approved once; where only pids, times and lines are others it is written anew."""
+    from logdoctor.render import render
+
+    (folder / "report.md").write_text(render(diagnosed(folder, about), "markdown"), "utf-8")
+
+
+def _told(error: Exception) -> str:
+    """An error of the lab itself, and where it came from."""
+    if isinstance(error, subprocess.CalledProcessError):
+        words = (error.stderr or b"")[-300:]
+        return f"{' '.join(map(str, error.cmd))[:200]} exits with {error.returncode} {words!r}"
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"

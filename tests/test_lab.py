@@ -1,0 +1,128 @@
+"""The lab that makes captured cases: what it runs again, what it keeps, and what it tells of the rest."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "corpus" / "lab"))
+import machine
+import remake
+from bench import Bench
+from experiment import Experiment, Needs
+from journal import Journal
+from outcome import Outcome, table
+
+CRASH = """Traceback (most recent call last):
+  File "/home/trainer/train.py", line 7, in <module>
+    raise ValueError("no such column: label")
+ValueError: no such column: label
+"""
+OPTIONS = {"again": False, "new": False, "install": False, "wrong": False, "environments": Path("environments")}
+
+
+def prints(text: str) -> Callable[[Bench], None]:
+    return lambda bench: (bench.logs / "job.log").write_text(text) and None
+
+
+def breaks(bench: Bench) -> None:
+    raise TimeoutError(f"{bench.folder.name} never came up")
+
+
+def experiment(run: Callable[[Bench], None] | None = None, **more: object) -> Experiment:
+    told = {"title": "A column lacks", "story": "It lacks.", "evidence": ("no such column",), "suite": "torch_data"}
+    return Experiment(**{"case": "column", "label": "app.exception", "run": run or prints(CRASH), **told, **more})
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs an experiment in a corpus of its own; returns its outcome."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(remake, "WORK", tmp_path / "work")
+    monkeypatch.setattr(remake, "private_words", lambda: ["secret-host"])
+    monkeypatch.setattr(machine, "_no_hosts", lambda: "")
+    made = Journal(tmp_path / "made")
+
+    def once(chosen: Experiment, **options: object) -> Outcome:
+        lab = remake.Lab(Namespace(**{**OPTIONS, **options}), made)
+        return next(lab.run([chosen]))
+
+    return once
+
+
+def test_a_case_is_written_where_logdoctor_finds_the_truth(run):
+    assert run(experiment()).word == "new"
+    assert Path("column/job.log").read_text() == CRASH
+    assert "label: app.exception" in Path("column/case.yaml").read_text()
+
+
+def test_what_was_made_is_not_made_again(run):
+    run(experiment())
+    assert run(experiment()).word == "there"
+
+
+def test_whoever_asks_gets_it_made_again_with_its_report(run):
+    run(experiment())
+    assert run(experiment(), again=True).word == "same"
+    assert "no such column" in Path("column/report.md").read_text()
+
+
+def test_a_case_whose_folder_is_gone_is_made_again(run):
+    run(experiment())
+    Path("column/case.yaml").unlink()
+    assert run(experiment()).word == "new"
+
+
+def test_another_diagnosis_than_before_is_told_and_its_report_left_to_be_read(run):
+    run(experiment())
+    told = run(experiment(prints("finished: 10 steps\n"), also=("healthy",)), again=True)
+    assert (told.word, Path("column/report.md").exists()) == ("differs", False)
+    assert told.why == "healthy; before: app.exception"
+
+
+def test_a_wrong_answer_spoils_no_case(run):
+    run(experiment())
+    told = run(experiment(prints("finished: 10 steps\n")), again=True)
+    assert told.word == "wrong"
+    assert Path("column/job.log").read_text() == CRASH
+
+
+def test_an_experiment_that_breaks_does_not_end_the_run(run):
+    told = run(experiment(breaks))
+    assert told.word == "failed"
+    assert "column never came up" in told.why
+
+
+def test_what_a_machine_lacks_is_named(run):
+    told = run(experiment(needs=Needs(programs=("no-such-mpirun",), packages=("no-such-bin",))))
+    assert (told.word, told.why) == ("skipped", "needs the program no-such-mpirun (package no-such-bin)")
+
+
+def test_an_environment_that_cannot_be_made_is_tried_once(run, monkeypatch):
+    tries = []
+
+    def no_room(name, where):
+        tries.append(name)
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(remake, "environment", no_room)
+    monkeypatch.setattr(remake, "lacks", lambda needs: "")
+    both = [experiment(case=case, needs=Needs(environment="jax")) for case in ("a", "b")]
+    told = list(remake.Lab(Namespace(**OPTIONS), Journal(Path("made"))).run(both))
+    assert tries == ["jax"]
+    assert all("No space left on device" in outcome.why for outcome in told)
+
+
+def test_a_log_that_names_the_machine_is_refused(run):
+    told = run(experiment(prints(CRASH + "on secret-host\n")))
+    assert told.word == "failed"
+    assert not Path("column").exists()
+
+
+def test_the_table_gives_each_reason_once_with_its_cases():
+    skipped = [Outcome(case, "skipped", "needs root", 1.0) for case in ("a", "b")]
+    assert "     - needs root: a, b" in table(skipped).splitlines()
