@@ -4,9 +4,11 @@ Kinds and their fields:
 
 - ``systemd.failed`` unit, message, exit_code | signal_text: a service, mount or scope ended badly or could not start
 - ``systemd.timeout`` unit, message: a service did not start, answer or stop in time
+- ``systemd.upstart`` unit, message: an older init tells how a job of the machine's start ended; many fail harmlessly
 - ``crash.signal`` pid, process, signal: a process died and left a core dump
 
-Sources: systemd 245 to 255 (src/core/unit.c, service.c, mount.c; src/coredump), abrt 2.14, the kernel's audit records.
+Sources: systemd 245 to 255 (src/core/unit.c, service.c, mount.c; src/coredump), abrt 2.14, the kernel's audit records;
+upstart 1.13 (init/job_process.c).
 """
 
 from __future__ import annotations
@@ -50,6 +52,14 @@ RECORDS: tuple[Record, ...] = (
         level="error",
         scan=r"systemd\[\d+\]: (?:Failed to (?:start|mount|listen on) |Dependency failed for )",
         note="systemd could not start something.",
+    ),
+    Record(
+        "systemd.upstart",
+        r"(?:^|\s)init: (?P<unit>[\w./-]{1,80}(?: \([^)]{0,80}\))?) (?P<message>(?:[\w-]{1,20} )?process \(\d+\) "
+        r"(?:terminated with status|killed by) .{1,20})",
+        level="info",
+        scan=r"process \(\d+\) (?:terminated with status|killed by) ",
+        note="init says how a process of the machine's start ended.",
     ),
     Record(
         "crash.signal",

@@ -4,6 +4,8 @@ Derived event (it stands on a line of the log that shows it):
 
 - ``ledger.first_death``  rank, host, pid as far as known; signal, exit_code or exception; how (the same in a word);
   reporter (``itself`` or the dialect of who reports it)
+- ``ledger.first_exits``  ranks, exit_code, reporter: several processes, told together, ended by themselves
+  before anybody began to end the job; which of them was first, nobody tells
 
 An end is fallout, and never the first, if the process was told to end (SIGTERM and its like, an agent's own kill, all
 that launchers report after they began to end the job), if it gave up waiting for others or lost them (time-outs of
@@ -198,6 +200,15 @@ class Ledger:
         first = _first(list(deaths.values()), picture)
         if first is not None and (first.rank is not None or first.host):
             yield _derived(first)
+        elif first is None and deaths:
+            yield from self._first_exits(min(deaths.values(), key=lambda d: d.event.order).event)
+
+    def _first_exits(self, event: Event) -> Iterator[Event]:
+        """The ends that one line tells of several processes, if the job was ended only then."""
+        ending, code = self.endings.get(event.line.file), event.fields.get("exit_code")
+        if event.kind in REPORTS and ending is not None and code and printed_after(ending, event):
+            known = {name: event.fields[name] for name in ("ranks", "exit_code") if name in event.fields}
+            yield _ledger_event("ledger.first_exits", event, {**known, "reporter": event.dialect})
 
     def _is_fallout(self, death: Death, waits: Mapping[int, list[Event]]) -> bool:
         """Whether this end only follows from another; ``waits``: where each rank gave up on others."""
@@ -300,5 +311,8 @@ def _derived(death: Death) -> Event:
         "reporter": reporter,
     }
     fields = {name: value for name, value in known.items() if value is not None and value != ""}
-    speaker = Speaker(time=event.time)
-    return Event(event.line, "ledger", "ledger.first_death", event.text, speaker, "error", fields, event.order)
+    return _ledger_event("ledger.first_death", event, fields)
+
+
+def _ledger_event(kind: str, event: Event, fields: Mapping[str, Value]) -> Event:
+    return Event(event.line, "ledger", kind, event.text, Speaker(time=event.time), "error", fields, event.order)
