@@ -30,15 +30,18 @@ class Conditions:
         """``hung``: the user says that the job hangs."""
         self.picture, self.hung = picture, hung
 
-    def hold(self, rule: Rule, hits: Mapping[str, Hits]) -> Seen | None:
-        """The events that count, by symptom in the order of ``when``, if the rule holds; else None."""
+    def hold(self, rule: Rule, hits: Mapping[str, Hits], there: Mapping[str, Hits]) -> Seen | None:
+        """The events that count, by symptom in the order of ``when``, if the rule holds; else None.
+
+        ``hits`` are what it may stand on, ``there`` is all that was seen: what `none` forbids may be another rule's.
+        """
         when = rule.when
         seen = {name: h.all() for name, h in hits.items()}
         counted = self._narrow(when, seen)
         if counted is None:
             return None
         checks: tuple[tuple[str, Callable[[Any], bool]], ...] = (
-            ("none", lambda names: not any(seen.get(n) for n in names)),
+            ("none", lambda names: not any(there[n].all() for n in names if n in there)),
             ("count", lambda table: all(_compare(_count(hits, n), str(c)) for n, c in table.items())),
             ("ranks", lambda table: all(self._quantity(seen.get(n, ()), q) for n, q in table.items())),
             ("apart", lambda names: self._apart([seen.get(n, ()) for n in names])),

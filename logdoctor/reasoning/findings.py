@@ -25,13 +25,13 @@ def find(
     """Every rule that holds (benign ones apart), and the events that benign rules account for, by `Event.order`.
 
     Benign rules come first: a line that is known to be harmless is no symptom of anything.  Fallback rules come last
-    and see only what no other rule took.
+    and stand on what no other rule took alone; what forbids them may be taken.
     """
-    benign = _hold(rules, hits, ("benign",), conditions, ())
+    benign = _hold(rules, hits, ("benign",), conditions)
     harmless = {s.event.order: f for f, seen in benign for s in _shown(seen)}
     real = _hold(rules, hits, ("cause", "symptom"), conditions, harmless.keys())
-    taken = harmless.keys() | {s.event.order for _, seen in real for s in _shown(seen)}
-    rest = _hold(rules, hits, ("fallback",), conditions, taken)
+    taken = {s.event.order for _, seen in real for s in _shown(seen)}
+    rest = _hold(rules, hits, ("fallback",), conditions, harmless.keys(), taken)
     return [f for f, _ in (*real, *rest)], harmless
 
 
@@ -45,18 +45,24 @@ def _hold(
     hits: Mapping[int, RuleHits],
     roles: Sequence[str],
     conditions: Conditions,
-    taken: Collection[int],
+    harmless: Collection[int] = (),
+    taken: Collection[int] = (),
 ) -> list[tuple[Finding, Seen]]:
     found = []
     for number, table in sorted(hits.items()):
         rule = rules[number]
         if rule.role not in roles:
             continue
-        left = {name: h.without(taken) for name, h in table.items()} if taken else table
-        seen = conditions.hold(rule, left)
+        there = _without(table, harmless)
+        left = _without(there, taken)
+        seen = conditions.hold(rule, left, there)
         if seen:
             found.append((_finding(rule, seen, left, conditions.picture), seen))
     return found
+
+
+def _without(table: RuleHits, orders: Collection[int]) -> RuleHits:
+    return {name: h.without(orders) for name, h in table.items()} if orders else table
 
 
 def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Finding:

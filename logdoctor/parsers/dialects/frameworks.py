@@ -240,7 +240,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.engine_died",
         r"(?:Engine core(?: proc)? (?P<component>\S{1,80}) died|Worker proc (?P<worker>\S{1,80}) died"
-        r"|Rank (?P<rank>\d+) scheduler is dead|Received sigquit from a child process"
+        r"|Rank (?P<rank>\d+) scheduler is dead|Received sigquit from a child process?\b"
         r"|Engine core initialization failed|(?:One or more|Some) (?:engine|worker) (?:core )?process(?:es)? died)",
         "error",
         note="The inference server lost one of its processes.",
