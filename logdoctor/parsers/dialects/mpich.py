@@ -82,6 +82,8 @@ ERRORS = (
            priority=2, note="A rank ends the job; the reason follows."),
     Record("mpich.fatal", _ABORT + r"(?P<message>\S.*)?", level="fatal", block=read_error_stack, priority=0,
            note="MPI ends the job."),
+    Record("mpich.fatal", _CRAY + r"(?P<message>\S.*)", level="fatal", block=read_error_stack, priority=1,
+           note="Cray MPICH ends the job."),
     Record("mpich.error",
            r"MPICH ERROR(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \[(?P<host>[^\]]*)\] -)?:? (?P<message>.+)",
            level="fatal", block=read_error_stack, note="Cray MPICH reports an error."),
@@ -188,6 +190,11 @@ PMI = (
            r"(?P<message>(?:system msg for write_line failure|Unable to write to PMI_fd|MPIR_pmi_init\(\d+\)|"
            r"pmi_cmd_send|PMIU_cmd_\w+\b.*failed).*)", level="error", priority=-1,
            note="The link to the process manager is broken."),
+    Record("mpich.peer_gone",
+           r"\[PE_(?P<by_rank>\d+)\]: ?(?P<message>(?:inet_recv: ?)+unexpected socket EOF on (?P<by_host>[\w.-]+) from "
+           r"(?P<peer>[\w.-]+).*|_pmi_network_\w+: ?_pmi_inet_(?:recv|send) (?:from|to) target \d+ failed.*|_pmi_\w+: ?"
+           r"_pmi_network_\w+ failed.*)", level="error", priority=2,
+           note="The link to the process manager of another node closed: what ran there probably died."),
     Record("mpich.pmi",
            r"\[PE_(?P<by_rank>\d+)\]: ?(?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|refused|in use|timed? ?out).*)",
            level="error", note="Cray's process manager library reports a failure."),
