@@ -198,16 +198,27 @@ def _ends(reading: Reading, bare: Bare, indent: int, *, loose: bool) -> bool:
 
 
 def note_exception(reading: Reading, found: regex.Match[str], bare: Bare) -> None:
-    """Start the message of ``reading`` with its exception line."""
-    reading.fields["exception"] = found["exception"]
+    """Start the message of ``reading`` with its exception line; what only carries another's exception is that one."""
+    _note_type(reading, found)
     if found["inner"]:
         reading.fields["inner"] = found["inner"]
-    if found["message"]:
-        reading.fields["message"] = found["message"].strip()[:1_000]
+    if found["inner"] and _carries(found):
+        reading.fields["exception"] = found["inner"]
     reading.lines.append(bare.text.strip())
     reading.taken.append(bare.below)
     reading.evidence = bare.below
     reading.level = bare.speaker.level or reading.level
+
+
+def _note_type(reading: Reading, found: regex.Match[str]) -> None:
+    reading.fields["exception"] = found["exception"]
+    if found["message"]:
+        reading.fields["message"] = found["message"].strip()[:1_000]
+
+
+def _carries(found: regex.Match[str]) -> bool:
+    """Whether an exception is Ray's envelope around the one that a task raised."""
+    return str(found["exception"]).endswith("RayTaskError")
 
 
 # ── the message and what hangs on it ────────────────────────────────────────────────────────────────────────────────
@@ -215,7 +226,8 @@ def note_exception(reading: Reading, found: regex.Match[str], bare: Bare) -> Non
 
 def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
     """Add the further lines of the message: up to a line of somebody else, within the bounds."""
-    blank, nested, strange = False, "RayTaskError" in first.text, 0
+    blank, carried, strange = False, "RayTaskError" in first.text, 0
+    nested = carried
     for bare in lines:
         text = bare.text
         if not text.strip():
@@ -228,6 +240,8 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
             continue
         if nested and ends:
             reading.fields["inner"] = ends["exception"]
+            if carried:
+                _note_type(reading, ends)
             reading.evidence = bare.below
             nested = False
         elif _STACK_FRAME.match(text):
@@ -283,7 +297,7 @@ def _add_line(reading: Reading, bare: Bare) -> bool:
 def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """Read on from a bare exception line whose traceback is not in view."""
     del fields
-    text = regex.sub(r"^(?:E {2,}|[|>] )", "", head.text).strip()
+    text = regex.sub(r"^(?:E {2,}|[|>] | +)", "", head.text).strip()
     found = _EXCEPTION.match(text)
     if found is None:
         return None

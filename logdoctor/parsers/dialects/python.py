@@ -245,7 +245,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.exception",
-        r"^(?:E {2,}|[|>] )?" + _A_METRIC + EXCEPTION,
+        r"^(?:E {2,}|[|>] | {1,8})?" + _A_METRIC + EXCEPTION,
         "error",
         read_message,
         "An exception of a Python program, without its traceback.",
