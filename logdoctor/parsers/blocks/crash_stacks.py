@@ -22,7 +22,7 @@ FRAME = later(
     r"|#\d+ +0x[0-9a-f]+ (?:in (?P<function>\S{1,300}) |\()(?P<library>/[^\s:+)]{1,300})?"
     r"|(?:PC: )?@ +0x[0-9a-f]+ +(?:[\w.]+ +)?(?P<function>\S.{0,300})"
     r"|\d+ +(?:0x[0-9a-f]+ )?(?P<library>/[^\s(]{1,300})\((?P<function>[^)+]{0,300})"
-    r"|\d+ +0x[0-9a-f]+ (?P<function>[\w:~]{1,300})\(\)"
+    r"|\d+ +0x[0-9a-f]+ (?P<function>[\w:~][^\n]{0,300}?)\(\)"
     r"|\[?(?P<library>\S{1,300})\((?P<function>[^()]{0,300})\+0x[0-9a-f]+\)? ?\[0x[0-9a-f]+\]"
     r"|frame #\d+: (?P<function>.{1,600}?) \+ 0x[0-9a-f]+ \(0x[0-9a-f]+ in (?P<library>[^)]+)\)"
     r"|frame #\d+: <unknown function>.{0,20}(?:in (?P<library>[^)]+)\))?"

@@ -209,12 +209,17 @@ CRASHES = (
     ),
     Record(
         "kernel.oops",
-        r"(?P<message>(?:BUG: unable to handle|kernel BUG at|Internal error: Oops|Oops: \d{4} \[#|"
-        r"general protection fault, (?:probably|maybe) for |kernel tried to execute NX-protected page).{0,200})",
+        r"(?P<message>(?:BUG: (?:unable to handle|kernel NULL pointer dereference)|Unable to handle kernel|"
+        r"kernel BUG at|Internal error: Oops|Oops: (?:\w+: )?[0-9a-f]{4,16} \[#|(?:general protection fault|"
+        r"divide error|invalid opcode|stack segment|double fault)(?:, (?:probably|maybe) for [^\n]{0,80})?: "
+        r"[0-9a-f]{4} \[#|"
+        r"kernel tried to execute NX-protected page).{0,200})",
         level="error",
         block=read_stack,
-        scan=r"BUG: unable to handle |kernel BUG at |Internal error: Oops|Oops: \d{4} \[#|general protection fault, |"
-        r"kernel tried to execute NX-protected page",
+        scan=r"(?:BUG: (?:unable to handle |kernel NULL pointer)|Unable to handle kernel |kernel BUG at |"
+        r"Internal error: Oops|Oops: (?:\w{2,12}: )?[0-9a-f]{4,16} \[#|(?:general protection fault|divide error|"
+        r"invalid opcode|stack segment|double fault)[^\n]{0,120}: [0-9a-f]{4} \[#|"
+        r"kernel tried to execute NX-protected page)",
         note="The kernel itself made an illegal access; the host may not work correctly any more.",
     ),
 )

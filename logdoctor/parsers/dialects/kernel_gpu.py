@@ -179,9 +179,9 @@ NVRM = (
     Record(
         "kernel.nvrm_gsp",
         r"NVRM: .{0,100}?(?:GSP Timeout|Timeout (?:after \d+s of )?waiting for RPC|GSP-CrashCat|kgspHealthCheck|"
-        r"GSP RM heartbeat timed out|GSP is not responding|rpcRecvPoll\w*: .{0,40}timeout|_kgspLogXid119)",
+        r"(?:GSP RM h|H)eartbeat timed out|GSP is not responding|rpcRecvPoll\w*: .{0,40}timeout|_kgspLogXid119)",
         level="error",
-        scan=r"NVRM: .{0,100}(?:GSP|waiting for RPC|rpcRecvPoll|kgspHealthCheck|_kgspLogXid119)",
+        scan=r"NVRM: .{0,100}(?:GSP|waiting for RPC|rpcRecvPoll|kgspHealthCheck|_kgspLogXid119|Heartbeat timed out)",
         note="The firmware on the GPU (GSP) does not answer the driver.",
     ),
     Record(
