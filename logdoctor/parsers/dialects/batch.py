@@ -77,8 +77,10 @@ PBS = (
     Record("batch.killed",
            r"(?P<message>PBS: job killed: .*|Job exceeded (?:its )?(?:walltime|resource \w+) .*|Cgroup mem(?:ory|"
            r"sw)? limit exceeded.*)", "fatal", read_reason, "PBS ended the job.", -1),
-    Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>-?[1-9]\d*)", "error", read_end,
+    Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>[1-9]\d*)", "error", read_end,
            "PBS says how the job ended."),
+    Record("batch.error", r"\b(?P<message>Exit_status ?= ?-\d+)", "error",
+           note="PBS ended the job itself (a negative status is one of its own codes, not a signal)."),
     Record("batch.killed", r"\bpbs_mom;Job;[^;]{1,60};(?P<message>(?:walltime|mem|vmem|pmem|cput|ncpus) \S{1,30} "
            r"exceeded "
            r"limit \S{1,30})", "fatal", read_reason, "PBS ended the job."),
@@ -141,9 +143,10 @@ FLUX = (
     Record("flux.exit",
            r"flux-job: (?:\S+ )?task\(s\) (?:exited with exit code (?P<exit_code>\d+)|(?P<signal_text>[A-Z][\w ]+))",
            "error", read_end, "Flux says how the tasks ended."),
-    Record("flux.exit", r"flux-shell\[\d+\]: +(?:\w+: )?(?:doom|exception): +(?:rank|"
-           r"task) (?P<rank>\d+)(?: on host (?P<host>[\w.-]+))? (?:failed|exited) .*", "error", read_end,
-           "Flux names the first task that ended."),
+    Record("flux.exit",
+           r"(?:flux-shell\[\d+\]: +(?:\w+: )?(?:doom|exception|task-exit): +|\bjob\.exception (?:.* )?type=exec "
+           r"severity=0 (?:note=)?\"?)(?:[\w./+-]{1,120}: )?(?:task )?(?:rank|task) (?P<rank>\d+)(?: on host "
+           r"(?P<host>[\w.-]+))? (?:failed|exited) .*", "error", read_end, "Flux names the first task that ended.", 1),
     Record("flux.exit",
            r"\bflux-shell\[\d+\]: +\w+: exception: shell rank (?P<shell_rank>\d+) \(on (?P<host>[\w.-]+)\): "
            r"(?P<signal_text>[A-Z][\w ]+)", "warning", read_end, "Flux saw the part of the job on this host end."),

@@ -42,8 +42,8 @@ ENDS = (
     Record("slurm.cancelled",
            r"\*\*\* (?P<what>JOB|STEP|JOB STEP|EXTERN STEP) (?P<step>[\w.+]+) (?:ON (?P<by_host>\S+) )?"
            r"(?:STEPD TERMINATED ON \S+ AT|CANCELLED AT|FAILED)(?: (?P<by_time>\d{4}-\S+)|"
-           r" \S+)?(?: [Dd][Uu][Ee] [Tt][Oo] "
-           r"(?P<due>[^*]{1,200}[^*\s]))?", "fatal", read_cancelled, "Slurm ended the job or step.", 5),
+           r" \S+)?(?: [Dd][Uu][Ee] [Tt][Oo] (?P<due>[^*]{1,200}?[^*\s])(?: on (?P<by_host>[\w.-]+))?(?= *(?:\*|$)))?"
+           r"(?: \*\*\* on (?P<by_host>[\w.-]+))?", "fatal", read_cancelled, "Slurm ended the job or step.", 5),
     Record("slurm.cancelled",
            r"slurmd(?:\[\d+\])?: .*Job (?P<step>\d+) (?:was )?(?:killed|cancelled) due to (?P<due>.+)", "fatal",
            read_cancelled, "Slurm ended the job.", 4),
