@@ -139,6 +139,8 @@ PMI = _one_of(
     r"No PMIx server was reachable, but a PMI1/2 was detected",
     r"PMI2_Init was intialized but negative values",
     r"PMI2_Init failed to intialize",
+    r"PMI2 initialized but returned bad values for",
+    r"PMI2 failed to initialize, returning an error",
     r"Direct launch with aprun only works when either",
 )
 """The process was started in a way that its run-time cannot talk to."""
@@ -196,6 +198,9 @@ FABRIC = _one_of(
     r"MXM was unable to (?:create an endpoint|read settings)",
     r"The OFI MTL was not able to find endpoint information",
     r"Error: common_pami\.c:\d+",
+    r"A process failed to create a queue pair\.",
+    r"receive queue configuration for the OpenFabrics",
+    r"MPI_INIT has failed because at least one MPI process",
 )
 """The fabric's library could not be set up or lost a peer."""
 
@@ -246,7 +251,6 @@ FAILED = _one_of(
     r"component does not support MPI_THREAD_MULTIPLE",
     r'(?:eager|rdma) limit" MCA parameter in the',
     r"Your application has invoked an MPI function that is",
-    r"MPI_INIT has failed because at least one MPI process",
     r"Open MPI was configured without support for",
     r"The user requested CUDA support with the",
     r"n operation involving MPI_Connect and/or MPI_Accept",
@@ -314,7 +318,6 @@ FAILED = _one_of(
     r"driver in Open MPI tried to raise a fatal error",
     r"OpenFabrics stack has reported an unknown network",
     r"does not support iWARP devices with this version",
-    r"receive queue configuration for the OpenFabrics",
     r"detected two different OpenFabrics transport types",
     r"tried to use a GID index that was too large",
     r"The call to cuPointerSetAttribute with CU_POINTER",
@@ -335,5 +338,6 @@ MILD = _one_of(
     r"User requested for more than available contexts",
     r"ERROR \(coll/xhc\)",
     r"failed to (?:open|retrieve the ABI version from) the /dev/knem",
+    r"No OpenFabrics connection schemes reported that they were",
 )
 """The job goes on."""

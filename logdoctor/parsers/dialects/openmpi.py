@@ -134,6 +134,10 @@ TRANSPORTS = (
            level="error", note="Open MPI's layer over libfabric reports a failure."),
     Record("openmpi.ofi", r"Open MPI failed an OFI Libfabric library call \((?P<function>\w+)\)", level="error",
            priority=25, block=read_known, note="A libfabric call failed inside Open MPI."),
+    Record("openmpi.fabric", _WHO + _NAME +
+           r" (?P<message>selected pml (?P<pml>\w+), but peer \S{1,40} on (?P<other_host>[\w.-]+) selected pml "
+           r"(?P<other_pml>\w+))", level="error",
+           note="Two processes chose different transports, so they cannot talk to each other."),
     Record("openmpi.hcoll", _WHO +
            r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|ERROR|unable|[Cc]annot).*)",
            level="error", note="The HCOLL library reports a failure."),
