@@ -61,14 +61,14 @@ class Excerpt:
     lines: int = 0
     chunks: int = 0
 
-    def take(self, chunk: bytes) -> None:
+    def take(self, chunk: memoryview) -> None:
         """Put aside what is worth it of the next bytes."""
         if len(self.start) < START:
             self.start += chunk[: START - len(self.start)]
         self.chunks += 1
         if self.chunks > 2 and self.chunks & (self.chunks - 1) == 0:  # ever fewer of a long log
-            self.samples.append(chunk[:SAMPLE])
-        self.end = (self.end + chunk)[-END:] if len(chunk) < END else chunk[-END:]
+            self.samples.append(bytes(chunk[:SAMPLE]))
+        self.end = self.end[len(chunk) - END :] + chunk if len(chunk) < END else bytes(chunk[-END:])
 
     def first_lines(self) -> Iterator[Line]:
         """The lines of its start, with their numbers."""
@@ -115,7 +115,7 @@ class Excerpts:
         def read(buffer: memoryview) -> int:
             count = readinto(buffer)
             if count:
-                log.take(bytes(buffer[:count]))
+                log.take(buffer[:count])
             return count
 
         return read

@@ -9,7 +9,8 @@ from logdoctor.catalogues import catalogue
 
 
 @cache
-def _numbers() -> Mapping[str, int]:
+def errno_texts() -> Mapping[str, int]:
+    """The texts of strerror on Linux, and UCX's own for the same, with their numbers; read when first asked for."""
     return {text: int(entry.code) for text, entry in catalogue("errno").words()}
 
 
@@ -17,17 +18,17 @@ class _Texts(Mapping[str, int]):
     """The texts with their numbers; nothing is read until somebody looks."""
 
     def __getitem__(self, text: str) -> int:
-        return _numbers()[text]
+        return errno_texts()[text]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_numbers())
+        return iter(errno_texts())
 
     def __len__(self) -> int:
-        return len(_numbers())
+        return len(errno_texts())
 
 
 ERRNO: Mapping[str, int] = _Texts()
-"""Texts of strerror on Linux, and UCX's own for the same."""
+"""The same as a mapping that modules may name in their constants."""
 
 TELLING = (
     "Operation not permitted",
@@ -79,6 +80,6 @@ TELLING = (
 
 def errno_of(text: str) -> int | None:
     """The error number whose wording stands in ``text``; None where there is none or more than one."""
-    found = [words for words in ERRNO if words in text]
-    whole = {ERRNO[words] for words in found if not any(words != w and words in w for w in found)}
+    found = [words for words in errno_texts() if words in text]
+    whole = {errno_texts()[words] for words in found if not any(words != w and words in w for w in found)}
     return whole.pop() if len(whole) == 1 else None

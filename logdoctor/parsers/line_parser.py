@@ -106,7 +106,7 @@ class LineParser:
             block = read
             symptoms = self._symptoms_of(block, said, symptoms)
         return self._event(
-            record.kind,
+            block.kind or record.kind,
             block.text,
             head.speaker,
             below,

@@ -52,7 +52,10 @@ def pieces(text: str) -> list[Peeled]:
 
 def _glued(text: str) -> set[int]:
     """Where another record may begin, if what stands in front is more than prefixes."""
-    if not any(text.find(hint, 1) > 0 for hint in _HINTS):
+    for hint in _HINTS:
+        if text.find(hint, 1) > 0:
+            break
+    else:
         return set()
     found = {hit.start() for hit in _BRACKET.finditer(text, 1)}
     if "NCCL " in text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
@@ -78,21 +78,18 @@ def _peel_one(peeled: Peeled) -> Wrapper | None:
     """Take one prefix off; None if there is none."""
     text = peeled.text
     candidates = _beginning_with(text[:1])
-    first = candidates.first(text) if candidates else None
-    if candidates is None or first is None:
+    if candidates is None:
         return None
-    for match, wrapper in candidates.each[int(first.lastgroup[1:]) :]:
-        hit = match(text)
-        if hit is None or any(name in peeled.who for name in wrapper.unless):
+    for wrapper, end, groups in candidates.hits(text):
+        if any(name in peeled.who for name in wrapper.unless):
             continue
-        groups = {name.rstrip("23"): value for name, value in hit.groupdict().items() if value}
-        rest = text[hit.end() :]
+        rest = text[end:]
         if wrapper.decode is not None:
             decoded = wrapper.decode(groups, rest)
             if decoded is None:
                 continue
             rest = decoded[0]
-            groups.update(_known(decoded[1]))
+            groups = {**groups, **_known(decoded[1])}
         elif rest == text:
             continue
         peeled.before.append((text, peeled.who))
@@ -151,13 +148,29 @@ def wrappers() -> tuple[Wrapper, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """The wrappers that may begin with one character: each with its search, and one that tells the first to match.
+    """The wrappers that may begin with one character, and a search that tells the first of them to match.
 
-    The group that ``first`` closes last is ``_N``, N its place in ``each``.
+    The group that it closes last is ``_N``, N the wrapper's place; ``groups[N]`` are the names of the wrapper's groups
+    and their numbers in ``first`` (``tag2`` is ``tag`` in another alternative).
     """
 
-    each: tuple[tuple[Match, Wrapper], ...]
+    wrappers: tuple[Wrapper, ...]
     first: Match
+    groups: tuple[tuple[tuple[str, int], ...], ...]
+
+    def hits(self, text: str) -> Iterator[tuple[Wrapper, int, dict[str, str]]]:
+        """The wrappers that match, in order: each with the end of its prefix and what its groups tell."""
+        hit = self.first(text)
+        if hit is None:
+            return
+        place = int(cast("str", hit.lastgroup)[1:])
+        told = {name: value for name, group in self.groups[place] if (value := hit[group])}
+        yield self.wrappers[place], hit.end(), told
+        for wrapper in self.wrappers[place + 1 :]:
+            other = compiled(wrapper.pattern).match(text)
+            if other is not None:
+                told = {name.rstrip("23"): value for name, value in other.groupdict().items() if value}
+                yield wrapper, other.end(), told
 
 
 @cache
@@ -166,9 +179,15 @@ def _beginning_with(first: str) -> _Candidates | None:
     if not first or not first.isascii():
         return None
     found = [w for w in wrappers() if not w.starts or first in w.starts]
-    together = "|".join(f"(?:{_nameless(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(found))
-    each = tuple((cast("Match", compiled(w.pattern).match), w) for w in found)
-    return _Candidates(each, cast("Match", compiled(together).match)) if found else None
+    if not found:
+        return None
+    together = compiled("|".join(f"(?:{_nameless(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(found)))
+    groups: list[list[tuple[str, int]]] = [[] for _ in found]
+    for name, number in together.groupindex.items():
+        told, _, place = name.rpartition("_")
+        if told:
+            groups[int(place)].append((told.rstrip("23"), number))
+    return _Candidates(tuple(found), cast("Match", together.match), tuple(map(tuple, groups)))
 
 
 def _nameless(pattern: str, number: int) -> str:

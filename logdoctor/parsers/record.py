@@ -26,7 +26,8 @@ class Block:
 
     ``text`` is the message that rules search (for a traceback: the exception line and what follows, not the frames).
     ``taken`` are the `Bare.below` numbers of the lines that belong to the record and that nobody else shall read.
-    ``evidence`` is the `Bare.below` of the line to quote (0 is the head).  ``level`` overrides the record's.
+    ``evidence`` is the `Bare.below` of the line to quote (0 is the head).  ``level`` and ``kind`` override the
+    record's.
     """
 
     text: str
@@ -34,6 +35,7 @@ class Block:
     taken: tuple[int, ...] = ()
     evidence: int = 0
     level: Level | None = None
+    kind: str = ""
 
 
 BlockReader = Callable[[Bare, Mapping[str, Value], Iterator[Bare]], "Block | None"]

@@ -18,6 +18,8 @@ FIRST_KEPT = 64
 LAST_KEPT = 16
 RANKS_KEPT = 4096
 _WILD = frozenset("*?[")
+_Sort = tuple[str, str, str]
+"""Kind, dialect and level of events: what a symptom may ask for without a look at the text."""
 SEARCH_SECONDS = 0.2
 """A single search that takes longer is given up: the text is hostile."""
 
@@ -87,40 +89,62 @@ class SymptomIndex:
         self.symptoms = [(i, s) for i, rule in enumerate(rules) for s in rule.symptoms]
         self.rules, self.owners = rules, owners
         scanned = {n for numbers in owners for n in numbers}
-        self._of_kind: dict[str, tuple[int, ...]] = {}
         self._named: dict[str, list[int]] = {}
-        self._globs: list[tuple[str, int]] = []
+        self._globs: list[int] = []
         for n, (_, symptom) in enumerate(self.symptoms):
             kind = symptom.kind or "*"
-            if n not in scanned and _WILD.isdisjoint(kind):
-                self._named.setdefault(kind, []).append(n)
-            elif n not in scanned:
-                self._globs.append((kind, n))
+            if n not in scanned:
+                (self._named.setdefault(kind, []) if _WILD.isdisjoint(kind) else self._globs).append(n)
+        self._unscanned_of: dict[_Sort, tuple[int, ...]] = {}
+        self._owned_by: dict[tuple[int, _Sort], tuple[int, ...]] = {}
 
     def shown_by(self, event: Event) -> Iterator[tuple[int, Shown]]:
         """The symptoms that ``event`` shows, with what their texts captured."""
-        for number in sorted({*self._kind_alone(event.kind), *(n for p in event.patterns for n in self.owners[p])}):
+        for number in self._possible(event):
             found = self._try(self.symptoms[number][1], event)
             if found is not None:
                 captured, at = found
                 yield number, Shown(_quoted(event, at) if event.lines and at else event, captured, len(at))
 
-    def _kind_alone(self, kind: str) -> tuple[int, ...]:
-        if kind not in self._of_kind:
-            like = (n for glob, n in self._globs if fnmatch.fnmatchcase(kind, glob))
-            self._of_kind[kind] = (*self._named.get(kind, ()), *like)
-        return self._of_kind[kind]
+    def _possible(self, event: Event) -> Sequence[int]:
+        """The symptoms that may be in an event of its kind, dialect and level, in their order."""
+        sort = event.kind, event.dialect, event.level
+        found = self._unscanned_of.get(sort)
+        if found is None:
+            unscanned = sorted((*self._named.get(event.kind, ()), *self._globs))
+            found = self._unscanned_of[sort] = self._allowed(unscanned, sort)
+        if not event.patterns:
+            return found
+        numbers = set(found)
+        for pattern in event.patterns:
+            owned = self._owned_by.get((pattern, sort))
+            if owned is None:
+                owned = self._owned_by[pattern, sort] = self._allowed(self.owners[pattern], sort)
+            numbers.update(owned)
+        return sorted(numbers)
+
+    def _allowed(self, numbers: Sequence[int], sort: _Sort) -> tuple[int, ...]:
+        """Those of the symptoms ``numbers`` that ask for nothing else."""
+        kind, dialect, level = sort
+        wanted = ((n, self.symptoms[n][1]) for n in numbers)
+        return tuple(
+            n
+            for n, symptom in wanted
+            if (symptom.kind in (None, kind) or fnmatch.fnmatchcase(kind, symptom.kind or ""))
+            and (symptom.dialect in (None, dialect) or fnmatch.fnmatchcase(dialect, symptom.dialect or ""))
+            and (not symptom.level or level in symptom.level)
+        )
 
     def _try(self, symptom: Symptom, event: Event) -> tuple[dict[str, Value], str] | None:
         """What the symptom's text captured, and what it matched; None if the event does not show it."""
-        if symptom.kind and event.kind != symptom.kind and not fnmatch.fnmatchcase(event.kind, symptom.kind):
-            return None
-        if symptom.dialect and not fnmatch.fnmatchcase(event.dialect, symptom.dialect):
-            return None
-        if symptom.level and event.level not in symptom.level:
-            return None
+        later = list[tuple[str, "tuple[Value, ...] | str"]]()
+        for asked in symptom.fields:  # what is known without a search comes first
+            if asked[0].partition(".")[0] not in event.fields:
+                later.append(asked)
+            elif not self._field_holds(event, {}, *asked):
+                return None
         found = self._search(symptom.text, event.text) if symptom.text is not None else ({}, "")
-        if found is None or not all(self._field_holds(event, found[0], *asked) for asked in symptom.fields):
+        if found is None or not all(self._field_holds(event, found[0], *asked) for asked in later):
             return None
         return found
 

@@ -7,12 +7,8 @@ src/transport, src/bootstrap.cc, src/proxy.cc) and aws-ofi-nccl 1.1 to 1.21.
 
 from __future__ import annotations
 
-from functools import cache
-
-import regex
-
 from logdoctor.model import Value
-from logdoctor.parsers.error_numbers import ERRNO
+from logdoctor.parsers.error_numbers import errno_texts
 from logdoctor.regexes import compiled
 
 HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] *)?)?"
@@ -52,55 +48,80 @@ _LONGEST = 2000
 _ADDRESS = r"\[?(?P<addr>[^\s<>\[\]]+(?:<\d+>)?)\]?"
 
 _SHAPES = (
-    rf"Connection closed by remote peer {_ADDRESS}",
-    rf"[cC]onnect to {_ADDRESS} (?:failed : |returned )(?:(?P<errno>\d+)\()?(?P<error>[^(),\n]+)",
-    r"connect returned (?P<error>[^(),\n]+)",
+    ("Connection closed by remote peer", rf"Connection closed by remote peer {_ADDRESS}"),
+    ("onnect to ", rf"[cC]onnect to {_ADDRESS} (?:failed : |returned )(?:(?P<errno>\d+)\()?(?P<error>[^(),\n]+)"),
+    ("connect returned ", r"connect returned (?P<error>[^(),\n]+)"),
     # Work completions of verbs, four spellings between 2.3 and 2.30; cut lines may end anywhere after the status.
-    rf"Got completion(?: from peer {_ADDRESS})? with (?:error |status=)(?:IBV_WC_\w+\()?(?P<status>\d+)",
-    r"Got (?:completion|CQE) [^\n]*? opcode[= ](?:IBV_WC_\w+\()?(?P<opcode>\d+)",
-    r"vendor[_ ]err[= ](?P<vendor_err>\d+)(?: \((?P<direction>Send|Recv|Flush)\))?",
-    r"remoteGids?[ ]?(?P<remote_gid>[0-9a-f:.]+)",
-    r"\b(?:hca|on dev|local dev|device) (?P<hca>[a-z]\w*_\w*\d)",
     (
-        r"(?:(?P<hca>[\w.-]+):(?P<port>\d+) )?(?:Got )?(?:non-fatal )?async (?:fatal |error )?event"
-        r"(?: on (?P<object>QP|CQ|SRQ))?[^:\n]*: ?(?P<event>[^(\n]+)"
+        "Got completion",
+        rf"Got completion(?: from peer {_ADDRESS})? with (?:error |status=)(?:IBV_WC_\w+\()?(?P<status>\d+)",
     ),
-    r"Call to (?P<call>\w+) (?:failed|timed out)(?:(?: with(?: error)?| ?:)? (?:(?P<errno>\d+) )?(?P<error>[^,\n]+))?",
-    r"Accept failed:? (?P<error>[^\n]+)",
-    r"\baround rank (?P<peer_rank>\d+)",
-    r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>(?P<cuda_error>\d+)) )?'(?P<error>[^'\n]*)",
-    r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA )?device (?P<bus_id>\w+)",
+    ("opcode", r"Got (?:completion|CQE) [^\n]*? opcode[= ](?:IBV_WC_\w+\()?(?P<opcode>\d+)"),
+    ("vendor", r"vendor[_ ]err[= ](?P<vendor_err>\d+)(?: \((?P<direction>Send|Recv|Flush)\))?"),
+    ("remoteGid", r"remoteGids?[ ]?(?P<remote_gid>[0-9a-f:.]+)"),
+    ("_", r"\b(?:hca|on dev|local dev|device) (?P<hca>[a-z]\w*_\w*\d)"),
     (
-        r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<version>\d+)"
-        r" rank (?P<second>\d+) version (?P<other_version>\d+)"
-    ),
-    r"shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)",
-    r"failed to extend (?P<path>\S+) to (?P<size>\d+) bytes",
-    r"Failed to (?P<call>(?:CUDA |HIP )?(?:host )?\w*[mc]alloc\w*)(?: async)? (?P<size>\d+) bytes",
-    (
-        r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?"
-        r"(?:, retcode (?P<code>(?P<result>\d+)))?"
+        "event",
+        (
+            r"(?:(?P<hca>[\w.-]+):(?P<port>\d+) )?(?:Got )?(?:non-fatal )?async (?:fatal |error )?event"
+            r"(?: on (?P<object>QP|CQ|SRQ))?[^:\n]*: ?(?P<event>[^(\n]+)"
+        ),
     ),
     (
-        r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>(?P<result>\d+)), "
-        r"closed=(?P<closed>\d+)"
+        "Call to ",
+        (
+            r"Call to (?P<call>\w+) (?:failed|timed out)"
+            r"(?:(?: with(?: error)?| ?:)? (?:(?P<errno>\d+) )?(?P<error>[^,\n]+))?"
+        ),
     ),
-    r"Proxy Call to rank (?P<peer_rank>\d+) failed \((?P<operation>\w+)\)",
-    r"truncated : receiv(?:ing|ed) (?P<size>\d+) bytes instead of (?P<expected>\d+)",
-    r"mismatch error,? local size (?P<size>\d+) remote size (?P<expected>\d+)",
-    r"wrong (?:type|magic) (?P<got>\w+) != (?P<expected>\w+)",
-    r"interface found \(starting with (?P<interface>[^)\n]+)\)",
-    r"RC: (?P<code>(?P<fi_errno>-?\d+))[.,] (?:[eE]rror|ERROR): (?P<error>(?:(?P<prov_errno>\d+)(?= \())?[^.,\n]+)",
-    rf"declaring peer {_ADDRESS} as DEAD",
-    r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)",
-    r"\berrno (?P<errno>\d+)",
+    ("Accept failed", r"Accept failed:? (?P<error>[^\n]+)"),
+    ("around rank ", r"\baround rank (?P<peer_rank>\d+)"),
+    (" failure ", r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>(?P<cuda_error>\d+)) )?'(?P<error>[^'\n]*)"),
+    (
+        "Duplicate GPU detected",
+        (
+            r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA )?device "
+            r"(?P<bus_id>\w+)"
+        ),
+    ),
+    (
+        "Mismatched NCCL version",
+        (
+            r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<version>\d+)"
+            r" rank (?P<second>\d+) version (?P<other_version>\d+)"
+        ),
+    ),
+    ("shared memory segment", r"shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)"),
+    ("failed to extend", r"failed to extend (?P<path>\S+) to (?P<size>\d+) bytes"),
+    ("alloc", r"Failed to (?P<call>(?:CUDA |HIP )?(?:host )?\w*[mc]alloc\w*)(?: async)? (?P<size>\d+) bytes"),
+    (
+        "Failed to execute operation",
+        (
+            r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?"
+            r"(?:, retcode (?P<code>(?P<result>\d+)))?"
+        ),
+    ),
+    (
+        "Could not receive type",
+        (
+            r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>(?P<result>\d+)), "
+            r"closed=(?P<closed>\d+)"
+        ),
+    ),
+    ("Proxy Call to rank", r"Proxy Call to rank (?P<peer_rank>\d+) failed \((?P<operation>\w+)\)"),
+    ("truncated : receiv", r"truncated : receiv(?:ing|ed) (?P<size>\d+) bytes instead of (?P<expected>\d+)"),
+    ("mismatch error", r"mismatch error,? local size (?P<size>\d+) remote size (?P<expected>\d+)"),
+    ("wrong ", r"wrong (?:type|magic) (?P<got>\w+) != (?P<expected>\w+)"),
+    ("interface found", r"interface found \(starting with (?P<interface>[^)\n]+)\)"),
+    (
+        "RC: ",
+        r"RC: (?P<code>(?P<fi_errno>-?\d+))[.,] (?:[eE]rror|ERROR): (?P<error>(?:(?P<prov_errno>\d+)(?= \())?[^.,\n]+)",
+    ),
+    ("declaring peer", rf"declaring peer {_ADDRESS} as DEAD"),
+    ("error: ", r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)"),
+    ("errno ", r"\berrno (?P<errno>\d+)"),
 )
-
-
-@cache
-def _shapes() -> tuple[regex.Pattern[str], ...]:
-    """The shapes compiled, once, at the first error message."""
-    return tuple(compiled(shape) for shape in _SHAPES)
+"""Words that must stand in a message, and what is searched for where they do."""
 
 
 def number(text: str) -> Value:
@@ -133,8 +154,8 @@ def message_fields(message: str) -> dict[str, Value]:
     """
     found: dict[str, str] = {}
     message = message[:_LONGEST]
-    for shape in _shapes():
-        hit = shape.search(message)
+    for words, shape in _SHAPES:
+        hit = compiled(shape).search(message) if words in message else None
         for name, text in hit.groupdict().items() if hit else ():
             if text:
                 found.setdefault(name, text.strip())
@@ -153,6 +174,6 @@ def _standard(found: dict[str, str], message: str) -> dict[str, Value]:
     if "bus_id" in found:
         fields["bus_id"] = bus_of(found["bus_id"])
     if "errno" not in fields:
-        named = [code for text, code in ERRNO.items() if text in message]
+        named = [code for text, code in errno_texts().items() if text in message]
         fields.update({"errno": named[0]} if named else {})
     return fields

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import regex
 
@@ -34,6 +35,7 @@ _FAILS = later(
 _PHASE = tuple((name, later(pattern)) for name, pattern in _PHASES)
 
 
+@lru_cache(1024)
 def phase_of(what: str) -> str:
     """Which phase a description names: save, load, resume, eval, data, compile, or "" for none."""
     return next((name for name, shape in _PHASE if shape.search(what)), "")
@@ -68,22 +70,20 @@ def _step(text: str, fields: Mapping[str, Value], unit: str) -> dict[str, Value]
 
 
 def read_bar(head: Bare, _fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block | None:
-    """Read tqdm's bar; of several on one line (carriage returns) the last one counts."""
+    """Read tqdm's bar; of several on one line (carriage returns) the last one counts.
+
+    A bar whose description names a phase other than training tells of that phase, not of a step.
+    """
     last = _last_bar(head.text)
     if last is None:
         return None
     out = _step(head.text[last.start() :], last.groupdict(), "step")
-    what = last["what"].strip(" :\r")
-    if what:
-        out["what"] = what[-80:]
-    return Block(last[0].strip()[:400], out)
-
-
-def read_phase_bar(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Read a bar whose description names a phase other than training; None for any other bar."""
-    block = read_bar(head, fields, below)
-    phase = phase_of(str(block.fields.get("what", ""))) if block else ""
-    return Block(block.text, {**block.fields, "phase": phase}) if block and phase else None
+    text, what = last[0].strip()[:400], last["what"].strip(" :\r")
+    if not what:
+        return Block(text, out)
+    out["what"] = what[-80:]
+    phase = phase_of(out["what"])
+    return Block(text, {**out, "phase": phase}, kind="progress.phase") if phase else Block(text, out)
 
 
 def _last_bar(text: str) -> regex.Match[str] | None:

@@ -14,7 +14,7 @@ Kinds and fields:
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.progress_lines import read_bar, read_phase, read_phase_bar, read_step
+from logdoctor.parsers.blocks.progress_lines import read_bar, read_phase, read_step
 from logdoctor.parsers.record import Record
 
 _BAR = r"\d{1,3}%\|.{0,400}?\| *\d[\d.]*[kMG]?/\d[\d.]*[kMG]? \[\d[\d:]*<"
@@ -26,10 +26,7 @@ _step, _epoch, _iteration = read_step("step"), read_step("epoch"), read_step("it
 _STEP_NOTE = "A sign of progress."
 
 RECORDS: tuple[Record, ...] = (
-    Record(
-        "progress.phase", _BAR, "info", read_phase_bar, "Something long is under way.", 1, often=True, scan=_BAR_SCAN
-    ),
-    Record("progress.step", _BAR, "info", read_bar, _STEP_NOTE, often=True, scan=_BAR_SCAN),
+    Record("progress.step", _BAR, "info", read_bar, _STEP_NOTE, 1, often=True, scan=_BAR_SCAN),
     Record(
         "progress.step",
         r"\{'(?:train_)?loss': .{1,2000}'epoch': '?(?P<value>[\d.]+)",
