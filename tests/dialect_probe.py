@@ -51,14 +51,15 @@ def first(record: Record, lines: list[str], number: int, speaker: Speaker, taken
     fields = {k: int(v) if regex.fullmatch(r"-?\d+", v) else v for k, v in match.groupdict().items() if v}
     given = dict(fields)
     text, level = str(fields.pop("text", lines[number])), record.level or speaker.level or "info"
+    kind = record.kind
     if record.block is not None:
         block = record.block(Bare(text=lines[number], speaker=speaker), given, below(lines, number, speaker))
         if block is None:
             return None
         fields |= block.fields
-        text, level = block.text, block.level or level
+        text, level, kind = block.text, block.level or level, block.kind or kind
         taken |= {number + t for t in block.taken}
-    return Seen(record.kind, level, fields, text)
+    return Seen(kind, level, fields, text)
 
 
 def below(lines: list[str], number: int, speaker: Speaker) -> Iterator[Bare]:
