@@ -98,8 +98,8 @@ def test_other_lines_that_end_in_failed_are_no_summary(text):
             "error",
             {"exit_code": 1},
         ),
-        ("Sending process 55 closing signal SIGTERM", "elastic.sigterm", "warning", {"pid": 55, "signal": 15}),
-        ("Closing process 55 via signal SIGHUP", "elastic.sigterm", "warning", {"pid": 55, "signal": 1}),
+        ("Sending process 55 closing signal SIGTERM", "elastic.sigterm", "error", {"pid": 55, "signal": 15}),
+        ("Closing process 55 via signal SIGHUP", "elastic.sigterm", "error", {"pid": 55, "signal": 1}),
         (
             "Unable to shutdown process 55 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
             "elastic.sigterm",

@@ -144,3 +144,8 @@ def test_horovod_waits_for_one_rank_or_the_ranks_for_each_other() -> None:
     many = Log().add("frameworks.stall", missing=(0, 1), stalled_ops="bcast_1, bcast_2", sides=2)
     assert one.derived["stalled"].fields["late"] == (3,)
     assert "collective_mismatch" in many.derived
+
+
+def test_a_stall_that_is_cut_before_its_ranks_does_not_hide_the_one_that_names_them() -> None:
+    log = Log().add("frameworks.stall", missing=(3,), stalled_ops="grad_1", sides=1).add("frameworks.stall", sides=0)
+    assert log.derived["stalled"].fields["late"] == (3,)

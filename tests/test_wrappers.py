@@ -79,6 +79,8 @@ COLLECTORS = [
     ("[  812.110042][  T911] ", {}),
     ("logs/rank_5.log:12:", {"rank": 5}),
     ("job.out:", {}),
+    ("> ", {}),
+    ("> > ", {}),
 ]
 
 STAMPS = [
@@ -122,6 +124,10 @@ LOGGERS = [
         {"level": "info", "source": "launch.py:8", "time": MOMENT},
     ),
     ("[2024-10-28 10:13:38,000][a.b][ERROR] - ", {"level": "error", "source": "a.b", "time": MOMENT}),
+    (
+        "[2024-10-28 10:13:38] ERROR    [a.b:8, rank=3] ",
+        {"level": "error", "source": "a.b:8", "time": MOMENT, "local_rank": 3},
+    ),
     ("[NeMo W 2024-10-28 10:13:38 log:8] ", {"level": "warning", "source": "log:8", "time": MOMENT}),
     ("2024-10-28:10:13:38,000 INFO     [a.py:8] ", {"level": "info", "source": "a.py:8", "time": MOMENT}),
     ("[10:13:38] WARNING  ", {"level": "warning"}),
@@ -198,6 +204,7 @@ def test_the_innermost_rank_wins_and_the_outermost_clock():
         "cn07:4411:4420 [3] NCCL WARN gone",
         "train.log: No such file or directory",
         "slurmstepd-cn07: error: execve(): ./solve: No such file or directory",
+        ">>> import torch",
         '{"loss": 2.5, "step": 10}',
         '{"message": "hello"}',
         "{'loss': 2.5, 'epoch': 0.1}",

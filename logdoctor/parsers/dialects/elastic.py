@@ -85,9 +85,9 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "elastic.sigterm",
         r"(?:Sending|Closing) process (?P<pid>\d+) (?:closing|via) signal (?P<signal>(?:Signals\.)?SIG\w+|\d+)",
-        "warning",
+        "error",
         read_exit,
-        "torchrun ends a worker that was still alive.",
+        "torchrun ends a worker that was still alive: another one failed, or torchrun was told to end.",
         5,
     ),
     Record(

@@ -1,4 +1,4 @@
-"""What collectors and viewers of logs put around a line: syslog, the journal, containers, Kubernetes, JSON, grep.
+"""What collectors and viewers of logs put around a line: syslog, the journal, containers, Kubernetes, JSON, grep, mail.
 
 Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
 logs --prefix and --timestamps, docker compose, logrus and logfmt, common keys of JSON loggers (python-json-logger,
@@ -56,6 +56,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "kuds",
         last=True,
     ),
+    Wrapper("quote", r"(?:> ){1,3}(?!>)|>$", ">"),
     Wrapper(
         "grep",
         r"(?P<file>[\w./@+-]{1,300}\.(?:log|out|err|txt|stderr|stdout|nolog)(?:\.\d{1,3})?)"

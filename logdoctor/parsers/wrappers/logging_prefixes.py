@@ -2,7 +2,8 @@
 
 They stand at the head of a record only: the lines below it do not repeat them.  Sources: PyTorch c10/util/Logging.cpp
 (1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,
-loguru, DeepSpeed, rich, absl for JAX.  c10's nine sub-second digits come from a monotonic clock and are left out.
+loguru, DeepSpeed, rich, absl for JAX, JAX (jax/_src/logging_config.py), OLMo (olmo/util.py).  c10's nine sub-second digits come from a monotonic clock
+and are left out.
 """
 
 from __future__ import annotations
@@ -61,6 +62,12 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("hydra.logging", rf"\[(?P<source>[\w.]{{1,100}})\]\[(?P<level>{WORD})\](?: - | )", "[", once=True),
     Wrapper("loguru", rf"(?P<level>{WORD}) *\| +(?:(?P<source>{_PY}:[\w<>.]+:\d+) - )?", _WORDS, once=True),
     Wrapper("python.absl", rf"(?P<level>{WORD}):(?P<time>{DATED}):(?P<source>{SOURCE}:\d+)\] ?", _WORDS, once=True),
+    Wrapper(
+        "python.stamped",
+        rf"(?P<level>{WORD}):(?P<time>{DATED}):(?:(?P<source>[A-Za-z_][\w.]{{0,100}}:\d+):)? ?",
+        _WORDS,
+        once=True,
+    ),
     Wrapper("python.basic", rf"(?P<level>{WORD}):(?P<source>[A-Za-z_][\w./-]{{0,100}}):(?!//) ?", _WORDS, once=True),
     Wrapper(
         "python.composer",
@@ -74,5 +81,8 @@ WRAPPERS: tuple[Wrapper, ...] = (
     ),
     Wrapper("rich", rf"(?P<level>{WORD}):? {{2,}}(?=\S)", _WORDS, once=True),
     Wrapper("source.bracket", rf"\[(?P<source>{SOURCE}\.py:\d+)(?::[\w<>]+)?\](?: -)? ", "[", once=True),
+    Wrapper(
+        "olmo", r"\[(?:(?P<source>[\w.]{1,100}:\d+)|root), rank=(?P<local_rank>\d{1,6})\] ?", "[", once=True, last=True
+    ),
     Wrapper("source.dashes", rf"(?P<source>{SOURCE}\.(?:py|cc|cpp|cu|h):\d+) -- ", once=True),
 )

@@ -256,16 +256,16 @@ class Ledger:
         ]
 
     def _stalled(self) -> list[Event]:
-        """Horovod's stall: one side waits for few ranks, or ranks wait for each other."""
+        """Horovod's last stall that names ranks: one side waits for few, or ranks wait for each other."""
         if not self.stalls:
             return []
-        last = self.stalls[-1]
+        last = next((e for e in reversed(self.stalls) if e.fields.get("missing")), self.stalls[-1])
         missing = last.fields.get("missing")
         ranks = tuple(r for r in missing if isinstance(r, int)) if isinstance(missing, tuple) else ()
         work = str(last.fields.get("stalled_ops", "")).partition(",")[0]
         if len(ranks) > 1 and (_int(last.fields.get("sides")) or 0) > 1:
             return [_derived("collective_mismatch", last, {"op": work, "ranks": ranks})]
-        return [_derived("stalled", last, {"late": ranks, "work": f"it has not submitted {work}"})]
+        return [_derived("stalled", last, {"late": ranks, "work": f"it has not submitted {work or 'a tensor'}"})]
 
 
 def _who(event: Event) -> int | None:
