@@ -5,7 +5,8 @@ Kinds and their fields:
 - ``container.pyxis`` message: the pyxis plug-in failed; ``container.log`` message: a line of the log that it prints
   then
 - ``container.enroot`` program, message; ``container.nvidia`` message: NVIDIA's hook failed
-- ``container.docker`` message; ``container.apptainer`` message; ``container.podman`` message
+- ``container.docker`` message; ``container.apptainer`` message; ``container.podman`` message;
+  ``container.charliecloud`` message
 - ``container.cdi``, ``container.daemon``, ``container.rpc``, ``container.epilog`` message
 - ``container.image`` image, message: an image could not be fetched
 - ``container.note`` message: import and start under way; ``container.warning`` message
@@ -93,10 +94,14 @@ RECORDS: tuple[Record, ...] = (
            r"(?P<message>(?:pull access denied for (?P<image>\S+?),|manifest for (?P<tag>\S+) not found|"
            r"Error: (?:initializing source|copying system image)|error pulling image|toomanyrequests: ).*)", "fatal",
            note="The image could not be fetched.", priority=2),
-    Record("container.apptainer", r"^FATAL: {3}(?P<message>.+)", "fatal",
+    Record("container.apptainer", r"(?:^|\s)FATAL: {3}(?P<message>\S.+)", "fatal",
            note="Apptainer (Singularity) could not start the container."),
     Record("container.apptainer", r"^ERROR {2}: (?P<message>(?:Failed to |Could not |No setuid |Error while ).+)",
            "error", note="Apptainer (Singularity) could not start the container.", priority=1, scan=r"ERROR  : "),
+    Record("container.apptainer", r"^ABORT {2}: (?P<message>(?:Retval = |Aborting with RETVAL=)\d+)", "fatal",
+           note="Singularity 2 could not start the container."),
+    Record("container.charliecloud", r"\bch-(?:run|image|convert)\[\d+\]: error: (?P<message>.+)", "fatal",
+           note="Charliecloud could not start the container."),
     Record("container.apptainer", r"^ERROR ?: {3}(?P<message>.+)", "error",
            note="Apptainer (Singularity) reports an error."),
     Record("container.apptainer",
