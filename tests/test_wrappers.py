@@ -111,6 +111,8 @@ LOGGERS = [
     ("2024-10-28 10:13:38,000 - trainer - ERROR - ", {"level": "error", "source": "trainer", "time": MOMENT}),
     ("10/28/2024 10:13:38 - INFO - app.data - ", {"level": "info", "source": "app.data", "time": MOMENT}),
     ("ERROR:root:", {"level": "error", "source": "root"}),
+    ("INFO:2024-10-28 10:13:38,000:a._b.c:925: ", {"level": "info", "source": "a._b.c:925", "time": MOMENT}),
+    ("ERROR:2024-10-28 10:13:38,000:", {"level": "error", "time": MOMENT}),
     ("[ERROR] ", {"level": "error"}),
     ("ERROR 10-28 10:13:38 worker.py:12] ", {"level": "error", "source": "worker.py:12", "time": NO_YEAR}),
     ("ERROR 10-28 10:13:38 [worker.py:12] ", {"level": "error", "source": "worker.py:12", "time": NO_YEAR}),

@@ -138,7 +138,12 @@ def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) ->
         reading.fields["context"] = name[-200:]
     if told := _TOLD_OF.match(found["rest"]):
         reading.fields["rank"] = int(told["rank"])
-    return reading.close()
+    return None if _of_a_signal(reading) else reading.close()
+
+
+def _of_a_signal(reading: Reading) -> bool:
+    """Paddle's handler of signals draws its C++ stack as a traceback: what it caught is no exception."""
+    return any("` is detected by the operating system" in line for line in reading.lines[:1])
 
 
 def _is_box(found: regex.Match[str]) -> bool:
@@ -227,7 +232,8 @@ def _carries(found: regex.Match[str]) -> bool:
 def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
     """Add the further lines of the message: up to a line of somebody else, within the bounds."""
     blank, carried, strange = False, "RayTaskError" in first.text, 0
-    nested = carried
+    passed_on = first.text.rstrip().endswith(" raised:")  # torch._dynamo.exc.BackendCompilerFailed
+    nested = carried or passed_on
     for bare in lines:
         text = bare.text
         if not text.strip():
@@ -242,6 +248,8 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
             reading.fields["inner"] = ends["exception"]
             if carried:
                 _note_type(reading, ends)
+            elif passed_on:
+                reading.fields["message"] = text.strip()[:1_000]
             reading.evidence = bare.below
             nested = False
         elif _STACK_FRAME.match(text):

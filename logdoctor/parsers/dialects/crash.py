@@ -232,7 +232,7 @@ TRACES = (
     ),
     Record(
         "crash.trace",
-        r"`(?P<message>[A-Z][A-Za-z ]{4,40})` is detected by the operating system",
+        r"`(?P<message>[A-Z][A-Za-z ]{4,60})` is detected by the operating system",
         level="fatal",
         block=with_signal,
         note="A crash handler caught a signal of its own process.",
