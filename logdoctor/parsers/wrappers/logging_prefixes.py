@@ -1,9 +1,9 @@
 """What loggers put in front of a message: level, time, place in the source.
 
-They stand at the head of a record only: the lines below it do not repeat them.  Sources: PyTorch c10/util/Logging.cpp
+They stand at the head of a record only: the lines below it do not repeat them. Sources: PyTorch c10/util/Logging.cpp
 (1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,
-loguru, DeepSpeed, rich, absl for JAX, JAX (jax/_src/logging_config.py), OLMo (olmo/util.py).  c10's nine sub-second digits come from a monotonic clock
-and are left out.
+loguru, DeepSpeed, rich, absl for JAX, JAX (jax/_src/logging_config.py), OLMo (olmo/util.py). c10's nine sub-second
+digits come from a monotonic clock and are left out.
 """
 
 from __future__ import annotations
