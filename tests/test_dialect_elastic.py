@@ -114,6 +114,12 @@ def test_other_lines_that_end_in_failed_are_no_summary(text):
         ),
         ("  exitcode  : -7 (pid: 66)", "elastic.failure_entry", "error", {"exit_code": -7, "pid": 66, "signal": 7}),
         (
+            "  rank      : 12 (local_rank: 4)\n  exitcode  : -7 (pid: 66)\n  error_file: <N/A>",
+            "elastic.failure_entry",
+            "error",
+            {"rank": 12, "local_rank": 4, "exit_code": -7, "pid": 66, "signal": 7},
+        ),
+        (
             "  traceback : Signal 7 (SIGBUS) received by PID 66",
             "elastic.failure_entry",
             "error",

@@ -86,6 +86,23 @@ def read_summary(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
     return _summary(head, summary) if summary.root or summary.count else None
 
 
+def read_entry(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Read one entry of a summary from its line ``rank : N (local_rank: N)``, where the summary's head is cut off."""
+    entry = Summary(in_root=True)
+    entry.start()
+    for bare in (head, *below):
+        key = _KEY.match(bare.text)
+        if key:
+            entry.add(key["key"], key["value"], bare.below)
+        elif entry.key in ("traceback", "msg") and bare.text.startswith("    "):
+            entry.go_on(bare.text)
+        else:
+            break
+        if bare is not head:
+            entry.taken.append(bare.below)
+    return _summary(head, entry)
+
+
 def _read_line(summary: Summary, bare: Bare) -> bool:
     """Take one line in; False if it is no part of the summary."""
     key = _KEY.match(bare.text)

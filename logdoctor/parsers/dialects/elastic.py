@@ -8,7 +8,8 @@ Kinds and fields:
 ``elastic.failure_summary``  the block between the ``=`` lines; of its ROOT entry: rank, local_rank, pid, exit_code,
     signal, host, when, root_traceback, exception and message (where the worker wrote an error file); count (all
     entries), other_ranks (a tuple).  "Root cause" there means: first seen dead on that node
-``elastic.failure_entry``    exit_code, pid, signal: a line of such a list whose head is cut off
+``elastic.failure_entry``    the fields of failure_summary: an entry of such a list, or a line of it, whose head is cut
+    off
 ``elastic.worker_failed``    local_rank, pid, exit_code, signal, binary: the first worker found dead on a node
 ``elastic.sigterm``          pid, signal: the agent ends a worker that was still alive (collateral)
 ``elastic.signal_received``  signal, pid: the agent itself was told to end
@@ -24,7 +25,7 @@ Kinds and fields:
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.elastic_blocks import read_result, read_summary
+from logdoctor.parsers.blocks.elastic_blocks import read_entry, read_result, read_summary
 from logdoctor.parsers.blocks.python_messages import read_exit
 from logdoctor.parsers.record import Record
 
@@ -46,6 +47,15 @@ RECORDS: tuple[Record, ...] = (
         "torchrun's entry for the worker that it saw ending first on this node.",
         6,
         scan=r"Root Cause(?: \(first observed failure\))?:",
+    ),
+    Record(
+        "elastic.failure_entry",
+        r"^\s+rank\s*: (?P<rank>\d{1,7}) \(local_rank: (?P<local_rank>\d{1,4})\)",
+        "error",
+        read_entry,
+        "An entry of torchrun's list of failed workers, whose head is not in view.",
+        2,
+        scan=r"rank\s*: \d+ \(local_rank: \d",
     ),
     Record(
         "elastic.failure_entry",
