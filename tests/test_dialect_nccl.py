@@ -361,3 +361,11 @@ def test_libraries_beside_nccl_are_heard():
     waiting = only("Warning: NCCL EP timeout for combine receive, rank 3, local_expert_idx 2, src_rank 11")
     assert (waiting.kind, waiting.level) == ("nccl.expert_timeout", "error")
     assert (waiting.fields["group_rank"], waiting.fields["peer_rank"]) == (3, 11)
+
+
+def test_before_version_2_3_the_lines_did_not_say_nccl():
+    event = only(HEAD + "include/socket.h:360 WARN Call to connect failed : Connection timed out")
+    assert (event.kind, event.level, event.speaker.host) == ("nccl.warn", "error", "trn07")
+    assert (event.fields["call"], event.fields["error"]) == ("connect", "Connection timed out")
+    joined = only(HEAD + "INFO comm 0x7fa42c00a3b0 rank 5 nranks 8")
+    assert (joined.kind, joined.fields["group_rank"], joined.fields["nranks"]) == ("nccl.comm_init", 5, 8)

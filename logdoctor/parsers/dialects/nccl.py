@@ -61,6 +61,7 @@ _HARMLESS = (
     r"NET/OFI (?:CUDA flush enabled|Closing (?:send|recv)_comm \S+ with inflight|Could not capture a CUDA context)",
     r"NET/OFI (?:\d+ \w+(?: \w+)? still (?:active|open)|AWS platform priority|[^\n]{0,40}leaking key)",
     r"NET/OFI [^\n]{0,80}Not configuring NCCL_TUNER",
+    r"Cannot get incoming CPU|Maximum retry reached for (?:accept|connect) \d",
     r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",
     r"\b[fF]alling (?:back|to)\b|\busing [^\n]{1,60} instead\b|\b(?:is|be|being) ignored\b|\b[iI]gnoring\b",
     r"^(?!MemManager)[^\n]*\b[sS]kipping\b",

@@ -1,0 +1,61 @@
+r"""NCCL 2.0 to 2.2: the head of today's lines without the word NCCL (``HOST:PID:TID [D] FILE:LINE WARN ...``).
+
+Kinds and fields as in ``nccl`` and ``nccl_info``: ``nccl.warn``, ``nccl.trail``, ``nccl.comm_init`` (without a phase),
+``nccl.interfaces``.
+
+Sources: NCCL 2.0 to 2.2 (src/debug.h, src/include/socket.h, src/init.cu, src/transport/net_socket.cu).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.model import Value
+from logdoctor.parsers.blocks.nccl_lines import message_fields
+from logdoctor.parsers.record import Bare, Block, Record
+
+_HEAD = r"(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) \[(?P<device>-?\d+)\] "
+_SOURCE = r"(?P<file>[\w./-]{3,120}\.(?:h|cu|cc)):(?P<line>\d+)"
+
+
+def _named(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """The message itself with what it names."""
+    text = str(fields.get("text", head.text))
+    return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
+
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "nccl.warn",
+        rf"{_HEAD}{_SOURCE} WARN (?P<text>[^\n]*)",
+        level="error",
+        block=_named,
+        priority=6,
+        scan=r"\.(?:h|cu|cc):\d{1,5} WARN ",
+        note="NCCL reports a failure inside its own code.",
+    ),
+    Record(
+        "nccl.trail",
+        rf"{_HEAD}INFO (?P<text>{_SOURCE} -> (?P<result>\d+)(?: \[(?P<thread>[^\]\n]*)\])?)",
+        level="info",
+        priority=6,
+        scan=r"\] INFO [\w./-]{3,120}\.(?:h|cu|cc):\d{1,5} -> \d",
+        note="NCCL passes an error code up through its own functions; the first such line is nearest to the fault.",
+    ),
+    Record(
+        "nccl.comm_init",
+        rf"{_HEAD}INFO comm (?P<comm>0x[0-9a-f]+) rank (?P<group_rank>\d+) nranks (?P<nranks>\d+)",
+        level="info",
+        priority=6,
+        scan=r"\] INFO comm 0x[0-9a-f]{4,16} rank \d",
+        note="A process enters a communicator.",
+    ),
+    Record(
+        "nccl.interfaces",
+        rf"{_HEAD}INFO NET : Using interface (?P<interfaces>[\w.@-]+):",
+        level="info",
+        priority=6,
+        scan=r"\] INFO NET : Using interface ",
+        note="A network interface that NCCL found.",
+    ),
+)
