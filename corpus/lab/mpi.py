@@ -29,15 +29,18 @@ class Mpi:
         )
 
     def build(self, bench: Bench, program: str = "heat", *flags: str) -> None:
-        """Compile a program of programs/ into the folder of the bench, and note the version."""
+        """Compile a program of programs/ into the folder of the bench."""
         compiled = [self.compiler, "-g", "-O1", *flags, "-o", program, f"{program}.c", "-lm"]
         subprocess.run(compiled, cwd=bench.folder, check=True, capture_output=True)
+        self.prepare(bench)
+
+    def prepare(self, bench: Bench) -> None:
+        """Note the version, and give the launcher the name that users type: Open MPI calls itself by it."""
         told = subprocess.run([self.launcher, "--version"], check=True, capture_output=True, text=True).stdout
         found = re.search(r"\d+\.\d+\.\d+", told)
         bench.versions[self.name] = found[0] if found else "unknown"
         launcher = bench.folder / "bin" / "mpirun"
         launcher.parent.mkdir(exist_ok=True)
-        # Open MPI names itself after the word it was started by; users type mpirun.
         launcher.symlink_to(f"/usr/bin/{self.launcher}")
 
     def command(self, *arguments: str) -> tuple[str, ...]:

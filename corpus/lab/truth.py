@@ -37,8 +37,8 @@ def said(found: Diagnosis) -> str:
     if not found.causes:
         return answer(found)
     who = found.causes[0].culprit
-    ranks = [f"rank {', '.join(map(str, who.ranks))}"] if who.ranks else []
-    return " ".join([answer(found), *ranks, *([f"on {', '.join(who.hosts)}"] if who.hosts else [])])
+    ranks = f" rank {', '.join(map(str, sorted(who.ranks)))}" if who.ranks else ""
+    return answer(found) + ranks + (f" on {', '.join(sorted(who.hosts))}" if who.hosts else "")
 
 
 def diagnosed(folder: Path, about: Mapping[str, Any]) -> Diagnosis:
