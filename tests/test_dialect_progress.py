@@ -48,6 +48,10 @@ from logdoctor.parsers.dialects.progress import RECORDS
         ("epoch 7: train_loss=0.31 acc=0.9", {"unit": "epoch", "value": 7}),
         ("12/100 [==>...........................] - ETA: 9s - loss: 0.7", {"value": 12, "total": 100}),
         ("finish 450000, taken 31 seconds", {"value": 450000}),
+        (
+            ':::MLLOG {"namespace": "", "time_ms": 1600000000001, "event_type": "INTERVAL_END", "key": "epoch_stop", "value": null, "metadata": {"file": "run.py", "lineno": 7, "epoch_num": 12}}',
+            {"unit": "epoch", "value": 12},
+        ),
     ],
 )
 def test_progress_of_many_frameworks(line, fields):
@@ -81,6 +85,7 @@ def test_phases_are_named(line, phase):
 @pytest.mark.parametrize(
     "line",
     [
+        ':::MLLOG {"namespace": "", "time_ms": 1600000000009, "event_type": "INTERVAL_END", "key": "run_stop", "value": null, "metadata": {"file": "run.py", "lineno": 9, "status": "success"}}',
         "{'train_runtime': 812.1, 'train_samples_per_second': 3.1, 'train_loss': 1.2, 'epoch': 3.0}",
         "Training completed. Do not forget to share your model on huggingface.co/models =)",
         "Training finished.",

@@ -1,7 +1,7 @@
 r"""Signs of life that training programs print: steps, phases, the end of a run.
 
 Shapes from tqdm, Lightning's bar, Hugging Face `trainer.py`, Megatron-LM `training.py`, DeepSpeed `engine.py`, nanoGPT,
-torchtitan, OpenMMLab and detectron2 loggers, Keras, fairseq, open_clip and timm.
+torchtitan, OpenMMLab and detectron2 loggers, Keras, fairseq, open_clip, timm and mlperf_logging (0.5 to 5.0).
 
 Kinds and fields:
 
@@ -154,6 +154,15 @@ RECORDS: tuple[Record, ...] = (
         scan=r"(?:finish(?:ed)?|processed|completed|done with) \d+.{0,40}(?:taken|took|in) [\d.]+ ?s",
     ),
     Record(
+        "progress.step",
+        r':::MLL(?:OG)? .{0,200}"key": "(?:epoch|block)_(?:start|stop)".{0,400}?"(?:first_)?epoch_num": (?P<value>\d+)',
+        "info",
+        _epoch,
+        "A sign of progress, as MLPerf's benchmarks print it.",
+        often=True,
+        scan=r'"key": "(?:epoch|block)_(?:start|stop)"',
+    ),
+    Record(
         "progress.phase",
         r"(?:[Ss]aving (?:the )?(?:model |training |optimizer |final |latest |full )*(?:checkpoint|ckpt|state|weights"
         r"|model|optimizer)|Saving .{0,60}checkpoint|saving checkpoint at iteration|Saved? (?:state|checkpoint) (?:at"
@@ -233,6 +242,13 @@ RECORDS: tuple[Record, ...] = (
         scan=r"ompiling (?:the )?(?:model|graph|kernel|with torch|function)|torch\.compile.{0,40}(?:takes|took|may "
         r"take)|apturing (?:the )?(?:model for )?CUDA graph|Capture cuda graph|utotun(?:e|ing) "
         r"|Graph capturing finished",
+    ),
+    Record(
+        "progress.done",
+        r':::ML.{0,240}\brun_stop\b.{0,400}"(?:status": ?"success"|success": ?true)',
+        "info",
+        note="An MLPerf benchmark came to its end.",
+        scan=r"\brun_stop\b",
     ),
     Record(
         "progress.done",
