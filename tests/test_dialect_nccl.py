@@ -369,3 +369,8 @@ def test_before_version_2_3_the_lines_did_not_say_nccl():
     assert (event.fields["call"], event.fields["error"]) == ("connect", "Connection timed out")
     joined = only(HEAD + "INFO comm 0x7fa42c00a3b0 rank 5 nranks 8")
     assert (joined.kind, joined.fields["group_rank"], joined.fields["nranks"]) == ("nccl.comm_init", 5, 8)
+
+
+def test_a_trail_that_ends_the_making_of_a_communicator_is_a_failure_and_others_are_none():
+    assert only(HEAD + "NCCL INFO group.cc:70 -> 3 [Async thread]").level == "error"
+    assert only(HEAD + "NCCL INFO include/net.h:19 -> 2").level == "info"

@@ -8,7 +8,8 @@ Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker an
   hca, port, event, object, remote_gid (printed on RoCE only), code, bus_id, group_ranks, version, other_version, path,
   size, expected, operation, peer_rank, peer_local_rank, closed, interface
 - ``nccl.warn_harmless``   a WARN after which NCCL goes on (advice, fallbacks, plugins not found); same fields
-- ``nccl.trail``           ``FILE:LINE -> N`` back trace; file, line, func, result (ncclResult), thread
+- ``nccl.trail``           ``FILE:LINE -> N`` back trace; file, line, func, result (ncclResult), thread; an error where it ends the thread
+  that makes a communicator
 - ``nccl.retry``           INFO: a connection attempt failed and is tried again; peer, error, errno
 - ``nccl.info_error``      INFO that says that something failed or was not possible; file, line, func, and as nccl.warn
 - ``nccl.local_closed``    ``[Service thread] Connection closed by localRank N``: normal at the end; peer_local_rank
@@ -108,6 +109,12 @@ def _harmless(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
     return _named(head, fields, below) if _GOES_ON.search(str(fields.get("text", ""))[:_SEARCHED]) else None
 
 
+def _failed_start(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """Where the thread that makes a communicator ends with an error, nothing caught it."""
+    text = str(fields.get("text", head.text))
+    return Block(text, level="error" if fields.get("thread") == "Async thread" else None)
+
+
 def _ras_group(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
     """The indented lines below: what is wrong, and the ranks that differ from the most."""
     lines, taken, ranks, hosts = [head.text], list[int](), list[int](), dict[str, None]()
@@ -166,6 +173,7 @@ RECORDS: tuple[Record, ...] = (
         rf"{_INFO}(?P<text>(?P<file>[^\s:]{{1,200}}):(?P<line>\d+) (?:\((?P<func>\w+)\) )?-> (?P<result>\d+)"
         r"(?: \((?P<error>[^)\n]*)\))?(?: \[(?P<thread>[^\]\n]*)\])?)",
         level="info",
+        block=_failed_start,
         scan=r"(?:\.cpp|(?:init|bootstrap|channel|collectives|debug|enqueue|group|proxy|transport|register|runtime|ce_coll|kernels|"
         r"mnnvl|manager|allocator|rma|gin|argcheck|ipcsocket|wrap|param|profiler|ras|support|peers|rasnet|shmutils|socket|"
         r"strongstream|tuner|utils|connect|paths|rings|search|topo|trees|tuning|xml|coll_net|generic|net|net_ib|"
