@@ -6,6 +6,7 @@ import re
 import string
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,12 @@ def test_quiet_is_one_line_and_holds_the_answer_and_how_sure_it_is():
 
 def test_healthy_is_one_line():
     assert render(HEALTHY, "terminal", elapsed=0.1).count("\n") == 1
+
+
+def test_a_healthy_job_that_went_on_after_a_failure_says_so_and_where():
+    told = render(replace(HEALTHY, symptoms=OOM.symptoms[:1]), "terminal", quiet=True)
+    assert "no failure" not in told
+    assert "A collective ran out of time (slurm-71920.out:90420)" in told
 
 
 def test_a_thousand_victims_take_one_row():

@@ -29,6 +29,7 @@ from logdoctor.render.rank_rows import RankLine, rank_lines
 from logdoctor.render.who import hosts_in_words, ranges, ranks_in_words, who_is, who_to_drain
 
 CLOCKS_SHOWN = 2
+OUTLIVED_SHOWN = 3
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -165,10 +166,17 @@ def _sentence_without_cause(told: Diagnosis, words: Catalogue) -> str:
         loud = next((one.title for one in told.symptoms if one.title), "")
         return words("unknown.but", title=loud) if loud else words("unknown")
     last = told.picture.last_progress
-    parts = [words("healthy")]
+    parts = [words("healthy.outlived", failures=_outlived(told, words)) if told.symptoms else words("healthy")]
     if last:
         parts.append(words("healthy.progress", progress=_value(last, words)))
     return words("joint").join(parts)
+
+
+def _outlived(told: Diagnosis, words: Catalogue) -> str:
+    """What failed and did not stop the job: a few of them, each with its place."""
+    shown = [f"{one.title} ({place(one.evidence[0])})" for one in told.symptoms[:OUTLIVED_SHOWN] if one.evidence]
+    left = len(told.symptoms) - len(shown)
+    return "; ".join([*shown, words("more", n=left)] if left else shown)
 
 
 def _answer(cause: Cause, words: Catalogue) -> Answer:
