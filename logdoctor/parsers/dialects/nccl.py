@@ -8,8 +8,8 @@ Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker an
   hca, port, event, object, remote_gid (printed on RoCE only), code, bus_id, group_ranks, version, other_version, path,
   size, expected, operation, peer_rank, peer_local_rank, closed, interface
 - ``nccl.warn_harmless``   a WARN after which NCCL goes on (advice, fallbacks, plugins not found); same fields
-- ``nccl.trail``           ``FILE:LINE -> N`` back trace; file, line, func, result (ncclResult), thread; an error where it ends the thread
-  that makes a communicator
+- ``nccl.trail``           ``FILE:LINE -> N`` back trace; file, line, func, result (ncclResult), thread; an error
+  where it ends the thread that makes a communicator
 - ``nccl.retry``           INFO: a connection attempt failed and is tried again; peer, error, errno
 - ``nccl.info_error``      INFO that says that something failed or was not possible; file, line, func, and as nccl.warn
 - ``nccl.local_closed``    ``[Service thread] Connection closed by localRank N``: normal at the end; peer_local_rank
