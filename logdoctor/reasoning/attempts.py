@@ -12,7 +12,8 @@ a **run** of its own, to be diagnosed apart, only where that is sure: where a la
 after a launcher's last words, or after an exception that nothing caught in a script without ranks, a program was
 launched, resumed or counted its steps from the first one again, and made several.  Ranks of one job write into one file
 in any order, so that weaker signs may come from two ranks of the same run; but where one of them ended, the others,
-which wait for it, make no more steps.  A second run that fails before its first steps is not told from another rank.
+which wait for it, make no more steps.  What ends twice ran twice (see `last_words`); any other second run that fails
+before its first steps is not told from another rank.
 
 Facts: a traceback begins at the frame that caught the exception, so one that begins at ``<module>`` (or in ``runpy``)
 left the main script, and the process ended.
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from logdoctor.model import Event
+from logdoctor.reasoning.last_words import WARNING, LastWords
 from logdoctor.regexes import later
 
 Kind = Literal["attempt", "job"]
@@ -70,7 +72,7 @@ OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
 """Dialects of the machine and the cluster: what they report does not end with an attempt."""
 SEEN = frozenset(
     {*LAST_WORDS, *PROCESS_ENDS, *LAUNCHES, *STARTS, "progress.step", "progress.phase"}
-    | {"python.traceback", "nccl.comm_init", "lightning.resume", "elastic.worker_failed"}
+    | {"python.traceback", "nccl.comm_init", "lightning.resume", "elastic.worker_failed", WARNING}
 )
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 _DIGITS = later(r"\d+")
@@ -81,7 +83,7 @@ _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
 class Span:
     """A stretch of one file: from ``first`` (`Event.order`) on; ``start`` is the event that began it.
 
-    ``after_all``: the job before had ended for sure; ``fresh``: it surely is another start.
+    ``after_all``: the job before had ended for sure; ``fresh``: it surely is another start; ``proved``: both ended.
     """
 
     first: int
@@ -89,6 +91,7 @@ class Span:
     start: Event | None = None
     after_all: bool = False
     fresh: bool = False
+    proved: bool = False
     steps: int = 0
 
     @property
@@ -99,7 +102,7 @@ class Span:
     @property
     def sure(self) -> bool:
         """Whether it is a run of its own."""
-        return self.restarted or (self.after_all and self.fresh and self.steps >= GOING)
+        return self.restarted or self.proved or (self.after_all and self.fresh and self.steps >= GOING)
 
 
 @dataclass(slots=True)
@@ -117,6 +120,7 @@ class Track:
     before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
     """The same of the span before."""
     restarts: int = 0
+    words: LastWords = field(default_factory=LastWords)
 
     def runs(self) -> list[Span]:
         """The first span of each run."""
@@ -169,6 +173,25 @@ class Track:
             span.fresh = True
         self.begun = True
 
+    def prove(self, event: Event) -> None:
+        """Look whether ``event`` proves that another job ran since the last word of the one before."""
+        words = self.words
+        if event.kind == WARNING:
+            words.warn(event)
+            return
+        earlier = words.said_before(event)
+        if earlier is None and left_the_main_script(event) and _by_nobody(event):
+            earlier = words.left_before(event)
+        if earlier is None:
+            return
+        last = self.spans[-1]
+        if last.first <= earlier.order and len(self.spans) < MAX_SPANS:
+            last = Span(earlier.order + 1, "job", earlier)
+            self.spans.append(last)
+        elif last.first <= earlier.order:  # the last place is for the last job
+            last.first, last.start = earlier.order + 1, earlier
+        last.proved = True
+
     def restart(self, event: Event) -> None:
         """The launcher starts the workers again; several agents say so one after the other.
 
@@ -213,6 +236,7 @@ class Attempts:
 
     def _follow(self, track: Track, event: Event) -> None:
         kind = event.kind
+        track.prove(event)
         if kind == "progress.step":
             track.step(event)
         elif kind == RESTART:

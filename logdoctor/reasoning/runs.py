@@ -44,8 +44,11 @@ class Part:
     @property
     def speaks(self) -> bool:
         """Whether it says itself why it failed."""
-        own = (f for f in self.ranked.causes if self._own(f) and f.events[0].dialect not in LATE_REPORTERS)
-        return any(self.at_work or f.rule.role == "cause" for f in own)
+        own = [f for f in self.ranked.causes if self._own(f)]
+        if self.span.proved:  # a job of its own: whatever ended it ended no other
+            return bool(own)
+        early = (f for f in own if f.events[0].dialect not in LATE_REPORTERS)
+        return any(self.at_work or f.rule.role == "cause" for f in early)
 
     def _own(self, finding: Finding) -> bool:
         return any(self.holds(e) for e in finding.events)

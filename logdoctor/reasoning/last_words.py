@@ -1,0 +1,80 @@
+"""Last words that are said a second time: nobody ends twice, so another job wrote into the same file in between.
+
+Other than a start, which ranks of one job make at different times, such a pair is proof:
+
+- Slurm cancels a job once, and names it;
+- torchrun's agent sums up once; a rank that ended in two summaries under two process ids is a rank of two jobs;
+- an exception leaves a script that nobody launched once.  Where several ranks were started without a word, each may
+  end like that; so a library must have warned, before and again after the first end, at the same place of its source:
+  Python's warnings are printed once a process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from logdoctor.model import Event
+from logdoctor.regexes import later
+
+MAX_PLACES = 256
+AT_ONCE = 10.0
+"""Jobs that are cancelled within so many seconds wrote into the file side by side."""
+WARNING = "python.warning"
+_SCRIPT = later(r'File "(?P<script>[^"]{1,400})", line \d+, in <module>')
+
+
+@dataclass(slots=True)
+class LastWords:
+    """The last words of one file, as far as they may be said again."""
+
+    cancelled: Event | None = None
+    summary: Event | None = None
+    left: Event | None = None
+    """The last exception that left a script which names no rank or worker."""
+    warned: set[tuple[object, object]] = field(default_factory=set)
+    """Where libraries warned."""
+    started_again: bool = False
+    """Whether one of them warned again since ``left``."""
+
+    def warn(self, event: Event) -> None:
+        """A library warned."""
+        place = event.fields.get("file"), event.fields.get("line")
+        self.started_again = self.started_again or (self.left is not None and place in self.warned)
+        if len(self.warned) < MAX_PLACES:
+            self.warned.add(place)
+
+    def said_before(self, event: Event) -> Event | None:
+        """The last word of the job before, if ``event`` is one of another job."""
+        if event.kind == "slurm.cancelled":
+            return self._cancelled(event) if event.fields.get("what") == "JOB" else None
+        if event.kind == "elastic.failure_summary":
+            return self._summed_up(event)
+        return None
+
+    def _cancelled(self, event: Event) -> Event | None:
+        earlier, self.cancelled = self.cancelled, event
+        if earlier is None or _job(earlier) == _job(event):
+            return None
+        return earlier if None in (earlier.time, event.time) or abs(event.time - earlier.time) > AT_ONCE else None  # type: ignore[operator]
+
+    def _summed_up(self, event: Event) -> Event | None:
+        earlier, self.summary = self.summary, event
+        if earlier is None or event.rank is None or earlier.rank != event.rank:
+            return None
+        pids = earlier.fields.get("pid"), event.fields.get("pid")
+        return earlier if None not in pids and pids[0] != pids[1] else None
+
+    def left_before(self, event: Event) -> Event | None:
+        """The exception that ended the script before, if ``event`` ended it when it was run again."""
+        earlier, again = self.left, self.started_again
+        self.left, self.started_again = event, False
+        return earlier if earlier is not None and again and _script(earlier) == _script(event) is not None else None
+
+
+def _job(event: Event) -> str:
+    return str(event.fields.get("step")).partition(".")[0].partition("+")[0]
+
+
+def _script(event: Event) -> str | None:
+    found = (_SCRIPT.search(line.text) for line in event.lines[:3])
+    return next((hit["script"] for hit in found if hit), None)

@@ -1,0 +1,96 @@
+"""Last words that are said twice tell jobs apart that wrote into one file, even before their first steps."""
+
+from __future__ import annotations
+
+from failing_job import diagnosed
+
+from logdoctor.model import Diagnosis
+
+WARNED = (
+    "/opt/env/lib/python3.11/site-packages/timm/layers/__init__.py:48: FutureWarning: import from timm.layers\n"
+    "  warnings.warn(\n"
+)
+NO_KEY = """\
+Traceback (most recent call last):
+  File "fit.py", line 88, in <module>
+    main()
+  File "fit.py", line 14, in main
+    rows = table[name]
+KeyError: 'labels'
+"""
+OOM = """\
+Traceback (most recent call last):
+  File "fit.py", line 90, in <module>
+    main()
+  File "fit.py", line 31, in main
+    loss.backward()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB. GPU 0 has a total capacity of 39.39 GiB of \
+which 1.02 GiB is free.
+"""
+SUMMARY = """\
+============================================================
+/srv/exp/fit.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2025-06-11_09:21:09
+  host      : {host}
+  rank      : {rank} (local_rank: 0)
+  exitcode  : 1 (pid: {pid})
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================
+"""
+CANCELLED = "slurmstepd: error: *** JOB {job} ON cn17 CANCELLED AT 2025-06-{day}T10:00:{second} ***\n"
+
+
+def runs(found: Diagnosis) -> list[tuple[str | None, bool]]:
+    return [(run.signature, run.told) for run in found.runs]
+
+
+def test_a_script_that_fails_twice_before_its_first_steps_ran_twice(knowledge):
+    found = diagnosed(WARNED + OOM + WARNED + NO_KEY, knowledge)
+    assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
+
+
+def test_two_ranks_that_fail_without_a_word_are_one_run(knowledge):
+    assert diagnosed(WARNED * 2 + OOM + NO_KEY, knowledge).runs == ()
+
+
+def test_another_script_that_fails_after_the_first_is_no_second_run_of_it(knowledge):
+    found = diagnosed(WARNED + OOM + WARNED + NO_KEY.replace("fit.py", "evaluate.py"), knowledge)
+    assert (found.causes[0].signature, found.runs) == ("cuda.oom", ())
+
+
+def test_a_rank_that_torchrun_reports_dead_twice_is_of_two_jobs(knowledge):
+    log = OOM + SUMMARY.format(host="cn17", rank=0, pid=811) + NO_KEY + SUMMARY.format(host="cn18", rank=0, pid=977)
+    assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)]
+
+
+def test_agents_of_two_nodes_sum_up_one_job(knowledge):
+    log = OOM + SUMMARY.format(host="cn17", rank=0, pid=811) + SUMMARY.format(host="cn18", rank=8, pid=977)
+    assert diagnosed(log, knowledge).runs == ()
+
+
+def test_what_ended_a_second_job_of_slurm_is_told_though_the_first_failed(knowledge):
+    log = OOM + CANCELLED.format(job=71, day=10, second="01") + WARNED + CANCELLED.format(job=72, day=11, second="01")
+    assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("job.preempted", True)]
+
+
+def test_jobs_that_are_cancelled_together_wrote_side_by_side(knowledge):
+    log = CANCELLED.format(job=71, day=10, second="01") + CANCELLED.format(job=72, day=10, second="02")
+    assert diagnosed(log, knowledge).runs == ()
+
+
+def test_a_job_that_is_cancelled_again_after_it_was_put_back_is_the_same(knowledge):
+    log = CANCELLED.format(job=71, day=10, second="01") + CANCELLED.format(job=71, day=11, second="01")
+    assert diagnosed(log, knowledge).runs == ()
+
+
+def test_of_very_many_jobs_the_last_is_told(knowledge):
+    ends = [CANCELLED.format(job=n, day=10 + n % 20, second="01") for n in range(80)]
+    found = diagnosed("".join(ends) + OOM + CANCELLED.format(job=99, day=31, second="09"), knowledge)
+    assert found.causes[0].signature == "cuda.oom"
