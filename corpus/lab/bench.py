@@ -70,18 +70,25 @@ class Host:
     def __init__(self, bench: Bench, name: str, address: str) -> None:
         """Open the namespaces, and plug it to the first host of the bench, which is the switch."""
         self.bench, self.name, self.address = bench, name, address
-        as_root = () if os.geteuid() == 0 else ("--user", "--map-root-user")
-        self._spaces = ("--uts", "--mount", "--net", *(("--user",) if as_root else ()))
-        holder = ["unshare", *as_root, "--uts", "--mount", "--net", "sleep", "infinity"]
+        others = bench.hosts
+        self._as_root = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
+        holder = [*self._rights(others), "unshare", "--uts", "--mount", "--net", "sleep", "infinity"]
         self._holder = subprocess.Popen(holder, start_new_session=True)
         while not self._ready():
             if self._holder.poll() is not None:
                 raise OSError(f"no host: {' '.join(holder)} ends with {self._holder.returncode}")
             time.sleep(0.01)
-        others = bench.hosts
         self._plug(others[0] if others else None)
         for host in (*others, self):
             host._know((*others, self))
+
+    def _rights(self, others: Sequence[Host]) -> list[str]:
+        """Whoever is not root is so in a user namespace, which all hosts share: they are plugged together."""
+        if not self._as_root:
+            return []
+        if not others:
+            return ["unshare", "--user", "--map-root-user"]
+        return ["nsenter", "-t", str(others[0]._holder.pid), *self._as_root, "--"]
 
     def _ready(self) -> bool:
         return Path(f"/proc/{self._holder.pid}/comm").read_text().strip() == "sleep"
@@ -108,7 +115,12 @@ class Host:
         subprocess.run([*self._enter(), "sh", "-c", script], check=True, stdin=subprocess.DEVNULL)
 
     def _enter(self) -> list[str]:
-        return ["nsenter", "-t", str(self._holder.pid), *self._spaces, "--"]
+        return ["nsenter", *self._as_root, *self.door]
+
+    @property
+    def door(self) -> tuple[str, ...]:
+        """The arguments of nsenter by which one of the hosts of the bench gets into this one."""
+        return ("-t", str(self._holder.pid), "--uts", "--mount", "--net", "--")
 
     def start(
         self,
@@ -171,10 +183,12 @@ class Host:
         os.kill(process, number)
 
     def close(self) -> None:
-        """Kill everything on the host."""
+        """Kill everything on the host, and remove what Open MPI keeps under its name."""
         for process in self.processes():
             _signal(process, signal.SIGKILL)
         self._holder.wait()
+        for sessions in Path("/tmp").glob(f"ompi.{self.name}.*"):
+            shutil.rmtree(sessions, ignore_errors=True)
 
 
 class Running:

@@ -52,7 +52,7 @@ def environment(name: str, where: Path) -> Path:
     """The virtual environment of that name, made from environments/NAME.txt when it is not there yet."""
     wanted, made = LAB / "environments" / f"{name}.txt", where / name
     ready = made / ".ready"
-    if not (ready.exists() and ready.read_text("utf-8") in {"", wanted.read_text("utf-8")}):
+    if not (ready.exists() and ready.read_text("utf-8") == wanted.read_text("utf-8")):
         shutil.rmtree(made, ignore_errors=True)  # one that was given up half-way, or is of other versions
         subprocess.run([_python(name) or "", "-m", "venv", "--without-pip", made], check=True)
         pip = [sys.executable, "-m", "pip", "--python", str(made / "bin/python"), "install", "-qq"]

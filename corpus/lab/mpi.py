@@ -21,7 +21,7 @@ class Mpi:
     launcher: str
     packages: tuple[str, ...]
 
-    def needs(self, *programs: str, root: bool = True, environment: str = "") -> Needs:
+    def needs(self, *programs: str, root: bool = False, environment: str = "") -> Needs:
         """What an experiment with this implementation needs, and the programs beside it."""
         both = (self.compiler, self.launcher, *programs)
         return Needs(
@@ -67,7 +67,9 @@ def hosts(bench: Bench, *names: str, slots: int = 2) -> tuple[Host, ...]:
     """Hosts that reach each other by ``./remote HOST COMMAND`` as by ssh, and the hostfile that names them."""
     made = tuple(bench.host(name) for name in names)
     for host in made:
-        _script(bench.folder / f".on-{host.name}", f'exec {" ".join(host._enter())} env -C {bench.folder} sh -c "$*"')
+        _script(
+            bench.folder / f".on-{host.name}", f'exec nsenter {" ".join(host.door)} env -C {bench.folder} sh -c "$*"'
+        )
     _script(bench.folder / "remote", f'[ "$1" = -x ] && shift; host=$1; shift; exec {bench.folder}/.on-$host "$@"')
     (bench.folder / "hosts.txt").write_text("".join(f"{name} slots={slots}\n" for name in names))
     (bench.folder / "machines.txt").write_text("".join(f"{name}:{slots}\n" for name in names))
@@ -75,7 +77,7 @@ def hosts(bench: Bench, *names: str, slots: int = 2) -> tuple[Host, ...]:
 
 
 def insist(bench: Bench, *command: str, holds: str, tries: int = 5, **options: object) -> None:
-    """Run a command until its log holds these words: Debian's Open MPI 4.1.4 now and then loses what it wants to explain."""
+    """Run a command until its log holds these words: launchers now and then end before they have said what they saw."""
     for _ in range(tries):
         bench.run(*command, **options)
         if holds in (bench.logs / "job.log").read_text("utf-8", "replace"):

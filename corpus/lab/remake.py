@@ -122,7 +122,11 @@ def _report(folder: Path, about: Mapping[str, Any]) -> None:
 def _told(error: Exception) -> str:
     """An error of the lab itself, and where it came from."""
     if isinstance(error, subprocess.CalledProcessError):
-        words = (error.stderr or b"")[-300:]
-        return f"{' '.join(map(str, error.cmd))[:200]} exits with {error.returncode} {words!r}"
+        said_last = (_text(error.stderr) or _text(error.stdout)).strip().rpartition("\n")[2]
+        return f"{' '.join(map(str, error.cmd)).partition(chr(10))[0][:120]} exits with {error.returncode}: {said_last}"
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+
+
+def _text(output: bytes | str | None) -> str:
+    return output.decode("utf-8", "replace") if isinstance(output, bytes) else output or ""

@@ -8,20 +8,28 @@ from typing import Any
 
 from bench import Bench
 from experiment import Experiment
-from mpi import MPICH, OPENMPI, Mpi, around, fault, hosts
+from mpi import MPICH, OPENMPI, Mpi, around, fault, hosts, insist
 
 SHORT = ("./heat", "--steps", "160")
 
 
 def crash(
-    bench: Bench, mpi: Mpi, kind: str, *, ranks: int = 4, rank: int = 1, style: tuple[str, ...] = (), code: int = 1
+    bench: Bench,
+    mpi: Mpi,
+    kind: str,
+    *,
+    holds: str,
+    ranks: int = 4,
+    rank: int = 1,
+    style: tuple[str, ...] = (),
+    code: int = 1,
 ) -> None:
     """Run the solver with a fault that it plants in itself."""
     bench.host("node01")
     mpi.build(bench, "heat", *(("-rdynamic",) if mpi is OPENMPI else ()))
     many = ("--oversubscribe",) if mpi is OPENMPI else ()
     command = mpi.command("-n", str(ranks), *many, *style, *SHORT)
-    bench.run(*command, env=around(bench, **fault(kind, rank, code=code)))
+    insist(bench, *command, holds=holds, env=around(bench, **fault(kind, rank, code=code)))
 
 
 def killed(
@@ -70,7 +78,9 @@ def crashed(
     known: dict[str, Any] = more.pop("culprit", {"rank": rank})
     also: tuple[str, ...] = more.pop("also", ())
     label = "app.segfault" if kind in ("segv", "fpe", "bus", "abort") else "mpi.rank-died"
-    run: Callable[[Bench], None] = partial(crash, mpi=mpi, kind=kind, ranks=ranks, rank=rank, code=code, **more)
+    run: Callable[[Bench], None] = partial(
+        crash, mpi=mpi, kind=kind, holds=evidence, ranks=ranks, rank=rank, code=code, **more
+    )
     return Experiment(
         case=case,
         label=label,

@@ -52,7 +52,7 @@ def run(mpi: Mpi, *arguments: str, **how: Any) -> Any:
 
 def needs(mpi: Mpi) -> Any:
     """The launcher, its library, and mpi4py."""
-    return mpi.needs(root=True, environment="mpi4py")
+    return mpi.needs(environment="mpi4py")
 
 
 failure = partial(Experiment, seconds=90)
