@@ -20,9 +20,10 @@ _NAMES = (
         r"(?:^|[/_.-])(?:nccl|NCCL)[\w-]{0,24}[._-](?P<host>[A-Za-z][\w-]{0,62})\.(?P<pid>\d{1,10})(?:\.(?:log|txt|out))?$"
     ),
     later(r"(?:^|/)slurm-\d+(?:_\d+)?-(?P<host>[A-Za-z][\w-]*\d[\w-]*)\.(?:out|err|log)$"),
+    later(r"(?:^|/)rsl\.(?:error|out)\.(?P<rank>\d{4,6})$"),
     later(r"(?:^|[/_.-])(?P<tag>(?:node|worker|host|pod|trainer|master|task|actor|launcher)[_-]?\d{1,6})(?=[._-]|$)"),
 )
-"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, and names of nodes and workers.
+"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, WRF's rsl.error.N, nodes and workers.
 
 A folder tells a rank with its whole name only: ``fsdp-rank5/job.log`` is an experiment, ``lora_rank_16.log`` a setting.
 """

@@ -10,7 +10,7 @@ Kinds and their fields:
 - ``crash.trace`` signal, pid, frames, library: a crash handler's stack (glog, abseil, PyTorch, UCX, glibc)
 - ``crash.gdb`` signal, frames, library: a debugger caught the signal; ``crash.backtrace`` just stacks: threads, frames
   and pid (of the main thread), library, and the rank and host of a headline above it
-- ``crash.sanitizer`` message; ``crash.panic`` message: Go, Rust, Java, LLVM and Fortran run-times that give up
+- ``crash.sanitizer`` message; ``crash.panic`` message: Go, Rust, Java and LLVM run-times that give up
 - ``crash.core`` pid, process: a core dump was written
 - ``crash.exit`` exit_code: somebody reports a non-zero exit code; ``crash.exit_signal`` signal; ``crash.oom_killed``
   a container ended as ``OOMKilled``
@@ -182,12 +182,10 @@ RUNTIME = (
     ),
     Record(
         "crash.panic",
-        "^(?:panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: |"
-        "forrtl: severe )"
+        "^(?:panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: )"
         r"(?P<message>.{0,300})",
         level="fatal",
-        scan="panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: |"
-        "forrtl: severe ",
+        scan="panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: ",
         note="The run-time of a program gave up.",
     ),
     Record(

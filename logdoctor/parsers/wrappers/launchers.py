@@ -59,7 +59,7 @@ MPI = (
         r"\[(?P<task>\d{1,6})\] "
         r"(?!\d|MPI |NCCL |Got |is |[-+/(]|0x|done\b|Running|Stopped|Killed|Terminated|Aborted|Exit"
         r"|Segmentation|Tesla|NVIDIA|mlx5)"
-        r"|\[(?P<task2>\d{1,6})\](?=PETSC ERROR|terminate called|Traceback |Fatal error|Abort\(|$)",
+        r"|\[(?P<task2>\d{1,6})\](?: (?=--> FOAM )|(?=PETSC ERROR|terminate called|Traceback |Fatal error|Abort\(|$))",
         "[",
         unless=_LABELLED,
     ),

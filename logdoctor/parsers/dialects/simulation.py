@@ -1,0 +1,121 @@
+r"""Last words of simulation codes and of the run-time of Fortran: why the program itself gave up.
+
+Kinds and their fields:
+
+- ``simulation.fatal`` message, rank, function, place: the program found an error and ends, usually by MPI_Abort
+- ``simulation.input`` message, rank: the same, and the program says that its input or decomposition is wrong
+- ``simulation.fortran`` code, message: the run-time of Fortran gave up; ``simulation.signal`` signal, message: a
+  run-time or library caught a signal; ``simulation.no_memory`` message: an allocation was refused
+- fact: ``simulation.rank`` (who is where)
+
+Sources: OpenFOAM v2406 and 12 (db/error), GROMACS 2016-2024 (utility/errorformat.cpp), LAMMPS (src/error.cpp), WRF 4
+(share/wrf_fatal_error), PETSc 3.20 (sys/error), Quantum ESPRESSO 7 (UtilXlib/error_handler.f90), CP2K 2024
+(common/cp_error_handling), VASP 5 and 6, HPL 2.3 (HPL_pwarn, HPL_pabort), IOR 4 (aiori), FMS (mpp), AMReX
+(Base/AMReX.cpp), Charm++ and NAMD, libgfortran 13, the run-times of Intel, NVIDIA and Cray Fortran, LLVM flang.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.crash_stacks import with_signal
+from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.record import Record
+
+_RANK = r"^\s*(?:\[(?P<by_rank>\d{1,7})\] ?)?"
+_FOAM_ENDS = r"^(?:From (?:static |function |\w)|in file |file: |FOAM (?:parallel run )?(?:exiting|aborting)|#0 )"
+_GROMACS_ENDS = r"^(?:For more information and tips|website at |https?://|\(?gcq)"
+_SIGNAL = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|TERM|INT)"
+
+_PETSC = r"(?:\[(?P<by_rank>\d{1,7})\] ?)?PETSC ERROR: "
+_PETSC_REST = (
+    r"-{4}|\s|\[|#\d|[Ss]ee |Try option|or (?:see|try)|to (?:get|find|allocate)|likely location|Note: |INSTEAD|"
+    r"[Pp]etsc (?:Release|Development)|.{0,200} on a .{0,80} named |No error traceback|[Ss]ignal received|[Cc]onfigur|"
+    r"is given|WARNING!|User provided function|Run with|too large an|destroying|Memory (?:allocated|requested|used)"
+)
+"""Lines of PETSc's report that only help to find the place."""
+
+FACTS = (
+    Record("simulation.rank", r"^\s*taskid: +(?P<by_rank>\d+) hostname: +(?P<by_host>[\w.-]+)", "info",
+           note="Which host a rank of WRF runs on."),
+)  # fmt: skip
+
+FRAMES = (
+    Record("simulation.input", _RANK + r"--> FOAM FATAL IO ERROR: ?(?:\(openfoam-\d+\w*\))?(?P<message>.*)", "fatal",
+           message_below(_FOAM_ENDS, alone=True), "OpenFOAM cannot use an input file of the case."),
+    Record("simulation.fatal", _RANK + r"--> FOAM FATAL ERROR: ?(?:\(openfoam-\d+\w*\))?(?P<message>.*)", "fatal",
+           message_below(_FOAM_ENDS, alone=True), "OpenFOAM ends with an error."),
+    Record("simulation.input", r"^(?:Error in user input|Inconsistency in user input|File input/output error):\s*$",
+           "fatal", message_below(_GROMACS_ENDS), "GROMACS cannot use its input.", -5),
+    Record("simulation.fatal",
+           r"^(?:Fatal error|Software inconsistency error|Feature not implemented|Simulation instability detected|"
+           r"(?:Internal|API|Standard library (?:logic|runtime)|Range checking|Communication) error "
+           r"\((?:possible )?bug\)|Requested tolerance cannot be achieved|System I/O error|Assertion failed):\s*$",
+           "fatal", message_below(_GROMACS_ENDS, skip=r"^(?:Condition|Requirement): "), "GROMACS ends with an error.",
+           -5),
+    Record("simulation.fatal", r"-+ ?FATAL CALLED ?-+", "fatal",
+           message_below(r"^-{5,}", skip=r"FATAL CALLED FROM FILE", alone=True), "WRF ends with an error."),
+    Record("simulation.fatal", r"FATAL CALLED FROM FILE: +(?P<place>\S+ +LINE: +\d+)", "fatal",
+           message_below(r"^-{5,}", alone=True), "WRF ends with an error."),
+    Record("simulation.fatal",
+           r"^\s*(?:Error in routine (?P<function>\w+) \((?P<code>-?\d+)\):?|"
+           r"from +(?P<function>\w+) *: error # *(?P<code>\d+))\s*$", "fatal", message_below(r"^stopping", alone=True),
+           "Quantum ESPRESSO ends with an error.", scan=r"Error in routine |: error #"),
+    Record("simulation.fatal", r"^\s*\*? ?\[ABORT\](?P<message>.*?)[ *]*$", "fatal", message_below(r"^[*]{8}"),
+           "CP2K ends with an error.", scan=r"\* \[ABORT\]"),
+    Record("simulation.input", r"HPL ERROR from process # (?P<rank>\d+), on line \d+ of function (?P<function>\w+):",
+           "fatal", message_below(r"^$|HPL ERROR", alone=True), "HPL cannot use its input or the number of processes."),
+    Record("simulation.fatal", r"^-{3} !(?:ERROR|BUG)\s*$", "fatal",
+           message_below(r"^\.\.\.", skip=r"^(?:src_|message: |mpi_rank)"), "ABINIT ends with an error."),
+)  # fmt: skip
+
+LINES = (
+    Record("simulation.fatal", r"^\s*ERROR on proc (?P<rank>\d+): (?P<message>.+)", "fatal",
+           note="LAMMPS ends with an error on this rank."),
+    Record("simulation.fatal",
+           r"^\s*ERROR: (?P<message>.{3,400}?) \((?P<place>[\w./-]{1,200}\.(?:cpp|h|cxx|cc|c):\d+)\)\s*$", "fatal",
+           scan=r"ERROR: .{3,500}\.(?:cpp|h|cxx|cc|c):\d+\)",
+           note="The program ends with an error, and says where in its source."),
+    Record("simulation.signal", _PETSC + r"Caught signal number (?P<signal>\d+) (?P<message>.+)", "fatal",
+           note="PETSc caught a signal of its own process.", priority=2),
+    Record("simulation.no_memory", _PETSC + r"(?P<message>Out of memory\..*)", "fatal", note="PETSc got no memory.",
+           priority=2),
+    Record("simulation.fatal", _PETSC + rf"(?!{_PETSC_REST})(?P<message>\S.*)", "fatal",
+           note="PETSc reports an error.", priority=1),
+    Record("simulation.fatal",
+           r"(?P<message>VERY BAD NEWS! internal error in subroutine \w+|Error EDDDAV: .*|"
+           r"I REFUSE TO CONTINUE WITH THIS SICK JOB|ZBRENT: fatal (?:internal )?(?:error )?in .*|"
+           r"LAPACK: Routine \w+ failed!?.*)", "fatal", note="VASP ends with an error."),
+    Record("simulation.fatal", r"FATAL from PE +(?P<rank>\d+): (?P<message>.+)", "fatal",
+           note="A model built on FMS ends with an error."),
+    Record("simulation.fatal", r"amrex::(?:Abort|Error)::(?P<rank>\d+)::(?P<message>.*?)(?: !!!)?\s*$", "fatal",
+           note="AMReX ends the program."),
+    Record("simulation.fatal", r"^Reason: (?P<message>FATAL ERROR: .+)", "fatal",
+           note="NAMD (Charm++) ends with an error."),
+)  # fmt: skip
+
+FORTRAN = (
+    Record("simulation.signal",
+           r"^\s*forrtl: (?:severe|error) \((?P<code>174|157|168|65|7[1-5]|78|69|76|154)\): (?P<message>.+)", "fatal",
+           note="The run-time of Intel Fortran caught a signal.", priority=1),
+    Record("simulation.no_memory", r"^\s*forrtl: severe \((?P<code>41|179)\): (?P<message>.+)", "fatal",
+           note="The run-time of Intel Fortran got no memory.", priority=1),
+    Record("simulation.fortran", r"^\s*forrtl: (?:severe|error) \((?P<code>\d+)\): (?P<message>.+)", "fatal",
+           note="The run-time of Intel Fortran ended the program."),
+    Record("simulation.no_memory",
+           r"^(?:\d+: )?(?:DE)?ALLOCATE: (?P<message>\d+ bytes requested; not enough memory)|"
+           r"^(?:Operating system error: Cannot allocate memory|Error allocating \d+ bytes|"
+           r"Error: allocatable? .{0,80}(?:memory|allocat).*)", "fatal",
+           note="The run-time of Fortran got no memory.", scan=r"bytes requested; not enough memory|"
+           r"Operating system error: Cannot allocate memory|Error allocating \d"),
+    Record("simulation.fortran", r"^Fortran runtime error: (?P<message>.+)", "fatal",
+           note="The run-time of GNU Fortran ended the program."),
+    Record("simulation.fortran", r"fatal Fortran runtime error\((?P<place>[^)]{1,300})\): (?P<message>.+)", "fatal",
+           note="The run-time of LLVM Fortran ended the program."),
+    Record("simulation.fortran", r"^(?P<message>FIO-[FS]-[1-9]\d*/.+)|^ *lib-\d{4} : UNRECOVERABLE library error",
+           "fatal", message_below(r"^(?:Encountered during|In source file|\S+ terminated)"),
+           "The run-time of Fortran could not read or write."),
+    Record("simulation.signal",
+           rf"Program received signal (?P<signal>\d+) \((?P<signal_text>{_SIGNAL})\): (?P<message>.+)", "fatal",
+           with_signal, "The run-time of Fortran caught a signal.", 1),
+)  # fmt: skip
+
+RECORDS: tuple[Record, ...] = (*FACTS, *FRAMES, *LINES, *FORTRAN)
