@@ -56,6 +56,8 @@ LAUNCHERS = [
     ("(raylet, ip=10.3.0.7) ", {"tag": "raylet", "host": "10.3.0.7"}),
     ("(EngineCore_DP0 pid=99) ", {"tag": "EngineCore_DP0", "pid": 99}),
     ("(Worker_TP0 pid=12) ", {"tag": "Worker_TP0", "pid": 12}),
+    ("llama-sft-worker-3 pytorch [rank3]: ", {"host": "llama-sft-worker-3", "rank": 3}),
+    ("vllm-decode-7c9f8d6b5-x2vkq main [rank3]: ", {"host": "vllm-decode-7c9f8d6b5-x2vkq", "rank": 3}),
     ("cn07: ", {"host": "cn07"}),
     ("worker-3: ", {"host": "worker-3"}),
     ("10.3.0.7: ", {"host": "10.3.0.7"}),
@@ -325,8 +327,15 @@ def test_every_prefix_names_its_first_characters_rightly():
     rng = random.Random(7)
     for prefix, _ in rng.sample([*LAUNCHERS, *COLLECTORS, *STAMPS, *LOGGERS], 40):
         line = prefix + MESSAGE
-        tried = {w.name for _, w in peeling._beginning_with(line[0]).each}
+        tried = {w.name for w in peeling._beginning_with(line[0]).wrappers}
         matching = {
             w.name for w in peeling.wrappers() if (hit := peeling.compiled(w.pattern).match(line)) and hit.end()
         }
         assert matching <= tried
+
+
+@pytest.mark.parametrize(
+    "line", ["gpu-1 was reset by its driver", "step-100 main loop entered", "phase-2 job done", "cuda-12 pytorch"]
+)
+def test_two_words_of_a_sentence_are_no_pod_and_container(line):
+    assert said(line)[0] == line

@@ -1,8 +1,8 @@
 """What collectors and viewers of logs put around a line: syslog, the journal, containers, Kubernetes, JSON, grep, mail.
 
 Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
-logs --prefix and --timestamps, docker compose, logrus and logfmt, common keys of JSON loggers (python-json-logger,
-structlog, zap, Cloud Logging, Elastic).
+logs --prefix and --timestamps, stern (its default template), docker compose, logrus and logfmt, common keys of JSON
+loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic).
 """
 
 from __future__ import annotations
@@ -29,6 +29,14 @@ def read_grep(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker]:
     return rest, speaker_of(groups["file"])
 
 
+_POD = r"(?P<host>[a-z0-9](?:[a-z0-9.-]{0,240}[a-z0-9])?-(?:\d{1,5}|[bcdfghjklmnpqrstvwxz2456789]{5}))"
+"""A pod of a controller: a number behind its name, or five characters of those that Kubernetes draws (no vowels)."""
+_RECORD_BEGINS = (
+    r"(?=\[rank\d|\[default\d|\[?\d{4}[-/]\d\d[-/]\d\d|\[?[FEWIV]\d{3,4} |[\w.-]{1,255}:\d{1,10}:\d{1,10} \[|Traceback "
+    r"|NCCL |\{\"|  File \"|    \S|[\w.]{0,80}(?:Error|Exception)\b)"
+)
+
+
 WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("json", r"(?=\{\s*\"[^\n]*\}\s*$)", "{", read_json),
     Wrapper("logfmt", r"(?=(?:time|ts|level|lvl)=[^\n]{1,200}? (?:msg|message)=)", "tl", read_logfmt),
@@ -38,6 +46,12 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "compose",
         r"(?P<tag>[a-z0-9][\w.-]{0,100}[-_]\d{1,6}) +\| ?(?!-?\d+(?:\.\d+)? *\|)",
         "abcdefghijklmnopqrstuvwxyz",
+        unless=("tag", "host", "source"),
+    ),
+    Wrapper(
+        "stern",
+        rf"{_POD} [a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])? {_RECORD_BEGINS}",
+        "abcdefghijklmnopqrstuvwxyz0123456789",
         unless=("tag", "host", "source"),
     ),
     Wrapper(
