@@ -40,6 +40,7 @@ _CRAY = (
     r"MPICH ERROR \[Rank (?P<rank>\d+)\] \[job id (?P<job>[^\]]*)\] \[[^\]]*\] \[(?P<host>[^\]]*)\] - "
     r"Abort\((?P<code>-?\d+)\)(?: \(rank (?P<group_rank>-?\d+) in comm (?P<comm>-?\d+)\))?: "
 )
+_CRAY_OLD = r"Rank (?P<rank>\d+) \[(?:\w{3} ){2}[^\]]{10,24}\] \[(?P<host>[^\]]*)\] "
 _FATAL = r"Fatal error in (?P<function>P?MPIX?_\w+|internal_\w+|MPI\w*): (?P<error_class>[^,\n]{1,160})"
 _HYDRA = r"\[(?P<program>mpiexec|proxy|hydra\w*|upstart|mpirun|bstrap):?(?P<place>[\d:]*)@(?P<by_host>[\w.-]+)\] "
 _WHERE = r"(?P<function>\w+) \((?P<file>[\w./-]+):\d+\): "
@@ -71,6 +72,11 @@ ERRORS = (
            note="MPI gave up inside this process."),
     Record("mpich.fatal", _CRAY + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
+    Record("mpich.fatal", _CRAY_OLD + _FATAL, level="fatal", block=read_error_stack, priority=4,
+           note="An MPI call failed and MPI ends the job; its error stack follows."),
+    Record("mpich.abort", _CRAY_OLD +
+           r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)", level="fatal",
+           priority=6, note="A rank called MPI_Abort, which ends the job."),
     Record("mpich.fatal", _ABORT + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.fatal", r"(?:^|[\]\s:])" + _FATAL + r"(?:, error stack:)?", level="fatal", block=read_error_stack,

@@ -15,7 +15,8 @@ Kinds and their fields:
 - ``verbs.error``, ``verbs.warning`` message; ``verbs.completion`` status, vendor_err, syndrome: libmlx5/libmlx4
 - facts: ``ucx.version`` version
 
-A line is ``[SEC.USEC] [HOST:PID:TID] FILE:LINE UCX LEVEL text``. UCX's WARN lines never end a job by themselves.
+A line is ``[SEC.USEC] [HOST:PID:TID] FILE:LINE UCX LEVEL text``, the pid padded to five places. UCX's WARN lines never
+end a job by themselves.
 Sources: UCX 1.8 to 1.18 (ucs/debug/log.c, uct/ib, uct/tcp, ucp/wireup), libfabric 1.8 to 2.1 (src/log.c), opa-psm2
 and psm3, rdma-core libibverbs/init.c.
 """
@@ -26,11 +27,11 @@ from logdoctor.parsers.blocks.ucx_blocks import read_crash, read_error_entry, wi
 from logdoctor.parsers.record import Record
 
 _HEAD = (
-    r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)?(?:(?P<file>[\w.-]+\.(?:c|h|cc|"
+    r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)?\] +)?(?:(?P<file>[\w.-]+\.(?:c|h|cc|"
     r"cpp|inl)):\d+ +)?UCX +"
 )
 _ERROR = _HEAD + r"ERROR +"
-_WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+(?::\d+)?\] +)?(?:[\w.-]+\.c:\d+ +)?"
+_WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)?\] +)?(?:[\w.-]+\.c:\d+ +)?"
 """Reports of the mlx5 transports go past UCX's logger: the process in brackets, file and line, no level."""
 
 
