@@ -363,3 +363,31 @@ def test_a_traceback_that_is_quoted_from_another_rank_is_of_that_rank():
         "OSError: [Errno 5] Input/output error\n"
     )
     assert one(RECORDS, quoted).fields["rank"] == 6
+
+
+def test_a_message_that_a_logger_broke_off_behind_the_type_is_found_on_the_next_line():
+    seen = one(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", "KeyError: \n'optimizer.layers.0.exp_avg'"))
+    assert (seen.fields["exception"], seen.fields["message"]) == ("KeyError", "'optimizer.layers.0.exp_avg'")
+
+
+def test_a_message_of_torch_npu_goes_on_below_its_own_prefix_and_names_the_rank():
+    text = (
+        "RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64\n"
+        "(PID:8123, Device:5, RankID:13) ERR02200 DIST call hccl api failed.\n"
+        "EI0004: 2025-03-04-10:11:12.131.415 The ranktable is invalid, Reason: a server is listed twice.\n"
+    )
+    seen = one(RECORDS, text)
+    assert (seen.fields["rank"], seen.fields["pid"]) == (13, 8123)
+    assert "ranktable is invalid" in seen.text
+
+
+def test_a_traceback_that_breaks_off_keeps_the_words_in_front_of_it():
+    seen = one(
+        RECORDS, 'Exception in worker 3: no room left, Traceback (most recent call last):\n  File "a.py", line 3, in f'
+    )
+    assert "no room left" in seen.text
+
+
+def test_the_exception_of_a_spawned_process_is_of_that_process():
+    seen = one(RECORDS, "\n-- Process 3 terminated with the following error:\n" + PLAIN)
+    assert (seen.kind, seen.fields["local_rank"]) == ("python.traceback", 3)

@@ -2,7 +2,7 @@
 
 Sources: `torch/utils/data/dataloader.py` and `_utils` (1.0 to 2.9), `torch/multiprocessing/spawn.py`,
 `torch/distributed/elastic/multiprocessing/api.py`, CPython `Lib/subprocess.py` and `OSError`,
-`python/ray/exceptions.py` (RayTaskError: whose exception the driver repeats).
+`python/ray/exceptions.py` (RayTaskError: whose exception the driver repeats), `torch_npu` (PID, device, rank).
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ _SHAPES = tuple(
         r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b",
         r"RayTaskError(?:\([\w.]{1,200}\))?: ray::.{1,300}? ?\(pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[\w.:-]{1,100}))?",
         r"\[Errno (?P<errno>\d{1,4})\]",
+        r"\(PID:(?P<pid>\d{1,9}), Device:\d{1,4}, RankID:(?P<rank>\d{1,7})\)",
     )
 )
 _UNEXPECTED = later(r"Unexpected (.+) encountered in worker")
 
 
 def message_fields(text: str) -> dict[str, Value]:
-    """Fields worker, worker_pids, pid, host, local_rank, signal, exit_code, errno as far as ``text`` tells them."""
+    """Fields worker, worker_pids, pid, host, (local_)rank, signal, exit_code, errno as far as ``text`` tells them."""
     fields: dict[str, Value] = {}
     for shape in _SHAPES:
         found = shape.search(text)

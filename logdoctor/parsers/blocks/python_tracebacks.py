@@ -72,6 +72,9 @@ _INNER = later(
     r"^\s*(?:Original Traceback \(most recent call last\)|-- Process (?P<process>\d{1,6}) terminated with the "
     r"following)"
 )
+_ASCEND = later(r"^E[A-Z]\d{4}: (?!Inner Error)")
+_NPU = later(r"^\(PID:\d{1,9}, Device:-?\d{1,4}, RankID:-?\d{1,7}\) ERR\d")
+"""The second line of each message of torch_npu has a prefix of its own."""
 _STACK_FRAME = later(r"^\s*frame #\d+: ")
 
 
@@ -101,7 +104,9 @@ class Reading:
         named = {"where": self.where, "function": self.function, "frames": " > ".join(self.frames[-MAX_FRAMES:])}
         fields = self.fields | {k: v for k, v in named.items() if v}
         fields.setdefault("exception", "")
-        text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"Traceback without its last line {self.where}".rstrip()
+        before = str(self.fields.get("context", ""))  # vLLM's workers log the message in front of the traceback
+        text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"{before}\nTraceback without its last line {self.where}"
+        text = text.strip()
         fields |= message_fields(text)
         return Block(text, fields, tuple(self.taken), self.evidence, level)
 
@@ -135,7 +140,7 @@ def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) ->
         return _read_cell(head, below).close()
     reading = _read_plain(head, found["prefix"], below)
     if name.strip("|+ ") and "%|" not in name:
-        reading.fields["context"] = name[-200:]
+        reading.fields["context"] = name[-600:]
     if told := _TOLD_OF.match(found["rest"]):
         reading.fields["rank"] = int(told["rank"])
     return None if _of_a_signal(reading) else reading.close()
@@ -280,6 +285,8 @@ def _take_inner(reading: Reading, bare: Bare, inner: regex.Match[str] | None) ->
 
 def _goes_on(bare: Bare, first: Bare, *, blank: bool) -> bool:
     """Whether a line is more of the message: no known start of another record, the same prefix."""
+    if _NPU.match(bare.text):
+        return True
     if _FRESH.match(bare.text) or (bare.speaker.level, bare.speaker.source) != (
         first.speaker.level,
         first.speaker.source,
@@ -293,10 +300,19 @@ def _add_line(reading: Reading, bare: Bare) -> bool:
 
     True for a line that may be somebody else's.
     """
-    if reading.lines[-1].strip() == "Last error:":
-        reading.evidence = bare.below  # NCCL's own words say more than the exception line
+    if reading.lines[-1].strip() == "Last error:" or _ASCEND.match(bare.text):
+        reading.evidence = bare.below  # NCCL's own words, and HCCL's, say more than the exception line
+    elif reading.lines == [f"{reading.fields['exception']}:"]:  # a logger broke the line behind the type
+        reading.fields["message"] = bare.text.strip()[:1_000]
+        reading.evidence = bare.below
     reading.lines.append(bare.text.rstrip())
-    sure = bare.text[:1] in " \t" or _KNOWN.search(bare.text) or _EXCEPTION.match(bare.text)
+    sure = (
+        bare.text[:1] in " \t"
+        or _NPU.match(bare.text)
+        or _ASCEND.match(bare.text)
+        or _KNOWN.search(bare.text)
+        or _EXCEPTION.match(bare.text)
+    )
     if sure:
         reading.taken.append(bare.below)
     return not sure and bare.speaker.rank is None

@@ -115,6 +115,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.traceback",
+        r"^\s*-- Process (?P<local_rank>\d{1,6}) terminated with the following error:\s*$",
+        "fatal",
+        reader("fatal"),
+        "torch.multiprocessing shows the exception of a process that it had started.",
+        6,
+        scan=r"-- Process \d+ terminated with the following error:",
+    ),
+    Record(
+        "python.traceback",
         r"^Error in sys\.excepthook:",
         "error",
         reader("warning", caught=1),
