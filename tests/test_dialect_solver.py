@@ -28,3 +28,29 @@ def test_steps_of_simulation_codes_are_progress(line, fields):
 )
 def test_talk_about_residuals_is_no_progress(line):
     assert kinds(RECORDS, line) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Total wall time: 0:12:07",
+        "Finished mdrun on rank 0 Tue Mar  4 10:11:12 2025",
+        "   JOB DONE.",
+        "d01 2021-05-01_06:00:00 wrf: SUCCESS COMPLETE WRF",
+        " Normal termination of Gaussian 16 at Tue Mar  4 10:11:12 2025.",
+        "  **** **** ******  **  PROGRAM ENDED AT                 2025-03-04 10:11:12.123",
+        "WallClock: 812.445312  CPUTime: 810.120000  Memory: 611.210938 MB",
+        "*** Psi4 exiting successfully. Buy a developer a beer!",
+        "                             ****ORCA TERMINATED NORMALLY****",
+        " Total times  cpu:       12.3s     wall:       13.1s",
+        "End of Tests.",
+        "Final Summary::HPCG result is VALID with a GFLOP/s rating of=88.1",
+    ],
+)
+def test_a_simulation_that_says_that_it_came_to_its_end_is_done(line):
+    assert one(RECORDS, line).kind == "progress.done"
+
+
+@pytest.mark.parametrize("line", ["JOB DONE. was never printed", "total wall time 12 s", "End of Tests on node 3"])
+def test_talk_about_the_end_is_no_end(line):
+    assert kinds(RECORDS, line) == []

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from logdoctor.model import Value
 from logdoctor.parsers.error_numbers import ERRNO, TELLING
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _REASONS = "|".join(sorted(TELLING, key=len, reverse=True))
 
@@ -33,10 +34,14 @@ def with_errno(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     return Block(head.text, {} if number is None else {"errno": number}, level=level)
 
 
+_WARNS = later(r"(?:^|[:\]] )(?:[Ww]arning|WARNING): ")
+
+
 def keep_level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """What the speaker calls a warning or less keeps that level."""
+    """What the speaker or the line itself calls a warning or less keeps that level."""
     del fields, below
-    return Block(head.text, level=head.speaker.level if head.speaker.level in ("warning", "info") else None)
+    said = head.speaker.level if head.speaker.level in ("warning", "info") else None
+    return Block(head.text, level=said or ("warning" if _WARNS.search(head.text[:200]) else None))
 
 
 ERRNOS = (

@@ -1,7 +1,10 @@
 r"""Signs of life of simulation codes under MPI: steps with residuals or energies, and what a step took.
 
 - ``progress.step`` unit (step | iteration), value, total: as for training programs (see `progress`)
+- ``progress.done`` the program says that it came to its end
 
+Ends from LAMMPS (`lammps.cpp`), GROMACS, Quantum ESPRESSO, WRF, Gaussian, CP2K, NAMD, Psi4, ORCA, NWChem, Nek5000,
+AMBER, HPL, HPCG.
 Shapes from OpenFOAM (`ExecutionTime = ... ClockTime = ...` after each time step), WRF (`Timing for main`), PETSc's
 KSP monitor and the usual `step N ... residual R` of hand-written solvers.
 """
@@ -23,4 +26,10 @@ RECORDS = (
            read_step("iteration"), _NOTE, -3, often=True),
     Record("progress.step", r"^ExecutionTime = [\d.]+ s +ClockTime = \d+ s|^Timing for main: time \S+ on domain +\d+:",
            "info", read_step("step"), _NOTE, -3, often=True),
+    Record("progress.done", r"^Total wall time: \d+:\d\d:\d\d|^Finished mdrun on rank \d+ |^ +JOB DONE\.|"
+           r"\bSUCCESS COMPLETE WRF|^ *Normal termination of Gaussian|\bPROGRAM ENDED AT  |"
+           r"^WallClock: +[\d.]+ +CPUTime: |\*\*\* Psi4 exiting successfully|ORCA TERMINATED NORMALLY|"
+           r"^ Total times  cpu: |^run successful: dying|^\|  Final Performance Info:|^End of Tests\.$|"
+           r"HPCG result is VALID|^Finalising parallel run$", "info",
+           note="A simulation says that it came to its end.", priority=-3),
 )  # fmt: skip
