@@ -117,8 +117,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.node_died",
-        r"[Tt]he node with (?:node )?id:? (?P<node>\w+)(?: and address: (?P<host>[\w.:-]+))?.{0,200}? has been marked "
-        r"dead",
+        r"[Tt]he node with (?:node id|client ID|id):? (?P<node>\w+)(?: and (?:address|ip): (?P<host>[\w.:-]+))?.{0,200}? "
+        r"has been marked dead",
         "error",
         note="A node stopped answering and Ray gave it up.",
         priority=3,
@@ -131,6 +131,14 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="A node of the Ray cluster was lost.",
         scan=r"(?:Its|task's|actor's) node (?:\w+ )?(?:has )?died|NodeDiedError|terminated unexpectedly|is preempted",
+    ),
+    Record(
+        "ray.node_died",
+        r"This node has bee[mn] marked as dead|(?:node manager|raylet) has mistakenly (?:been )?marked (?:as )?dead",
+        "fatal",
+        note="The head of the Ray cluster had given this node up, so its daemon ended.",
+        priority=4,
+        scan=r"This node has bee[mn] marked as dead|has mistakenly (?:been )?marked (?:as )?dead",
     ),
     Record(
         "ray.raylet_died",
