@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from logdoctor.model import JobPicture
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.who import ranges, ranks_in_words
+from logdoctor.render.who import ranges, ranks_counted, ranks_in_words
 
 _MOST_HOSTS, _MOST_GROUPS = 24, 6
 
@@ -19,7 +19,7 @@ def facts(picture: JobPicture, words: Catalogue) -> tuple[tuple[str, str], ...]:
     )
     split = {product for product, _, _ in picture.versions_apart}
     found = (
-        ("fact.ranks", _ranks(picture, words)),
+        ("fact.ranks", ranks_counted(picture, words)),
         ("fact.hosts", _some(picture.hosts, _MOST_HOSTS, words)),
         ("fact.layout", _layout(picture, words)),
         ("fact.launcher", picture.launcher or ""),
@@ -30,13 +30,6 @@ def facts(picture: JobPicture, words: Catalogue) -> tuple[tuple[str, str], ...]:
         ("fact.end", words("cut") if picture.truncated else ""),
     )
     return tuple((words(key), value) for key, value in found if value)
-
-
-def _ranks(picture: JobPicture, words: Catalogue) -> str:
-    seen, expected = len(picture.ranks_seen), picture.ranks_expected
-    if expected and 0 < seen < expected:
-        return words("job.ranks.of", seen=f"{seen:,}", expected=f"{expected:,}")
-    return words.count("rankcount", expected or seen) if expected or seen else ""
 
 
 def _layout(picture: JobPicture, words: Catalogue) -> str:

@@ -26,7 +26,7 @@ from logdoctor.model import (
 )
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.rank_rows import RankLine, rank_lines
-from logdoctor.render.who import hosts_in_words, ranges, ranks_in_words, who_is, who_to_drain
+from logdoctor.render.who import hosts_in_words, ranges, ranks_counted, ranks_in_words, who_is, who_to_drain
 
 CLOCKS_SHOWN = 2
 OUTLIVED_SHOWN = 3
@@ -314,13 +314,8 @@ def _decision(told: Diagnosis, words: Catalogue) -> str:
 
 
 def _where_it_ran(picture: JobPicture, words: Catalogue) -> str:
-    seen, expected = len(picture.ranks_seen), picture.ranks_expected
-    hosts = hosts_in_words(picture.hosts, words)
-    if expected and 0 < seen < expected:
-        ranks = words("job.ranks.of", seen=f"{seen:,}", expected=f"{expected:,}")
-    elif expected or seen:
-        ranks = words.count("rankcount", expected or seen)
-    else:
+    hosts, ranks = hosts_in_words(picture.hosts, words), ranks_counted(picture, words)
+    if not ranks:
         return hosts
     return words("job.on", ranks=ranks, hosts=hosts) if hosts else ranks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logdoctor.model import Culprit
+from logdoctor.model import Culprit, JobPicture
 from logdoctor.render.catalogue import Catalogue
 
 _FEW_HOSTS = 4
@@ -45,6 +45,16 @@ def ranks_in_words(ranks: Sequence[int], words: Catalogue) -> str:
     if len(ranks) > _FEW_HOSTS:
         return words("ranks.many", n=f"{len(ranks):,}", ranks=ranges(ranks))
     return words("rank.1" if len(ranks) == 1 else "rank.n", ranks=ranges(ranks))
+
+
+def ranks_counted(picture: JobPicture, words: Catalogue) -> str:
+    """Say how many ranks there are; where the logs do not tell it, how many were seen, for others may be silent."""
+    seen, expected = len(picture.ranks_seen), picture.ranks_expected
+    if expected and 0 < seen < expected:
+        return words("job.ranks.of", seen=f"{seen:,}", expected=f"{expected:,}")
+    if expected:
+        return words.count("rankcount", expected)
+    return words.count("ranksheard", seen) if seen else ""
 
 
 def hosts_in_words(hosts: Sequence[str], words: Catalogue) -> str:

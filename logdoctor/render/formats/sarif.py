@@ -49,7 +49,7 @@ def _rule(cause: Cause, verdict: str) -> dict[str, Any]:
     steps = "\n".join(f"{number}. {step}" for number, step in enumerate(cause.remedy, 1))
     return {
         "id": cause.signature,
-        "shortDescription": {"text": cause.title or cause.signature},
+        "shortDescription": {"text": cause.title or cause.signature or "?"},
         **({"help": {"text": steps}} if steps else {}),
         **({"helpUri": links[0]} if links else {}),
         "defaultConfiguration": {"level": _level(verdict)},
@@ -66,7 +66,7 @@ def _result(cause: Cause, index: int, told: Diagnosis, words: Catalogue) -> dict
         "ruleId": cause.signature,
         "ruleIndex": index,
         "level": _level(told.verdict),
-        "message": {"text": "\n".join(part for part in (head, cause.summary) if part) or cause.signature},
+        "message": {"text": "\n".join(part for part in (head, cause.summary) if part) or cause.signature or "?"},
         "locations": [_location(one) for one in cause.evidence[:1]],
         "relatedLocations": _related(cause.evidence[1:]),
         "rank": round(min(max(cause.confidence, 0.0), 1.0) * 100, 1),
