@@ -33,6 +33,7 @@ _SHAPES = tuple(
         r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b",
         r"RayTaskError(?:\([\w.]{1,200}\))?: ray::.{1,300}? ?\(pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[\w.:-]{1,100}))?",
         r"\[Errno (?P<errno>\d{1,4})\]",
+        r"^AssertionError: Rank (?P<rank>\d{1,7}) has different values for ",
         r"\(PID:(?P<pid>\d{1,9}), Device:\d{1,4}, RankID:(?P<rank>\d{1,7})\)",
     )
 )

@@ -70,6 +70,9 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "kuds",
         last=True,
     ),
+    Wrapper(
+        "indent", r"[ \t]+(?=\[(?:rank|default)\d+\]:|\[?[FEWI]\d{3,4} \d\d:\d\d:\d\d|\[\d{4}-\d\d-\d\d[ T])", " \t"
+    ),
     Wrapper("quote", r"(?:> ){1,3}(?!>)|>$", ">"),
     Wrapper(
         "grep",
