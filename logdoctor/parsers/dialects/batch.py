@@ -124,15 +124,18 @@ LSF = (
 
 SGE = (
     Record("batch.killed",
-           r"^failed +(?P<code>\d+) +: (?P<message>(?:qmaster enforced|execd enforced|rescheduling|assumedly|"
+           r"^\s*failed:? +(?P<code>\d+) +: (?P<message>(?:qmaster enforced|execd enforced|rescheduling|assumedly|"
            r".*limit).*)", "fatal", read_reason, "Grid Engine ended the job."),
-    Record("batch.error", r"^failed +(?P<code>[1-9]\d*) +: (?P<message>.+)", "error",
+    Record("batch.error", r"^\s*failed:? +(?P<code>[1-9]\d*) +: (?P<message>.+)", "error",
            note="Grid Engine says that the job failed.", priority=-1),
     Record("batch.killed", r"(?P<message>job [\d.]+ exceed(?:s|ed) job (?:hard|soft) limit .*|exceeded (?:hard|"
            r"soft) wallclock time.*)", "fatal", read_reason, "Grid Engine ended the job."),
+    Record("batch.error",
+           r"(?P<message>execution daemon on host \"?(?P<host>[\w-]{1,100})[\w.]*\"? didn't accept task)", "fatal",
+           note="Grid Engine did not let the job start a process on this host."),
     Record("batch.refused", r"^Unable to run job: (?P<message>.+)", "fatal",
            note="Grid Engine did not accept the job."),
-    Record("batch.exit", r"^exit_status +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_end,
+    Record("batch.exit", r"^\s*exit_status:? +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_end,
            "Grid Engine says how the job ended."),
 )  # fmt: skip
 
@@ -167,6 +170,13 @@ OTHERS = (
     Record("batch.killed",
            r"^\t?(?P<message>(?:Job has gone over (?:memory|disk) limit|Error from slot\S+: Job has gone over|"
            r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job."),
+    Record("batch.killed",
+           r"(?P<message>Job in status \d put on hold by \w{3,40} due to .*|"
+           r"[Jj]ob killed by (?P<system>HTCondor) due to .*)", "fatal", read_reason, "HTCondor stopped the job.", 1),
+    Record("batch.error",
+           r"(?P<message>Error from (?:slot)?\S{1,40}@(?P<host>[\w-]{1,100})[\w.]*: (?:Failed to execute|Cannot "
+           r"access initial working directory|Failed to open|STARTER).*)", "fatal",
+           note="HTCondor could not start the job on this machine."),
     Record("batch.error", r"^\d{3} \(\d+\.\d+\.\d+\) .*(?P<message>Shadow exception!|Job reconnection failed|"
            r"Job disconnected, attempting to reconnect|Error in executable).*", "error",
            note="HTCondor lost the machine or the process that ran the job.", scan=r"\) .{0,40}(?:Shadow exception!|"

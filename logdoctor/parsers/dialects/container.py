@@ -20,7 +20,7 @@ from logdoctor.parsers.dialects.generic import read_spoken
 from logdoctor.parsers.dialects.os_errors import keep_level
 from logdoctor.parsers.record import Record
 
-_PYXIS = r"\b(?:slurmstepd|srun|salloc|sbatch)(?:-[\w.-]+)?: (?:error: )?pyxis: "
+_PYXIS = r"(?:\b(?:slurmstepd|srun|salloc|sbatch)(?:-[\w.-]+)?: |\[\d+\.[\w.]+\] |^)(?:error: )?pyxis: "
 _OCI = r"OCI runtime (?:create|exec|start) failed"
 
 RECORDS: tuple[Record, ...] = (
@@ -37,10 +37,12 @@ RECORDS: tuple[Record, ...] = (
            r"^(?P<message>\[ERROR\] (?:URL \S+ returned error code: (?P<code>\d+)|Could not process JSON|"
            r"Invalid image|File already exists|No such file or directory|Downloading).*)", "error",
            note="enroot could not fetch the image.", priority=2),
+    Record("container.epilog", _PYXIS + r"(?P<message>(?:could not|couldn't) remove .+)", "warning",
+           note="What the container left on a node could not be removed.", priority=7),
     Record("container.pyxis", _PYXIS +
            r"(?P<message>(?:container start failed|couldn't (?:start|create|import|get|join|save|execute|open|read|"
-           r"chdir)|failed to|could not|child \d+ (?:failed|terminated)|unable to|cannot|enroot \S+ failed|invalid|"
-           r".*does not exist).*)", "fatal", note="The container could not be started.", priority=6),
+           r"mkdir|mount|chown|chdir)|failed to|could not|child \d+ (?:failed|terminated)|unable to|cannot|"
+           r"enroot \S+ failed|invalid|.*does not exist).*)", "fatal", note="The container could not be started.", priority=6),
     Record("container.note", _PYXIS +
            r"(?P<message>(?:ignoring -|.{0,8}\[(?:INFO|WARN)\]|epilog: removing|import(?:ing|ed) |creat(?:ing|ed) |"
            r"start(?:ing|ed) |reus(?:ing|ed) |remov(?:ing|ed) |"

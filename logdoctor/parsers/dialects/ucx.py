@@ -133,12 +133,17 @@ _PSM_TROUBLE = (
     r"[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|not available|died|No such|timed out|"
     r"[Cc]onnection (?:refused|reset)|stray process|err=\d+"
 )
+_PSM_LABEL = r"(?:^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d+(?=[hipP]))?"
+"""PSM puts HOST.PID or HOST.RANK straight before its text, without a blank between."""
 _PSM_WORDS = r"(?:[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|died|timed out|stray process|err=\d+)"
 
 PSM = (
+    Record("psm.warning", _PSM_LABEL + r"(?P<message>PSM[23]? no hfi units are (?:active|available).*)", "warning",
+           note="This host has no Omni-Path card that is up; MPI takes another transport.", priority=2),
     Record("psm.error", r"(?P<message>Trying to connect to a HFI \(subnet id.*|PSM Endpoint is closed or does not "
            r"exist.*)", "error", with_peer, note="A connection over the PSM transport failed."),
-    Record("psm.error", rf"(?:\b|^)(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|"
+    Record("psm.error", _PSM_LABEL +
+           r"(?:\b|^|(?<=\.\d{1,10}))(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|"
            rf"ipath_userinit|hfp_\w+)[ :].*{_PSM_WORDS}.*)", "error", with_peer,
            scan=r"PSM[23] |PSM[23]: |PSM (?:[Ee]rr|EP |conn|fail|unab|time|died|coul)|psm[23]_(?:ep_|mq_|init|am_|hfi|"
            r"perf|error|ips)|hfi_userinit|hfi_wait_for_device|ipath_userinit|hfp_(?:gdr|cuda|self|rv_)",
