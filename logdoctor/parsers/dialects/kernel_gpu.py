@@ -11,7 +11,7 @@ Kinds and their fields (``bus_id`` is domain:bus:slot as printed, without the fu
 - ``kernel.nvrm_mismatch`` client_version, module_version
 - ``kernel.nvrm_gsp`` the GPU's firmware does not answer, ``kernel.nvrm_nvlink`` NVLink trouble told by the driver
 - ``kernel.nvrm`` any other complaint of the driver; ``kernel.nvrm_info`` what is no complaint: version, bus_id, uuid
-- ``kernel.peermem`` nvidia-peermem; ``kernel.amdgpu`` amdgpu's own faults (bus_id)
+- ``kernel.peermem`` nvidia-peermem; ``kernel.amdgpu`` amdgpu's own faults (bus_id, event)
 - ``gpu.fabric_manager`` (message), ``gpu.lost`` (bus_id, message), ``gpu.health`` (message), ``gpu.ecc`` (count)
 
 Shapes: open-gpu-kernel-modules nv.c, nv-pci.c, kernel_rc.c, kernel_gsp.c (470-580), the NVSwitch driver,
@@ -231,12 +231,21 @@ NVRM = (
     ),
     Record(
         "kernel.amdgpu",
-        rf"amdgpu {_BUS}: (?:amdgpu: )?.{{0,80}}?(?:ring \S+ timeout|GPU reset begin|[Uu]ncorrectable|"
-        r"device lost from bus|page fault|GPU fault detected|MES failed|failed to)",
+        rf"amdgpu {_BUS}: (?:amdgpu: )?.{{0,80}}?(?:(?P<event>ring \S+ timeout)(?!, but soft recovered)|"
+        r"GPU reset begin|[Uu]ncorrectable|device lost from bus|page fault|GPU fault detected|"
+        r"(?P<event>MES failed)|failed to)",
         level="error",
         scan=r"amdgpu .{0,100}(?:ring \S+ timeout|GPU reset begin|[Uu]ncorrectable|device lost from bus|page fault|"
         "GPU fault)",
         note="The AMD GPU driver reports a fault of this GPU.",
+    ),
+    Record(
+        "kernel.amdgpu",
+        r"\[drm:\w*amdgpu_job_timedout(?: \[amdgpu\])?\] \*ERROR\* "
+        r"(?P<event>ring \S+ timeout)(?!, but soft recovered|, signaled seq=\d+, but soft)",
+        level="error",
+        scan=r"amdgpu_job_timedout\b.{0,30}\*ERROR\* ring \S+ timeout",
+        note="Work on a ring (a queue) of an AMD GPU did not end in time; the driver resets the GPU next.",
     ),
 )
 

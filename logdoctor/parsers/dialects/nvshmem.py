@@ -15,8 +15,9 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "nvshmem.error",
         r"(?P<file>[^\s:]{0,60}\bsrc/(?:host|modules|comm|init|util|device|include)/[^\s:]{1,80}\.(?:cpp|cu|h|c)):"
-        r"(?:(?P<func>\w+):)?(?P<line>\d+): (?P<text>(?:non-zero status: (?P<code>-?\d+) |NULL value )?[^\n]{0,200}?"
-        r"(?:failed|exiting|not accessible|[uU]nable to|[aA]bort|error|non-zero|called before NVSHMEM)[^\n]*)",
+        r"(?:(?P<func>\w+):)?(?P<line>\d+): (?P<text>(?:(?:non-zero|error) status: (?P<code>-?\d+) )?[^\n]{0,200}?"
+        r"(?:failed|exiting|not accessible|[uU]nable to|[aA]bort|error|non-zero|NULL value|[cC]annot |"
+        r"No devices selected|called before NVSHMEM)[^\n]*)",
         level="error",
         priority=4,
         scan=r"\bsrc/(?:host|modules|comm|init|util|device|include)/[^\s:]{1,200}\.(?:cpp|cu|h|c):(?:\w+:)?\d+: ",
