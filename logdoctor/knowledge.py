@@ -26,7 +26,7 @@ from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 24
+FORMAT = 25
 """Raise it when the shape of the cached JSON changes."""
 
 

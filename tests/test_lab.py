@@ -79,14 +79,14 @@ def test_a_case_whose_folder_is_gone_is_made_again(run):
 
 def test_another_diagnosis_than_before_is_told_and_its_report_left_to_be_read(run):
     run(experiment())
-    told = run(experiment(prints("finished: 10 steps\n"), also=("healthy",)), again=True)
+    told = run(experiment(prints("finished: 10 steps, no such column\n"), also=("healthy",)), again=True)
     assert (told.word, Path("column/report.md").exists()) == ("differs", False)
     assert told.why == "healthy; before: app.exception"
 
 
 def test_a_wrong_answer_spoils_no_case(run):
     run(experiment())
-    told = run(experiment(prints("finished: 10 steps\n")), again=True)
+    told = run(experiment(prints("finished: 10 steps, no such column\n")), again=True)
     assert told.word == "wrong"
     assert Path("column/job.log").read_text() == CRASH
 
@@ -95,6 +95,21 @@ def test_an_experiment_that_breaks_does_not_end_the_run(run):
     told = run(experiment(breaks))
     assert told.word == "failed"
     assert "column never came up" in told.why
+
+
+def test_a_run_that_does_not_show_its_fault_is_made_again(run):
+    ways = [prints(CRASH), prints("step 10 loss 2.31\n")]
+
+    def once_silent(bench: Bench) -> None:
+        ways.pop()(bench)
+
+    assert run(experiment(once_silent)).word == "new"
+
+
+def test_an_experiment_that_never_shows_its_fault_fails(run):
+    told = run(experiment(prints("step 10 loss 2.31\n")))
+    assert told.word == "failed"
+    assert "no such column" in told.why
 
 
 def test_what_a_machine_lacks_is_named(run):

@@ -75,6 +75,8 @@ class Rule:
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()
     path: str = ""
+    lasts: bool = False
+    """Progress after it is no comfort: what goes on is wrong (``outlived: never``)."""
 
     def say(self, lang: str) -> Words:
         """The rule's words in ``lang``, else in English."""

@@ -57,6 +57,8 @@ class Ranked:
 
 def survived(finding: Finding, picture: Picture, run: Callable[[Event], bool] | None = None) -> bool:
     """Whether the job (or only the ``run`` that holds these events) went on well after all that this rests on."""
+    if finding.rule.lasts:
+        return False
     ranks: list[int | None] = [*finding.ranks] or [None]
     return all(picture.outlived(finding.latest, rank, run) for rank in ranks)
 

@@ -15,10 +15,11 @@ from logdoctor.rulebook.yaml_lines import Document, Path
 
 KEYS = (
     "title cause action remedy references symptoms when explains examples near_misses text "
-    "signature role strength culprit lint"
+    "signature role strength culprit outlived lint"
 ).split()
 REQUIRED = "title cause action remedy references symptoms examples near_misses".split()
 ROLES = ("cause", "symptom", "fallback", "benign")
+OUTLIVED = ("by progress", "never")
 STRENGTHS = ("proof", "strong", "likely", "hint")
 SYMPTOM_KEYS = ("text", "kind", "dialect", "level", "fields")
 LEVELS = ("fatal", "error", "warning", "info")
@@ -76,6 +77,7 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
         symptoms=symptoms,
         when=when,
         culprit=_culprit(data.get("culprit"), faults),
+        lasts=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults) == "never",
         explains=_names(data.get("explains"), ("explains",), faults),
         references=_names(data.get("references"), ("references",), faults, required=True),
         examples=_examples(data.get("examples"), "examples", rule_id, faults),

@@ -66,7 +66,6 @@ EXPERIMENTS = (
         lambda b: alien(b, MPICH, OPENMPI, "-n", "4", "--oversubscribe", program=("./regression", "30")),
         "[rank 0/1]",
         also=("mpi.version-mix",),
-        expected_wrong="processes that are each rank 0 of 1 look like one process that says so several times",
     ),
     case(
         "singletons-openmpi-under-mpiexec",
@@ -76,7 +75,6 @@ EXPERIMENTS = (
         lambda b: alien(b, OPENMPI, MPICH, "-n", "4", program=("./regression", "30")),
         "[rank 0/1]",
         also=("mpi.version-mix",),
-        expected_wrong="processes that are each rank 0 of 1 look like one process that says so several times",
     ),
     case(
         "full-shm-openmpi",
@@ -116,7 +114,6 @@ EXPERIMENTS = (
         "heat",
         slurm=True,
         also=("mpi.pmi",),
-        expected_wrong="tasks that each work on 1 rank are not seen as singletons",
     ),
     case(
         "no-pmi-srun-openmpi",

@@ -19,7 +19,8 @@ TORCH = (
     Wrapper("lightning.child", r"\[rank: (?P<local_rank>\d{1,4})\] (?=Child process with PID )", "[", once=True),
     Wrapper(
         "rank.bracket",
-        r"\[(?:[Gg]lobal[ _]?)?(?:rank|Rank|RANK)(?: ?[:=]? ?|_|-)(?P<rank>\d{1,7})(?:/\d{1,7})?\](?:[:,]? |:(?=\S)|$)",
+        r"\[(?:[Gg]lobal[ _]?)?(?:rank|Rank|RANK)(?: ?[:=]? ?|_|-)(?P<rank>\d{1,7})(?:/(?!1\])\d{1,7})?\]"
+        r"(?:[:,]? |:(?=\S)|$)",  # one of one is no rank: it is what processes say that do not know of each other
         "[",
         once=True,
         unless=("rank",),
