@@ -48,6 +48,13 @@ from logdoctor.parsers.dialects.progress import RECORDS
         ("epoch 7: train_loss=0.31 acc=0.9", {"unit": "epoch", "value": 7}),
         ("12/100 [==>...........................] - ETA: 9s - loss: 0.7", {"value": 12, "total": 100}),
         ("finish 450000, taken 31 seconds", {"value": 450000}),
+        ("Iteration: 300\tLoss: -1.25\tKL Loss: 0.2", {"unit": "iteration", "value": 300, "loss": "-1.25"}),
+        ("iteration index: 40, batch loss: 9.5", {"unit": "iteration", "value": 40, "loss": "9.5"}),
+        ("epoch 12, minibatch 90/90, validation error 7.25 %", {"unit": "epoch", "value": 12}),
+        ("| step       | 2.36e+04 |", {"unit": "step", "value": 23600}),
+        ("|    total_timesteps    | 40960       |", {"unit": "step", "value": 40960}),
+        ("[ROUND 12]", {"value": 12}),
+        ("Trial 7 finished with value: 0.61 and parameters: {'depth': 4}", {"value": 7}),
         (
             ':::MLLOG {"namespace": "", "time_ms": 1600000000001, "event_type": "INTERVAL_END", "key": "epoch_stop", "value": null, "metadata": {"file": "run.py", "lineno": 7, "epoch_num": 12}}',
             {"unit": "epoch", "value": 12},

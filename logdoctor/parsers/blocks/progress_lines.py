@@ -41,7 +41,7 @@ def phase_of(what: str) -> str:
     return next((name for name, shape in _PHASE if shape.search(what)), "")
 
 
-_COUNT = later(r"(?P<number>\d{1,15}(?:\.\d{1,15}(?=[kMG]))?)(?P<times>[kMG]?)")
+_COUNT = later(r"(?P<number>\d{1,15}(?:\.\d{1,15}(?=[kMGe]))?(?:e\+\d\d)?)(?P<times>[kMG]?)")
 _TIMES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 """What tqdm writes behind large numbers."""
 

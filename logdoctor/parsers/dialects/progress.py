@@ -20,6 +20,7 @@ from logdoctor.parsers.record import Record
 _BAR = r"\d{1,3}%\|.{0,400}?\| *\d[\d.]*[kMG]?/\d[\d.]*[kMG]? \[\d[\d:]*<"
 _BAR_SCAN = r"%\|[^|]*\| *[0-9.kMG]+/[0-9.kMG]+ \[[0-9:]+<"
 _NUMBER = r"(?P<value>\d[\d,]*)"
+_EXPONENT = r"(?P<value>\d+(?:\.\d+)?(?:e\+\d\d)?)"
 _OF = r"(?: ?(?:/|of) *(?P<total>\d[\d,]*))?"
 
 _step, _epoch, _iteration = read_step("step"), read_step("epoch"), read_step("iteration")
@@ -64,6 +65,34 @@ RECORDS: tuple[Record, ...] = (
         _STEP_NOTE,
         often=True,
         scan=r"tep ?[:=]? *\d.{0,200}(?:loss|Loss)",
+    ),
+    Record(
+        "progress.step",
+        rf"\b[Ii]ter(?:ation)?s?(?: (?:index|number))?[:= \t#]+{_NUMBER}{_OF}\b.{{0,120}}?\b(?:\w+[_ ])?[Ll]oss\b",
+        "info",
+        _iteration,
+        _STEP_NOTE,
+        -1,
+        often=True,
+        scan=r"ter(?:ation)?s?(?: index| number)?[:= \t#]+\d.{0,200}[Ll]oss",
+    ),
+    Record(
+        "progress.step",
+        rf"^\| +(?:step|total_timesteps|TimestepsSoFar|timesteps_total) +\| +{_EXPONENT} +\|$",
+        "info",
+        _step,
+        "A sign of progress, as OpenAI's Baselines, its diffusion models and Stable-Baselines3 print it in a table.",
+        often=True,
+        scan=r"\| +(?:step|total_timesteps|TimestepsSoFar|timesteps_total) +\| +\d",
+    ),
+    Record(
+        "progress.step",
+        rf"(?:^|: +)\[ROUND {_NUMBER}\]$|\bTrial {_NUMBER} (?:finished with value|pruned)",
+        "info",
+        _step,
+        "A sign of progress: a round of Flower, a trial of Optuna.",
+        often=True,
+        scan=r"\[ROUND \d+\]|Trial \d+ (?:finished with|pruned)",
     ),
     Record(
         "progress.step",
@@ -114,14 +143,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.step",
-        rf"\b[Ee]poch(?:s|[_ ]?(?:id|idx|num))?(?: ?[:=#]| \[)? *{_NUMBER}{_OF}\b.{{0,160}}?\b(?:\w+_)?(?:[Ll]oss|acc"
-        rf"|time|lr)\b",
+        rf"\b[Ee]poch(?:s|[_ ]?(?:id|idx|num))?(?: ?[:=#]| \[)? *{_NUMBER}{_OF}\b.{{0,160}}?\b(?:\w+_)?(?:[Ll]oss|[Aa]"
+        rf"cc|time|lr|cost|reward|ppl|(?:train|validation|test) error)\b",
         "info",
         _epoch,
         _STEP_NOTE,
         -1,
         often=True,
-        scan=r"poch[a-z_]*(?: ?[:=#]| \[)? *\d.{0,200}(?:[Ll]oss|acc|time|lr)",
+        scan=r"poch[a-z_]*(?: ?[:=#]| \[)? *\d.{0,200}(?:[Ll]oss|[Aa]cc|time|lr|cost|reward|ppl|(?:train|test"
+        "|validation) error)",
     ),
     Record(
         "progress.step",
