@@ -215,6 +215,13 @@ RUNTIME = (
 TRACES = (
     Record(
         "crash.trace",
+        r"^(?P<program>[^\s:]{1,200}):(?P<pid>\d+) terminated with signal (?P<signal>\d+) at PC=\w+ SP=\w+",
+        level="fatal",
+        block=read_stack,
+        note="A crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
         r"\*\*\* Aborted at (?P<at>\d+) \(unix time\)",
         level="fatal",
         block=read_stack,

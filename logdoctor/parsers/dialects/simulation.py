@@ -108,6 +108,8 @@ FORTRAN = (
            r"Operating system error: Cannot allocate memory|Error allocating \d"),
     Record("simulation.fortran", r"^Fortran runtime error: (?P<message>.+)", "fatal",
            note="The run-time of GNU Fortran ended the program."),
+    Record("simulation.fortran", r"^(?P<message>ERROR STOP\b.*|Error termination\.(?: Backtrace:)?)\s*$", "fatal",
+           note="The program ended itself by ERROR STOP, or the run-time of GNU Fortran ended it.", priority=-1),
     Record("simulation.fortran", r"fatal Fortran runtime error\((?P<place>[^)]{1,300})\): (?P<message>.+)", "fatal",
            note="The run-time of LLVM Fortran ended the program."),
     Record("simulation.fortran", r"^(?P<message>FIO-[FS]-[1-9]\d*/.+)|^ *lib-\d{4} : UNRECOVERABLE library error",

@@ -133,7 +133,7 @@ _PSM_TROUBLE = (
     r"[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|not available|died|No such|timed out|"
     r"[Cc]onnection (?:refused|reset)|stray process|err=\d+"
 )
-_PSM_LABEL = r"(?:^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d+(?=[hipP]))?"
+_PSM_LABEL = r"(?:^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d+(?=[hipPA]))?"
 """PSM puts HOST.PID or HOST.RANK straight before its text, without a blank between."""
 _PSM_WORDS = r"(?:[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|died|timed out|stray process|err=\d+)"
 
@@ -150,6 +150,8 @@ PSM = (
            note="The PSM transport (Omni-Path, or verbs under Intel MPI) reports a failure."),
     Record("psm.error", r"(?P<message>PSM[23]? (?:was unable to open|can't open|could not|endpoint|EP)\b.*)", "error",
            with_peer, priority=-1, note="The PSM transport could not be opened."),
+    Record("psm.error", _PSM_LABEL + r"(?P<message>Assertion failure at (?P<file>[\w.]+\.c):\d+: .*)", "fatal",
+           note="A check inside the PSM library failed; it ends the process."),
     Record("psm.error", r"(?P<message>Received \d+ out-of-context eager message\(s\) from stray process.*)", "error",
            note="A message of another job arrived on the fabric."),
 )  # fmt: skip
