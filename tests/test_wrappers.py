@@ -115,6 +115,7 @@ LOGGERS = [
     ("2024-10-28 10:13:38,000 - trainer - ERROR - ", {"level": "error", "source": "trainer", "time": MOMENT}),
     ("10/28/2024 10:13:38 - INFO - app.data - ", {"level": "info", "source": "app.data", "time": MOMENT}),
     ("ERROR:root:", {"level": "error", "source": "root"}),
+    ("2024-10-28 10:13:38 | ERROR | stderr | ", {"time": MOMENT}),
     ("INFO:2024-10-28 10:13:38,000:a._b.c:925: ", {"level": "info", "source": "a._b.c:925", "time": MOMENT}),
     ("ERROR:2024-10-28 10:13:38,000:", {"level": "error", "time": MOMENT}),
     ("[ERROR] ", {"level": "error"}),
@@ -134,6 +135,8 @@ LOGGERS = [
         "[2024-10-28 10:13:38] ERROR    [a.b:8, rank=3] ",
         {"level": "error", "source": "a.b:8", "time": MOMENT, "local_rank": 3},
     ),
+    ("[10/28/2024-10:13:38] [TRT-LLM] [RANK 3] [E] ", {"level": "error", "rank": 3}),
+    ("[TRT-LLM] [W] ", {"level": "warning"}),
     ("[NeMo W 2024-10-28 10:13:38 log:8] ", {"level": "warning", "source": "log:8", "time": MOMENT}),
     ("2024-10-28:10:13:38,000 INFO     [a.py:8] ", {"level": "info", "source": "a.py:8", "time": MOMENT}),
     ("[10:13:38] WARNING  ", {"level": "warning"}),
@@ -262,6 +265,10 @@ def test_a_journal_message_that_is_no_text_is_decoded():
         ({"severity": "CRITICAL", "msg": MESSAGE, "rank": 3}, {"level": "fatal", "rank": 3}),
         ({"levelno": 40, "level": 40, "text": MESSAGE, "process": 71}, {"level": "error", "pid": 71}),
         ({"ts": 1730110418.0, "msg": MESSAGE, "logger": "a.b"}, {"time": MOMENT, "source": "a.b"}),
+        (
+            {"level": "ERROR", "fields": {"message": MESSAGE}, "target": "launcher", "span": {"rank": 2, "name": "s"}},
+            {"level": "error", "rank": 2},
+        ),
         ({"log": MESSAGE, "stream": "stderr", "kubernetes": {"pod_name": "w-0"}}, {"tag": "w-0"}),
         (
             {"message": MESSAGE, "timestamp": "2024-10-28T10:13:38Z", "hostname": "cn07"},

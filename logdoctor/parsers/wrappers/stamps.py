@@ -14,8 +14,10 @@ _LETTERS = "MTWFSJANOD"
 _STARTS = "0123456789" + _LETTERS
 _PADDED = r"(?:(?<=INFO) {5}|(?<=ERROR|DEBUG) {4}|(?<=WARNING) {2}|:? |\t|:?$)"
 """rich pads the level to eight columns; else one blank, the others are the message's own."""
+STREAM = r"(?:ERROR|INFO) *\| +std(?:err|out) +\| ?"
+"""FastChat (fastchat/utils.py) logs what it takes from a stream: it calls all of stderr an error, which it is not."""
 _LEVEL = (
-    rf"(?:(?P<level>{WORD})"
+    rf"(?:{STREAM}|(?P<level>{WORD})"
     rf"(?: *\| +(?:(?P<source>{SOURCE}:[\w.<>]+:\d+) - )?| +- +(?:(?P<source2>[\w.]+) +- +)?|{_PADDED})"
     rf"|\[ ?(?P<level2>{WORD}) *\]"
     rf"(?: \[(?P<source3>{SOURCE}:\d+)(?::[\w<>]+)?\])?(?: ?[-:](?= ))?(?: |$))?"

@@ -1,0 +1,37 @@
+r"""Signs of life of training loops that write them in their own way (see `progress` for the usual ones).
+
+- ``progress.step`` unit (step | epoch | iteration), value, total, loss, epoch
+
+Shapes from OLMo and OLMo-core (`[step=760/1000,epoch=0]`), fairseq's JSON logger (`"num_updates": "200"`), Knover, and
+loops that name several losses or write EPOCH large; Amber's and OpenMC's steps and LAMMPS' runs.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.progress_lines import read_step
+from logdoctor.parsers.record import Record
+
+_NUMBER = r"(?P<value>\d[\d,]*)"
+_OF = r"(?: ?(?:/|of) *(?P<total>\d[\d,]*))?"
+_NOTE = "A sign of progress."
+_step, _epoch, _iteration = read_step("step"), read_step("epoch"), read_step("iteration")
+
+RECORDS = (
+    Record("progress.step", rf"\[step={_NUMBER}{_OF}(?:,epoch=\d+)?\]", "info", _step, _NOTE, often=True,
+           scan=r"\[step=\d+"),
+    Record("progress.step", rf"\{{\"epoch\": \d+, .{{0,1500}}\"(?:train_)?num_updates\": \"{_NUMBER}\"", "info", _step,
+           _NOTE, often=True, scan=r"num_updates\": \"\d"),
+    Record("progress.step", rf"\bprogress: \d+/\d+ step: {_NUMBER}, time: [\d.]+, speed: ", "info", _step, _NOTE,
+           often=True, scan=r"step: \d+, time: [\d.]+, speed: "),
+    Record("progress.step", rf"\b[Ss]tep ?[:=]? *{_NUMBER}{_OF}\b.{{0,80}}?\b(?:Loss[A-Z]\w{{0,30}}|\w{{1,30}}Loss)"
+           r"\b ?[:=] *-?\d", "info", _step, _NOTE, -2, often=True,
+           scan=r"tep ?[:=]? *\d.{0,120}(?:Loss[A-Z]|[a-z]Loss)"),
+    Record("progress.step", rf"\b(?:Epoch|EPOCH) ?[:=#]? *{_NUMBER}{_OF}\]?\W.{{0,80}}?\b"
+           r"(?:Loss[A-Z]\w{0,30}|\w{1,30}Loss|(?:Train|Val|Valid|TRAIN|VAL|Test)"
+           r"(?:[ _]?(?:Acc|Loss|ACC|LOSS)\w{0,10})?) ?[:=] *-?\d", "info", _epoch, _NOTE, -2, often=True,
+           scan=r"(?:Epoch|EPOCH) ?[:=#]? *\d.{0,120}(?:Loss|Acc|ACC|LOSS|Train|Val|TRAIN|VAL|Test)"),
+    Record("progress.step", rf"^ *NSTEP = +{_NUMBER} +TIME\(PS\) =|^ *Simulating batch {_NUMBER}$", "info", _step,
+           _NOTE, -3, often=True, scan=r"NSTEP = .{0,20}TIME\(PS\)|Simulating batch \d"),
+    Record("progress.step", rf"^Loop time of [\d.e+-]+ on \d+ procs for {_NUMBER} steps with \d+ atoms", "info", _step,
+           _NOTE, -3, often=True, scan=r"Loop time of [\d.e+-]+ on \d+ procs"),
+)  # fmt: skip

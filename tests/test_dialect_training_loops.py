@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+from dialect_probe import kinds, one
+
+from logdoctor.parsers.dialects.training_loops import RECORDS
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ("[step=760/1000,epoch=0]", {"unit": "step", "value": 760, "total": 1000}),
+        ('{"epoch": 3, "update": 2.4, "loss": "5.1", "num_updates": "1200"}', {"unit": "step", "value": 1200}),
+        ("[train][1] progress: 1/4 step: 300, time: 3.689, speed: 27.105 steps/s", {"unit": "step", "value": 300}),
+        ("Outer Step:   230   LossTrajs: 0.0000571", {"unit": "step", "value": 230}),
+        ("Epoch:   720     LossContext: 0.01101981", {"unit": "epoch", "value": 720}),
+        ("Epoch 7: Train=313980.8  Val=310099.1", {"unit": "epoch", "value": 7}),
+        ("[EPOCH 60]\tTrain Acc: 0.9235\tTrain Loss: 0.0015", {"unit": "epoch", "value": 60}),
+        (" NSTEP =  1984500   TIME(PS) =    4969.000  TEMP(K) =   275.17", {"unit": "step", "value": 1984500}),
+        (" Simulating batch 18", {"unit": "step", "value": 18}),
+        ("Loop time of 4.12 on 32 procs for 1000 steps with 32000 atoms", {"unit": "step", "value": 1000}),
+    ],
+)
+def test_other_training_loops_make_progress(line, fields):
+    seen = one(RECORDS, line)
+    assert (seen.kind, seen.level) == ("progress.step", "info")
+    assert {k: seen.fields.get(k) for k in fields} == fields
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "num_updates: 2000",
+        "Epoch 7 starts",
+        "steps for Loss of precision",
+        "EPOCH 3 FAILED: TestError",
+        "Train=3 Val=4",
+        "Loop time limit reached",
+    ],
+)
+def test_talk_about_them_is_none(line):
+    assert kinds(RECORDS, line) == []
