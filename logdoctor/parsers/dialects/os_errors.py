@@ -9,7 +9,7 @@ All of it lies under the named dialects (priority -10 to -6).  Kinds and their f
   the script; ``os.modules`` message: an environment module or conda environment is not there
 - ``os.threads`` message: no more threads or processes; ``os.openmp`` message: OpenMP gave up
 - ``os.dns`` host: a name does not resolve; ``os.http`` status, message; ``os.ssl`` message
-- ``os.build`` message: a compiler, linker or build tool failed
+- ``os.build`` message, what (the file): a compiler, linker or build tool failed
 
 Sources: glibc strerror (2.17-2.39), ld.so, bash, dash, env, libgomp, OpenBLAS, LLVM OpenMP, curl, wget, nvcc, ninja.
 """
@@ -296,12 +296,30 @@ BUILD = (
     ),
     Record(
         "os.build",
-        r"^(?P<file>[^\s:()]{1,300}\.(?:c|cc|cpp|cxx|h|hpp|cu|cuh|hip))(?::\d+(?::\d+)?|\(\d+\)): (?:catastrophic |"
-        r"fatal )?error(?: #?\d+)?: (?P<message>.{3,300})",
+        r"^(?P<what>[^\s:()]{1,300}\.(?:[chfCHF]|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inl|[it]pp|tcc|cuh?|cuf|hip|for"
+        r"|[fF](?:90|95|03|08|pp)))"
+        r"(?::\d+(?::\d+)?|\(\d+\)): (?:catastrophic |fatal )?error(?: #?\d+)?: (?P<message>.{3,300})",
         level="error",
         priority=-7,
-        scan=r"\.(?:c|cc|cpp|cxx|h|hpp|cu|cuh|hip)(?::\d+|\(\d+).{0,8}: (?:catastrophic |fatal )?error",
+        scan=r"\.\w{1,4}(?::\d+|\(\d+).{0,8}: (?:catastrophic |fatal )?error",
         note="A source file did not compile.",
+    ),
+    Record(
+        "os.build",
+        r"^(?:NV|PG)(?:FORTRAN|C\+\+|CC?)-[SF]-\d{4}-(?P<message>.{3,200}?)(?: \((?P<what>[^\s:()]{1,300}): \d+\))?$",
+        level="error",
+        priority=-7,
+        scan=r"(?:NV|PG)(?:FORTRAN|C\+\+|CC?)-[SF]-\d{4}-",
+        note="A source file did not compile.",
+    ),
+    Record(
+        "os.build",
+        r"^make(?:\[\d+\])?: (?P<message>\*\*\* \[.{0,200}?(?P<what>[^\s:\]/]{1,100}\.(?:o|lo|so|a|mod|obj))\]"
+        r" Error \d+)",
+        level="error",
+        priority=-4,
+        scan=r"make: \*\*\* |\]: \*\*\* ",
+        note="A build step failed: an object or library was not made.",
     ),
 )
 
