@@ -56,3 +56,30 @@ def test_it_is_one_where_nothing_more_is_answered(tmp_path: Path):
     log = tmp_path / "serve.log"
     log.write_text("".join(map(ANSWERED.format, range(3))) + REFUSED)
     assert diagnose([str(log)]).verdict != "healthy"
+
+
+@pytest.mark.parametrize(("signal", "words"), [(11, " rank=2"), (9, ""), (7, ": killed while it loaded rank=2")])
+def test_the_launcher_of_a_server_says_which_signal_ended_a_shard(signal, words):
+    seen = one(RECORDS, f"Shard process was signaled to shutdown with signal {signal}{words}")
+    assert (seen.kind, seen.fields["exit_code"]) == ("frameworks.exit", -signal)
+    assert seen.fields.get("rank") == (2 if "rank" in words else None)
+
+
+def test_a_shard_that_did_not_start_is_the_end_that_the_launcher_names(tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has 12.11 MiB free.\n rank=3\n"
+        "2025-06-02T08:11:02.118230Z ERROR text_generation_launcher: Shard 3 failed to start\nError: ShardCannotStart\n"
+    )
+    cause = diagnose([log]).causes[0]
+    assert (cause.signature, cause.culprit.ranks) == ("cuda.oom", (3,))
+
+
+def test_a_cache_that_did_not_get_from_prefill_to_decode_is_a_failed_request():
+    line = (
+        "Decode transfer failed for request rank=1 decode_req.req.rid='77ab' decode_req.req.bootstrap_room=481 with "
+        "exception KVTransferError(bootstrap_room=481): Failed to get kvcache from prefill instance, it might be dead"
+    )
+    seen = one(RECORDS, line)
+    assert (seen.kind, seen.level, seen.fields["request"]) == ("frameworks.transfer", "error", "77ab")
+    assert str(seen.fields["message"]).startswith("Failed to get kvcache")

@@ -22,6 +22,7 @@ _LEVEL = ("level", "severity", "levelname", "lvl", "log.level", "loglevel", "PRI
 _TIME = ("time", "timestamp", "@timestamp", "ts", "asctime", "_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP")
 _HOST = ("_HOSTNAME", "host", "hostname", "node", "node_name", "nodename")
 _RANK = ("rank", "global_rank", "RANK", "process_index")
+_DEEPER = ("message", "rank")
 _SOURCE = ("SYSLOG_IDENTIFIER", "logger", "name", "caller", "logger_name", "filename")
 _OTHERS = ("stream", "pid", "_PID", "process", "local_rank", "kubernetes")
 
@@ -54,7 +55,14 @@ def read_logfmt(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | N
     return _read(found)
 
 
+def _flat(found: dict[str, Any]) -> dict[str, Any]:
+    """With what Rust's tracing keeps one level deeper: the message in ``fields``, the rank in ``span``."""
+    inner = [found[key] for key in ("span", "fields") if isinstance(found.get(key), dict)]
+    return {k: v for more in inner for k, v in more.items() if k in _DEEPER} | found if inner else found
+
+
 def _read(found: dict[str, Any]) -> tuple[str, Speaker] | None:
+    found = _flat(found)
     message = next((m for key in _MESSAGE if (m := _message(found.get(key))) is not None), None)
     known = (*_LEVEL, *_TIME, *_HOST, *_RANK, *_OTHERS)
     if message is None or not any(key in found for key in known):

@@ -231,7 +231,7 @@ SPOKEN = (
         r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,40}torch/[^\n]{1,100}\.py:\d+\]|(?:ERROR|CRITICAL|FATAL):[\w.]{1,100}:|"
         r"[|-] (?:ERROR|CRITICAL|FATAL) {0,4}[|-]|[\[(](?:ERROR|CRITICAL|FATAL)[\])]|(?:ERROR|CRITICAL|"
         r"FATAL) \d\d-\d\d \d\d:|"
-        r"\d[ \t](?:ERROR|CRITICAL|FATAL) |\[NeMo [EF] |"
+        r"\d[ \t](?:ERROR|CRITICAL|FATAL) |\[NeMo [EF] |\[TRT-LLM\] [^\n]{0,16}\[[EF]\] |"
         r"\"(?:level(?:name)?|severity)\": ?\"(?:error|ERROR|critical|CRITICAL|fatal|"
         "FATAL)",
         note="A program reports an error.",

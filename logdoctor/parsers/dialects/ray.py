@@ -117,8 +117,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.node_died",
-        r"[Tt]he node with (?:node id|client ID|id):? (?P<node>\w+)(?: and (?:address|ip): (?P<host>[\w.:-]+))?.{0,200}? "
-        r"has been marked dead",
+        r"[Tt]he node with (?:node id|client ID|id):? (?P<node>\w+)(?: and (?:address|ip): (?P<host>[\w.:-]+))?"
+        r".{0,200}? has been marked dead",
         "error",
         note="A node stopped answering and Ray gave it up.",
         priority=3,

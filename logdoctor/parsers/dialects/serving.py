@@ -1,19 +1,33 @@
-r"""Signs of life of inference servers: tokens that came out, requests that were answered.
+r"""Inference servers: signs of life (tokens that came out, requests answered), shards and transfers that failed.
 
 - ``progress.step`` unit (answered request): as for training programs (see `progress`).  A server that goes on
   answering has outlived what it complained of before; lines that tell of nothing done (0.0 tokens/s) do not count.
+- ``frameworks.exit`` exit_code, signal, rank: a server's launcher tells what ended a shard (see `frameworks`)
+- ``frameworks.transfer`` request, message: the prefill's KV cache did not reach the server that decodes
 
 Shapes from vLLM 0.2 to 0.13 (`engine/metrics.py`, `v1/metrics/loggers.py`), SGLang 0.2 to 0.5
-(`scheduler_metrics_mixin.py`) and uvicorn's access log (`uvicorn.access`).
+(`scheduler_metrics_mixin.py`, `disaggregation/prefill.py` and `decode.py`), uvicorn's access log (`uvicorn.access`) and
+text-generation-inference 0.8 to 3.3 (`launcher/src/main.rs`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
+from logdoctor.model import Value
 from logdoctor.parsers.blocks.progress_lines import read_step
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Bare, Block, Record
 
 _NOTE = "The server answers."
 _request = read_step("answered request")
+
+
+def read_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """The number of the signal as the exit code that others print for it."""
+    del below
+    number = int(str(fields.get("signal", 0)))
+    return Block(head.text, {"signal": number, "exit_code": -number})
+
 
 RECORDS = (
     Record("progress.step", r"\bAvg generation throughput: (?!0\.0 )\d[\d.]* tokens/s", "info", _request, _NOTE, -3,
@@ -22,4 +36,16 @@ RECORDS = (
            _NOTE, -3, often=True, scan=r"#running-req: [1-9]|#new-seq: [1-9]"),
     Record("progress.step", r"\"POST /\S{1,200} HTTP/\d(?:\.\d)?\" 200\b", "info", _request, _NOTE, -3, often=True,
            scan=r"HTTP/1\.[01]\" 200|HTTP/2(?:\.0)?\" 200"),
+    Record("frameworks.exit",
+           r"(?:Shard|Download) process was signaled to shutdown with signal (?P<signal>\d{1,2})"
+           r"(?:\D.{0,400}?\brank=(?P<rank>\d{1,6}))?",
+           "fatal", read_signal, "The launcher of the server says which signal ended a shard.", 5,
+           scan=r"process was signaled to shutdown with signal \d"),
+    Record("frameworks.exit", r"\bShard (?P<rank>\d{1,6}) failed to start", "error",
+           note="The launcher says which shard failed first.", priority=5, scan=r"Shard \d+ failed to start"),
+    Record("frameworks.transfer",
+           r"(?:Prefill|Decode) (?:transfer|bootstrap|handshake) failed for request.{0,40}? (?:\w+\.)*"
+           r"rid='?(?P<request>[\w-]{1,80})(?:.{0,160}?KVTransferError\([^)]{0,60}\): (?P<message>.{1,300}))?",
+           "error", note="The KV cache of a request did not get from the prefill server to the one that decodes.",
+           priority=2, scan=r"(?:Prefill|Decode) (?:transfer|bootstrap|handshake) failed for request"),
 )  # fmt: skip

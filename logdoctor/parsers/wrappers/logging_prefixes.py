@@ -2,9 +2,8 @@
 
 They stand at the head of a record only: the lines below it do not repeat them. Sources: PyTorch c10/util/Logging.cpp
 (1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,
-loguru, DeepSpeed, TensorRT-LLM
-(logger.py), rich, absl for JAX, JAX (jax/_src/logging_config.py), OLMo (olmo/util.py). c10's nine sub-second
-digits come from a monotonic clock and are left out.
+loguru, DeepSpeed, TensorRT-LLM (tensorrt_llm/logger.py), rich, absl for JAX, JAX (jax/_src/logging_config.py), OLMo
+(olmo/util.py). c10's nine sub-second digits come from a monotonic clock and are left out.
 """
 
 from __future__ import annotations
@@ -54,7 +53,11 @@ WRAPPERS: tuple[Wrapper, ...] = (
         once=True,
     ),
     Wrapper(
-        "trtllm", r"\[TRT-LLM\] (?:\[RANK (?P<rank>\d{1,6})\] )?\[(?P<level>[FEWIVD])\] ?", "[", once=True, last=True
+        "trtllm",
+        r"(?:\[\d\d/\d\d/\d{4}-[\d:]{8}\] )?\[TRT-LLM\] (?:\[RANK (?P<rank>\d{1,6})\] )?\[(?P<level>[FEWIVD])\] ?",
+        "[",
+        once=True,
+        last=True,
     ),
     Wrapper("pid.bracket", r"\[(?:PID|pid)[:= ] ?(?P<pid>\d{1,10})\] ?", "[", once=True),
     Wrapper(

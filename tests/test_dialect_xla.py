@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+from dialect_probe import kinds, one
+
+from logdoctor.parsers.dialects.xla import RECORDS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Coordination service agent in error status: DEADLINE_EXCEEDED: Deadline Exceeded",
+        "Coordination agent is set to ERROR: INTERNAL: bad step",
+        "/job:jax_worker/replica:0/task:3 has been set to ERROR in coordination service: UNAVAILABLE: it is gone",
+    ],
+)
+def test_what_the_coordination_service_gave_up_for_is_told(line):
+    seen = one(RECORDS, line)
+    assert (seen.kind, seen.level) == ("xla.coordination", "error")
+    assert seen.fields["status"] in ("DEADLINE_EXCEEDED", "INTERNAL", "UNAVAILABLE")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Aborting RingReduce with Unavailable: Socket closed",
+        "BaseCollectiveExecutor::StartAbort UNAVAILABLE: Socket closed",
+        "UnavailableError: Collective ops is aborted by: Socket closed",
+    ],
+)
+def test_collectives_that_tensorflow_aborts_are_a_failure(line):
+    assert one(RECORDS, line).kind == "xla.collective"
+
+
+def test_the_end_of_a_data_set_aborts_collectives_too_and_is_no_failure():
+    assert kinds(RECORDS, "BaseCollectiveExecutor::StartAbort Out of range: End of sequence") == []
