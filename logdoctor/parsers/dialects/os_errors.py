@@ -296,8 +296,8 @@ BUILD = (
     ),
     Record(
         "os.build",
-        r"^(?P<what>[^\s:()]{1,300}\.(?:[chfCHF]|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inl|[it]pp|tcc|cuh?|cuf|hip|for"
-        r"|[fF](?:90|95|03|08|pp)))"
+        r"^(?:(?!/usr/|/opt/)(?=(?P<what>[^\s:()]{1,300})))?[^\s:()]{1,300}\.(?:[chfCHF]|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inl|[it]pp|tcc|cuh?|cuf|hip|for"
+        r"|[fF](?:90|95|03|08|pp))"
         r"(?::\d+(?::\d+)?|\(\d+\)): (?:catastrophic |fatal )?error(?: #?\d+)?: (?P<message>.{3,300})",
         level="error",
         priority=-7,
