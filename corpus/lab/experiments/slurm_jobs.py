@@ -287,7 +287,6 @@ EXPERIMENTS = (
             "-N1",
             "-n2",
         ),
-        expected_wrong="a step that failed and was tried again counts as the failure: the shards after it are not known as progress",
     ),
     slurm(
         "healthy-verbose-srun",

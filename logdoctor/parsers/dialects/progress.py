@@ -96,6 +96,18 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.step",
+        r"(?:^|: )(?:[Ss]hard|[Cc]hunk|[Bb]atch|[Rr]ound|[Ff]ile|[Ff]old|[Pp]art) "
+        rf"{_NUMBER}(?:/| of )(?P<total>\d+):?,? "
+        r"(?:(?:done|finished|completed?|processed|written)\b|\w+[ :=] ?\d+\.\d)",
+        "info",
+        _step,
+        "A sign of progress, as programs print it that go through parts of their data.",
+        -1,
+        often=True,
+        scan=r"(?:hard|hunk|atch|ound|ile|old|art) \d+(?:/| of )\d+:?,? \w",
+    ),
+    Record(
+        "progress.step",
         rf"\b[Ee]poch(?:\(train\))?:? ?\[\d+\] ?\[ *{_NUMBER}/ *(?P<total>\d+)\]",
         "info",
         _iteration,
