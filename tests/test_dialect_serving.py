@@ -26,6 +26,7 @@ ANSWERED = '(APIServer pid=411) INFO:     10.1.4.7:4012{} - "POST /v1/chat/compl
         "[2025-09-03 11:20:31 DP1 TP3] Decode batch, #running-req: 4, #token: 4864, token usage: 0.03",
         "[2025-09-03 11:20:31 TP0] Prefill batch. #new-seq: 1, #new-token: 812, #cached-token: 0",
         'INFO:     10.1.4.7:40124 - "POST /v1/completions HTTP/1.1" 200 OK',
+        '[GIN] 2025/06/26 - 22:38:47 | 200 |         1m42s |       127.0.0.1 | POST     "/v1/chat/completions"',
     ],
 )
 def test_a_server_that_answers_makes_progress(line):

@@ -36,6 +36,8 @@ RECORDS = (
            _NOTE, -3, often=True, scan=r"#running-req: [1-9]|#new-seq: [1-9]"),
     Record("progress.step", r"\"POST /\S{1,200} HTTP/\d(?:\.\d)?\" 200\b", "info", _request, _NOTE, -3, often=True,
            scan=r"HTTP/1\.[01]\" 200|HTTP/2(?:\.0)?\" 200"),
+    Record("progress.step", r"^\[GIN\] [\d/]+ - [\d:]+ \| 200 \|.{1,80}\| POST ", "info", _request, _NOTE, -3,
+           often=True, scan=r"\[GIN\] [\d/]+ - [\d:]+ \| 200 "),
     Record("frameworks.exit",
            r"(?:Shard|Download) process was signaled to shutdown with signal (?P<signal>\d{1,2})"
            r"(?:\D.{0,400}?\brank=(?P<rank>\d{1,6}))?",
