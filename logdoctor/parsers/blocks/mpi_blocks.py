@@ -37,6 +37,9 @@ _HANDLER = (
 )
 _STACK = later(r"\s*(?P<at>(?:[\w:]{2,120}|\(unknown\))\(\d{0,6}\))[. ]*:\s?(?P<said>.*)")
 _SAID_ABORT = later(r"application called MPI_Abort\([^,]{1,80}, (?P<exit_code>-?\d{1,11})\)")
+_MPD_END = later(
+    r"[Ee]xit status of rank \d{1,7}: (?:killed by signal (?P<signal>\d{1,3})|return code (?P<exit_code>\d{1,3}))"
+)
 _DASHES = later(r"\s*={20,}\s*")
 _BAD_END = later(
     r"= +(?:RANK (?P<rank>\d{1,7}) )?PIDS? (?P<pid>\d{1,10}) RUNNING AT (?P<host>[\w.-]+)|"
@@ -168,6 +171,18 @@ def read_bad_termination(head: Bare, fields: Mapping[str, Value], below: Iterato
                 if value is not None:
                     found.setdefault(name.removeprefix("string_"), int(value) if value.isdecimal() else value)
     return Block("\n".join(s for s in said if s), found, tuple(taken), proof)
+
+
+def read_mpd_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """MPD's two lines about a rank that ended: ``signal`` or ``exit_code`` from the second."""
+    del fields
+    for line in islice(below, 3):
+        if found := _MPD_END.search(line.text):
+            given = {k: int(v) for k, v in found.groupdict().items() if v}
+            return Block(f"{head.text}\n{line.text.strip()}", given, (line.below,), line.below)
+        if line.text.strip():
+            break
+    return Block(head.text)
 
 
 def with_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

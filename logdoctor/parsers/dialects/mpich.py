@@ -28,7 +28,7 @@ src/pm/hydra, src/pmi), Intel MPI 2018-2021, MVAPICH2 2.3, Cray MPICH 8 and PALS
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.mpi_blocks import read_bad_termination, read_error_stack, with_signal
+from logdoctor.parsers.blocks.mpi_blocks import read_bad_termination, read_error_stack, read_mpd_end, with_signal
 from logdoctor.parsers.blocks.ucx_blocks import with_status
 from logdoctor.parsers.record import Record
 
@@ -138,6 +138,10 @@ LAUNCHER = (
            r"pid: (?P<pid>\d+)\) (?:terminated with signal "
            r"(?P<signal>\d+)|exited with status (?P<exit_code>\d+))", level="fatal",
            note="mpirun_rsh names the rank that ended and how."),
+    Record("mpich.rank_died",
+           r"^\s*[Rr]ank (?P<rank>\d+) in job \d+ +\S.{0,200}? +caused collective abort of all ranks", level="fatal",
+           block=read_mpd_end, scan=r"caused collective abort of all ranks",
+           note="MPD, the launcher of MPICH2, names the rank that ended."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
            note="ALPS says that the kernel killed a process for lack of memory."),
     Record("mpich.exec_failed", r"^aprun: file (?P<file>\S+) not found", level="fatal", priority=1,
