@@ -153,6 +153,14 @@ WORDS = (
     ),
     Record(
         "generic.error",
+        r"^\W{0,6}(?P<message>[A-Za-z][\w .-]{0,60}? [Dd]etected an [Ee]rror[:.!] .{3,200})",
+        level="error",
+        priority=-13,
+        scan="etected an [Ee]rror[:.!] ",
+        note="A script checked its program's work and found it wanting.",
+    ),
+    Record(
+        "generic.error",
         r"^\W{0,6}(?P<message>(?:Run|Job|Task|Training|Trial|Workflow|Pipeline|Experiment)(?: \S{1,100})?"
         r" (?:has )?FAILED\b.{0,200})",
         level="error",
