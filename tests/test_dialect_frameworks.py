@@ -47,6 +47,18 @@ def test_a_stall_without_its_first_line_is_read():
             "info",
             {"world_size": 16},
         ),
+        (
+            "ABORT!!! Out of all 4 trainers, the trainer process with rank=[3] was aborted. Please check its log.",
+            "frameworks.exit",
+            "error",
+            {"rank": 3},
+        ),
+        (
+            "ABORT!!! Out of all 4 trainers, the trainer process with rank=[1, 2] was aborted. Please check its log.",
+            "frameworks.exit",
+            "error",
+            {},
+        ),
         ("Rank 5 crashed with exit code -9.", "frameworks.exit", "error", {"rank": 5, "exit_code": -9, "signal": 9}),
         (
             "Global rank 2 (PID 811) exited with code 1",

@@ -61,6 +61,13 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.exit",
+        r"ABORT!!! Out of all \d+ trainers, the trainer process with rank=\[(?:(?P<rank>\d+)\])?",
+        "error",
+        note="Paddle's launcher found the process of this rank ended with an error, and ends the others.",
+        priority=5,
+    ),
+    Record(
+        "frameworks.exit",
         r"Process (?P<rank>\d+) exit with status code (?P<exit_code>-?\d{1,9})",
         "error",
         read_exit,
