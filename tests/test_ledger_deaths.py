@@ -127,3 +127,13 @@ def test_lines_about_one_process_tell_together_which_rank_it_was() -> None:
     log = Log().add("elastic.worker_failed", pid=90211, local_rank=3, exit_code=-9)
     log.add("elastic.failure_summary", pid=90211, rank=27, exit_code=-9, host="gx03")
     assert (log.died(), log.died("host"), log.died("how")) == (27, "gx03", "signal 9")
+
+
+def test_a_rank_that_the_launcher_killed_is_no_first_death_beside_one_that_crashed() -> None:
+    log = Log().add("mpich.rank_died", rank=3, signal=9).add("mpich.rank_died", rank=1, signal=11)
+    assert log.died() == 1
+
+
+def test_a_killed_rank_is_the_first_death_where_no_other_crashed() -> None:
+    log = Log().add("mpich.rank_died", rank=3, signal=9).add("mpich.rank_died", rank=1, exit_code=1)
+    assert log.died() == 3

@@ -106,6 +106,7 @@ ENDING = frozenset(
 """Somebody began to end the job: kills that are reported later are no news."""
 TOLD_TO_END = frozenset({1, 2, 3, 13, 14, 15})
 KILL, ABORT = 9, 6
+CRASHES = frozenset({4, 8, 11})
 SIGNALS = range(1, 65)
 MAX_EVENTS = 4096
 SEARCHED = 4000
@@ -201,7 +202,7 @@ class Ledger:
         for death in sorted(_identified(all_told), key=lambda d: d.event.order):
             if not self._is_fallout(death, waits):
                 deaths.setdefault(death.who, death)
-        first = _first(list(deaths.values()), picture)
+        first = _first(_without_the_cleaned_up(list(deaths.values())), picture)
         if first is not None and (first.rank is not None or first.host):
             yield _derived(first)
         elif first is None and deaths:
@@ -290,6 +291,14 @@ def _signal(value: Value | None, exit_code: int | None, *, waited_status: bool) 
         return None
     number = -exit_code if exit_code < 0 else exit_code - 128 if exit_code > 128 else exit_code if waited_status else 0
     return number if number in SIGNALS and (not waited_status or number in (4, 6, 7, 8, 9, 11, 15)) else None
+
+
+def _without_the_cleaned_up(deaths: list[Death]) -> list[Death]:
+    """Not those that a launcher of MPICH killed, if it names a rank that crashed: it lists them in any order."""
+    named = [d for d in deaths if d.event.kind == "mpich.rank_died"]
+    if not any(d.signal in CRASHES for d in named):
+        return deaths
+    return [d for d in deaths if d not in named or d.signal != KILL]
 
 
 def _first(deaths: list[Death], picture: Picture) -> Death | None:
