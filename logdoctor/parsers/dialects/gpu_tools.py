@@ -126,7 +126,8 @@ NVIDIA = (
         rf"NVRM: (?:GPU (?:at )?(?:PCI:)?{_BUS}: )?(?P<message>GPU is probably locked.{{0,40}}|"
         r"\w{3,60}: \d+ left-over mappings in IOVAS.{0,40}|This PCI I/O region assigned to your NVIDIA device is "
         r"invalid.{0,40}|"
-        r"request_irq\(\) failed.{0,40}|osHandleGpuLost: .{1,100}|.{0,60}NV_ERR_GPU_IN_FULLCHIP_RESET.{0,40})",
+        r"request_irq\(\) failed.{0,40}|osHandleGpuLost: (?!GPU lost).{1,100}|"
+        r".{0,60}NV_ERR_GPU_IN_FULLCHIP_RESET.{0,40})",
         level="error",
         scan=r"GPU is probably locked|left-over mappings in IOVAS|PCI I/O region assigned to your NVIDIA|"
         r"osHandleGpuLost",

@@ -12,6 +12,7 @@ Kinds and their fields (``bus_id`` is domain:bus:slot as printed, without the fu
 - ``kernel.nvrm_gsp`` the GPU's firmware does not answer, ``kernel.nvrm_nvlink`` NVLink trouble told by the driver
 - ``kernel.nvrm`` any other complaint of the driver; ``kernel.nvrm_info`` what is no complaint: version, bus_id, uuid
 - ``kernel.peermem`` nvidia-peermem; ``kernel.amdgpu`` amdgpu's own faults (bus_id, event)
+- ``gpu.receive_manager`` found, wanted (GPUs), message: the daemon of GPUDirect-TCPXO
 - ``gpu.fabric_manager`` (message), ``gpu.lost`` (bus_id, message), ``gpu.health`` (message), ``gpu.ecc`` (count)
 
 Shapes: open-gpu-kernel-modules nv.c, nv-pci.c, kernel_rc.c, kernel_gsp.c (470-580), the NVSwitch driver,
@@ -143,6 +144,13 @@ NVRM = (
         note="The GPU driver cannot reach a GPU over PCIe any more.",
     ),
     Record(
+        "kernel.nvrm_lost",
+        r"NVRM: .{0,200}?(?:GPU lost from the bus|\[NV_ERR_GPU_IS_LOST\]|\bstatus(?: ?[=:] ?| )0x0{6,7}[fF]\b)",
+        level="error",
+        scan=r"GPU lost from the bus|NV_ERR_GPU_IS_LOST|NVRM: .{0,240}status.{1,3}0x0{6,7}[fF]\b",
+        note="A call inside the GPU driver failed because a GPU is lost (status 0x0F): it does not answer over PCIe.",
+    ),
+    Record(
         "kernel.nvrm_init",
         rf"NVRM: (?:GPU )?(?:at )?(?:PCI:)?(?:{_BUS}: )?(?:RmInitAdapter failed|rm_init_adapter failed)"
         r"(?:! \((?P<code>[^)]*)\))?",
@@ -261,6 +269,13 @@ TOOLS = (
         r"nv-fabricmanager.{0,160}failed!|fabricmanager\.service: .{0,60}(?:status=\d*[1-9]|[Ff]ailed)|"
         r"etected NVSwitch (?:fatal|non-fatal) error|NVLink .{0,30}training failed",
         note="The service that connects GPUs over NVSwitch does not work.",
+    ),
+    Record(
+        "gpu.receive_manager",
+        r"(?P<message>Number of GPUs detected in the PCI tree (?P<found>\d+) is not equal to the actual number of GPUs "
+        r"reported by CUDA (?P<wanted>\d+))",
+        level="error",
+        note="Google's receive data-path manager (rxdm, GPUDirect-TCPXO) sees fewer GPUs than CUDA and ends.",
     ),
     Record(
         "gpu.lost",

@@ -80,4 +80,11 @@ WRAPPERS: tuple[Wrapper, ...] = (
         r"(?::(?:\d{1,9}[:-])?(?! \S)|-\d{1,9}-)",
         decode=read_grep,
     ),
+    Wrapper(
+        "grep.syslog",
+        r"(?P<file>(?:[\w.@+-]{0,100}/){0,9}(?:messages|syslog|dmesg|kern)[\w.@+-]{0,40})"
+        rf":(?:\d{{1,9}}:)?(?={SYSLOG} |\[ *\d|\d{{4}}-\d\d-\d\dT)",
+        "./abcdefghijklmnopqrstuvwxyz",
+        decode=read_grep,
+    ),
 )
