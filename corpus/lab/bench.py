@@ -163,7 +163,8 @@ class Host:
 
     def processes(self) -> list[int]:
         """The processes on this host, oldest first."""
-        space = os.stat(f"/proc/{self._holder.pid}/ns/uts").st_ino
+        if not (space := _space(self._holder.pid)):
+            return []  # a host that was switched off
         return [p for p in sorted(map(int, filter(str.isdigit, os.listdir("/proc")))) if _space(p) == space]
 
     def rank(self, rank: int) -> int:

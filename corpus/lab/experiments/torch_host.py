@@ -120,12 +120,12 @@ EXPERIMENTS = (
         case="open-files-limit-loader",
         label="host.limits",
         title="Loader workers run out of file descriptors",
-        story="""Fine-tuning with four loader workers a rank under ulimit -n 40: pipes and shared memory of the workers need more file
+        story="""Fine-tuning with eight loader workers a rank under ulimit -n 40: pipes and shared memory of the workers need more file
         descriptors than that.""",
         run=simply(
             *shell(
                 'for i in $(seq 400); do echo \'{"text": "line \'$i\'", "label": 1}\'; done > train.jsonl; ulimit -n 40; '
-                "torchrun --nproc-per-node 2 finetune.py --train_file train.jsonl --num_workers 4"
+                "torchrun --nproc-per-node 2 finetune.py --train_file train.jsonl --num_workers 8"
             )
         ),
         needs=TORCH,
