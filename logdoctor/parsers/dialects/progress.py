@@ -74,7 +74,7 @@ RECORDS: tuple[Record, ...] = (
         _STEP_NOTE,
         -1,
         often=True,
-        scan=r"ter(?:ation)?s?(?: index| number)?[:= \t#]+\d.{0,200}[Ll]oss",
+        scan=r"(?:iter|Iter|ters|teration|terations|index|number)[:= \t#]+\d.{0,200}[Ll]oss",
     ),
     Record(
         "progress.step",

@@ -224,7 +224,7 @@ NODES = (
            r" +\d+ +[\d:]+ .*? (?P<reason>(?:Not responding|Node unexpectedly|Kill task failed|Low |gres/|Prolog|"
            r"Epilog|NHC|[^\n]{0,40}(?:GPU|Xid|ECC))[^\n]{0,120}?)\s*$", "error", read_hosts,
            "A node is out of service for this reason.",
-           scan=r"(?:down|drain\w{0,6}|drng|fail\w{0,3}|error)[*~#$@^-]? +\d+ +\d+:\d+:\d+ "),
+           scan="Not responding|Node unexpectedly|Kill task failed|drain|drng "),
     Record("slurm.node_state",
            r"\bNodeName=(?P<hosts>\S+) .*?State=(?P<state>(?:DOWN|DRAIN|FAIL|NO_RESPOND|[\w+]+\+(?:DRAIN|"
            r"NOT_RESPONDING))\S*)", "error", read_hosts, "A node is out of service."),
