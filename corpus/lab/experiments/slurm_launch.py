@@ -103,7 +103,6 @@ EXPERIMENTS = (
         lambda b: step(b, "-N8", *TOKENIZE),
         "queued and waiting for resources",
         hung=True,
-        expected_wrong="a step that waits in the queue for ever looks healthy: srun prints the same when it waits for a minute",
     ),
     slurm(
         "too-much-memory-sbatch",
