@@ -19,24 +19,25 @@ import regex
 from logdoctor import cached_files as files
 
 MOST = 6000
-"""So many expressions are kept: more than there are."""
+"""So many expressions are kept, more than there are: beyond that most are of older versions, and all is begun anew."""
 
 _new: dict[bytes, bytes] = {}
+_bad: set[bytes] = set()
+"""What is stored and cannot be rebuilt."""
 
 
 @cache
 def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     """The expression, rebuilt from the store where it is known, else compiled.  Raises `regex.error`."""
     key = json.dumps([pattern, int(flags)]).encode()
-    known = _store().get(key)
+    known = _found(_stored(), key)
     if known is not None:
         try:
             return cast("regex.Pattern[str]", _rebuild()[0](*json.loads(known, object_hook=_untagged)))
         except Exception:  # noqa: BLE001  damaged or of another version: compiling again cures it
-            _store().pop(key)
+            _bad.add(key)
     made = regex.compile(pattern, flags)
-    if len(_store()) + len(_new) < MOST:
-        _new[key] = _plain(made)
+    _new[key] = _plain(made)
     return made
 
 
@@ -61,22 +62,35 @@ def keep() -> None:
     path = _file()
     if not _new or path is None:
         return
-    merged = {**_read(path), **_new}
+    kept = {key: made for key, made in _lines(files.read(path)).items() if key not in _bad}
+    merged = {**kept, **_new} if len(kept) + len(_new) <= MOST else dict(_new)
     _new.clear()
-    if len(merged) <= MOST:
-        files.write(path, b"".join(key + b"\t" + made + b"\n" for key, made in sorted(merged.items())))
+    files.write(path, b"".join(key + b"\t" + made + b"\n" for key, made in sorted(merged.items())))
 
 
 @cache
-def _store() -> dict[bytes, bytes]:
+def _stored() -> bytes:
     path = _file()
-    return _read(path) if path else {}
+    return (path and files.read(path)) or b""
 
 
-def _read(path: Path) -> dict[bytes, bytes]:
-    data = files.read(path)
-    lines = (line.partition(b"\t") for line in data.split(b"\n") if line) if data else ()
-    return {key: made for key, _, made in lines}
+def _found(data: bytes, key: bytes) -> bytes | None:
+    """What stands beside ``key`` in sorted lines: looked up by halves, since most of thousands are never asked for."""
+    low, high = 0, len(data)
+    while low < high:
+        start = data.rfind(b"\n", low, (low + high) // 2) + 1 or low
+        end = data.find(b"\n", start, high)
+        end = high if end < 0 else end
+        here, _, made = data[start:end].partition(b"\t")
+        if here == key:
+            return made
+        low, high = (end + 1, high) if here < key else (low, start)
+    return None
+
+
+def _lines(data: bytes | None) -> dict[bytes, bytes]:
+    parted = (line.partition(b"\t") for line in data.split(b"\n") if line) if data else ()
+    return {key: made for key, _, made in parted}
 
 
 def _file() -> Path | None:
