@@ -8,6 +8,7 @@ Kinds and their fields:
 - ``gpu.switch`` message: the NVSwitch or NVLink driver
 - ``gpu.peer`` message: GPU memory could not be shared with another device
 - ``kernel.amdgpu`` bus_id, message: more faults of AMD GPUs; ``kernel.kfd`` message: their compute driver
+- ``kernel.habanalabs`` bus_id, device, message: the driver of Gaudi; ``gpu.gaudi`` message: its library
 
 Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560, amdgpu of Linux 5.15-6.8.
 """
@@ -166,4 +167,25 @@ AMD = (
     ),
 )
 
-RECORDS: tuple[Record, ...] = (*NVIDIA, *AMD)
+GAUDI = (
+    Record(
+        "kernel.habanalabs",
+        rf"habanalabs (?:{_BUS} ?)?(?:hl(?P<device>\d{{1,2}}))?: (?P<message>.{{0,80}}?(?:NOT usable|CPU-CP timeout|"
+        r"[Ff]ailed to (?:initialize|communicate|load|reset)|[Hh]eartbeat (?:failed|timeout|failure)|[Dd]evice (?:is )?"
+        r"(?:disabled|unusable)|[Gg]oing to (?:hard-|hard )?reset device|[Ff]atal (?:error|event)).{0,80})",
+        level="error",
+        scan=r"habanalabs .{0,120}(?:NOT usable|CPU-CP timeout|ailed to (?:initialize|communicate|load|reset)|"
+        r"eartbeat (?:failed|timeout|failure)|evice (?:is )?(?:disabled|unusable)|reset device|atal (?:error|event))",
+        note="The driver of Gaudi accelerators says that one of them does not work.",
+    ),
+    Record(
+        "gpu.gaudi",
+        r"(?P<message>synDeviceAcquire\(.{0,80}?failed with synapse error: \d+|The condition \[ \w+ \] failed\. "
+        r"Invalid server type \(.{1,40}?\).{0,60})",
+        level="error",
+        scan=r"synDeviceAcquire\(.{0,80}failed with synapse error|failed\. Invalid server type \(",
+        note="No Gaudi accelerator could be opened.",
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (*NVIDIA, *AMD, *GAUDI)
