@@ -12,6 +12,7 @@ r"""PyTorch's key-value store (TCPStore) and its sockets: how the ranks of a job
 - ``c10d.store_ipv6``             info; a socket of one address family is not to be had; harmless
 - ``c10d.store_clients``          error; not all clients joined; joined, expected, seconds
 - ``c10d.store_wait_timeout``     error; keys did not appear; timeout_ms, keys
+- ``c10d.store_silent``           error; the store did not answer in time; peer, timeout_ms
 - ``c10d.store_lost``             error, or warning where the line says W; operation, peer, error
 - ``c10d.store_dump_flag``        warning; the watchdog could not read the store (it ended earlier); error
 - ``c10d.store_foreign``          warning; a client spoke another protocol; error
@@ -168,6 +169,15 @@ RECORDS: tuple[Record, ...] = (
         "error",
         "Another process did not write what this one waits for.",
         scan=r"wait timeout after \d+ ?ms,? keys: ",
+    ),
+    _store(
+        "c10d.store_silent",
+        r"waitForInput: (?:poll for )?socket SocketImpl\((?:fd=-?\d+, )?(?:addr=[^,)\n]*, )?(?:remote=\[?"
+        r"(?P<store_host>[^\s\],)]+)\]?:(?P<port>\d+))?\) (?:returned 0, likely a timeout"
+        r"|timed out after (?P<timeout_ms>\d+)ms)",
+        "error",
+        "The store did not answer in time: another process has not written what this one waits for.",
+        scan="waitForInput: (?:poll for )?socket SocketImpl",
     ),
     _store(
         "c10d.store_lost",
