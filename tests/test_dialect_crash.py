@@ -228,3 +228,24 @@ KNOWN = (
 @given(st.sampled_from(KNOWN), st.text(PRINTABLE, max_size=80), st.text(PRINTABLE, max_size=80))
 def test_garbage_around_known_words_never_raises(words, before, after):
     read(RECORDS, f"{before}{words}{after}\n{words}\n{after}\n#1  {before}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "where"),
+    [
+        (
+            "thread 'main' panicked at src/mesh.rs:10:5:\nno cell left\nnote: run with `RUST_BACKTRACE=1`\n",
+            "no cell left",
+            "src/mesh.rs:10:5",
+        ),
+        ("thread '<unnamed>' (812) panicked at 'no cell left', src/mesh.rs:10:5\n", "no cell left", "src/mesh.rs:10:5"),
+    ],
+)
+def test_a_rust_panic_says_what_and_where_before_and_after_1_73(text, message, where):
+    seen = read(RECORDS, text)[0]
+    assert (seen.fields["message"], seen.fields["where"]) == (message, where)
+
+
+def test_the_note_below_a_rust_panic_is_not_its_message():
+    seen = read(RECORDS, "thread 'main' panicked at src/mesh.rs:10:5:\nnote: run with `RUST_BACKTRACE=1`\n")[0]
+    assert "message" not in seen.fields or not seen.fields["message"]

@@ -1,4 +1,4 @@
-"""Block readers for native crashes: the stack below a crash line, and the ``what():`` lines of a C++ exception.
+"""Block readers for native crashes: the stack below a crash line, the words of a C++ exception and of a Rust panic.
 
 Stack lines come in six shapes: gdb (``#0  0x7f… in f (…) from lib``), glog and abseil (``@ 0x7f… f``), glibc
 (``lib(f+0x1f) [0x7f…]``), UCX (`` 3 /lib/x.so(f+0x1f) [0x7f…]``), PyTorch (``frame #3: f + 0x1f (0x7f… in lib)``) and
@@ -41,6 +41,7 @@ _IN_DEFAULT_GROUP = later(r"\[PG [^\]]{0,80}\(default_pg\) Rank (?P<rank>\d{1,7}
 """torch 2.3 and newer write who speaks into the exception too; only in the default group that is the global rank."""
 _WHAT = later(r"(?:what\(\):\s+)+(?P<message>\S.*)?")
 _TRACE = later(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
+_PANIC_NOTES = ("note: run with", "stack backtrace:", "thread '")
 _OTHER = later(r"^(?:terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
 
 
@@ -129,3 +130,14 @@ def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
     if head.speaker.rank is None and (own := _IN_DEFAULT_GROUP.match(message)):
         more["rank"] = int(own["rank"])
     return Block("\n".join(words), more, tuple(taken), evidence)
+
+
+def read_panic(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A Rust panic: since Rust 1.73 the head ends with the place, and the message stands on the next line."""
+    if fields.get("message"):
+        return Block(head.text)
+    bare = next(below, None)
+    if bare is None or not bare.text.strip() or bare.text.startswith(_PANIC_NOTES):
+        return Block(head.text)
+    message = bare.text.strip()
+    return Block(f"{head.text}\n{message}", {"message": message}, (bare.below,), bare.below)

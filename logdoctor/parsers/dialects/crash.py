@@ -10,7 +10,8 @@ Kinds and their fields:
 - ``crash.trace`` signal, pid, frames, library: a crash handler's stack (glog, abseil, PyTorch, UCX, glibc)
 - ``crash.gdb`` signal, frames, library: a debugger caught the signal; ``crash.backtrace`` just stacks: threads, frames
   and pid (of the main thread), library, and the rank and host of a headline above it
-- ``crash.sanitizer`` message; ``crash.panic`` message: Go, Rust, Java and LLVM run-times that give up
+- ``crash.sanitizer`` message; ``crash.panic`` message, where: Go, Rust, Java and LLVM run-times that
+  give up
 - ``crash.core`` pid, process: a core dump was written
 - ``crash.exit`` exit_code: somebody reports a non-zero exit code; ``crash.exit_signal`` signal; ``crash.oom_killed``
   a container ended as ``OOMKilled``
@@ -22,7 +23,7 @@ failure_signal_handler.cc, gdb infrun.c.
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.crash_stacks import read_stack, read_terminate, with_signal
+from logdoctor.parsers.blocks.crash_stacks import read_panic, read_stack, read_terminate, with_signal
 from logdoctor.parsers.blocks.debugger_stacks import read_backtrace
 from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 from logdoctor.parsers.record import Record
@@ -197,8 +198,11 @@ RUNTIME = (
     ),
     Record(
         "crash.panic",
-        r"thread '[^']{0,100}' (?:\(\d+\) )?panicked at (?P<message>.{0,300})",
+        r"thread '[^']{0,100}' (?:\(\d+\) )?panicked at "
+        r"(?:'(?P<message>.{1,300})', (?P<where>\S{1,300}:\d+:\d+)|(?P<where>\S{1,300}:\d+:\d+):?$|"
+        r"(?P<message>.{0,300}))",
         level="error",
+        block=read_panic,
         scan=r"' (?:\(\d+\) )?panicked at ",
         note="A Rust program hit a failed check.",
     ),
