@@ -56,6 +56,11 @@ def test_a_script_that_fails_twice_before_its_first_steps_ran_twice(knowledge):
     assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
 
 
+def test_a_job_script_that_loads_its_modules_again_is_another_job(knowledge):
+    loaded = "Loaded module: cuda/11.8\n"
+    assert runs(diagnosed(loaded + OOM + loaded + NO_KEY, knowledge)) == [("cuda.oom", False), ("app.exception", True)]
+
+
 def test_two_ranks_that_fail_without_a_word_are_one_run(knowledge):
     assert diagnosed(WARNED * 2 + OOM + NO_KEY, knowledge).runs == ()
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from logdoctor.model import Event
-from logdoctor.reasoning.last_words import WARNING, LastWords
+from logdoctor.reasoning.last_words import ONCE, LastWords
 from logdoctor.regexes import later
 
 Kind = Literal["attempt", "job"]
@@ -72,7 +72,7 @@ OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
 """Dialects of the machine and the cluster: what they report does not end with an attempt."""
 SEEN = frozenset(
     {*LAST_WORDS, *PROCESS_ENDS, *LAUNCHES, *STARTS, "progress.step", "progress.phase"}
-    | {"python.traceback", "nccl.comm_init", "lightning.resume", "elastic.worker_failed", WARNING}
+    | {"python.traceback", "nccl.comm_init", "lightning.resume", "elastic.worker_failed", *ONCE}
 )
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 _DIGITS = later(r"\d+")
@@ -176,7 +176,7 @@ class Track:
     def prove(self, event: Event) -> None:
         """Look whether ``event`` proves that another job ran since the last word of the one before."""
         words = self.words
-        if event.kind == WARNING:
+        if event.kind in ONCE:
             words.warn(event)
             return
         earlier = words.said_before(event)

@@ -6,7 +6,7 @@ Other than a start, which ranks of one job make at different times, such a pair 
 - torchrun's agent sums up once; a rank that ended in two summaries under two process ids is a rank of two jobs;
 - an exception leaves a script that nobody launched once.  Where several ranks were started without a word, each may
   end like that; so a library must have warned, before and again after the first end, at the same place of its source:
-  Python's warnings are printed once a process.
+  Python's warnings are printed once a process.  Or the job script loaded the same software module again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from logdoctor.regexes import later
 MAX_PLACES = 256
 AT_ONCE = 10.0
 """Jobs that are cancelled within so many seconds wrote into the file side by side."""
-WARNING = "python.warning"
+ONCE = frozenset({"python.warning", "batch.loaded"})
+"""What a process or a job script says once at most of one place (``file``, ``line``)."""
 _SCRIPT = later(r'File "(?P<script>[^"]{1,400})", line \d+, in <module>')
 
 
@@ -32,12 +33,12 @@ class LastWords:
     left: Event | None = None
     """The last exception that left a script which names no rank or worker."""
     warned: set[tuple[object, object]] = field(default_factory=set)
-    """Where libraries warned."""
+    """Where libraries warned, and which modules were loaded."""
     started_again: bool = False
-    """Whether one of them warned again since ``left``."""
+    """Whether one of them was told of again since ``left``."""
 
     def warn(self, event: Event) -> None:
-        """A library warned."""
+        """A library warned, or a module was loaded."""
         place = event.fields.get("file"), event.fields.get("line")
         self.started_again = self.started_again or (self.left is not None and place in self.warned)
         if len(self.warned) < MAX_PLACES:

@@ -6,7 +6,7 @@ Kinds and their fields:
   | node failure | processes | requeue | other), message, used, limit: the batch system ended the job
 - ``batch.exit`` system, exit_code | signal: it says how the job ended; ``batch.done``: the job ended well
 - ``batch.refused`` message: the job was not accepted; ``batch.error`` message; ``batch.note`` message
-- ``batch.module`` message: the job script could not load its software
+- ``batch.module`` message: the job script could not load its software; ``batch.loaded`` file: it loaded this module
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
 - ``flux.exception`` type, severity, message; ``flux.exit`` exit_code | signal, ranks; ``flux.error`` message, rank
 - ``submitit.signal`` signal, reason; ``submitit.exception`` message; ``submitit.env`` (who is where);
@@ -92,6 +92,11 @@ PBS = (
     Record("batch.module", r"^(?P<message>Lmod has detected the following error: .*|"
            r"ModuleCmd_Load\.c\(\d+\):ERROR:\d+: .*|EnvironmentLocationNotFound: .*|CondaEnvException: .*)", "error",
            note="The job script could not load a software module or environment."),
+    Record("batch.loaded", r"^(?:Loaded (?:module|dependency \[[^\]]{1,80}\]): (?P<file>\S{1,80})| +Loading "
+           r"requirement: (?P<file>\S.{0,120})|(?P<file>The following modules were not unloaded|Due to MODULEPATH "
+           r"changes|Lmod is automatically replacing \S{1,80}))", "info", note="The job script loaded its software modules.",
+           scan=r"Loaded module: |Loaded dependency \[|Loading requirement: |The following modules were not unloaded|"
+           "Due to MODULEPATH changes|Lmod is automatically replacing "),
     Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal",
            note="The batch system did not accept the job."),
     Record("batch.error",
