@@ -95,7 +95,8 @@ PBS = (
     Record("batch.loaded", r"^(?:Loaded (?:module|dependency \[[^\]]{1,80}\]): (?P<file>\S{1,80})| +Loading "
            r"requirement: (?P<file>\S.{0,120})|(?P<file>The following modules were not unloaded|Due to MODULEPATH "
            r"changes|Lmod is automatically replacing \S{1,80}))", "info",
-           note="The job script loaded its software modules.", scan=r"Loaded module: |Loaded dependency \[|Loading requirement: |The following modules were not unloaded|"
+           note="The job script loaded its software modules.",
+           scan=r"Loaded module: |Loaded dependency \[|Loading requirement: |The following modules were not unloaded|"
            "Due to MODULEPATH changes|Lmod is automatically replacing "),
     Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal",
            note="The batch system did not accept the job."),
