@@ -133,3 +133,10 @@ def test_lines_of_ray(line, kind, level, fields):
 @pytest.mark.parametrize("line", ["Started actor 3", "GCS is up", "node 3 joined the cluster", "All actors are ready"])
 def test_healthy_lines_give_nothing(line):
     assert kinds((*ray.RECORDS, *lightning.RECORDS), line) == []
+
+
+@pytest.mark.parametrize("indent", ["\t", "    "])
+def test_the_process_that_died_is_read_from_the_lines_below_however_they_are_indented(indent):
+    below = "".join(f"\n{indent}{line}" for line in ("class_name: Rollout", "pid: 7121", "name: r0", "ip: 10.8.2.31"))
+    seen = one(ray.RECORDS, "The actor died unexpectedly before finishing this task." + below)
+    assert (seen.fields["pid"], seen.fields["host"]) == (7121, "10.8.2.31")

@@ -2,7 +2,8 @@
 
 Sources: `torch/utils/data/dataloader.py` and `_utils` (1.0 to 2.9), `torch/multiprocessing/spawn.py`,
 `torch/distributed/elastic/multiprocessing/api.py`, CPython `Lib/subprocess.py` and `OSError`,
-`python/ray/exceptions.py` (RayTaskError: whose exception the driver repeats), `torch_npu` (PID, device, rank).
+`python/ray/exceptions.py` (RayTaskError: whose exception the driver repeats; RayActorError: who died),
+`torch_npu` (PID, device, rank).
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ _SHAPES = tuple(
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with exit code (?P<exit_code>-?\d{1,9})",
         r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b",
         r"RayTaskError(?:\([\w.]{1,200}\))?: ray::.{1,300}? ?\(pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[\w.:-]{1,100}))?",
+        (
+            r"(?s)Actor\w{0,20}Error: .{0,400}?\n\s*pid: (?P<pid>\d{1,9})\n(?:.{0,300}?\n)?"
+            r"\s*ip: (?P<host>[\w.:-]{3,80})"
+        ),
+        r"(?s)NodeDiedError: .{0,200}?[Nn]ode IP: (?P<host>[\w.:-]{3,80}?),",
         r"\[Errno (?P<errno>\d{1,4})\]",
         r"^AssertionError: Rank (?P<rank>\d{1,7}) has different values for ",
         r"\(PID:(?P<pid>\d{1,9}), Device:\d{1,4}, RankID:(?P<rank>\d{1,7})\)",

@@ -26,8 +26,9 @@ from logdoctor.regexes import later
 
 MAX_LINES = 24
 _PART = later(
-    r"class_name: (?P<class_name>\S{1,200})|actor_id: (?P<actor_id>[0-9a-f]{8,80})|(?<![\w ])pid: (?P<pid>\d{1,9})"
-    r"|Worker PID: (?P<worker_pid>\d{1,9})|(?<![\w ])ip: (?P<ip>[\w.:-]{3,80})"
+    r"class_name: (?P<class_name>\S{1,200})|actor_id: (?P<actor_id>[0-9a-f]{8,80})"
+    r"|(?:^ *|(?<![\w ]))pid: (?P<pid>\d{1,9})|Worker PID: (?P<worker_pid>\d{1,9})"
+    r"|(?:^ *|(?<![\w ]))ip: (?P<ip>[\w.:-]{3,80})"
     r"|Worker IP address: (?P<host>[\w.:-]{3,80})|exit type: (?P<exit_type>[A-Z_]{4,60})"
     r"|exit detail: (?P<exit_detail>.{1,300})"
 )
@@ -131,6 +132,14 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="A node of the Ray cluster was lost.",
         scan=r"(?:Its|task's|actor's) node (?:\w+ )?(?:has )?died|NodeDiedError|terminated unexpectedly|is preempted",
+    ),
+    Record(
+        "ray.node_died",
+        r"node it was running on is dead or unavailable\. Node IP: (?P<host>[\w.:-]{3,80}?), node ID: (?P<node>\w+)",
+        "error",
+        note="The node of a task was lost, so the task failed.",
+        priority=4,
+        scan=r"node it was running on is dead or unavailable",
     ),
     Record(
         "ray.node_died",

@@ -2,6 +2,7 @@ r"""Inference servers: signs of life (tokens that came out, requests answered), 
 
 - ``progress.step`` unit (answered request): as for training programs (see `progress`).  A server that goes on
   answering has outlived what it complained of before; lines that tell of nothing done (0.0 tokens/s) do not count.
+- ``frameworks.refused`` status: it could not answer one; what it answers later outlives that
 - ``frameworks.exit`` exit_code, signal, rank: a server's launcher tells what ended a shard (see `frameworks`)
 - ``frameworks.transfer`` request, message: the prefill's KV cache did not reach the server that decodes
 
@@ -38,6 +39,8 @@ RECORDS = (
            scan=r"HTTP/1\.[01]\" 200|HTTP/2(?:\.0)?\" 200"),
     Record("progress.step", r"^\[GIN\] [\d/]+ - [\d:]+ \| 200 \|.{1,80}\| POST ", "info", _request, _NOTE, -3,
            often=True, scan=r"\[GIN\] [\d/]+ - [\d:]+ \| 200 "),
+    Record("frameworks.refused", r"\"POST /\S{1,200} HTTP/\d(?:\.\d)?\" (?P<status>50[0234])\b", "error",
+           note="The server could not answer a request.", priority=-3, scan=r"HTTP/1\.[01]\" 50[0234]"),
     Record("frameworks.exit",
            r"(?:Shard|Download) process was signaled to shutdown with signal (?P<signal>\d{1,2})"
            r"(?:\D.{0,400}?\brank=(?P<rank>\d{1,6}))?",
