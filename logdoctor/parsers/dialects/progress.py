@@ -96,15 +96,16 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.step",
-        r"(?:^|: )(?:[Ss]hard|[Cc]hunk|[Bb]atch|[Rr]ound|[Ff]ile|[Ff]old|[Pp]art) "
+        r"(?:^|: )(?:[Rr]ound|[Ff]old) "
         rf"{_NUMBER}(?:/| of )(?P<total>\d+):?,? "
         r"(?:(?:done|finished|completed?|processed|written)\b|\w+[ :=] ?\d+\.\d)",
         "info",
         _step,
-        "A sign of progress, as programs print it that go through parts of their data.",
+        "A sign of progress, as programs print it that work in rounds.  Parts of data are none: tasks that do not know of"
+        " each other work through theirs, whatever became of the others.",
         -1,
         often=True,
-        scan=r"(?:hard|hunk|atch|ound|ile|old|art) \d+(?:/| of )\d+:?,? \w",
+        scan=r"(?:ound|old) \d+(?:/| of )\d+:?,? \w",
     ),
     Record(
         "progress.step",
