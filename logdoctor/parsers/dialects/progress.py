@@ -101,8 +101,8 @@ RECORDS: tuple[Record, ...] = (
         r"(?:(?:done|finished|completed?|processed|written)\b|\w+[ :=] ?\d+\.\d)",
         "info",
         _step,
-        "A sign of progress, as programs print it that work in rounds.  Parts of data are none: tasks that do not know of"
-        " each other work through theirs, whatever became of the others.",
+        "A sign of progress, as programs print it that work in rounds.  Parts of data are none: tasks that do not know"
+        " of each other work through theirs, whatever became of the others.",
         -1,
         often=True,
         scan=r"(?:ound|old) \d+(?:/| of )\d+:?,? \w",
