@@ -33,15 +33,17 @@ _BUS = rf"(?P<bus_id>{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}})(?:\.{_HEX})?"
 _MORE = later(r"^(?:\[[^\]]{0,40}\]\s?)*\s*NVRM:\s+(?!Xid|GPU |The NVIDIA|loading|rm_|nv_)(?P<more>\S.*)")
 _MAX_MORE = 4
 _LOST = later(r"fallen off the bus")
+_NONFATAL = later(r"[A-Z_]{3,24} Nonfatal ")
 _LINK = later(r"\b[Ll]ink (?P<link>\d{1,3})\b")
 
 
 def _level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """An Xid is as loud as the catalogue says: some only report, or follow another fault."""
+    """An Xid is as loud as the catalogue and its own words say: some only report, or follow another fault."""
     del below
     known = catalogue("xid").find(fields.get("xid", ""))
-    level: Level = "warning" if known and known.columns["level"] == "warning" else "error"
     text = str(fields.get("text", head.text))
+    mild = (known and known.columns["level"] == "warning") or _NONFATAL.match(text)
+    level: Level = "warning" if mild else "error"
     link = _LINK.search(text)
     return Block(text, {"link": int(link["link"])} if link else {}, level=level)
 
