@@ -161,6 +161,15 @@ WORDS = (
     ),
     Record(
         "generic.error",
+        r"^\W{0,6}(?P<message>(?:[Bb]egin|BEGIN|[Ss]tart)(?: of)? (?:stack ?trace|STACK ?TRACE|back ?trace"
+        r"|BACK ?TRACE))\W{0,6}$",
+        level="error",
+        priority=-13,
+        scan="(?:egin|BEGIN|tart)(?: of)? (?:stack ?trace|STACK ?TRACE|back ?trace|BACK ?TRACE)",
+        note="A program prints its own stack: it met something that it could not handle.",
+    ),
+    Record(
+        "generic.error",
         r"^\W{0,6}(?P<message>(?:Run|Job|Task|Training|Trial|Workflow|Pipeline|Experiment)(?: \S{1,100})?"
         r" (?:has )?FAILED\b.{0,200})",
         level="error",
