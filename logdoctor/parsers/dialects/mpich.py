@@ -10,7 +10,7 @@ Kinds and their fields:
 - ``mpich.assertion`` file, line, message: a check inside the library; ``mpich.io`` function: its file layer
 - ``mpich.bad_termination`` rank (Intel MPI), pid, host, exit_code, signal: Hydra's framed last words; exit_code is as
   printed (a wait status: 9 and 139 are signals 9 and 11); ``mpich.exit_string`` signal, message
-- ``mpich.rank_died`` rank, host, pid, exit_code, signal: PALS, ALPS and mpirun_rsh name the rank that ended
+- ``mpich.rank_died`` rank, host, pid, exit_code, signal: PALS, ALPS, mpirun_rsh and Fujitsu name the rank that ended
 - ``mpich.exec_failed`` message, file: a program could not be started; ``mpich.launcher`` message: ALPS complains
 - ``mpich.usage`` message: mpiexec did not understand its arguments; ``mpich.connect`` peer, message: the launcher's
   links
@@ -142,6 +142,14 @@ LAUNCHER = (
            r"^\s*[Rr]ank (?P<rank>\d+) in job \d+ +\S.{0,200}? +caused collective abort of all ranks", level="fatal",
            block=read_mpd_end, scan=r"caused collective abort of all ranks",
            note="MPD, the launcher of MPICH2, names the rank that ended."),
+    Record("mpich.rank_died",
+           r"\[WARN\] PLE \d{4} plexec The process terminated with the signal\.\(rank=(?P<rank>\d+)\).*?"
+           r"\(sig=(?P<signal>\d+)\)", level="fatal", note="Fujitsu's launcher names the rank that a signal ended."),
+    Record("mpich.abort",
+           r"\[WARN\] PLE \d{4} plexec (?P<message>One of MPI processes was aborted)\.\(rank=(?P<rank>\d+)\)",
+           level="fatal", note="Fujitsu's launcher names the rank that called MPI_Abort."),
+    Record("mpich.launcher", r"\[ERR\.\] PLE \d{4} plexec (?P<message>.{1,300})", level="error",
+           note="Fujitsu's launcher reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
            note="ALPS says that the kernel killed a process for lack of memory."),
     Record("mpich.exec_failed", r"^aprun: file (?P<file>\S+) not found", level="fatal", priority=1,

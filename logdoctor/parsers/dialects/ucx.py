@@ -53,6 +53,10 @@ COMPLETIONS = (
            r"operation|invalid request)|Local (?:protection|QP operation|length|access)) (?:error )?on "
            r"(?P<device>\w+):(?P<port>\d+)/\w+) \(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)",
            level="error", block=with_status, priority=1, note="The network card completed a transfer with an error."),
+    Record("ucx.completion", _WHO +
+           r"(?:FATAL: )?Error on (?:(?P<device>\w+):(?P<port>\d+) )?QP 0x[0-9a-f]+ wqe\[\d+\]: (?P<message>.+?) "
+           r"\(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)\)", level="error", block=with_status,
+           priority=1, note="The network card completed a transfer with an error; UCX 1.2 to 1.5 ends there."),
 )  # fmt: skip
 
 ERRORS = (
