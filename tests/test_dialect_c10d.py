@@ -304,15 +304,19 @@ def test_the_python_stack_of_a_failed_collective_is_kept():
             {"timeout_ms": 600000, "keys": ("/default_pg/0//1", "/default_pg/0//2")},
         ),
         (
-            "[W511 10:01:29.54 socket.cpp:460] [c10d] waitForInput: poll for socket SocketImpl(fd=49, addr=gx04:46374,"
-            " remote=gx01:38293) returned 0, likely a timeout",
+            (
+                "[W511 10:01:29.54 socket.cpp:460] [c10d] waitForInput: poll for socket SocketImpl(fd=49, addr=gx04:46374,"
+                " remote=gx01:38293) returned 0, likely a timeout"
+            ),
             "c10d.store_silent",
             "error",
             {"peer": "gx01:38293"},
         ),
         (
-            "[W511 10:01:29.54 socket.cpp:485] [c10d] waitForInput: socket SocketImpl(fd=49, addr=gx04:46374,"
-            " remote=gx01:38293) timed out after 300000ms",
+            (
+                "[W511 10:01:29.54 socket.cpp:485] [c10d] waitForInput: socket SocketImpl(fd=49, addr=gx04:46374,"
+                " remote=gx01:38293) timed out after 300000ms"
+            ),
             "c10d.store_silent",
             "error",
             {"peer": "gx01:38293", "timeout_ms": 300000},
