@@ -391,3 +391,46 @@ def test_a_traceback_that_breaks_off_keeps_the_words_in_front_of_it():
 def test_the_exception_of_a_spawned_process_is_of_that_process():
     seen = one(RECORDS, "\n-- Process 3 terminated with the following error:\n" + PLAIN)
     assert (seen.kind, seen.fields["local_rank"]) == ("python.traceback", 3)
+
+
+CHAIN = """\
+Traceback (most recent call last):
+  File "/srv/env/lib/python3.12/site-packages/pool/core.py", line 61, in close
+    self.sock.close()
+OSError: [Errno 9] Bad file descriptor
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/srv/env/lib/python3.12/site-packages/pool/core.py", line 63, in close
+    raise RuntimeError("closing")
+RuntimeError: closing"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Exception ignored in: <function Pool.__del__ at 0x7f00aa10>",
+        "--- Logging error ---",
+        "WARNING: autodoc: failed to import class 'Pool' from module 'pool'; the following exception was raised:",
+    ],
+)
+def test_the_chain_of_a_caught_exception_is_caught_with_it(head):
+    seen = one(RECORDS, f"{head}\n{CHAIN}")
+    assert (seen.level, seen.fields["caught"]) == ("warning", 1)
+    assert "RuntimeError: closing" in seen.text
+
+
+def test_a_chain_that_follows_an_uncaught_exception_stays_fatal():
+    assert [seen.level for seen in read(RECORDS, CHAIN)] == ["fatal", "fatal"]
+
+
+def test_what_follows_a_caught_exception_and_is_no_chain_is_read():
+    caught = "Exception ignored in: <function Pool.__del__ at 0x7f00aa10>\n" + CHAIN.partition("\n\n")[0]
+    seen = read(RECORDS, f"{caught}\n\n{PLAIN}")
+    assert [one_of.level for one_of in seen] == ["warning", "fatal"]
+
+
+def test_a_warning_of_sphinx_ends_the_message_above_it():
+    seen = read(RECORDS, f'{PLAIN}\n/srv/docs/a.rst:4: ERROR: Error in "toctree" directive:\ninvalid option block.')[0]
+    assert seen.text == "KeyError: 'pixel_values'"

@@ -21,18 +21,22 @@ MAX_GAP = 6
 
 _HEAD = later(r"Traceback \(most recent call last\)")
 _EXCEPTION = later(EXCEPTION)
+_LINK = later(r"\s*(?:During handling of the above exception, another|The above exception was the direct cause of)")
 
 
 def reader(level: Level | None = None, **fields: Value) -> BlockReader:
     """A block reader for a line that announces a traceback; ``level`` and ``fields`` are added to what is read."""
 
     def read(_head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-        between, start = _find_head(below)
+        lines = _Lines(below)
+        between, start = _find_head(lines)
         if start is None:
             return None
-        block = read_traceback(start, found, below)
+        block = read_traceback(start, found, lines)
         if block is None:
             return None
+        if fields.get("caught"):
+            block = _with_chain(block, lines)
         return replace(
             block,
             fields={**block.fields, **fields},
@@ -42,6 +46,47 @@ def reader(level: Level | None = None, **fields: Value) -> BlockReader:
         )
 
     return read
+
+
+class _Lines:
+    """The lines below; the last one can be read once more."""
+
+    def __init__(self, below: Iterator[Bare]) -> None:
+        """Nothing is read yet."""
+        self._below = below
+        self.last: Bare | None = None
+
+    def __iter__(self) -> Iterator[Bare]:
+        """These lines, from where the reading stands."""
+        return self
+
+    def __next__(self) -> Bare:
+        """The next line."""
+        self.last = next(self._below)
+        return self.last
+
+    def back(self) -> None:
+        """Read the last line once more."""
+        if self.last is not None:
+            self._below = chain([self.last], self._below)
+            self.last = None
+
+
+def _with_chain(block: Block, lines: _Lines) -> Block:
+    """What was caught was caught with its chain: the tracebacks that follow it belong to the same record."""
+    while lines.last is not None:
+        if lines.last.below not in block.taken:
+            lines.back()
+        link = next((bare for bare in lines if bare.text.strip()), None)
+        if link is None or not _LINK.match(link.text):
+            break
+        between, start = _find_head(lines)
+        more = read_traceback(start, {}, lines) if start else None
+        if start is None or more is None:
+            break
+        taken = (*block.taken, link.below, *between, start.below, *more.taken)
+        block = replace(block, text=f"{block.text}\n{more.text}", taken=taken)
+    return block
 
 
 def _find_head(below: Iterator[Bare]) -> tuple[list[int], Bare | None]:

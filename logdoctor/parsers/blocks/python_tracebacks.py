@@ -58,7 +58,7 @@ _FRESH = later(
       |(?:srun|slurmstepd|mpirun|mpiexec|prterun|orterun|wandb|ninja|make|bash)(?:\[\d+\])?:[ ]
       |terminate[ ]called|what\(\):|Fatal[ ]Python[ ]error|Aborted|Segmentation[ ]fault|Killed$|Bus[ ]error
       |={10}|-{20}|[+][ ]Exception[ ]Group|[╭┌├]|[+]-{4}|\*{3}|\#{3}|NCCL[ ]version|[^|]{0,60}\d+%\|
-      |\S+\.py:\d+:[ ]|warnings\.warn\(
+      |\S+\.py:\d+:[ ]|\S.{0,200}?:\d+:[ ](?:WARNING|ERROR|SEVERE|CRITICAL):[ ]|warnings\.warn\(
       |Killing[ ]subprocess|Sending[ ]process[ ]|failed[ ]\(exitcode|Epoch[ ]|Loading[ ]|step[ ]?[:=\d]|\{'loss'
     )""",
     regex.VERBOSE,

@@ -89,6 +89,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.traceback",
+        r"^WARNING: .{1,300}; the following exception was raised:",
+        "warning",
+        reader("warning", caught=1),
+        "Sphinx could not import what a page documents, and went on (`sphinx/ext/autodoc/importer.py`).",
+        6,
+        scan=r"; the following exception was raised:",
+    ),
+    Record(
+        "python.traceback",
         r"(?:Task|Future) exception was never retrieved",
         "warning",
         reader("warning", caught=1),
