@@ -78,9 +78,13 @@ class Host:
             if self._holder.poll() is not None:
                 raise OSError(f"no host: {' '.join(holder)} ends with {self._holder.returncode}")
             time.sleep(0.01)
-        self._plug(others[0] if others else None)
-        for host in (*others, self):
-            host._know((*others, self))
+        try:
+            self._plug(others[0] if others else None)
+            for host in (*others, self):
+                host._know((*others, self))
+        except BaseException:
+            self.close()  # the bench does not know of it yet
+            raise
 
     def _rights(self, others: Sequence[Host]) -> list[str]:
         """Whoever is not root is so in a user namespace, which all hosts share: they are plugged together."""
