@@ -321,7 +321,7 @@ def _where_it_ran(picture: JobPicture, words: Catalogue) -> str:
 
 
 def _value(progress: Progress, words: Catalogue) -> str:
-    return words("progress.last", unit=progress.unit, value=progress.value)
+    return words("progress.last", unit=progress.unit, value=progress.value).strip()
 
 
 def _progress(progress: Progress, words: Catalogue) -> str:
