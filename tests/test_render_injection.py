@@ -129,7 +129,7 @@ def test_a_page_of_a_usual_job_is_small(name):
 
 
 def test_a_page_is_never_larger_than_a_ticket_takes_and_says_what_was_cut():
-    huge = everywhere(FULL, "<&>" * 20_000)
+    huge = everywhere(FULL, "<&>" * 700)  # as long as a line that is kept can be
     picture = replace(
         huge.picture,
         rank_table=tuple(replace(huge.picture.rank_table[0], rank=n, host=f"{n}" * 900) for n in range(4096)),
