@@ -42,7 +42,8 @@ RECORDS: tuple[Record, ...] = (
     Record("container.pyxis", _PYXIS +
            r"(?P<message>(?:container start failed|couldn't (?:start|create|import|get|join|save|execute|open|read|"
            r"mkdir|mount|chown|chdir)|failed to|could not|child \d+ (?:failed|terminated)|unable to|cannot|"
-           r"enroot \S+ failed|invalid|.*does not exist).*)", "fatal", note="The container could not be started.", priority=6),
+           r"enroot \S+ failed|invalid|.*does not exist).*)",
+           "fatal", note="The container could not be started.", priority=6),
     Record("container.note", _PYXIS +
            r"(?P<message>(?:ignoring -|.{0,8}\[(?:INFO|WARN)\]|epilog: removing|import(?:ing|ed) |creat(?:ing|ed) |"
            r"start(?:ing|ed) |reus(?:ing|ed) |remov(?:ing|ed) |"
