@@ -42,6 +42,17 @@ BARE_SCAN = "|".join(_STARTS)
 BARE = rf"(?!\[Service thread\] Connection closed|\[Proxy Service UDS\] exit){_TROUBLE}(?:{BARE_SCAN})"
 """Such a beginning, if the line goes on to tell of trouble."""
 
+TRAIL_SCAN = (
+    r"(?:\.cpp|(?:init|bootstrap|channel|collectives|debug|enqueue|group|proxy|transport|register|runtime|ce_coll|kernels|"
+    r"mnnvl|manager|allocator|rma|gin|argcheck|ipcsocket|wrap|param|profiler|ras|support|peers|rasnet|shmutils|socket|"
+    r"strongstream|tuner|utils|connect|paths|rings|search|topo|trees|tuning|xml|coll_net|generic|net|net_ib|"
+    r"nvls|p2p|shm|common|resiliency|nvtx|graph|scheduler|smi|msccl|models|archinfo|npkit|recorder|roctx)\.cc|"
+    r"(?:init|enqueue|group|bootstrap|transport|channel|proxy|net|p2p|shm|common_coll|rings|ring|"
+    r"topo)\.cu|(?:alloc|checks|shmutils|ipcsocket|bitops|strongstream|register|utils|comm|device|socket|proxy)\.h)"
+    r":\d+ (?:\(\w+\) )?-> \d"
+)
+"""How a failure is passed up, ``FILE:LINE -> RESULT``: by the names of NCCL's and RCCL's own sources."""
+
 _LONGEST = 2000
 """NCCL's own buffer is 1024 bytes; a longer text is not one message, and bounding it bounds the time."""
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, message_fields
+from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, TRAIL_SCAN, message_fields
 from logdoctor.parsers.error_numbers import TELLING
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
@@ -174,13 +174,7 @@ RECORDS: tuple[Record, ...] = (
         r"(?: \((?P<error>[^)\n]*)\))?(?: \[(?P<thread>[^\]\n]*)\])?)",
         level="info",
         block=_failed_start,
-        scan=r"(?:\.cpp|(?:init|bootstrap|channel|collectives|debug|enqueue|group|proxy|transport|register|runtime|ce_coll|kernels|"
-        r"mnnvl|manager|allocator|rma|gin|argcheck|ipcsocket|wrap|param|profiler|ras|support|peers|rasnet|shmutils|socket|"
-        r"strongstream|tuner|utils|connect|paths|rings|search|topo|trees|tuning|xml|coll_net|generic|net|net_ib|"
-        r"nvls|p2p|shm|common|resiliency|nvtx|graph|scheduler|smi|msccl|models|archinfo|npkit|recorder|roctx)\.cc|"
-        r"(?:init|enqueue|group|bootstrap|transport|channel|proxy|net|p2p|shm|common_coll|rings|ring|"
-        r"topo)\.cu|(?:alloc|checks|shmutils|ipcsocket|bitops|strongstream|register|utils|comm|device|socket|proxy)\.h)"
-        r":\d+ (?:\(\w+\) )?-> \d",
+        scan=TRAIL_SCAN,
         priority=6,
         note="NCCL passes an error code up through its own functions; the first such line is nearest to the fault.",
     ),

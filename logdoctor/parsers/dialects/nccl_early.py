@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.nccl_lines import message_fields
+from logdoctor.parsers.blocks.nccl_lines import TRAIL_SCAN, message_fields
 from logdoctor.parsers.record import Bare, Block, Record
 
 _HEAD = r"(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) \[(?P<device>-?\d+)\] "
@@ -39,7 +39,7 @@ RECORDS: tuple[Record, ...] = (
         rf"{_HEAD}INFO (?P<text>{_SOURCE} -> (?P<result>\d+)(?: \[(?P<thread>[^\]\n]*)\])?)",
         level="info",
         priority=6,
-        scan=r"\] INFO [\w./-]{3,120}\.(?:h|cu|cc):\d{1,5} -> \d",
+        scan=TRAIL_SCAN,
         note="NCCL passes an error code up through its own functions; the first such line is nearest to the fault.",
     ),
     Record(
