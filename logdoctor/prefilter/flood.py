@@ -9,14 +9,14 @@ from logdoctor.prefilter.engine import ID_MASK
 
 FULL = 8192
 """So many hits of a pattern in one stream all count."""
-OFTEN = 64
+OFTEN = 32
 """The same for patterns that a healthy log is full of; if one of them has had its share, all of them have."""
 STREAMS = 32
 """So many times as many all count in a job: what a thousand files are full of is thinned from the start in the rest."""
 SPARSER = 8
 """Thinned patterns have one hit a window for so many windows, then in every second for as many, then in every fourth
 for twice as many ... so that a log of any size has only hundreds."""
-AT_THE_END = 128
+AT_THE_END = 64
 """So many hits of a thinned pattern count in the last window."""
 SCANT = 2
 """So many where the job has had its share of the pattern."""
