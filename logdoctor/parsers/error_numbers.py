@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from logdoctor.catalogues import catalogue
@@ -13,22 +13,6 @@ def errno_texts() -> Mapping[str, int]:
     """The texts of strerror on Linux, and UCX's own for the same, with their numbers; read when first asked for."""
     return {text: int(entry.code) for text, entry in catalogue("errno").words()}
 
-
-class _Texts(Mapping[str, int]):
-    """The texts with their numbers; nothing is read until somebody looks."""
-
-    def __getitem__(self, text: str) -> int:
-        return errno_texts()[text]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(errno_texts())
-
-    def __len__(self) -> int:
-        return len(errno_texts())
-
-
-ERRNO: Mapping[str, int] = _Texts()
-"""The same as a mapping that modules may name in their constants."""
 
 TELLING = (
     "Operation not permitted",
@@ -75,7 +59,7 @@ TELLING = (
     "Key has expired",
     "Cannot send after transport endpoint shutdown",
 )
-"""The texts that are a failure wherever they stand, for patterns that search for them (their numbers: `ERRNO`)."""
+"""The texts that are a failure wherever they stand, for patterns that search for them; `errno_texts` numbers them."""
 
 
 def errno_of(text: str) -> int | None:

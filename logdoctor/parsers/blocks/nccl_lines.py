@@ -7,8 +7,11 @@ src/transport, src/bootstrap.cc, src/proxy.cc) and aws-ofi-nccl 1.1 to 1.21.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from logdoctor.model import Value
 from logdoctor.parsers.error_numbers import errno_texts
+from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled
 
 HEAD = r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] *)?)?"
@@ -171,6 +174,12 @@ def message_fields(message: str) -> dict[str, Value]:
             if text:
                 found.setdefault(name, text.strip())
     return _standard(found, message)
+
+
+def read_message(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """The message itself (``text``, else the whole line) with what it names; it has no further lines."""
+    text = str(fields.get("text", head.text))
+    return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
 
 
 def _standard(found: dict[str, str], message: str) -> dict[str, Value]:

@@ -36,7 +36,7 @@ import regex
 
 from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.c10d_lines import WHO, read_error
-from logdoctor.parsers.error_numbers import ERRNO
+from logdoctor.parsers.error_numbers import errno_texts
 from logdoctor.parsers.record import Bare, Block, Record
 
 _AT = r"\[?(?P<store_host>[^\s\[\](),?]{1,200}|\?UNKNOWN\?)\]?(?:, |:)(?P<port>\d+)"
@@ -56,7 +56,7 @@ def _with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
         more["peer"] = f"[{host}]:{fields['port']}" if ":" in host else f"{host}:{fields['port']}"
     if "uv_port" in fields:
         more["port"] = fields["uv_port"]
-    errno = fields.get("errno", fields.get("code")) or ERRNO.get(str(fields.get("error", "")).strip())
+    errno = fields.get("errno", fields.get("code")) or errno_texts().get(str(fields.get("error", "")).strip())
     if isinstance(errno, int):
         more["errno"] = abs(errno)
     if "keys" in fields:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.error_numbers import ERRNO
+from logdoctor.parsers.error_numbers import errno_texts
 from logdoctor.parsers.record import Bare, Block, Record
 
 _PLACE = r"\[(?P<file>[^\s\[\]]*gloo/[^\s\[\]:]+):(?P<line>\d+)\] "
@@ -34,8 +34,8 @@ def _with_errno(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare])
     """The peer as ``ip:port`` without needless brackets, and the error's number."""
     more: dict[str, Value] = {}
     error = str(fields.get("error", "")).strip()
-    if error in ERRNO:
-        more["errno"] = ERRNO[error]
+    if error in errno_texts():
+        more["errno"] = errno_texts()[error]
     if peer := str(fields.get("peer", "")):
         more["peer"] = regex.sub(r"^\[(?:::ffff:)?([\w.-]+)\]", r"\1", peer)
     return Block(str(fields.get("text", head.text)), more)

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, TRAIL_SCAN, message_fields
+from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, TRAIL_SCAN, read_message
 from logdoctor.parsers.error_numbers import TELLING
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
@@ -98,15 +98,9 @@ _SEARCHED = 400
 """The telling words stand at the start of a message."""
 
 
-def _named(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-    """The message itself with what it names."""
-    text = str(fields.get("text", head.text))
-    return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
-
-
 def _harmless(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """The message, if NCCL goes on after it; else this is for ``nccl.warn`` to read."""
-    return _named(head, fields, below) if _GOES_ON.search(str(fields.get("text", ""))[:_SEARCHED]) else None
+    return read_message(head, fields, below) if _GOES_ON.search(str(fields.get("text", ""))[:_SEARCHED]) else None
 
 
 def _failed_start(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
@@ -145,7 +139,7 @@ RECORDS: tuple[Record, ...] = (
         HEAD + r"(?P<file>[^\[\]\n]{0,200}\bras/client_support\.cc):(?P<line>\d+) (?:\((?P<func>\w+)\) )?NCCL WARN "
         r"(?P<text>Call to (?:bind|listen) failed[^\n]*)",
         level="warning",
-        block=_named,
+        block=read_message,
         priority=7,
         scan="NCCL WARN ",
         note="Another process of this host already serves NCCL's RAS port; the job goes on without it.",
@@ -154,7 +148,7 @@ RECORDS: tuple[Record, ...] = (
         "nccl.warn",
         rf"{_WARN}(?P<text>[^\n]*)",
         level="error",
-        block=_named,
+        block=read_message,
         priority=6,
         scan="NCCL WARN ",
         note="NCCL reports a failure inside its own code.",
@@ -163,7 +157,7 @@ RECORDS: tuple[Record, ...] = (
         "nccl.warn",
         r"\bWARN: Function: (?P<func>\w+) Line: (?P<line>\d+): (?P<text>NET/OFI [^\n]*)",
         level="error",
-        block=_named,
+        block=read_message,
         priority=5,
         scan=r"WARN: Function: \w{3,60} Line: \d+: NET/OFI ",
         note="The AWS plugin of NCCL reports a failure.",
@@ -182,7 +176,7 @@ RECORDS: tuple[Record, ...] = (
         "nccl.retry",
         rf"{_INFO}(?P<text>[^\n]{{0,160}}?(?:returned|failed)\b[^\n]{{1,80}}?, (?:retrying|retry)\b[^\n]*)",
         level="warning",
-        block=_named,
+        block=read_message,
         priority=6,
         scan=r"NCCL INFO [^\n]{1,160}, retry",
         note="NCCL could not connect to a peer yet and tries again.",
@@ -215,7 +209,7 @@ RECORDS: tuple[Record, ...] = (
         "nccl.ras",
         rf"{_INFO}(?P<text>RAS [^\n]*(?:DEAD|dead|[Ff]ailed|[Ee]rror|timed? ?out|[Tt]imeout|lost|closed|reset)[^\n]*)",
         level="info",
-        block=_named,
+        block=read_message,
         priority=6,
         scan="NCCL INFO RAS ",
         note="NCCL's RAS subsystem lost contact with a peer or could not open its port.",
@@ -226,7 +220,7 @@ RECORDS: tuple[Record, ...] = (
         r"(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to \w+ (?:failed|returned|timed)|[Tt]imed? ?out|"
         r"(?:Cuda|CUDA|HIP) failure)\b[^\n]*)",
         level="info",
-        block=_named,
+        block=read_message,
         priority=4,
         scan=r"NCCL INFO (?:[\w./-]+:\d+ )?(?:\(\w+\) )?(?:[\w/]{2,30} ?: ?)?"
         "(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to|[Tt]imed? ?out|Cuda failure|CUDA failure|HIP failure)",
@@ -236,7 +230,7 @@ RECORDS: tuple[Record, ...] = (
         "nccl.info_error",
         rf"{_INFO}(?P<text>[^\n]{{0,300}}?\b(?:{_REASONS})\b[^\n]*)",
         level="info",
-        block=_named,
+        block=read_message,
         priority=3,
         scan=rf"(?:{_REASONS})",
         note="The operating system refused something that NCCL does without, or tries again.",
@@ -254,7 +248,7 @@ RECORDS: tuple[Record, ...] = (
         "nccl.warn",
         rf"^(?P<text>{BARE}[^\n]*)",
         level="error",
-        block=_named,
+        block=read_message,
         scan=BARE_SCAN,
         note="A message of NCCL whose prefix was cut off.",
     ),
@@ -263,7 +257,7 @@ RECORDS: tuple[Record, ...] = (
         r"\[(?P<by_host>[\w.-]+):\d+:(?P<by_pid>\d+) (?:unique id \d+|- [\w.]+:\d+)\] (?P<severity>ERROR|WARN|"
         r"FATAL) (?P<text>[^\n]+)",
         level="warning",
-        block=_named,
+        block=read_message,
         priority=5,
         scan=r":\d+:\d+ (?:unique id \d+|- [\w.]+:\d+)\] (?:ERROR|WARN|FATAL) ",
         note="The library for reductions inside the switches reports trouble; NCCL goes on without it.",
@@ -304,7 +298,7 @@ RECORDS: tuple[Record, ...] = (
         r"\b(?P<call>p?nccl(?:Comm|Group|All|Reduce|Broad|Send|Recv|Get|Mem|Bcast)\w*)(?:\([^\n]{0,200}?\))? "
         r"(?:failed|returned(?: with)? error)(?: with)?:? (?P<error>[^\n]+)",
         level="error",
-        block=_named,
+        block=read_message,
         priority=1,
         scan=r"nccl[A-Z]\w{2,40}(?:\([^\n]{0,200}\))? (?:failed|returned error)",
         note="The program says that a call of NCCL failed.",

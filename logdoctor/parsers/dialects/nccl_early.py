@@ -8,20 +8,11 @@ Sources: NCCL 2.0 to 2.2 (src/debug.h, src/include/socket.h, src/init.cu, src/tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-from logdoctor.model import Value
-from logdoctor.parsers.blocks.nccl_lines import TRAIL_SCAN, message_fields
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.blocks.nccl_lines import TRAIL_SCAN, read_message
+from logdoctor.parsers.record import Record
 
 _HEAD = r"(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) \[(?P<device>-?\d+)\] "
 _SOURCE = r"(?P<file>[\w./-]{3,120}\.(?:h|cu|cc)):(?P<line>\d+)"
-
-
-def _named(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-    """The message itself with what it names."""
-    text = str(fields.get("text", head.text))
-    return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
 
 
 RECORDS: tuple[Record, ...] = (
@@ -29,7 +20,7 @@ RECORDS: tuple[Record, ...] = (
         "nccl.warn",
         rf"{_HEAD}{_SOURCE} WARN (?P<text>[^\n]*)",
         level="error",
-        block=_named,
+        block=read_message,
         priority=6,
         scan=r"\.(?:h|cu|cc):\d{1,5} WARN ",
         note="NCCL reports a failure inside its own code.",

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.error_numbers import ERRNO, TELLING
+from logdoctor.parsers.error_numbers import TELLING, errno_texts
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
@@ -29,7 +29,7 @@ _REASONS = "|".join(sorted(TELLING, key=len, reverse=True))
 def with_errno(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """An errno text: field ``errno``; what the speaker calls a warning or less keeps that level."""
     del below
-    number = ERRNO.get(str(fields.get("reason", "")))
+    number = errno_texts().get(str(fields.get("reason", "")))
     level = head.speaker.level if head.speaker.level in ("warning", "info") else None
     return Block(head.text, {} if number is None else {"errno": number}, level=level)
 
