@@ -185,6 +185,13 @@ TOOLS = (
            r"Slurm job \d+ has expired.*)", "error", note="srun was started for a job that has ended.", priority=5),
 )  # fmt: skip
 
+_SINFO = (
+    r"^(?P<hosts>[A-Za-z][\w.,\[\]-]*) +\d+ +\S+ +(?P<state>(?:%s)[*~#$@^-]?) +\d+ +[\d:]+ .*? "
+    r"(?P<reason>(?:%s)[^\n]{0,120}?)\s*$"
+)
+"""A line of ``sinfo -N -l``: state and reason; one of them must be no everyday word, for the scan finds it by that."""
+_OUT = "Not responding|Node unexpectedly|Kill task failed"
+
 NODES = (
     Record("slurm.node", _PROGRAM +
            r"(?:error: |fatal: )?(?P<message>(?:Node failure on|NODE_FAIL on) (?P<hosts>\S+).*)", "fatal", read_hosts,
@@ -220,11 +227,10 @@ NODES = (
            r"core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC: |root  |"
            r"slurm  ) *"),
     Record("slurm.node_state",
-           r"^(?P<hosts>[A-Za-z][\w.,\[\]-]*) +\d+ +\S+ +(?P<state>(?:down|drain\w*|drng|fail\w*|error)[*~#$@^-]?)"
-           r" +\d+ +[\d:]+ .*? (?P<reason>(?:Not responding|Node unexpectedly|Kill task failed|Low |gres/|Prolog|"
-           r"Epilog|NHC|[^\n]{0,40}(?:GPU|Xid|ECC))[^\n]{0,120}?)\s*$", "error", read_hosts,
+           _SINFO % (r"drain\w*|drng", _OUT + r"|Low |gres/|Prolog|Epilog|NHC|[^\n]{0,40}(?:GPU|Xid|ECC)") + "|" +
+           _SINFO % (r"down|fail\w*|error", _OUT), "error", read_hosts,
            "A node is out of service for this reason.",
-           scan="Not responding|Node unexpectedly|Kill task failed|drain|drng "),
+           scan=_OUT + "|drain|drng "),
     Record("slurm.node_state",
            r"\bNodeName=(?P<hosts>\S+) .*?State=(?P<state>(?:DOWN|DRAIN|FAIL|NO_RESPOND|[\w+]+\+(?:DRAIN|"
            r"NOT_RESPONDING))\S*)", "error", read_hosts, "A node is out of service."),
