@@ -38,6 +38,29 @@ UNKNOWN = "srun: error: gpu-04: task 3: Exited with exit code 1\n"
 SCHEMA = json.loads((Path(logdoctor.__file__).parent / "render" / "diagnosis.schema.json").read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
+SUMMARY = """\
+============================================================
+/srv/exp/pretrain.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2025-06-11_09:21:09
+  host      : {host}
+  rank      : {rank} (local_rank: {rank})
+  exitcode  : 1 (pid: {pid})
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================
+"""
+
+
+def summary(rank: int, host: str = "trn07", pid: int = 88140) -> str:
+    """torchrun's last words when ``rank`` ended first."""
+    return SUMMARY.format(rank=rank, host=host, pid=pid)
+
 
 def diagnosed(log: str | bytes, knowledge, **options) -> Diagnosis:
     """The diagnosis of a log at hand."""

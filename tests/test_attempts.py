@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from failing_job import diagnosed
+from failing_job import diagnosed, summary
 
 import logdoctor
 from logdoctor.model import Diagnosis
@@ -36,23 +36,6 @@ RESTART = (
     "W0611 09:20:44.402000 88121 torch/distributed/elastic/agent/server/api.py:874] [default] Worker group FAILED. "
     "{left}/3 attempts left; will restart worker group\n"
 )
-SUMMARY = """\
-============================================================
-/srv/exp/pretrain.py FAILED
-------------------------------------------------------------
-Failures:
-  <NO_OTHER_FAILURES>
-------------------------------------------------------------
-Root Cause (first observed failure):
-[0]:
-  time      : 2025-06-11_09:21:09
-  host      : trn07
-  rank      : {rank} (local_rank: {rank})
-  exitcode  : 1 (pid: 88140)
-  error_file: <N/A>
-  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
-============================================================
-"""
 FOUND_DEAD = (
     "E0611 09:20:43.102000 88121 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
     "local_rank: 1 (pid: 88140) of binary: /opt/conda/bin/python\n"
@@ -84,12 +67,12 @@ def verdicts(found: Diagnosis) -> list[tuple[str, str | None, bool]]:
 
 
 def test_one_run_is_not_listed(knowledge):
-    found = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + SUMMARY.format(rank=3), knowledge)
+    found = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3), knowledge)
     assert (cause(found), found.runs) == ("cuda.oom", ())
 
 
 def test_after_a_restart_the_last_attempt_is_diagnosed_and_the_first_is_listed(knowledge):
-    log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + NO_KEY + SUMMARY.format(rank=1)
+    log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + NO_KEY + summary(1)
     found = diagnosed(log, knowledge)
     assert found.causes[0].culprit.ranks == (1,)
     assert cause(found) != "cuda.oom"
@@ -98,7 +81,7 @@ def test_after_a_restart_the_last_attempt_is_diagnosed_and_the_first_is_listed(k
 
 
 def test_an_attempt_that_only_ends_is_explained_by_the_one_before(knowledge):
-    found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + SUMMARY.format(rank=3), knowledge)
+    found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + summary(3), knowledge)
     assert cause(found) == "cuda.oom"
 
 
@@ -124,7 +107,7 @@ def test_agents_that_restart_together_are_one_restart(knowledge):
 
 
 def test_of_very_many_attempts_the_last_is_diagnosed(knowledge):
-    log = (steps(1, 3) + OOM + RESTART.format(left=9)) * 80 + steps(1, 3) + NO_KEY + SUMMARY.format(rank=1)
+    log = (steps(1, 3) + OOM + RESTART.format(left=9)) * 80 + steps(1, 3) + NO_KEY + summary(1)
     found = diagnosed(log, knowledge)
     assert (found.causes[0].culprit.ranks, found.picture.attempts) == ((1,), 81)
 
@@ -135,23 +118,23 @@ def test_a_later_job_does_not_outlive_the_failure_of_an_earlier_one(knowledge):
 
 
 def test_a_later_job_that_ended_well_leaves_nothing_to_tell(knowledge):
-    log = BANNER + NCCL + steps(1, 9) + OOM + SUMMARY.format(rank=3) + BANNER + NCCL + steps(1, 40) + DONE
+    log = BANNER + NCCL + steps(1, 9) + OOM + summary(3) + BANNER + NCCL + steps(1, 40) + DONE
     found = diagnosed(log, knowledge)
     assert found.verdict == "healthy"
     assert verdicts(found) == [("failure", "cuda.oom", False), ("healthy", None, False)]
 
 
 def test_of_two_failed_jobs_the_last_is_diagnosed(knowledge):
-    first = BANNER + NCCL + steps(1, 9) + OOM + SUMMARY.format(rank=3)
-    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + SUMMARY.format(rank=1), knowledge)
+    first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
+    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
     assert found.causes[0].culprit.ranks == (1,)
     assert [run.signature for run in found.runs] == ["cuda.oom", cause(found)]
     assert (found.runs[0].first_line, found.runs[0].last_line) == (1, (first + BANNER).count("\n") - 1)
 
 
 def test_the_rank_table_is_of_the_run_that_is_told(knowledge):
-    first = BANNER + NCCL + steps(1, 9) + OOM + SUMMARY.format(rank=3)
-    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + SUMMARY.format(rank=1), knowledge)
+    first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
+    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
     assert [row.rank for row in found.picture.rank_table if row.failure] == [1]
 
 
@@ -163,12 +146,12 @@ def facts(found: Diagnosis) -> tuple[str, str, tuple[str, ...]]:
 def test_progress_versions_and_hosts_are_of_the_run_that_is_told(knowledge):
     first = BANNER + NCCL + "trn07:88140:88140 [0] NCCL INFO cudaDriverVersion 12040\n" + steps(1, 40) + OOM
     second = NCCL.replace("2.21.5", "2.26.2") + "trn09:511:511 [0] NCCL INFO cudaDriverVersion 12040\n" + steps(1, 7)
-    log = first + SUMMARY.format(rank=3) + BANNER + second + NO_KEY
+    log = first + summary(3) + BANNER + second + NO_KEY
     assert facts(diagnosed(log, knowledge)) == ("7", "2.26.2", ("trn09",))
 
 
 def test_where_an_earlier_run_is_told_its_progress_is_shown(knowledge):
-    log = BANNER + NCCL + steps(1, 40) + OOM + RESTART.format(left=2) + NO_KEY + SUMMARY.format(rank=1)
+    log = BANNER + NCCL + steps(1, 40) + OOM + RESTART.format(left=2) + NO_KEY + summary(1)
     found = diagnosed(log, knowledge)
     assert [run.told for run in found.runs] == [True, False]
     assert facts(found)[0] == "40"
@@ -182,7 +165,7 @@ def test_a_job_that_was_preempted_and_put_back_is_the_same_job(knowledge):
 
 def test_the_machine_speaks_for_all_attempts(knowledge):
     xid = "[ 8123.412345] NVRM: Xid (PCI:0000:9b:00): 79, pid=88140, name=python, GPU has fallen off the bus.\n"
-    log = steps(1, 5) + xid + RESTART.format(left=2) + OOM + SUMMARY.format(rank=3)
+    log = steps(1, 5) + xid + RESTART.format(left=2) + OOM + summary(3)
     assert cause(diagnosed(log, knowledge)) == cause(diagnosed(xid, knowledge))
 
 
@@ -210,7 +193,7 @@ def test_a_script_that_fails_before_the_job_is_outlived(knowledge):
 
 
 def test_a_second_node_that_starts_late_is_no_second_job(knowledge):
-    log = BANNER + NO_KEY + SUMMARY.format(rank=1) + BANNER.replace("88121", "40017") + NCCL
+    log = BANNER + NO_KEY + summary(1) + BANNER.replace("88121", "40017") + NCCL
     found = diagnosed(log, knowledge)
     assert (found.causes[0].culprit.ranks, found.runs) == ((1,), ())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failing_job import diagnosed
+from failing_job import diagnosed, summary
 
 from logdoctor.model import Diagnosis
 
@@ -26,23 +26,6 @@ Traceback (most recent call last):
     loss.backward()
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB. GPU 0 has a total capacity of 39.39 GiB of \
 which 1.02 GiB is free.
-"""
-SUMMARY = """\
-============================================================
-/srv/exp/fit.py FAILED
-------------------------------------------------------------
-Failures:
-  <NO_OTHER_FAILURES>
-------------------------------------------------------------
-Root Cause (first observed failure):
-[0]:
-  time      : 2025-06-11_09:21:09
-  host      : {host}
-  rank      : {rank} (local_rank: 0)
-  exitcode  : 1 (pid: {pid})
-  error_file: <N/A>
-  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
-============================================================
 """
 CANCELLED = "slurmstepd: error: *** JOB {job} ON cn17 CANCELLED AT 2025-06-{day}T10:00:{second} ***\n"
 
@@ -71,12 +54,12 @@ def test_another_script_that_fails_after_the_first_is_no_second_run_of_it(knowle
 
 
 def test_a_rank_that_torchrun_reports_dead_twice_is_of_two_jobs(knowledge):
-    log = OOM + SUMMARY.format(host="cn17", rank=0, pid=811) + NO_KEY + SUMMARY.format(host="cn18", rank=0, pid=977)
+    log = OOM + summary(0, host="cn17", pid=811) + NO_KEY + summary(0, host="cn18", pid=977)
     assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)]
 
 
 def test_agents_of_two_nodes_sum_up_one_job(knowledge):
-    log = OOM + SUMMARY.format(host="cn17", rank=0, pid=811) + SUMMARY.format(host="cn18", rank=8, pid=977)
+    log = OOM + summary(0, host="cn17", pid=811) + summary(8, host="cn18", pid=977)
     assert diagnosed(log, knowledge).runs == ()
 
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from ledger_probe import derive
 
 from logdoctor.model import Event
-from logdoctor.parsers.line_parser import parse_text
 from logdoctor.reasoning.ledgers.chorus import Ledger
-from logdoctor.reasoning.picture import Picture
 
 TEN, TWENTY, THIRTY = "step 10 loss 3.4931\n", "step 20 loss 1.6355\n", "step 30 loss 0.9635\n"
 
 
 def derived(text: str) -> list[Event]:
-    ledger, picture = Ledger(), Picture()
-    for event in parse_text(text):
-        picture.observe(event)
-        ledger.observe(event)
-    return ledger.derive(picture)
+    return derive(Ledger(), text)
 
 
 @pytest.mark.parametrize(

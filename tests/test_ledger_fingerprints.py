@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ledger_probe import derive
+
 from logdoctor import diagnose
 from logdoctor.model import Event
-from logdoctor.parsers.line_parser import parse_text
 from logdoctor.reasoning.ledgers.fingerprints import Ledger
-from logdoctor.reasoning.picture import Picture
 
 
 def says(rank: int, op: str, other: int, other_op: str) -> str:
@@ -30,11 +30,7 @@ FOUR = (
 
 
 def derived(text: str) -> list[Event]:
-    ledger, picture = Ledger(), Picture()
-    for event in parse_text(text):
-        picture.observe(event)
-        ledger.observe(event)
-    return ledger.derive(picture)
+    return derive(Ledger(), text)
 
 
 def test_the_rank_with_another_fingerprint_than_most_is_odd() -> None:

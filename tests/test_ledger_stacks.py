@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ledger_probe import by_name, derive
+
 from logdoctor.model import Event
 from logdoctor.parsers.line_parser import parse_text
 from logdoctor.reasoning.ledgers.stacks import Ledger
@@ -26,11 +28,7 @@ def spy(pid: int, frames: str, state: str = "idle") -> str:
 
 
 def derived(text: str, picture: Picture | None = None) -> dict[str, Event]:
-    ledger, picture = Ledger(), picture or Picture()
-    for event in parse_text(text):
-        picture.observe(event)
-        ledger.observe(event)
-    return {e.kind.partition(".")[2]: e for e in reversed(ledger.derive(picture))}
+    return by_name(derive(Ledger(), text, picture))
 
 
 def stacks(text: str) -> list[Event]:

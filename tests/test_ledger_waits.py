@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ledger_probe import by_name, derive
+
 from logdoctor.model import Event
-from logdoctor.parsers.line_parser import parse_text
 from logdoctor.reasoning.ledgers.waits import Ledger
-from logdoctor.reasoning.picture import Picture
 
 TIMED_OUT = "[../gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 60000ms for recv operation to complete"
 CLOSED = "[../gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.8.0.4]:40112"
@@ -24,11 +24,7 @@ def waits(rank: int, call: str, message: str = TIMED_OUT, function: str = "step"
 
 
 def derived(text: str) -> dict[str, Event]:
-    ledger, picture = Ledger(), Picture()
-    for event in parse_text(text):
-        picture.observe(event)
-        ledger.observe(event)
-    return {e.kind.partition(".")[2]: e for e in reversed(ledger.derive(picture))}
+    return by_name(derive(Ledger(), text))
 
 
 def test_the_rank_that_waits_in_another_call_than_most_is_odd() -> None:
