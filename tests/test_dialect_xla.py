@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from dialect_probe import kinds, one
+from failing_job import diagnosed
 
 from logdoctor.parsers.dialects.xla import RECORDS
 
@@ -34,3 +35,13 @@ def test_collectives_that_tensorflow_aborts_are_a_failure(line):
 
 def test_the_end_of_a_data_set_aborts_collectives_too_and_is_no_failure():
     assert kinds(RECORDS, "BaseCollectiveExecutor::StartAbort Out of range: End of sequence") == []
+
+
+def test_of_what_xla_repeats_of_nccl_the_title_says_nccls_words_alone(knowledge):
+    found = diagnosed(
+        "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: "
+        "internal error. Last NCCL warning(error) log entry (may be unrelated) 'Attribute speed of node pci not found'.; "
+        "current tracing scope: all-reduce.3\n",
+        knowledge,
+    )
+    assert found.causes[0].title.endswith(": Attribute speed of node pci not found")
