@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from failing_job import diagnosed
-from test_attempts import BANNER, NO_KEY, OOM, RESTART, SUMMARY, steps
+from failing_job import diagnosed, summary
+from test_attempts import BANNER, NO_KEY, OOM, RESTART, steps
 
 from logdoctor.model import Cause, Culprit, Decision, Diagnosis, Evidence, JobPicture, Line, Progress, Run
 from logdoctor.reasoning.decision import decide
@@ -119,7 +119,7 @@ def test_a_guess_is_called_one():
 
 
 def test_a_log_with_a_restart_that_fails_the_same_way_says_stop_in_every_report(knowledge):
-    log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + OOM + SUMMARY.format(rank=3)
+    log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + OOM + summary(3)
     found = diagnosed(log, knowledge)
     assert (found.decision.action, found.to_dict()["decision"]["action"]) == ("stop", "stop")
     for name in ("terminal", "markdown", "html", "jira"):
@@ -127,12 +127,12 @@ def test_a_log_with_a_restart_that_fails_the_same_way_says_stop_in_every_report(
 
 
 def test_a_restart_that_got_further_before_the_same_failure_says_retry(knowledge):
-    log = BANNER + steps(1, 5) + NO_KEY + RESTART.format(left=2) + steps(4, 90) + NO_KEY + SUMMARY.format(rank=1)
+    log = BANNER + steps(1, 5) + NO_KEY + RESTART.format(left=2) + steps(4, 90) + NO_KEY + summary(1)
     assert diagnosed(log, knowledge).decision.action == "retry"
 
 
 def test_a_report_of_one_attempt_does_not_say_twice_what_to_do(knowledge):
-    assert "Another attempt?" not in render(diagnosed(OOM + SUMMARY.format(rank=3), knowledge), "terminal")
+    assert "Another attempt?" not in render(diagnosed(OOM + summary(3), knowledge), "terminal")
 
 
 def test_the_reason_is_in_the_language_of_the_report():
