@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,14 @@ CRASH = """Traceback (most recent call last):
     raise ValueError("no such column: label")
 ValueError: no such column: label
 """
-OPTIONS = {"again": False, "new": False, "install": False, "wrong": False, "environments": Path("environments")}
+OPTIONS = {
+    "at_once": 2,
+    "again": False,
+    "new": False,
+    "install": False,
+    "wrong": False,
+    "environments": Path("environments"),
+}
 
 
 def prints(text: str) -> Callable[[Bench], None]:
@@ -95,6 +103,30 @@ def test_an_experiment_that_breaks_does_not_end_the_run(run):
     told = run(experiment(breaks))
     assert told.word == "failed"
     assert "column never came up" in told.why
+
+
+def test_families_run_at_the_same_time(tmp_path, run):
+    meeting = threading.Barrier(2, timeout=10)
+
+    def meets(bench: Bench) -> None:
+        meeting.wait()
+        prints(CRASH)(bench)
+
+    both = [experiment(meets, case=suite, suite=suite) for suite in ("torch_data", "mpi_errors")]
+    told = list(remake.Lab(Namespace(**OPTIONS), Journal(tmp_path / "made")).run(both))
+    assert [outcome.word for outcome in told] == ["new", "new"]
+
+
+def test_whoever_interrupts_the_lab_waits_for_no_other_experiment(tmp_path, run):
+    begun, ended = threading.Event(), []
+    first = experiment(lambda bench: begun.wait(10) and None, case="first", evidence=())
+    second = experiment(ended.append, case="second")
+    outcomes = remake.Lab(Namespace(**OPTIONS), Journal(tmp_path / "made")).run([experiment(), first, second])
+    next(outcomes)
+    threading.Timer(0.2, begun.set).start()
+    outcomes.close()
+    assert not ended
+    assert not Path("first").exists()
 
 
 def test_a_run_that_does_not_show_its_fault_is_made_again(run):

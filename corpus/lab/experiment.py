@@ -56,6 +56,11 @@ class Experiment:
     suite: str = ""
     """The file it stands in; filled in by `experiments`."""
 
+    @property
+    def family(self) -> str:
+        """The first word of its suite: torch, mpi, slurm …"""
+        return self.suite.partition("_")[0]
+
     def about(self, versions: Mapping[str, str]) -> dict[str, Any]:
         """What its ``case.yaml`` says."""
         told: dict[str, Any] = {"label": self.label, "title": self.title}

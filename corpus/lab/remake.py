@@ -1,15 +1,18 @@
-"""One experiment after the other is run, judged, and written as a case."""
+"""Experiments are run, judged, and written as cases; those of different families at the same time."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
+import threading
 import time
 import traceback
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import yaml
@@ -31,16 +34,45 @@ class Lab:
         """``asked``: the options of run.py."""
         self.asked, self.journal = asked, journal
         self._spoilt: dict[str, str] = {}
+        self._preparing, self._judging = threading.Lock(), threading.Lock()
+        self._running: set[Bench] = set()
+        self._stopped = False
 
     def run(self, chosen: Iterable[Experiment]) -> Iterator[Outcome]:
-        """Whatever goes wrong with one is its outcome, and the next one's turn."""
+        """The outcomes as they come, of ``at_once`` families; whatever goes wrong with an experiment is its outcome."""
+        families: dict[str, list[Experiment]] = {}
         for experiment in chosen:
-            began = time.monotonic()
+            families.setdefault(experiment.family, []).append(experiment)
+        outcomes: SimpleQueue[Outcome | None] = SimpleQueue()
+        with ThreadPoolExecutor(self.asked.at_once) as pool:
             try:
-                word, why = self._left_out(experiment) or self._made(experiment)
-            except Exception as error:
-                word, why = "failed", _told(error)
-            yield Outcome(experiment.case, word, why, time.monotonic() - began)
+                for family in sorted(families.values(), key=len, reverse=True):  # what lasts longest begins first
+                    pool.submit(self._run_family, family, outcomes).add_done_callback(lambda _: outcomes.put(None))
+                for _ in families:
+                    yield from iter(outcomes.get, None)
+            finally:
+                self._stop(pool)
+
+    def _run_family(self, family: Iterable[Experiment], outcomes: SimpleQueue[Outcome | None]) -> None:
+        """One after the other: they share what they leave on a machine (cgroups, session folders)."""
+        for experiment in family:
+            if not self._stopped:
+                outcomes.put(self._outcome(experiment))
+
+    def _stop(self, pool: ThreadPoolExecutor) -> None:
+        """End what still runs: nothing, unless somebody interrupts us."""
+        self._stopped = True
+        pool.shutdown(wait=False, cancel_futures=True)
+        for bench in tuple(self._running):
+            bench.clear()
+
+    def _outcome(self, experiment: Experiment) -> Outcome:
+        began = time.monotonic()
+        try:
+            word, why = self._left_out(experiment) or self._made(experiment)
+        except Exception as error:
+            word, why = "failed", _told(error)
+        return Outcome(experiment.case, word, why, time.monotonic() - began)
 
     def _left_out(self, experiment: Experiment) -> tuple[str, str] | None:
         """Why an experiment is not run."""
@@ -50,20 +82,30 @@ class Lab:
         there = (folder / "case.yaml").exists()
         if there and (asked.new or (self.journal.has(experiment) and not asked.again)):
             return "there", ""
-        if asked.install:
-            install(experiment.needs.packages)
-        lacking = lacks(experiment.needs)
+        with self._preparing:
+            if asked.install:
+                install(experiment.needs.packages)
+            lacking = lacks(experiment.needs)
         return ("skipped", f"needs {lacking}") if lacking else None
 
     def _made(self, experiment: Experiment) -> tuple[str, str]:
         """Run an experiment and write its case, if logdoctor finds the truth in what was printed."""
         name = experiment.needs.environment
-        bench, logs = self._run(experiment, self._environment(name) if name else None)
+        with self._preparing:
+            made = self._environment(name) if name else None
+        bench, logs = self._run(experiment, made)
         if not shown(experiment, logs):
             return "failed", f"no log of {TRIES} runs holds any of {list(experiment.evidence)}; see {bench.logs}"
         if named := _private(logs):
             return "failed", f"the log names {', '.join(named)}; it is in {bench.logs}"
         about = experiment.about(versions(name, bench))
+        with self._judging:
+            return self._judged(experiment, about, bench, logs)
+
+    def _judged(
+        self, experiment: Experiment, about: Mapping[str, Any], bench: Bench, logs: Sequence[Path]
+    ) -> tuple[str, str]:
+        """Write the case if what is printed is diagnosed as it should be."""
         found = diagnosed(bench.logs, about)
         wrong = "; ".join(faults(about, found))
         if wrong and not self.asked.wrong:
@@ -82,10 +124,14 @@ class Lab:
         """Run an experiment until its log holds what shows the fault: launchers now and then end before they say it."""
         for _ in range(TRIES):
             bench = Bench(WORK / experiment.case, made, experiment.seconds)
+            self._running.add(bench)
             try:
                 experiment.run(bench)
             finally:
                 bench.clear()
+                self._running.remove(bench)
+            if self._stopped:
+                raise InterruptedError("stopped before its end")
             logs = sorted(p for p in bench.logs.rglob("*.log") if p.stat().st_size)
             if shown(experiment, logs):
                 break

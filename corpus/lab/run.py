@@ -1,6 +1,6 @@
 """Runs the experiments of the failure lab and writes what they print as cases of corpus/; see README.md.
 
-python corpus/lab/run.py [--only PATTERN] [--again] [--list] [--coverage]
+python corpus/lab/run.py [--only PATTERN] [--at-once N] [--again] [--list] [--coverage]
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Make the captured cases of corpus/ anew.")
     option = parser.add_argument
     option("--only", action="append", metavar="PATTERN", help="experiments whose suite/name holds this")
+    option("--at-once", type=int, default=2, metavar="N", help="families (torch, mpi …) at the same time (default: 2)")
     option("--again", action="store_true", help="also what this checkout has made already")
     option("--new", action="store_true", help="only cases that are not there yet")
     option("--into", type=Path, default=CORPUS, metavar="FOLDER", help="where the cases go (default: corpus/)")
