@@ -1,7 +1,8 @@
 """All that logdoctor knows, ready to use: the rules, and one compiled pattern database for parsers and rules together.
 
-Reading YAML and deriving scan forms takes a second, so the result is cached as JSON under a key that is made of the
-rules' and parsers' own content; a broken, foreign or unwritable cache is silently made anew in memory.
+Reading YAML and deriving scan forms takes seconds, so the result is cached as JSON under a key that is made of the
+rules' and parsers' own content, and what was derived for the expressions that stayed is used again; a broken, foreign
+or unwritable cache is silently made anew in memory.
 """
 
 from __future__ import annotations
@@ -14,20 +15,22 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logdoctor import cached_files
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom, Words
 from logdoctor.parsers import records
-from logdoctor.prefilter import Pattern, Prefilter, pattern_of
+from logdoctor.prefilter import Pattern, Prefilter
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 25
-"""Raise it when the shape of the cached JSON changes."""
+if TYPE_CHECKING:
+    from logdoctor.prefilter.kept_patterns import KeptPatterns
+
+FORMAT = 26
+"""Raise it when the shape of the cached JSON changes, or what is derived from an expression."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,15 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     file = folder / f"rules-{_key(folders)}.json" if folder else None
     plain = _read(file) if file else None
     if plain is None:
-        plain = _compile(folders)
+        plain = _compile(folders, folder and folder / f"patterns-{__version__}-{FORMAT}.json")
         if file:
             cached_files.write(file, json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
     patterns = [Pattern(tuple(atoms), whole, often) for atoms, whole, often in plain["patterns"]]
     owners = tuple(tuple(o) for o in plain["owners"])
     rules = tuple(_rule(r) for r in plain["rules"])
     faults = tuple(Problem(*f) for f in plain["faults"])
-    return Knowledge(rules, owners, Prefilter.build(patterns, folder, engine), faults, plain["digest"])
+    prefilter = Prefilter.build(patterns, folder, engine, common=plain["common"])
+    return Knowledge(rules, owners, prefilter, faults, plain["digest"])
 
 
 def _key(folders: Sequence[Path]) -> str:
@@ -94,9 +98,12 @@ def _files(folder: Path) -> Iterable[str]:
         yield from (os.path.join(place, name) for name in names if name.endswith((".yaml", ".tsv")))  # noqa: PTH118
 
 
-def _compile(folders: Sequence[Path]) -> dict[str, Any]:
+def _compile(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
+    """All of it, without the databases; ``file`` keeps what was derived for the next time."""
+    from logdoctor.prefilter.kept_patterns import KeptPatterns
     from logdoctor.rulebook.loading import read
 
+    kept = KeptPatterns(file)
     book = read(folders)
     faults = list(book.faults)
     rules: list[Rule] = []
@@ -104,7 +111,7 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
     number = 0
     for rule in book.rules:
         weak: list[RuleError] = []
-        patterns = [_pattern(rule, symptom, weak) for symptom in rule.symptoms]
+        patterns = [_pattern(rule, symptom, kept, weak) for symptom in rule.symptoms]
         faults += weak
         if weak:
             continue
@@ -113,11 +120,15 @@ def _compile(folders: Sequence[Path]) -> dict[str, Any]:
             if pattern:
                 owners.setdefault(pattern, []).append(n)
         number += len(patterns)
-    scanned = [*_record_patterns(), *owners]
+    parsers = [kept.of(r.scan or r.pattern, often=r.often) for r in records()]
+    kept.keep()
+    shipped = _numbers_of_shipped(rules)
+    ordered = sorted(owners.items(), key=lambda owned: shipped.isdisjoint(owned[1]))
     plain = [_plain(r) for r in rules]
     return {
-        "patterns": [(p.atoms, p.whole, p.often) for p in scanned],
-        "owners": list(owners.values()),
+        "patterns": [(p.atoms, p.whole, p.often) for p in (*parsers, *(pattern for pattern, _ in ordered))],
+        "common": len(parsers) + sum(not shipped.isdisjoint(own) for own in owners.values()),
+        "owners": [own for _, own in ordered],
         "rules": plain,
         "digest": _digest(plain),
         "faults": [(f.what, f.where, f.why, f.help) for f in faults],
@@ -129,12 +140,13 @@ def _digest(rules: Iterable[dict[str, Any]]) -> str:
     return hashlib.blake2b("\n".join(said).encode(), digest_size=6).hexdigest()
 
 
-@cache
-def _record_patterns() -> tuple[Pattern, ...]:
-    return tuple(pattern_of(r.scan or r.pattern, often=r.often) for r in records())
+def _numbers_of_shipped(rules: Iterable[Rule]) -> set[int]:
+    """The numbers of the symptoms that everyone has: their database need not be made anew for somebody's own rules."""
+    ours = [rule.path.startswith(f"{shipped_rules()}{os.sep}") for rule in rules for _ in rule.symptoms]
+    return {number for number, is_ours in enumerate(ours) if is_ours}
 
 
-def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern | None:
+def _pattern(rule: Rule, symptom: Symptom, kept: KeptPatterns, errors: list[RuleError]) -> Pattern | None:
     """What the scan looks for to find a symptom's text; None where only its kind finds it.
 
     Events of a kind (other than ``text.line``) are found by the records of that kind: such a symptom needs no scan.
@@ -143,7 +155,7 @@ def _pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern |
         return None
     of_record = not _wants(symptom.kind, "text.line") or not _wants(symptom.dialect, "text")
     try:
-        return pattern_of(symptom.text, within=of_record)
+        return kept.of(symptom.text, within=of_record)
     except ValueError as error:
         if not of_record:
             what = f"the text of the symptom '{symptom.name}' is too weak for the scan"
@@ -177,6 +189,6 @@ def _read(file: Path) -> dict[str, Any] | None:
     try:
         plain: dict[str, Any] = json.loads(cached_files.read(file) or b"")
         [_rule(r) for r in plain["rules"][:1]]
-        return plain if {"patterns", "owners", "rules", "faults", "digest"} <= plain.keys() else None
+        return plain if {"patterns", "owners", "common", "rules", "faults", "digest"} <= plain.keys() else None
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -50,9 +50,3 @@ def log(tmp_path) -> Path:
     path.parent.mkdir()
     path.write_text(LOG)
     return path
-
-
-@pytest.fixture
-def uncached(surroundings, monkeypatch) -> None:
-    """Nothing is kept: for rules that are used once, the database that is worth keeping takes longest to make."""
-    monkeypatch.setenv("LOGDOCTOR_CACHE", "")

@@ -10,7 +10,7 @@ from command_line import call, report
 from failing_job import ANSWER, LOG, answer_in
 from rule_texts import LICENCE, rule_file
 
-pytestmark = pytest.mark.usefixtures("uncached")
+pytestmark = pytest.mark.usefixtures("surroundings")
 
 
 def test_rules_list_has_a_line_for_every_rule():

@@ -13,7 +13,7 @@ from logdoctor.authoring.linting import lint
 from logdoctor.authoring.remark import CODES
 from logdoctor.rulebook import shipped_rules
 
-pytestmark = pytest.mark.usefixtures("uncached")
+pytestmark = pytest.mark.usefixtures("surroundings")
 
 
 def remarks(folder) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from logdoctor import cached_files
-from logdoctor.prefilter import Pattern, Prefilter, hyperscan_engine
+from logdoctor.prefilter import Pattern, Prefilter, hyperscan_engine, kept_patterns, pattern_of
+from logdoctor.prefilter.kept_patterns import KeptPatterns
 
 PATTERNS = [Pattern.of_form("error: [a-z]"), Pattern.of_form("peer [0-9]+ lost")]
 
@@ -41,6 +43,39 @@ def test_other_patterns_are_other_files(tmp_path: Path, compiled: list[int]) -> 
     build(tmp_path, [Pattern.of_form("error: [a-z]"), Pattern.of_form("peer [0-9]+ found")])
     assert len(compiled) == 4
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_what_is_common_is_named_by_a_database_that_stays(tmp_path: Path, compiled: list[int]) -> None:
+    own = [Pattern.of_form("error: own"), Pattern.of_form("error: other")]
+    for pattern in own:
+        prefilter = Prefilter.build([*PATTERNS, pattern], tmp_path, "hyperscan", common=len(PATTERNS))
+    assert len(compiled) == 3 + 2
+    assert prefilter.match(b"peer 7 lost, error: other") == (0, 1, 2)
+
+
+def test_an_expression_is_thought_about_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = KeptPatterns(tmp_path / "patterns.json")
+    derived = [first.of("peer [0-9]+ lost"), first.of("peer [0-9]+ lost", within=True)]
+    first.keep()
+    monkeypatch.setattr(kept_patterns, "pattern_of", None)
+    second = KeptPatterns(tmp_path / "patterns.json")
+    assert [second.of("peer [0-9]+ lost"), second.of("peer [0-9]+ lost", within=True)] == derived
+
+
+@pytest.mark.parametrize("broken", [b"", b"[]", b'{"00peer": 1}', b'{"00peer": ["a"'])
+def test_kept_patterns_that_are_damaged_are_derived_anew(tmp_path: Path, broken: bytes) -> None:
+    cached_files.write(tmp_path / "patterns.json", broken)
+    assert KeptPatterns(tmp_path / "patterns.json").of("peer lost") == pattern_of("peer lost")
+
+
+def test_what_nobody_asks_for_any_more_is_forgotten(tmp_path: Path) -> None:
+    file = tmp_path / "patterns.json"
+    for texts in (["peer lost", "peer gone", "peer found"], ["link down"]):
+        kept = KeptPatterns(file)
+        for text in texts:
+            kept.of(text)
+        kept.keep()
+    assert list(json.loads(file.read_bytes())) == ["00link down"]
 
 
 def test_only_the_owner_may_read_the_cache(tmp_path: Path) -> None:

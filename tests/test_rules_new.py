@@ -18,7 +18,7 @@ from logdoctor.model import InputError
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.signatures import read_signatures
 
-pytestmark = pytest.mark.usefixtures("uncached")
+pytestmark = pytest.mark.usefixtures("surroundings")
 
 LINE = "[rank3]: RuntimeError: torus driver: link 7 to switch sw-12.rack3 lost after 3000 ms"
 TRACEBACK = 'Traceback (most recent call last):\n  File "/opt/a.py", line 3, in f\n    g()\nTorusError: link 7 lost\n'

@@ -14,7 +14,7 @@ from logdoctor.cli import app
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text("utf-8")
 
-pytestmark = pytest.mark.usefixtures("uncached")
+pytestmark = pytest.mark.usefixtures("surroundings")
 
 
 def test_the_tutorial_is_what_happens(tmp_path, monkeypatch):

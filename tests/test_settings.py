@@ -17,7 +17,7 @@ from logdoctor.model import InputError
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.settings import Settings, settings
 
-pytestmark = pytest.mark.usefixtures("uncached")
+pytestmark = pytest.mark.usefixtures("surroundings")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from logdoctor.model import Candidate
 from logdoctor.prefilter.engine import ID_BITS, Session
 from logdoctor.prefilter.flood import Floods
+from logdoctor.prefilter.naming import Naming
 from logdoctor.prefilter.newlines import NewlineCounter
 from logdoctor.prefilter.sublines import bounds
 from logdoctor.prefilter.window import ReadInto, Window
@@ -23,7 +24,7 @@ class Scan:
     """
 
     def __init__(
-        self, session: Session, floods: Floods, naming: Session, alone: frozenset[int], readinto: ReadInto
+        self, session: Session, floods: Floods, naming: Naming, alone: frozenset[int], readinto: ReadInto
     ) -> None:
         self._session = session
         self._naming = naming
@@ -97,7 +98,7 @@ class Scan:
     def _candidate(self, start: int, end: int) -> Candidate | None:
         window, turn = self._window, self._window.turn
         raw = bytes(window.view[start:end])
-        ids = self._naming.ids(raw)
+        ids = self._naming(raw)
         if self._alone.isdisjoint(ids):
             return None
         self._count_to(start)

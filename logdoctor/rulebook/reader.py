@@ -10,6 +10,7 @@ import regex
 
 from logdoctor.catalogues import known_columns, values_of
 from logdoctor.model import Example, Rule, RuleError, Symptom, Words
+from logdoctor.regexes import compiled
 from logdoctor.rulebook.signatures import ACTIONS
 from logdoctor.rulebook.yaml_lines import Document, Path
 
@@ -202,7 +203,7 @@ def _symptom(name: str, part: Any, faults: Faults) -> Symptom | None:
 
 def _good_regex(text: Any, path: Path, faults: Faults) -> bool:
     try:
-        regex.compile(text)
+        compiled(text)
     except (regex.error, TypeError) as error:
         faults.add(
             path, "this is not a regular expression", str(error), "mind that backslashes need single quotes in YAML"
