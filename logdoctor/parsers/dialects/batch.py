@@ -9,6 +9,8 @@ Kinds and their fields:
 - ``batch.module`` message: the job script could not load its software; ``batch.loaded`` file: it loaded this module
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
 - ``flux.exception`` type, severity, message; ``flux.exit`` exit_code | signal, ranks; ``flux.error`` message, rank
+- ``flux.oom`` host, count: tasks that the kernel killed; ``flux.node`` message, host: Flux lost a node, or what ran on
+  it; ``flux.start`` error: the shell or the prolog of the job could not start
 - ``submitit.signal`` signal, reason; ``submitit.exception`` message; ``submitit.env`` (who is where);
   ``submitit.note``
 
@@ -145,6 +147,12 @@ SGE = (
            "Grid Engine says how the job ended."),
 )  # fmt: skip
 
+_FLUX_SAYS = (
+    r"(?:\bflux-shell\[\d+\]: +(?:FATAL|ERROR): (?:[\w-]+: )?|"
+    r"\bjob\.exception (?:.* )?type=[\w-]+ severity=\d+ ?(?:note=)?\"?)"
+)
+"""Who says why a job of Flux could not go on: its shell, or the exception of the job."""
+
 FLUX = (
     Record("flux.exception",
            r"\bjob\.exception (?:.* )?type=(?P<type>[\w-]+) severity=(?P<severity>\d+) ?(?:note=)?(?P<message>.*)",
@@ -155,10 +163,27 @@ FLUX = (
     Record("flux.exit",
            r"(?:flux-shell\[\d+\]: +(?:\w+: )?(?:doom|exception|task-exit): +|\bjob\.exception (?:.* )?type=exec "
            r"severity=0 (?:note=)?\"?)(?:[\w./+-]{1,120}: )?(?:task )?(?:rank|task) (?P<rank>\d+)(?: on host "
-           r"(?P<host>[\w.-]+))? (?:failed|exited) .*", "error", read_end, "Flux names the first task that ended.", 1),
+           r"(?P<host>[\w.-]+))? (?:failed|exited)(?: \((?:Exit (?P<exit_code>\d+)|(?P<signal_text>[A-Z][\w ]+))\))? "
+           r".*", "error", read_end, "Flux names the first task that ended.", 1),
     Record("flux.exit",
            r"\bflux-shell\[\d+\]: +\w+: exception: shell rank (?P<shell_rank>\d+) \(on (?P<host>[\w.-]+)\): "
            r"(?P<signal_text>[A-Z][\w ]+)", "warning", read_end, "Flux saw the part of the job on this host end."),
+    Record("flux.oom",
+           r"\bflux-shell\[(?P<shell_rank>\d+)\]: +ERROR: oom: Memory cgroup out of memory: killed (?P<count>\d+) "
+           r"tasks?(?: on (?P<host>[\w.-]*\w))?", "fatal", note="The kernel killed tasks of the job for its memory.",
+           priority=1),
+    Record("flux.node",
+           rf"{_FLUX_SAYS}(?P<message>(?:node failure on|lost contact with job shell on broker|shell exited with "
+           r"unkillable processes on) (?P<host>[\w.-]+) \((?:shell )?rank \d+\))", "fatal",
+           note="Flux lost a node, or what ran on it.", priority=1),
+    Record("flux.node", rf"{_FLUX_SAYS}(?P<message>rank \d+ \((?P<host>[\w.-]+)\): lost contact with job shell)",
+           "fatal", note="Flux lost a node, or what ran on it.", priority=1),
+    Record("flux.start",
+           rf"{_FLUX_SAYS}(?P<error>plugin '[^']{{1,60}}': shell\.\w+ failed|shell_init$|loading rc file .*|"
+           r"(?:block )?taskmap[ =].*|failed to map tasks .*|.{1,200} \(ranks? [\d,-]+\) terminated before first "
+           r"barrier|job shell exec error.*|failed to initialize .*|.{1,80} service is not loaded on .*|prolog "
+           r"(?:exited with|killed by|timed out|canceled).*|job prolog failed.*)", "fatal",
+           note="The shell or the prolog of the job could not start.", priority=1),
     Record("flux.exit", r"^(?:[\d.]+s: |\[[^\]]{1,40}\] )job\.finish status=(?P<status>[1-9]\d*)", "error",
            note="Flux says how the job ended (a wait status: exit code times 256, or a signal)."),
     Record("flux.error", r"\bflux-(?P<program>shell|broker|job|run|submit|alloc|batch|imp|exec|"

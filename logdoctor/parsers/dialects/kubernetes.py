@@ -96,8 +96,7 @@ PODS = (
            r"(?P<message>The node was low on resource: [\w-]+.*|Pod ephemeral local storage usage exceeds.*|"
            r"Container \S+ exceeded its local ephemeral storage limit.*|"
            r"Usage of EmptyDir volume \S+ exceeds the limit.*|"
-           r"The node had condition: \[\w+\].*|TaintManagerEviction.*|Pod was rejected: .*|"
-           r"[Tt]aint manager: deleting due to NoExecute taint.*)", "fatal", with_resource,
+           r"The node had condition: \[\w+\].*|TaintManagerEviction.*|Pod was rejected: .*)", "fatal", with_resource,
            "The node gave the pod up.", 3),
     Record("kubernetes.pod_state",
            rf"^(?:[\w-]+ +)?(?P<pod>[a-z0-9][\w.-]*) +\d+/\d+ +(?P<state>{_BAD_STATES}) +(?P<restarts>\d+)\b", "error",
@@ -121,6 +120,7 @@ EVENTS = (
     _event("kubernetes.oom_killed", "OOMKilling|SystemOOM", "The kernel killed a process for lack of memory.", "fatal"),
     _event("kubernetes.image", "ErrImagePull|ImagePullBackOff|InspectFailed|ErrImageNeverPull|InvalidImageName|"
            "FailedToRetrieveImagePullSecret", "The image could not be fetched."),
+    _event("kubernetes.gang", "EvictedDueToPodsReadyTimeout", "The pods of the group were not ready in time."),
     _event("kubernetes.unschedulable", "FailedScheduling|NotTriggerScaleUp|Unschedulable", "No node can take the pod."),
     _event("kubernetes.mount",
            r"Failed(?:Mount|AttachVolume|MapVolume|Binding|DetachVolume)|ProvisioningFailed|VolumeResizeFailed|"
@@ -184,16 +184,21 @@ MESSAGES = (
            r"jobset failed due to .*|Pod group .* failed.*|(?:Launcher|Worker) (?:pod |"
            r"replicas? )?\S* ?(?:has )?failed\b.*)", "fatal", note="A training job could not go on.", priority=3),
     Record("kubernetes.gang", r"(?P<message>pod group is not ready,.*|\d+/\d+ tasks in gang unschedulable.*|"
-           r"couldn't assign flavors to pod set.*|The workload has been .*evicted.*)", "error",
-           note="Not all pods of the group could start.", priority=3),
+           r"couldn't assign flavors to pod set.*|The workload has been .*evicted.*|(?:resource in cluster is overused|"
+           r"queue resource quota insufficient)\b.*|.{0,80}cannot find enough sibling pods.*|Resources were found for "
+           r"\d+ pods while \d+ are required.*|Exceeded the PodsReady timeout.*)", "error",
+           note="Not all pods of the group could start.", priority=6),
     Record("kubernetes.preempted",
            r"(?P<message>Preempted (?:by|in order to|to accommodate).*|Preempting to accommodate.*|"
-           r".*preempted by pod.*|Pod .*due to preemption)", "fatal", note="The pod had to make room for another.",
-           priority=2),
+           r".*preempted by pod.*|Pod .*due to preemption|.{0,60}: preempting to accommodate a higher priority pod.*|"
+           r"\d+/\d+ workers are evicted|Eviction API: evicting.*|Evicted pod: \w+|deleting pod for node scale down|"
+           r"Spot interruption warning was triggered.*)", "fatal", note="The pod had to make room for another.",
+           priority=6),
     Record("kubernetes.node", r"(?P<message>Node (?P<host>[\w.-]+) status is now: NodeNotReady|"
            r"node \"?(?P<named>[\w.-]+)\"? (?:is )?not ready|"
-           r"Pod was terminated in response to imminent node shutdown.*|node is not ready\b.*|"
-           r"Imminent node shutdown.*)", "error", note="A node has a problem.", priority=2),
+           r"Pod was terminated in response to imminent node shutdown.*|node is not ready\b.*|PodGC: node no longer "
+           r"exists|[Tt]aint manager: deleting due to NoExecute taint.*|Imminent node shutdown.*)", "error",
+           note="A node has a problem.", priority=2),
     Record("kubernetes.killing",
            r"(?P<message>Stopping container (?P<container>[\w.-]+)\s*$|Killing container with .*|"
            r"Container \S+ failed (?:liveness|startup) probe, will be restarted)", "info",
@@ -211,7 +216,7 @@ MESSAGES = (
            note="The node came back before the pod was deleted.", priority=7),
     Record("kubernetes.preempted", r"(?P<message>The workload has been \w*[Ee]victed: Preempted.*|Evicted: "
            r"Preempted to accommodate.*)",
-           "fatal", note="The pods had to make room for others.", priority=4),
+           "fatal", note="The pods had to make room for others.", priority=7),
     Record("kubernetes.refused", r"^(?P<message>The connection to the server \S+ was refused - did you specify the "
            r"right.*)",
            "error", note="The API server refused or did not answer."),
