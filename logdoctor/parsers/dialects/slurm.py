@@ -58,8 +58,10 @@ ENDS = (
            r"exceeded virtual memory limit)|Exceeded (?:step|job) memory limit)(?: \(\d+ > \d+\))?", "fatal",
            note="Slurm saw the step above its memory limit and ends it.", priority=5),
     Record("slurm.memory_limit",
-           r"(?P<message>[Ss]tep(?:Id=)? ?(?P<step>[\w.+]+) hit memory(?:\+swap)? limit at least once)", "warning",
-           note="The step touched its memory limit.", priority=5),
+           r"(?P<message>[Ss]tep(?:Id=)? ?(?P<step>[\w.+]+) hit memory(?:\+swap)? limit at least once|Exceeded (?:step|"
+           r"job) memory limit at some point)", "warning",
+           note="The step touched its memory limit: the page cache does that too, and nothing need be killed.",
+           priority=6),
     Record("slurm.time_limit",
            r"(?P<message>(?:Job|JobId=|StepId=)[ =]?(?P<step>[\d.]+)? ?(?:has )?exceeded (?:its )?time limit|"
            r"Time limit exhausted for JobId=(?P<job>\d+)|reached (?:its )?time limit).*", "fatal",
