@@ -156,9 +156,10 @@ def _culprit(
 ) -> Culprit:
     events = [s.event for s in shown]
     named = [e for e in events if picture.rank_of(e) is not None]
+    said = () if named else _ranks_said(shown)
     ranks = rule.culprit.get("ranks", "speaker")
     hosts = rule.culprit.get("hosts", "speaker")
-    if not named and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say whose process died
+    if not (named or said) and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say who died
         hosts_named = _hosts(events, picture)
         ends = picture.named_ends.in_the_attempt_of(events[0])
         told = [e for e in same if picture.rank_of(e) is not None]
@@ -172,6 +173,8 @@ def _culprit(
         hosts = "speaker" if hosts == "alone" and (alone or (one_host and both_heard)) else hosts
     guilty = tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks))
     where = tuple(_hosts(events, picture)) if hosts == "speaker" else _hosts_named(values.get(hosts))
+    if said and ranks == "speaker":  # the line names whom its own prefix does not
+        guilty, where = said, where or _hosts_named(values.get("host"))
     if not guilty and not where:
         guilty, where = _only_ones(rule, picture)
     return Culprit(
@@ -202,6 +205,12 @@ def _hosts_named(value: Value | None) -> tuple[str, ...]:
 def _ranks(events: Sequence[Event], picture: Picture) -> list[int]:
     known = (picture.rank_of(e) for e in events)
     return list(dict.fromkeys(r for r in known if r is not None))[:CULPRITS_NAMED]
+
+
+def _ranks_said(shown: Sequence[Shown]) -> tuple[int, ...]:
+    """The ranks that the lines themselves name, as the symptom captured them."""
+    said = (s.captured.get("rank") for s in shown)
+    return tuple(dict.fromkeys(r for r in said if isinstance(r, int)))[:CULPRITS_NAMED]
 
 
 def _hosts(events: Sequence[Event], picture: Picture) -> list[str]:

@@ -34,7 +34,11 @@ def read_host(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | Non
     return rest, Speaker()
 
 
-_NAME = r"(?P<host>(?=[\w.-]*\d)(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[\d.-]*[a-z][\w.-]*[a-z])[a-z0-9][a-z0-9.-]{2,80}))"
+_NAME = (
+    r"(?P<host>(?=[\w.-]*\d)(?:\d{1,3}(?:\.\d{1,3}){3}|[a-z](?:0\d\d|\d{4})\d{0,12}(?=[ :])"
+    r"|(?=[\d.-]*[a-z][\w.-]*[a-z])[a-z0-9][a-z0-9.-]{2,80}))"
+)
+"""An address, one letter with many digits (``c000001``), or a name of letters and digits."""
 
 WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper(
