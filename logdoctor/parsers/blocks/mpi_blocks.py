@@ -36,6 +36,8 @@ _HANDLER = (
     ("message", later(r"MPI_(?:ERR|T_ERR)_\w+: (.{1,300})$")),
 )
 _STACK = later(r"\s*(?P<at>(?:[\w:]{2,120}|\(unknown\))\(\d{0,6}\))[. ]*:\s?(?P<said>.*)")
+_BARE_STACK = later(r"P?MPI_\w+\(.{0,600}\) failed\s*$")
+"""Microsoft MPI leaves function and line out: the call, then what went wrong in it."""
 _SAID_ABORT = later(r"application called MPI_Abort\([^,]{1,80}, (?P<exit_code>-?\d{1,11})\)")
 _MPD_END = later(
     r"[Ee]xit status of rank \d{1,7}: (?:killed by signal (?P<signal>\d{1,3})|return code (?P<exit_code>\d{1,3}))"
@@ -130,12 +132,16 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
     words_first = (
         2 if "aborting job" in head.text else int(head.text.rstrip().endswith(":") and "stack:" not in head.text)
     )
+    bare = False
     for line in islice(below, MAX_FRAMES):
         found = _STACK.match(line.text)
         if found is None:
-            if len(taken) < words_first and line.text.strip():
+            text = line.text.strip()
+            bare = bare or bool(not taken and _BARE_STACK.match(text))
+            if text and (len(taken) < words_first or text == "failed" or (bare and text[0] not in "[-")):
+                innermost = text if bare and taken else innermost
                 taken.append(line.below)
-                said.append(line.text.strip())
+                said.append(text)
                 continue
             break
         taken.append(line.below)

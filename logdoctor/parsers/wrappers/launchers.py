@@ -59,10 +59,11 @@ MPI = (
         "hydra.rank",
         r"\[(?P<task>\d{1,6})\] "
         r"(?!\d|MPI |NCCL |Got |is |[-+/(]|0x|done\b|Running|Stopped|Killed|Terminated|Aborted|Exit"
-        r"|Segmentation|Tesla|NVIDIA|mlx5)"
+        r"|Segmentation|Tesla|NVIDIA|mlx5|(?:on [\w.-]+|terminated|fatal error|application aborted"
+        r"|process exited without calling \w+|job terminated by the user)$)"  # mpiexec of Microsoft MPI, of a rank
         r"|\[(?P<task2>\d{1,6})\](?: (?=--> FOAM )|(?=PETSC ERROR|terminate called|Traceback |Fatal error|Abort\(|$))",
         "[",
-        unless=_LABELLED,
+        unless=(*_LABELLED, "level"),  # behind a level it is the process or thread of a logger
     ),
 )
 
