@@ -28,6 +28,12 @@ def test_horovods_stall_names_the_missing_ranks_in_every_era(below):
     assert seen.fields["stalled_ops"] == "grad.layer_a, grad.layer_b"
 
 
+def test_a_stall_that_names_who_is_ready_lacks_the_others():
+    seen = one(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 3, 0, 4]")
+    assert seen.fields["missing"] == (1, 2)
+    assert "missing" not in one(RECORDS, "HorovodAllreduce_w0 [ready ranks: 0]").fields
+
+
 def test_a_stall_without_its_first_line_is_read():
     assert one(RECORDS, "HorovodAllreduce_w0 [missing ranks: 3]").fields["missing"] == (3,)
 

@@ -1,7 +1,8 @@
 """Reads Horovod's stall warnings: which tensors wait, which ranks have not joined (`common/stall_inspector.cc`).
 
-0.15 to 0.18: ``Stalled ops:NAME [missing ranks: 1, 3]`` or ``NAME [missing ranks: 1]`` on lines of their own; from
-0.19: ``Missing ranks:`` (or ``Stalled ranks:``) and then ``3: [NAME, NAME ...]``, one line a rank.
+Before 0.13: ``Stalled ops: NAME [ready ranks: 2, 0], NAME …``, who is there in place of who is not; 0.13 to 0.18:
+``Stalled ops:NAME [missing ranks: 1, 3]`` or ``NAME [missing ranks: 1]`` on lines of their own; from 0.19: ``Missing
+ranks:`` (or ``Stalled ranks:``) and then ``3: [NAME, NAME ...]``, one line a rank.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from logdoctor.regexes import compiled, later
 MAX_OPS = 20
 MAX_RANKS = 4_096
 MAX_GAP = 2
-_OP = later(r"(?P<op>[^\s\[\]:]{1,200}) \[(?:missing|ready) ranks: ?(?P<ranks>[\d, ]{0,4000})")
+_OP = later(r"(?P<op>[^\s\[\]:]{1,200}) \[(?P<said>missing|ready)\s+ranks: ?(?P<ranks>[\d, ]{0,4000})")
 _RANK = later(r"^\s*(?P<rank>\d{1,7}): \[(?P<ops>[^\]]{0,4000})")
 _WORDS = later(r"(?i:missing ranks|stalled ranks|stalled ops)")
 _SECONDS = later(r"for more than (\d{1,7}) seconds")
@@ -52,7 +53,8 @@ def _note(text: str, ranks: set[int], ops: dict[str, None], sides: set[str]) -> 
     for found in _OP.finditer(text):
         seen = True
         ops.setdefault(found["op"].rpartition("ops:")[2] or found["op"])
-        ranks.update(int(n) for n in compiled(r"\d{1,7}").findall(found["ranks"])[:MAX_RANKS])
+        named = {int(n) for n in compiled(r"\d{1,7}").findall(found["ranks"])[:MAX_RANKS]}
+        ranks.update(named if found["said"] == "missing" else _absent(named))
         sides.add(found["ranks"].strip(" ,"))
     line = _RANK.match(text)
     if line:
@@ -62,3 +64,8 @@ def _note(text: str, ranks: set[int], ops: dict[str, None], sides: set[str]) -> 
         for op in line["ops"].split(",")[:MAX_OPS]:
             ops.setdefault(op.strip(" .]"))
     return seen
+
+
+def _absent(ready: set[int]) -> set[int]:
+    """The ranks below the highest that is ready which are not ready themselves; those above it nobody tells."""
+    return set(range(min(max(ready, default=0), MAX_RANKS))) - ready

@@ -167,7 +167,7 @@ RUNTIME = (
     ),
     Record(
         "crash.assertion",
-        r"\bCheck fail(?:ed|ure)(?: at)?[: ] *(?P<expression>\S.{0,400})",
+        r"^(?!.{0,200}?(?:Error|Exception): ).*?\bCheck fail(?:ed|ure)(?: at)?[: ] *(?P<expression>\S.{0,400})",
         level="fatal",
         priority=-1,
         scan=r"Check fail(?:ed|ure)",
@@ -233,10 +233,11 @@ TRACES = (
     ),
     Record(
         "crash.trace",
-        rf"\*\*\* (?P<signal_text>{_SIGNAL_NAME}) (?:\(@0x[0-9a-f]+\) )?received (?:by PID (?P<pid>\d+)|at time=).*",
+        rf"\*\*\* (?P<signal_text>{_SIGNAL_NAME}) (?:\(@(?:0x[0-9a-f]+|\(nil\))\),? )?(?:see \S{{1,80}} )?received "
+        r"(?:by PID (?P<pid>\d+)|at time=).*",
         level="fatal",
         block=read_stack,
-        scan=r"\*\*\* SIG[A-Z]{3,5} .{0,30}received ",
+        scan=r"\*\*\* SIG[A-Z]{3,5} .{0,110}received ",
         note="A crash handler printed the stack of a dying process.",
     ),
     Record(

@@ -68,6 +68,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.exit",
+        r"^Container rank (?P<rank>\d+) status (?:failed|killed) cmd \[.{0,4000}?\] code (?P<exit_code>-?\d{1,9})",
+        "error",
+        read_exit,
+        "Paddle's launcher found the process of this rank ended with an error.",
+        5,
+        scan=r"Container rank \d+ status (?:failed|killed) cmd",
+    ),
+    Record(
+        "frameworks.exit",
         r"Process (?P<rank>\d+) exit with status code (?P<exit_code>-?\d{1,9})",
         "error",
         read_exit,
@@ -205,6 +214,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.not_finite",
+        r"(?:\b[Rr]ank (?P<rank>\d+): (?=[Ff]ound ))?"
         r"(?P<message>Loss is (?:-?nan|-?inf|NaN|Inf|not finite)\b.{0,80}|(?:[Ll]oss|LOSS) (?:became|is|was|went to"
         r"|value is) (?:NaN|nan|inf|infinite|non-?finite).{0,80}|[Ff]ound (?:NaN|nan|Inf|inf"
         r"|non-?finite)s? in .{3,160}|(?:NaN|nan|Inf) (?:loss|gradients?|values?) (?:detected|encountered"
