@@ -102,6 +102,8 @@ PODS = (
            rf"^(?:[\w-]+ +)?(?P<pod>[a-z0-9][\w.-]*) +\d+/\d+ +(?P<state>{_BAD_STATES}) +(?P<restarts>\d+)\b", "error",
            note="The state of a pod.", priority=4),
     Record("kubernetes.pod_state", r"Status: +(?P<state>Failed)\s*$", "error", note="The state of a pod."),
+    Record("kubernetes.node", r"^(?P<host>[a-z0-9][\w.-]{1,200}) +(?P<message>NotReady)(?:,\w+)* +\S+ +\d\w* +v\d",
+           "error", note="A node of the cluster does not answer."),
     Record("kubernetes.node_of_pod", r"Successfully assigned (?P<pod>[\w./-]+) to (?P<node>[\w.-]+)", "info",
            note="Which node a pod is on."),
 )  # fmt: skip

@@ -13,6 +13,7 @@ Kinds and fields:
 ``ray.gcs``           peer: the head's store (GCS) cannot be reached
 ``ray.placement``     demand: the cluster has not what was asked for
 ``ray.disk`` percent; ``ray.object_store``  the store of objects is full
+``ray.task_failed``   error, message: a task or an actor's creation that is not tried again
 ``ray.cluster``       peer: where the head is (a fact)
 """
 
@@ -188,6 +189,13 @@ RECORDS: tuple[Record, ...] = (
         "info",
         note="Ray waits for the resources that were asked for.",
         priority=1,
+    ),
+    Record(
+        "ray.task_failed",
+        r"\bTask failed: (?P<error>[A-Z]\w{2,60}): (?P<message>.{0,200}?): Type=",
+        "error",
+        note="Ray gave up a task, or the start of an actor.",
+        scan=r"Task failed: [A-Z]\w+: ",
     ),
     Record(
         "ray.disk",

@@ -106,7 +106,7 @@ LAUNCH = (
            r"Requested (?:node configuration|partition configuration|time limit|nodes?|topology).*?|"
            r"More processors requested than permitted|Memory (?:required|specification).*?|"
            r"Node count specification invalid|"
-           r"Job (?:violates|rejected|has been revoked|allocation \S+ has been revoked).*?|CPU count.*?|"
+           r"Job (?:violates|rejected).*?|CPU count.*?|"
            r"Allocation failure.*?|Only allocated \d+ nodes asked for \d+|"
            r"(?:You must|Must) (?:specify|request).*?|\S+ (?:option|specification) (?:is )?(?:invalid|not valid).*?|"
            r"Unable to open file .*?|This does not look like a batch script)(?:[:.,].*)?)$", "fatal",
@@ -149,6 +149,9 @@ LAUNCH = (
     Record("slurm.launch_error", _ANY +
            r"(?P<message>Task launch for (?:StepId=)?(?P<step>[\w.+]+) failed on node (?P<hosts>[\w.,\[\]-]+): .+)",
            "error", read_hosts, "A node did not start its tasks.", 4),
+    Record("slurm.launch_error", _ANY +
+           r"(?P<message>Prolog (?:failure|failed|hung|error) on node (?P<hosts>[\w.,\[\]-]+).*)", "error", read_hosts,
+           "The prolog of a node kept the job from starting.", 4),
     Record("slurm.launch_error", _ANY +
            r"(?P<message>(?:Application launch failed|[Tt]ask launch .*failed|[Tt]ask prolog|"
            r"Unable to (?:create job step|launch|start|set up|contact)|Aborting.*launch|[Jj]ob step (?:launch|"
@@ -218,7 +221,7 @@ NODES = (
            r"JobId=)\S+ .*due to failure of node (?P<hosts>\S+))", "fatal", read_hosts,
            "Slurm lost a node of the job.", 2),
     Record("slurm.node", _PROGRAM +
-           r"(?:error: )?(?P<message>.{0,300}?(?:detected a failure of|Job allocation .* revoked|lost (?:contact with|"
+           r"(?:error: )?(?P<message>.{0,300}?(?:detected a failure of|lost (?:contact with|"
            r"node)|StepId=\S+ node .*failed).*)", "error", note="Slurm says that a node is lost.", priority=2),
     Record("slurm.node_state",
            r"^(?P<reason>(?:Not responding|Node unexpectedly re\w*|Kill task failed|Low (?:RealMemory|TmpDisk|"

@@ -2,8 +2,9 @@
 
 They stand at the head of a record only: the lines below it do not repeat them. Sources: PyTorch c10/util/Logging.cpp
 (1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,
-loguru, DeepSpeed, TensorRT-LLM (tensorrt_llm/logger.py), rich, absl for JAX, JAX (jax/_src/logging_config.py), OLMo
-(olmo/util.py). c10's nine sub-second digits come from a monotonic clock and are left out.
+SkyPilot (sky/sky_logging.py), loguru, DeepSpeed, TensorRT-LLM (tensorrt_llm/logger.py), rich, absl for JAX, JAX
+(jax/_src/logging_config.py), OLMo (olmo/util.py). c10's nine sub-second digits come from a monotonic clock and are
+left out.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ WRAPPERS: tuple[Wrapper, ...] = (
         once=True,
     ),
     Wrapper(
-        "vllm", rf"(?P<level>{WORD}) +(?P<time>\d\d-\d\d {CLOCK}) \[?(?P<source>{SOURCE}:\d+)\] ?", _WORDS, once=True
+        "vllm",
+        rf"(?P<level>{WORD}|[FEWID]) +(?P<time>\d\d-\d\d {CLOCK}) \[?(?P<source>{SOURCE}:\d+)\] ?",
+        _WORDS,
+        once=True,
     ),
     Wrapper(
         "deepspeed",
