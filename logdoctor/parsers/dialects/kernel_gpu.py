@@ -242,11 +242,12 @@ NVRM = (
     Record(
         "kernel.amdgpu",
         rf"amdgpu {_BUS}: (?:amdgpu: )?.{{0,80}}?(?:(?P<event>ring \S+ timeout)(?!, but soft recovered)|"
-        r"GPU reset begin|[Uu]ncorrectable|device lost from bus|page fault|GPU fault detected|"
+        r"GPU reset begin|(?<!\b0 )(?<!\b0 new )[Uu]ncorrectable|RAS poison|bad pages? .{0,40}threshold|"
+        r"device lost from bus|page fault|GPU fault detected|"
         r"(?P<event>MES failed)|failed to)",
         level="error",
-        scan=r"amdgpu .{0,100}(?:ring \S+ timeout|GPU reset begin|[Uu]ncorrectable|device lost from bus|page fault|"
-        "GPU fault)",
+        scan=r"amdgpu .{0,100}(?:ring \S+ timeout|GPU reset begin|[Uu]ncorrectable|RAS poison|reaches threshold|"
+        "device lost from bus|page fault|GPU fault)",
         note="The AMD GPU driver reports a fault of this GPU.",
     ),
     Record(
