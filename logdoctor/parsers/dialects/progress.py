@@ -39,12 +39,12 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "progress.step",
-        rf"\biteration +{_NUMBER} */ *(?P<total>\d+) *\|",
+        rf"\biteration:? +{_NUMBER} */ *(?P<total>\d+) *\|",
         "info",
         _iteration,
         _STEP_NOTE,
         often=True,
-        scan=r"iteration +\d+ */ *\d+ *\|",
+        scan=r"iteration:? +\d+ */ *\d+ *\|",
     ),
     Record("progress.step", rf"\bsteps: {_NUMBER} loss: \S+ ", "info", _step, _STEP_NOTE, often=True),
     Record(
