@@ -144,7 +144,8 @@ AMD = (
         rf"-.{{1,20}}|"
         r"MES (?:failed to|might be).{1,80}|\[xgmi\] .{0,40}[Ff]ailed.{0,60}|.{0,8}I'm not done with your "
         r"(?:previous )?"
-        r"command.{0,80}|Fatal error during GPU init.{0,40}|socket: \d+.{0,40}(?<!\b0 )new uncorrectable hardware errors.{0,60}|"
+        r"command.{0,80}|Fatal error during GPU init.{0,40}|"
+        r"socket: \d+.{0,40}(?<!\b0 )new uncorrectable hardware errors.{0,60}|"
         r"Failed to (?:disallow|allow|export|retrieve|init|load|disable|enable|evict).{1,80}|ras .{0,40}poison.{0,80}|"
         r".{0,80}bad page threshold.{0,60})",
         level="error",
