@@ -108,11 +108,15 @@ PBS = (
            scan=r"pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel: |qstat: "),
 )  # fmt: skip
 
+_BHIST = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?: )?"
+"""The time in front of what bjobs -l and bhist -l tell."""
+
 LSF = (
     Record("batch.killed", rf"(?P<message>\bTERM_(?:{_TERM})\b(?:: .*)?)", "fatal", read_reason, "LSF ended the job."),
-    Record("batch.exit", r"^(?:Completed <exit>; )?Exited with (?:exit code (?P<exit_code>\d+)|"
+    Record("batch.exit", rf"^{_BHIST}(?:Completed <exit>; )?Exited with (?:exit code (?P<exit_code>\d+)|"
            r"signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended."),
-    Record("batch.exit", r"^(?:Completed <exit>; )?Exited with signal termination: ?(?P<signal_text>[A-Z][\w ]{2,30})",
+    Record("batch.exit",
+           rf"^{_BHIST}(?:Completed <exit>; )?Exited with signal termination: ?(?P<signal_text>[A-Z][\w ]{{2,30}})",
            "error", read_end, "LSF says how the job ended."),
     Record("batch.exit", r"Exited by (?:LSF )?signal (?P<signal>\d+)", "error", note="LSF says how the job ended."),
     Record("batch.done", r"^Successfully completed\.\s*$", "info", note="LSF says that the job ended well."),
