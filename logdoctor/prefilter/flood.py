@@ -12,14 +12,14 @@ FULL = 8192
 OFTEN = 32
 """The same for patterns that a healthy log is full of; if one of them has had its share, all of them have."""
 STREAMS = 32
-"""So many times as many all count in a job: what a thousand files are full of is thinned from the start in the rest."""
+"""So many times as many all count in a job: of what a thousand files are full of the rest show only their ends."""
 SPARSER = 8
 """Thinned patterns have one hit a window for so many windows, then in every second for as many, then in every fourth
 for twice as many ... so that a log of any size has only hundreds."""
 AT_THE_END = 64
 """So many hits of a thinned pattern count in the last window."""
 SCANT = 2
-"""So many where the job has had its share of the pattern."""
+"""So many where the job has had its share of the pattern, of the last `scan.TAIL` bytes."""
 
 
 class Floods:
@@ -46,7 +46,7 @@ class Flood:
         self._often = often
         self._job = job or Floods(often)
         self.scant = self._job.had_enough()
-        """The patterns of which this stream may show but a few hits."""
+        """The patterns of which this stream may show but its last few hits."""
         self._counts: dict[int, int] = {}
         self._windows = 0
         self.thinned: dict[int, int] = dict.fromkeys(self.scant, -1)
@@ -64,9 +64,7 @@ class Flood:
     @property
     def speaks(self) -> bool:
         """Whether this window is one in which thinned patterns have a hit."""
-        if self.scant:
-            return self._windows & (self._windows - 1) == 0
-        return self._windows % (1 << (self._windows // SPARSER).bit_length()) == 0
+        return not self.scant and self._windows % (1 << (self._windows // SPARSER).bit_length()) == 0
 
     def note(self, hits: list[int]) -> list[int]:
         """Count the hits of a window; who is over the limit is thinned from the next window on.
