@@ -39,6 +39,25 @@ def test_the_summary_speaks_of_the_root_entry():
     assert (seen.fields["count"], seen.fields["other_ranks"], seen.fields["when"]) == (2, (14,), "2031-05-06_07:08:08")
 
 
+def left_with(root: str, time: str = "07:08:09") -> str:
+    """The summary whose root left with exit code 1 and ``root`` as its trace, the other one killed at ``time``."""
+    text = SUMMARY.replace("-9 (pid: 5213)", "1 (pid: 5213)").replace("Signal 9 (SIGKILL) received by PID 5213", root)
+    return text.replace("07:08:08", time).replace("-15 (", "-9 (").replace("15 (SIGTERM)", "9 (SIGKILL)")
+
+
+NO_TRACE = "To enable traceback see: the documentation of elastic's errors"
+
+
+def test_of_two_that_ended_in_one_second_the_killed_one_was_first():
+    seen = one(RECORDS, left_with(NO_TRACE))
+    assert (seen.fields["rank"], seen.fields["signal"], seen.fields["other_ranks"]) == (14, 9, (13,))
+
+
+@pytest.mark.parametrize("summary", [left_with(NO_TRACE, "07:08:08"), left_with("ValueError: no such key")])
+def test_a_root_that_ended_earlier_or_says_why_stays_the_root(summary):
+    assert one(RECORDS, summary).fields["rank"] == 13
+
+
 def test_the_summary_of_version_2_15_names_the_signal_on_the_exit_line():
     seen = one(RECORDS, SUMMARY.replace("-9 (pid: 5213)", "-9 (pid: 5213)  (SIGKILL)"))
     assert (seen.fields["exit_code"], seen.fields["signal"]) == (-9, 9)

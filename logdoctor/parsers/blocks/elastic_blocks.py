@@ -27,6 +27,8 @@ _EXIT = later(r"(-?\d{1,9})\s+\(pid: (\d{1,9})\)")
 _SIGNAL = later(r"Signal (\d{1,3}) \(\w+\) received by PID")
 _EXCEPTION = later(EXCEPTION)
 _RESULT = later(r"^\s+(?P<key>\w+)=(?P<value>.*\S)")
+_CRASHED = later(r"-(?:4|7|8|9|11)\s")
+"""Ended by a signal that torchrun does not begin with when it ends its workers."""
 MAX_GAP = 3
 
 
@@ -40,6 +42,9 @@ class Summary:
     in_root: bool = False
     key: str = ""
     evidence: int = 0
+    crashed: dict[str, str] = field(default_factory=dict)
+    """The first other one that a signal ended, not torchrun's own."""
+    crashed_at: int = 0
     count: int = 0
     taken: list[int] = field(default_factory=list)
 
@@ -59,6 +64,21 @@ class Summary:
             self.ranks.append(int(found[1]))
         if key == "exitcode" and self.entry is self.root:
             self.evidence = below
+        elif key == "exitcode" and not self.crashed and _CRASHED.match(self.entry[key]):
+            self.crashed, self.crashed_at = self.entry, below
+
+    def first(self) -> tuple[dict[str, str], int]:
+        """Who ended first, and which line tells how.
+
+        torchrun finds the workers that ended between two looks and calls any of them the root where their times are
+        alike.  One that was killed does not follow from one that left with a mere exit code; the other way round it
+        does, for who loses a peer leaves so.
+        """
+        left = not self.root.get("exitcode", "-").startswith("-")
+        silent = left and "To enable traceback see" in self.root.get("traceback", "")
+        if silent and self.crashed and self.crashed.get("time") == self.root.get("time"):
+            return self.crashed, self.crashed_at
+        return self.root or self.entry, self.evidence
 
     def go_on(self, text: str) -> None:
         """Add a further line of a traceback."""
@@ -120,12 +140,16 @@ def _read_line(summary: Summary, bare: Bare) -> bool:
 
 
 def _summary(head: Bare, summary: Summary) -> Block:
-    root = summary.root or summary.entry
+    root, evidence = summary.first()
     lines = [head.text.strip(), *(f"{key}: {value}" for key, value in root.items())]
     fields = root_fields(root) | {"count": summary.count}
-    if summary.ranks and summary.root:
-        fields["other_ranks"] = tuple(summary.ranks)
-    return Block("\n".join(lines), fields, tuple(summary.taken), summary.evidence)
+    named = _RANK.match(summary.root.get("rank", ""))
+    others = [
+        r for r in (int(named[1]) if named else None, *summary.ranks) if r is not None and r != fields.get("rank")
+    ]
+    if others and summary.root:
+        fields["other_ranks"] = tuple(others)
+    return Block("\n".join(lines), fields, tuple(summary.taken), evidence)
 
 
 def root_fields(root: Mapping[str, str]) -> dict[str, Value]:
