@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from handmade_events import handmade
 
 from logdoctor.model import Event, Line, Speaker, Value
 from logdoctor.reasoning.launchers import launcher_of, names_an_end
@@ -18,7 +19,7 @@ class Log:
     def add(self, kind: str, file: str = "a", time: float | None = None, **fields: Value) -> Event:
         self.order += 1
         line = Line(file, self.order, kind)
-        event = Event(line, kind.partition(".")[0], kind, kind, Speaker(time=time), "error", fields, self.order)
+        event = handmade(line, kind, kind, Speaker(time=time), "error", fields, self.order)
         self.picture.observe(event)
         return event
 

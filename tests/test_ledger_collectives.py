@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from handmade_events import handmade
+
 from logdoctor.model import Event, Level, Line, Speaker, Value
 from logdoctor.reasoning.ledgers.collectives import Ledger
 from logdoctor.reasoning.picture import Picture
@@ -18,7 +20,7 @@ class Log:
         self.order += 1
         who = Speaker(rank=rank)
         line = Line("job.log", self.order, text)
-        event = Event(line, kind.partition(".")[0], kind, text, who, level, fields, self.order)
+        event = handmade(line, kind, text, who, level, fields, self.order)
         self.picture.observe(event)
         self.ledger.observe(event)
         return self

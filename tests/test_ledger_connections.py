@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from handmade_events import handmade
 
-from logdoctor.model import Event, Level, Line, Speaker, Value
+from logdoctor.model import Level, Line, Speaker, Value
 from logdoctor.reasoning.addresses import AddressBook, bare_address
 from logdoctor.reasoning.ledgers.connections import Ledger
 from logdoctor.reasoning.picture import Picture
@@ -24,7 +25,7 @@ class Log:
     def add(self, kind: str, text: str, rank: int, level: Level = "error", **fields: Value) -> Log:
         self.order += 1
         who = Speaker(rank=rank, host=f"n{rank // 2}", pid=rank + 100)
-        event = Event(Line("a", self.order, text), kind.partition(".")[0], kind, text, who, level, fields, self.order)
+        event = handmade(Line("a", self.order, text), kind, text, who, level, fields, self.order)
         self.picture.observe(event)
         self.ledger.observe(event)
         return self
@@ -106,14 +107,14 @@ def test_an_address_that_two_hosts_claim_is_nobodys() -> None:
     book = AddressBook()
     for host in ("n0", "n1"):
         line = Line("a", 1, f"{host}:1:2 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>")
-        book.observe(Event(line, "nccl", "nccl.bootstrap", line.text, Speaker(host=host)))
+        book.observe(handmade(line, "nccl.bootstrap", line.text, Speaker(host=host)))
     assert book.host_at("172.17.0.1:4411") is None
 
 
 def test_a_launchers_address_and_nccls_name_of_one_process_are_one_host() -> None:
     book = AddressBook()
     line = Line("a", 1, "10.9.0.7: gx7:41:52 [0] NCCL WARN something broke")
-    book.observe(Event(line, "nccl", "nccl.warn", line.text, Speaker(host="10.9.0.7")))
+    book.observe(handmade(line, "nccl.warn", line.text, Speaker(host="10.9.0.7")))
     assert book.host_at("10.9.0.7") == "gx7"
 
 

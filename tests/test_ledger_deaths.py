@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from handmade_events import handmade
+
 from logdoctor.model import Event, Level, Line, Speaker, Value
 from logdoctor.reasoning.ledgers.deaths import Ledger
 from logdoctor.reasoning.picture import Picture
@@ -25,7 +27,7 @@ class Log:
         **fields: Value,
     ) -> Log:
         self.order += 1
-        event = Event(Line(file, self.order, text), kind.partition(".")[0], kind, text, who, level, fields, self.order)
+        event = handmade(Line(file, self.order, text), kind, text, who, level, fields, self.order)
         self.picture.observe(event)
         self.ledger.observe(event)
         return self

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from handmade_events import handmade
+
 from logdoctor.model import Event, Level, Line, Speaker, Value
 from logdoctor.reasoning.ledgers.progress import Ledger
 from logdoctor.reasoning.picture import Picture
@@ -25,7 +27,7 @@ class Log:
         self.order += 1
         who = Speaker(rank=rank, time=at)
         line = Line(self.file, self.order, text)
-        event = Event(line, kind.partition(".")[0], kind, text, who, level, fields, self.order)
+        event = handmade(line, kind, text, who, level, fields, self.order)
         self.picture.observe(event)
         self.ledger.observe(event)
         return self
@@ -163,9 +165,7 @@ def test_a_log_of_its_own_that_just_ends_may_have_been_cut() -> None:
 
 def test_processes_are_told_apart_by_their_numbers_where_no_rank_is_printed() -> None:
     log = Log()
-    log.picture.observe(
-        Event(Line("job.log", 0, ""), "nccl", "nccl.comm_init", "", Speaker(rank=6, host="gx2", pid=902), order=0)
-    )
+    log.picture.observe(handmade(Line("job.log", 0, ""), "nccl.comm_init", "", Speaker(rank=6, host="gx2", pid=902)))
     for value in (1, 2, 3, 4, 5):
         for pid in (900, 901, 902):
             if pid != 902 or value < 4:
@@ -173,7 +173,7 @@ def test_processes_are_told_apart_by_their_numbers_where_no_rank_is_printed() ->
                 who = Speaker(host="gx2", pid=pid)
                 fields: dict[str, Value] = {"unit": "step", "value": value}
                 line = Line("job.log", log.order, "")
-                event = Event(line, "progress", "progress.step", "", who, "info", fields, log.order)
+                event = handmade(line, "progress.step", "", who, "info", fields, log.order)
                 log.picture.observe(event)
                 log.ledger.observe(event)
     assert (log.derived["stopped_first"].fields["late"], log.derived["stopped_first"].fields["late_hosts"]) == (

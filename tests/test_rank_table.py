@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from handmade_events import handmade
 
-from logdoctor.model import Event, Evidence, Line, Moment, RankRow, Rule, Speaker, Symptom, Words
+from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Speaker, Symptom, Words
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.seats import Seats
 from logdoctor.render.catalogue import catalogue
@@ -40,7 +41,7 @@ class Log:
         self.order += 1
         speaker = Speaker(rank=rank, host=host, pid=pid)
         line = Line(file, self.order, text or kind)
-        self.reasoner.observe(Event(line, kind.partition(".")[0], kind, line.text, speaker, level, fields, self.order))
+        self.reasoner.observe(handmade(line, kind, line.text, speaker, level, fields, self.order))
         return self
 
     def waits(self, *ranks, seq=40):
@@ -174,7 +175,7 @@ class Known:
 
 def event(kind, rank=None, host=None, pid=None, **fields):
     speaker = Speaker(rank=rank, host=host, pid=pid)
-    return Event(Line("job.log", 1, kind), kind.partition(".")[0], kind, kind, speaker, "info", fields)
+    return handmade(Line("job.log", 1, kind), kind, kind, speaker, "info", fields)
 
 
 def seated(*events):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from logdoctor.model import Culprit, Event, Line, Rule, Speaker, Symptom, Words
+from handmade_events import handmade
+
+from logdoctor.model import Culprit, Line, Rule, Speaker, Symptom, Words
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.conditions import version_in
 from logdoctor.reasoning.picture import Picture
@@ -23,7 +25,7 @@ def events(*rows):
     for order, row in enumerate(rows):
         kind, rank, level, fields, time = (*row, {}, None)[:5] if len(row) == 3 else (*row, None)[:5]
         speaker = Speaker(rank=rank, time=time)
-        yield Event(Line("job.log", order + 1, kind), kind.partition(".")[0], kind, kind, speaker, level, fields, order)
+        yield handmade(Line("job.log", order + 1, kind), kind, kind, speaker, level, fields, order)
 
 
 def conclude(rules, *rows, hung=False):
@@ -207,7 +209,7 @@ def picture_of(*lines):
     """Rows of (kind, speaker, fields) in one file."""
     picture = Picture()
     for order, (kind, speaker, fields) in enumerate(lines):
-        event = Event(Line("job.log", order, kind), kind.partition(".")[0], kind, kind, speaker, "info", fields, order)
+        event = handmade(Line("job.log", order, kind), kind, kind, speaker, "info", fields, order)
         picture.observe(event)
     return picture, event
 
@@ -248,7 +250,7 @@ def told_to_end_after(seconds):
     for order, (kind, rank, level, time) in enumerate(rows):
         speaker = Speaker(rank=rank, time=time, host=f"n{order}")
         line = Line(f"{order}.log", 1, kind)
-        reasoner.observe(Event(line, kind.partition(".")[0], kind, kind, speaker, level, {}, order))
+        reasoner.observe(handmade(line, kind, kind, speaker, level, {}, order))
     return names(reasoner.conclude("job"))
 
 
@@ -270,7 +272,7 @@ def refused(*others, nranks=None):
         kind, level = ("nccl.warn", "error") if host == "n1" else ("nccl.env", "info")
         fields = {"nranks": nranks} if nranks else {}
         speaker = Speaker(rank=8 if host == "n1" else order, host=host)
-        reasoner.observe(Event(Line("job.log", order, kind), "nccl", kind, kind, speaker, level, fields, order))
+        reasoner.observe(handmade(Line("job.log", order, kind), kind, kind, speaker, level, fields, order))
     return reasoner.conclude("job").causes[0].culprit
 
 

@@ -31,7 +31,7 @@ from logdoctor.model.answer import (
 )
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
-from logdoctor.model.log import Candidate, Event, Following, Job, Level, Line, Speaker, Stream, Value
+from logdoctor.model.log import Candidate, Event, Following, Job, Level, Line, Meaning, Speaker, Stream, Value
 from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "Line",
     "LogdoctorError",
     "MadeBy",
+    "Meaning",
     "Moment",
     "Novel",
     "Part",

@@ -9,6 +9,26 @@ from typing import IO, Literal, Protocol
 Level = Literal["fatal", "error", "warning", "info"]
 """How loud the program itself was: ``fatal`` it says that it ends, ``error`` it says that something failed."""
 
+Meaning = Literal[
+    "own end",  # a process says why it ends itself: the first such end that nothing explains is the cause
+    "end told",  # others say that a process ended; ``signal``, ``exit_code``, ``rank``, ``pid`` say how and which
+    "named end",  # a launcher names the process whose end it noticed first
+    "gave up",  # a process gave up on others: its own end is fallout
+    "timed out",  # it waited in a collective until its time was over: what others did last before that counts
+    "lost peer",  # it complains of the other side of a connection, which ``peer`` or its words name
+    "job ends",  # somebody began to end the job: kills that are reported later are no news
+    "why ended",  # how or why the job was ended: its words may say that its time was over
+    "last words",  # a launcher or a batch system has nothing to say after this: what starts then is another job
+    "done",  # it ended well: only a launch after it is another job
+    "launch",  # printed once at the start, by a launcher or by the first rank
+    "start",  # workers are started, for the first time or again
+    "restart",  # all workers are started again: what this file told before is of an attempt that is over
+    "comes up",  # a rank comes up: what was told of a failure before is of another attempt
+    "once",  # a process or a job script says it once at most of one place (``file``, ``line``)
+    "stack",  # where a process stands (``frames``)
+]
+"""What a record tells the reasoning beyond its fields; a dialect's author chooses (`Event.means`)."""
+
 Value = str | int | float | tuple[int, ...] | tuple[str, ...]
 """What a field of an event holds."""
 
@@ -86,6 +106,8 @@ class Event:
     """All lines of a record of several lines: a rule's proof may be another one than ``line``."""
     note: str = ""
     """What such a record means, in plain words; "" where it is plain."""
+    means: tuple[Meaning, ...] = ()
+    """The same for the reasoning, which asks for it instead of the kind."""
 
     @property
     def rank(self) -> int | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from logdoctor.parsers.record import Record
 
 if TYPE_CHECKING:
-    from logdoctor.model import Event
+    from logdoctor.model import Event, Meaning
 
 
 @cache
@@ -25,6 +25,12 @@ def records() -> tuple[Record, ...]:
 
     modules = sorted(m.name for m in pkgutil.iter_modules(dialects.__path__))
     return tuple(r for name in modules for r in importlib.import_module(f"{dialects.__name__}.{name}").RECORDS)
+
+
+@cache
+def meanings() -> dict[str, tuple[Meaning, ...]]:
+    """What each kind of event means, where it means anything to the reasoning."""
+    return {record.kind: record.means for record in records() if record.means}
 
 
 def parse_text(text: str, file: str = "job.log") -> list[Event]:

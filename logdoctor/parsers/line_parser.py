@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from logdoctor.model import Candidate, Event, Level, Line, Speaker, Value
-from logdoctor.parsers import peeling, records
+from logdoctor.parsers import meanings, peeling, records
 from logdoctor.parsers.file_speakers import speaker_of
 from logdoctor.parsers.line_pieces import clean, pieces
 from logdoctor.parsers.peeling import Peeled, Who
@@ -143,7 +143,7 @@ class LineParser:
         dialect = kind.partition(".")[0]
         lines = tuple(Line(self.file, n, t[:SHOWN]) for n, t in below.kept) if block and span > 1 else ()
         said = (line, dialect, kind, text, who, level or "info", fields or {})
-        return Event(*said, self.order, span, patterns, lines, note)
+        return Event(*said, self.order, span, patterns, lines, note, meanings().get(kind, ()))
 
     def speaker(self, who: Who, *, timed: bool = False) -> Speaker:
         """Who the prefixes say it was.  The time is only read where it is asked for: it costs."""

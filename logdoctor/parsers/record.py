@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from logdoctor.model import Level, Speaker, Value
+from logdoctor.model import Level, Meaning, Speaker, Value
 
 MAX_BLOCK_LINES = 400
 """A block reader is never given more lines than this (of its own speaker)."""
@@ -58,7 +58,8 @@ class Record:
     what the line means, for reports in which no rule explains it.  Of several records that match a line, the one with
     the higher ``priority`` makes the event, then the one that stands first in its dialect.  ``often`` marks lines that
     a healthy log is full of (progress): the scan keeps fewer of them.  After ``patience`` lines of others in a row a
-    block is taken to have ended.
+    block is taken to have ended.  ``means`` tells the reasoning what to do with the event; all records of one kind mean
+    the same.
     """
 
     kind: str
@@ -70,6 +71,7 @@ class Record:
     often: bool = False
     scan: str | None = None
     patience: int = 128
+    means: tuple[Meaning, ...] = ()
 
     @property
     def dialect(self) -> str:

@@ -75,17 +75,20 @@ _TERM = (
 PBS = (
     Record("batch.killed",
            r"=>> (?P<system>PBS): (?P<message>(?:job killed: )?.*?(?:(?P<used>\d[\w:.]*) ?(?:\w+ )?exceeded "
-           r"(?:job )?limit (?P<limit>\d[\w:.]*))?)\s*$", "fatal", read_reason, "PBS ended the job."),
+           r"(?:job )?limit (?P<limit>\d[\w:.]*))?)\s*$", "fatal", read_reason, "PBS ended the job.",
+           means=("job ends", "why ended", "last words")),
     Record("batch.killed",
            r"(?P<message>PBS: job killed: .*|Job exceeded (?:its )?(?:walltime|resource \w+) .*|Cgroup mem(?:ory|"
-           r"sw)? limit exceeded.*)", "fatal", read_reason, "PBS ended the job.", -1),
+           r"sw)? limit exceeded.*)", "fatal", read_reason, "PBS ended the job.", -1,
+           means=("job ends", "why ended", "last words")),
     Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>[1-9]\d*)", "error", read_end,
-           "PBS says how the job ended."),
+           "PBS says how the job ended.", means=("last words",)),
     Record("batch.error", r"\b(?P<message>Exit_status ?= ?-\d+)", "error",
            note="PBS ended the job itself (a negative status is one of its own codes, not a signal)."),
     Record("batch.killed", r"\bpbs_mom;Job;[^;]{1,60};(?P<message>(?:walltime|mem|vmem|pmem|cput|ncpus) \S{1,30} "
            r"exceeded "
-           r"limit \S{1,30})", "fatal", read_reason, "PBS ended the job."),
+           r"limit \S{1,30})", "fatal", read_reason, "PBS ended the job.",
+           means=("job ends", "why ended", "last words")),
     Record("batch.note", r"^qsub: (?P<message>(?:waiting for job|job) \S{1,60} (?:to start|ready|completed)\s*)$",
            "info", note="An interactive job waits, starts or is over.", priority=1),
     Record("batch.error", r"^(?P<message>Aborted by PBS Server.*|Job cannot be executed.*|"
@@ -99,7 +102,7 @@ PBS = (
            r"changes|Lmod is automatically replacing \S{1,80}))", "info",
            note="The job script loaded its software modules.",
            scan=r"Loaded module: |Loaded dependency \[|Loading requirement: |The following modules were not unloaded|"
-           "Due to MODULEPATH changes|Lmod is automatically replacing "),
+           "Due to MODULEPATH changes|Lmod is automatically replacing ", means=("once",)),
     Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal",
            note="The batch system did not accept the job."),
     Record("batch.error",
@@ -112,18 +115,22 @@ _BHIST = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?: )?"
 """The time in front of what bjobs -l and bhist -l tell."""
 
 LSF = (
-    Record("batch.killed", rf"(?P<message>\bTERM_(?:{_TERM})\b(?:: .*)?)", "fatal", read_reason, "LSF ended the job."),
+    Record("batch.killed", rf"(?P<message>\bTERM_(?:{_TERM})\b(?:: .*)?)", "fatal", read_reason, "LSF ended the job.",
+           means=("job ends", "why ended", "last words")),
     Record("batch.exit", rf"^{_BHIST}(?:Completed <exit>; )?Exited with (?:exit code (?P<exit_code>\d+)|"
-           r"signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended."),
+           r"signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended.",
+           means=("last words",)),
     Record("batch.exit",
            rf"^{_BHIST}(?:Completed <exit>; )?Exited with signal termination: ?(?P<signal_text>[A-Z][\w ]{{2,30}})",
-           "error", read_end, "LSF says how the job ended."),
-    Record("batch.exit", r"Exited by (?:LSF )?signal (?P<signal>\d+)", "error", note="LSF says how the job ended."),
-    Record("batch.done", r"^Successfully completed\.\s*$", "info", note="LSF says that the job ended well."),
+           "error", read_end, "LSF says how the job ended.", means=("last words",)),
+    Record("batch.exit", r"Exited by (?:LSF )?signal (?P<signal>\d+)", "error", note="LSF says how the job ended.",
+           means=("last words",)),
+    Record("batch.done", r"^Successfully completed\.\s*$", "info", note="LSF says that the job ended well.",
+           means=("done",)),
     Record("batch.rank_died",
            r"One or more process(?:es)? \(first noticed rank (?P<rank>\d+)\) terminated with (?:signal "
            r"(?P<signal>\d+)|(?:exit (?:code|status)|status) (?P<exit_code>\d+))", "fatal",
-           note="jsrun names the first rank that ended."),
+           note="jsrun names the first rank that ended.", means=("end told",)),
     Record("batch.error",
            r"^[Ee]rror: (?P<message>(?:Remote JSM server|It is only possible to use js commands|Resource set|"
            r"(?:jsrun|JSM|JSMD?)\b|error in ptssup_mkcltsock|Unable to (?:launch|allocate) resource).*)", "error",
@@ -137,18 +144,20 @@ LSF = (
 SGE = (
     Record("batch.killed",
            r"^\s*failed:? +(?P<code>\d+) +: (?P<message>(?:qmaster enforced|execd enforced|rescheduling|assumedly|"
-           r".*limit).*)", "fatal", read_reason, "Grid Engine ended the job."),
+           r".*limit).*)", "fatal", read_reason, "Grid Engine ended the job.",
+           means=("job ends", "why ended", "last words")),
     Record("batch.error", r"^\s*failed:? +(?P<code>[1-9]\d*) +: (?P<message>.+)", "error",
            note="Grid Engine says that the job failed.", priority=-1),
     Record("batch.killed", r"(?P<message>job [\d.]+ exceed(?:s|ed) job (?:hard|soft) limit .*|exceeded (?:hard|"
-           r"soft) wallclock time.*)", "fatal", read_reason, "Grid Engine ended the job."),
+           r"soft) wallclock time.*)", "fatal", read_reason, "Grid Engine ended the job.",
+           means=("job ends", "why ended", "last words")),
     Record("batch.error",
            r"(?P<message>execution daemon on host \"?(?P<host>[\w-]{1,100})[\w.]*\"? didn't accept task)", "fatal",
            note="Grid Engine did not let the job start a process on this host."),
     Record("batch.refused", r"^Unable to run job: (?P<message>.+)", "fatal",
            note="Grid Engine did not accept the job."),
     Record("batch.exit", r"^\s*exit_status:? +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_end,
-           "Grid Engine says how the job ended."),
+           "Grid Engine says how the job ended.", means=("last words",)),
 )  # fmt: skip
 
 _FLUX_SAYS = (
@@ -201,13 +210,15 @@ FLUX = (
 
 OTHERS = (
     Record("batch.killed", r"^\d{3} \(\d+\.\d+\.\d+\) .*(?P<system>Job) (?P<message>was (?:evicted|aborted|held).*)",
-           "fatal", read_reason, "HTCondor stopped the job."),
+           "fatal", read_reason, "HTCondor stopped the job.", means=("job ends", "why ended", "last words")),
     Record("batch.killed",
            r"^\t?(?P<message>(?:Job has gone over (?:memory|disk) limit|Error from slot\S+: Job has gone over|"
-           r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job."),
+           r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job.",
+           means=("job ends", "why ended", "last words")),
     Record("batch.killed",
            r"(?P<message>Job in status \d put on hold by \w{3,40} due to .*|"
-           r"[Jj]ob killed by (?P<system>HTCondor) due to .*)", "fatal", read_reason, "HTCondor stopped the job.", 1),
+           r"[Jj]ob killed by (?P<system>HTCondor) due to .*)", "fatal", read_reason, "HTCondor stopped the job.", 1,
+           means=("job ends", "why ended", "last words")),
     Record("batch.error",
            r"(?P<message>Error from (?:slot)?\S{1,40}@(?P<host>[\w-]{1,100})[\w.]*: (?:Failed to execute|Cannot "
            r"access initial working directory|Failed to open|STARTER).*)", "fatal",
@@ -218,7 +229,8 @@ OTHERS = (
                   r"Job "
            r"reconnection failed|Job disconnected, attempting|Error in executable)"),
     Record("batch.exit", r"\(\d\) (?:Normal termination \(return value (?P<exit_code>[1-9]\d*)\)|"
-           r"Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended."),
+           r"Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended.",
+           means=("last words",)),
     Record("submitit.signal", r"(?:submitit \w+ \([^)]{1,40}\) - )?Caught signal (?P<signal_text>SIG\w+)(?: on "
            r"(?P<host>[\w.-]+))?: this job is (?P<reason>preempted|timed-out|timed out|interrupted)\.?", "fatal",
            read_end, "Slurm told the job that it will be ended.", 3),

@@ -121,6 +121,7 @@ RECORDS: tuple[Record, ...] = (
         "A collective did not finish in time on this rank.",
         scan="Watchdog caught",
         block=rejoin(_TIMEOUT, "ran_ms"),
+        means=("gave up", "timed out"),
     ),
     said(
         "c10d.wait_timeout",
@@ -130,6 +131,7 @@ RECORDS: tuple[Record, ...] = (
         "A collective did not finish in time on this rank.",
         scan=r"(?:Caught collective operation timeout|timed out in call to wait\(\)|timed out in blocking wait)",
         block=read_error,
+        means=("gave up", "timed out"),
     ),
     said(
         "c10d.pg_state",
@@ -139,6 +141,7 @@ RECORDS: tuple[Record, ...] = (
         scan=r"(?:Exception \(either an error or timeout\)|Timeout at NCCL work: |"
         r"failure detected by watchdog at work)",
         block=rejoin(_PROGRESS, "last_completed"),
+        means=("gave up",),
     ),
     said(
         "c10d.dump_signal",
@@ -149,6 +152,7 @@ RECORDS: tuple[Record, ...] = (
         "error",
         "Another rank timed out first and told this one to write its debug information.",
         scan=r"(?:Received a (?:global )?(?:dump signal|timeout)|Observed flight recorder dump|First PG on this rank )",
+        means=("gave up",),
     ),
     said(
         "c10d.heartbeat",
@@ -160,6 +164,7 @@ RECORDS: tuple[Record, ...] = (
         scan=r"(?:watchdog got stuck for \d|NCCL monitor thread timeout\.|monitoring thread detects no heartbeat and|"
         r"Heartbeat monitor timed out!)",
         block=read_error,
+        means=("gave up",),
     ),
     said(
         "c10d.terminating",
@@ -168,6 +173,7 @@ RECORDS: tuple[Record, ...] = (
         "PyTorch ends this process after it wrote its debug information.",
         scan="Terminating the process after attempting to dump debug info",
         block=read_error,
+        means=("gave up",),
     ),
     said(
         "c10d.dumping",
@@ -191,6 +197,7 @@ RECORDS: tuple[Record, ...] = (
         "fatal",
         "PyTorch ends this process because a collective failed before.",
         scan="(?:Some NCCL operations have failed or timed out|we are taking the entire process down)",
+        means=("gave up",),
     ),
     said(
         "c10d.watchdog_exception",
@@ -200,6 +207,7 @@ RECORDS: tuple[Record, ...] = (
         scan="watchdog thread terminated with exception: ",
         priority=6,
         block=read_error,
+        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.async_error",
@@ -209,6 +217,7 @@ RECORDS: tuple[Record, ...] = (
         scan="raised the following async exception: ",
         priority=6,
         block=read_error,
+        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.nccl_error",
@@ -219,6 +228,7 @@ RECORDS: tuple[Record, ...] = (
         scan=r"NCCL error(?: in: [^ \n]{3,200}:\d+,|:) [^\n]{3,120}, NCCL version \d",
         priority=5,
         block=read_error,
+        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.nccl_error",
@@ -228,6 +238,7 @@ RECORDS: tuple[Record, ...] = (
         scan=r"NCCL Error \d+: ",
         priority=5,
         block=read_error,
+        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.nccl_error",
@@ -238,6 +249,7 @@ RECORDS: tuple[Record, ...] = (
         scan=r"nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError|Timeout): ",
         priority=1,
         block=read_error,
+        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.comm_aborted",
@@ -247,6 +259,7 @@ RECORDS: tuple[Record, ...] = (
         "A collective was called on a communicator that an earlier failure had closed.",
         scan="NCCL communicator (?:was aborted|encountered error set by)",
         priority=6,
+        means=("gave up",),
     ),
     said(
         "c10d.aborted_elsewhere",
@@ -254,6 +267,7 @@ RECORDS: tuple[Record, ...] = (
         "error",
         "Another rank has aborted its communicators.",
         scan="Found key in store: NCCLABORTEDCOMM",
+        means=("gave up",),
     ),
     Record(
         "c10d.failed_stack",

@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping
 
 import regex
 
-from logdoctor.model import Level, Value
+from logdoctor.model import Level, Meaning, Value
 from logdoctor.parsers.blocks.c10d_lines import WHO, read_error
 from logdoctor.parsers.error_numbers import errno_texts
 from logdoctor.parsers.record import Bare, Block, Record
@@ -65,9 +65,16 @@ def _with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 
 
 def _store(
-    kind: str, pattern: str, level: Level | None, note: str, *, scan: str | None = None, priority: int = 4
+    kind: str,
+    pattern: str,
+    level: Level | None,
+    note: str,
+    *,
+    scan: str | None = None,
+    priority: int = 4,
+    means: tuple[Meaning, ...] = (),
 ) -> Record:
-    return Record(kind, pattern, level, _with_peer, note, priority, scan=scan)
+    return Record(kind, pattern, level, _with_peer, note, priority, scan=scan, means=means)
 
 
 RECORDS: tuple[Record, ...] = (
@@ -169,6 +176,7 @@ RECORDS: tuple[Record, ...] = (
         "error",
         "Another process did not write what this one waits for.",
         scan=r"wait timeout after \d+ ?ms,? keys: ",
+        means=("gave up", "timed out"),
     ),
     _store(
         "c10d.store_silent",
@@ -187,6 +195,7 @@ RECORDS: tuple[Record, ...] = (
         None,
         "The connection to the store broke.",
         scan=r"(?:recv|send)\w{4,8} failed on SocketImpl",
+        means=("gave up",),
     ),
     _store(
         "c10d.store_lost",
@@ -195,6 +204,7 @@ RECORDS: tuple[Record, ...] = (
         "The connection to the store broke.",
         scan=r"(?:DistNetworkError|DistStoreError|TCPStore)\b[^\n]{0,200}(?:" + _LOST + ")",
         priority=2,
+        means=("gave up",),
     ),
     _store(
         "c10d.store_lost",
@@ -204,6 +214,7 @@ RECORDS: tuple[Record, ...] = (
         "The connection to the store broke.",
         scan="(?:ailed to recv, got 0 bytes|Did the remote server shutdown or crash)",
         priority=1,
+        means=("gave up",),
     ),
     _store(
         "c10d.store_dump_flag",
@@ -266,6 +277,7 @@ RECORDS: tuple[Record, ...] = (
         note="All processes of the group have met.",
         priority=4,
         scan=r"Rank \d+: Completed store-based barrier",
+        means=("comes up",),
     ),
     Record(
         "c10d.env_missing",

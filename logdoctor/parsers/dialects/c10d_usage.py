@@ -96,6 +96,7 @@ RECORDS: tuple[Record, ...] = (
         "Some ranks did not come to a barrier in time.",
         6,
         scan="failed to pass monitoredBarrier in ",
+        means=("timed out",),
     ),
     Record(
         "c10d.monitored_barrier",
@@ -107,6 +108,7 @@ RECORDS: tuple[Record, ...] = (
         "Some ranks did not come to a barrier in time.",
         5,
         scan="(?:successfully reached monitoredBarrier, but received|timed out in monitoredBarrier after)",
+        means=("timed out",),
     ),
     said(
         "c10d.barrier_device",

@@ -44,6 +44,7 @@ SIGNALS = (
         priority=-1,
         scan=rf"\d+ (?:{_SIGNAL_TEXT})(?:\s+\(core dumped\)\s|\s\s)|\d+ (?:CPU time|File size) limit exceeded",
         note="The shell reports that a signal ended this command.",
+        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -53,6 +54,7 @@ SIGNALS = (
         priority=-1,
         scan=rf"^.{{0,200}}(?:{_SIGNAL_TEXT})(?: \(core dumped\))?\.?\r?$",
         note="A signal ended a process.",
+        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -62,6 +64,7 @@ SIGNALS = (
         priority=-2,
         scan=r"\(core dumped\)",
         note="A signal ended a process and a core dump was taken.",
+        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -72,6 +75,7 @@ SIGNALS = (
         priority=-1,
         scan=r"Caught signal \d+ \(",
         note="A crash handler caught a signal of its own process.",
+        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -81,6 +85,7 @@ SIGNALS = (
         priority=-1,
         scan=r"signal \(\d+(?:\.\d+)?\): [A-Z]",
         note="A crash handler caught a signal of its own process.",
+        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -88,6 +93,7 @@ SIGNALS = (
         level="fatal",
         priority=-1,
         note="A crash handler caught a signal of its own process.",
+        means=("end told",),
     ),
 )
 
@@ -109,6 +115,7 @@ RUNTIME = (
         r"realloc\(\): invalid|_chunk\(\): invalid|malloc_consolidate\(\): |corrupted (?:size vs|double-linked)|"
         r"malloc: \*\*\* error for object|sysmalloc: Assertion",
         note="The C library found its heap damaged and ended the process.",
+        means=("own end",),
     ),
     Record(
         "crash.smashed",
@@ -118,6 +125,7 @@ RUNTIME = (
         level="fatal",
         scan=r"\*\*\* (?:stack smashing|buffer overflow) detected|longjmp causes uninitialized",
         note="The C library found an overrun buffer and ended the process.",
+        means=("own end",),
     ),
     Record(
         "crash.terminate",
@@ -127,6 +135,7 @@ RUNTIME = (
         block=read_terminate,
         scan=r"terminate called ",
         note="A C++ exception that nobody caught ended the process.",
+        means=("own end",),
     ),
     Record(
         "crash.terminate",
@@ -135,6 +144,7 @@ RUNTIME = (
         level="fatal",
         scan=r"libc\+\+abi: terminating",
         note="A C++ exception that nobody caught ended the process.",
+        means=("own end",),
     ),
     Record(
         "crash.terminate",
@@ -143,12 +153,14 @@ RUNTIME = (
         priority=-2,
         scan=r"what\(\):  ",
         note="What an uncaught C++ exception says.",
+        means=("own end",),
     ),
     Record(
         "crash.terminate",
         r"(?P<message>pure virtual method called|deleted virtual method called)",
         level="fatal",
         note="A C++ object was used after its end.",
+        means=("own end",),
     ),
     Record(
         "crash.assertion",
@@ -158,12 +170,14 @@ RUNTIME = (
         priority=-1,
         scan=r": Assertion [`'\"].{1,300} failed",
         note="A check inside a native program failed and ended it.",
+        means=("own end",),
     ),
     Record(
         "crash.assertion",
         r"Fatal (?:glibc error: |error: (?=glibc detected ))(?P<message>.{3,200})",
         level="fatal",
         note="A check inside the C library failed and ended the process.",
+        means=("own end",),
     ),
     Record(
         "crash.assertion",
@@ -172,6 +186,7 @@ RUNTIME = (
         priority=-1,
         scan=r"Check fail(?:ed|ure)",
         note="A check inside a native program failed and ended it.",
+        means=("own end",),
     ),
     Record(
         "crash.sanitizer",
@@ -188,6 +203,7 @@ RUNTIME = (
         level="fatal",
         scan="panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: ",
         note="The run-time of a program gave up.",
+        means=("own end",),
     ),
     Record(
         "crash.panic",
@@ -195,6 +211,7 @@ RUNTIME = (
         level="fatal",
         scan=r"\[libprotobuf FATAL ",
         note="The Protocol Buffers library gave up and ended the process.",
+        means=("own end",),
     ),
     Record(
         "crash.panic",
@@ -205,6 +222,7 @@ RUNTIME = (
         block=read_panic,
         scan=r"' (?:\(\d+\) )?panicked at ",
         note="A Rust program hit a failed check.",
+        means=("own end",),
     ),
     Record(
         "crash.panic",
@@ -213,6 +231,7 @@ RUNTIME = (
         level="error",
         scan=r"A fatal error has been detected by the Java|Exception in thread \"",
         note="A Java program failed.",
+        means=("own end",),
     ),
 )
 
@@ -223,6 +242,7 @@ TRACES = (
         level="fatal",
         block=read_stack,
         note="A crash handler printed the stack of a dying process.",
+        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -230,6 +250,7 @@ TRACES = (
         level="fatal",
         block=read_stack,
         note="A crash handler printed the stack of a dying process.",
+        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -239,6 +260,7 @@ TRACES = (
         block=read_stack,
         scan=r"\*\*\* SIG[A-Z]{3,5} .{0,110}received ",
         note="A crash handler printed the stack of a dying process.",
+        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -246,6 +268,7 @@ TRACES = (
         level="fatal",
         block=with_signal,
         note="A crash handler caught a signal of its own process.",
+        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -254,6 +277,7 @@ TRACES = (
         block=read_stack,
         scan=r"encountered !!!",
         note="PyTorch's crash handler printed the stack of a dying process.",
+        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -262,6 +286,7 @@ TRACES = (
         block=read_stack,
         scan=r"== (?:[Bb]acktrace|BACKTRACE)",
         note="A crash handler printed the stack of a process.",
+        means=("own end",),
     ),
     Record(
         "crash.gdb",
@@ -287,6 +312,7 @@ TRACES = (
         scan=r"#0  (?: 0x|0x|__|raise|abort|poll|sysc|futex|pthr|nccl|ras|std::|mca_|opal|ompi|PMPI|MPI|cuda|at::|c10|"
         r"_Py|Py|sele|epoll|nano|clock|read|write|recv|send|uct_|ucp_|ucs_|libc|malloc|free|memcpy|wait|do_)",
         note="The stack of a process.",
+        means=("stack",),
     ),
     Record(
         "crash.backtrace",
@@ -295,6 +321,7 @@ TRACES = (
         block=read_backtrace,
         scan=r"Thread \d+ \((?:Thread 0x|LWP|process)|^TID \d+:",
         note="The stacks of the threads of a process.",
+        means=("stack",),
     ),
     Record(
         "crash.backtrace",
@@ -303,6 +330,7 @@ TRACES = (
         block=read_backtrace,
         scan=STACK_HEADLINE_SCAN,
         note="The stacks of one rank, under a headline that names it.",
+        means=("stack",),
     ),
     Record(
         "crash.core",
@@ -353,6 +381,7 @@ EXITS = (
         scan="(?:illed|erminated|ied|xited|nded|rashed|nterrupted) (?:by|with|on|from|due to) (?:a )?(?:signal|"
         r"<Signals\.)",
         note="A signal ended a program.",
+        means=("end told",),
     ),
     Record(
         "crash.oom_killed",

@@ -38,6 +38,7 @@ RECORDS: tuple[Record, ...] = (
         "torchrun's list of the workers that ended with an error on this node.",
         6,
         scan=r" FAILED\s*$",
+        means=("end told", "named end", "last words"),
     ),
     Record(
         "elastic.failure_summary",
@@ -47,6 +48,7 @@ RECORDS: tuple[Record, ...] = (
         "torchrun's entry for the worker that it saw ending first on this node.",
         6,
         scan=r"Root Cause(?: \(first observed failure\))?:",
+        means=("end told", "named end", "last words"),
     ),
     Record(
         "elastic.failure_entry",
@@ -56,6 +58,7 @@ RECORDS: tuple[Record, ...] = (
         "An entry of torchrun's list of failed workers, whose head is not in view.",
         2,
         scan=r"rank\s*: \d+ \(local_rank: \d",
+        means=("end told",),
     ),
     Record(
         "elastic.failure_entry",
@@ -65,6 +68,7 @@ RECORDS: tuple[Record, ...] = (
         "An entry of torchrun's list of failed workers, whose head is not in view.",
         2,
         scan=r"exitcode\s*: -?\d+\s+\(pid: ",
+        means=("end told",),
     ),
     Record(
         "elastic.failure_entry",
@@ -74,6 +78,7 @@ RECORDS: tuple[Record, ...] = (
         "An entry of torchrun's list of failed workers, whose head is not in view.",
         2,
         scan=r"Signal \d+ \(SIG\w+\) received by PID",
+        means=("end told",),
     ),
     Record(
         "elastic.worker_failed",
@@ -83,6 +88,7 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "torchrun found this worker dead first on its node.",
         5,
+        means=("end told", "named end"),
     ),
     Record(
         "elastic.worker_failed",
@@ -91,6 +97,7 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "The parent found a worker that it had started dead.",
         4,
+        means=("end told", "named end"),
     ),
     Record(
         "elastic.sigterm",
@@ -116,6 +123,7 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "torchrun itself received a signal and ends all workers.",
         5,
+        means=("job ends",),
     ),
     Record(
         "elastic.signal_received",
@@ -124,6 +132,7 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "torchrun itself received a signal.",
         -6,
+        means=("job ends",),
     ),
     Record(
         "elastic.restart",
@@ -133,6 +142,7 @@ RECORDS: tuple[Record, ...] = (
         note="Workers failed and torchrun starts all of them again.",
         priority=5,
         scan=r"attempts left; will restart",
+        means=("restart",),
     ),
     Record(
         "elastic.restart",
@@ -140,6 +150,7 @@ RECORDS: tuple[Record, ...] = (
         "warning",
         note="Nodes joined and torchrun starts all workers again.",
         priority=5,
+        means=("restart",),
     ),
     Record(
         "elastic.workers",
@@ -147,6 +158,7 @@ RECORDS: tuple[Record, ...] = (
         "info",
         read_result,
         "All nodes met and the ranks were given out.",
+        means=("start",),
     ),
     Record(
         "elastic.config",
@@ -154,6 +166,7 @@ RECORDS: tuple[Record, ...] = (
         "info",
         read_result,
         "How torchrun was started.",
+        means=("launch",),
     ),
     Record(
         "elastic.rendezvous",
@@ -226,5 +239,6 @@ RECORDS: tuple[Record, ...] = (
         "info",
         note="A hint of the launcher, harmless.",
         scan=r"Setting OMP_NUM_THREADS environment|module torch\.distributed\.launch is deprecated",
+        means=("launch",),
     ),
 )

@@ -42,6 +42,7 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "DeepSpeed's launcher found a process that ended with an error; it prints the command of the last one started.",
         5,
+        means=("named end",),
     ),
     Record(
         "frameworks.world",
@@ -58,6 +59,7 @@ RECORDS: tuple[Record, ...] = (
         "Composer's launcher found a process that ended with an error.",
         5,
         scan=r"ank \d+.{0,24} (?:crashed with exit code|exited with code) -?[1-9]",
+        means=("named end",),
     ),
     Record(
         "frameworks.exit",
@@ -65,6 +67,7 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="Paddle's launcher found the process of this rank ended with an error, and ends the others.",
         priority=5,
+        means=("named end",),
     ),
     Record(
         "frameworks.exit",
@@ -74,6 +77,7 @@ RECORDS: tuple[Record, ...] = (
         "Paddle's launcher found the process of this rank ended with an error.",
         5,
         scan=r"Container rank \d+ status (?:failed|killed) cmd",
+        means=("named end",),
     ),
     Record(
         "frameworks.exit",
@@ -82,6 +86,7 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "Horovod's launcher found a process that ended with an error.",
         5,
+        means=("named end",),
     ),
     Record(
         "frameworks.exit",
@@ -89,6 +94,7 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="Horovod's launcher ends the other processes, because this one failed.",
         priority=5,
+        means=("named end",),
     ),
     Record(
         "frameworks.horovod",

@@ -50,6 +50,7 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=r"Connection closed by peer \[",
         note="Another process closed its connection to this one.",
+        means=("gave up", "lost peer"),
     ),
     Record(
         "gloo.timeout",
@@ -61,6 +62,7 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=_SCAN + "(?:Timed out waiting|Connect timeout|Read timeout|Write timeout|Application timeout)",
         note="Another process did not send or receive in time.",
+        means=("gave up", "timed out", "lost peer"),
     ),
     Record(
         "gloo.timeout",
@@ -68,6 +70,7 @@ RECORDS: tuple[Record, ...] = (
         level="error",
         priority=4,
         note="Another process did not send or receive in time.",
+        means=("gave up", "timed out", "lost peer"),
     ),
     Record(
         "gloo.io_error",
@@ -78,6 +81,7 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=_SCAN + r"(?:Read error|Write error|readv?|writev?|connect|accept|SO_ERROR|recv|send)[: ]",
         note="A connection between two processes broke.",
+        means=("gave up", "lost peer"),
     ),
     Record(
         "gloo.mesh",

@@ -71,6 +71,7 @@ MEMORY = (
         level="fatal",
         scan=r"oom-kill:constraint=",
         note="The kernel's OOM killer chose this process.",
+        means=("end told",),
     ),
     Record(
         "kernel.oom_kill",
@@ -78,6 +79,7 @@ MEMORY = (
         level="fatal",
         scan=r"ut of memory(?: \(oom_kill_allocating_task\))?: Kill",
         note="The kernel's OOM killer killed this process.",
+        means=("end told",),
     ),
     Record(
         "kernel.oom_kill",
@@ -86,6 +88,7 @@ MEMORY = (
         scan=r"Killed process \d+",
         note="The kernel's OOM killer killed this process.",
         priority=-1,
+        means=("end told",),
     ),
     Record(
         "kernel.oom_group",
@@ -153,6 +156,7 @@ CRASHES = (
         level="fatal",
         scan=r"\]: segfault at [0-9a-f]+ ip ",
         note="The kernel saw this process access memory that it does not own and killed it (SIGSEGV).",
+        means=("end told",),
     ),
     Record(
         "kernel.segfault",
@@ -161,6 +165,7 @@ CRASHES = (
         level="fatal",
         scan=r"\]: unhandled (?:signal 11, code|exception: |level \d translation fault)",
         note="The kernel saw this process access memory that it does not own and killed it (SIGSEGV).",
+        means=("end told",),
     ),
     Record(
         "kernel.trap",
@@ -170,6 +175,7 @@ CRASHES = (
         level="fatal",
         scan=r"(?:general protection|general protection fault|invalid opcode|divide error|int3|stack segment) ip:",
         note="The kernel saw this process run an instruction that the CPU refused and killed it.",
+        means=("end told",),
     ),
     Record(
         "kernel.hung_task",

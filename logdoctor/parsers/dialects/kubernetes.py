@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from logdoctor.model import Level, Value
+from logdoctor.model import Level, Meaning, Value
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
@@ -109,10 +109,18 @@ PODS = (
 )  # fmt: skip
 
 
-def _event(kind: str, reasons: str, note: str, level: Level = "error", priority: int = 5) -> Record:
+def _event(
+    kind: str, reasons: str, note: str, level: Level = "error", priority: int = 5, means: tuple[Meaning, ...] = ()
+) -> Record:
     """A Warning event with one of these reasons, as ``kubectl describe`` and ``kubectl get events`` show it."""
     return Record(
-        kind, rf"{_EVENT}(?P<reason>{reasons})\b(?:{_AGE})?(?P<message>.*)", level, with_resource, note, priority
+        kind,
+        rf"{_EVENT}(?P<reason>{reasons})\b(?:{_AGE})?(?P<message>.*)",
+        level,
+        with_resource,
+        note,
+        priority,
+        means=means,
     )
 
 
@@ -142,7 +150,8 @@ EVENTS = (
            r"InvalidDiskCapacity|"
            r"HostPortConflict|PodFitsHostPorts|XIDError|GPU\w+|Draining\w*|TerminateScheduled|KernelOops|TaskHung|"
            r"KernelDeadlock|FilesystemIsReadOnly", "A node has a problem."),
-    _event("kubernetes.deadline", "DeadlineExceeded", "The job ran longer than allowed.", "fatal"),
+    _event("kubernetes.deadline", "DeadlineExceeded", "The job ran longer than allowed.", "fatal",
+           means=("why ended",)),
     _event("kubernetes.job_failed",
            r"BackoffLimitExceeded|PodFailurePolicy|\w*Job(?:Failed|Evicted|Suspended)|FailedJobs?|"
            r"ReachedMaxRestarts|FailureTarget|PodGroup\w*|FailedCreate|FailedDelete\w*", "A job could not go on."),
@@ -178,7 +187,7 @@ MESSAGES = (
            note="A container could not be made or started."),
     Record("kubernetes.deadline",
            r"(?P<message>(?:Job|Pod|Workflow) was active (?:on the node )?longer than (?:the )?specified deadline)",
-           "fatal", note="The job ran longer than allowed.", priority=3),
+           "fatal", note="The job ran longer than allowed.", priority=3, means=("why ended",)),
     Record("kubernetes.job_failed",
            r"(?P<message>Job has reached the specified backoff limit|(?P<job_kind>PyTorchJob|TFJob|MPIJob|"
            r"XGBoostJob|PaddleJob|MXJob|TrainJob|RayJob|RayCluster|JobSet) \S+ (?:is failed|has failed|is failing|"

@@ -26,6 +26,7 @@ RECORDS: tuple[Record, ...] = (
         r"nitializing (?P<backend>\w+): GLOBAL_RANK: (?P<by_rank>\d+), MEMBER: \d+/(?P<world_size>\d+)",
         "info",
         note="A process tells its global rank.",
+        means=("launch",),
     ),
     Record(
         "lightning.world",
@@ -34,6 +35,7 @@ RECORDS: tuple[Record, ...] = (
         "info",
         note="All processes of the job have met.",
         scan=r"processes (?:are )?registered\. Starting",
+        means=("launch",),
     ),
     Record(
         "lightning.devices",

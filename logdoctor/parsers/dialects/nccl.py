@@ -152,6 +152,7 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan="NCCL WARN ",
         note="NCCL reports a failure inside its own code.",
+        means=("lost peer",),
     ),
     Record(
         "nccl.warn",
@@ -161,6 +162,7 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=r"WARN: Function: \w{3,60} Line: \d+: NET/OFI ",
         note="The AWS plugin of NCCL reports a failure.",
+        means=("lost peer",),
     ),
     Record(
         "nccl.trail",
@@ -225,6 +227,7 @@ RECORDS: tuple[Record, ...] = (
         scan=r"NCCL INFO (?:[\w./-]+:\d+ )?(?:\(\w+\) )?(?:[\w/]{2,30} ?: ?)?"
         "(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to|[Tt]imed? ?out|Cuda failure|CUDA failure|HIP failure)",
         note="NCCL notes that something was not possible and does not call it an error.",
+        means=("lost peer",),
     ),
     Record(
         "nccl.info_error",
@@ -234,6 +237,7 @@ RECORDS: tuple[Record, ...] = (
         priority=3,
         scan=rf"(?:{_REASONS})",
         note="The operating system refused something that NCCL does without, or tries again.",
+        means=("lost peer",),
     ),
     Record(
         "nccl.warn_harmless",
@@ -251,6 +255,7 @@ RECORDS: tuple[Record, ...] = (
         block=read_message,
         scan=BARE_SCAN,
         note="A message of NCCL whose prefix was cut off.",
+        means=("lost peer",),
     ),
     Record(
         "nccl.sharp",

@@ -24,6 +24,7 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan=r"\.(?:h|cu|cc):\d{1,5} WARN ",
         note="NCCL reports a failure inside its own code.",
+        means=("lost peer",),
     ),
     Record(
         "nccl.trail",
@@ -40,6 +41,7 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan=r"\] INFO comm 0x[0-9a-f]{4,16} rank \d",
         note="A process enters a communicator.",
+        means=("comes up",),
     ),
     Record(
         "nccl.interfaces",

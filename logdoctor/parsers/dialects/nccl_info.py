@@ -70,6 +70,7 @@ RECORDS: tuple[Record, ...] = (
         level="info",
         scan=r"[NR]CCL version ?:? ?\d",
         note="The version of the NCCL library that the job runs.",
+        means=("launch",),
     ),
     Record(
         "nccl.driver",
@@ -87,6 +88,7 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan="- Init (?:START|COMPLETE)",
         note="A process enters or has joined a communicator.",
+        means=("comes up",),
     ),
     Record(
         "nccl.comm_end",

@@ -110,5 +110,6 @@ RECORDS: tuple[Record, ...] = (
         level="info",
         scan="# Avg bus bandwidth",
         note="The test program came to its end.",
+        means=("done",),
     ),
 )

@@ -88,15 +88,16 @@ HANDLERS = (
     Record("openmpi.local_abort", _WHO + r"Local abort (?:before MPI_INIT|after MPI_FINALIZE) (?:started )?completed",
            level="fatal", note="The process ended itself while MPI was not up."),
     Record("openmpi.signal", _WHO + r"\*\*\* Process received signal \*\*\*", level="fatal", block=read_crash,
-           priority=5, note="A rank crashed; Open MPI printed its stack."),
+           priority=5, note="A rank crashed; Open MPI printed its stack.", means=("own end", "named end")),
     Record("openmpi.signal", _WHO + r"Signal: .{1,60}? \((?P<signal>\d{1,2})\)\s*$", level="fatal",
-           note="A rank crashed with this signal."),
+           note="A rank crashed with this signal.", means=("own end", "named end")),
 )  # fmt: skip
 
 TRANSPORTS = (
     Record("openmpi.tcp_connect", _PLACE +
            r".*?connect\(\) to (?P<peer>\S+?)(?::? ?port \d+)? failed: (?P<message>.+?)" + _ERRNO + r"\s*$",
-           level="error", note="A rank could not open a TCP connection to another rank's address."),
+           level="error", note="A rank could not open a TCP connection to another rank's address.",
+           means=("lost peer",)),
     Record("openmpi.tcp_unexpected_peer", _PLACE +
            r".*?unexpected process identifier:?(?: got)? (?P<got>\[\[\d+,\d+\],\d+\])"
            r"(?: expected (?P<expected>\[\[\d+,\d+\],\d+\]))?", level="error",
@@ -111,7 +112,7 @@ TRANSPORTS = (
            r"(?P<peer>\S+) error polling .*?"
            r"with status (?P<message>.+?) status number (?P<status>\d+) for wr_id \S+ opcode "
            r"(?P<opcode>-?\d+) +vendor error (?P<vendor_err>\d+)", level="error",
-           note="InfiniBand completed a transfer between two ranks with an error."),
+           note="InfiniBand completed a transfer between two ranks with an error.", means=("lost peer",)),
     Record("openmpi.cma", r"(?:\[(?P<by_host>[\w.-]{1,255})(?::(?P<by_pid>\d{1,10})\] ?|"
            r"\]\[\[\d+,\d+\],\d+\]\[[^\]\n]{1,200}\] ?))?Read -1, expected \d+, errno ?= ?(?P<errno>\d+)",
            level="error", note="Copying directly between two processes of a host failed."),
@@ -182,7 +183,7 @@ RUNTIME = (
     Record("openmpi.killing", r"^(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?: (?P<message>killing job|"
            r"Forwarding signal (?P<signal>\d+) to job|abort is already in progress.*|"
            r"clean termination accomplished)", level="info",
-           note="The launcher ends its processes because it was told to."),
+           note="The launcher ends its processes because it was told to.", means=("job ends",)),
     Record("openmpi.error",
            r"^(?:mpirun|orterun|prterun|orted|prted)(?:\.\w+)?:? (?P<message>.{0,300}?(?:unable to|could not|cannot|"
            r"failed|" r"rror:).*)", level="error", priority=-2, note="The launcher reports a failure."),
@@ -195,7 +196,7 @@ RUNTIME = (
            r"XRC Internal error|GNI_SmsgSendWTag failed|GNI_EpPostDataWaitById failed).*)", level="error", priority=-3,
            note="A module of Open MPI reports a failure."),
     Record("openmpi.killing", r"^(?P<count>\d+) total processes (?:killed|failed to start)", level="info",
-           note="How many processes the launcher ended."),
+           note="How many processes the launcher ended.", means=("job ends",)),
     Record("openmpi.warning", _WHO + r"(?P<message>Warning: could not find environment variable .*)", level="warning",
            note="A variable that mpirun was to hand on is not set where it was started."),
     Record("openmpi.warning", _WHO +

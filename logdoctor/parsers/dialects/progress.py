@@ -292,6 +292,7 @@ RECORDS: tuple[Record, ...] = (
         "info",
         note="An MLPerf benchmark came to its end.",
         scan=r"\brun_stop\b",
+        means=("done",),
     ),
     Record(
         "progress.done",
@@ -303,5 +304,6 @@ RECORDS: tuple[Record, ...] = (
         scan=r"raining (?:is |has |was )?(?:complete|done|finished)"
         r"|\{'train_runtime': |after training is done|inished [Tt]raining|Training ended|peak memory consumption"
         r"|raining time:? ",
+        means=("done",),
     ),
 )

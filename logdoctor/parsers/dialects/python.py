@@ -53,6 +53,7 @@ RECORDS: tuple[Record, ...] = (
         read_traceback,
         "A Python program stopped at an exception.",
         5,
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -61,6 +62,7 @@ RECORDS: tuple[Record, ...] = (
         reader(chained="during"),
         "While an exception was handled, a second one was raised.",
         6,
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -69,6 +71,7 @@ RECORDS: tuple[Record, ...] = (
         reader(chained="direct"),
         "An exception was raised because of the one before it.",
         6,
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -77,6 +80,7 @@ RECORDS: tuple[Record, ...] = (
         read_ignored,
         "Python ignored an exception in a destructor or callback; the program went on.",
         6,
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -86,6 +90,7 @@ RECORDS: tuple[Record, ...] = (
         "An exception in the logging module, an exit function or a callback; the program went on.",
         6,
         scan=r"--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in callback ",
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -95,6 +100,7 @@ RECORDS: tuple[Record, ...] = (
         "Sphinx could not import what a page documents, and went on (`sphinx/ext/autodoc/importer.py`).",
         6,
         scan=r"; the following exception was raised:",
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -103,6 +109,7 @@ RECORDS: tuple[Record, ...] = (
         reader("warning", caught=1),
         "An exception of an asynchronous task that nobody waited for.",
         6,
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -112,6 +119,7 @@ RECORDS: tuple[Record, ...] = (
         "A thread of the program ended with an exception; the process went on without it.",
         6,
         scan=r"Exception in thread ",
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -121,6 +129,7 @@ RECORDS: tuple[Record, ...] = (
         "A child process ended with an exception.",
         6,
         scan=r"Process \w*Process-\d|Process \w+-\d+:",
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -130,6 +139,7 @@ RECORDS: tuple[Record, ...] = (
         "torch.multiprocessing shows the exception of a process that it had started.",
         6,
         scan=r"-- Process \d+ terminated with the following error:",
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -138,6 +148,7 @@ RECORDS: tuple[Record, ...] = (
         reader("warning", caught=1),
         "The handler for uncaught exceptions failed itself; the exception follows.",
         6,
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.dataloader",
@@ -164,6 +175,7 @@ RECORDS: tuple[Record, ...] = (
         read_fatal,
         "The Python interpreter itself crashed or received a deadly signal.",
         8,
+        means=("own end", "stack"),
     ),
     Record(
         "python.stack",
@@ -173,6 +185,7 @@ RECORDS: tuple[Record, ...] = (
         "faulthandler's timer ran out and it printed where every thread was.",
         6,
         scan=r"Timeout \(\d+:\d\d:\d\d",
+        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -182,6 +195,7 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, innermost call first.",
         3,
         scan=r"hread 0x[0-9a-f]+.{0,40}most recent call first",
+        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -191,6 +205,7 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, as py-spy saw them.",
         3,
         scan=r"Thread [0-9a-fx]+ \((?:idle|active)",
+        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -200,6 +215,7 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, as py-spy saw them.",
         3,
         scan=r"Process \d+: .{0,60}python",
+        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -209,6 +225,7 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, as pystack saw them.",
         6,
         scan=r"Traceback for thread \d",
+        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -218,6 +235,7 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of one rank, under a headline that names it.",
         4,
         scan=STACK_HEADLINE_SCAN,
+        means=("stack",),
     ),
     Record(
         "python.leak",
@@ -244,6 +262,7 @@ RECORDS: tuple[Record, ...] = (
         "A Python warning.",
         4,
         scan=r":\d+: [A-Za-z_.]*Warning: ",
+        means=("once",),
     ),
     Record(
         "python.warning",
@@ -251,6 +270,7 @@ RECORDS: tuple[Record, ...] = (
         "warning",
         note="A warning of PyTorch's C++ code.",
         scan=r"\(function \w+",
+        means=("once",),
     ),
     Record(
         "python.start",
@@ -270,5 +290,6 @@ RECORDS: tuple[Record, ...] = (
         -5,
         scan=_EXCEPTION_SCAN,
         patience=4,
+        means=("own end", "lost peer"),
     ),
 )

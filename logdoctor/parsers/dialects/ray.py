@@ -71,6 +71,7 @@ RECORDS: tuple[Record, ...] = (
         2,
         scan=r"The actor died unexpectedly before|The actor is dead because|error raised in its creation task"
         r"|Actor .{0,120}(?:died|is dead) because ",
+        means=("end told",),
     ),
     Record(
         "ray.worker_died",
@@ -82,6 +83,7 @@ RECORDS: tuple[Record, ...] = (
         1,
         scan=r"A worker died or was killed while executing|orker exit type: |The worker died unexpectedly while "
         r"executing",
+        means=("end told",),
     ),
     Record(
         "ray.oom",

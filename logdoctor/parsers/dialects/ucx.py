@@ -23,6 +23,7 @@ and psm3, rdma-core libibverbs/init.c.
 
 from __future__ import annotations
 
+from logdoctor.model import Meaning
 from logdoctor.parsers.blocks.ucx_blocks import read_crash, read_error_entry, with_peer, with_status
 from logdoctor.parsers.record import Record
 
@@ -35,9 +36,11 @@ _WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)
 """Reports of the mlx5 transports go past UCX's logger: the process in brackets, file and line, no level."""
 
 
-def _error(kind: str, words: str, note: str, priority: int = 2) -> Record:
+def _error(kind: str, words: str, note: str, priority: int = 2, means: tuple[Meaning, ...] = ()) -> Record:
     """An ERROR line that holds ``words``."""
-    return Record(kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", with_peer, note, priority)
+    return Record(
+        kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", with_peer, note, priority, means=means
+    )
 
 
 COMPLETIONS = (
@@ -68,7 +71,7 @@ ERRORS = (
            r"recv\(.*failed|send\w*\(.*failed|connect\(.*failed|accept\(.*failed|bind\(.*failed|listen\(.*failed|"
            r"getsockopt|SO_ERROR|rdma_\w+\(?.*fail|rdmacm|tcp_ep|connection (?:request|to|from).*(?:fail|reject|"
            r"timed)|" r"[Cc]onnection (?:reset|refused|timed out)|keepalive|keep-alive",
-           "A connection to another process failed or broke."),
+           "A connection to another process failed or broke.", means=("lost peer",)),
     _error("ucx.unreachable",
            r"no (?:active messages|remote memory|auxiliary|tag-matching|put|get|atomic|copy across memory types|"
            r"registered memory access|remote ep address|supported) \w*.*transport|"
@@ -106,7 +109,8 @@ ERRORS = (
     Record("ucx.signal",
            r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) ?:\d+(?: ?:\d+)?\] +)Caught signal "
            r"(?P<signal>\d+) \("
-           r"(?P<message>[^)]{1,200})\)", "fatal", read_crash, "A rank crashed; UCX printed its stack.", priority=3),
+           r"(?P<message>[^)]{1,200})\)", "fatal", read_crash, "A rank crashed; UCX printed its stack.", priority=3,
+           means=("own end",)),
     Record("ucx.version", r"\bUC[PX] (?:version is|library version|version:?) (?P<version>\d+\.\d+(?:\.\d+)?)", "info",
            note="The version of UCX."),
 )  # fmt: skip
@@ -126,11 +130,11 @@ LIBFABRIC = (
     Record("libfabric.error", _FI +
            r"(?P<message>.{0,300}?(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|"
            r"[Cc]annot|" r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded).*)", "error", with_peer,
-           note="libfabric reports a failure."),
+           note="libfabric reports a failure.", means=("lost peer",)),
     Record("libfabric.warning", _FI + r"(?P<message>.+)", "warning", priority=-1, note="libfabric warns."),
     Record("libfabric.error",
            r"(?P<message>Libfabric (?P<provider>EFA|\w+) provider(?: has encountered an)? internal error.*)", "fatal",
-           note="libfabric met an error that it cannot report to its caller."),
+           note="libfabric met an error that it cannot report to its caller.", means=("lost peer",)),
 )  # fmt: skip
 
 _PSM_TROUBLE = (

@@ -19,29 +19,9 @@ from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import bare_address, short_host
-from logdoctor.reasoning.attempts import RESTART
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-LOST = frozenset(
-    {
-        "nccl.warn",
-        "nccl.info_error",
-        "c10d.nccl_error",
-        "c10d.watchdog_exception",
-        "c10d.async_error",
-        "gloo.closed",
-        "gloo.io_error",
-        "gloo.timeout",
-        "ucx.connection",
-        "openmpi.tcp_connect",
-        "openmpi.tcp",
-        "openmpi.completion",
-        "libfabric.error",
-        "python.traceback",
-        "python.exception",
-    }
-)
 UNREACHED = (12, 13)
 """Work completions that tell of the other side: it did not answer (retry exceeded), it was not ready to receive."""
 FEWEST = 2
@@ -68,7 +48,7 @@ class Ledger:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.kind == RESTART:
+        if "restart" in event.means:
             self.links = {link: e for link, e in self.links.items() if e.line.file != event.line.file}
             self.spoke.clear()
         if event.level not in ("error", "fatal"):
@@ -77,7 +57,7 @@ class Ledger:
         who = (speaker.rank, speaker.host, speaker.pid)
         if len(self.spoke) < MAX_SPEAKERS:
             self.spoke.add(who)
-        if event.kind in LOST and len(self.links) < MAX_LINKS:
+        if "lost peer" in event.means and len(self.links) < MAX_LINKS:
             peer = _peer(event)
             if peer:
                 self.links.setdefault(

@@ -20,90 +20,10 @@ from dataclasses import dataclass, field, replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import short_host
-from logdoctor.reasoning.attempts import RESTART
 from logdoctor.reasoning.clocks import printed_after
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-REPORTS = frozenset(
-    {
-        "elastic.failure_summary",
-        "elastic.worker_failed",
-        "elastic.failure_entry",
-        "crash.exit_signal",
-        "crash.signal",
-        "slurm.task_exit",
-        "kernel.oom_kill",
-        "kernel.segfault",
-        "kernel.trap",
-        "openmpi.rank_died",
-        "openmpi.exit_code",
-        "openmpi.abort",
-        "mpich.abort",
-        "mpich.bad_termination",
-        "mpich.rank_died",
-        "batch.rank_died",
-        "ray.actor_died",
-        "ray.worker_died",
-    }
-)
-"""Others say that a process ended."""
-OWN = frozenset(
-    {
-        "python.traceback",
-        "python.exception",
-        "python.fatal",
-        "crash.terminate",
-        "crash.assertion",
-        "crash.heap",
-        "crash.smashed",
-        "crash.trace",
-        "crash.panic",
-        "simulation.fatal",
-        "simulation.input",
-        "simulation.fortran",
-        "simulation.signal",
-        "openmpi.signal",
-        "mpich.signal",
-        "ucx.signal",
-    }
-)
-"""A process says why it ends itself."""
-WAITED = frozenset(
-    {
-        "c10d.watchdog_timeout",
-        "c10d.wait_timeout",
-        "c10d.watchdog_exception",
-        "c10d.pg_state",
-        "c10d.dump_signal",
-        "c10d.heartbeat",
-        "c10d.terminating",
-        "c10d.taking_down",
-        "c10d.async_error",
-        "c10d.nccl_error",
-        "c10d.comm_aborted",
-        "c10d.aborted_elsewhere",
-        "c10d.store_lost",
-        "c10d.store_wait_timeout",
-        "gloo.timeout",
-        "gloo.closed",
-        "gloo.io_error",
-    }
-)
-"""A process gave up on others: its own end is fallout."""
-ENDING = frozenset(
-    {
-        "elastic.signal_received",
-        "slurm.stopped",
-        "slurm.terminating",
-        "slurm.cancelled",
-        "slurm.time_limit",
-        "openmpi.killing",
-        "batch.killed",
-        "job.cancelled",
-    }
-)
-"""Somebody began to end the job: kills that are reported later are no news."""
 TOLD_TO_END = frozenset({1, 2, 3, 13, 14, 15})
 KILL, ABORT = 9, 6
 CRASHES = frozenset({4, 8, 11})
@@ -162,18 +82,18 @@ class Ledger:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        kind = event.kind
-        if kind in OWN or kind in REPORTS:
+        kind, means = event.kind, event.means
+        if "own end" in means or "end told" in means:
             self._see_death(event)
-        elif kind in WAITED or (kind == "nccl.warn" and "peer" in event.fields):
+        elif "gave up" in means or (kind == "nccl.warn" and "peer" in event.fields):
             _keep(self.waited, event)
         elif kind == "elastic.sigterm":
             if len(self.ended) < MAX_EVENTS:
                 self.ended.add(event.pid)
-        elif kind in ENDING:
+        elif "job ends" in means:
             if len(self.endings) < MAX_EVENTS:
                 self.endings.setdefault(event.line.file, event)
-        elif kind == RESTART:
+        elif "restart" in means:
             self._start_anew(event.line.file)
 
     def _start_anew(self, file: str) -> None:
@@ -184,7 +104,7 @@ class Ledger:
         self.endings.pop(file, None)
 
     def _see_death(self, event: Event) -> None:
-        if event.kind in REPORTS:
+        if "end told" in event.means:
             if len(self.reports) < MAX_EVENTS:
                 self.reports.append(event)
         elif event.level == "fatal":
@@ -211,7 +131,7 @@ class Ledger:
     def _first_exits(self, event: Event) -> Iterator[Event]:
         """The ends that one line tells of several processes, if the job was ended only then."""
         ending, code = self.endings.get(event.line.file), event.fields.get("exit_code")
-        if event.kind in REPORTS and ending is not None and code and printed_after(ending, event):
+        if "end told" in event.means and ending is not None and code and printed_after(ending, event):
             known = {name: event.fields[name] for name in ("ranks", "exit_code") if name in event.fields}
             yield _ledger_event("ledger.first_exits", event, {**known, "reporter": event.dialect})
 
@@ -219,7 +139,7 @@ class Ledger:
         """Whether this end only follows from another; ``waits``: where each rank gave up on others."""
         if death.signal in TOLD_TO_END or (death.pid is not None and death.pid in self.ended):
             return True
-        own = death.event.kind in OWN
+        own = "own end" in death.event.means
         if death.signal in (None, ABORT) and not own and self.waited:
             return not all(printed_after(e, death.event) for e in self.waited.values())  # one of those that gave up?
         if (own or death.signal == KILL) and death.rank is not None and death.rank in waits:
@@ -255,7 +175,7 @@ def _deaths(event: Event, picture: Picture) -> Iterator[Death]:
     )
     if signal is None and exit_code == 0:
         return
-    exception = str(fields.get("exception", "")) if event.kind in OWN else ""
+    exception = str(fields.get("exception", "")) if "own end" in event.means else ""
     ranks = fields.get("ranks")
     listed: list[int | None] = [_rank(event, picture)]
     if isinstance(ranks, tuple) and "elastic" not in picture.dialects:  # with it a task is an agent of several ranks
@@ -264,7 +184,7 @@ def _deaths(event: Event, picture: Picture) -> Iterator[Death]:
         listed = [int(hit["local_rank"])]
     if listed == [None] and event.kind == "openmpi.exit_code":
         return  # a headline over the report that names the rank
-    pid = fields.get("pid", event.speaker.pid if event.kind in OWN else None)
+    pid = fields.get("pid", event.speaker.pid if "own end" in event.means else None)
     for rank in listed:
         host = picture.host_of(event) or picture.host_with(rank)
         yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, event)
@@ -312,7 +232,7 @@ def _first(deaths: list[Death], picture: Picture) -> Death | None:
 
 def _derived(death: Death) -> Event:
     event = death.event
-    reporter = "itself" if event.kind in OWN else event.dialect
+    reporter = "itself" if "own end" in event.means else event.dialect
     known: dict[str, Value | None] = {
         "rank": death.rank,
         "host": short_host(death.host) if death.host else None,

@@ -23,7 +23,6 @@ from logdoctor.model import Event, Line, Value
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-KINDS = frozenset(("python.stack", "crash.backtrace", "python.fatal"))
 ABORT = 6
 """A process that its own watchdog ends prints where it stood; other signals are its own."""
 FEWEST = 3
@@ -89,7 +88,7 @@ class Ledger:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.kind not in KINDS or (event.kind == "python.fatal" and event.fields.get("signal") != ABORT):
+        if "stack" not in event.means or (event.kind == "python.fatal" and event.fields.get("signal") != ABORT):
             return
         who = _who(event)
         if who is not None and event.fields.get("frames") and (who in self.latest or len(self.latest) < MAX_PROCESSES):
