@@ -20,10 +20,12 @@ NAMED_ENDS = frozenset(
         "elastic.worker_failed",
         "frameworks.exit",
         "openmpi.rank_died",
+        "openmpi.exit_code",
         "openmpi.abort",
         "openmpi.signal",
         "mpich.abort",
         "mpich.bad_termination",
+        "mpich.rank_died",
     }
 )
 """Kinds of events in which a launcher names the process that ended, the first one first."""
@@ -36,7 +38,9 @@ def launcher_of(dialects: Collection[str]) -> str | None:
 
 def names_an_end(event: Event) -> bool:
     """Whether a launcher names a process that ended; an exception of its own may be about a local rank."""
-    return event.kind in NAMED_ENDS or (event.dialect == "python" and "local_rank" in event.fields)
+    if event.kind in NAMED_ENDS:  # mpirun may say that one ended before it says which
+        return (event.rank, event.host, event.pid, event.fields.get("local_rank")) != (None, None, None, None)
+    return event.dialect == "python" and "local_rank" in event.fields
 
 
 class NamedEnds:

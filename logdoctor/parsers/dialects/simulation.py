@@ -29,7 +29,8 @@ _PETSC = r"(?:\[(?P<by_rank>\d{1,7})\] ?)?PETSC ERROR: "
 _PETSC_REST = (
     r"-{4}|\s|\[|#\d|[Ss]ee |Try option|or (?:see|try)|to (?:get|find|allocate)|likely location|Note: |INSTEAD|"
     r"[Pp]etsc (?:Release|Development)|.{0,200} on a .{0,80} named |No error traceback|[Ss]ignal received|[Cc]onfigur|"
-    r"is given|WARNING!|User provided function|Run with|too large an|destroying|Memory (?:allocated|requested|used)"
+    r"is given|WARNING!|Libraries linked|User provided function|Run with|too large an|destroying|"
+    r"Memory (?:allocated|requested|used)"
 )
 """Lines of PETSc's report that only help to find the place."""
 
@@ -79,6 +80,8 @@ LINES = (
            note="The program ends with an error, and says where in its source.", means=("own end",)),
     Record("simulation.signal", _PETSC + r"Caught signal number (?P<signal>\d+) (?P<message>.+)", "fatal",
            note="PETSc caught a signal of its own process.", priority=2, means=("own end",)),
+    Record("simulation.signal", _PETSC + r"(?P<message>Signal received)", "fatal",
+           note="PETSc ends because a signal was caught.", priority=2, means=("own end",)),
     Record("simulation.no_memory", _PETSC + r"(?P<message>Out of memory\..*)", "fatal", note="PETSc got no memory.",
            priority=2),
     Record("simulation.fatal", _PETSC + rf"(?!{_PETSC_REST})(?P<message>\S.*)", "fatal",

@@ -1,0 +1,73 @@
+r"""R, Julia, MATLAB and Octave: the error that ended a script.
+
+Kinds and their fields:
+
+- ``script.error`` message, call (R: what was called; MATLAB: the function): nobody caught an error; level error
+- ``script.import`` message, module: what it wanted to load is not installed
+- ``simulation.no_memory`` message: an allocation was refused
+
+R prints ``Error in CALL : TEXT`` (TEXT on the next line where both are long) or ``Error: TEXT``, and where it was not
+interactive ``Execution halted``.  Julia prints ``ERROR: [LoadError: ]TEXT`` and ``Stacktrace:``.
+Sources: R 4.4 (src/main/errors.c, unix/sys-std.c), Julia 1.10 (base/client.jl, errorshow.jl, stdlib Test), MATLAB
+R2023b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, BlockReader, Record
+from logdoctor.regexes import later
+
+_NO_MEMORY = later(r"cannot allocate (?:vector of size|memory block|buffer)|OutOfMemoryError\(\)|^Out of memory\b")
+_MISSING = (
+    r"there is no package called .(?P<module>[\w.]{1,80})|\bPackage (?P<module>\w{1,80}) (?:\[[0-9a-f-]{8,36}\] )?"
+    r"(?:not found in current path|is required but|does not seem to be installed)"
+)
+_STACKTRACE = r"Stacktrace:$"
+_HALTED = r"Execution halted$"
+
+
+def script_error(*, under: str = "") -> BlockReader:
+    """A reader of an error whose text goes on below where the head's ends in a colon or is empty.
+
+    With ``under`` it is such an error only where a line like that stands below it.
+    """
+    seal = later(under) if under else None
+
+    def read(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+        lines = [(line.below, line.text.strip()) for line in islice(below, 12)]
+        if seal and not any(seal.match(text) for _, text in lines):
+            return None
+        message, taken = str(fields.get("message", "")).strip(), list[int]()
+        for number, text in lines[:2]:
+            if (message and message[-1] not in ":,") or not text:
+                break
+            message = f"{message} {text}".strip()
+            taken.append(number)
+        kind = "simulation.no_memory" if _NO_MEMORY.search(message) else ""
+        text = head.text if not taken else f"{head.text}\n{message}"
+        return Block(text, {"message": message}, tuple(taken), kind=kind)
+
+    return read
+
+
+RECORDS = (
+    Record("script.import", _MISSING, "error", note="A package that a script wants is not installed.", priority=2),
+    Record("script.error", r"^ ?Error in (?P<call>[\w.:<>$@'`% ]{0,80}[({].{0,200}?) : ?(?P<message>.*)$", "error",
+           script_error(), "An error ended a script in R.", scan=r"Error in [^\n]{0,80}[({][^\n]{0,200} :"),
+    Record("script.error", r"^Error: (?P<message>.+)", "error", script_error(under=_HALTED),
+           "An error ended a script in R."),
+    Record("script.error", r"^ERROR: LoadError: (?P<message>.+)", "error", script_error(),
+           "An error ended a script in Julia.", 1),
+    Record("script.error", r"^ERROR: (?P<message>.+)", "error", script_error(under=_STACKTRACE),
+           "An error ended a program in Julia."),
+    Record("script.error", r"(?:^|: )(?P<message>Test Failed) at (?P<call>\S{1,300}:\d+)\s*$", "error",
+           note="A test of a program in Julia failed."),
+    Record("script.error", r"^Error using (?P<call>[\w./>]{1,120})(?: \(line \d+\))?\s*$", "error", script_error(),
+           "An error ended a script in MATLAB."),
+    Record("script.error", r"^error: (?P<message>.+)", "error", script_error(under=r"error: called from$"),
+           "An error ended a script in Octave."),
+)  # fmt: skip
