@@ -116,7 +116,7 @@ ERRORS = (
 )  # fmt: skip
 
 _FI = (
-    r"libfabric:(?P<by_pid>\d{1,10}):(?:\d{6,}:[\w.-]*:)?(?P<provider>[\w;]+):(?P<area>\w+):"
+    r"libfabric:(?P<by_pid>\d{1,10}):(?:\d{6,}:)?(?:[\w.-]*:)?(?P<provider>[\w;]+):(?P<area>\w+):"
     r"(?P<function>\w*)\(?\)?:\d+ ?<(?:warn|error|critical)>:? *"
 )
 _FI_MILD = (
