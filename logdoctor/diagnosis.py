@@ -17,6 +17,7 @@ from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem
 from logdoctor.novelty import Excerpts, with_novelty
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.reasoning import Reasoner
+from logdoctor.reasoning.attempts import may_end_a_run
 from logdoctor.reasoning.decision import decide
 from logdoctor.sources import Bounds, streams
 
@@ -125,7 +126,10 @@ class Reading:
             parser = LineParser(stream.name, self.known.prefilter.match, order)
             scan = scans(self._readinto(stream))
             for candidate in scan:
-                yield from parser.parse(candidate)
+                for event in parser.parse(candidate):
+                    yield event
+                    if may_end_a_run(event):
+                        scan.look_afresh()
             order = parser.order
             if self.excerpts:
                 self.excerpts.ended(stream.name, scan.lines)

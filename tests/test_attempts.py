@@ -208,6 +208,18 @@ def test_of_two_failed_runs_of_a_script_without_a_launcher_the_last_is_diagnosed
     assert cause(found) == "app.exception"
 
 
+def test_short_runs_are_told_apart_behind_a_run_that_filled_the_file_with_its_steps(knowledge):
+    log = steps(1, 40_000) + PLAIN_OOM + steps(1, 40) + PLAIN_NO_KEY + steps(1, 40) + PLAIN_OOM + steps(1, 40_000)
+    found = diagnosed(log, knowledge)
+    assert [run.signature for run in found.runs] == ["cuda.oom", "app.exception", "cuda.oom", None]
+
+
+def test_of_more_runs_than_are_kept_the_last_is_diagnosed(knowledge):
+    log = (steps(1, 5) + PLAIN_NO_KEY) * 40 + steps(1, 5) + PLAIN_OOM
+    found = diagnosed(log, knowledge)
+    assert (cause(found), found.runs[-1].signature) == ("cuda.oom", "cuda.oom")
+
+
 def test_a_script_that_ends_well_when_it_is_run_again_leaves_nothing_to_tell(knowledge):
     found = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
     assert found.verdict == "healthy"

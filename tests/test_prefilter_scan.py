@@ -210,6 +210,22 @@ def test_what_healthy_logs_are_full_of_is_thinned_sooner() -> None:
     assert scan.flooded == (0,)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_was_thinned_is_shown_again_for_a_while_where_the_reader_asks_for_it(engine: str) -> None:
+    prefilter = Prefilter.build([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")], None, engine)
+    lines = [b"step %d %s\n" % (n, b"." * 100) for n in range(1, 30_001)]
+    lines[14_999] = b"error\n"
+    scan = prefilter.scan(reader(b"".join(lines)))
+    numbers = []
+    for candidate in scan:
+        numbers.append(candidate.number)
+        if 1 in candidate.patterns:
+            scan.look_afresh()
+    at = numbers.index(15_000)
+    assert numbers[at : at + OFTEN + 1] == list(range(15_000, 15_001 + OFTEN))
+    assert len(numbers) < 10_000
+
+
 def test_a_lasting_flood_speaks_in_ever_fewer_windows() -> None:
     flood = Flood(often=frozenset({3}))
     flood.note([n << ID_BITS | 3 for n in range(OFTEN + 1)])

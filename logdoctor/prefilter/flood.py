@@ -20,6 +20,8 @@ AT_THE_END = 64
 """So many hits of a thinned pattern count in the last window."""
 SCANT = 2
 """So many where the job has had its share of the pattern, of the last `scan.TAIL` bytes."""
+FORGIVEN = 128
+"""So often in one stream what healthy logs are full of may count anew."""
 
 
 class Floods:
@@ -49,6 +51,7 @@ class Flood:
         """The patterns of which this stream may show but its last few hits."""
         self._counts: dict[int, int] = {}
         self._windows = 0
+        self._forgiven = 0
         self.thinned: dict[int, int] = dict.fromkeys(self.scant, -1)
         """The patterns of which the engine reports one hit a window; the value is the engine's (-1 before a window)."""
 
@@ -73,17 +76,27 @@ class Flood:
         """
         if self.thinned and not self.speaks:
             hits = [hit for hit in hits if hit & ID_MASK not in self.thinned]
-        counts, kept = self._counts, list[int]()
+        counts, kept, few = self._counts, list[int](), frozenset(self.thinned)
         for hit in hits:
             pattern = hit & ID_MASK
             counts[pattern] = count = counts.get(pattern, 0) + 1
-            if count <= OFTEN or pattern not in self._often or self._windows:
+            if count <= OFTEN or pattern not in self._often or pattern in few:
                 kept.append(hit)
             if count > FULL:
                 self.thinned.setdefault(pattern, -1)
             elif count > OFTEN and pattern in self._often:
                 self.thinned.update(dict.fromkeys(self._often, -1))
         return kept
+
+    def forgive(self) -> bool:
+        """Let what healthy logs are full of count anew from here on; whether anything changes."""
+        if self.scant or self._forgiven == FORGIVEN or not any(p in self.thinned for p in self._often):
+            return False
+        self._forgiven += 1
+        for pattern in self._often:
+            self._counts.pop(pattern, None)
+            self.thinned.pop(pattern, None)
+        return True
 
     def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:
         """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`; the stream is over."""

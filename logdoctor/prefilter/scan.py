@@ -35,6 +35,7 @@ class Scan:
         self._counted = 0
         self._numbers = 0
         self._unfinished = False
+        self._afresh = False
 
     @property
     def bytes(self) -> int:
@@ -50,6 +51,10 @@ class Scan:
     def flooded(self) -> tuple[int, ...]:
         """The patterns that hit so often that only a part of their lines was kept."""
         return tuple(sorted(self._flood.thinned))
+
+    def look_afresh(self) -> None:
+        """Show what was thinned again for a while, below the line that was given last: another run may begin there."""
+        self._afresh = True
 
     def __iter__(self) -> Iterator[Candidate]:
         """The candidates, in file order."""
@@ -75,6 +80,16 @@ class Scan:
             hits = [h for h in hits if window.shown_from < h >> ID_BITS <= window.shown_to]
         return self._flood.note_last(hits, thinned) if last else self._flood.note(hits)
 
+    def _hits_after(self, position: int, rest: Iterator[int]) -> Iterator[int]:
+        """The hits of this window behind ``position``, with those that were thinned; the ``rest`` if there are none."""
+        self._afresh = False
+        if not self._flood.forgive():
+            return rest
+        window = self._window
+        found = sorted(set(self._session.hits(window.view[: window.cut], {})))
+        seen = self._flood.note([h for h in found if position < h >> ID_BITS <= window.shown_to])
+        return iter(sorted({*rest, *seen}))
+
     def _last_hits(self) -> list[int]:
         """The hits of a last window of which only the end may show what the job has had enough of."""
         window = self._window
@@ -86,14 +101,16 @@ class Scan:
         """The lines that hits are in, each once."""
         window = self._window
         cut = window.cut
-        end = -1
-        for hit in hits:
+        end, left = -1, iter(hits)
+        while (hit := next(left, None)) is not None:
             position = hit >> ID_BITS
             if position > end:
                 start, end = bounds(window.buffer, position, cut)
                 candidate = self._candidate(start, end)
                 if candidate:
                     yield candidate
+                if self._afresh:
+                    left = self._hits_after(end, left)
 
     def _candidate(self, start: int, end: int) -> Candidate | None:
         window, turn = self._window, self._window.turn

@@ -161,11 +161,12 @@ class Track:
     def begin(self, event: Event) -> None:
         """Something starts: a new span, if the one before had ended."""
         launch, ended, span = event.kind in LAUNCHES, self.ended, self.spans[-1]
-        if ended is not None and (launch or ended.kind not in DONE) and len(self.spans) < MAX_SPANS:
+        if ended is not None and (launch or ended.kind not in DONE):
             resumes = _resumes(event)
             again = self.awaited or ended.fields.get("reason") in AGAIN or resumes
             kind: Kind = "attempt" if again else "job"
             over = ended.kind in LAST_WORDS or (not self.awaited and _by_nobody(ended))
+            del self.spans[MAX_SPANS - 1 :]  # the last place is for the last job
             self.spans.append(Span(event.order, kind, event, over, launch or resumes))
             self.ended, self.awaited = None, False
             self.before, self.counts = self.counts, {}
@@ -246,7 +247,7 @@ class Attempts:
             self._restart_count = max(self._restart_count, min(count, MAX_SPANS) if isinstance(count, int) else 0)
         elif kind in LAUNCHES or kind == "lightning.resume" or event.fields.get("phase") in WORK:
             track.begin(event)
-        elif kind in LAST_WORDS or kind in PROCESS_ENDS or left_the_main_script(event):
+        elif may_end_a_run(event):
             track.end(event)
         elif kind == "nccl.comm_init":
             track.begun = True
@@ -350,6 +351,11 @@ def _by_nobody(event: Event) -> bool:
 
 def _resumes(event: Event) -> bool:
     return event.kind == "lightning.resume" or event.fields.get("phase") == "resume"
+
+
+def may_end_a_run(event: Event) -> bool:
+    """Whether a process or all of them ended here: what comes next in the file may be another run."""
+    return event.kind in LAST_WORDS or event.kind in PROCESS_ENDS or left_the_main_script(event)
 
 
 def left_the_main_script(event: Event) -> bool:

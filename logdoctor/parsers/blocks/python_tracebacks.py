@@ -236,6 +236,8 @@ def _carries(found: regex.Match[str]) -> bool:
 
 def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
     """Add the further lines of the message: up to a line of somebody else, within the bounds."""
+    if first.text.strip() == "KeyboardInterrupt":  # Python's own has no message
+        return
     blank, carried, strange = False, "RayTaskError" in first.text, 0
     passed_on = first.text.rstrip().endswith(" raised:")  # torch._dynamo.exc.BackendCompilerFailed
     nested = carried or passed_on
@@ -262,7 +264,7 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
             continue
         elif ends or not _goes_on(bare, first, blank=blank):
             return
-        strange += _add_line(reading, bare)
+        strange += _add_line(reading, bare, alone=not strange)
         if len(reading.lines) >= MAX_MESSAGE_LINES or strange > MAX_STRANGE:
             return
 
@@ -295,10 +297,10 @@ def _goes_on(bare: Bare, first: Bare, *, blank: bool) -> bool:
     return not blank or bare.text[:1] in " \t" or _KNOWN.search(bare.text) is not None
 
 
-def _add_line(reading: Reading, bare: Bare) -> bool:
+def _add_line(reading: Reading, bare: Bare, *, alone: bool) -> bool:
     """Keep a line of the message; only what surely belongs to it is withheld from other readers.
 
-    True for a line that may be somebody else's.
+    ``alone``: all so far did; an indented line below another's is theirs.  True for a line that may be such a one.
     """
     if reading.lines[-1].strip() == "Last error:" or _ASCEND.match(bare.text):
         reading.evidence = bare.below  # NCCL's own words, and HCCL's, say more than the exception line
@@ -307,7 +309,7 @@ def _add_line(reading: Reading, bare: Bare) -> bool:
         reading.evidence = bare.below
     reading.lines.append(bare.text.rstrip())
     sure = (
-        bare.text[:1] in " \t"
+        (alone and bare.text[:1] in " \t")
         or _NPU.match(bare.text)
         or _ASCEND.match(bare.text)
         or _KNOWN.search(bare.text)

@@ -84,7 +84,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.traceback",
-        r"^(?:--- Logging error ---|Error in atexit\._run_exitfuncs:|Exception in callback )",
+        r"(?:--- Logging error ---|^Error in atexit\._run_exitfuncs:|^Exception in callback )",
         "warning",
         reader("warning", caught=1),
         "An exception in the logging module, an exit function or a callback; the program went on.",
