@@ -14,21 +14,6 @@ from logdoctor.reasoning.clocks import SKEW, elapsed
 
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
 """Which dialect gives away which launcher; the first one seen in this order names it."""
-NAMED_ENDS = frozenset(
-    {
-        "elastic.failure_summary",
-        "elastic.worker_failed",
-        "frameworks.exit",
-        "openmpi.rank_died",
-        "openmpi.exit_code",
-        "openmpi.abort",
-        "openmpi.signal",
-        "mpich.abort",
-        "mpich.bad_termination",
-        "mpich.rank_died",
-    }
-)
-"""Kinds of events in which a launcher names the process that ended, the first one first."""
 
 
 def launcher_of(dialects: Collection[str]) -> str | None:
@@ -38,7 +23,7 @@ def launcher_of(dialects: Collection[str]) -> str | None:
 
 def names_an_end(event: Event) -> bool:
     """Whether a launcher names a process that ended; an exception of its own may be about a local rank."""
-    if event.kind in NAMED_ENDS:  # mpirun may say that one ended before it says which
+    if "named end" in event.means:  # mpirun may say that one ended before it says which
         return (event.rank, event.host, event.pid, event.fields.get("local_rank")) != (None, None, None, None)
     return event.dialect == "python" and "local_rank" in event.fields
 

@@ -61,13 +61,13 @@ _FATAL = (
         "openmpi.exit_code",
         rf"{_RUN} detected that one or more processes exited with non-zero status",
         "The launcher saw a rank leave with an exit code other than zero.",
-        means=("end told",),
+        means=("end told", "named end"),
     ),
     _fatal(
         "openmpi.exit_code",
         r"Primary job +terminated normally, but \d+ process(?:es)? returned",
         "A process returned an exit code other than zero, and the launcher ends the job.",
-        means=("end told",),
+        means=("end told", "named end"),
     ),
     _fatal(
         "openmpi.slots",

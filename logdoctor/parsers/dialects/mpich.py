@@ -129,27 +129,28 @@ LAUNCHER = (
     Record("mpich.rank_died",
            r"^(?:(?P<host>[\w.-]+): )?rank (?P<rank>\d+) (?:exited with code (?P<exit_code>-?[1-9]\d*)|"
            r"died from signal (?P<signal>\d+))(?: and dumped core)?", level="fatal",
-           note="The launcher names the rank that ended and how.", means=("end told", "last words")),
+           note="The launcher names the rank that ended and how.", means=("end told", "named end", "last words")),
     Record("mpich.rank_died",
            r"_pmiu_daemon\(SIGCHLD\): \[NID (?P<nid>\d+)\] (?:\[[^\]]*\] ){0,3}PE RANK (?P<rank>\d+) exit signal "
            r"(?P<signal_text>.+?)\s*$", level="fatal", block=with_signal,
-           note="ALPS names the rank that a signal ended.", means=("end told", "last words")),
+           note="ALPS names the rank that a signal ended.", means=("end told", "named end", "last words")),
     Record("mpich.rank_died", r"Application \d+ exit (?:codes?: (?P<exit_code>[1-9]\d*)|"
            r"signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal", block=with_signal,
-           note="ALPS says how the application ended.", means=("end told", "last words")),
+           note="ALPS says how the application ended.", means=("end told", "named end", "last words")),
     Record("mpich.rank_died",
            r"(?:\[(?P<by_host>[\w.-]+):mpispawn_\d+\])?\[child_handler\] MPI process \(rank: (?P<rank>\d+), "
            r"pid: (?P<pid>\d+)\) (?:terminated with signal "
            r"(?P<signal>\d+)|exited with status (?P<exit_code>\d+))", level="fatal",
-           note="mpirun_rsh names the rank that ended and how.", means=("end told", "last words")),
+           note="mpirun_rsh names the rank that ended and how.", means=("end told", "named end", "last words")),
     Record("mpich.rank_died",
            r"^\s*[Rr]ank (?P<rank>\d+) in job \d+ +\S.{0,200}? +caused collective abort of all ranks", level="fatal",
            block=read_mpd_end, scan=r"caused collective abort of all ranks",
-           note="MPD, the launcher of MPICH2, names the rank that ended.", means=("end told", "last words")),
+           note="MPD, the launcher of MPICH2, names the rank that ended.",
+           means=("end told", "named end", "last words")),
     Record("mpich.rank_died",
            r"\[WARN\] PLE \d{4} plexec The process terminated with the signal\.\(rank=(?P<rank>\d+)\).*?"
            r"\(sig=(?P<signal>\d+)\)", level="fatal", note="Fujitsu's launcher names the rank that a signal ended.",
-           means=("end told", "last words")),
+           means=("end told", "named end", "last words")),
     Record("mpich.abort",
            r"\[WARN\] PLE \d{4} plexec (?P<message>One of MPI processes was aborted)\.\(rank=(?P<rank>\d+)\)",
            level="fatal", note="Fujitsu's launcher names the rank that called MPI_Abort.",
@@ -157,14 +158,15 @@ LAUNCHER = (
     Record("mpich.launcher", r"\[ERR\.\] PLE \d{4} plexec (?P<message>.{1,300})", level="error",
            note="Fujitsu's launcher reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
-           note="ALPS says that the kernel killed a process for lack of memory.", means=("end told", "last words")),
+           note="ALPS says that the kernel killed a process for lack of memory.",
+           means=("end told", "named end", "last words")),
     Record("mpich.exec_failed", r"^aprun: file (?P<file>\S+) not found", level="fatal", priority=1,
            note="ALPS could not find the program."),
     Record("mpich.launcher", r"^(?:aprun|apsched): (?P<message>.*?(?:claim exceeds|cannot exceed|Exiting due to errors|"
            r"[Ee]rror|[Uu]nable|[Ff]ailed|not found).*)", level="error", note="ALPS reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .{0,60}?initiated application termination", level="error",
            priority=-1, note="ALPS ends the application because of what happened on this node.",
-           means=("end told", "last words")),
+           means=("end told", "named end", "last words")),
     Record("mpich.exec_failed", _HYDRA +
            r".*?(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\)|unable to change wdir to .*)",
            level="fatal", priority=3, note="A node could not start the program."),

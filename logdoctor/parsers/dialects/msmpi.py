@@ -17,9 +17,9 @@ _UNREACHED = r"(?:is unable to connect to the smpd (?:manager|service)|failed to
 
 RECORDS = (
     Record("mpich.rank_died", r"^\[ranks\] message\s*$", "fatal", read_job_aborted,
-           "mpiexec says which ranks ended, and how.", means=("end told", "last words")),
+           "mpiexec says which ranks ended, and how.", means=("end told", "named end", "last words")),
     Record("mpich.rank_died", r" ended (?:before calling init|prematurely) and may have crashed\. exit code " + _ENDED,
-           "fatal", read_ms_end, "mpiexec says how a process ended.", means=("end told", "last words")),
+           "fatal", read_ms_end, "mpiexec says how a process ended.", means=("end told", "named end", "last words")),
     Record("mpich.abort", r"^aborting (?P<communicator>[\w ]{1,80}) \(comm=0x[0-9A-Fa-f]+\), error "
            r"(?P<exit_code>-?\d+), comm rank (?P<rank>\d+)", "fatal",
            note="A rank called MPI_Abort, which ends the job.", scan=r"\), error -?\d+, comm rank \d",

@@ -36,7 +36,6 @@ ALIKE = frozenset("ALLREDUCE _ALLGATHER_BASE _REDUCE_SCATTER_BASE BROADCAST REDU
 POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
 TIMEOUTS = ("c10d.watchdog_timeout", "c10d.wait_timeout", "c10d.watchdog_exception")
 STATES = ("c10d.pg_state", "c10d.dump_signal")
-GAVE_UP = (*TIMEOUTS[:2], "gloo.timeout", "c10d.monitored_barrier", "c10d.store_wait_timeout")
 DEFAULT_GROUPS = ("default_pg", "0", "")
 SLACK_LINES = 300
 """Work that was printed so many lines before the time-out may long be over."""
@@ -123,7 +122,7 @@ class Ledger:
     def _see_trouble(self, event: Event) -> None:
         """Who gave up in which file, who crashed before that, and which ranks complain at all."""
         file = event.line.file
-        if (event.kind in GAVE_UP or _GLOO_LIMIT.search(event.text)) and len(self.ended) < MAX_RANKS:
+        if ("timed out" in event.means or _GLOO_LIMIT.search(event.text)) and len(self.ended) < MAX_RANKS:
             self.ended.setdefault(file, event)
         elif event.level == "fatal" and event.dialect in OWN_ERRORS and file not in self.ended:
             self.crashed = self.crashed or not self.ended or not _FALLOUT.search(event.text)

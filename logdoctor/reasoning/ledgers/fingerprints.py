@@ -46,7 +46,7 @@ class Ledger:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.kind == "elastic.restart":
+        if "restart" in event.means:
             self.own.clear()
             self.told.clear()
         elif MISMATCH in event.text[:SEARCHED] and len(self.own) + len(self.told) < MAX_RANKS:

@@ -25,7 +25,6 @@ from logdoctor.reasoning.clocks import printed_after
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-LIMITS = frozenset(("slurm.cancelled", "batch.killed", "slurm.job_state", "kubernetes.deadline"))
 FEWEST = 3
 MOST_BEHIND = 4
 """At most one in so many ranks stopped first (one always may)."""
@@ -118,7 +117,7 @@ class Ledger:
             self.doing.clear()
         elif event.level in ("error", "fatal") and (who := _who(event)) is not None and len(self.failed) < MAX_RANKS:
             self.failed[who] = event
-        if event.kind in LIMITS and self.limit is None and _LIMIT.search(event.text):
+        if "why ended" in event.means and self.limit is None and _LIMIT.search(event.text):
             self.limit = event
 
     def _see_gap(self, event: Event) -> None:
