@@ -358,8 +358,9 @@ HOST = (
     ),
     Record(
         "kernel.shutdown",
-        r"reboot: (?:Restarting system|Power down|System halted)|The system will "
-        r"(?:reboot|power off|halt) now|systemd-shutdown\[1\]: ",
+        r"reboot: (?:Restarting system|Power down|System halted)|The system will (?:reboot|power off|halt) now|"
+        r"The system is going down for (?:reboot|power-?off|system halt) |systemd-logind\S*:? (?:Power key pressed|"
+        r"System is (?:rebooting|powering down))|systemd-shutdown\[1\]: ",
         level="warning",
         note="The host is shut down or restarted.",
     ),

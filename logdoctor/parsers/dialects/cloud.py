@@ -1,0 +1,36 @@
+r"""What the training services of clouds say about a job as a whole: SageMaker, Vertex AI (CloudML), Azure ML.
+
+- ``cloud.exit`` replica, exit_code, reason: how one replica of the job ended
+- ``cloud.failed`` message: the service calls the job failed; ``cloud.time_limit``, ``cloud.interrupted``: and why
+
+Sources: SageMaker's secondary status and failure reasons (DescribeTrainingJob), Vertex AI's CustomJob errors, Azure
+ML's run errors of the classic compute.
+"""
+
+from __future__ import annotations
+
+from logdoctor.model import Meaning
+from logdoctor.parsers.record import Record
+
+_STAMP = r"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +)?"
+
+_ENDED: tuple[Meaning, ...] = ("job ends", "why ended", "last words")
+
+RECORDS = (
+    Record("cloud.exit",
+           r"The replica (?P<replica>[\w-]+(?: \d+)?) exited with a non-zero status of (?P<exit_code>\d+)"
+           r"(?:\(\w+\))?\.(?: Termination reason: (?P<reason>\w+))?", "error",
+           note="How one replica of the job ended."),
+    Record("cloud.failed",
+           r"(?P<message>AzureMLCompute job failed\b.{0,200}|Submitted script failed with a non-zero exit code.{0,80})",
+           "error", note="Azure ML calls the job failed.", means=("last words",)),
+    Record("cloud.failed", rf"^{_STAMP}Failed - (?P<message>Training job failed.{{0,120}})", "error",
+           note="SageMaker calls the job failed.", means=("last words",)),
+    Record("cloud.time_limit", rf"^{_STAMP}MaxRuntimeExceeded - .{{0,120}}|exceeded MaxRuntimeInSeconds provided",
+           "fatal", note="SageMaker ended the job, for it ran as long as it was allowed to.", means=_ENDED),
+    Record("cloud.time_limit", rf"^{_STAMP}MaxWaitTimeExceeded - .{{0,120}}", "fatal",
+           note="SageMaker ended the job, for it waited and ran as long as it was allowed to.",
+           means=_ENDED),
+    Record("cloud.interrupted", rf"^{_STAMP}Interrupted - .{{0,120}}", "fatal",
+           note="SageMaker's spot capacity was taken away.", means=_ENDED),
+)  # fmt: skip
