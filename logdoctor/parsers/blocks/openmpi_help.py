@@ -43,15 +43,20 @@ _NUMBER_FIELDS = later(
     r"(?:(?:signal|on signal) (?P<signal>\d+) ?\()|"
     r"(?:with errorcode|[Ee]rror ?code:|[Ee]xit code:) *(?P<exit_code>-?\d{1,9})|"
     r"(?:Process name|Proc|Process \d+): *\(?(?:\[\[\d+,\d+\],|\S+?@1,)(?P<rank>\d{1,7})\b|"
+    r"Process 1 \((?:\[\[\d+,\d+\],|\S{1,255}@1,)(?P<rank>\d{1,7})\]?\) is on|"
     r"\b(?:PID|process ID|pid):? *(?P<pid>\d{1,8})\b|"
     r"(?:Error|[Rr]eason|Message): [^\n]*\((?P<errno>\d{1,3})\)|"
     r"connect\(\) to (?P<peer>[\d.:a-fA-F]+\d|[\w.-]+:\d+) failed"
 )
 _NODE = later(
     r"(?:Local host(?:name)?|Hostname|Node(?: name)?|Host): +(?P<host>[\w.-]+)|on node (?P<on>[\w.-]*\w)|"
+    r"Process 1 \(\S{1,300}\) is on host: +(?P<host>[\w.-]+)|Process 2 \(\S{1,300}\) is on host: +(?P<peer>[\w.-]+)|"
     r"(?:Remote host|remote (?:host|daemon)|Peer host(?:name)?|to): +(?P<peer>[\w.:-]+)"
 )
-_LISTED = later(r"\s{1,6}\S[^:]{0,40}: ")
+_LISTED = later(
+    r"\s{1,6}\S[^:]{0,40}: |"
+    r"(?:Node(?: name)?|Executable|(?:Local |Remote |Peer )?[Hh]ost(?:name)?|Framework|Component): +"
+)
 _NEW_MESSAGE = later(r"\S+: |\[|\S+:\d+|[=-]{5}|\(")
 _WRAPPED = 40
 _SORRY = later(r"help about: (?P<topic>\S{1,200}) from the file: (?P<help_file>\S{1,200})")
@@ -87,7 +92,8 @@ def read_known(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
         lines = _first_paragraph(lines)
         taken = [line.below for line in lines[1:]]
     text = join_help([line.text for line in lines])
-    return Block(text, {**help_fields("\n".join([text, *listed])), **fields}, tuple(taken))
+    text = "\n".join([text, *(line.strip() for line in listed if line.strip() not in text)])
+    return Block(text, {**help_fields(text), **fields}, tuple(taken))
 
 
 def read_warning(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

@@ -15,6 +15,11 @@ from logdoctor.regexes import later
 MAX_MESSAGE_LINES = 4
 _RANK = later(r"^\s*\[\d{1,7}\] ?")
 _ART = later(r"^[\s*|]*(?:\\___/|O/\||/\| \||/ \\|/  \\|\[ABORT\])?[\s|]*|[\s*|]+$")
+_OTHERS = later(
+    r"MPI_ABORT was invoked|application called MPI_Abort|Abort\(-?\d{1,10}\)|(?:mpirun|mpiexec|srun|slurmstepd)\b|"
+    r"=+ +BAD TERMINATION|\[[\w.-]{1,255}:\d{1,10}\] |forrtl: |Image +PC +Routine|Program received signal|Backtrace for"
+)
+"""What MPI, a launcher or a run-time prints behind the program's own words."""
 _RULE = later(r"^[\s*%=~+#-]{8,}$")
 
 
@@ -29,7 +34,12 @@ def message_below(stop: str, *, skip: str = r"$^", alone: bool = False) -> Block
         said, taken = [str(fields.get("message", "")).strip()], list[int]()
         for line in islice(below, 16):
             text = _RANK.sub("", line.text).strip()
-            if ends.search(text) or (_RULE.match(text) and any(said)) or sum(map(bool, said)) >= MAX_MESSAGE_LINES:
+            if (
+                ends.search(text)
+                or _OTHERS.match(text)
+                or (_RULE.match(text) and any(said))
+                or sum(map(bool, said)) >= MAX_MESSAGE_LINES
+            ):
                 break
             taken.append(line.below)
             if not _RULE.match(text) and not passed.search(text):
