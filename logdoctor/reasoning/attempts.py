@@ -25,8 +25,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from logdoctor.model import Event
-from logdoctor.reasoning.last_words import ONCE, LastWords
+from logdoctor.model import Event, Meaning
+from logdoctor.reasoning.last_words import LastWords
 from logdoctor.regexes import later
 
 Kind = Literal["attempt", "job"]
@@ -39,41 +39,28 @@ MAX_SERIES = 8
 GOING = 3
 """So many steps after a supposed end, without any start, and it was none."""
 FIRST_VALUES = (0, 1)
-DONE = frozenset({"progress.done", "batch.done", "nccl_tests.done"})
-"""It ended well.  Some programs say so after each epoch: only a launch after it is another job."""
-LAST_WORDS = frozenset(
-    {
-        "elastic.failure_summary",
-        "slurm.cancelled",
-        "openmpi.rank_died",
-        "mpich.bad_termination",
-        "mpich.rank_died",
-        "batch.killed",
-        "batch.exit",
-        *DONE,
-    }
-)
-"""What a launcher or a batch system says at the end of a job."""
-PROCESS_ENDS = frozenset({"crash.signal"})
-LAUNCHES = frozenset(
-    {"elastic.banner", "elastic.config", "nccl.version", "lightning.rank", "lightning.world", "slurm.job"}
-)
-"""What is printed once at the start: by a launcher, or by the first rank."""
-RESTART = "elastic.restart"
-"""torchrun starts all workers again: what its file told before is of an attempt that is over."""
-STARTS = frozenset({RESTART, "elastic.workers"})
-"""torchrun starts the workers, for the first time or again."""
-COMING_UP = LAUNCHES | STARTS | {"c10d.barrier_done", "nccl.comm_init"}
-"""Ranks come up: what was told of a failure before is of another attempt."""
+OVER: frozenset[Meaning] = frozenset({"last words", "done"})
+"""What is said at the end of a job.  Some programs say that they are done after each epoch."""
+STARTS: frozenset[Meaning] = frozenset({"start", "restart"})
+COMING_UP: frozenset[Meaning] = frozenset({"launch", "start", "restart", "comes up"})
 WORK = frozenset({"load", "resume", "data"})
 AGAIN = frozenset({"requeue", "preemption", "node failure"})
 """Reasons of a scheduler to end a job that it starts again."""
 OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
 """Dialects of the machine and the cluster: what they report does not end with an attempt."""
-SEEN = frozenset(
-    {*LAST_WORDS, *PROCESS_ENDS, *LAUNCHES, *STARTS, "progress.step", "progress.phase"}
-    | {"python.traceback", "nccl.comm_init", "lightning.resume", "elastic.worker_failed", *ONCE}
+SEEN: frozenset[Meaning] = frozenset({"launch", "start", "restart", "once", "last words", "done"})
+SEEN_KINDS = frozenset(
+    {
+        "progress.step",
+        "progress.phase",
+        "python.traceback",
+        "crash.signal",
+        "nccl.comm_init",
+        "lightning.resume",
+        "elastic.worker_failed",
+    }
 )
+"""Only events that mean or are one of these tell anything of attempts."""
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 _DIGITS = later(r"\d+")
 _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
@@ -97,7 +84,7 @@ class Span:
     @property
     def restarted(self) -> bool:
         """Whether a launcher began it that had started workers before."""
-        return self.start is not None and self.start.kind == RESTART
+        return self.start is not None and "restart" in self.start.means
 
     @property
     def sure(self) -> bool:
@@ -137,7 +124,7 @@ class Track:
     def step(self, event: Event) -> None:
         """Work was done."""
         anew = _counts_anew(event)
-        if self.ended is not None and (self.ended.kind in LAST_WORDS or anew or _starts_over(event, self.counts)):
+        if self.ended is not None and (_is_over(self.ended) or anew or _starts_over(event, self.counts)):
             self.begin(event)
         span = self.spans[-1]
         series, place = _series(event), _place(event)
@@ -153,19 +140,19 @@ class Track:
 
     def end(self, event: Event) -> None:
         """The job or a process of it ended."""
-        if event.kind in LAST_WORDS or str(event.fields.get("exception")).endswith("ChildFailedError"):
+        if _is_over(event) or str(event.fields.get("exception")).endswith("ChildFailedError"):
             self.awaited = False
-        if self.begun and (self.ended is None or event.kind in LAST_WORDS):
+        if self.begun and (self.ended is None or _is_over(event)):
             self.ended, self.steps_since = event, 0
 
     def begin(self, event: Event) -> None:
         """Something starts: a new span, if the one before had ended."""
-        launch, ended, span = event.kind in LAUNCHES, self.ended, self.spans[-1]
-        if ended is not None and (launch or ended.kind not in DONE):
+        launch, ended, span = "launch" in event.means, self.ended, self.spans[-1]
+        if ended is not None and (launch or "done" not in ended.means):
             resumes = _resumes(event)
             again = self.awaited or ended.fields.get("reason") in AGAIN or resumes
             kind: Kind = "attempt" if again else "job"
-            over = ended.kind in LAST_WORDS or (not self.awaited and _by_nobody(ended))
+            over = _is_over(ended) or (not self.awaited and _by_nobody(ended))
             del self.spans[MAX_SPANS - 1 :]  # the last place is for the last job
             self.spans.append(Span(event.order, kind, event, over, launch or resumes))
             self.ended, self.awaited = None, False
@@ -177,7 +164,7 @@ class Track:
     def prove(self, event: Event) -> None:
         """Look whether ``event`` proves that another job ran since the last word of the one before."""
         words = self.words
-        if event.kind in ONCE:
+        if "once" in event.means:
             words.warn(event)
             return
         earlier = words.said_before(event)
@@ -220,7 +207,7 @@ class Attempts:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.kind not in SEEN:
+        if event.kind not in SEEN_KINDS and SEEN.isdisjoint(event.means):
             return
         track = self._track(event.line.file)
         if track is None:
@@ -240,12 +227,12 @@ class Attempts:
         track.prove(event)
         if kind == "progress.step":
             track.step(event)
-        elif kind == RESTART:
+        elif "restart" in event.means:
             track.restart(event)
         elif kind == "elastic.workers":
             count = event.fields.get("restart_count")
             self._restart_count = max(self._restart_count, min(count, MAX_SPANS) if isinstance(count, int) else 0)
-        elif kind in LAUNCHES or kind == "lightning.resume" or event.fields.get("phase") in WORK:
+        elif "launch" in event.means or kind == "lightning.resume" or event.fields.get("phase") in WORK:
             track.begin(event)
         elif may_end_a_run(event):
             track.end(event)
@@ -349,13 +336,18 @@ def _by_nobody(event: Event) -> bool:
     return event.rank is None and (speaker.local_rank, speaker.pid, speaker.tag) == (None, None, None)
 
 
+def _is_over(event: Event) -> bool:
+    """Whether a launcher or a batch system says that the job ended."""
+    return not OVER.isdisjoint(event.means)
+
+
 def _resumes(event: Event) -> bool:
     return event.kind == "lightning.resume" or event.fields.get("phase") == "resume"
 
 
 def may_end_a_run(event: Event) -> bool:
     """Whether a process or all of them ended here: what comes next in the file may be another run."""
-    return event.kind in LAST_WORDS or event.kind in PROCESS_ENDS or left_the_main_script(event)
+    return _is_over(event) or event.kind == "crash.signal" or left_the_main_script(event)
 
 
 def left_the_main_script(event: Event) -> bool:

@@ -6,7 +6,7 @@ Other than a start, which ranks of one job make at different times, such a pair 
 - torchrun's agent sums up once; a rank that ended in two summaries under two process ids is a rank of two jobs;
 - an exception leaves a script that nobody launched once.  Where several ranks were started without a word, each may
   end like that; so a library must have warned, before and again after the first end, at the same place of its source:
-  Python's warnings are printed once a process.  Or the job script loaded the same software module again.
+  Python's warnings are printed once a process.  Or the job script loaded the same software module again (``once``).
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from logdoctor.regexes import later
 MAX_PLACES = 256
 AT_ONCE = 10.0
 """Jobs that are cancelled within so many seconds wrote into the file side by side."""
-ONCE = frozenset({"python.warning", "batch.loaded"})
-"""What a process or a job script says once at most of one place (``file``, ``line``)."""
 _SCRIPT = later(r'File "(?P<script>[^"]{1,400})", line \d+, in <module>')
 
 

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from logdoctor.model import Event, Value
-from logdoctor.reasoning.attempts import COMING_UP, RESTART
+from logdoctor.reasoning.attempts import COMING_UP
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -100,7 +100,7 @@ class Ledger:
     def observe(self, event: Event) -> None:
         """Take one event in."""
         file = event.line.file
-        if event.kind in COMING_UP and (file in self.ended or event.kind == RESTART):
+        if not COMING_UP.isdisjoint(event.means) and (file in self.ended or "restart" in event.means):
             self._start_anew()
         if event.dialect == "progress":
             if file not in self.ended and (file in self.latest or len(self.latest) < MAX_RANKS):

@@ -111,7 +111,7 @@ class Ledger:
             who = _who(event)
             if who is not None and (who in self.doing or len(self.doing) < MAX_RANKS):
                 self.doing[who] = event
-        elif event.kind in STARTS:
+        elif not STARTS.isdisjoint(event.means):
             self.failed.clear()
             self.courses.clear()
             self.doing.clear()

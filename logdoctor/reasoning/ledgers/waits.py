@@ -52,7 +52,7 @@ class Ledger:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.kind in STARTS:
+        if not STARTS.isdisjoint(event.means):
             self._start_anew()
         elif event.kind == "elastic.sigterm":
             if event.fields.get("signal") == _ENDED_BY_FORCE and event.pid is not None and len(self.forced) < MAX_RANKS:
