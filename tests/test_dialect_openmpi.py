@@ -188,6 +188,15 @@ def test_crash_reports_of_two_ranks_that_interleave_stay_apart():
     assert first.fields["library"] == "/opt/app/libsolve.so.2"
 
 
+def test_the_rest_of_a_crash_report_without_its_head_is_one_event_of_its_process():
+    seen = one(RECORDS, "\n".join(CRASH.split("\n")[6:8]))
+    assert (seen.kind, seen.fields["frames"], seen.fields["by_pid"]) == ("openmpi.stack", ("solve_step",), 812)
+
+
+def test_frames_of_the_system_alone_are_no_crash():
+    assert kinds(RECORDS, CRASH.split("\n")[4]) == []
+
+
 @pytest.mark.parametrize(
     ("line", "kind", "fields"),
     [

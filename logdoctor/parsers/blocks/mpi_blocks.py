@@ -8,7 +8,7 @@ src/mpi/errhan and src/pm/hydra (Intel MPI: the same with a RANK column), MVAPIC
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 
 import regex
 
@@ -87,6 +87,32 @@ def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     if libraries:
         found["library"] = libraries[0]
     return Block("\n".join(said + frames), found, tuple(taken), proof)
+
+
+def read_crash_frames(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The frames of a crash report whose head is missing: ``frames`` and ``library``, as `read_crash` does.
+
+    None for frames of nothing but the system's libraries without the report's last line: a stack of any kind.
+    """
+    del fields
+    taken, frames, libraries = list[int](), list[str](), list[str]()
+    own = _OWN.match(head.text)
+    rest = own["rest"] if own else head.text
+    ends = False
+    for line, text in chain(((None, rest),), _same_process(head, below)):
+        frame = _FRAME.match(text)
+        ends = "End of error message" in text
+        if line and (frame or ends):
+            taken.append(line.below)
+        if not frame:
+            break
+        _note_frame(frame["function"], frame["lib"], frames, libraries)
+    if not (libraries or ends):
+        return None
+    found: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
+    if libraries:
+        found["library"] = libraries[0]
+    return Block("\n".join((rest, *frames)), found, tuple(taken))
 
 
 def _note_frame(function: str | None, lib: str | None, frames: list[str], libraries: list[str]) -> None:

@@ -13,7 +13,8 @@ with each paragraph on one line; texts with a kind of their own are listed in ``
   ``.shared_memory``, ``.warning``: topic, host
 - ``openmpi.fatal_handler`` function, communicator, error_class, message, rank: MPI called its error handler
 - ``openmpi.misuse`` function: MPI was called before MPI_INIT or after MPI_FINALIZE; ``openmpi.local_abort``
-- ``openmpi.signal`` signal, code, address, frames, library: the crash report of a rank
+- ``openmpi.signal`` signal, code, address, frames, library: the crash report of a rank; ``openmpi.stack`` frames,
+  library: the rest of one without its head
 - ``openmpi.tcp_connect`` peer, errno, message; ``openmpi.tcp_unexpected_peer`` got, expected (process names);
   ``openmpi.tcp_closed`` errno, message; ``openmpi.completion`` peer, status, vendor_err, opcode (openib);
   ``openmpi.cma`` errno, file (single copy between processes of a host); ``openmpi.btl`` file, message: the rest
@@ -38,7 +39,7 @@ from itertools import islice
 from typing import Any
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.mpi_blocks import read_crash, read_error_handler
+from logdoctor.parsers.blocks.mpi_blocks import read_crash, read_crash_frames, read_error_handler
 from logdoctor.parsers.blocks.openmpi_heads import HEADS
 from logdoctor.parsers.blocks.openmpi_help import MAX_FRAME_LINES, read_frame, read_known, read_missing_help
 from logdoctor.parsers.record import Bare, Block, Record
@@ -91,6 +92,10 @@ HANDLERS = (
            priority=5, note="A rank crashed; Open MPI printed its stack.", means=("own end", "named end")),
     Record("openmpi.signal", _WHO + r"Signal: .{1,60}? \((?P<signal>\d{1,2})\)\s*$", level="fatal",
            note="A rank crashed with this signal.", means=("own end", "named end")),
+    Record("openmpi.stack", r"^\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?:\[ ?\d{1,3}\] [^\s(\[]{1,400}"
+           r"\([^)]{0,4000}\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]\s*$|\*\*\* End of error message \*\*\*)", level="error",
+           block=read_crash_frames, priority=-1, note="A rank crashed; the beginning of its report is not here.",
+           means=("own end",)),
 )  # fmt: skip
 
 TRANSPORTS = (
