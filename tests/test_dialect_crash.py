@@ -249,3 +249,15 @@ def test_a_rust_panic_says_what_and_where_before_and_after_1_73(text, message, w
 def test_the_note_below_a_rust_panic_is_not_its_message():
     seen = read(RECORDS, "thread 'main' panicked at src/mesh.rs:10:5:\nnote: run with `RUST_BACKTRACE=1`\n")[0]
     assert "message" not in seen.fields or not seen.fields["message"]
+
+
+def test_the_words_of_what_may_begin_below_a_line_with_the_place_in_the_source():
+    seen = one(
+        RECORDS,
+        "terminate called after throwing an instance of 'Solver::InputError'\n"
+        "  what():\n"
+        "(src/reader.cpp:41) void readKeyword()\n"
+        "unknown keyword SCALE in line 12\n"
+        "[gn7:812] *** Process received signal ***",
+    )
+    assert seen.fields["message"] == "unknown keyword SCALE in line 12"

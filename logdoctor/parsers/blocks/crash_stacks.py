@@ -39,7 +39,10 @@ STACK_WORDS = later(
 )
 _IN_DEFAULT_GROUP = later(r"\[PG [^\]]{0,80}\(default_pg\) Rank (?P<rank>\d{1,7})\]")
 """torch 2.3 and newer write who speaks into the exception too; only in the default group that is the global rank."""
-_WHAT = later(r"(?:what\(\):\s+)+(?P<message>\S.*)?")
+_WHAT = later(r"(?:what\(\):\s*)+(?!terminate called)(?P<message>\S.*)?|what\(\):")
+_FOREIGN = later(r"^(?:\[[\w.-]{1,255}:\d+\]|\*\*\* )")
+_PLACE = later(r"^\([\w./+-]{1,200}:\d+\)|^\s*$|^\s*what\(\):")
+"""Some put a line break and the place in the source before the words of ``what()``."""
 _TRACE = later(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
 _PANIC_NOTES = ("note: run with", "stack backtrace:", "thread '")
 _OTHER = later(r"^(?:terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
@@ -109,19 +112,20 @@ def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
     for bare in below:
         what = _WHAT.search(bare.text)
         if state == "before":
-            if what is None and len(taken) + 1 >= _MAX_BETWEEN:
-                break
-            if what is None and not bare.text.startswith("terminate called"):
+            if what is None and (len(taken) + 1 >= _MAX_BETWEEN or not bare.text.startswith("terminate called")):
                 if taken or bare.text.strip():
                     break
                 continue
-            if what is not None and what["message"]:
-                message, state, evidence = what["message"], "message", bare.below
+            if what is not None and (what["message"] or "terminate called" not in bare.text):
+                message, state, evidence = what["message"] or "", "message" if what["message"] else "empty", bare.below
+        elif state == "empty" and not _FOREIGN.match(bare.text):
+            if not _PLACE.match(bare.text):
+                message, state, evidence = bare.text.strip(), "message", bare.below
         elif state == "message" and _TRACE.match(bare.text):
             state = "trace"
         elif (state == "trace" and not _TRACE.match(bare.text)) or _OTHER.match(bare.text) or len(words) > _MAX_BETWEEN:
             break
-        elif bare.speaker.source is not None or bare.speaker.rank != head.speaker.rank:
+        elif state == "empty" or bare.speaker.source is not None or bare.speaker.rank != head.speaker.rank:
             break  # a record with a head of its own: the words of what() have none
         taken.append(bare.below)
         if state != "trace":
