@@ -13,7 +13,7 @@ from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
 from logdoctor.reasoning.ledgers import ledgers
-from logdoctor.reasoning.picture import Picture
+from logdoctor.reasoning.picture import BATCH_ENDS, Picture
 from logdoctor.reasoning.rank_table import RankTable
 from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.runs import listed, parts_of, told_part
@@ -162,5 +162,8 @@ class Reasoner:
 
 
 def _shape(event: Event) -> tuple[str, str]:
-    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is."""
-    return event.kind, DIGITS.sub("#", event.text[:200])
+    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is.
+
+    Not so the end of a job, which another job of the same file outlived.
+    """
+    return event.kind, str(event.order) if event.kind in BATCH_ENDS else DIGITS.sub("#", event.text[:200])

@@ -22,6 +22,8 @@ MAX_NAMES = 4096
 VERSIONS_KEPT = 64
 MAX_SETTINGS, SETTING_KEPT = 256, 300
 CALENDAR_END = 253_402_300_800.0
+BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
+"""How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
 """Kinds of events whose ``world`` is the number of ranks of the job."""
 
@@ -39,6 +41,8 @@ class Picture:
         self.runs = Attempts()
         self.steps: dict[int | None, Steps] = {}
         self.done: Event | None = None
+        self.job_done: Event | None = None
+        """Where a batch system said last that a job ended well."""
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.last_order = 0
@@ -76,6 +80,8 @@ class Picture:
             self._see_step(event)
         elif event.kind == "progress.done":
             self.done = event
+        elif event.kind == "batch.done":
+            self.job_done = event
         elif names_an_end(event):
             self._see_process(event)
             self.named_ends.observe(event)
@@ -244,9 +250,13 @@ class Picture:
     def outlived(self, event: Event, rank: int | None, run: Callable[[Event], bool] | None = None) -> bool:
         """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps.
 
+        What a batch system says of a job's bad end is outlived where it says later that one ended well.
+
         ``run`` says what counts; else what the same job did, in later attempts too.
         """
         if self.done is not None and printed_after(self.done, event) and (run is None or run(self.done)):
+            return True
+        if self.job_done is not None and event.kind in BATCH_ENDS and printed_after(self.job_done, event):
             return True
         counts = run or functools.partial(self.runs.same_job, event)
         own = [*self.steps.values()] if rank is None else [s for r in (rank, None) if (s := self.steps.get(r))]

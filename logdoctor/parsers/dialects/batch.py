@@ -4,7 +4,8 @@ Kinds and their fields:
 
 - ``batch.killed`` system (pbs | lsf | sge | htcondor), reason (time limit | memory | cpu | owner | admin | preemption
   | node failure | processes | requeue | other), message, used, limit: the batch system ended the job
-- ``batch.exit`` system, exit_code | signal: it says how the job ended; ``batch.done``: the job ended well
+- ``batch.exit`` system, exit_code | signal, reason (time limit), used, limit: it says how the job ended
+- ``batch.done``: the job ended well
 - ``batch.refused`` message: the job was not accepted; ``batch.error`` message; ``batch.note`` message
 - ``batch.module`` message: the job script could not load its software; ``batch.loaded`` file: it loaded this module
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
@@ -21,11 +22,16 @@ Engine 8 (qacct), flux-core 0.40-0.70, HTCondor 9-23 (user log), submitit 1.4-1.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from logdoctor.model import Value
 from logdoctor.parsers.host_lists import expand_numbers
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.parsers.signals import signal_number
+from logdoctor.regexes import later
+
+SUMMARY_LINES = 12
+_WALLTIME = later(r"Walltime requested: +(?P<limit>\d+:\d\d:\d\d) +Walltime Used: +(?P<used>\d+:\d\d:\d\d)")
 
 _REASON_WORDS = (
     (
@@ -65,6 +71,22 @@ def read_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> 
     return Block(head.text, more)
 
 
+def read_summary(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """The exit status in NCI's summary of a job; below it stands how long the job was to run, and how long it ran."""
+    end = read_end(head, fields, iter(()))
+    more = dict(end.fields) if end else {}
+    for bare in islice(below, SUMMARY_LINES):
+        times = _WALLTIME.search(bare.text)
+        if times and _seconds(times["used"]) >= _seconds(times["limit"]) > 0:
+            return Block(head.text, {**more, "reason": "time limit", "used": times["used"], "limit": times["limit"]})
+    return Block(head.text, more)
+
+
+def _seconds(clock: str) -> int:
+    hours, minutes, seconds = map(int, clock.split(":"))
+    return (hours * 60 + minutes) * 60 + seconds
+
+
 _TERM = (
     r"RUNLIMIT|MEMLIMIT|CPULIMIT|PROCESSLIMIT|THREADLIMIT|FILELIMIT|SWAP|OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN|"
     r"PREEMPT|PRE_EXEC_FAIL|REQUEUE_OWNER|"
@@ -83,6 +105,10 @@ PBS = (
            means=("job ends", "why ended", "last words")),
     Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>[1-9]\d*)", "error", read_end,
            "PBS says how the job ended.", means=("last words",)),
+    Record("batch.exit", r"^ *Exit Status: +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_summary,
+           "The summary of a job of PBS says how it ended.", means=("last words",)),
+    Record("batch.done", r"^ *Exit Status: +0\s*$", "info",
+           note="The summary of a job of PBS says that it ended well.", means=("done",)),
     Record("batch.error", r"\b(?P<message>Exit_status ?= ?-\d+)", "error",
            note="PBS ended the job itself (a negative status is one of its own codes, not a signal)."),
     Record("batch.killed", r"\bpbs_mom;Job;[^;]{1,60};(?P<message>(?:walltime|mem|vmem|pmem|cput|ncpus) \S{1,30} "
@@ -231,6 +257,8 @@ OTHERS = (
     Record("batch.exit", r"\(\d\) (?:Normal termination \(return value (?P<exit_code>[1-9]\d*)\)|"
            r"Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended.",
            means=("last words",)),
+    Record("batch.done", r"\(1\) Normal termination \(return value 0\)", "info",
+           note="HTCondor says that the job ended well.", means=("done",)),
     Record("submitit.signal", r"(?:submitit \w+ \([^)]{1,40}\) - )?Caught signal (?P<signal_text>SIG\w+)(?: on "
            r"(?P<host>[\w.-]+))?: this job is (?P<reason>preempted|timed-out|timed out|interrupted)\.?", "fatal",
            read_end, "Slurm told the job that it will be ended.", 3),
