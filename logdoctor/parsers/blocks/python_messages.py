@@ -34,9 +34,10 @@ _SHAPES = tuple(
         r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b",
         r"RayTaskError(?:\([\w.]{1,200}\))?: ray::.{1,300}? ?\(pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[\w.:-]{1,100}))?",
         (
-            r"(?s)Actor\w{0,20}Error: .{0,400}?\n\s*pid: (?P<pid>\d{1,9})\n(?:.{0,300}?\n)?"
-            r"\s*ip: (?P<host>[\w.:-]{3,80})"
+            r"(?s)Actor\w{0,20}Error: (?!.{0,900}\bits owner has died).{0,400}?\n\s*pid: (?P<pid>\d{1,9})\n"
+            r"(?:.{0,300}?\n)?\s*ip: (?P<host>[\w.:-]{3,80})"
         ),
+        r"\bits owner has died\. .{0,120}? Owner Ip address: (?P<host>[\w.:-]{3,80}) ",
         r"(?s)NodeDiedError: .{0,200}?[Nn]ode IP: (?P<host>[\w.:-]{3,80}?),",
         r"\[Errno (?P<errno>\d{1,4})\]",
         r"^AssertionError: Rank (?P<rank>\d{1,7}) has different values for ",

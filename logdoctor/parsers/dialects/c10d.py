@@ -51,6 +51,7 @@ _TIMEOUT = (
     rf"Watchdog caught(?! exception)(?: collective operation timeout: (?:{WORK}(?:\)? ran for "
     r"(?P<ran_ms>\d+)(?: milliseconds)?)?)?)?"
 )
+_CAUGHT = rf"\bCaught collective operation timeout: {WORK}(?:\)? ran for (?P<ran_ms>\d+)(?: milliseconds)?)?"
 _PROGRESS = (
     r"(?:Exception \(either an error or timeout\)(?: detected by watchdog at work: )?|Timeout at NCCL work: |"
     rf"failure detected by watchdog at work sequence id: )(?:(?P<work>-?\d+)(?:,| PG status:) {_STATE})?"
@@ -125,11 +126,19 @@ RECORDS: tuple[Record, ...] = (
     ),
     said(
         "c10d.wait_timeout",
-        rf"(?:(?<!Watchdog )[Cc]aught collective operation timeout: {WORK}\) ran for (?P<ran_ms>\d+) milliseconds"
-        r"|Work(?:NCCL| WorkNCCL)\([^\n]{1,300}\) timed out in (?:call to wait\(\)|blocking wait))",
+        _CAUGHT,
         "error",
         "A collective did not finish in time on this rank.",
-        scan=r"(?:Caught collective operation timeout|timed out in call to wait\(\)|timed out in blocking wait)",
+        scan="Caught collective operation timeout",
+        block=rejoin(_CAUGHT, "ran_ms"),
+        means=("gave up", "timed out"),
+    ),
+    said(
+        "c10d.wait_timeout",
+        r"Work(?:NCCL| WorkNCCL)\([^\n]{1,300}\) timed out in (?:call to wait\(\)|blocking wait)",
+        "error",
+        "A collective did not finish in time on this rank.",
+        scan=r"timed out in (?:call to wait\(\)|blocking wait)",
         block=read_error,
         means=("gave up", "timed out"),
     ),

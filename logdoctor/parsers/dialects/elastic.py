@@ -18,13 +18,15 @@ Kinds and fields:
 ``elastic.config``           min_nodes, max_nodes, nproc_per_node, rdzv_endpoint, max_restarts (a fact)
 ``elastic.rendezvous``       node, run_id, exception: an agent lost touch with the rendezvous
 ``elastic.joined``           node, round, node_rank, nodes (a fact)
-``elastic.spawn_error``      local_rank: head of the traceback of a spawned process
+``elastic.spawn_error``      local_rank: head of the traceback of a spawned process;  ``elastic.spawn_exit``
+    local_rank, signal: how a spawned process ended (a line without the traceback of the parent around it)
 ``elastic.timer``            workers reaped by an expired timer;  ``elastic.exit_barrier``  agents did not end together
 ``elastic.success``          the workers of a node ended well;  ``elastic.banner``  harmless hints of the launcher
 """
 
 from __future__ import annotations
 
+from logdoctor.parsers.blocks.crash_stacks import with_signal
 from logdoctor.parsers.blocks.elastic_blocks import read_entry, read_result, read_summary
 from logdoctor.parsers.blocks.python_messages import read_exit
 from logdoctor.parsers.record import Record
@@ -216,6 +218,16 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="torch.multiprocessing shows the error of a process that it had started; it stands below.",
         scan=r"-- Process \d+ terminated with the following error:",
+    ),
+    Record(
+        "elastic.spawn_exit",
+        r"(?:^|\bProcessExitedException: )process (?P<local_rank>\d{1,4}) terminated with signal "
+        r"(?P<signal_text>SIG[A-Z]{2,6})$",
+        "error",
+        block=with_signal,
+        note="torch.multiprocessing tells by which signal a process that it had started ended.",
+        scan=r"process \d+ terminated with signal SIG",
+        means=("end told",),
     ),
     Record(
         "elastic.exit_barrier",

@@ -8,7 +8,8 @@ Kinds and fields (all tracebacks read to one event; `Event.text` is ``Type: mess
     ignored or at exit, it ended nothing), thread, process (a child's name), local_rank (the index of a spawned process
     that failed), context (text before it on the head line), and those that the message tells:
     worker, worker_pids, signal, exit_code, errno, pid
-``python.exception``  an exception line alone: exception, message, inner, and those that the message tells
+``python.exception``  an exception line alone, or a report of PyTorch's error handler: exception, message, inner, and
+    those that the message tells
 ``python.dataloader`` worker (its number), worker_pids, signal, exit_code
 ``python.fatal``      message, signal, threads, where, frames
 ``python.stack``      stacks of a living process: threads, where, frames (of the main or current thread, the
@@ -24,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_around import read_ignored, reader
 from logdoctor.parsers.blocks.python_messages import read_worker
+from logdoctor.parsers.blocks.python_reports import REPORT, REPORT_SCAN, read_report
 from logdoctor.parsers.blocks.python_stacks import read_fatal, read_pystack, read_section, read_threads
 from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, read_message, read_traceback
 from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
@@ -280,6 +282,16 @@ RECORDS: tuple[Record, ...] = (
         note="The Python interpreter did not find the script or module to run.",
         priority=6,
         scan=r"python[\d.]*: (?:can't |No module named |Error while)",
+    ),
+    Record(
+        "python.exception",
+        REPORT,
+        "fatal",
+        read_report,
+        "An exception as PyTorch's error handler reports it.",
+        6,
+        scan=REPORT_SCAN,
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.exception",

@@ -6,7 +6,8 @@ Sources: `python/ray/exceptions.py`, `src/ray/raylet/node_manager.cc`, `src/ray/
 
 Kinds and fields:
 
-``ray.actor_died``    class_name, actor_id, pid, host (its address), exit_type, exit_detail
+``ray.actor_died``    class_name, actor_id, pid, host (its address), exit_type, exit_detail; if it died with its
+    owner: host, exit_type and exit_detail of that one
 ``ray.worker_died``   pid, host, exit_type, exit_detail: a worker process ended; planned ends have level info
 ``ray.oom``           count, host, used, total, threshold: Ray killed workers because the node's memory ran low
 ``ray.node_died``     node, host: a node stopped answering;  ``ray.raylet_died`` the node's own daemon ended
@@ -31,7 +32,7 @@ _PART = later(
     r"|(?:^ *|(?<![\w ]))pid: (?P<pid>\d{1,9})|Worker PID: (?P<worker_pid>\d{1,9})"
     r"|(?:^ *|(?<![\w ]))ip: (?P<ip>[\w.:-]{3,80})"
     r"|Worker IP address: (?P<host>[\w.:-]{3,80})|exit type: (?P<exit_type>[A-Z_]{4,60})"
-    r"|exit detail: (?P<exit_detail>.{1,300})"
+    r"|exit detail: (?P<exit_detail>.{1,300})|its owner has died.{0,120}? Owner Ip address: (?P<owner>[\w.:-]{3,80})"
 )
 _MORE = later(
     r"^\s*(?:class_name|actor_id|pid|namespace|ip|name|repr|Worker|Node|Task|job|actor|Worker ID)\b.*: |^\t"
@@ -55,6 +56,9 @@ def read_death(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
             for name, value in found.groupdict().items():
                 if value:
                     fields.setdefault(_NAMES.get(name, name), int(value) if name.endswith("pid") else value)
+    if owner := fields.pop("owner", ""):  # it is the owner that ended; Ray then ended the actor, whose pid is told
+        fields.pop("pid", None)
+        fields["host"] = owner
     planned = str(fields.get("exit_type", "")).startswith("INTENDED")
     level: Level | None = "info" if planned else None
     return Block("\n".join(lines)[:4_000], fields, tuple(taken), 0, level)
