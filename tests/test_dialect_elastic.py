@@ -223,3 +223,9 @@ def test_the_result_of_a_rendezvous_gives_ranks_and_restarts():
 def test_torn_summaries_never_raise(lines):
     for seen in read(RECORDS, "\n".join(lines)):
         assert isinstance(seen.fields.get("count", 0), int)
+
+
+@pytest.mark.parametrize("head", ["", "torch.multiprocessing.spawn.ProcessExitedException: "])
+def test_a_spawned_process_that_a_signal_ended_names_its_index(head):
+    seen = one(RECORDS, f"{head}process 3 terminated with signal SIGKILL")
+    assert (seen.kind, seen.fields["local_rank"], seen.fields["signal"]) == ("elastic.spawn_exit", 3, 9)

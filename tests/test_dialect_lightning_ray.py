@@ -68,6 +68,12 @@ def test_a_dead_actor_is_named_with_process_and_host():
     assert {k: seen.fields[k] for k in expected} == expected
 
 
+def test_an_actor_that_died_with_its_owner_names_the_owners_host():
+    owner = "Owner Id: 02ff Owner Ip address: 10.7.3.4 Owner worker exit type: SYSTEM_ERROR"
+    seen = one(ray.RECORDS, DEAD.partition("worker process")[0] + f"owner has died. {owner} Worker exit detail: gone.")
+    assert (seen.fields["host"], seen.fields.get("pid")) == ("10.7.3.4", None)
+
+
 def test_a_dead_worker_is_named_by_its_own_line():
     line = (
         "A worker died or was killed while executing a task by an unexpected system error. Worker ID: ab12 Node ID: cd34 "

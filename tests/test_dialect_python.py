@@ -108,6 +108,12 @@ def test_ignored_exceptions_are_warnings(head):
     assert (seen.kind, seen.level, seen.fields["caught"]) == ("python.traceback", "warning", 1)
 
 
+def test_a_broken_excepthook_whose_own_traceback_breaks_off_leaves_the_end_unexplained():
+    seen = one(RECORDS, "Error in sys.excepthook:\n" + PLAIN.rpartition("\n")[0])
+    assert (seen.level, seen.fields["caught"]) == ("error", 1)
+    assert one(RECORDS, f"Error in sys.excepthook:\n{PLAIN}").level == "warning"
+
+
 def test_an_ignored_exception_without_traceback_is_a_warning():
     seen = one(
         RECORDS, "Exception ignored in: <generator object f at 0x1>\nRuntimeError: generator ignored GeneratorExit"
@@ -434,3 +440,28 @@ def test_what_follows_a_caught_exception_and_is_no_chain_is_read():
 def test_a_warning_of_sphinx_ends_the_message_above_it():
     seen = read(RECORDS, f'{PLAIN}\n/srv/docs/a.rst:4: ERROR: Error in "toctree" directive:\ninvalid option block.')[0]
     assert seen.text == "KeyError: 'pixel_values'"
+
+
+REPORT = """\
+  "message": {
+    "message": "RuntimeError: no room for \\"x\\"\\nask for less",
+    "extraInfo": {
+      "py_callstack": "Traceback (most recent call last):\\n  File \\"fit.py\\", line 3, in main\\nRuntimeError: no room",
+      "timestamp": "1715082842"
+    }
+  }"""
+
+
+@pytest.mark.parametrize("report", [REPORT, "{" + " ".join(line.strip() for line in REPORT.split("\n")) + "}"])
+def test_the_report_of_pytorchs_error_handler_is_its_exception(report):
+    seen = one(RECORDS, report.replace("{ ", "{"))
+    assert (seen.kind, seen.level, seen.text) == (
+        "python.exception",
+        "fatal",
+        'RuntimeError: no room for "x"\nask for less',
+    )
+    assert (seen.fields["exception"], seen.fields["message"]) == ("RuntimeError", 'no room for "x"')
+
+
+def test_the_json_of_somebody_else_is_no_report():
+    assert kinds(RECORDS, '    "message": "ValueError: no such tag",\n    "level": 3') == []

@@ -109,3 +109,9 @@ def read_ignored(head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) 
     again = below if first is None else chain([first], below)
     block = reader("warning", caught=1)(head, found, again)
     return block or Block(head.text, {"caught": 1, "exception": ""}, ())
+
+
+def read_hook(head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read ``Error in sys.excepthook``: the program has ended, and what ended it follows, unless the log breaks off."""
+    block = reader("warning", caught=1)(head, found, below)
+    return block if block is None or block.fields["exception"] else replace(block, level="error")

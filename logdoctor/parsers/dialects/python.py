@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.python_around import read_ignored, reader
+from logdoctor.parsers.blocks.python_around import read_hook, read_ignored, reader
 from logdoctor.parsers.blocks.python_messages import read_worker
 from logdoctor.parsers.blocks.python_reports import REPORT, REPORT_SCAN, read_report
 from logdoctor.parsers.blocks.python_stacks import read_fatal, read_pystack, read_section, read_threads
@@ -147,7 +147,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"^Error in sys\.excepthook:",
         "error",
-        reader("warning", caught=1),
+        read_hook,
         "The handler for uncaught exceptions failed itself; the exception follows.",
         6,
         means=("own end", "lost peer"),
