@@ -44,12 +44,23 @@ _CALM = later(
     r"\b(?:no|0|zero|without(?: any)?|any) (?:fatal |critical )?errors?\b(?! file)|\berror[- ]free\b", regex.IGNORECASE
 )
 
+_ROOT = later(r"\bCRITICAL\b[\])>:|\s-]{1,4}root\b")
+_TELLS = later(
+    r"error|exception|fail|fatal|abort|invalid|illegal|missing|unable|cannot|can't|could not|couldn't|not found|no such|"
+    r"denied|refused|unexpected|corrupt|lost|broken|killed|dead\b|died|crash|exceed|timed? ?out|out of|full\b|\bnan\b|"
+    r"\binf\b|exiting|giving up|stopp|shutting down|unreachable|disconnect",
+    regex.IGNORECASE,
+)
+"""Scripts print with ``logging.critical`` what shall stand out: such a line counts where it speaks of trouble."""
+
 
 def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """A loud line, unless its message is a number, a setting or says that there is no error."""
     del below
     message = str(fields.get("message", ""))
     if _EMPTY.match(message) or _DEBRIS.match(message) or _CALM.search(head.text):
+        return None
+    if _ROOT.search(head.text) and not _TELLS.search(message):
         return None
     level = head.speaker.level if head.speaker.level in ("warning", "info") else None
     return Block(head.text, level=level)
@@ -61,6 +72,8 @@ def read_spoken(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
     level = head.speaker.level
     if level not in ("error", "fatal") or _STACK.match(head.text) or _CALM.search(head.text):
         return None
+    if level == "fatal" and head.speaker.source == "root" and not _TELLS.search(head.text):
+        return None
     return Block(head.text, level=level)
 
 
@@ -70,7 +83,7 @@ def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[Record, ..
     scanned = words.replace("|ERR)", "| ERR | ERR:|\\|ERR\\|)")  # a short word alone would slow the scan
     shapes = (
         (
-            rf"^[\W\d]{{0,40}}{words}\b(?![ '\"]*=)[\])>}}]?(?:\s*[:|-]+|\s)\s*(?P<message>\S.*)",
+            rf"^(?!;)[\W\d]{{0,40}}{words}\b(?![ '\"]*=)[\])>}}]?(?:\s*[:|-]+|\s)\s*(?P<message>\S.*)",
             rf"{scanned}[\])>:| -]",
         ),
         (
