@@ -71,6 +71,8 @@ COLLECTORS = [
     ("2024-10-28T10:13:38.000000000Z ", {"time": MOMENT}),
     ("trainer_1  | ", {"tag": "trainer_1"}),
     ("trainer-1 | ", {"tag": "trainer-1"}),
+    ("[2024-10-28T10:13:38.5Z] 7be0a4c1 [rank=5] || ", {"time": MOMENT + 0.5, "tag": "7be0a4c1", "rank": 5}),
+    ("7be0a4c1 || ", {"tag": "7be0a4c1"}),
     ("Oct 28 10:13:38 cn07 kernel: ", {"time": NO_YEAR, "host": "cn07", "source": "kernel"}),
     ("Oct 28 10:13:38 cn07 kernel: [ 812.110042] ", {"time": NO_YEAR, "host": "cn07", "source": "kernel"}),
     ("Oct 28 10:13:38 cn07 train[4411]: ", {"time": NO_YEAR, "host": "cn07", "source": "train", "pid": 4411}),

@@ -1,8 +1,8 @@
 """What collectors and viewers of logs put around a line: syslog, the journal, containers, Kubernetes, JSON, grep, mail.
 
 Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
-logs --prefix and --timestamps, stern (its default template), docker compose, logrus and logfmt, common keys of JSON
-loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic).
+logs --prefix and --timestamps, stern (its default template), docker compose, Determined's trial logs (0.12 on), logrus
+and logfmt, common keys of JSON loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic).
 """
 
 from __future__ import annotations
@@ -72,6 +72,13 @@ WRAPPERS: tuple[Wrapper, ...] = (
     ),
     Wrapper(
         "indent", r"[ \t]+(?=\[(?:rank|default)\d+\]:|\[?[FEWI]\d{3,4} \d\d:\d\d:\d\d|\[\d{4}-\d\d-\d\d[ T])", " \t"
+    ),
+    Wrapper(
+        "determined",
+        r"(?P<tag>[0-9a-f]{8}(?:-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})?)(?: \[rank=(?P<rank>\d{1,7})\])? \|\| ?"
+        r"|\[rank=(?P<rank2>\d{1,7})\] \|\| ?",
+        "[0123456789abcdef",
+        once=True,
     ),
     Wrapper("quote", r"(?:> ){1,3}(?!>)|>$", ">"),
     Wrapper(
