@@ -93,7 +93,7 @@ HANDLERS = (
     Record("openmpi.signal", _WHO + r"Signal: .{1,60}? \((?P<signal>\d{1,2})\)\s*$", level="fatal",
            note="A rank crashed with this signal.", means=("own end", "named end")),
     Record("openmpi.stack", r"^\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?:\[ ?\d{1,3}\] [^\s(\[]{1,400}"
-           r"\([^)]{0,4000}\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]\s*$|\*\*\* End of error message \*\*\*)", level="error",
+           r"\([^)]{0,4000}\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]\s*$|\*\*\* End of error message \*\*\*)", level="fatal",
            block=read_crash_frames, priority=-1, note="A rank crashed; the beginning of its report is not here.",
            means=("own end",)),
 )  # fmt: skip
