@@ -9,15 +9,23 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.model import Value
+from logdoctor.parsers.blocks.crash_stacks import signal_of
 from logdoctor.parsers.record import Bare, Block, BlockReader
 from logdoctor.regexes import later
 
 MAX_MESSAGE_LINES = 4
+MAX_STACK_LINES = 90
+_REASON = later(r"\bReason: (.{1,400})")
+_NO_MEMORY = later(r"[Cc]ould not malloc|[Oo]ut of memory|Memory allocation failed")
+_HDF5_ENTRY = later(
+    r"\s+(?:#\d{3}: \S.{0,400}? in \w{1,80}\(\): (?P<said>.{1,400})|major: |minor: (?P<minor>.{1,200}))"
+)
 _RANK = later(r"^\s*\[\d{1,7}\] ?")
 _ART = later(r"^[\s*|]*(?:\\___/|O/\||/\| \||/ \\|/  \\|\[ABORT\])?[\s|]*|[\s*|]+$")
 _OTHERS = later(
     r"MPI_ABORT was invoked|application called MPI_Abort|Abort\(-?\d{1,10}\)|(?:mpirun|mpiexec|srun|slurmstepd)\b|"
-    r"=+ +BAD TERMINATION|\[[\w.-]{1,255}:\d{1,10}\] |forrtl: |Image +PC +Routine|Program received signal|Backtrace for"
+    r"=+ +BAD TERMINATION|\[[\w.-]{1,255}:\d{1,10}\] |aborting job:|Fatal error on PE|"
+    r"forrtl: |Image +PC +Routine|Program received signal|Backtrace for"
 )
 """What MPI, a launcher or a run-time prints behind the program's own words."""
 _RULE = later(r"^[\s*%=~+#-]{8,}$")
@@ -51,3 +59,40 @@ def message_below(stop: str, *, skip: str = r"$^", alone: bool = False) -> Block
         return Block(text, {"message": message}, tuple(taken))
 
     return read
+
+
+def read_charm_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Charm++'s ``Processor N Exiting: …`` and the ``Reason:`` under it: message, and signal where one was caught."""
+    said, taken = list[str](), list[int]()
+    for line in islice(below, MAX_MESSAGE_LINES):
+        text = line.text.strip(" $")
+        reason = _REASON.search(text)
+        if not text or (reason is None) == (not said) or _OTHERS.match(text):
+            break
+        said.append(reason[1] if reason else text)
+        taken.append(line.below)
+    message = " ".join(said)
+    kind = "simulation.no_memory" if _NO_MEMORY.search(message) else ""
+    more = signal_of({"message": message}) if "Signal" in str(fields.get("how", "")) else {}
+    text = f"{head.text}\n{message}".strip()
+    return Block(text, {"message": message, **more}, tuple(taken), taken[0] if taken else 0, kind=kind)
+
+
+def read_hdf5_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """HDF5's error stack: message is the innermost text, with its minor code; that line is the one to quote."""
+    del fields
+    said, taken, proof, minor = [head.text], list[int](), 0, ""
+    message = ""
+    for line in islice(below, MAX_STACK_LINES):
+        entry = _HDF5_ENTRY.match(line.text)
+        if entry is None:
+            break
+        taken.append(line.below)
+        if entry["said"]:
+            message, proof, minor = entry["said"].strip(), line.below, ""
+            said.append(line.text.strip())
+        minor = entry["minor"] or minor
+    if not message:
+        return Block(head.text)
+    message = f"{message} ({minor.strip()})" if minor else message
+    return Block("\n".join([*said, message]), {"message": message}, tuple(taken), proof)

@@ -6,18 +6,20 @@ Kinds and their fields:
 - ``simulation.input`` message, rank: the same, and the program says that its input or decomposition is wrong
 - ``simulation.fortran`` code, message: the run-time of Fortran gave up; ``simulation.signal`` signal, message: a
   run-time or library caught a signal; ``simulation.no_memory`` message: an allocation was refused
+- ``simulation.file`` message, rank: HDF5 could not do with a file what it was asked for; by itself that ends nothing
 - fact: ``simulation.rank`` (who is where)
 
 Sources: OpenFOAM v2406 and 12 (db/error), GROMACS 2016-2024 (utility/errorformat.cpp), LAMMPS (src/error.cpp), WRF 4
 (share/wrf_fatal_error), PETSc 3.20 (sys/error), Quantum ESPRESSO 7 (UtilXlib/error_handler.f90), CP2K 2024
 (common/cp_error_handling), VASP 5 and 6, HPL 2.3 (HPL_pwarn, HPL_pabort), IOR 4 (aiori), FMS (mpp), AMReX
-(Base/AMReX.cpp), Charm++ and NAMD, libgfortran 13, the run-times of Intel, NVIDIA and Cray Fortran, LLVM flang.
+(Base/AMReX.cpp), Charm++ 7 (conv-core) and NAMD, ARMCI-MPI, ComEx and GA 5.8 (NWChem), HDF5 1.14 (H5E), libgfortran
+13, the run-times of Intel, NVIDIA and Cray Fortran, LLVM flang.
 """
 
 from __future__ import annotations
 
 from logdoctor.parsers.blocks.crash_stacks import with_signal
-from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.blocks.simulation_frames import message_below, read_charm_end, read_hdf5_stack
 from logdoctor.parsers.record import Record
 
 _RANK = r"^\s*(?:\[(?P<by_rank>\d{1,7})\] ?)?"
@@ -98,6 +100,26 @@ LINES = (
            note="NAMD (Charm++) ends with an error.", means=("own end",)),
 )  # fmt: skip
 
+_CHARM = r"-{5,} (?:Partition \d+ )?Processor (?P<processor>\d+) Exiting: (?P<how>"
+LIBRARIES = (
+    Record("simulation.signal", _CHARM + r"Caught Signal) -{3,}", "fatal", read_charm_end,
+           "Charm++ caught a signal of its own process.", scan="Processor \\d+ Exiting: Caught Signal"),
+    Record("simulation.fatal", _CHARM + r"Called C\w{1,4}Abort) -{3,}", "fatal", read_charm_end,
+           "A program built on Charm++ ends itself.", scan="Processor \\d+ Exiting: Called C"),
+    Record("simulation.fatal", r"^Fatal error on PE (?P<processor>\d+)> (?P<message>.+)", "fatal",
+           note="A program built on Charm++ ends itself."),
+    Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] )?(?P<message>ARMCI assert fail in .+)", "fatal",
+           note="A check inside ARMCI failed."),
+    Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] ?)?ARMCI Error: (?:\d{1,7}: ?)?(?P<message>.+)", "fatal",
+           note="A program built on Global Arrays ends itself."),
+    Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] ?)?Received an Error in Communication: \(-?\d+\) "
+           r"(?:\d{1,7}: ?)?(?P<message>.+)", "fatal", note="A program built on Global Arrays ends itself."),
+    Record("simulation.fatal", r"^\s*(?P<by_rank>\d{1,7}):(?P<message>.{3,300}?):? ?Received an Error in Communication",
+           "fatal", note="A program built on Global Arrays ends itself."),
+    Record("simulation.file", r"HDF5-DIAG: Error detected in HDF5 \([\w.-]{1,40}\)(?: (?:MPI-process (?P<by_rank>\d+)|"
+           r"thread \d+))?", "error", read_hdf5_stack, "HDF5 could not do what it was asked for."),
+)  # fmt: skip
+
 FORTRAN = (
     Record("simulation.signal",
            r"^\s*forrtl: (?:severe|error) \((?P<code>174|157|168|65|7[1-5]|78|69|76|154)\): (?P<message>.+)", "fatal",
@@ -127,4 +149,4 @@ FORTRAN = (
            with_signal, "The run-time of Fortran caught a signal.", 1, means=("own end",)),
 )  # fmt: skip
 
-RECORDS: tuple[Record, ...] = (*FACTS, *FRAMES, *LINES, *FORTRAN)
+RECORDS: tuple[Record, ...] = (*FACTS, *FRAMES, *LINES, *LIBRARIES, *FORTRAN)
