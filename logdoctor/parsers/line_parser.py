@@ -8,6 +8,7 @@ from typing import Any
 
 from logdoctor.model import Candidate, Event, Level, Line, Speaker, Value
 from logdoctor.parsers import meanings, peeling, records
+from logdoctor.parsers.cut_heads import made_whole
 from logdoctor.parsers.file_speakers import speaker_of
 from logdoctor.parsers.line_pieces import clean, pieces
 from logdoctor.parsers.peeling import Peeled, Who
@@ -94,6 +95,8 @@ class LineParser:
     ) -> Event | None:
         """The event of a record that matched; None if its block turns out to be none."""
         fields, spoken = _fields(hit)
+        if spoken and below.candidate.number == 1:
+            spoken = made_whole(spoken, below.candidate.following())
         head = Bare(text, self.speaker({**spoken, **who}, timed=True))
         said = str(hit.groupdict().get("text") or text)
         block = Block(said)
@@ -188,7 +191,7 @@ class _Below:
     """The lines below a head as a block reader sees them, and what becomes of those that it took."""
 
     def __init__(self, parser: LineParser, candidate: Candidate, head: Peeled, rest: list[Peeled]) -> None:
-        self._parser, self._candidate, self._head, self._rest = parser, candidate, head, rest
+        self._parser, self.candidate, self._head, self._rest = parser, candidate, head, rest
         self._given: dict[int, tuple[int, Peeled]] = {}
         self.patience = 0
         """So many lines of others in a row are read over."""
@@ -198,7 +201,7 @@ class _Below:
     @property
     def head(self) -> tuple[int, str, int]:
         """Number, text and span of the head's own line."""
-        return self._candidate.number, self._head.printed, 1
+        return self.candidate.number, self._head.printed, 1
 
     def __iter__(self) -> Iterator[Bare]:
         """The lines of the same speaker; each time from the first."""
@@ -218,14 +221,14 @@ class _Below:
                 return
 
     def _lines(self) -> Iterator[tuple[int, Peeled]]:
-        first = self._candidate.number
+        first = self.candidate.number
         yield from ((first, piece) for piece in self._rest)
-        for number, raw in enumerate(self._candidate.following(), first + 1):
+        for number, raw in enumerate(self.candidate.following(), first + 1):
             yield from ((number, piece) for piece in self._parser.pieces_at(number, raw))
 
     def close(self, block: Block) -> tuple[int, str, int]:
         """Mark what the block took; gives number and text of the line to quote, and the span."""
-        first = last = self._candidate.number
+        first = last = self.candidate.number
         self.kept = [(first, self._head.printed)]
         for below in block.taken:
             if below in self._given:
