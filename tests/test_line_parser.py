@@ -396,3 +396,17 @@ def test_what_a_record_means_goes_with_its_event_and_not_with_others_of_its_kind
     }
     assert not any("handler for uncaught" in note for note in notes.values())
     assert len({record.note for record in records() if record.kind == "python.traceback"}) > 1
+
+
+def test_a_traceback_is_read_behind_a_prefix_that_no_wrapper_knows():
+    plain = "Traceback (most recent call last):\n  File \"fit.py\", line 7, in main\n    load()\nKeyError: 'crop'"
+    marked = "".join(f"/slot_07_1557_0041: {line}\n" for line in plain.split("\n"))
+    seen = [event for event in parse_text(marked) if event.level == "fatal"]
+    assert [(event.text, event.line.number) for event in seen] == [("KeyError: 'crop'", 4)]
+
+
+def test_words_in_front_of_a_traceback_alone_are_no_prefix_of_its_lines():
+    (seen,) = parse_text(
+        'ERROR Traceback (most recent call last):\n  File "fit.py", line 7, in main\nERROR ValueError: not this\nKeyError: 1\n'
+    )[:1]
+    assert seen.text == "KeyError: 1"

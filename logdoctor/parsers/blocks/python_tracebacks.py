@@ -161,7 +161,7 @@ def _is_box(found: regex.Match[str]) -> bool:
 def _read_plain(head: Bare, prefix: str, below: Iterator[Bare]) -> Reading:
     reading = Reading(level=head.speaker.level)
     grouped = prefix.rstrip().endswith(("|", "+"))
-    lines = (_without_ruler(bare) for bare in below) if grouped else below
+    lines = (_without_ruler(bare) for bare in below) if grouped else _without_prefix(prefix, below)
     indent = 0 if grouped or prefix.strip() else len(prefix)
     first = _read_frames(reading, lines, indent)
     if first is not None:
@@ -171,6 +171,18 @@ def _read_plain(head: Bare, prefix: str, below: Iterator[Bare]) -> Reading:
 
 def _without_ruler(bare: Bare) -> Bare:
     return Bare(_RULER.sub("", bare.text, count=1), bare.speaker, bare.below)
+
+
+def _without_prefix(prefix: str, below: Iterator[Bare]) -> Iterator[Bare]:
+    """The lines without what stands before the head, where frames bear it too: a collector that no wrapper knows."""
+    borne = False
+    for bare in below:
+        if prefix.strip() and bare.text.startswith(prefix):
+            rest = bare.text[len(prefix) :]
+            borne = borne or _FRAME.match(rest) is not None
+            yield Bare(rest, bare.speaker, bare.below) if borne else bare
+        else:
+            yield bare
 
 
 def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare | None:
