@@ -2,8 +2,8 @@ r"""Other batch systems: PBS and Torque, LSF (with jsrun), Grid Engine, Flux, HT
 
 Kinds and their fields:
 
-- ``batch.killed`` system (pbs | lsf | sge | htcondor), reason (time limit | memory | cpu | owner | admin | preemption
-  | node failure | processes | requeue | other), message, used, limit: the batch system ended the job
+- ``batch.killed`` system (pbs | lsf | sge | htcondor), reason (time limit | memory | disk | cpu | owner | admin
+  | preemption | node failure | processes | requeue | other), message, used, limit: the batch system ended the job
 - ``batch.exit`` system, exit_code | signal, reason (time limit), used, limit: it says how the job ended
 - ``batch.done``: the job ended well
 - ``batch.refused`` message: the job was not accepted; ``batch.error`` message; ``batch.note`` message
@@ -31,15 +31,22 @@ from logdoctor.parsers.signals import signal_number
 from logdoctor.regexes import later
 
 SUMMARY_LINES = 12
+_LIMIT_MET = (
+    r"Job exceeded (?:its |a )?(?:walltime|(?:memory )?resource \w+) .*|"
+    r"job \S{1,60} exceeded (?:WALLTIME|WALLCLOCK|JOBMEM|MEM|SWAP|DISK|PROC) usage (?:hard|soft) limit.*"
+)
+"""Torque's words for a limit that the job met, and Moab's."""
+_MAILED = later(rf"^(?P<message>{_LIMIT_MET})")
 _WALLTIME = later(r"Walltime requested: +(?P<limit>\d+:\d\d:\d\d) +Walltime Used: +(?P<used>\d+:\d\d:\d\d)")
 
 _REASON_WORDS = (
     (
         "time limit",
-        ("walltime", "RUNLIMIT", "h_rt", "s_rt", "wallclock", "run time limit", "TERM_DEADLINE", "max runtime"),
+        ("walltime", "RUNLIMIT", "h_rt", "s_rt", "wallclock", "run time limit", "TERM_DEADLINE", "max runtime", "WALL"),
     ),
-    ("memory", ("mem", "MEMLIMIT", "TERM_SWAP", "h_vmem", "s_vmem")),
-    ("cpu", ("cput", "ncpus", "cpupercent", "CPULIMIT", "h_cpu")),
+    ("memory", ("mem", "MEM", "TERM_SWAP", "SWAP usage", "h_vmem", "s_vmem")),
+    ("disk", ("jobfs", "DISK usage", "over disk limit")),
+    ("cpu", ("cput", "ncpus", "cpupercent", "CPULIMIT", "h_cpu", "PROC usage")),
     ("processes", ("PROCESSLIMIT", "THREADLIMIT", "FILELIMIT")),
     ("preemption", ("PREEMPT", "preempt", "was evicted")),
     ("owner", ("TERM_OWNER", "TERM_FORCE_OWNER", "by user", "qdel")),
@@ -71,6 +78,17 @@ def read_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> 
     return Block(head.text, more)
 
 
+def read_mail(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The host in a mail of Torque, with the limit that the job met, which stands some lines below it."""
+    del head
+    for bare in islice(below, SUMMARY_LINES):
+        if found := _MAILED.search(bare.text):
+            why = read_reason(bare, found.groupdict(), iter(()))
+            more = dict(why.fields) if why else {}
+            return Block(bare.text, {**fields, **more, "message": found["message"]}, (bare.below,), bare.below)
+    return None
+
+
 def read_summary(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
     """The exit status in NCI's summary of a job; below it stands how long the job was to run, and how long it ran."""
     end = read_end(head, fields, iter(()))
@@ -100,8 +118,13 @@ PBS = (
            r"(?:job )?limit (?P<limit>\d[\w:.]*))?)\s*$", "fatal", read_reason, "PBS ended the job.",
            means=("job ends", "why ended", "last words")),
     Record("batch.killed",
-           r"(?P<message>PBS: job killed: .*|Job exceeded (?:its )?(?:walltime|resource \w+) .*|Cgroup mem(?:ory|"
-           r"sw)? limit exceeded.*)", "fatal", read_reason, "PBS ended the job.", -1,
+           rf"(?P<message>PBS: job killed: .*|{_LIMIT_MET}|Cgroup mem(?:ory|sw)? limit exceeded.*)",
+           "fatal", read_reason, "PBS ended the job.", -1,
+           means=("job ends", "why ended", "last words")),
+    Record("batch.killed", r"^Job \S{1,60} (?P<message>killed due to exceeding \w+ quota\. Quota: .{1,60}?)(?:, Host: "
+           r"(?P<host>[\w-]+)\S*)?\s*$", "fatal", read_reason, "The batch system ended the job.",
+           means=("job ends", "why ended", "last words")),
+    Record("batch.killed", r"^Exec host: +(?P<host>[\w.-]+)/[\d,-]+\s*$", "fatal", read_mail, "PBS ended the job.",
            means=("job ends", "why ended", "last words")),
     Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>[1-9]\d*)", "error", read_end,
            "PBS says how the job ended.", means=("last words",)),
@@ -163,8 +186,8 @@ LSF = (
            note="jsrun reports a failure."),
     Record("batch.error", r"^(?P<message>Error initializing RM connection\..*|lsb_launch(?:\(\))?: Failed .*|"
            r"LSF: \S+: host is unreachable.*)", "error", note="LSF or jsrun could not reach its nodes."),
-    Record("batch.refused", r"(?P<message>.{1,200}\. Job not submitted\.)", "fatal",
-           note="LSF did not accept the job."),
+    Record("batch.refused", r"(?P<message>.{1,200}\. Job not submitted\.|^Error in (?:select|order|rusage|span|same|cu|"
+           r"affinity) section: .+)", "fatal", note="LSF did not accept the job."),
 )  # fmt: skip
 
 SGE = (
