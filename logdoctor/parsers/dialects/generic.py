@@ -46,9 +46,9 @@ _CALM = later(
 
 _ROOT = later(r"\bCRITICAL\b[\])>:|\s-]{1,4}root\b")
 _TELLS = later(
-    r"error|exception|fail|fatal|abort|invalid|illegal|missing|unable|cannot|can't|could not|couldn't|not found|no such|"
-    r"denied|refused|unexpected|corrupt|lost|broken|killed|dead\b|died|crash|exceed|timed? ?out|out of|full\b|\bnan\b|"
-    r"\binf\b|exiting|giving up|stopp|shutting down|unreachable|disconnect",
+    r"error|exception|fail|fatal|abort|invalid|illegal|missing|unable|cannot|can't|could not|couldn't|not found|"
+    r"no such|denied|refused|unexpected|corrupt|lost|broken|killed|dead\b|died|crash|exceed|timed? ?out|out of|full\b|"
+    r"\bnan\b|\binf\b|exiting|giving up|stopp|shutting down|unreachable|disconnect",
     regex.IGNORECASE,
 )
 """Scripts print with ``logging.critical`` what shall stand out: such a line counts where it speaks of trouble."""

@@ -1,0 +1,30 @@
+r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest.
+
+Kinds and their fields:
+
+- ``tests.failed`` failed, name: so many tests failed, or this one did; level error
+
+Sources: pytest 7 and 8 (terminal.py), Python 3.12 (unittest/runner.py), CMake 3.28 (cmCTestTestHandler.cxx), GoogleTest
+1.14 (gtest.cc).
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.record import Record
+
+_NOTE = "A runner of tests says that tests failed."
+_FAILED = r"(?P<failed>[1-9]\d{0,6})"
+
+RECORDS: tuple[Record, ...] = (
+    Record("tests.failed", rf"^(?:=+ )?(?:{_FAILED} failed(?:, \d+ \w+)*|(?:\d+ \w+, )*{_FAILED} errors?(?:, \d+ \w+)*)"
+           r"(?:, \d+ \w+)* in [\d.]+s\b", "error", note=_NOTE,
+           scan=r"\d (?:failed|errors?|passed|skipped|warnings?) in \d"),
+    Record("tests.failed", r"^(?:FAILED|ERROR) (?P<name>[\w./-]{1,300}\.py::\S{1,300})", "error", note=_NOTE,
+           scan=r"(?:FAILED|ERROR) [\w./-]{1,300}\.py::"),
+    Record("tests.failed", r"^FAILED \((?:failures=(?P<failed>\d+)|errors=(?P<failed>\d+))", "error", note=_NOTE),
+    Record("tests.failed", rf"^\d{{1,3}}% tests passed, {_FAILED} tests? failed out of \d+", "error", note=_NOTE),
+    Record("tests.failed", r"^\s*\d+ - (?P<name>\S{1,300}) \((?:Failed|Timeout|SEGFAULT|Not Run|Subprocess (?:aborted|"
+           r"killed)|Exit code \S+|ILLEGAL|NUMERICAL|OTHER_FAULT)\)", "error", note=_NOTE,
+           scan=r"\((?:Failed|Timeout|SEGFAULT|Not Run|Subprocess (?:aborted|killed)|NUMERICAL|OTHER_FAULT)\)"),
+    Record("tests.failed", rf"^\[ +FAILED +\] {_FAILED} tests?, listed below:", "error", note=_NOTE),
+)  # fmt: skip
