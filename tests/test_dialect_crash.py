@@ -100,6 +100,15 @@ def test_an_uncaught_exception_tells_the_rank_where_it_counts_in_the_whole_job(w
     assert one(RECORDS, text).fields.get("rank") == rank
 
 
+def test_what_older_torch_says_names_the_rank_in_its_group():
+    seen = one(
+        RECORDS,
+        "terminate called after throwing an instance of 'std::runtime_error'\n"
+        "  what():  [Rank 6] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE)",
+    )
+    assert (seen.fields.get("group_rank"), seen.fields.get("rank")) == (6, None)
+
+
 def test_terminate_without_an_exception_is_known():
     assert one(RECORDS, "terminate called without an active exception").kind == "crash.terminate"
 

@@ -374,5 +374,6 @@ def _only(ranks: Value | None) -> int | None:
 
 def _rank_in_default_group(event: Event) -> int | None:
     """The rank that torch 2.2 and older print: it counts inside the process group, which mostly is the whole job."""
-    rank = event.fields.get("group_rank")
-    return rank if isinstance(rank, int) and event.dialect == "c10d" and "pg" not in event.fields else None
+    rank = event.fields.get("group_rank", event.fields.get("aborted_rank"))
+    of_torch = event.dialect == "c10d" or event.kind == "crash.terminate"
+    return rank if isinstance(rank, int) and of_torch and "pg" not in event.fields else None

@@ -39,13 +39,15 @@ STACK_WORDS = later(
 )
 _IN_DEFAULT_GROUP = later(r"\[PG [^\]]{0,80}\(default_pg\) Rank (?P<rank>\d{1,7})\]")
 """torch 2.3 and newer write who speaks into the exception too; only in the default group that is the global rank."""
+_IN_A_GROUP = later(r"\[Rank (?P<rank>\d{1,7})\] ")
+"""Older ones count inside the process group, which mostly is the whole job."""
 _WHAT = later(r"(?:what\(\):\s*)+(?!terminate called)(?P<message>\S.*)?|what\(\):")
 _FOREIGN = later(r"^(?:\[[\w.-]{1,255}:\d+\]|\*\*\* )")
 _PLACE = later(r"^\([\w./+-]{1,200}:\d+\)|^\s*$|^\s*what\(\):")
 """Some put a line break and the place in the source before the words of ``what()``."""
 _TRACE = later(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
 _PANIC_NOTES = ("note: run with", "stack backtrace:", "thread '")
-_OTHER = later(r"^(?:terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
+_OTHER = later(r"^(?:\[[\w.-]{1,255}:\d{1,10}\] |terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
 
 
 def signal_of(fields: Mapping[str, Value]) -> dict[str, Value]:
@@ -130,10 +132,17 @@ def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
         taken.append(bare.below)
         if state != "trace":
             words.append(bare.text)
+    return Block("\n".join(words), _said_by(head, message), tuple(taken), evidence)
+
+
+def _said_by(head: Bare, message: str) -> dict[str, Value]:
+    """The message, and the rank that it names as its own."""
     more: dict[str, Value] = {"message": message} if message else {}
     if head.speaker.rank is None and (own := _IN_DEFAULT_GROUP.match(message)):
         more["rank"] = int(own["rank"])
-    return Block("\n".join(words), more, tuple(taken), evidence)
+    elif own := _IN_A_GROUP.match(message):
+        more["group_rank"] = int(own["rank"])
+    return more
 
 
 def read_panic(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
