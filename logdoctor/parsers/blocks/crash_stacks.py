@@ -47,7 +47,10 @@ _PLACE = later(r"^\([\w./+-]{1,200}:\d+\)|^\s*$|^\s*what\(\):")
 """Some put a line break and the place in the source before the words of ``what()``."""
 _TRACE = later(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
 _PANIC_NOTES = ("note: run with", "stack backtrace:", "thread '")
-_OTHER = later(r"^(?:\[[\w.-]{1,255}:\d{1,10}\] |terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|\[\w+\]|\[W|\[E|$)")
+_OTHER = later(
+    r"^(?:\[[\w.-]{1,255}:\d{1,10}\] |terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|"
+    r"\[\w+\]|\[W|\[E|$)"
+)
 
 
 def signal_of(fields: Mapping[str, Value]) -> dict[str, Value]:
