@@ -284,3 +284,20 @@ def test_who_alone_could_not_connect_is_named_where_others_are_heard():
 def test_who_could_not_connect_is_not_named_where_only_that_side_is_heard():
     assert refused(nranks=16) == Culprit()
     assert refused() == Culprit()
+
+
+def test_a_complaint_that_no_rule_knows_weighs_as_much_a_thousand_times_as_once():
+    known = rule("oom", "cuda.oom")
+    once, often, two = (
+        conclude([known], ("cuda.oom", 3, "fatal"), *((kind, 1, "error") for kind in kinds))
+        for kinds in (["strange"], ["strange"] * 900, ["strange", "stranger"])
+    )
+    sure = [found.causes[0].confidence for found in (once, often, two)]
+    assert sure[0] == sure[1] > sure[2]
+
+
+def test_a_launcher_that_ends_the_rest_of_a_job_makes_no_answer_less_sure():
+    known = rule("oom", "cuda.oom")
+    rest = [("frameworks.killed", None, "error"), ("slurm.stopped", None, "error")]
+    alone, followed = (conclude([known], ("cuda.oom", 3, "fatal"), *more) for more in ([], rest))
+    assert followed.causes[0].confidence == alone.causes[0].confidence

@@ -13,19 +13,17 @@ from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
 from logdoctor.reasoning.ledgers import ledgers
-from logdoctor.reasoning.picture import BATCH_ENDS, Picture
+from logdoctor.reasoning.picture import Picture, shape
 from logdoctor.reasoning.rank_table import RankTable
 from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.runs import listed, parts_of, told_part
 from logdoctor.reasoning.standings import standings_of
 from logdoctor.reasoning.symptoms import Hits, index_of
 from logdoctor.reasoning.ties import Prefer, broken
-from logdoctor.regexes import later
 
 __all__ = ["Reasoner"]
 
 FAILURES_KEPT = 2000
-DIGITS = later(r"\d+")
 UNEXPLAINED_SHOWN = 8
 
 
@@ -143,8 +141,8 @@ class Reasoner:
         return [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]
 
     def _not_outlived(self, events: Sequence[Event]) -> list[Event]:
-        outlived = {_shape(e) for e in events if self.picture.outlived(e, self.picture.rank_of(e))}
-        return [e for e in events if _shape(e) not in outlived]
+        outlived = {shape(e) for e in events if self.picture.outlived(e, self.picture.rank_of(e))}
+        return [e for e in events if shape(e) not in outlived]
 
     def _left(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Event]:
         """The failures that no rule accounts for and that the job did not outlive."""
@@ -159,11 +157,3 @@ class Reasoner:
     def _note(self, event: Event, lang: str) -> str:
         """What the line means in plain words: its kind, and the codes in it."""
         return " ".join(filter(None, (event.note, in_words(event, lang))))
-
-
-def _shape(event: Event) -> tuple[str, str]:
-    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is.
-
-    Not so the end of a job, which another job of the same file outlived.
-    """
-    return event.kind, str(event.order) if event.kind in BATCH_ENDS else DIGITS.sub("#", event.text[:200])

@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Sequence
 
 from logdoctor.model import Event, Finding
+from logdoctor.reasoning.picture import shape
 from logdoctor.reasoning.ranking import TIERS, Ranked
 
 WEIGHTS = {
@@ -27,14 +28,21 @@ WEIGHTS = {
 }
 ASSUMED = ("equal rivals",)
 """Too rare in labelled logs to be fitted; of two equal answers only the order of their lines prefers one."""
+FOLLOWS = frozenset({"slurm.stopped", "frameworks.killed"})
+"""A launcher ends what is left of a job: that only ever follows from something else."""
 CERTAIN = 0.99
 """No log is proof against a world that it does not show."""
 
 
 def facts(finding: Finding, ranked: Ranked, unexplained: Sequence[Event]) -> dict[str, float]:
-    """What speaks for and against an answer, by the names in `WEIGHTS`; ``unexplained``: failures no rule knows."""
+    """What speaks for and against an answer, by the names in `WEIGHTS`; ``unexplained``: failures no rule knows.
+
+    A complaint counts once, however often it was printed, and not where a finding accounts for one of its lines.
+    """
     rule = finding.rule
-    before = any(e.order < finding.first for e in unexplained)
+    known = {shape(e) for f in (*ranked.causes, *(f for f, _ in ranked.explained)) for e in f.events}
+    others = [e for e in unexplained if e.kind not in FOLLOWS and shape(e) not in known]
+    before = any(e.order < finding.first for e in others)
     return {
         "any answer": 1,
         "a symptom is the answer": rule.role == "symptom",
@@ -43,7 +51,7 @@ def facts(finding: Finding, ranked: Ranked, unexplained: Sequence[Event]) -> dic
         "likely": rule.strength == "likely",
         "hint": rule.strength == "hint",
         "unexplained failures before it": before,
-        "unexplained failures, logarithm": math.log1p(len(unexplained)),
+        "unexplained failures, logarithm": math.log1p(len({shape(e) for e in others})),
         "it explains others": any(by is finding for _, by in ranked.explained),
         "equal rivals": min(2, len(rivals(finding, ranked.causes))),
     }

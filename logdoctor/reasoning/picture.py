@@ -17,10 +17,12 @@ from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
 from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end
 from logdoctor.reasoning.seats import Seats
 from logdoctor.reasoning.steps import Steps
+from logdoctor.regexes import later
 
 MAX_NAMES = 4096
 VERSIONS_KEPT = 64
 MAX_SETTINGS, SETTING_KEPT = 256, 300
+DIGITS = later(r"\d+")
 CALENDAR_END = 253_402_300_800.0
 BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
 """How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
@@ -361,6 +363,14 @@ class Picture:
             started=started,
             ended=ended,
         )
+
+
+def shape(event: Event) -> tuple[str, str]:
+    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is.
+
+    Not so the end of a job, which another job of the same file outlived.
+    """
+    return event.kind, str(event.order) if event.kind in BATCH_ENDS else DIGITS.sub("#", event.text[:200])
 
 
 def _any(_: Event) -> bool:
