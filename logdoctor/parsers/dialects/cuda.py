@@ -8,7 +8,7 @@ Kinds and their fields:
 - ``cuda.library`` status, call: a math library failed (``CUBLAS_STATUS_…``, ``CUDNN_STATUS_…``, cuFFT, cuSOLVER …)
 - ``cuda.driver`` message: no driver, no device, or versions that do not fit; ``cuda.nvml`` message: told by NVML
 - ``cuda.quiet`` look-alikes that healthy runs print; ``cuda.hint`` advice printed with an error
-- ``cuda.memory_fault`` a HIP queue stopped at a bad access: message
+- ``cuda.memory_fault`` a HIP queue or an Intel GPU stopped at a bad access: message
 
 Sources: cudaGetErrorString and the enumerators of CUDA 10-13, c10/cuda, TensorFlow/XLA's stream executor, nvidia-smi.
 """
@@ -116,10 +116,11 @@ ERRORS = (
     ),
     Record(
         "cuda.memory_fault",
-        r"(?P<message>Memory access fault by GPU.{0,200}|aborting with error ?: HSA_STATUS_ERROR\w+.{0,160})",
+        r"(?P<message>Memory access fault by GPU.{0,200}|aborting with error ?: HSA_STATUS_ERROR\w+.{0,160}"
+        r"|Segmentation fault from GPU at 0x.{0,200})",
         level="fatal",
-        scan=r"Memory access fault by GPU|aborting with error ?: HSA_STATUS_ERROR",
-        note="An AMD GPU stopped at a bad memory access.",
+        scan=r"Memory access fault by GPU|aborting with error ?: HSA_STATUS_ERROR|Segmentation fault from GPU at 0x",
+        note="An AMD or Intel GPU stopped at a bad memory access.",
     ),
     Record(
         "cuda.device_assert",
