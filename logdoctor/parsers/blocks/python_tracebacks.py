@@ -29,7 +29,7 @@ MAX_NOISE = 25
 EXCEPTION = (
     r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)+\w*(?:[Ee]rror|Exception|Interrupt|Exit|Failure|Failed|[Tt]imeout|Iteration"
     r"|Empty|Full|Abort|ExceptionGroup|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool"
-    r"|ArrowInvalid|BadZipFile)|(?:[a-z_]\w*\.)+(?:exceptions?|errors?|exc)\.[A-Z]\w*"
+    r"|ArrowInvalid|BadZipFile|EnforceNotMet)|(?:[a-z_]\w*\.)+(?:exceptions?|errors?|exc)\.[A-Z]\w*"
     r"|_{0,2}[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Iteration|ExceptionGroup)|Exception(?:Group)?)"
     r"(?:\((?P<inner>[\w.]+)\))?(?: \(see above for traceback\))?(?:: ?(?P<message>.*))?$"
 )

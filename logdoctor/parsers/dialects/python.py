@@ -41,7 +41,7 @@ def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block
 
 _EXCEPTION_SCAN = (
     r"(?:[A-Za-z](?:Error|Exception|Failure|Timeout|Interrupt)|SystemExit|StopIteration|ExceptionGroup|^Exception"
-    r"|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool|ArrowInvalid|BadZipFile"
+    r"|NotFound|Conflict|TimeoutExpired|Disconnected|IncompleteRead|ProcessPool|ArrowInvalid|BadZipFile|EnforceNotMet"
     r"|\.(?:exceptions?|errors?|exc)\.[A-Z][A-Za-z]*|queue\.Empty|queue\.Full|\.error|socket\.timeout"
     r"|socket\.gaierror|Failed)(?:\([A-Za-z.]+\))?(?::|\s*$)"
 )
@@ -93,6 +93,15 @@ RECORDS: tuple[Record, ...] = (
         6,
         scan=r"--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in callback ",
         means=("own end", "lost peer"),
+    ),
+    Record(
+        "python.traceback",
+        r"^Batched Comm Closed <",
+        "info",
+        reader("info", caught=1),
+        "A connection of Dask was closed while something was left to send; it says so when a cluster ends, too.",
+        6,
+        scan=r"Batched Comm Closed <",
     ),
     Record(
         "python.traceback",
