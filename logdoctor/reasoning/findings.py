@@ -175,6 +175,8 @@ def _culprit(
     where = tuple(_hosts(events, picture)) if hosts == "speaker" else _hosts_named(values.get(hosts))
     if said and ranks == "speaker":  # the line names whom its own prefix does not
         guilty, where = said, where or _hosts_named(values.get("host"))
+    if not guilty and ranks == "ranks":  # nobody is listed: whom the launcher names
+        guilty = tuple(_ranks(events, picture))
     if not guilty and not where:
         guilty, where = _only_ones(rule, picture)
     return Culprit(

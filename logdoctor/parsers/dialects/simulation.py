@@ -96,6 +96,13 @@ LINES = (
            note="A model built on FMS ends with an error.", means=("own end",)),
     Record("simulation.fatal", r"amrex::(?:Abort|Error)::(?P<rank>\d+)::(?P<message>.*?)(?: !!!)?\s*$", "fatal",
            note="AMReX ends the program.", means=("own end",)),
+    Record("simulation.signal", r"^(?P<message>Segfault|Erroneous arithmetic operation)\s*$", "fatal",
+           note="AMReX caught a signal of its own process.", scan=r"^Segfault\s*$|^Erroneous arithmetic operation"),
+    Record("simulation.fatal", r"^\[file (?P<place>[\w./-]{1,200}, line \d+)(?:, Process (?P<by_rank>\d+))?\]:\s*"
+           r"(?P<message>[. ]*aborting the run)?", "fatal", message_below(r"^-{8,}|^$", alone=True),
+           "A program of ORCA ends.", scan=r"\[file [\w./-]{1,200}, line \d+"),
+    Record("simulation.fatal", r"ORCA finished by (?P<message>error termination in .+)", "fatal",
+           note="ORCA says which of its programs ended."),
     Record("simulation.fatal", r"^Reason: (?P<message>FATAL ERROR: .+)", "fatal",
            note="NAMD (Charm++) ends with an error.", means=("own end",)),
 )  # fmt: skip
