@@ -394,6 +394,14 @@ def test_a_traceback_that_breaks_off_keeps_the_words_in_front_of_it():
     assert "no room left" in seen.text
 
 
+def test_a_spawned_process_whose_traceback_breaks_off_has_raised_nobody_knows_what():
+    parent = PLAIN.replace("KeyError: 'pixel_values'", "Exception: ")
+    text = f"{parent}\n\n-- Process 4 terminated with the following error:\n" + PLAIN.rpartition("\n")[0]
+    seen = one(RECORDS, text)
+    assert (seen.level, seen.fields["exception"], seen.fields["local_rank"]) == ("error", "", 4)
+    assert one(RECORDS, f"{text}\nKeyError: 'x'").fields["inner"] == "KeyError"
+
+
 def test_the_exception_of_a_spawned_process_is_of_that_process():
     seen = one(RECORDS, "\n-- Process 3 terminated with the following error:\n" + PLAIN)
     assert (seen.kind, seen.fields["local_rank"]) == ("python.traceback", 3)

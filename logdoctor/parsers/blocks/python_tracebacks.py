@@ -100,6 +100,8 @@ class Reading:
 
     def close(self) -> Block:
         """The block, with the fields of the record ``python.traceback``."""
+        if "local_rank" in self.fields and "inner" not in self.fields:
+            self.fields["exception"] = ""  # what the spawned process raised is cut off; its parent's type says nothing
         level = self._level()
         named = {"where": self.where, "function": self.function, "frames": " > ".join(self.frames[-MAX_FRAMES:])}
         fields = self.fields | {k: v for k, v in named.items() if v}
