@@ -54,7 +54,7 @@ EXPERIMENTS = (
         story="accelerate launched four ranks; rank 3 is killed with SIGKILL after step 10. The agent reports exit code -9.",
         run=launch("--rows", "400000", "--steps", "3000", ranks=4, on={"step 10/": lambda job: job.host.kill(3)}),
         culprit={"rank": 3},
-        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "(SIGKILL)"),
+        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "exitcode  : -9", "(SIGKILL)"),
     ),
     failure(
         case="missing-target-accelerate",

@@ -67,7 +67,7 @@ EXPERIMENTS = (
         needs=TORCH,
         culprit={"rank": 2},
         also=DEAD,
-        evidence=("Signal 9 (SIGKILL)", "exitcode: -9"),
+        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "exitcode  : -9"),
     ),
     Experiment(
         case="killed-rank-gloo-8-tee",
@@ -79,7 +79,7 @@ EXPERIMENTS = (
         needs=TORCH,
         culprit={"rank": 5},
         also=DEAD,
-        evidence=("Signal 9 (SIGKILL)", "exitcode: -9"),
+        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "exitcode  : -9"),
     ),
     Experiment(
         case="killed-rank-gloo-two-nodes",
@@ -91,7 +91,7 @@ EXPERIMENTS = (
         needs=TORCH,
         culprit={"rank": 3, "host": "gpu-a02"},
         also=DEAD,
-        evidence=("Signal 9 (SIGKILL)", "exitcode: -9"),
+        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "exitcode  : -9"),
     ),
     Experiment(
         case="killed-rank-spawn",

@@ -55,7 +55,7 @@ EXPERIMENTS = (
         story="Two ranks fine-tune under torchrun; rank 1 is killed with SIGKILL while rank 0 saves step 10. The agent sees exit code -9.",
         run=torchrun("--steps", "400", on={"Model weights saved": lambda job: job.host.kill(1)}),
         culprit={"rank": 1},
-        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "(SIGKILL)"),
+        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "exitcode  : -9", "(SIGKILL)"),
     ),
     failure(
         case="model-offline-trainer",

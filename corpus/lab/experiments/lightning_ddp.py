@@ -78,7 +78,7 @@ EXPERIMENTS = (
         agent reports exit code -9.""",
         run=job("--images", "4096", ranks=4, on={"rank 0. epoch 0 step 10 ": lambda run: run.host.kill(2)}),
         culprit={"rank": 2},
-        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "(SIGKILL)"),
+        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "exitcode  : -9", "(SIGKILL)"),
     ),
     failure(
         case="damaged-sample-lightning",

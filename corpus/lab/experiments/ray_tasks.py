@@ -67,7 +67,7 @@ EXPERIMENTS = (
         title="The worker of a task is killed",
         story="The worker that cleans a shard is killed with SIGKILL; the task may not be tried again, so ray.get raises WorkerCrashedError.",
         run=preprocess("--seconds", "2", on={"1 of 12 shards": kill("ray::clean")}),
-        evidence=("WorkerCrashedError", "worker died unexpectedly", "crashed"),
+        evidence=("WorkerCrashedError", "worker died unexpectedly", "crashed", "A worker died or was killed"),
     ),
     failure(
         case="segfault-actor-ray",

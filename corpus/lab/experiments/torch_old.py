@@ -31,7 +31,7 @@ def killed(version: str, needs: Needs, ranks: int) -> Experiment:
         run=torchrun("--steps", "100000", ranks=ranks, on={"step 10 ": lambda job: job.host.kill(ranks - 1)}),
         needs=needs,
         culprit={"rank": ranks - 1},
-        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "(SIGKILL)"),
+        evidence=("Signal 9 (SIGKILL)", "exitcode: -9", "exitcode  : -9", "(SIGKILL)"),
     )
 
 
