@@ -48,7 +48,7 @@ _REASON_WORDS = (
     ("disk", ("jobfs", "DISK usage", "over disk limit")),
     ("cpu", ("cput", "ncpus", "cpupercent", "CPULIMIT", "h_cpu", "PROC usage")),
     ("processes", ("PROCESSLIMIT", "THREADLIMIT", "FILELIMIT")),
-    ("preemption", ("PREEMPT", "preempt", "was evicted")),
+    ("preemption", ("PREEMPT", "preempt", "was evicted", "EVICTED", "JobEvicted")),
     ("owner", ("TERM_OWNER", "TERM_FORCE_OWNER", "by user", "qdel")),
     ("admin", ("TERM_ADMIN", "TERM_FORCE_ADMIN", "TERM_BUCKET_KILL", "TERM_CHKPNT")),
     ("requeue", ("TERM_REQUEUE", "TERM_RC_RECLAIM", "requeue")),
@@ -260,6 +260,10 @@ FLUX = (
 OTHERS = (
     Record("batch.killed", r"^\d{3} \(\d+\.\d+\.\d+\) .*(?P<system>Job) (?P<message>was (?:evicted|aborted|held).*)",
            "fatal", read_reason, "HTCondor stopped the job.", means=("job ends", "why ended", "last words")),
+    Record("batch.killed",
+           r"\bEvent: (?P<message>ULOG_JOB_(?:EVICTED|ABORTED|HELD)) for |"
+           r"\bMyType\W[^\n]{0,8}?\b(?P<message>Job(?:Evicted|Aborted|Held)Event)\b", "fatal", read_reason,
+           "HTCondor stopped the job.", means=("job ends", "why ended", "last words")),
     Record("batch.killed",
            r"^\t?(?P<message>(?:Job has gone over (?:memory|disk) limit|Error from slot\S+: Job has gone over|"
            r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job.",
