@@ -214,6 +214,8 @@ def test_the_innermost_rank_wins_and_the_outermost_clock():
         "[cn07:04411] *** Process received signal ***",
         "cn07:4411:4420 [3] NCCL WARN gone",
         "train.log: No such file or directory",
+        "flow3d.x: wrote 12 files",
+        "cutter7: /src/mesh/cut.cc:88: bool mesh::cut(int): Assertion `n > 0' failed.",
         "slurmstepd-cn07: error: execve(): ./solve: No such file or directory",
         ">>> import torch",
         '{"loss": 2.5, "step": 10}',

@@ -20,9 +20,12 @@ _DEVICE = later(
 """Words with a number behind them that name a device, a metric or a thing."""
 _PROGRAM = later(
     r"nvidia-smi|lib|exit-|systemd|slurm(?:step)?d-|torch|lightning|pytorch|accelerate|deepspeed|megatron|http|c10d|x86|amd64"
-    r"|.*\.(?:py|c|cc|cpp|cu|h|go|sh|so|js|rs|yaml|json|toml)$|\d+(?:\.\d+){0,2}$"
+    r"|.*\.(?:py|c|cc|cpp|cu|h|go|sh|so|js|rs|yaml|json|toml|x|exe|out|bin)$|\d+(?:\.\d+){0,2}$"
 )
-_VALUE = later(r"[-+]?\d+(?:\.\d*)?(?:e-?\d+)?%?(?:[\s,;]|$)|(?:nan|inf|None|True|False)\b|[{(\"']|\d{1,6}: \d")
+_VALUE = later(
+    r"[-+]?\d+(?:\.\d*)?(?:e-?\d+)?%?(?:[\s,;]|$)|(?:nan|inf|None|True|False)\b|[{(\"']|\d{1,6}: \d"
+    r"|\S{1,300}:\d{1,7}: [^\n]{1,400}: Assertion [`'\"]"  # glibc's assert: the word is the program's
+)
 _LOWER = "abcdefghijklmnopqrstuvwxyz"
 
 

@@ -1,0 +1,54 @@
+r"""GASNet, the network layer of Legion, Chapel, UPC++ and Fortran coarrays, and Realm's crash handler above it.
+
+``gasnet.fatal``   rank, func, file, line, message, errno: GASNet ended this process
+``gasnet.signal``  rank, pid, signal: a process crashed
+``gasnet.note``    what GASNet prints beside it: advice, the call of a debugger
+
+Sources: GASNet 1.30 to 2024.5 (gasnet_tools.c, ofi-conduit, ibv-conduit), Realm of Legion 21.03 to 24.12
+(runtime/realm/runtime_impl.cc).
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.record import Record
+
+_PROC = r"(?: \(proc (?P<rank>\d{1,7})(?:/(?P<host>[\w.-]{1,255}))?\))?"
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "gasnet.fatal",
+        rf"\*\*\* (?:GASNET )?FATAL ERROR{_PROC}: (?:in (?P<func>[\w:~]{{2,80}})(?:\(\))? at (?P<file>\S{{1,300}}?)"
+        r":(?P<line>\d{1,7}): )?(?P<message>\S.{0,400}?(?:: (?P<errno>-\d{1,4})\(.{1,80}\))?)\s*$",
+        level="fatal",
+        priority=4,
+        scan=r"\*\*\* (?:GASNET )?FATAL ERROR",
+        note="GASNet could not go on and ended this process.",
+        means=("own end", "named end"),
+    ),
+    Record(
+        "gasnet.signal",
+        rf"\*\*\* Caught a (?:fatal )?signal{_PROC}: SIG[A-Z]{{2,8}}\((?P<signal>\d{{1,2}})\)",
+        level="fatal",
+        priority=4,
+        scan=r"\*\*\* Caught a (?:fatal )?signal",
+        note="This process crashed.",
+        means=("own end", "named end"),
+    ),
+    Record(
+        "gasnet.signal",
+        r"^Signal (?P<signal>\d{1,2}) received by node (?P<rank>\d{1,7}), process (?P<pid>\d{1,10}) ",
+        level="fatal",
+        priority=4,
+        scan=r"Signal \d{1,2} received by node \d",
+        note="Realm caught a crash of this process.",
+        means=("own end", "named end"),
+    ),
+    Record(
+        "gasnet.note",
+        r"^NOTICE: We recommend linking the debug version of GASNet|^\[\d{1,7}\] Invoking \w{2,12} for backtrace"
+        r"|^\*\*\* (?:NOTICE|Details for bug reporting)(?: \(proc \d{1,7}\))?: ",
+        level="info",
+        scan=r"debug version of GASNet|Invoking \w{2,12} for backtrace|\*\*\* NOTICE|\*\*\* Details for bug reporting",
+        note="What GASNet prints around a crash.",
+    ),
+)
