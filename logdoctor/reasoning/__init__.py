@@ -75,9 +75,9 @@ class Reasoner:
 
         ``prefer`` is asked where the logs do not decide between causes.
         """
-        for ledger in self._ledgers:
-            for derived in ledger.derive(self.picture):
-                self._match(derived)
+        derived = [event for ledger in self._ledgers for event in ledger.derive(self.picture)]
+        for event in derived:
+            self._match(event)
         findings, harmless = self.findings()
         ranked = rank(findings, self.picture)
         hits, others, picture = self.shown(), set[int](), self.picture
@@ -100,7 +100,7 @@ class Reasoner:
             causes=causes_of(ranked, left, picture, lang),
             symptoms=symptoms_of(ranked, picture, lang),
             unexplained=tuple(unexplained),
-            advice=advise(self.picture, lang) if verdict == "unknown" else (),
+            advice=advise(self.picture, derived, lang) if verdict == "unknown" else (),
             picture=self._summary(picture, self._first_failure(failures, verdict), table, verdict, truncated=truncated),
             runs=listed(parts, told, self._failing(()), self.picture, lang),
         )

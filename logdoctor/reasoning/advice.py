@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from logdoctor.model import Event
 from logdoctor.reasoning.picture import Picture
 
 ADVICE: dict[str, dict[str, str]] = {
@@ -44,7 +47,23 @@ ALWAYS = {
 }
 
 
-def advise(picture: Picture, lang: str) -> tuple[str, ...]:
-    """What to collect, in the order of use, for the programs that took part in this job."""
+FIRST = {
+    "en": "Begin with the output of {who}: of all whose end these logs tell, it ended first ({how}).",
+    "zh": "先看 {who} 的输出：在这些日志说明其结束的进程中，它最先结束（{how}）。",
+}
+_A_PROCESS = {"en": "the process", "zh": "那个进程"}
+_ON = {"en": "{who} on {host}", "zh": "{host} 上的 {who}"}
+
+
+def advise(picture: Picture, derived: Iterable[Event], lang: str) -> tuple[str, ...]:
+    """What to collect, in the order of use, for the programs that took part; ``derived``: what the ledgers tell."""
+    deaths = [_begin_with(event, lang) for event in derived if event.kind == "ledger.first_death"]
     fitting = [words.get(lang, words["en"]) for dialect, words in ADVICE.items() if dialect in picture.dialects]
-    return (*fitting, *ALWAYS.get(lang, ALWAYS["en"]))
+    return (*deaths[:1], *fitting, *ALWAYS.get(lang, ALWAYS["en"]))
+
+
+def _begin_with(death: Event, lang: str) -> str:
+    rank, host = death.fields.get("rank"), death.fields.get("host")
+    who = f"rank {rank}" if rank is not None else _A_PROCESS.get(lang, _A_PROCESS["en"])
+    place = _ON.get(lang, _ON["en"]).format(who=who, host=host) if host else who
+    return FIRST.get(lang, FIRST["en"]).format(who=place, how=death.fields.get("how", ""))
