@@ -19,7 +19,8 @@ for twice as many ... so that a log of any size has only hundreds."""
 AT_THE_END = 64
 """So many hits of a thinned pattern count in the last window."""
 SCANT = 2
-"""So many where the job has had its share of the pattern, of the last `scan.TAIL` bytes."""
+"""So many where the job has had its share of the pattern, of the last `scan.TAIL` bytes; of those that healthy logs are
+full of so many together."""
 FORGIVEN = 128
 """So often in one stream what healthy logs are full of may count anew."""
 
@@ -101,13 +102,12 @@ class Flood:
     def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:
         """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`; the stream is over."""
         self.thinned.update(thinned)
-        kept: dict[int, deque[int]] = {i: deque(maxlen=self._at_the_end(i)) for i in self.thinned}
+        kept: dict[int, deque[int]] = {i: deque(maxlen=AT_THE_END) for i in self.thinned}
+        few = deque[int](maxlen=SCANT)
+        kept |= {i: few if i in self._often else deque(maxlen=SCANT) for i in self.scant}
         others: list[int] = []
         for hit in hits:
             kept.get(hit & ID_MASK, others).append(hit)
         self._job.counts.update(self._counts)
         self._job.counts.update(hit & ID_MASK for hit in hits)
-        return sorted(others + [hit for few in kept.values() for hit in few])
-
-    def _at_the_end(self, pattern: int) -> int:
-        return SCANT if pattern in self.scant else AT_THE_END
+        return sorted({*others, *(hit for last in kept.values() for hit in last)})
