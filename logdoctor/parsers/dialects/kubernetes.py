@@ -153,7 +153,7 @@ EVENTS = (
     _event("kubernetes.deadline", "DeadlineExceeded", "The job ran longer than allowed.", "fatal",
            means=("why ended",)),
     _event("kubernetes.job_failed",
-           r"BackoffLimitExceeded|PodFailurePolicy|\w*Job(?:Failed|Evicted|Suspended)|FailedJobs?|"
+           r"BackoffLimitExceeded|PodFailurePolicy|\w*Job(?:Failed|Evicted|Suspended)|(?:Trial|Experiment)Failed|FailedJobs?|"
            r"ReachedMaxRestarts|FailureTarget|PodGroup\w*|FailedCreate|FailedDelete\w*", "A job could not go on."),
     _event("kubernetes.create",
            r"Failed(?:Sync|PostStartHook|PreStopHook|ValidateContainer)?|CreateContainerConfigError|"
@@ -194,6 +194,8 @@ MESSAGES = (
            r"failed|is evicted|is restarting) ?.*|"
            r"jobset failed due to .*|Pod group .* failed.*|(?:Launcher|Worker) (?:pod |"
            r"replicas? )?\S* ?(?:has )?failed\b.*)", "fatal", note="A training job could not go on.", priority=3),
+    Record("kubernetes.job_failed", r"^\s*(?:- )?reason: (?P<message>\w*(?:Job|Trial|Experiment)Failed)\s*$", "fatal",
+           note="A training job could not go on."),
     Record("kubernetes.gang", r"(?P<message>pod group is not ready,.*|\d+/\d+ tasks in gang unschedulable.*|"
            r"couldn't assign flavors to pod set.*|The workload has been .*evicted.*|(?:resource in cluster is overused|"
            r"queue resource quota insufficient)\b.*|.{0,80}cannot find enough sibling pods.*|Resources were found for "
