@@ -1,0 +1,38 @@
+r"""What Dask's nannies and scheduler say about the workers of a cluster.
+
+- ``dask.worker_exit`` pid, exit_code (minus the signal's number): how a worker process ended
+- ``dask.start`` message: a worker did not come up; ``dask.task_failed`` message, count: a task took its workers along
+
+Source: dask/distributed 2.x to 2025.x, nanny.py and scheduler.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, Record
+
+_SIGTERM = 15
+
+
+def read_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """How the worker ended; a cluster that is scaled down or closed ends its workers with SIGTERM."""
+    del below
+    signal = fields.get("signal")
+    if not isinstance(signal, int):
+        return Block(head.text)
+    return Block(head.text, {"exit_code": -signal}, level="info" if signal == _SIGTERM else None)
+
+
+RECORDS = (
+    Record("dask.worker_exit", r"\bWorker process (?P<pid>\d+) (?:was killed by signal (?P<signal>\d+)|"
+           r"exited with status (?P<exit_code>[1-9]\d*))", "error", read_exit, "Dask's nanny saw its worker end.",
+           means=("end told",)),
+    Record("dask.start", r"\b(?P<message>Failed to (?:start worker process|initialize Worker|start process|connect to "
+           r"process)\b.*|Nanny failed to start.*)", "error", note="A worker of Dask did not come up.",
+           scan=r"nanny - \w+ - Failed to (?:start|init|connect)|Nanny failed to start|Failed to start worker process"),
+    Record("dask.task_failed", r"(?P<message>Task \S.{0,120} marked as failed because (?P<count>\d+) workers died "
+           r"while trying to run it)", "error", note="A task of Dask ended with the workers that ran it.",
+           scan=r"marked as failed because \d+ workers died"),
+)  # fmt: skip
