@@ -89,6 +89,12 @@ def test_errors_about_lost_peers_are_no_deaths_of_their_own() -> None:
     assert Log().raises(1, "RuntimeError: Connection closed by peer [10.2.0.4]:4411", "RuntimeError").first is None
 
 
+def test_what_the_launcher_raises_over_an_end_is_no_rank_that_waited() -> None:
+    raised = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:"
+    log = Log().add("python.traceback", raised, exception="ChildFailedError")
+    assert log.add("elastic.failure_summary", rank=6, exit_code=1, host="n1").died() == 6
+
+
 def test_the_same_error_on_two_ranks_names_nobody() -> None:
     assert Log().raises(1, "ValueError: bad config").raises(0, "ValueError: bad config").first is None
 

@@ -48,8 +48,8 @@ ALWAYS = {
 
 
 FIRST = {
-    "en": "Begin with the output of {who}: of all whose end these logs tell, it ended first ({how}).",
-    "zh": "先看 {who} 的输出：在这些日志说明其结束的进程中，它最先结束（{how}）。",
+    "en": "Begin with the output of {who}: of all whose end these logs tell, it ended first{how}.",
+    "zh": "先看 {who} 的输出：在这些日志说明其结束的进程中，它最先结束{how}。",
 }
 _A_PROCESS = {"en": "the process", "zh": "那个进程"}
 _ON = {"en": "{who} on {host}", "zh": "{host} 上的 {who}"}
@@ -66,4 +66,5 @@ def _begin_with(death: Event, lang: str) -> str:
     rank, host = death.fields.get("rank"), death.fields.get("host")
     who = f"rank {rank}" if rank is not None else _A_PROCESS.get(lang, _A_PROCESS["en"])
     place = _ON.get(lang, _ON["en"]).format(who=who, host=host) if host else who
-    return FIRST.get(lang, FIRST["en"]).format(who=place, how=death.fields.get("how", ""))
+    how = "" if death.fields.keys().isdisjoint(("signal", "exit_code", "exception")) else f" ({death.fields['how']})"
+    return FIRST.get(lang, FIRST["en"]).format(who=place, how=how)

@@ -37,6 +37,8 @@ _FALLOUT = later(
     r"WorkerCrashed|EOFError|NCCL error|Connection (?:refused|closed|lost)|eof \(this error|CalledProcessError|"
     r"died with|MPI_ERR|watchdog|heartbeat|exited unexpectedly|monitoredBarrier"
 )
+_LAUNCHERS = later(r"\A(?:\w+\.)*(?:ChildFailedError|ProcessExitedException|CalledProcessError)\b")
+"""What launchers raise themselves, over the end of another process."""
 _SPAWNED = later(r"\bprocess (?P<local_rank>\d{1,6}) terminated with (?:signal|exit code)")
 
 
@@ -107,7 +109,7 @@ class Ledger:
         if "end told" in event.means:
             if len(self.reports) < MAX_EVENTS:
                 self.reports.append(event)
-        elif event.level == "fatal":
+        elif event.level == "fatal" and not _LAUNCHERS.match(event.text):
             _keep(self.waited if _FALLOUT.search(event.text[:SEARCHED]) else self.own, event)
 
     def derive(self, picture: Picture) -> Iterator[Event]:
