@@ -97,12 +97,13 @@ LINES = (
     Record("simulation.fatal", r"amrex::(?:Abort|Error)::(?P<rank>\d+)::(?P<message>.*?)(?: !!!)?\s*$", "fatal",
            note="AMReX ends the program.", means=("own end",)),
     Record("simulation.signal", r"^(?P<message>Segfault|Erroneous arithmetic operation)\s*$", "fatal",
-           note="AMReX caught a signal of its own process.", scan=r"^Segfault\s*$|^Erroneous arithmetic operation"),
+           note="AMReX caught a signal of its own process.", scan=r"^Segfault\s*$|^Erroneous arithmetic operation",
+           means=("own end",)),
     Record("simulation.fatal", r"^\[file (?P<place>[\w./-]{1,200}, line \d+)(?:, Process (?P<by_rank>\d+))?\]:\s*"
            r"(?P<message>[. ]*aborting the run)?", "fatal", message_below(r"^-{8,}|^$", alone=True),
-           "A program of ORCA ends.", scan=r"\[file [\w./-]{1,200}, line \d+"),
+           "A program of ORCA ends.", scan=r"\[file [\w./-]{1,200}, line \d+", means=("own end",)),
     Record("simulation.fatal", r"ORCA finished by (?P<message>error termination in .+)", "fatal",
-           note="ORCA says which of its programs ended."),
+           note="ORCA says which of its programs ended.", means=("own end",)),
     Record("simulation.fatal", r"^Reason: (?P<message>FATAL ERROR: .+)", "fatal",
            note="NAMD (Charm++) ends with an error.", means=("own end",)),
 )  # fmt: skip
@@ -110,19 +111,22 @@ LINES = (
 _CHARM = r"-{5,} (?:Partition \d+ )?Processor (?P<processor>\d+) Exiting: (?P<how>"
 LIBRARIES = (
     Record("simulation.signal", _CHARM + r"Caught Signal) -{3,}", "fatal", read_charm_end,
-           "Charm++ caught a signal of its own process.", scan="Processor \\d+ Exiting: Caught Signal"),
+           "Charm++ caught a signal of its own process.", scan="Processor \\d+ Exiting: Caught Signal",
+           means=("own end",)),
     Record("simulation.fatal", _CHARM + r"Called C\w{1,4}Abort) -{3,}", "fatal", read_charm_end,
-           "A program built on Charm++ ends itself.", scan="Processor \\d+ Exiting: Called C"),
+           "A program built on Charm++ ends itself.", scan="Processor \\d+ Exiting: Called C", means=("own end",)),
     Record("simulation.fatal", r"^Fatal error on PE (?P<processor>\d+)> (?P<message>.+)", "fatal",
-           note="A program built on Charm++ ends itself."),
+           note="A program built on Charm++ ends itself.", means=("own end",)),
     Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] )?(?P<message>ARMCI assert fail in .+)", "fatal",
-           note="A check inside ARMCI failed."),
+           note="A check inside ARMCI failed.", means=("own end",)),
     Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] ?)?ARMCI Error: (?:\d{1,7}: ?)?(?P<message>.+)", "fatal",
-           note="A program built on Global Arrays ends itself."),
+           note="A program built on Global Arrays ends itself.", means=("own end",)),
     Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] ?)?Received an Error in Communication: \(-?\d+\) "
-           r"(?:\d{1,7}: ?)?(?P<message>.+)", "fatal", note="A program built on Global Arrays ends itself."),
+           r"(?:\d{1,7}: ?)?(?P<message>.+)", "fatal", note="A program built on Global Arrays ends itself.",
+           means=("own end",)),
     Record("simulation.fatal", r"^\s*(?P<by_rank>\d{1,7}):(?P<message>.{3,300}?):? ?Received an Error in Communication",
-           "fatal", note="A program built on Global Arrays ends itself."),
+           "fatal", note="A program built on Global Arrays ends itself.",
+           means=("own end",)),
     Record("simulation.file", r"HDF5-DIAG: Error detected in HDF5 \([\w.-]{1,40}\)(?: (?:MPI-process (?P<by_rank>\d+)|"
            r"thread \d+))?", "error", read_hdf5_stack, "HDF5 could not do what it was asked for."),
 )  # fmt: skip
