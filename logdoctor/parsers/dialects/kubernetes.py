@@ -13,6 +13,7 @@ Kinds and their fields:
 - ``kubernetes.job_failed`` message, pod: a Job, PyTorchJob, MPIJob, JobSet, Volcano or Kueue workload failed
 - ``kubernetes.gang`` message: not all pods of the group could start; ``kubernetes.waiting`` message: an init
   container or kubectl waits
+- ``kubernetes.passed``: the pod could not be scheduled or started at first; it was, later
 - ``kubernetes.refused`` message: the API server refused or did not answer; ``kubernetes.event`` reason, message: any
   other Warning event
 - fact: ``kubernetes.node_of_pod`` pod, node
@@ -36,6 +37,10 @@ _RESOURCE = later(
     r"MemoryPressure|PIDPressure)|Insufficient (?P<lack>[\w./-]*\w)"
 )
 _GOOD = ("Completed",)
+_EVENTS_BELOW = 16
+_PASSING = ("FailedScheduling", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox")
+_WENT_ON = later(r"^\s*Normal +(?P<reason>Scheduled|Started) +\S+(?: \(x\d+ over \w+\))? +\S+ +\S")
+_NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
 def read_terminated(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -60,10 +65,23 @@ def read_terminated(head: Bare, fields: Mapping[str, Value], below: Iterator[Bar
 
 
 def with_resource(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """The resource that ran short, where the line names one."""
-    del fields, below
+    """The resource that ran short, where the line names one; no failure if the pod was started all the same."""
+    del fields
+    reason = next((word for word in _PASSING if word in head.text), "")
+    if reason and _went_on(below, enough="Scheduled" if reason == "FailedScheduling" else "Started"):
+        return Block(head.text, level="info", kind="kubernetes.passed")
     found = _RESOURCE.search(head.text)
     return Block(head.text, {"resource": found["low"] or found["eph"] or found["lack"]} if found else {})
+
+
+def _went_on(below: Iterator[Bare], enough: str) -> bool:
+    """Whether the events below, which ``kubectl describe`` sorts by their times, say that the pod came that far."""
+    for line in islice(below, _EVENTS_BELOW):
+        if _NEXT_POD.match(line.text):
+            return False
+        if (found := _WENT_ON.match(line.text)) and found["reason"] in (enough, "Started"):
+            return True
+    return False
 
 
 _EVENT = r"\bWarning +"
@@ -178,10 +196,10 @@ MESSAGES = (
            note="A container keeps ending soon after its start."),
     Record("kubernetes.mount",
            r"(?P<message>MountVolume\.\w+ failed for volume.*|Unable to attach or mount volumes: .*|"
-           r"AttachVolume\.\w+ failed.*)", "error", note="A volume could not be mounted.", priority=6),
+           r"AttachVolume\.\w+ failed.*)", "error", with_resource, "A volume could not be mounted.", 6),
     Record("kubernetes.sandbox",
            r"(?P<message>Failed to create pod sandbox: .*|network: .*failed to (?:set up|allocate).*)", "error",
-           note="The pod's network or sandbox could not be made.", priority=6),
+           with_resource, "The pod's network or sandbox could not be made.", 6),
     Record("kubernetes.create", r"(?P<message>failed to (?:create|start) container(?:d task)?\b.*|Error: (?:configmap|"
            r"secret) \"[^\"]+\" not found|container has runAsNonRoot .*|Allocate failed due to .*)", "error",
            note="A container could not be made or started."),
