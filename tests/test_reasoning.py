@@ -143,6 +143,12 @@ def test_none_refuses():
     assert names(conclude([cond], ("d.a", 0, "info"), ("d.b", 0, "info"))) == []
 
 
+def test_a_quantifier_that_asks_for_no_rank_holds_where_nobody_knows_who_spoke():
+    cond = rule("x.nobody", {"a": "d.a"}, when={"any": ["a"], "ranks": {"a": "none"}})
+    assert names(conclude([cond], ("d.a", None, "info"))) == ["x.nobody"]
+    assert names(conclude([cond], ("d.a", 3, "info"))) == []
+
+
 def test_counts_and_quantifiers_over_ranks():
     cond = rule("x.count", {"a": "d.a"}, when={"any": ["a"], "count": {"a": ">=2"}, "ranks": {"a": 2}})
     assert names(conclude([cond], ("d.a", 0, "info"), ("d.a", 1, "info"))) == ["x.count"]

@@ -91,7 +91,7 @@ class Conditions:
         if isinstance(wanted, int):
             return len(ranks) == wanted
         if not ranks:  # nobody knows who spoke: a quantifier cannot be refused
-            return (wanted == "none") != bool(shown)
+            return wanted == "none" or bool(shown)
         return {
             "one": len(ranks) == 1,
             "some": True,
