@@ -254,8 +254,9 @@ MVAPICH = (
            r"spawn_\d+)\]\[\w+\] (?P<message>(?:Unexpected End-Of-File|Error while reading (?:a )?PMI socket).*)",
            level="error", priority=1, note="The link to another process closed: that one probably died."),
     Record("mpich.warning",
-           r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.*[Ww](?:arning|"
-           r"ARNING).*)", level="warning", priority=1, note="MVAPICH warns."),
+           r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.*(?:[Ww]arning|"
+           r"WARNING|[Dd]isabl(?:ing|ed\b)|[Ff]all(?:ing|s)? ?back|[Cc]ontinuing|[Uu]sing default).*)", level="warning",
+           priority=1, note="MVAPICH warns, or does without something."),
     Record("mpich.mvapich",
            r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.{0,300}?(?:[Ee]rror|"
            r"ERROR|[Ff]ail|[Cc]annot|[Uu]nable|[Nn]o such).*)", level="error", note="MVAPICH reports a failure."),
