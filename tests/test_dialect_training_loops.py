@@ -19,6 +19,23 @@ from logdoctor.parsers.dialects.training_loops import RECORDS
         (" NSTEP =  1984500   TIME(PS) =    4969.000  TEMP(K) =   275.17", {"unit": "step", "value": 1984500}),
         (" Simulating batch 18", {"unit": "step", "value": 18}),
         ("Loop time of 4.12 on 32 procs for 1000 steps with 32000 atoms", {"unit": "step", "value": 1000}),
+        ('{"train_lr": 0.0005, "train_loss": 4.1, "epoch": 6, "test_acc1": 23.4}', {"unit": "epoch", "value": 6}),
+        (
+            ':::MLPv0.5.0 resnet 1541670586.04 (eval.py:262) eval_accuracy: {"value": 0.71, "epoch": 32}',
+            {"unit": "epoch", "value": 32},
+        ),
+        (
+            'MLPerf: resnet [06/13/19 03:14:01], eval_accuracy: {"value": 48.65000%, "epoch": 43}',
+            {"unit": "epoch", "value": 43},
+        ),
+        ("Epoch is [5/600], mini-batch is [1/41], batch_loss is 14.3", {"unit": "epoch", "value": 5, "total": 600}),
+        ("GAN training: time elapsed = 51.26 [s] | epoch=3 | batch= [51/3503]", {"unit": "epoch", "value": 3}),
+        ("Node[0] Epoch[30] Batch [0-20]\tSpeed: 22701.33 samples/sec\taccuracy=0.60", {"unit": "epoch", "value": 30}),
+        ("Epoch [61]", {"unit": "epoch", "value": 61}),
+        ("iter = 21700", {"unit": "step", "value": 21700}),
+        ("KMC step count: 6", {"unit": "step", "value": 6}),
+        ("4 of 6 steps (67%) done", {"unit": "step", "value": 4, "total": 6}),
+        ("   *                GEOMETRY OPTIMIZATION CYCLE   4            *", {"unit": "step", "value": 4}),
     ],
 )
 def test_other_training_loops_make_progress(line, fields):

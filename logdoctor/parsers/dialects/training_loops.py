@@ -3,7 +3,9 @@ r"""Signs of life of training loops that write them in their own way (see `progr
 - ``progress.step`` unit (step | epoch | iteration), value, total, loss, epoch
 
 Shapes from OLMo and OLMo-core (`[step=760/1000,epoch=0]`), fairseq's JSON logger (`"num_updates": "200"`), Knover, and
-loops that name several losses or write EPOCH large; Amber's and OpenMC's steps and LAMMPS' runs.
+loops that name several losses or write EPOCH large; Amber's and OpenMC's steps and LAMMPS' runs; the log.txt of DeiT,
+DINO and MAE (`{"train_lr": ..., "epoch": 3}`), the first MLPerf rounds, MXNet's Speedometer, Snakemake's count of done
+steps, ORCA's cycles.
 """
 
 from __future__ import annotations
@@ -32,6 +34,21 @@ RECORDS = (
            scan=r"(?:Epoch|EPOCH) ?[:=#]? *\d.{0,120}(?:Loss|Acc|ACC|LOSS|Train|Val|TRAIN|VAL|Test)"),
     Record("progress.step", rf"^ *NSTEP = +{_NUMBER} +TIME\(PS\) =|^ *Simulating batch {_NUMBER}$", "info", _step,
            _NOTE, -3, often=True, scan=r"NSTEP = .{0,20}TIME\(PS\)|Simulating batch \d"),
+    Record("progress.step", rf"^\{{\"train_\w+\": .{{1,2000}}?\"epoch\": {_NUMBER}\b", "info", _epoch, _NOTE, -2,
+           often=True, scan=r"\{\"train_\w+\": "),
+    Record("progress.step", rf"(?::::MLPv|MLPerf: )\S+ .{{1,200}}\beval_accuracy: \{{.{{0,80}}?\"epoch\": {_NUMBER}\b",
+           "info", _epoch, _NOTE, -2, often=True, scan=r"eval_accuracy: \{"),
+    Record("progress.step", rf"\b[Ee]poch(?: is \[| ?= ?){_NUMBER}(?:/(?P<total>\d+)\])?,?(?: \|)? (?:mini-)?batch"
+           r"(?: is|=) ?\[\d", "info", _epoch, _NOTE, -2, often=True, scan=r"poch(?: is \[| ?= ?)\d.{0,30}batch"),
+    Record("progress.step", rf"\bEpoch\[{_NUMBER}\] +Batch ?\[[\d-]+\][\t ]+Speed: |"
+           rf"^Epoch \[{_NUMBER}(?:/(?P<total>\d+))?\]$", "info", _epoch, _NOTE, -2, often=True,
+           scan=r"Epoch ?\[\d+(?:/\d+)?\](?: +Batch|$)"),
+    Record("progress.step", rf"^(?:iter = |KMC step count: ){_NUMBER}$", "info", _step, _NOTE, -3, often=True,
+           scan=r"(?:iter = |KMC step count: )\d"),
+    Record("progress.step", rf"^{_NUMBER} of (?P<total>\d+) steps \(\d+%\) done$", "info", _step, _NOTE, -3,
+           often=True, scan=r"\d of \d+ steps \(\d+%\) done"),
+    Record("progress.step", rf"^ *\* +GEOMETRY OPTIMIZATION CYCLE +{_NUMBER} +\*$", "info", _step, _NOTE, -3,
+           often=True, scan=r"GEOMETRY OPTIMIZATION CYCLE"),
     Record("progress.step", rf"^Loop time of [\d.e+-]+ on \d+ procs for {_NUMBER} steps with \d+ atoms", "info", _step,
            _NOTE, -3, often=True, scan=r"Loop time of [\d.e+-]+ on \d+ procs"),
 )  # fmt: skip
