@@ -102,6 +102,7 @@ RECORDS: tuple[Record, ...] = (
         "A connection of Dask was closed while something was left to send; it says so when a cluster ends, too.",
         6,
         scan=r"Batched Comm Closed <",
+        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
