@@ -92,7 +92,8 @@ def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 def read_crash_frames(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """The frames of a crash report whose head is missing: ``frames`` and ``library``, as `read_crash` does.
 
-    None for frames of nothing but the system's libraries without the report's last line: a stack of any kind.
+    None for frames of nothing but the system's libraries without the report's last line (a stack of any kind), and
+    for those that end in abort: who called it is told of the frames themselves.
     """
     del fields
     taken, frames, libraries = list[int](), list[str](), list[str]()
@@ -107,7 +108,7 @@ def read_crash_frames(head: Bare, fields: Mapping[str, Value], below: Iterator[B
         if not frame:
             break
         _note_frame(frame["function"], frame["lib"], frames, libraries)
-    if not (libraries or ends):
+    if not (libraries or ends) or "abort" in frames:
         return None
     found: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
     if libraries:
