@@ -184,7 +184,7 @@ def test_a_job_that_breaks_the_program_is_a_row_and_the_others_go_on(jobs, tmp_p
 
 
 def test_a_client_that_is_killed_loses_nothing_that_was_finished(tmp_path):
-    place = archive(tmp_path / "jobs", {f"j{n:03}/x.log": (FINE * 4_000) + OOM for n in range(12)})
+    place = archive(tmp_path / "jobs", {f"j{n:03}/x.log": (FINE * 1_000) + OOM for n in range(12)})
     command = [sys.executable, "-m", "logdoctor", "scan", str(place), "--out", str(tmp_path / "out"), "--workers", "2"]
     running = subprocess.Popen([*command, "--format", "jsonl"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     landing = tmp_path / "out" / "landing"

@@ -100,14 +100,21 @@ class Flood:
         return True
 
     def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:
-        """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`; the stream is over."""
+        """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`; the stream is over.
+
+        Of what healthy logs are full of, if nothing was thinned so far, the first hits too.
+        """
         self.thinned.update(thinned)
-        kept: dict[int, deque[int]] = {i: deque(maxlen=AT_THE_END) for i in self.thinned}
+        ends: dict[int, deque[int]] = {i: deque(maxlen=AT_THE_END) for i in (*self._often, *self.thinned)}
         few = deque[int](maxlen=SCANT)
-        kept |= {i: few if i in self._often else deque(maxlen=SCANT) for i in self.scant}
-        others: list[int] = []
+        ends |= {i: few if i in self._often else deque(maxlen=SCANT) for i in self.scant}
+        kept, few_only = list[int](), frozenset(self.thinned)
         for hit in hits:
-            kept.get(hit & ID_MASK, others).append(hit)
+            pattern = hit & ID_MASK
+            self._counts[pattern] = count = self._counts.get(pattern, 0) + 1
+            first = count <= OFTEN and pattern not in few_only
+            (kept if first or pattern not in ends else ends[pattern]).append(hit)
+            if not first and pattern in self._often:
+                self.thinned.setdefault(pattern, -1)
         self._job.counts.update(self._counts)
-        self._job.counts.update(hit & ID_MASK for hit in hits)
-        return sorted({*others, *(hit for last in kept.values() for hit in last)})
+        return sorted({*kept, *(hit for last in ends.values() for hit in last)})
