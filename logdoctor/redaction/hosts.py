@@ -77,7 +77,7 @@ PUBLIC = tuple(
     "google.com stackoverflow.com ray.io lightning.ai deepspeed.ai microsoft.com azure.com amd.com intel.com "
     "openfabrics.org tensorflow.org volcano.sh systemd.io freedesktop.org gnu.org llvm.org apple.com "
     "cloudflare.com mlflow.org comet.com neptune.ai modelscope.cn aliyun.com tuna.tsinghua.edu.cn "
-    "opensource.org w3.org".split()
+    "aws.amazon.com opensource.org w3.org".split()
 )
 """Services and projects that everybody uses."""
 
