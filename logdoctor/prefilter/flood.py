@@ -85,7 +85,7 @@ class Flood:
                 kept.append(hit)
             if count > FULL:
                 self.thinned.setdefault(pattern, -1)
-            elif count > OFTEN and pattern in self._often:
+            elif count > OFTEN and pattern in self._often and pattern not in self.thinned:
                 self.thinned.update(dict.fromkeys(self._often, -1))
         return kept
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from logdoctor.model import Candidate
-from logdoctor.prefilter.engine import ID_BITS, Session
+from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
 from logdoctor.prefilter.flood import Floods
 from logdoctor.prefilter.naming import Naming
 from logdoctor.prefilter.newlines import NewlineCounter
@@ -14,6 +15,8 @@ from logdoctor.prefilter.window import ReadInto, Window
 
 TAIL = 32 << 10
 """Bytes at the end of a stream that may show what earlier streams were full of."""
+AFRESH = 1024
+"""So many hits behind the end of a run are looked at for signs that another one began."""
 
 
 class Scan:
@@ -36,6 +39,8 @@ class Scan:
         self._numbers = 0
         self._unfinished = False
         self._afresh = False
+        self._all_hits: list[int] = []
+        """Of this window, nothing thinned, once they were asked for."""
 
     @property
     def bytes(self) -> int:
@@ -61,6 +66,7 @@ class Scan:
         window = self._window
         while window.advance(ahead=bool(self._flood.thinned)):
             self._counted = window.shown_from
+            self._all_hits = []
             yield from self._candidates(self._hits())
             self._count_to(window.shown_to)
             self._unfinished = window.buffer[window.shown_to - 1] != ord("\n")
@@ -86,8 +92,10 @@ class Scan:
         if not self._flood.forgive():
             return rest
         window = self._window
-        found = sorted(set(self._session.hits(window.view[: window.cut], {})))
-        seen = self._flood.note([h for h in found if position < h >> ID_BITS <= window.shown_to])
+        self._all_hits = self._all_hits or sorted(set(self._session.hits(window.view[: window.cut], {})))
+        begin = bisect_right(self._all_hits, position << ID_BITS | ID_MASK)
+        found = self._all_hits[begin : begin + AFRESH]
+        seen = self._flood.note([h for h in found if h >> ID_BITS <= window.shown_to])
         return iter(sorted({*rest, *seen}))
 
     def _last_hits(self) -> list[int]:
