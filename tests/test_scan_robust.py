@@ -29,8 +29,8 @@ def job(place: Path, name: str, text: str = OOM) -> Path:
 
 
 def many(place: Path, count: int = 40) -> Path:
-    """Jobs that take a moment."""
-    text = "".join(f"line {n} of a log in which nothing happens\n" for n in range(100_000))
+    """Jobs that take a moment each: all of them several seconds."""
+    text = "".join(f"[rank{n % 8}]: RuntimeError: the {n}th shard of the ring is lost\n" for n in range(1_000))
     for n in range(count):
         job(place, f"j{n:02}", text)
     return place
