@@ -135,7 +135,12 @@ def test_a_worker_that_dies_or_hangs_in_a_job_costs_no_other_job(of_j3, tmp_path
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_a_scan_that_is_stopped_leaves_no_process_and_goes_on_later(tmp_path, sent, code, workers):
     place, out = many(tmp_path / "jobs"), tmp_path / "out"
-    running = subprocess.Popen(command(place, out, workers), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    running = subprocess.Popen(
+        command(place, out, workers),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  ignored in the background
+    )
     until = time.monotonic() + 60
     while not landed(out) and time.monotonic() < until:
         time.sleep(0.02)
