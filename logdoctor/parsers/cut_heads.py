@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-import regex
-
 from logdoctor.parsers.peeling import Who
+from logdoctor.regexes import later
 
 MAX_LINES = 64
 """So many lines below are looked at; a process names its host on each line of its start."""
-MAX_NAME = 255
 SEARCHED = 1000
+_PROCESS = later(r"(?<![\w.-])(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10}):")
 
 
 def made_whole(who: Who, below: Iterable[bytes]) -> Who:
-    """``who``, with the longer name of its host if the same process says it ``below`` (raw lines)."""
+    """``who``, with the host by which the next of its process's lines ``below`` (raw) names it, if it ends alike."""
     host, pid = who.get("host"), who.get("pid")
-    if not host or not pid:
-        return who
-    longer = regex.compile(rf"(?<![\w.-])[\w.-]{{1,{MAX_NAME}}}{regex.escape(host)}(?=:{regex.escape(pid)}:)")
-    for line in islice(below, MAX_LINES):
-        if found := longer.search(line[:SEARCHED].decode("utf-8", "replace")):
-            return {**who, "host": found[0]}
+    for line in islice(below, MAX_LINES) if host and pid else ():
+        for named in _PROCESS.finditer(line[:SEARCHED].decode("utf-8", "replace")):
+            if named["pid"] == pid and named["host"].endswith(host):
+                return {**who, "host": named["host"]}
     return who

@@ -60,7 +60,7 @@ class Summary:
         self.entry[key] = value.strip()
         self.key = key
         found = _RANK.match(value) if key == "rank" else None
-        if found and self.entry is not self.root:
+        if found:
             self.ranks.append(int(found[1]))
         if key == "exitcode" and self.entry is self.root:
             self.evidence = below
@@ -143,12 +143,9 @@ def _summary(head: Bare, summary: Summary) -> Block:
     root, evidence = summary.first()
     lines = [head.text.strip(), *(f"{key}: {value}" for key, value in root.items())]
     fields = root_fields(root) | {"count": summary.count}
-    named = _RANK.match(summary.root.get("rank", ""))
-    others = [
-        r for r in (int(named[1]) if named else None, *summary.ranks) if r is not None and r != fields.get("rank")
-    ]
+    others = tuple(rank for rank in summary.ranks if rank != fields.get("rank"))
     if others and summary.root:
-        fields["other_ranks"] = tuple(others)
+        fields["other_ranks"] = others
     return Block("\n".join(lines), fields, tuple(summary.taken), evidence)
 
 
