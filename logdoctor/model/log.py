@@ -27,7 +27,7 @@ Meaning = Literal[
     "once",  # a process or a job script says it once at most of one place (``file``, ``line``)
     "stack",  # where a process stands (``frames``)
 ]
-"""What a record tells the reasoning beyond its fields; a dialect's author chooses (`Event.means`)."""
+"""What a kind of record tells the reasoning beyond its fields; its dialect says it (`Event.means`)."""
 
 Value = str | int | float | tuple[int, ...] | tuple[str, ...]
 """What a field of an event holds."""

@@ -15,22 +15,31 @@ from typing import TYPE_CHECKING
 from logdoctor.parsers.record import Record
 
 if TYPE_CHECKING:
-    from logdoctor.model import Event, Meaning
+    from types import ModuleType
+
+    from logdoctor.model import Event
+    from logdoctor.parsers.record import Meanings
+
+
+@cache
+def dialect_modules() -> tuple[ModuleType, ...]:
+    """The files of all dialects, in the order of their names."""
+    from logdoctor.parsers import dialects
+
+    names = sorted(m.name for m in pkgutil.iter_modules(dialects.__path__))
+    return tuple(importlib.import_module(f"{dialects.__name__}.{name}") for name in names)
 
 
 @cache
 def records() -> tuple[Record, ...]:
-    """All records of all dialects, in the order of the dialect files' names."""
-    from logdoctor.parsers import dialects
-
-    modules = sorted(m.name for m in pkgutil.iter_modules(dialects.__path__))
-    return tuple(r for name in modules for r in importlib.import_module(f"{dialects.__name__}.{name}").RECORDS)
+    """All records of all dialects."""
+    return tuple(record for module in dialect_modules() for record in module.RECORDS)
 
 
 @cache
-def meanings() -> dict[str, tuple[Meaning, ...]]:
+def meanings() -> Meanings:
     """What each kind of event means, where it means anything to the reasoning."""
-    return {record.kind: record.means for record in records() if record.means}
+    return {kind: means for module in dialect_modules() for kind, means in getattr(module, "MEANS", {}).items()}
 
 
 def parse_text(text: str, file: str = "job.log") -> list[Event]:

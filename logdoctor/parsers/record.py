@@ -58,8 +58,7 @@ class Record:
     what the line means, for reports in which no rule explains it.  Of several records that match a line, the one with
     the higher ``priority`` makes the event, then the one that stands first in its dialect.  ``often`` marks lines that
     a healthy log is full of (progress): the scan keeps fewer of them.  After ``patience`` lines of others in a row a
-    block is taken to have ended.  ``means`` tells the reasoning what to do with the event; all records of one kind mean
-    the same.
+    block is taken to have ended.
     """
 
     kind: str
@@ -71,12 +70,15 @@ class Record:
     often: bool = False
     scan: str | None = None
     patience: int = 128
-    means: tuple[Meaning, ...] = ()
 
     @property
     def dialect(self) -> str:
         """The dialect is the first word of the kind."""
         return self.kind.partition(".")[0]
+
+
+Meanings = Mapping[str, tuple[Meaning, ...]]
+"""What the kinds of a dialect tell the reasoning beyond their fields (``MEANS``); most tell nothing."""
 
 
 @dataclass(frozen=True, slots=True)

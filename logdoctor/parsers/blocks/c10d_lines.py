@@ -12,7 +12,7 @@ from itertools import islice
 
 import regex
 
-from logdoctor.model import Level, Meaning, Value
+from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.nccl_lines import message_fields, number
 from logdoctor.parsers.record import Bare, Block, BlockReader, Record
 from logdoctor.regexes import later
@@ -154,7 +154,6 @@ def said(
     scan: str | None = None,
     priority: int = 3,
     block: BlockReader | None = None,
-    means: tuple[Meaning, ...] = (),
 ) -> Record:
     """A record of a process group: `WHO` may stand before the message; the scan looks for the message alone."""
-    return Record(kind, WHO + message, level, block, note, priority, scan=scan or message, means=means)
+    return Record(kind, WHO + message, level, block, note, priority, scan=scan or message)

@@ -7,7 +7,6 @@ the program's name (mpirun, orterun, prterun) and in where a line is broken.
 
 from __future__ import annotations
 
-from logdoctor.model import Meaning
 from logdoctor.parsers.blocks import openmpi_rare_heads as rare
 from logdoctor.parsers.blocks.openmpi_help import read_known, read_warning
 from logdoctor.parsers.record import Record
@@ -16,14 +15,14 @@ _RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?"
 _RTE = r"(?:ORTE|PRTE|PRRTE)"
 
 
-def _fatal(kind: str, words: str, note: str, means: tuple[Meaning, ...] = ()) -> Record:
+def _fatal(kind: str, words: str, note: str) -> Record:
     """A text with which the launcher or a rank says that the job ends."""
-    return Record(kind, words, "fatal", read_known, note, 30, means=means)
+    return Record(kind, words, "fatal", read_known, note, 30)
 
 
-def _error(kind: str, words: str, note: str, means: tuple[Meaning, ...] = ()) -> Record:
+def _error(kind: str, words: str, note: str) -> Record:
     """A text about something that failed."""
-    return Record(kind, words, "error", read_known, note, 20, means=means)
+    return Record(kind, words, "error", read_known, note, 20)
 
 
 def _warning(kind: str, words: str, note: str) -> Record:
@@ -37,37 +36,31 @@ _FATAL = (
         r"MPI_ABORT was invoked on rank (?:(?P<rank>\d+) in communicator MPI_COMM_WORLD|"
         r"(?P<group_rank>\d+) in communicator (?P<communicator>MPI[^\n]{1,60}))",
         "A rank called MPI_Abort, which ends every rank of the job.",
-        means=("end told", "named end"),
     ),
     _fatal(
         "openmpi.rank_died",
         rf"{_RUN} noticed that process rank (?P<rank>\d+)",
         "The launcher saw this rank die from a signal.",
-        means=("end told", "named end", "last words"),
     ),
     _fatal(
         "openmpi.rank_died",
         rf"{_RUN} has exited due to process rank (?P<rank>\d+)",
         "The launcher saw this rank leave without finalizing MPI.",
-        means=("end told", "named end", "last words"),
     ),
     _fatal(
         "openmpi.rank_died",
         r"One or more processes were killed by",
         "The launcher saw a process end in an unexpected way.",
-        means=("end told", "named end", "last words"),
     ),
     _fatal(
         "openmpi.exit_code",
         rf"{_RUN} detected that one or more processes exited with non-zero status",
         "The launcher saw a rank leave with an exit code other than zero.",
-        means=("end told", "named end"),
     ),
     _fatal(
         "openmpi.exit_code",
         r"Primary job +terminated normally, but \d+ process(?:es)? returned",
         "A process returned an exit code other than zero, and the launcher ends the job.",
-        means=("end told", "named end"),
     ),
     _fatal(
         "openmpi.slots",
@@ -141,7 +134,6 @@ _ERROR = (
         r"Open MPI detected an inbound MPI TCP connection request from a peer|"
         r"WARNING: Open MPI failed to (?:open a|handshake|look ?up)[^\n]*",
         "Open MPI's TCP transport could not talk to another process as expected.",
-        means=("lost peer",),
     ),
     _error(
         "openmpi.interface",

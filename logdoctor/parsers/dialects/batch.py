@@ -26,7 +26,7 @@ from itertools import islice
 
 from logdoctor.model import Value
 from logdoctor.parsers.host_lists import expand_numbers
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.parsers.signals import signal_number
 from logdoctor.regexes import later
 
@@ -115,29 +115,24 @@ _TERM = (
 PBS = (
     Record("batch.killed",
            r"=>> (?P<system>PBS): (?P<message>(?:job killed: )?.*?(?:(?P<used>\d[\w:.]*) ?(?:\w+ )?exceeded "
-           r"(?:job )?limit (?P<limit>\d[\w:.]*))?)\s*$", "fatal", read_reason, "PBS ended the job.",
-           means=("job ends", "why ended", "last words")),
+           r"(?:job )?limit (?P<limit>\d[\w:.]*))?)\s*$", "fatal", read_reason, "PBS ended the job."),
     Record("batch.killed",
            rf"(?P<message>PBS: job killed: .*|{_LIMIT_MET}|Cgroup mem(?:ory|sw)? limit exceeded.*)",
-           "fatal", read_reason, "PBS ended the job.", -1,
-           means=("job ends", "why ended", "last words")),
+           "fatal", read_reason, "PBS ended the job.", -1),
     Record("batch.killed", r"^Job \S{1,60} (?P<message>killed due to exceeding \w+ quota\. Quota: .{1,60}?)(?:, Host: "
-           r"(?P<host>[\w-]+)\S*)?\s*$", "fatal", read_reason, "The batch system ended the job.",
-           means=("job ends", "why ended", "last words")),
-    Record("batch.killed", r"^Exec host: +(?P<host>[\w.-]+)/[\d,-]+\s*$", "fatal", read_mail, "PBS ended the job.",
-           means=("job ends", "why ended", "last words")),
+           r"(?P<host>[\w-]+)\S*)?\s*$", "fatal", read_reason, "The batch system ended the job."),
+    Record("batch.killed", r"^Exec host: +(?P<host>[\w.-]+)/[\d,-]+\s*$", "fatal", read_mail, "PBS ended the job."),
     Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>[1-9]\d*)", "error", read_end,
-           "PBS says how the job ended.", means=("last words",)),
+           "PBS says how the job ended."),
     Record("batch.exit", r"^ *Exit Status: +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_summary,
-           "The summary of a job of PBS says how it ended.", means=("last words",)),
+           "The summary of a job of PBS says how it ended."),
     Record("batch.done", r"^ *Exit Status: +0\s*$", "info",
-           note="The summary of a job of PBS says that it ended well.", means=("done",)),
+           note="The summary of a job of PBS says that it ended well."),
     Record("batch.error", r"\b(?P<message>Exit_status ?= ?-\d+)", "error",
            note="PBS ended the job itself (a negative status is one of its own codes, not a signal)."),
     Record("batch.killed", r"\bpbs_mom;Job;[^;]{1,60};(?P<message>(?:walltime|mem|vmem|pmem|cput|ncpus) \S{1,30} "
            r"exceeded "
-           r"limit \S{1,30})", "fatal", read_reason, "PBS ended the job.",
-           means=("job ends", "why ended", "last words")),
+           r"limit \S{1,30})", "fatal", read_reason, "PBS ended the job."),
     Record("batch.note", r"^qsub: (?P<message>(?:waiting for job|job) \S{1,60} (?:to start|ready|completed)\s*)$",
            "info", note="An interactive job waits, starts or is over.", priority=1),
     Record("batch.error", r"^(?P<message>Aborted by PBS Server.*|Job cannot be executed.*|"
@@ -151,7 +146,7 @@ PBS = (
            r"changes|Lmod is automatically replacing \S{1,80}))", "info",
            note="The job script loaded its software modules.",
            scan=r"Loaded module: |Loaded dependency \[|Loading requirement: |The following modules were not unloaded|"
-           "Due to MODULEPATH changes|Lmod is automatically replacing ", means=("once",)),
+           "Due to MODULEPATH changes|Lmod is automatically replacing "),
     Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal",
            note="The batch system did not accept the job."),
     Record("batch.error",
@@ -164,22 +159,18 @@ _BHIST = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?: )?"
 """The time in front of what bjobs -l and bhist -l tell."""
 
 LSF = (
-    Record("batch.killed", rf"(?P<message>\bTERM_(?:{_TERM})\b(?:: .*)?)", "fatal", read_reason, "LSF ended the job.",
-           means=("job ends", "why ended", "last words")),
+    Record("batch.killed", rf"(?P<message>\bTERM_(?:{_TERM})\b(?:: .*)?)", "fatal", read_reason, "LSF ended the job."),
     Record("batch.exit", rf"^{_BHIST}(?:Completed <exit>; )?Exited with (?:exit code (?P<exit_code>\d+)|"
-           r"signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended.",
-           means=("last words",)),
+           r"signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended."),
     Record("batch.exit",
            rf"^{_BHIST}(?:Completed <exit>; )?Exited with signal termination: ?(?P<signal_text>[A-Z][\w ]{{2,30}})",
-           "error", read_end, "LSF says how the job ended.", means=("last words",)),
-    Record("batch.exit", r"Exited by (?:LSF )?signal (?P<signal>\d+)", "error", note="LSF says how the job ended.",
-           means=("last words",)),
-    Record("batch.done", r"^Successfully completed\.\s*$", "info", note="LSF says that the job ended well.",
-           means=("done",)),
+           "error", read_end, "LSF says how the job ended."),
+    Record("batch.exit", r"Exited by (?:LSF )?signal (?P<signal>\d+)", "error", note="LSF says how the job ended."),
+    Record("batch.done", r"^Successfully completed\.\s*$", "info", note="LSF says that the job ended well."),
     Record("batch.rank_died",
            r"One or more process(?:es)? \(first noticed rank (?P<rank>\d+)\) terminated with (?:signal "
            r"(?P<signal>\d+)|(?:exit (?:code|status)|status) (?P<exit_code>\d+))", "fatal",
-           note="jsrun names the first rank that ended.", means=("end told",)),
+           note="jsrun names the first rank that ended."),
     Record("batch.error",
            r"^[Ee]rror: (?P<message>(?:Remote JSM server|It is only possible to use js commands|Resource set|"
            r"(?:jsrun|JSM|JSMD?)\b|error in ptssup_mkcltsock|Unable to (?:launch|allocate) resource).*)", "error",
@@ -193,20 +184,18 @@ LSF = (
 SGE = (
     Record("batch.killed",
            r"^\s*failed:? +(?P<code>\d+) +: (?P<message>(?:qmaster enforced|execd enforced|rescheduling|assumedly|"
-           r".*limit).*)", "fatal", read_reason, "Grid Engine ended the job.",
-           means=("job ends", "why ended", "last words")),
+           r".*limit).*)", "fatal", read_reason, "Grid Engine ended the job."),
     Record("batch.error", r"^\s*failed:? +(?P<code>[1-9]\d*) +: (?P<message>.+)", "error",
            note="Grid Engine says that the job failed.", priority=-1),
     Record("batch.killed", r"(?P<message>job [\d.]+ exceed(?:s|ed) job (?:hard|soft) limit .*|exceeded (?:hard|"
-           r"soft) wallclock time.*)", "fatal", read_reason, "Grid Engine ended the job.",
-           means=("job ends", "why ended", "last words")),
+           r"soft) wallclock time.*)", "fatal", read_reason, "Grid Engine ended the job."),
     Record("batch.error",
            r"(?P<message>execution daemon on host \"?(?P<host>[\w-]{1,100})[\w.]*\"? didn't accept task)", "fatal",
            note="Grid Engine did not let the job start a process on this host."),
     Record("batch.refused", r"^Unable to run job: (?P<message>.+)", "fatal",
            note="Grid Engine did not accept the job."),
     Record("batch.exit", r"^\s*exit_status:? +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_end,
-           "Grid Engine says how the job ended.", means=("last words",)),
+           "Grid Engine says how the job ended."),
 )  # fmt: skip
 
 _FLUX_SAYS = (
@@ -259,19 +248,17 @@ FLUX = (
 
 OTHERS = (
     Record("batch.killed", r"^\d{3} \(\d+\.\d+\.\d+\) .*(?P<system>Job) (?P<message>was (?:evicted|aborted|held).*)",
-           "fatal", read_reason, "HTCondor stopped the job.", means=("job ends", "why ended", "last words")),
+           "fatal", read_reason, "HTCondor stopped the job."),
     Record("batch.killed",
            r"\bEvent: (?P<message>ULOG_JOB_(?:EVICTED|ABORTED|HELD)) for |"
            r"\bMyType\W[^\n]{0,8}?\b(?P<message>Job(?:Evicted|Aborted|Held)Event)\b", "fatal", read_reason,
-           "HTCondor stopped the job.", means=("job ends", "why ended", "last words")),
+           "HTCondor stopped the job."),
     Record("batch.killed",
            r"^\t?(?P<message>(?:Job has gone over (?:memory|disk) limit|Error from slot\S+: Job has gone over|"
-           r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job.",
-           means=("job ends", "why ended", "last words")),
+           r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job."),
     Record("batch.killed",
            r"(?P<message>Job in status \d put on hold by \w{3,40} due to .*|"
-           r"[Jj]ob killed by (?P<system>HTCondor) due to .*)", "fatal", read_reason, "HTCondor stopped the job.", 1,
-           means=("job ends", "why ended", "last words")),
+           r"[Jj]ob killed by (?P<system>HTCondor) due to .*)", "fatal", read_reason, "HTCondor stopped the job.", 1),
     Record("batch.error",
            r"(?P<message>Error from (?:slot)?\S{1,40}@(?P<host>[\w-]{1,100})[\w.]*: (?:Failed to execute|Cannot "
            r"access initial working directory|Failed to open|STARTER).*)", "fatal",
@@ -282,10 +269,9 @@ OTHERS = (
                   r"Job "
            r"reconnection failed|Job disconnected, attempting|Error in executable)"),
     Record("batch.exit", r"\(\d\) (?:Normal termination \(return value (?P<exit_code>[1-9]\d*)\)|"
-           r"Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended.",
-           means=("last words",)),
+           r"Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended."),
     Record("batch.done", r"\(1\) Normal termination \(return value 0\)", "info",
-           note="HTCondor says that the job ended well.", means=("done",)),
+           note="HTCondor says that the job ended well."),
     Record("submitit.signal", r"(?:submitit \w+ \([^)]{1,40}\) - )?Caught signal (?P<signal_text>SIG\w+)(?: on "
            r"(?P<host>[\w.-]+))?: this job is (?P<reason>preempted|timed-out|timed out|interrupted)\.?", "fatal",
            read_end, "Slurm told the job that it will be ended.", 3),
@@ -303,3 +289,11 @@ OTHERS = (
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*PBS, *LSF, *SGE, *FLUX, *OTHERS)
+
+MEANS: Meanings = {
+    "batch.done": ("done",),
+    "batch.exit": ("last words",),
+    "batch.killed": ("job ends", "why ended", "last words"),
+    "batch.loaded": ("once",),
+    "batch.rank_died": ("end told",),
+}

@@ -40,7 +40,7 @@ from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.c10d_lines import WORK, read_error, rejoin, said
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import compiled, later
 
 _STATE = (
@@ -122,7 +122,6 @@ RECORDS: tuple[Record, ...] = (
         "A collective did not finish in time on this rank.",
         scan="Watchdog caught",
         block=rejoin(_TIMEOUT, "ran_ms"),
-        means=("gave up", "timed out"),
     ),
     said(
         "c10d.wait_timeout",
@@ -131,7 +130,6 @@ RECORDS: tuple[Record, ...] = (
         "A collective did not finish in time on this rank.",
         scan="Caught collective operation timeout",
         block=rejoin(_CAUGHT, "ran_ms"),
-        means=("gave up", "timed out"),
     ),
     said(
         "c10d.wait_timeout",
@@ -140,7 +138,6 @@ RECORDS: tuple[Record, ...] = (
         "A collective did not finish in time on this rank.",
         scan=r"timed out in (?:call to wait\(\)|blocking wait)",
         block=read_error,
-        means=("gave up", "timed out"),
     ),
     said(
         "c10d.pg_state",
@@ -150,7 +147,6 @@ RECORDS: tuple[Record, ...] = (
         scan=r"(?:Exception \(either an error or timeout\)|Timeout at NCCL work: |"
         r"failure detected by watchdog at work)",
         block=rejoin(_PROGRESS, "last_completed"),
-        means=("gave up",),
     ),
     said(
         "c10d.dump_signal",
@@ -161,7 +157,6 @@ RECORDS: tuple[Record, ...] = (
         "error",
         "Another rank timed out first and told this one to write its debug information.",
         scan=r"(?:Received a (?:global )?(?:dump signal|timeout)|Observed flight recorder dump|First PG on this rank )",
-        means=("gave up",),
     ),
     said(
         "c10d.heartbeat",
@@ -173,7 +168,6 @@ RECORDS: tuple[Record, ...] = (
         scan=r"(?:watchdog got stuck for \d|NCCL monitor thread timeout\.|monitoring thread detects no heartbeat and|"
         r"Heartbeat monitor timed out!)",
         block=read_error,
-        means=("gave up",),
     ),
     said(
         "c10d.terminating",
@@ -182,7 +176,6 @@ RECORDS: tuple[Record, ...] = (
         "PyTorch ends this process after it wrote its debug information.",
         scan="Terminating the process after attempting to dump debug info",
         block=read_error,
-        means=("gave up",),
     ),
     said(
         "c10d.dumping",
@@ -206,7 +199,6 @@ RECORDS: tuple[Record, ...] = (
         "fatal",
         "PyTorch ends this process because a collective failed before.",
         scan="(?:Some NCCL operations have failed or timed out|we are taking the entire process down)",
-        means=("gave up",),
     ),
     said(
         "c10d.watchdog_exception",
@@ -216,7 +208,6 @@ RECORDS: tuple[Record, ...] = (
         scan="watchdog thread terminated with exception: ",
         priority=6,
         block=read_error,
-        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.async_error",
@@ -226,7 +217,6 @@ RECORDS: tuple[Record, ...] = (
         scan="raised the following async exception: ",
         priority=6,
         block=read_error,
-        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.nccl_error",
@@ -237,7 +227,6 @@ RECORDS: tuple[Record, ...] = (
         scan=r"NCCL error(?: in: [^ \n]{3,200}:\d+,|:) [^\n]{3,120}, NCCL version \d",
         priority=5,
         block=read_error,
-        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.nccl_error",
@@ -247,7 +236,6 @@ RECORDS: tuple[Record, ...] = (
         scan=r"NCCL Error \d+: ",
         priority=5,
         block=read_error,
-        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.nccl_error",
@@ -258,7 +246,6 @@ RECORDS: tuple[Record, ...] = (
         scan=r"nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError|Timeout): ",
         priority=1,
         block=read_error,
-        means=("gave up", "lost peer"),
     ),
     said(
         "c10d.comm_aborted",
@@ -268,7 +255,6 @@ RECORDS: tuple[Record, ...] = (
         "A collective was called on a communicator that an earlier failure had closed.",
         scan="NCCL communicator (?:was aborted|encountered error set by)",
         priority=6,
-        means=("gave up",),
     ),
     said(
         "c10d.aborted_elsewhere",
@@ -276,7 +262,6 @@ RECORDS: tuple[Record, ...] = (
         "error",
         "Another rank has aborted its communicators.",
         scan="Found key in store: NCCLABORTEDCOMM",
-        means=("gave up",),
     ),
     Record(
         "c10d.failed_stack",
@@ -368,3 +353,18 @@ RECORDS: tuple[Record, ...] = (
         scan=rf"\b[EF]\d{{0,4}} (?:[\d:.]{{8,20}} )?(?:\d+ )?\w*{_FILES_SCAN}\d+\] ",
     ),
 )
+
+MEANS: Meanings = {
+    "c10d.aborted_elsewhere": ("gave up",),
+    "c10d.async_error": ("gave up", "lost peer"),
+    "c10d.comm_aborted": ("gave up",),
+    "c10d.dump_signal": ("gave up",),
+    "c10d.heartbeat": ("gave up",),
+    "c10d.nccl_error": ("gave up", "lost peer"),
+    "c10d.pg_state": ("gave up",),
+    "c10d.taking_down": ("gave up",),
+    "c10d.terminating": ("gave up",),
+    "c10d.wait_timeout": ("gave up", "timed out"),
+    "c10d.watchdog_exception": ("gave up", "lost peer"),
+    "c10d.watchdog_timeout": ("gave up", "timed out"),
+}

@@ -34,10 +34,10 @@ from collections.abc import Iterator, Mapping
 
 import regex
 
-from logdoctor.model import Level, Meaning, Value
+from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.c10d_lines import WHO, read_error
 from logdoctor.parsers.error_numbers import errno_texts
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
 _AT = r"\[?(?P<store_host>[^\s\[\](),?]{1,200}|\?UNKNOWN\?)\]?(?:, |:)(?P<port>\d+)"
 _ERRNO = r"\((?:errno|system error): (?P<errno>-?\d+) - (?P<error>[^)\n]+)\)"
@@ -72,9 +72,8 @@ def _store(
     *,
     scan: str | None = None,
     priority: int = 4,
-    means: tuple[Meaning, ...] = (),
 ) -> Record:
-    return Record(kind, pattern, level, _with_peer, note, priority, scan=scan, means=means)
+    return Record(kind, pattern, level, _with_peer, note, priority, scan=scan)
 
 
 RECORDS: tuple[Record, ...] = (
@@ -176,7 +175,6 @@ RECORDS: tuple[Record, ...] = (
         "error",
         "Another process did not write what this one waits for.",
         scan=r"wait timeout after \d+ ?ms,? keys: ",
-        means=("gave up", "timed out"),
     ),
     _store(
         "c10d.store_silent",
@@ -195,7 +193,6 @@ RECORDS: tuple[Record, ...] = (
         None,
         "The connection to the store broke.",
         scan=r"(?:recv|send)\w{4,8} failed on SocketImpl",
-        means=("gave up",),
     ),
     _store(
         "c10d.store_lost",
@@ -204,7 +201,6 @@ RECORDS: tuple[Record, ...] = (
         "The connection to the store broke.",
         scan=r"(?:DistNetworkError|DistStoreError|TCPStore)\b[^\n]{0,200}(?:" + _LOST + ")",
         priority=2,
-        means=("gave up",),
     ),
     _store(
         "c10d.store_lost",
@@ -214,7 +210,6 @@ RECORDS: tuple[Record, ...] = (
         "The connection to the store broke.",
         scan="(?:ailed to recv, got 0 bytes|Did the remote server shutdown or crash)",
         priority=1,
-        means=("gave up",),
     ),
     _store(
         "c10d.store_dump_flag",
@@ -277,7 +272,6 @@ RECORDS: tuple[Record, ...] = (
         note="All processes of the group have met.",
         priority=4,
         scan=r"Rank \d+: Completed store-based barrier",
-        means=("comes up",),
     ),
     Record(
         "c10d.env_missing",
@@ -296,3 +290,9 @@ RECORDS: tuple[Record, ...] = (
         scan="The server socket has started to listen on ",
     ),
 )
+
+MEANS: Meanings = {
+    "c10d.barrier_done": ("comes up",),
+    "c10d.store_lost": ("gave up",),
+    "c10d.store_wait_timeout": ("gave up", "timed out"),
+}

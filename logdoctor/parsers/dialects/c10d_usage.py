@@ -25,7 +25,7 @@ import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.c10d_lines import rejoin, said
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import compiled
 
 _RUNNING = r"is running (?:inconsistent )?collective: CollectiveFingerPrint\((?:SequenceNumber=\d+, )?OpType="
@@ -96,7 +96,6 @@ RECORDS: tuple[Record, ...] = (
         "Some ranks did not come to a barrier in time.",
         6,
         scan="failed to pass monitoredBarrier in ",
-        means=("timed out",),
     ),
     Record(
         "c10d.monitored_barrier",
@@ -108,7 +107,6 @@ RECORDS: tuple[Record, ...] = (
         "Some ranks did not come to a barrier in time.",
         5,
         scan="(?:successfully reached monitoredBarrier, but received|timed out in monitoredBarrier after)",
-        means=("timed out",),
     ),
     said(
         "c10d.barrier_device",
@@ -211,3 +209,7 @@ RECORDS: tuple[Record, ...] = (
         scan=r"NCCL_\w{5,30} is deprecated",
     ),
 )
+
+MEANS: Meanings = {
+    "c10d.monitored_barrier": ("timed out",),
+}

@@ -9,12 +9,9 @@ ML's run errors of the classic compute.
 
 from __future__ import annotations
 
-from logdoctor.model import Meaning
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _STAMP = r"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +)?"
-
-_ENDED: tuple[Meaning, ...] = ("job ends", "why ended", "last words")
 
 RECORDS = (
     Record("cloud.exit",
@@ -23,14 +20,19 @@ RECORDS = (
            note="How one replica of the job ended."),
     Record("cloud.failed",
            r"(?P<message>AzureMLCompute job failed\b.{0,200}|Submitted script failed with a non-zero exit code.{0,80})",
-           "error", note="Azure ML calls the job failed.", means=("last words",)),
+           "error", note="Azure ML calls the job failed."),
     Record("cloud.failed", rf"^{_STAMP}Failed - (?P<message>Training job failed.{{0,120}})", "error",
-           note="SageMaker calls the job failed.", means=("last words",)),
+           note="SageMaker calls the job failed."),
     Record("cloud.time_limit", rf"^{_STAMP}MaxRuntimeExceeded - .{{0,120}}|exceeded MaxRuntimeInSeconds provided",
-           "fatal", note="SageMaker ended the job, for it ran as long as it was allowed to.", means=_ENDED),
+           "fatal", note="SageMaker ended the job, for it ran as long as it was allowed to."),
     Record("cloud.time_limit", rf"^{_STAMP}MaxWaitTimeExceeded - .{{0,120}}", "fatal",
-           note="SageMaker ended the job, for it waited and ran as long as it was allowed to.",
-           means=_ENDED),
+           note="SageMaker ended the job, for it waited and ran as long as it was allowed to."),
     Record("cloud.interrupted", rf"^{_STAMP}Interrupted - .{{0,120}}", "fatal",
-           note="SageMaker's spot capacity was taken away.", means=_ENDED),
+           note="SageMaker's spot capacity was taken away."),
 )  # fmt: skip
+
+MEANS: Meanings = {
+    "cloud.failed": ("last words",),
+    "cloud.interrupted": ("job ends", "why ended", "last words"),
+    "cloud.time_limit": ("job ends", "why ended", "last words"),
+}

@@ -26,7 +26,7 @@ from __future__ import annotations
 from logdoctor.parsers.blocks.crash_stacks import read_panic, read_stack, read_terminate, with_signal
 from logdoctor.parsers.blocks.debugger_stacks import read_backtrace
 from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _SIGNAL_TEXT = (
     r"Segmentation fault|Bus error|Illegal instruction|Aborted|Killed|Terminated|Floating point exception|Hangup|"
@@ -44,7 +44,6 @@ SIGNALS = (
         priority=-1,
         scan=rf"\d+ (?:{_SIGNAL_TEXT})(?:\s+\(core dumped\)\s|\s\s)|\d+ (?:CPU time|File size) limit exceeded",
         note="The shell reports that a signal ended this command.",
-        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -54,7 +53,6 @@ SIGNALS = (
         priority=-1,
         scan=rf"^.{{0,200}}(?:{_SIGNAL_TEXT})(?: \(core dumped\))?\.?\r?$",
         note="A signal ended a process.",
-        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -64,7 +62,6 @@ SIGNALS = (
         priority=-2,
         scan=r"\(core dumped\)",
         note="A signal ended a process and a core dump was taken.",
-        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -75,7 +72,6 @@ SIGNALS = (
         priority=-1,
         scan=r"Caught signal \d+ \(",
         note="A crash handler caught a signal of its own process.",
-        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -85,7 +81,6 @@ SIGNALS = (
         priority=-1,
         scan=r"signal \(\d+(?:\.\d+)?\): [A-Z]",
         note="A crash handler caught a signal of its own process.",
-        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -93,7 +88,6 @@ SIGNALS = (
         level="fatal",
         priority=-1,
         note="A crash handler caught a signal of its own process.",
-        means=("end told",),
     ),
 )
 
@@ -115,7 +109,6 @@ RUNTIME = (
         r"realloc\(\): invalid|_chunk\(\): invalid|malloc_consolidate\(\): |corrupted (?:size vs|double-linked)|"
         r"malloc: \*\*\* error for object|sysmalloc: Assertion",
         note="The C library found its heap damaged and ended the process.",
-        means=("own end",),
     ),
     Record(
         "crash.smashed",
@@ -125,7 +118,6 @@ RUNTIME = (
         level="fatal",
         scan=r"\*\*\* (?:stack smashing|buffer overflow) detected|longjmp causes uninitialized",
         note="The C library found an overrun buffer and ended the process.",
-        means=("own end",),
     ),
     Record(
         "crash.terminate",
@@ -135,7 +127,6 @@ RUNTIME = (
         block=read_terminate,
         scan=r"terminate called ",
         note="A C++ exception that nobody caught ended the process.",
-        means=("own end",),
     ),
     Record(
         "crash.terminate",
@@ -144,7 +135,6 @@ RUNTIME = (
         level="fatal",
         scan=r"libc\+\+abi: terminating",
         note="A C++ exception that nobody caught ended the process.",
-        means=("own end",),
     ),
     Record(
         "crash.terminate",
@@ -153,14 +143,12 @@ RUNTIME = (
         priority=-2,
         scan=r"what\(\):  ",
         note="What an uncaught C++ exception says.",
-        means=("own end",),
     ),
     Record(
         "crash.terminate",
         r"(?P<message>pure virtual method called|deleted virtual method called)",
         level="fatal",
         note="A C++ object was used after its end.",
-        means=("own end",),
     ),
     Record(
         "crash.assertion",
@@ -170,14 +158,12 @@ RUNTIME = (
         priority=-1,
         scan=r": Assertion [`'\"].{1,300} failed",
         note="A check inside a native program failed and ended it.",
-        means=("own end",),
     ),
     Record(
         "crash.assertion",
         r"Fatal (?:glibc error: |error: (?=glibc detected ))(?P<message>.{3,200})",
         level="fatal",
         note="A check inside the C library failed and ended the process.",
-        means=("own end",),
     ),
     Record(
         "crash.assertion",
@@ -186,7 +172,6 @@ RUNTIME = (
         priority=-1,
         scan=r"Check fail(?:ed|ure)",
         note="A check inside a native program failed and ended it.",
-        means=("own end",),
     ),
     Record(
         "crash.sanitizer",
@@ -203,7 +188,6 @@ RUNTIME = (
         level="fatal",
         scan="panic: |fatal error: (?:all goroutines|unexpected signal|concurrent map|runtime: )|LLVM ERROR: ",
         note="The run-time of a program gave up.",
-        means=("own end",),
     ),
     Record(
         "crash.panic",
@@ -211,7 +195,6 @@ RUNTIME = (
         level="fatal",
         scan=r"\[libprotobuf FATAL ",
         note="The Protocol Buffers library gave up and ended the process.",
-        means=("own end",),
     ),
     Record(
         "crash.panic",
@@ -222,7 +205,6 @@ RUNTIME = (
         block=read_panic,
         scan=r"' (?:\(\d+\) )?panicked at ",
         note="A Rust program hit a failed check.",
-        means=("own end",),
     ),
     Record(
         "crash.panic",
@@ -231,7 +213,6 @@ RUNTIME = (
         level="error",
         scan=r"A fatal error has been detected by the Java|Exception in thread \"",
         note="A Java program failed.",
-        means=("own end",),
     ),
 )
 
@@ -242,7 +223,6 @@ TRACES = (
         level="fatal",
         block=read_stack,
         note="A crash handler printed the stack of a dying process.",
-        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -250,7 +230,6 @@ TRACES = (
         level="fatal",
         block=read_stack,
         note="A crash handler printed the stack of a dying process.",
-        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -260,7 +239,6 @@ TRACES = (
         block=read_stack,
         scan=r"\*\*\* SIG[A-Z]{3,5} .{0,110}received ",
         note="A crash handler printed the stack of a dying process.",
-        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -268,7 +246,6 @@ TRACES = (
         level="fatal",
         block=with_signal,
         note="A crash handler caught a signal of its own process.",
-        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -277,7 +254,6 @@ TRACES = (
         block=read_stack,
         scan=r"encountered !!!",
         note="PyTorch's crash handler printed the stack of a dying process.",
-        means=("own end",),
     ),
     Record(
         "crash.trace",
@@ -286,7 +262,6 @@ TRACES = (
         block=read_stack,
         scan=r"== (?:[Bb]acktrace|BACKTRACE)",
         note="A crash handler printed the stack of a process.",
-        means=("own end",),
     ),
     Record(
         "crash.gdb",
@@ -312,7 +287,6 @@ TRACES = (
         scan=r"#0  (?: 0x|0x|__|raise|abort|poll|sysc|futex|pthr|nccl|ras|std::|mca_|opal|ompi|PMPI|MPI|cuda|at::|c10|"
         r"_Py|Py|sele|epoll|nano|clock|read|write|recv|send|uct_|ucp_|ucs_|libc|malloc|free|memcpy|wait|do_)",
         note="The stack of a process.",
-        means=("stack",),
     ),
     Record(
         "crash.backtrace",
@@ -321,7 +295,6 @@ TRACES = (
         block=read_backtrace,
         scan=r"Thread \d+ \((?:Thread 0x|LWP|process)|^TID \d+:",
         note="The stacks of the threads of a process.",
-        means=("stack",),
     ),
     Record(
         "crash.backtrace",
@@ -330,7 +303,6 @@ TRACES = (
         block=read_backtrace,
         scan=STACK_HEADLINE_SCAN,
         note="The stacks of one rank, under a headline that names it.",
-        means=("stack",),
     ),
     Record(
         "crash.core",
@@ -381,7 +353,6 @@ EXITS = (
         scan="(?:illed|erminated|ied|xited|nded|rashed|nterrupted) (?:by|with|on|from|due to) (?:a )?(?:signal|"
         r"<Signals\.)",
         note="A signal ended a program.",
-        means=("end told",),
     ),
     Record(
         "crash.oom_killed",
@@ -394,3 +365,15 @@ EXITS = (
 )
 
 RECORDS: tuple[Record, ...] = (*SIGNALS, *RUNTIME, *TRACES, *EXITS)
+
+MEANS: Meanings = {
+    "crash.assertion": ("own end",),
+    "crash.backtrace": ("stack",),
+    "crash.exit_signal": ("end told",),
+    "crash.heap": ("own end",),
+    "crash.panic": ("own end",),
+    "crash.signal": ("end told",),
+    "crash.smashed": ("own end",),
+    "crash.terminate": ("own end",),
+    "crash.trace": ("own end",),
+}

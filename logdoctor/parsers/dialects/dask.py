@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
 _SIGTERM = 15
 
@@ -27,8 +27,7 @@ def read_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
 
 RECORDS = (
     Record("dask.worker_exit", r"\bWorker process (?P<pid>\d+) (?:was killed by signal (?P<signal>\d+)|"
-           r"exited with status (?P<exit_code>[1-9]\d*))", "error", read_exit, "Dask's nanny saw its worker end.",
-           means=("end told",)),
+           r"exited with status (?P<exit_code>[1-9]\d*))", "error", read_exit, "Dask's nanny saw its worker end."),
     Record("dask.start", r"\b(?P<message>Failed to (?:start worker process|initialize Worker|start process|connect to "
            r"process)\b.*|Nanny failed to start.*)", "error", note="A worker of Dask did not come up.",
            scan=r"nanny - \w+ - Failed to (?:start|init|connect)|Nanny failed to start|Failed to start worker process"),
@@ -36,3 +35,7 @@ RECORDS = (
            r"while trying to run it)", "error", note="A task of Dask ended with the workers that ran it.",
            scan=r"marked as failed because \d+ workers died"),
 )  # fmt: skip
+
+MEANS: Meanings = {
+    "dask.worker_exit": ("end told",),
+}

@@ -29,7 +29,7 @@ from __future__ import annotations
 from logdoctor.parsers.blocks.crash_stacks import with_signal
 from logdoctor.parsers.blocks.elastic_blocks import read_entry, read_result, read_summary
 from logdoctor.parsers.blocks.python_messages import read_exit
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 RECORDS: tuple[Record, ...] = (
     Record(
@@ -40,7 +40,6 @@ RECORDS: tuple[Record, ...] = (
         "torchrun's list of the workers that ended with an error on this node.",
         6,
         scan=r" FAILED\s*$",
-        means=("end told", "named end", "last words"),
     ),
     Record(
         "elastic.failure_summary",
@@ -50,7 +49,6 @@ RECORDS: tuple[Record, ...] = (
         "torchrun's entry for the worker that it saw ending first on this node.",
         6,
         scan=r"Root Cause(?: \(first observed failure\))?:",
-        means=("end told", "named end", "last words"),
     ),
     Record(
         "elastic.failure_entry",
@@ -60,7 +58,6 @@ RECORDS: tuple[Record, ...] = (
         "An entry of torchrun's list of failed workers, whose head is not in view.",
         2,
         scan=r"rank\s*: \d+ \(local_rank: \d",
-        means=("end told",),
     ),
     Record(
         "elastic.failure_entry",
@@ -70,7 +67,6 @@ RECORDS: tuple[Record, ...] = (
         "An entry of torchrun's list of failed workers, whose head is not in view.",
         2,
         scan=r"exitcode\s*: -?\d+\s+\(pid: ",
-        means=("end told",),
     ),
     Record(
         "elastic.failure_entry",
@@ -80,7 +76,6 @@ RECORDS: tuple[Record, ...] = (
         "An entry of torchrun's list of failed workers, whose head is not in view.",
         2,
         scan=r"Signal \d+ \(SIG\w+\) received by PID",
-        means=("end told",),
     ),
     Record(
         "elastic.worker_failed",
@@ -90,7 +85,6 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "torchrun found this worker dead first on its node.",
         5,
-        means=("end told", "named end"),
     ),
     Record(
         "elastic.worker_failed",
@@ -99,7 +93,6 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "The parent found a worker that it had started dead.",
         4,
-        means=("end told", "named end"),
     ),
     Record(
         "elastic.sigterm",
@@ -125,7 +118,6 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "torchrun itself received a signal and ends all workers.",
         5,
-        means=("job ends",),
     ),
     Record(
         "elastic.signal_received",
@@ -134,7 +126,6 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "torchrun itself received a signal.",
         -6,
-        means=("job ends",),
     ),
     Record(
         "elastic.restart",
@@ -144,7 +135,6 @@ RECORDS: tuple[Record, ...] = (
         note="Workers failed and torchrun starts all of them again.",
         priority=5,
         scan=r"attempts left; will restart",
-        means=("restart",),
     ),
     Record(
         "elastic.restart",
@@ -152,7 +142,6 @@ RECORDS: tuple[Record, ...] = (
         "warning",
         note="Nodes joined and torchrun starts all workers again.",
         priority=5,
-        means=("restart",),
     ),
     Record(
         "elastic.workers",
@@ -160,7 +149,6 @@ RECORDS: tuple[Record, ...] = (
         "info",
         read_result,
         "All nodes met and the ranks were given out.",
-        means=("start",),
     ),
     Record(
         "elastic.config",
@@ -168,7 +156,6 @@ RECORDS: tuple[Record, ...] = (
         "info",
         read_result,
         "How torchrun was started.",
-        means=("launch",),
     ),
     Record(
         "elastic.rendezvous",
@@ -227,7 +214,6 @@ RECORDS: tuple[Record, ...] = (
         block=with_signal,
         note="torch.multiprocessing tells by which signal a process that it had started ended.",
         scan=r"process \d+ terminated with signal SIG",
-        means=("end told",),
     ),
     Record(
         "elastic.exit_barrier",
@@ -251,6 +237,17 @@ RECORDS: tuple[Record, ...] = (
         "info",
         note="A hint of the launcher, harmless.",
         scan=r"Setting OMP_NUM_THREADS environment|module torch\.distributed\.launch is deprecated",
-        means=("launch",),
     ),
 )
+
+MEANS: Meanings = {
+    "elastic.banner": ("launch",),
+    "elastic.config": ("launch",),
+    "elastic.failure_entry": ("end told",),
+    "elastic.failure_summary": ("end told", "named end", "last words"),
+    "elastic.restart": ("restart",),
+    "elastic.signal_received": ("job ends",),
+    "elastic.spawn_exit": ("end told",),
+    "elastic.worker_failed": ("end told", "named end"),
+    "elastic.workers": ("start",),
+}

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from logdoctor.parsers.blocks.horovod_stalls import read_stall
 from logdoctor.parsers.blocks.python_messages import read_exit
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 RECORDS: tuple[Record, ...] = (
     Record(
@@ -42,7 +42,6 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "DeepSpeed's launcher found a process that ended with an error; it prints the command of the last one started.",
         5,
-        means=("named end",),
     ),
     Record(
         "frameworks.world",
@@ -59,7 +58,6 @@ RECORDS: tuple[Record, ...] = (
         "Composer's launcher found a process that ended with an error.",
         5,
         scan=r"ank \d+.{0,24} (?:crashed with exit code|exited with code) -?[1-9]",
-        means=("named end",),
     ),
     Record(
         "frameworks.exit",
@@ -67,7 +65,6 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="Paddle's launcher found the process of this rank ended with an error, and ends the others.",
         priority=5,
-        means=("named end",),
     ),
     Record(
         "frameworks.exit",
@@ -77,7 +74,6 @@ RECORDS: tuple[Record, ...] = (
         "Paddle's launcher found the process of this rank ended with an error.",
         5,
         scan=r"Container rank \d+ status (?:failed|killed) cmd",
-        means=("named end",),
     ),
     Record(
         "frameworks.exit",
@@ -86,7 +82,6 @@ RECORDS: tuple[Record, ...] = (
         read_exit,
         "Horovod's launcher found a process that ended with an error.",
         5,
-        means=("named end",),
     ),
     Record(
         "frameworks.exit",
@@ -94,7 +89,6 @@ RECORDS: tuple[Record, ...] = (
         "error",
         note="Horovod's launcher ends the other processes, because this one failed.",
         priority=5,
-        means=("named end",),
     ),
     Record(
         "frameworks.horovod",
@@ -335,3 +329,7 @@ RECORDS: tuple[Record, ...] = (
         priority=1,
     ),
 )
+
+MEANS: Meanings = {
+    "frameworks.exit": ("named end",),
+}

@@ -10,7 +10,7 @@ Sources: GASNet 1.30 to 2024.5 (gasnet_tools.c, ofi-conduit, ibv-conduit), Realm
 
 from __future__ import annotations
 
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _PROC = r"(?: \(proc (?P<rank>\d{1,7})(?:/(?P<host>[\w.-]{1,255}))?\))?"
 
@@ -23,7 +23,6 @@ RECORDS: tuple[Record, ...] = (
         priority=4,
         scan=r"\*\*\* (?:GASNET )?FATAL ERROR",
         note="GASNet could not go on and ended this process.",
-        means=("own end", "named end"),
     ),
     Record(
         "gasnet.signal",
@@ -32,7 +31,6 @@ RECORDS: tuple[Record, ...] = (
         priority=4,
         scan=r"\*\*\* Caught a (?:fatal )?signal",
         note="This process crashed.",
-        means=("own end", "named end"),
     ),
     Record(
         "gasnet.signal",
@@ -41,7 +39,6 @@ RECORDS: tuple[Record, ...] = (
         priority=4,
         scan=r"Signal \d{1,2} received by node \d",
         note="Realm caught a crash of this process.",
-        means=("own end", "named end"),
     ),
     Record(
         "gasnet.note",
@@ -52,3 +49,8 @@ RECORDS: tuple[Record, ...] = (
         note="What GASNet prints around a crash.",
     ),
 )
+
+MEANS: Meanings = {
+    "gasnet.fatal": ("own end", "named end"),
+    "gasnet.signal": ("own end", "named end"),
+}

@@ -23,7 +23,7 @@ import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.error_numbers import errno_texts
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
 _PLACE = r"\[(?P<file>[^\s\[\]]*gloo/[^\s\[\]:]+):(?P<line>\d+)\] "
 _PEER = r"(?P<peer>\[[^\]\n]{2,60}\]:\d+|[\w.:-]+:\d+)"
@@ -50,7 +50,6 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=r"Connection closed by peer \[",
         note="Another process closed its connection to this one.",
-        means=("gave up", "lost peer"),
     ),
     Record(
         "gloo.timeout",
@@ -62,7 +61,6 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=_SCAN + "(?:Timed out waiting|Connect timeout|Read timeout|Write timeout|Application timeout)",
         note="Another process did not send or receive in time.",
-        means=("gave up", "timed out", "lost peer"),
     ),
     Record(
         "gloo.timeout",
@@ -70,7 +68,6 @@ RECORDS: tuple[Record, ...] = (
         level="error",
         priority=4,
         note="Another process did not send or receive in time.",
-        means=("gave up", "timed out", "lost peer"),
     ),
     Record(
         "gloo.io_error",
@@ -81,7 +78,6 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=_SCAN + r"(?:Read error|Write error|readv?|writev?|connect|accept|SO_ERROR|recv|send)[: ]",
         note="A connection between two processes broke.",
-        means=("gave up", "lost peer"),
     ),
     Record(
         "gloo.mesh",
@@ -125,3 +121,9 @@ RECORDS: tuple[Record, ...] = (
         note="Gloo reports a failure.",
     ),
 )
+
+MEANS: Meanings = {
+    "gloo.closed": ("gave up", "lost peer"),
+    "gloo.io_error": ("gave up", "lost peer"),
+    "gloo.timeout": ("gave up", "timed out", "lost peer"),
+}

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import later
 
 _MAX_FRAMES = 24
@@ -71,7 +71,6 @@ MEMORY = (
         level="fatal",
         scan=r"oom-kill:constraint=",
         note="The kernel's OOM killer chose this process.",
-        means=("end told",),
     ),
     Record(
         "kernel.oom_kill",
@@ -79,7 +78,6 @@ MEMORY = (
         level="fatal",
         scan=r"ut of memory(?: \(oom_kill_allocating_task\))?: Kill",
         note="The kernel's OOM killer killed this process.",
-        means=("end told",),
     ),
     Record(
         "kernel.oom_kill",
@@ -88,7 +86,6 @@ MEMORY = (
         scan=r"Killed process \d+",
         note="The kernel's OOM killer killed this process.",
         priority=-1,
-        means=("end told",),
     ),
     Record(
         "kernel.oom_group",
@@ -156,7 +153,6 @@ CRASHES = (
         level="fatal",
         scan=r"\]: segfault at [0-9a-f]+ ip ",
         note="The kernel saw this process access memory that it does not own and killed it (SIGSEGV).",
-        means=("end told",),
     ),
     Record(
         "kernel.segfault",
@@ -165,7 +161,6 @@ CRASHES = (
         level="fatal",
         scan=r"\]: unhandled (?:signal 11, code|exception: |level \d translation fault)",
         note="The kernel saw this process access memory that it does not own and killed it (SIGSEGV).",
-        means=("end told",),
     ),
     Record(
         "kernel.trap",
@@ -175,7 +170,6 @@ CRASHES = (
         level="fatal",
         scan=r"(?:general protection|general protection fault|invalid opcode|divide error|int3|stack segment) ip:",
         note="The kernel saw this process run an instruction that the CPU refused and killed it.",
-        means=("end told",),
     ),
     Record(
         "kernel.hung_task",
@@ -379,3 +373,9 @@ HOST = (
 )
 
 RECORDS: tuple[Record, ...] = (*MEMORY, *CRASHES, *HARDWARE, *HOST)
+
+MEANS: Meanings = {
+    "kernel.oom_kill": ("end told",),
+    "kernel.segfault": ("end told",),
+    "kernel.trap": ("end told",),
+}

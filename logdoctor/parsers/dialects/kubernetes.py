@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from logdoctor.model import Level, Meaning, Value
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.model import Level, Value
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import later
 
 _STATE_LINE = later(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*")
@@ -127,9 +127,7 @@ PODS = (
 )  # fmt: skip
 
 
-def _event(
-    kind: str, reasons: str, note: str, level: Level = "error", priority: int = 5, means: tuple[Meaning, ...] = ()
-) -> Record:
+def _event(kind: str, reasons: str, note: str, level: Level = "error", priority: int = 5) -> Record:
     """A Warning event with one of these reasons, as ``kubectl describe`` and ``kubectl get events`` show it."""
     return Record(
         kind,
@@ -138,7 +136,6 @@ def _event(
         with_resource,
         note,
         priority,
-        means=means,
     )
 
 
@@ -168,8 +165,7 @@ EVENTS = (
            r"InvalidDiskCapacity|"
            r"HostPortConflict|PodFitsHostPorts|XIDError|GPU\w+|Draining\w*|TerminateScheduled|KernelOops|TaskHung|"
            r"KernelDeadlock|FilesystemIsReadOnly", "A node has a problem."),
-    _event("kubernetes.deadline", "DeadlineExceeded", "The job ran longer than allowed.", "fatal",
-           means=("why ended",)),
+    _event("kubernetes.deadline", "DeadlineExceeded", "The job ran longer than allowed.", "fatal"),
     _event("kubernetes.job_failed",
            r"BackoffLimitExceeded|PodFailurePolicy|\w*Job(?:Failed|Evicted|Suspended)|(?:Trial|Experiment)Failed|FailedJobs?|"
            r"ReachedMaxRestarts|FailureTarget|PodGroup\w*|FailedCreate|FailedDelete\w*", "A job could not go on."),
@@ -205,7 +201,7 @@ MESSAGES = (
            note="A container could not be made or started."),
     Record("kubernetes.deadline",
            r"(?P<message>(?:Job|Pod|Workflow) was active (?:on the node )?longer than (?:the )?specified deadline)",
-           "fatal", note="The job ran longer than allowed.", priority=3, means=("why ended",)),
+           "fatal", note="The job ran longer than allowed.", priority=3),
     Record("kubernetes.job_failed",
            r"(?P<message>Job has reached the specified backoff limit|(?P<job_kind>PyTorchJob|TFJob|MPIJob|"
            r"XGBoostJob|PaddleJob|MXJob|TrainJob|RayJob|RayCluster|JobSet) \S+ (?:is failed|has failed|is failing|"
@@ -267,3 +263,7 @@ MESSAGES = (
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*PODS, *EVENTS, *MESSAGES)
+
+MEANS: Meanings = {
+    "kubernetes.deadline": ("why ended",),
+}

@@ -18,7 +18,7 @@ Kinds and fields:
 from __future__ import annotations
 
 from logdoctor.parsers.blocks.python_messages import read_exit
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 RECORDS: tuple[Record, ...] = (
     Record(
@@ -26,7 +26,6 @@ RECORDS: tuple[Record, ...] = (
         r"nitializing (?P<backend>\w+): GLOBAL_RANK: (?P<by_rank>\d+), MEMBER: \d+/(?P<world_size>\d+)",
         "info",
         note="A process tells its global rank.",
-        means=("launch",),
     ),
     Record(
         "lightning.world",
@@ -35,7 +34,6 @@ RECORDS: tuple[Record, ...] = (
         "info",
         note="All processes of the job have met.",
         scan=r"processes (?:are )?registered\. Starting",
-        means=("launch",),
     ),
     Record(
         "lightning.devices",
@@ -134,3 +132,8 @@ RECORDS: tuple[Record, ...] = (
         r"|does not have many workers which may be",
     ),
 )
+
+MEANS: Meanings = {
+    "lightning.rank": ("launch",),
+    "lightning.world": ("launch",),
+}

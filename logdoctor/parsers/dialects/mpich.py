@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from logdoctor.parsers.blocks.mpi_blocks import read_bad_termination, read_error_stack, read_mpd_end, with_signal
 from logdoctor.parsers.blocks.ucx_blocks import with_status
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _ABORT = (
     r"Abort\((?P<code>-?\d+)\)(?: on node (?P<rank>\d+))?(?: \(rank (?P<group_rank>-?\d+) in comm "
@@ -61,24 +61,22 @@ _STACK_SCAN = (
 ERRORS = (
     Record("mpich.abort", _CRAY +
            r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)", level="fatal",
-           priority=6, note="A rank called MPI_Abort, which ends the job.", means=("end told", "named end")),
+           priority=6, note="A rank called MPI_Abort, which ends the job."),
     Record("mpich.abort", _ABORT +
            r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)(?: - process \d+)?",
-           level="fatal", priority=6, note="A rank called MPI_Abort, which ends the job.",
-           means=("end told", "named end")),
+           level="fatal", priority=6, note="A rank called MPI_Abort, which ends the job."),
     Record("mpich.abort",
            r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)(?: - process "
-           r"(?P<rank>\d+))?", level="fatal", priority=5, note="A rank called MPI_Abort, which ends the job.",
-           means=("end told", "named end")),
+           r"(?P<rank>\d+))?", level="fatal", priority=5, note="A rank called MPI_Abort, which ends the job."),
     Record("mpich.abort", r"(?:^|\] )internal ABORT - process (?P<rank>\d+)", level="fatal",
-           note="MPI gave up inside this process.", means=("end told", "named end")),
+           note="MPI gave up inside this process."),
     Record("mpich.fatal", _CRAY + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.fatal", _CRAY_OLD + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.abort", _CRAY_OLD +
            r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)", level="fatal",
-           priority=6, note="A rank called MPI_Abort, which ends the job.", means=("end told", "named end")),
+           priority=6, note="A rank called MPI_Abort, which ends the job."),
     Record("mpich.fatal", _ABORT + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.fatal", r"(?:^|[\]\s:])" + _FATAL + r"(?:, error stack:)?", level="fatal", block=read_error_stack,
@@ -118,55 +116,48 @@ ERRORS = (
 
 LAUNCHER = (
     Record("mpich.bad_termination", r"= +BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", level="fatal",
-           block=read_bad_termination, note="The launcher saw a process end badly.",
-           means=("end told", "named end", "last words")),
+           block=read_bad_termination, note="The launcher saw a process end badly."),
     Record("mpich.bad_termination", r"= +(?:RANK (?P<rank>\d+) )?PIDS? (?P<pid>\d+) RUNNING AT (?P<host>[\w.-]+)",
-           level="fatal", block=read_bad_termination, note="The launcher saw a process end badly.",
-           means=("end told", "named end", "last words")),
+           level="fatal", block=read_bad_termination, note="The launcher saw a process end badly."),
     Record("mpich.exit_string",
            r"APPLICATION TERMINATED WITH THE EXIT STRING: (?P<message>.*?(?:\(signal (?P<signal>\d+)\))?)\s*$",
            level="fatal", note="The launcher says how the program ended."),
     Record("mpich.rank_died",
            r"^(?:(?P<host>[\w.-]+): )?rank (?P<rank>\d+) (?:exited with code (?P<exit_code>-?[1-9]\d*)|"
            r"died from signal (?P<signal>\d+))(?: and dumped core)?", level="fatal",
-           note="The launcher names the rank that ended and how.", means=("end told", "named end", "last words")),
+           note="The launcher names the rank that ended and how."),
     Record("mpich.rank_died",
            r"_pmiu_daemon\(SIGCHLD\): \[NID (?P<nid>\d+)\] (?:\[[^\]]*\] ){0,3}PE RANK (?P<rank>\d+) exit signal "
            r"(?P<signal_text>.+?)\s*$", level="fatal", block=with_signal,
-           note="ALPS names the rank that a signal ended.", means=("end told", "named end", "last words")),
+           note="ALPS names the rank that a signal ended."),
     Record("mpich.rank_died", r"Application \d+ exit (?:codes?: (?P<exit_code>[1-9]\d*)|"
            r"signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal", block=with_signal,
-           note="ALPS says how the application ended.", means=("end told", "named end", "last words")),
+           note="ALPS says how the application ended."),
     Record("mpich.rank_died",
            r"(?:\[(?P<by_host>[\w.-]+):mpispawn_\d+\])?\[child_handler\] MPI process \(rank: (?P<rank>\d+), "
            r"pid: (?P<pid>\d+)\) (?:terminated with signal "
            r"(?P<signal>\d+)|exited with status (?P<exit_code>\d+))", level="fatal",
-           note="mpirun_rsh names the rank that ended and how.", means=("end told", "named end", "last words")),
+           note="mpirun_rsh names the rank that ended and how."),
     Record("mpich.rank_died",
            r"^\s*[Rr]ank (?P<rank>\d+) in job \d+ +\S.{0,200}? +caused collective abort of all ranks", level="fatal",
            block=read_mpd_end, scan=r"caused collective abort of all ranks",
-           note="MPD, the launcher of MPICH2, names the rank that ended.",
-           means=("end told", "named end", "last words")),
+           note="MPD, the launcher of MPICH2, names the rank that ended."),
     Record("mpich.rank_died",
            r"\[WARN\] PLE \d{4} plexec The process terminated with the signal\.\(rank=(?P<rank>\d+)\).*?"
-           r"\(sig=(?P<signal>\d+)\)", level="fatal", note="Fujitsu's launcher names the rank that a signal ended.",
-           means=("end told", "named end", "last words")),
+           r"\(sig=(?P<signal>\d+)\)", level="fatal", note="Fujitsu's launcher names the rank that a signal ended."),
     Record("mpich.abort",
            r"\[WARN\] PLE \d{4} plexec (?P<message>One of MPI processes was aborted)\.\(rank=(?P<rank>\d+)\)",
-           level="fatal", note="Fujitsu's launcher names the rank that called MPI_Abort.",
-           means=("end told", "named end")),
+           level="fatal", note="Fujitsu's launcher names the rank that called MPI_Abort."),
     Record("mpich.launcher", r"\[ERR\.\] PLE \d{4} plexec (?P<message>.{1,300})", level="error",
            note="Fujitsu's launcher reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
-           note="ALPS says that the kernel killed a process for lack of memory.",
-           means=("end told", "named end", "last words")),
+           note="ALPS says that the kernel killed a process for lack of memory."),
     Record("mpich.exec_failed", r"^aprun: file (?P<file>\S+) not found", level="fatal", priority=1,
            note="ALPS could not find the program."),
     Record("mpich.launcher", r"^(?:aprun|apsched): (?P<message>.*?(?:claim exceeds|cannot exceed|Exiting due to errors|"
            r"[Ee]rror|[Uu]nable|[Ff]ailed|not found).*)", level="error", note="ALPS reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .{0,60}?initiated application termination", level="error",
-           priority=-1, note="ALPS ends the application because of what happened on this node.",
-           means=("end told", "named end", "last words")),
+           priority=-1, note="ALPS ends the application because of what happened on this node."),
     Record("mpich.exec_failed", _HYDRA +
            r".*?(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\)|unable to change wdir to .*)",
            level="fatal", priority=3, note="A node could not start the program."),
@@ -237,7 +228,7 @@ PMI = (
 MVAPICH = (
     Record("mpich.signal", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[error_sighandler\] Caught error: "
            r"(?P<message>.+?) \(signal (?P<signal>\d+)\)", level="fatal",
-           note="A rank crashed; MVAPICH caught the signal.", means=("own end",)),
+           note="A rank crashed; MVAPICH caught the signal."),
     Record("mpich.completion", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\].*?Got completion with error "
            r"(?P<status>\d+), vendor code=(?P<vendor_err>0x[0-9a-f]+), dest rank=(?P<peer_rank>\d+)", level="error",
            block=with_status, priority=1, note="InfiniBand completed a transfer with an error."),
@@ -289,3 +280,10 @@ INTEL = (
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*ERRORS, *LAUNCHER, *PMI, *MVAPICH, *INTEL)
+
+MEANS: Meanings = {
+    "mpich.abort": ("end told", "named end"),
+    "mpich.bad_termination": ("end told", "named end", "last words"),
+    "mpich.rank_died": ("end told", "named end", "last words"),
+    "mpich.signal": ("own end",),
+}

@@ -17,13 +17,12 @@ _UNREACHED = r"(?:is unable to connect to the smpd (?:manager|service)|failed to
 
 RECORDS = (
     Record("mpich.rank_died", r"^\[ranks\] message\s*$", "fatal", read_job_aborted,
-           "mpiexec says which ranks ended, and how.", means=("end told", "named end", "last words")),
+           "mpiexec says which ranks ended, and how."),
     Record("mpich.rank_died", r" ended (?:before calling init|prematurely) and may have crashed\. exit code " + _ENDED,
-           "fatal", read_ms_end, "mpiexec says how a process ended.", means=("end told", "named end", "last words")),
+           "fatal", read_ms_end, "mpiexec says how a process ended."),
     Record("mpich.abort", r"^aborting (?P<communicator>[\w ]{1,80}) \(comm=0x[0-9A-Fa-f]+\), error "
            r"(?P<exit_code>-?\d+), comm rank (?P<rank>\d+)", "fatal",
-           note="A rank called MPI_Abort, which ends the job.", scan=r"\), error -?\d+, comm rank \d",
-           means=("end told", "named end")),
+           note="A rank called MPI_Abort, which ends the job.", scan=r"\), error -?\d+, comm rank \d"),
     Record("mpich.interrupt", r"^(?P<message>ctrl-c was hit\. job aborted by the user)", "info",
            note="mpiexec was interrupted from the keyboard."),
     Record("mpich.connect", r"(?P<message>\S{1,80} on \S{1,255} " + _UNREACHED + r" (?P<peer>[\w.-]{1,255}).*)",

@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, TRAIL_SCAN, read_message
 from logdoctor.parsers.error_numbers import TELLING
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import later
 
 _PLACE = r"(?:(?P<file>[^\[\]\n]{1,300}?):(?P<line>\d+) )?(?:\((?P<func>[\w:~]+)\) )?"
@@ -152,7 +152,6 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan="NCCL WARN ",
         note="NCCL reports a failure inside its own code.",
-        means=("lost peer",),
     ),
     Record(
         "nccl.warn",
@@ -162,7 +161,6 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=r"WARN: Function: \w{3,60} Line: \d+: NET/OFI ",
         note="The AWS plugin of NCCL reports a failure.",
-        means=("lost peer",),
     ),
     Record(
         "nccl.trail",
@@ -227,7 +225,6 @@ RECORDS: tuple[Record, ...] = (
         scan=r"NCCL INFO (?:[\w./-]+:\d+ )?(?:\(\w+\) )?(?:[\w/]{2,30} ?: ?)?"
         "(?:Failed|Error|ERROR|Unable|Cannot|Could not|Call to|[Tt]imed? ?out|Cuda failure|CUDA failure|HIP failure)",
         note="NCCL notes that something was not possible and does not call it an error.",
-        means=("lost peer",),
     ),
     Record(
         "nccl.info_error",
@@ -237,7 +234,6 @@ RECORDS: tuple[Record, ...] = (
         priority=3,
         scan=rf"(?:{_REASONS})",
         note="The operating system refused something that NCCL does without, or tries again.",
-        means=("lost peer",),
     ),
     Record(
         "nccl.warn_harmless",
@@ -255,7 +251,6 @@ RECORDS: tuple[Record, ...] = (
         block=read_message,
         scan=BARE_SCAN,
         note="A message of NCCL whose prefix was cut off.",
-        means=("lost peer",),
     ),
     Record(
         "nccl.sharp",
@@ -343,3 +338,8 @@ RECORDS: tuple[Record, ...] = (
         note="The program says that a call of NCCL failed.",
     ),
 )
+
+MEANS: Meanings = {
+    "nccl.info_error": ("lost peer",),
+    "nccl.warn": ("lost peer",),
+}

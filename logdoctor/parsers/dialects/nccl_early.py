@@ -9,7 +9,7 @@ Sources: NCCL 2.0 to 2.2 (src/debug.h, src/include/socket.h, src/init.cu, src/tr
 from __future__ import annotations
 
 from logdoctor.parsers.blocks.nccl_lines import TRAIL_SCAN, read_message
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _HEAD = r"(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) \[(?P<device>-?\d+)\] "
 _SOURCE = r"(?P<file>[\w./-]{3,120}\.(?:h|cu|cc)):(?P<line>\d+)"
@@ -24,7 +24,6 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan=r"\.(?:h|cu|cc):\d{1,5} WARN ",
         note="NCCL reports a failure inside its own code.",
-        means=("lost peer",),
     ),
     Record(
         "nccl.trail",
@@ -41,7 +40,6 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan=r"\] INFO comm 0x[0-9a-f]{4,16} rank \d",
         note="A process enters a communicator.",
-        means=("comes up",),
     ),
     Record(
         "nccl.interfaces",
@@ -52,3 +50,7 @@ RECORDS: tuple[Record, ...] = (
         note="A network interface that NCCL found.",
     ),
 )
+
+MEANS: Meanings = {
+    "nccl.comm_init": ("comes up",),
+}

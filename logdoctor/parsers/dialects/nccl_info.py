@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.nccl_lines import HEAD, bus_of, peer_of
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import compiled
 
 _INFO = HEAD + "NCCL INFO "
@@ -70,7 +70,6 @@ RECORDS: tuple[Record, ...] = (
         level="info",
         scan=r"[NR]CCL version ?:? ?\d",
         note="The version of the NCCL library that the job runs.",
-        means=("launch",),
     ),
     Record(
         "nccl.driver",
@@ -88,7 +87,6 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan="- Init (?:START|COMPLETE)",
         note="A process enters or has joined a communicator.",
-        means=("comes up",),
     ),
     Record(
         "nccl.comm_end",
@@ -200,3 +198,7 @@ RECORDS: tuple[Record, ...] = (
         note="Two ranks of a communicator use the same GPU.",
     ),
 )
+
+MEANS: Meanings = {
+    "nccl.version": ("launch",),
+}

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
 
 def _with_bus(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
@@ -110,6 +110,9 @@ RECORDS: tuple[Record, ...] = (
         level="info",
         scan="# Avg bus bandwidth",
         note="The test program came to its end.",
-        means=("done",),
     ),
 )
+
+MEANS: Meanings = {
+    "nccl_tests.done": ("done",),
+}

@@ -42,7 +42,7 @@ from logdoctor.model import Value
 from logdoctor.parsers.blocks.mpi_blocks import read_crash, read_crash_frames, read_error_handler
 from logdoctor.parsers.blocks.openmpi_heads import HEADS
 from logdoctor.parsers.blocks.openmpi_help import MAX_FRAME_LINES, read_frame, read_known, read_missing_help
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import compiled
 
 _WHO = r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] ?)?"
@@ -89,20 +89,18 @@ HANDLERS = (
     Record("openmpi.local_abort", _WHO + r"Local abort (?:before MPI_INIT|after MPI_FINALIZE) (?:started )?completed",
            level="fatal", note="The process ended itself while MPI was not up."),
     Record("openmpi.signal", _WHO + r"\*\*\* Process received signal \*\*\*", level="fatal", block=read_crash,
-           priority=5, note="A rank crashed; Open MPI printed its stack.", means=("own end", "named end")),
+           priority=5, note="A rank crashed; Open MPI printed its stack."),
     Record("openmpi.signal", _WHO + r"Signal: .{1,60}? \((?P<signal>\d{1,2})\)\s*$", level="fatal",
-           note="A rank crashed with this signal.", means=("own end", "named end")),
+           note="A rank crashed with this signal."),
     Record("openmpi.stack", r"^\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?:\[ ?\d{1,3}\] [^\s(\[]{1,400}"
            r"\([^)]{0,4000}\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]\s*$|\*\*\* End of error message \*\*\*)", level="fatal",
-           block=read_crash_frames, priority=-1, note="A rank crashed; the beginning of its report is not here.",
-           means=("own end",)),
+           block=read_crash_frames, priority=-1, note="A rank crashed; the beginning of its report is not here."),
 )  # fmt: skip
 
 TRANSPORTS = (
     Record("openmpi.tcp_connect", _PLACE +
            r".*?connect\(\) to (?P<peer>\S+?)(?::? ?port \d+)? failed: (?P<message>.+?)" + _ERRNO + r"\s*$",
-           level="error", note="A rank could not open a TCP connection to another rank's address.",
-           means=("lost peer",)),
+           level="error", note="A rank could not open a TCP connection to another rank's address."),
     Record("openmpi.tcp_unexpected_peer", _PLACE +
            r".*?unexpected process identifier:?(?: got)? (?P<got>\[\[\d+,\d+\],\d+\])"
            r"(?: expected (?P<expected>\[\[\d+,\d+\],\d+\]))?", level="error",
@@ -117,7 +115,7 @@ TRANSPORTS = (
            r"(?P<peer>\S+) error polling .*?"
            r"with status (?P<message>.+?) status number (?P<status>\d+) for wr_id \S+ opcode "
            r"(?P<opcode>-?\d+) +vendor error (?P<vendor_err>\d+)", level="error",
-           note="InfiniBand completed a transfer between two ranks with an error.", means=("lost peer",)),
+           note="InfiniBand completed a transfer between two ranks with an error."),
     Record("openmpi.cma", r"(?:\[(?P<by_host>[\w.-]{1,255})(?::(?P<by_pid>\d{1,10})\] ?|"
            r"\]\[\[\d+,\d+\],\d+\]\[[^\]\n]{1,200}\] ?))?Read -1, expected \d+, errno ?= ?(?P<errno>\d+)",
            level="error", note="Copying directly between two processes of a host failed."),
@@ -188,7 +186,7 @@ RUNTIME = (
     Record("openmpi.killing", r"^(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?: (?P<message>killing job|"
            r"Forwarding signal (?P<signal>\d+) to job|abort is already in progress.*|"
            r"clean termination accomplished)", level="info",
-           note="The launcher ends its processes because it was told to.", means=("job ends",)),
+           note="The launcher ends its processes because it was told to."),
     Record("openmpi.error",
            r"^(?:mpirun|orterun|prterun|orted|prted)(?:\.\w+)?:? (?P<message>.{0,300}?(?:unable to|could not|cannot|"
            r"failed|" r"rror:).*)", level="error", priority=-2, note="The launcher reports a failure."),
@@ -201,7 +199,7 @@ RUNTIME = (
            r"XRC Internal error|GNI_SmsgSendWTag failed|GNI_EpPostDataWaitById failed).*)", level="error", priority=-3,
            note="A module of Open MPI reports a failure."),
     Record("openmpi.killing", r"^(?P<count>\d+) total processes (?:killed|failed to start)", level="info",
-           note="How many processes the launcher ended.", means=("job ends",)),
+           note="How many processes the launcher ended."),
     Record("openmpi.warning", _WHO + r"(?P<message>Warning: could not find environment variable .*)", level="warning",
            note="A variable that mpirun was to hand on is not set where it was started."),
     Record("openmpi.warning", _WHO +
@@ -228,3 +226,15 @@ FACTS = (
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*HEADS, *FRAMES, *HANDLERS, *TRANSPORTS, *RUNTIME, *FACTS)
+
+MEANS: Meanings = {
+    "openmpi.abort": ("end told", "named end"),
+    "openmpi.completion": ("lost peer",),
+    "openmpi.exit_code": ("end told", "named end"),
+    "openmpi.killing": ("job ends",),
+    "openmpi.rank_died": ("end told", "named end", "last words"),
+    "openmpi.signal": ("own end", "named end"),
+    "openmpi.stack": ("own end",),
+    "openmpi.tcp": ("lost peer",),
+    "openmpi.tcp_connect": ("lost peer",),
+}

@@ -15,7 +15,7 @@ Kinds and fields:
 from __future__ import annotations
 
 from logdoctor.parsers.blocks.progress_lines import read_bar, read_phase, read_step
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _BAR = r"\d{1,3}%\|.{0,400}?\| *\d[\d.]*[kMG]?/\d[\d.]*[kMG]? \[\d[\d:]*<"
 _BAR_SCAN = r"%\|[^|]*\| *[0-9.kMG]+/[0-9.kMG]+ \[[0-9:]+<"
@@ -292,7 +292,6 @@ RECORDS: tuple[Record, ...] = (
         "info",
         note="An MLPerf benchmark came to its end.",
         scan=r"\brun_stop\b",
-        means=("done",),
     ),
     Record(
         "progress.done",
@@ -304,6 +303,9 @@ RECORDS: tuple[Record, ...] = (
         scan=r"raining (?:is |has |was )?(?:complete|done|finished)"
         r"|\{'train_runtime': |after training is done|inished [Tt]raining|Training ended|peak memory consumption"
         r"|raining time:? ",
-        means=("done",),
     ),
 )
+
+MEANS: Meanings = {
+    "progress.done": ("done",),
+}

@@ -29,7 +29,7 @@ from logdoctor.parsers.blocks.python_reports import REPORT, REPORT_SCAN, read_re
 from logdoctor.parsers.blocks.python_stacks import read_fatal, read_pystack, read_section, read_threads
 from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, read_message, read_traceback
 from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
 
 def _warning(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block:
@@ -55,7 +55,6 @@ RECORDS: tuple[Record, ...] = (
         read_traceback,
         "A Python program stopped at an exception.",
         5,
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -64,7 +63,6 @@ RECORDS: tuple[Record, ...] = (
         reader(chained="during"),
         "While an exception was handled, a second one was raised.",
         6,
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -73,7 +71,6 @@ RECORDS: tuple[Record, ...] = (
         reader(chained="direct"),
         "An exception was raised because of the one before it.",
         6,
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -82,7 +79,6 @@ RECORDS: tuple[Record, ...] = (
         read_ignored,
         "Python ignored an exception in a destructor or callback; the program went on.",
         6,
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -92,7 +88,6 @@ RECORDS: tuple[Record, ...] = (
         "An exception in the logging module, an exit function or a callback; the program went on.",
         6,
         scan=r"--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in callback ",
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -102,7 +97,6 @@ RECORDS: tuple[Record, ...] = (
         "A connection of Dask was closed while something was left to send; it says so when a cluster ends, too.",
         6,
         scan=r"Batched Comm Closed <",
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -112,7 +106,6 @@ RECORDS: tuple[Record, ...] = (
         "Sphinx could not import what a page documents, and went on (`sphinx/ext/autodoc/importer.py`).",
         6,
         scan=r"; the following exception was raised:",
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -121,7 +114,6 @@ RECORDS: tuple[Record, ...] = (
         reader("warning", caught=1),
         "An exception of an asynchronous task that nobody waited for.",
         6,
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -131,7 +123,6 @@ RECORDS: tuple[Record, ...] = (
         "A thread of the program ended with an exception; the process went on without it.",
         6,
         scan=r"Exception in thread ",
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -141,7 +132,6 @@ RECORDS: tuple[Record, ...] = (
         "A child process ended with an exception.",
         6,
         scan=r"Process \w*Process-\d|Process \w+-\d+:",
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -151,7 +141,6 @@ RECORDS: tuple[Record, ...] = (
         "torch.multiprocessing shows the exception of a process that it had started.",
         6,
         scan=r"-- Process \d+ terminated with the following error:",
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.traceback",
@@ -160,7 +149,6 @@ RECORDS: tuple[Record, ...] = (
         read_hook,
         "The handler for uncaught exceptions failed itself; the exception follows.",
         6,
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.dataloader",
@@ -187,7 +175,6 @@ RECORDS: tuple[Record, ...] = (
         read_fatal,
         "The Python interpreter itself crashed or received a deadly signal.",
         8,
-        means=("own end", "stack"),
     ),
     Record(
         "python.stack",
@@ -197,7 +184,6 @@ RECORDS: tuple[Record, ...] = (
         "faulthandler's timer ran out and it printed where every thread was.",
         6,
         scan=r"Timeout \(\d+:\d\d:\d\d",
-        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -207,7 +193,6 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, innermost call first.",
         3,
         scan=r"hread 0x[0-9a-f]+.{0,40}most recent call first",
-        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -217,7 +202,6 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, as py-spy saw them.",
         3,
         scan=r"Thread [0-9a-fx]+ \((?:idle|active)",
-        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -227,7 +211,6 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, as py-spy saw them.",
         3,
         scan=r"Process \d+: .{0,60}python",
-        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -237,7 +220,6 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of the threads of a Python program, as pystack saw them.",
         6,
         scan=r"Traceback for thread \d",
-        means=("stack",),
     ),
     Record(
         "python.stack",
@@ -247,7 +229,6 @@ RECORDS: tuple[Record, ...] = (
         "The stacks of one rank, under a headline that names it.",
         4,
         scan=STACK_HEADLINE_SCAN,
-        means=("stack",),
     ),
     Record(
         "python.leak",
@@ -274,7 +255,6 @@ RECORDS: tuple[Record, ...] = (
         "A Python warning.",
         4,
         scan=r":\d+: [A-Za-z_.]*Warning: ",
-        means=("once",),
     ),
     Record(
         "python.warning",
@@ -282,7 +262,6 @@ RECORDS: tuple[Record, ...] = (
         "warning",
         note="A warning of PyTorch's C++ code.",
         scan=r"\(function \w+",
-        means=("once",),
     ),
     Record(
         "python.start",
@@ -301,7 +280,6 @@ RECORDS: tuple[Record, ...] = (
         "An exception as PyTorch's error handler reports it.",
         6,
         scan=REPORT_SCAN,
-        means=("own end", "lost peer"),
     ),
     Record(
         "python.exception",
@@ -312,6 +290,13 @@ RECORDS: tuple[Record, ...] = (
         -5,
         scan=_EXCEPTION_SCAN,
         patience=4,
-        means=("own end", "lost peer"),
     ),
 )
+
+MEANS: Meanings = {
+    "python.exception": ("own end", "lost peer"),
+    "python.fatal": ("own end", "stack"),
+    "python.stack": ("stack",),
+    "python.traceback": ("own end", "lost peer"),
+    "python.warning": ("once",),
+}

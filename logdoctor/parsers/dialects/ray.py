@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import later
 
 MAX_LINES = 24
@@ -75,7 +75,6 @@ RECORDS: tuple[Record, ...] = (
         2,
         scan=r"The actor died unexpectedly before|The actor is dead because|error raised in its creation task"
         r"|Actor .{0,120}(?:died|is dead) because ",
-        means=("end told",),
     ),
     Record(
         "ray.worker_died",
@@ -87,7 +86,6 @@ RECORDS: tuple[Record, ...] = (
         1,
         scan=r"A worker died or was killed while executing|orker exit type: |The worker died unexpectedly while "
         r"executing",
-        means=("end told",),
     ),
     Record(
         "ray.oom",
@@ -226,3 +224,8 @@ RECORDS: tuple[Record, ...] = (
         scan=r"Connecting to existing Ray cluster|Connected to Ray cluster|Started a local Ray instance",
     ),
 )
+
+MEANS: Meanings = {
+    "ray.actor_died": ("end told",),
+    "ray.worker_died": ("end told",),
+}

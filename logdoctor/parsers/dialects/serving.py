@@ -45,10 +45,9 @@ RECORDS = (
            r"(?:Shard|Download) process was signaled to shutdown with signal (?P<signal>\d{1,2})"
            r"(?:\D.{0,400}?\brank=(?P<rank>\d{1,6}))?",
            "fatal", read_signal, "The launcher of the server says which signal ended a shard.", 5,
-           scan=r"process was signaled to shutdown with signal \d", means=("named end",)),
+           scan=r"process was signaled to shutdown with signal \d"),
     Record("frameworks.exit", r"\bShard (?P<rank>\d{1,6}) failed to start", "error",
-           note="The launcher says which shard failed first.", priority=5, scan=r"Shard \d+ failed to start",
-           means=("named end",)),
+           note="The launcher says which shard failed first.", priority=5, scan=r"Shard \d+ failed to start"),
     Record("frameworks.transfer",
            r"(?:Prefill|Decode) (?:transfer|bootstrap|handshake) failed for request.{0,40}? (?:\w+\.)*"
            r"rid='?(?P<request>[\w-]{1,80})(?:.{0,160}?KVTransferError\([^)]{0,60}\): (?P<message>.{1,300}))?",

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from logdoctor.parsers.blocks.crash_stacks import with_signal
 from logdoctor.parsers.blocks.simulation_frames import message_below, read_charm_end, read_hdf5_stack
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _RANK = r"^\s*(?:\[(?P<by_rank>\d{1,7})\] ?)?"
 _FOAM_ENDS = r"^(?:From (?:static |function |\w)|in file |file: |FOAM (?:parallel run )?(?:exiting|aborting)|#0 )"
@@ -43,90 +43,83 @@ FACTS = (
 
 FRAMES = (
     Record("simulation.input", _RANK + r"--> FOAM FATAL IO ERROR: ?(?:\(openfoam-\d+\w*\))?(?P<message>.*)", "fatal",
-           message_below(_FOAM_ENDS, alone=True), "OpenFOAM cannot use an input file of the case.", means=("own end",)),
+           message_below(_FOAM_ENDS, alone=True), "OpenFOAM cannot use an input file of the case."),
     Record("simulation.fatal", _RANK + r"--> FOAM FATAL ERROR: ?(?:\(openfoam-\d+\w*\))?(?P<message>.*)", "fatal",
-           message_below(_FOAM_ENDS, alone=True), "OpenFOAM ends with an error.", means=("own end",)),
+           message_below(_FOAM_ENDS, alone=True), "OpenFOAM ends with an error."),
     Record("simulation.input", r"^(?:Error in user input|Inconsistency in user input|File input/output error):\s*$",
-           "fatal", message_below(_GROMACS_ENDS), "GROMACS cannot use its input.", -5, means=("own end",)),
+           "fatal", message_below(_GROMACS_ENDS), "GROMACS cannot use its input.", -5),
     Record("simulation.fatal",
            r"^(?:Fatal error|Software inconsistency error|Feature not implemented|Simulation instability detected|"
            r"(?:Internal|API|Standard library (?:logic|runtime)|Range checking|Communication) error "
            r"\((?:possible )?bug\)|Requested tolerance cannot be achieved|System I/O error|Assertion failed):\s*$",
            "fatal", message_below(_GROMACS_ENDS, skip=r"^(?:Condition|Requirement): "), "GROMACS ends with an error.",
-           -5, means=("own end",)),
+           -5),
     Record("simulation.fatal", r"-+ ?FATAL CALLED ?-+", "fatal",
-           message_below(r"^-{5,}", skip=r"FATAL CALLED FROM FILE", alone=True), "WRF ends with an error.",
-                         means=("own end",)),
+           message_below(r"^-{5,}", skip=r"FATAL CALLED FROM FILE", alone=True), "WRF ends with an error."),
     Record("simulation.fatal", r"FATAL CALLED FROM FILE: +(?P<place>\S+ +LINE: +\d+)", "fatal",
-           message_below(r"^-{5,}", alone=True), "WRF ends with an error.", means=("own end",)),
+           message_below(r"^-{5,}", alone=True), "WRF ends with an error."),
     Record("simulation.fatal",
            r"^\s*(?:Error in routine (?P<function>\w+) \((?P<code>-?\d+)\):?|"
            r"from +(?P<function>\w+) *: error # *(?P<code>\d+))\s*$", "fatal", message_below(r"^stopping", alone=True),
-           "Quantum ESPRESSO ends with an error.", scan=r"Error in routine |: error #", means=("own end",)),
+           "Quantum ESPRESSO ends with an error.", scan=r"Error in routine |: error #"),
     Record("simulation.fatal", r"^\s*\*? ?\[ABORT\](?P<message>.*?)[ *]*$", "fatal", message_below(r"^[*]{8}"),
-           "CP2K ends with an error.", scan=r"\* \[ABORT\]", means=("own end",)),
+           "CP2K ends with an error.", scan=r"\* \[ABORT\]"),
     Record("simulation.input", r"HPL ERROR from process # (?P<rank>\d+), on line \d+ of function (?P<function>\w+):",
-           "fatal", message_below(r"^$|HPL ERROR", alone=True), "HPL cannot use its input or the number of processes.",
-           means=("own end",)),
+           "fatal", message_below(r"^$|HPL ERROR", alone=True), "HPL cannot use its input or the number of processes."),
     Record("simulation.fatal", r"^-{3} !(?:ERROR|BUG)\s*$", "fatal",
-           message_below(r"^\.\.\.", skip=r"^(?:src_|message: |mpi_rank)"), "ABINIT ends with an error.",
-                         means=("own end",)),
+           message_below(r"^\.\.\.", skip=r"^(?:src_|message: |mpi_rank)"), "ABINIT ends with an error."),
 )  # fmt: skip
 
 LINES = (
     Record("simulation.fatal", r"^\s*ERROR on proc (?P<rank>\d+): (?P<message>.+)", "fatal",
-           note="LAMMPS ends with an error on this rank.", means=("own end",)),
+           note="LAMMPS ends with an error on this rank."),
     Record("simulation.fatal",
            r"^\s*ERROR: (?P<message>.{3,400}?) \((?P<place>[\w./-]{1,200}\.(?:cpp|h|cxx|cc|c):\d+)\)\s*$", "fatal",
            scan=r"ERROR: .{3,500}\.(?:cpp|h|cxx|cc|c):\d+\)",
-           note="The program ends with an error, and says where in its source.", means=("own end",)),
+           note="The program ends with an error, and says where in its source."),
     Record("simulation.signal", _PETSC + r"Caught signal number (?P<signal>\d+) (?P<message>.+)", "fatal",
-           note="PETSc caught a signal of its own process.", priority=2, means=("own end",)),
+           note="PETSc caught a signal of its own process.", priority=2),
     Record("simulation.signal", _PETSC + r"(?P<message>Signal received)", "fatal",
-           note="PETSc ends because a signal was caught.", priority=2, means=("own end",)),
+           note="PETSc ends because a signal was caught.", priority=2),
     Record("simulation.no_memory", _PETSC + r"(?P<message>Out of memory\..*)", "fatal", note="PETSc got no memory.",
            priority=2),
     Record("simulation.fatal", _PETSC + rf"(?!{_PETSC_REST})(?P<message>\S.*)", "fatal",
-           note="PETSc reports an error.", priority=1, means=("own end",)),
+           note="PETSc reports an error.", priority=1),
     Record("simulation.fatal",
            r"(?P<message>VERY BAD NEWS! internal error in subroutine \w+|Error EDDDAV: .*|"
            r"I REFUSE TO CONTINUE WITH THIS SICK JOB|ZBRENT: fatal (?:internal )?(?:error )?in .*|"
-           r"LAPACK: Routine \w+ failed!?.*)", "fatal", note="VASP ends with an error.", means=("own end",)),
+           r"LAPACK: Routine \w+ failed!?.*)", "fatal", note="VASP ends with an error."),
     Record("simulation.fatal", r"FATAL from PE +(?P<rank>\d+): (?P<message>.+)", "fatal",
-           note="A model built on FMS ends with an error.", means=("own end",)),
+           note="A model built on FMS ends with an error."),
     Record("simulation.fatal", r"amrex::(?:Abort|Error)::(?P<rank>\d+)::(?P<message>.*?)(?: !!!)?\s*$", "fatal",
-           note="AMReX ends the program.", means=("own end",)),
+           note="AMReX ends the program."),
     Record("simulation.signal", r"^(?P<message>Segfault|Erroneous arithmetic operation)\s*$", "fatal",
-           note="AMReX caught a signal of its own process.", scan=r"^Segfault\s*$|^Erroneous arithmetic operation",
-           means=("own end",)),
+           note="AMReX caught a signal of its own process.", scan=r"^Segfault\s*$|^Erroneous arithmetic operation"),
     Record("simulation.fatal", r"^\[file (?P<place>[\w./-]{1,200}, line \d+)(?:, Process (?P<by_rank>\d+))?\]:\s*"
            r"(?P<message>[. ]*aborting the run)?", "fatal", message_below(r"^-{8,}|^$", alone=True),
-           "A program of ORCA ends.", scan=r"\[file [\w./-]{1,200}, line \d+", means=("own end",)),
+           "A program of ORCA ends.", scan=r"\[file [\w./-]{1,200}, line \d+"),
     Record("simulation.fatal", r"ORCA finished by (?P<message>error termination in .+)", "fatal",
-           note="ORCA says which of its programs ended.", means=("own end",)),
+           note="ORCA says which of its programs ended."),
     Record("simulation.fatal", r"^Reason: (?P<message>FATAL ERROR: .+)", "fatal",
-           note="NAMD (Charm++) ends with an error.", means=("own end",)),
+           note="NAMD (Charm++) ends with an error."),
 )  # fmt: skip
 
 _CHARM = r"-{5,} (?:Partition \d+ )?Processor (?P<processor>\d+) Exiting: (?P<how>"
 LIBRARIES = (
     Record("simulation.signal", _CHARM + r"Caught Signal) -{3,}", "fatal", read_charm_end,
-           "Charm++ caught a signal of its own process.", scan="Processor \\d+ Exiting: Caught Signal",
-           means=("own end",)),
+           "Charm++ caught a signal of its own process.", scan="Processor \\d+ Exiting: Caught Signal"),
     Record("simulation.fatal", _CHARM + r"Called C\w{1,4}Abort) -{3,}", "fatal", read_charm_end,
-           "A program built on Charm++ ends itself.", scan="Processor \\d+ Exiting: Called C", means=("own end",)),
+           "A program built on Charm++ ends itself.", scan="Processor \\d+ Exiting: Called C"),
     Record("simulation.fatal", r"^Fatal error on PE (?P<processor>\d+)> (?P<message>.+)", "fatal",
-           note="A program built on Charm++ ends itself.", means=("own end",)),
+           note="A program built on Charm++ ends itself."),
     Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] )?(?P<message>ARMCI assert fail in .+)", "fatal",
-           note="A check inside ARMCI failed.", means=("own end",)),
+           note="A check inside ARMCI failed."),
     Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] ?)?ARMCI Error: (?:\d{1,7}: ?)?(?P<message>.+)", "fatal",
-           note="A program built on Global Arrays ends itself.", means=("own end",)),
+           note="A program built on Global Arrays ends itself."),
     Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] ?)?Received an Error in Communication: \(-?\d+\) "
-           r"(?:\d{1,7}: ?)?(?P<message>.+)", "fatal", note="A program built on Global Arrays ends itself.",
-           means=("own end",)),
+           r"(?:\d{1,7}: ?)?(?P<message>.+)", "fatal", note="A program built on Global Arrays ends itself."),
     Record("simulation.fatal", r"^\s*(?P<by_rank>\d{1,7}):(?P<message>.{3,300}?):? ?Received an Error in Communication",
-           "fatal", note="A program built on Global Arrays ends itself.",
-           means=("own end",)),
+           "fatal", note="A program built on Global Arrays ends itself."),
     Record("simulation.file", r"HDF5-DIAG: Error detected in HDF5 \([\w.-]{1,40}\)(?: (?:MPI-process (?P<by_rank>\d+)|"
            r"thread \d+))?", "error", read_hdf5_stack, "HDF5 could not do what it was asked for."),
 )  # fmt: skip
@@ -134,11 +127,11 @@ LIBRARIES = (
 FORTRAN = (
     Record("simulation.signal",
            r"^\s*forrtl: (?:severe|error) \((?P<code>174|157|168|65|7[1-5]|78|69|76|154)\): (?P<message>.+)", "fatal",
-           note="The run-time of Intel Fortran caught a signal.", priority=1, means=("own end",)),
+           note="The run-time of Intel Fortran caught a signal.", priority=1),
     Record("simulation.no_memory", r"^\s*forrtl: severe \((?P<code>41|179)\): (?P<message>.+)", "fatal",
            note="The run-time of Intel Fortran got no memory.", priority=1),
     Record("simulation.fortran", r"^\s*forrtl: (?:severe|error) \((?P<code>\d+)\): (?P<message>.+)", "fatal",
-           note="The run-time of Intel Fortran ended the program.", means=("own end",)),
+           note="The run-time of Intel Fortran ended the program."),
     Record("simulation.no_memory",
            r"^(?:\d+: )?(?:DE)?ALLOCATE: (?P<message>\d+ bytes requested; not enough memory)|"
            r"^(?:Operating system error: Cannot allocate memory|Error allocating \d+ bytes|"
@@ -146,18 +139,24 @@ FORTRAN = (
            note="The run-time of Fortran got no memory.", scan=r"bytes requested; not enough memory|"
            r"Operating system error: Cannot allocate memory|Error allocating \d"),
     Record("simulation.fortran", r"^Fortran runtime error: (?P<message>.+)", "fatal",
-           note="The run-time of GNU Fortran ended the program.", means=("own end",)),
+           note="The run-time of GNU Fortran ended the program."),
     Record("simulation.fortran", r"^(?P<message>ERROR STOP\b.*|Error termination\.(?: Backtrace:)?)\s*$", "fatal",
-           note="The program ended itself by ERROR STOP, or the run-time of GNU Fortran ended it.", priority=-1,
-           means=("own end",)),
+           note="The program ended itself by ERROR STOP, or the run-time of GNU Fortran ended it.", priority=-1),
     Record("simulation.fortran", r"fatal Fortran runtime error\((?P<place>[^)]{1,300})\): (?P<message>.+)", "fatal",
-           note="The run-time of LLVM Fortran ended the program.", means=("own end",)),
+           note="The run-time of LLVM Fortran ended the program."),
     Record("simulation.fortran", r"^(?P<message>FIO-[FS]-[1-9]\d*/.+)|^ *lib-\d{4} : UNRECOVERABLE library error",
            "fatal", message_below(r"^(?:Encountered during|In source file|\S+ terminated)"),
-           "The run-time of Fortran could not read or write.", means=("own end",)),
+           "The run-time of Fortran could not read or write."),
     Record("simulation.signal",
            rf"Program received signal (?P<signal>\d+) \((?P<signal_text>{_SIGNAL})\): (?P<message>.+)", "fatal",
-           with_signal, "The run-time of Fortran caught a signal.", 1, means=("own end",)),
+           with_signal, "The run-time of Fortran caught a signal.", 1),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*FACTS, *FRAMES, *LINES, *LIBRARIES, *FORTRAN)
+
+MEANS: Meanings = {
+    "simulation.fatal": ("own end",),
+    "simulation.fortran": ("own end",),
+    "simulation.input": ("own end",),
+    "simulation.signal": ("own end",),
+}

@@ -27,7 +27,7 @@ Sources: Slurm 19.05 to 24.11 (srun, slurmstepd, slurmctld, sacct).
 from __future__ import annotations
 
 from logdoctor.parsers.blocks.slurm_lines import read_cancelled, read_hosts, read_state, read_task_exit
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _PROGRAM = (
     r"\b(?P<program>srun|slurmstepd|sbatch|salloc|slurmd|slurmctld|slurmrestd|slurmdbd|sattach|sbcast|squeue|"
@@ -43,15 +43,14 @@ ENDS = (
            r"\*\*\* (?P<what>JOB|STEP|JOB STEP|EXTERN STEP) (?P<step>[\w.+]+) (?:ON (?P<by_host>\S+) )?"
            r"(?:STEPD TERMINATED ON \S+ AT|CANCELLED AT|FAILED)(?: (?P<by_time>\d{4}-\S+)|"
            r" \S+)?(?: [Dd][Uu][Ee] [Tt][Oo] (?P<due>[^*]{1,200}?[^*\s])(?: on (?P<by_host>[\w.-]+))?(?= *(?:\*|$)))?"
-           r"(?: \*\*\* on (?P<by_host>[\w.-]+))?", "fatal", read_cancelled, "Slurm ended the job or step.", 5,
-           means=("job ends", "why ended", "last words")),
+           r"(?: \*\*\* on (?P<by_host>[\w.-]+))?", "fatal", read_cancelled, "Slurm ended the job or step.", 5),
     Record("slurm.cancelled",
            r"slurmd(?:\[\d+\])?: .*Job (?P<step>\d+) (?:was )?(?:killed|cancelled) due to (?P<due>.+)", "fatal",
-           read_cancelled, "Slurm ended the job.", 4, means=("job ends", "why ended", "last words")),
+           read_cancelled, "Slurm ended the job.", 4),
     Record("slurm.task_exit", _ERROR + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)", "error", read_task_exit,
-           "srun says how these tasks ended.", 5, means=("end told",)),
+           "srun says how these tasks ended.", 5),
     Record("slurm.task_exit", r"^error: " + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)", "error",
-           read_task_exit, "srun says how these tasks ended.", 4, means=("end told",)),
+           read_task_exit, "srun says how these tasks ended.", 4),
     Record("slurm.oom", r"Detected (?P<count>\d+) oom[-_]kill events?(?:\(s\))? in (?:step |StepId=|"
            r"JobId=)?(?P<step>[\w+]+(?:\.[\w+]+)?)", "fatal",
            note="The kernel killed processes of this step because it reached its memory limit.", priority=5),
@@ -66,7 +65,7 @@ ENDS = (
     Record("slurm.time_limit",
            r"(?P<message>(?:Job|JobId=|StepId=)[ =]?(?P<step>[\d.]+)? ?(?:has )?exceeded (?:its )?time limit|"
            r"Time limit exhausted for JobId=(?P<job>\d+)|reached (?:its )?time limit).*", "fatal",
-           note="The job reached its time limit.", priority=3, means=("job ends",)),
+           note="The job reached its time limit.", priority=3),
     Record("slurm.signal", _PROGRAM +
            r"(?:Sending signal|Sent signal|Signal) (?P<signal>\d+) to (?:StepId=|JobId=)?(?P<step>[\d.]+).*", "info",
            note="Slurm sent a signal to the step.", priority=2),
@@ -80,23 +79,22 @@ ENDS = (
            r"tasks? [\d,:\s-]+ ?(?:running|exited(?! without)|exited abnormally|unknown).*|StepId=\S+ (?:aborted|"
            r"task .*(?:running|exited)).*|step:\S+ tasks? \S+: .*|Step(?:Id=\S+)? .*(?:cancelled|aborted).*|"
            r".*Cancelled pending.*))", "info", note="srun ends the remaining tasks.", priority=4,
-           scan=r"(?:srun: |srun\[|slurmstepd: |slurmstepd\[|slurmstepd-|salloc: |sbatch: )", means=("job ends",)),
+           scan=r"(?:srun: |srun\[|slurmstepd: |slurmstepd\[|slurmstepd-|salloc: |sbatch: )"),
     Record("slurm.terminating", _ERROR +
            r"(?P<message>(?:Failed to send MESSAGE_TASK_EXIT.*|.*MESSAGE_TASK_EXIT.*|Step created|_exit_cb.*|"
-           r"Ignoring job_complete for .*))", "warning", note="Fallout of the end of the step.", priority=4,
-           means=("job ends",)),
+           r"Ignoring job_complete for .*))", "warning", note="Fallout of the end of the step.", priority=4),
     Record("slurm.stopped", _PROGRAM +
            r"(?:error: )?(?P<message>(?:launch/slurm: \w+: )?(?:Job step aborted\b.*|Force Terminated .*|"
            r"First task exited (?P<seconds>\d+)s ago|step:\S+ tasks? [\d,-]+: exited abnormally|"
            r"Timed out waiting for job step to complete|Terminating (?:job step |StepId=|JobId=)(?P<step>[\w.]+)))",
            "error", note="srun ends the step before all of its tasks are done: one of them failed, or it was told to.",
-           priority=5, means=("job ends",)),
+           priority=5),
     Record("slurm.interrupted", r"\bsalloc: (?:error: )?(?P<message>Job aborted due to signal|Interrupted by "
            r"signal\. .*)",
            "error", note="salloc was stopped by a signal (Ctrl-C, a closed terminal, kill).", priority=5),
     Record("slurm.task_exit", r"_task_finish: Received task exit notification .{0,80}\(status=0x(?!0000)"
            r"(?P<status>[0-9a-f]{4})\)", "error", note="A task ended with this wait status (exit code times 256, or "
-           "a signal).", priority=5, means=("end told",)),
+           "a signal).", priority=5),
 )  # fmt: skip
 
 LAUNCH = (
@@ -254,39 +252,35 @@ _BAD = (
 STATES = (
     Record("slurm.job_state", rf"^\s*(?P<step>\d+(?:_\d+)?(?:\.[\w+]+)?)[ |].*?[ |](?P<state>{_BAD})[ |]+(?:\S+[ |"
            rf"]+)??(?P<exit_code>\d+):(?:0\b|(?P<signal>\d+))", "error", read_state,
-           "The accounting says how the job or step ended.", means=("why ended",)),
+           "The accounting says how the job or step ended."),
     Record("slurm.job_state", rf"\bJobState=(?P<state>{_BAD})(?: Reason=(?P<reason>\S+))?", "error", read_state,
-           "The controller says how the job ended.", means=("why ended",)),
+           "The controller says how the job ended."),
     Record("slurm.job_state",
            rf"Slurm (?:Array )?(?:Summary )?Job_id=(?P<step>\S+) Name=.{{0,200}}?(?P<state>{_BAD})(?:, ExitCode "
-           rf"(?P<exit_code>\d+))?", "error", read_state, "A mail of Slurm says how the job ended.",
-           means=("why ended",)),
+           rf"(?P<exit_code>\d+))?", "error", read_state, "A mail of Slurm says how the job ended."),
     Record("slurm.job_state", r"^\s*State\s*: (?P<state>" + _BAD + r")(?: \(exit code (?P<exit_code>\d+)\))?", "error",
-           read_state, "seff says how the job ended.", means=("why ended",)),
+           read_state, "seff says how the job ended."),
     Record("slurm.job_state", r"_job_complete: JobId=(?P<step>\S+) (?:WEXITSTATUS (?P<exit_code>[1-9]\d*)|"
-           r"WTERMSIG (?P<signal>\d+))", "error", note="The controller says how the job ended.", priority=2,
-           means=("why ended",)),
+           r"WTERMSIG (?P<signal>\d+))", "error", note="The controller says how the job ended.", priority=2),
     Record("slurm.job_state", r"\bsrun: (?P<message>Job has been cancelled)", "error",
-           note="The job was cancelled while srun waited.", priority=5, means=("why ended",)),
+           note="The job was cancelled while srun waited.", priority=5),
     Record("slurm.job_state", r"\bExitCode=(?P<exit_code>\d+):(?:0\b|(?P<signal>\d+))\b", "info",
-           note="How the job ended, as exit code and signal.", means=("why ended",)),
+           note="How the job ended, as exit code and signal."),
     Record("slurm.job_state", r"(?:srun|salloc|slurmctld)(?:\[\d+\])?: (?:error: )?(?P<message>.*Job(?:Id=|"
            r" )(?P<step>\d+).*(?P<state>NODE_FAIL|TIMEOUT|PREEMPTED|OUT_OF_MEMORY|BOOT_FAIL)\b.*)", "error",
-           read_state, "Slurm says how the job ended.", 1, means=("why ended",)),
+           read_state, "Slurm says how the job ended.", 1),
 )  # fmt: skip
 
 REST = (
-    Record("slurm.job", r"(?:sbatch: )?Submitted batch job (?P<step>\d+)", "info", note="The job was handed in.",
-           means=("launch",)),
+    Record("slurm.job", r"(?:sbatch: )?Submitted batch job (?P<step>\d+)", "info", note="The job was handed in."),
     Record("slurm.job",
            r"(?:salloc|srun): (?:Granted job allocation|job) (?P<step>\d+)(?: has been allocated resources)?\s*$",
-           "info", note="The job got its nodes.", means=("launch",)),
+           "info", note="The job got its nodes."),
     Record("slurm.job", r"\bSLURM_(?:JOB_NODELIST|NODELIST|STEP_NODELIST)(?:=|: *)[\"']?(?P<hosts>\w[\w.,\[\]-]+)",
-           "info", read_hosts, "The nodes of the job.", means=("launch",)),
+           "info", read_hosts, "The nodes of the job."),
     Record("slurm.job", r"\bSLURM_(?:NTASKS|NPROCS)(?:=|: *)[\"']?(?P<nranks>\d{1,7})\b", "info",
-           note="How many tasks the job has.", means=("launch",)),
-    Record("slurm.job", r"\bSLURM_JOB_?ID(?:=|: *)[\"']?(?P<step>\d+)", "info", note="The job's number.",
-           means=("launch",)),
+           note="How many tasks the job has."),
+    Record("slurm.job", r"\bSLURM_JOB_?ID(?:=|: *)[\"']?(?P<step>\d+)", "info", note="The job's number."),
     Record("slurm.version", r"\bslurm(?:-wlm)? (?P<version>\d\d\.\d\d\.\d+\S*)", "info", note="The version of Slurm."),
     Record("slurm.note", _PROGRAM +
            r"(?P<message>(?:Using (?:default|account|partition)|error: (?:spank: x11|Unable to open .*x11|.*bashrc)|"
@@ -310,3 +304,13 @@ REST = (
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*ENDS, *LAUNCH, *TOOLS, *NODES, *STATES, *REST)
+
+MEANS: Meanings = {
+    "slurm.cancelled": ("job ends", "why ended", "last words"),
+    "slurm.job": ("launch",),
+    "slurm.job_state": ("why ended",),
+    "slurm.stopped": ("job ends",),
+    "slurm.task_exit": ("end told",),
+    "slurm.terminating": ("job ends",),
+    "slurm.time_limit": ("job ends",),
+}

@@ -31,5 +31,5 @@ RECORDS = (
            r"^WallClock: +[\d.]+ +CPUTime: |\*\*\* Psi4 exiting successfully|ORCA TERMINATED NORMALLY|"
            r"^ Total times  cpu: |^run successful: dying|^\|  Final Performance Info:|^End of Tests\.$|"
            r"HPCG result is VALID|^Finalising parallel run$", "info",
-           note="A simulation says that it came to its end.", priority=-3, means=("done",)),
+           note="A simulation says that it came to its end.", priority=-3),
 )  # fmt: skip

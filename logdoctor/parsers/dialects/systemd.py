@@ -69,7 +69,6 @@ RECORDS: tuple[Record, ...] = (
         scan=r"systemd-coredump\[\d+\]: .{0,12}Process \d+ ",
         note="A process died of a signal; its core dump was kept (coredumpctl info PID).",
         priority=2,
-        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -77,7 +76,6 @@ RECORDS: tuple[Record, ...] = (
         r"(?P<signal_text>SIG\w+).{0,40}",
         level="fatal",
         note="A process died of a signal; its core dump was kept.",
-        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -86,7 +84,6 @@ RECORDS: tuple[Record, ...] = (
         level="error",
         scan=r"audit: type=1701 ",
         note="The audit log shows that a process ended on a signal.",
-        means=("end told",),
     ),
     Record(
         "crash.signal",
@@ -95,6 +92,5 @@ RECORDS: tuple[Record, ...] = (
         level="error",
         scan=r"audit: type=1326 ",
         note="A process was killed because seccomp did not allow a system call.",
-        means=("end told",),
     ),
 )

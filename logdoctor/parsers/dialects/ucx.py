@@ -23,9 +23,8 @@ and psm3, rdma-core libibverbs/init.c.
 
 from __future__ import annotations
 
-from logdoctor.model import Meaning
 from logdoctor.parsers.blocks.ucx_blocks import read_crash, read_error_entry, with_peer, with_status
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _HEAD = (
     r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)?\] +)?(?:(?P<file>[\w.-]+\.(?:c|h|cc|"
@@ -36,11 +35,9 @@ _WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)
 """Reports of the mlx5 transports go past UCX's logger: the process in brackets, file and line, no level."""
 
 
-def _error(kind: str, words: str, note: str, priority: int = 2, means: tuple[Meaning, ...] = ()) -> Record:
+def _error(kind: str, words: str, note: str, priority: int = 2) -> Record:
     """An ERROR line that holds ``words``."""
-    return Record(
-        kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", with_peer, note, priority, means=means
-    )
+    return Record(kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", with_peer, note, priority)
 
 
 COMPLETIONS = (
@@ -71,7 +68,7 @@ ERRORS = (
            r"recv\(.*failed|send\w*\(.*failed|connect\(.*failed|accept\(.*failed|bind\(.*failed|listen\(.*failed|"
            r"getsockopt|SO_ERROR|rdma_\w+\(?.*fail|rdmacm|tcp_ep|connection (?:request|to|from).*(?:fail|reject|"
            r"timed)|" r"[Cc]onnection (?:reset|refused|timed out)|keepalive|keep-alive",
-           "A connection to another process failed or broke.", means=("lost peer",)),
+           "A connection to another process failed or broke."),
     _error("ucx.unreachable",
            r"no (?:active messages|remote memory|auxiliary|tag-matching|put|get|atomic|copy across memory types|"
            r"registered memory access|remote ep address|supported) \w*.*transport|"
@@ -109,8 +106,7 @@ ERRORS = (
     Record("ucx.signal",
            r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) ?:\d+(?: ?:\d+)?\] +)Caught signal "
            r"(?P<signal>\d+) \("
-           r"(?P<message>[^)]{1,200})\)", "fatal", read_crash, "A rank crashed; UCX printed its stack.", priority=3,
-           means=("own end",)),
+           r"(?P<message>[^)]{1,200})\)", "fatal", read_crash, "A rank crashed; UCX printed its stack.", priority=3),
     Record("ucx.version", r"\bUC[PX] (?:version is|library version|version:?) (?P<version>\d+\.\d+(?:\.\d+)?)", "info",
            note="The version of UCX."),
 )  # fmt: skip
@@ -130,11 +126,11 @@ LIBFABRIC = (
     Record("libfabric.error", _FI +
            r"(?P<message>.{0,300}?(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|"
            r"[Cc]annot|" r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded).*)", "error", with_peer,
-           note="libfabric reports a failure.", means=("lost peer",)),
+           note="libfabric reports a failure."),
     Record("libfabric.warning", _FI + r"(?P<message>.+)", "warning", priority=-1, note="libfabric warns."),
     Record("libfabric.error",
            r"(?P<message>Libfabric (?P<provider>EFA|\w+) provider(?: has encountered an)? internal error.*)", "fatal",
-           note="libfabric met an error that it cannot report to its caller.", means=("lost peer",)),
+           note="libfabric met an error that it cannot report to its caller."),
 )  # fmt: skip
 
 _PSM_TROUBLE = (
@@ -185,3 +181,9 @@ VERBS = (
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*COMPLETIONS, *ERRORS, *LIBFABRIC, *PSM, *VERBS)
+
+MEANS: Meanings = {
+    "libfabric.error": ("lost peer",),
+    "ucx.connection": ("lost peer",),
+    "ucx.signal": ("own end",),
+}

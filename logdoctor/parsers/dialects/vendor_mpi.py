@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from logdoctor.model import Meaning, Value
+from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
@@ -20,7 +20,6 @@ _LAM_ENDED = later(
     r"PID (?P<pid>\d{1,10}) failed on node n\d{1,6} \((?P<host>[\w.-]{1,255})\) (?:due to signal (?P<signal>\d{1,3})|"
     r"with exit status (?P<exit_code>\d{1,3}))"
 )
-_DIED: tuple[Meaning, ...] = ("end told", "named end", "last words")
 
 
 def read_process(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
@@ -44,11 +43,11 @@ def read_lam_end(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
 
 RECORDS = (
     Record("mpich.rank_died", r"MPT ERROR: Rank (?P<rank>\d+)\(g:\d+\) received signal \w{3,12}\((?P<signal>\d+)\)",
-           "fatal", read_process, "MPT names the rank that a signal ended.", means=_DIED),
+           "fatal", read_process, "MPT names the rank that a signal ended."),
     Record("mpich.rank_died", r"MPT ERROR: MPI_COMM_WORLD rank (?P<rank>\d+) has terminated without calling "
-           "MPI_Finalize", "fatal", note="MPT names the rank that ended.", means=_DIED),
+           "MPI_Finalize", "fatal", note="MPT names the rank that ended."),
     Record("mpich.abort", r"MPT ERROR: Rank (?P<rank>\d+)\(g:\d+\) is aborting with error code (?P<exit_code>-?\d+)",
-           "fatal", read_process, "A rank called MPI_Abort, which ends the job.", means=("end told", "named end")),
+           "fatal", read_process, "A rank called MPI_Abort, which ends the job."),
     Record("mpich.assertion", r"MPT ERROR: Assertion failed at (?P<file>[\w./-]{1,200}):(?P<line>\d+): (?P<message>.+)",
            "fatal", note="A check inside the MPI library failed; it ends the process."),
     Record("mpich.fatal", r"MPT ERROR: rank: ?(?P<rank>\d+), function: ?(?P<function>MPI_\w+), (?P<message>.+)",
@@ -56,11 +55,11 @@ RECORDS = (
     Record("mpich.warning", r"MPT Warning: (?P<message>.+)", "warning", note="MPT warns."),
     Record("mpich.rank_died", r"MPI Application rank (?P<rank>\d+) (?:exited before MPI_Finalize\(\) with status "
            r"(?P<exit_code>\d+)|killed before MPI_Finalize\(\) with signal (?P<signal>\d+))", "fatal",
-           note="Platform MPI names the rank that ended and how.", means=_DIED),
+           note="Platform MPI names the rank that ended and how."),
     Record("mpich.fatal", r"^\S{1,200}: Rank \d+:(?P<rank>\d+): (?P<function>MPI_\w+): (?P<message>\S.+)", "fatal",
            note="An MPI call failed and Platform MPI ends the job.", scan=r": Rank \d+:\d+: MPI_"),
     Record("mpich.rank_died", r"^One of the processes started by mpirun has exited with a nonzero exit", "fatal",
-           read_lam_end, "LAM's mpirun saw a process end.", means=_DIED),
+           read_lam_end, "LAM's mpirun saw a process end."),
     Record("mpich.fatal", r"^(?P<function>MPI_\w+): (?P<message>process in local group is dead) "
            r"\(rank (?P<rank>\d+), MPI_COMM_WORLD\)", "fatal", note="LAM's MPI lost another rank."),
 )  # fmt: skip

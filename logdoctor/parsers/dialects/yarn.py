@@ -11,34 +11,38 @@ physical memory), Spark 2.3-3.5 (YarnAllocator, ExecutorLossReason, TaskSchedule
 
 from __future__ import annotations
 
-from logdoctor.model import Meaning
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Meanings, Record
 
 _HOST = r"(?P<host>[\w-]+)[\w.-]*"
 _EXECUTOR = rf"(?:\bLost executor \S{{1,20}} on {_HOST}: )?"
 _CONTAINER = rf"\bcontainer_\w{{10,60}}(?: on host: {_HOST})?"
-_ENDED: tuple[Meaning, ...] = ("why ended", "last words")
-
 RECORDS = (
     Record("yarn.memory", _EXECUTOR + r"(?P<message>Container killed by YARN for exceeding (?:physical |virtual )?"
            r"memory limits\..{0,80}|Container \[pid=\d+,containerID=\w+\] is running (?:beyond (?:physical|virtual) "
            r"memory limits|\d+B beyond the '(?:PHYSICAL|VIRTUAL)' memory limit).{0,120})", "fatal",
            note="YARN killed a container that used more memory than it had asked for.",
            scan=r"exceeding (?:physical |virtual )?memory limits|is running beyond (?:physical|virtual) memory limits|"
-           r"beyond the '(?:PHYSICAL|VIRTUAL)' memory limit", means=_ENDED),
+           r"beyond the '(?:PHYSICAL|VIRTUAL)' memory limit"),
     Record("yarn.memory", rf"(?P<message>{_CONTAINER} \(state: \w+, exit status: -10[34]\))", "fatal",
            note="YARN killed a container that used more memory than it had asked for.",
-           scan=r"exit status: -10[34]\)", means=_ENDED),
+           scan=r"exit status: -10[34]\)"),
     Record("yarn.preempted", rf"(?P<message>{_CONTAINER} was preempted|{_CONTAINER} \(state: \w+, exit status: -102\)|"
            r"Container preempted by scheduler)", "fatal", note="YARN took a container away for another job.",
-           scan=r"container_\w{10,60}[^\n]{0,80} was preempted|exit status: -102\)|Container preempted by scheduler",
-           means=_ENDED),
+           scan=r"container_\w{10,60}[^\n]{0,80} was preempted|exit status: -102\)|Container preempted by scheduler"),
     Record("yarn.node", rf"{_CONTAINER}\. Exit status: -100\. Diagnostics: (?P<message>Container released on a "
-           r"\*lost\* node)", "fatal", note="YARN lost the node of a container.", means=_ENDED),
+           r"\*lost\* node)", "fatal", note="YARN lost the node of a container."),
     Record("yarn.exit", rf"{_CONTAINER}\. Exit status: (?P<exit_code>[1-9]\d{{0,2}})\b|Container exited with a "
            r"non-zero exit code (?P<exit_code>\d+)", "error", note="YARN says how a container ended.", priority=-1,
-           scan=r"Exit status: [1-9]|Container exited with a non-zero exit code", means=("last words",)),
+           scan=r"Exit status: [1-9]|Container exited with a non-zero exit code"),
     Record("spark.executor", rf"\bLost executor \S{{1,20}} on {_HOST}: (?P<message>.{{1,200}})|\bExecutorLostFailure "
            r"\(executor \S{1,20} exited [a-z ]{5,60}\) Reason: (?P<message>.{1,200})", "error",
-           note="Spark lost an executor.", priority=-1, means=("last words",)),
+           note="Spark lost an executor.", priority=-1),
 )  # fmt: skip
+
+MEANS: Meanings = {
+    "spark.executor": ("last words",),
+    "yarn.exit": ("last words",),
+    "yarn.memory": ("why ended", "last words"),
+    "yarn.node": ("why ended", "last words"),
+    "yarn.preempted": ("why ended", "last words"),
+}
