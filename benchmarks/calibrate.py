@@ -10,7 +10,6 @@ judged as they stand, with it they are fitted anew and printed.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import io
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import yaml
+from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -70,10 +70,10 @@ def without(known, signatures):
     """The knowledge in which no rule of ``signatures`` ever holds; the numbers of symptoms stay."""
 
     def silent(rule):
-        shown = tuple(dataclasses.replace(s, dialect="nobody's") for s in rule.symptoms)
-        return dataclasses.replace(rule, symptoms=shown)
+        shown = tuple(replace(s, dialect="nobody's") for s in rule.symptoms)
+        return replace(rule, symptoms=shown)
 
-    return dataclasses.replace(known, rules=tuple(silent(r) if r.signature in signatures else r for r in known.rules))
+    return replace(known, rules=tuple(silent(r) if r.signature in signatures else r for r in known.rules))
 
 
 def answer(files, known):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from logdoctor.diagnosis import Input, Reading, Watch, diagnose, job_of
 from logdoctor.knowledge import Knowledge, gather, rule_folders
@@ -52,8 +54,7 @@ def compare(
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """The diagnosis of a run, what it says of its network, and what is put aside of its logs."""
 
     diagnosis: Diagnosis
@@ -95,7 +96,7 @@ class _Run:
             masked = template(shape)
             if len(masked) >= SHORTEST:
                 first = found.setdefault(masked, Novel(masked, 0, Evidence(lines[0])))
-                found[masked] = dataclasses.replace(first, count=first.count + len(lines))
+                found[masked] = replace(first, count=first.count + len(lines))
         return found
 
     def transports(self) -> str:

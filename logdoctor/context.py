@@ -6,11 +6,12 @@ is bounded, and it is left out where the input cannot be read twice (a pipe) or 
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from logdoctor.model import Cause, Diagnosis, Evidence, Job, Line, Stream, SymptomSeen
 from logdoctor.parsers.escapes import without_escapes
@@ -46,12 +47,12 @@ def with_context(diagnosis: Diagnosis, job: Job, bounds: Bounds, lines: int) -> 
         return tuple(_with_lines(one, found, lines) if id(one) in chosen else one for one in evidence)
 
     def of_cause(cause: Cause) -> Cause:
-        return dataclasses.replace(cause, evidence=around(cause.evidence))
+        return replace(cause, evidence=around(cause.evidence))
 
     def of_symptom(symptom: SymptomSeen) -> SymptomSeen:
-        return dataclasses.replace(symptom, evidence=around(symptom.evidence))
+        return replace(symptom, evidence=around(symptom.evidence))
 
-    return dataclasses.replace(
+    return replace(
         diagnosis,
         causes=tuple(map(of_cause, diagnosis.causes)),
         unexplained=around(diagnosis.unexplained),
@@ -126,4 +127,4 @@ def _with_lines(one: Evidence, found: Found, lines: int) -> Evidence:
     texts = {n: own.get(n) or Line(file, n, found[file, n]) for n in near if (file, n) in found}
     while texts and not texts[max(texts)].text.strip() and max(texts) > number:
         del texts[max(texts)]
-    return dataclasses.replace(one, around=tuple(texts.values()))
+    return replace(one, around=tuple(texts.values()))

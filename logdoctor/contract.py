@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from logdoctor.model import (
     SCHEMA,
@@ -84,8 +85,8 @@ def disarmed(part: Part, tab: str = "\\t") -> Part:
         made = Line(visible(part.file, tab), part.number, visible(part.text, tab))
     elif isinstance(part, Moment):
         made = Moment(visible(part.file, tab), part.line, part.time)
-    elif is_dataclass(part) and not isinstance(part, type):
-        made = replace(part, **{f.name: disarmed(getattr(part, f.name), tab) for f in fields(part)})
+    elif isinstance(part, Struct):
+        made = type(part)(*(disarmed(getattr(part, name), tab) for name in part.__struct_fields__))
     return made  # type: ignore[no-any-return]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec.structs import replace
 
 from logdoctor import regexes
 from logdoctor.classifier import FeatureCounter
@@ -86,9 +87,9 @@ def _concluded(
     cut = bool(reading.problems)
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=cut, prefer=preference(counter, model))
     problems = (*known.faults, *reading.problems)
-    diagnosis = dataclasses.replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
+    diagnosis = replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
     diagnosis = with_guess(diagnosis, counter, known, lang, model)
-    diagnosis = dataclasses.replace(diagnosis, decision=decide(diagnosis, lang))
+    diagnosis = replace(diagnosis, decision=decide(diagnosis, lang))
     return with_novelty(diagnosis, reading.excerpts, lang, baseline)
 
 

@@ -7,10 +7,11 @@ likelier one.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
 from logdoctor.knowledge import Knowledge
@@ -57,12 +58,12 @@ def with_guess(
     try:
         guess = load_model(model or SHIPPED_MODEL).guess(counter.features())
     except InputError as error:
-        return dataclasses.replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
+        return replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
     rule = _rule(known, guess.signature) if guess else None
     if guess is None or rule is None:
         return diagnosis
     cause = _cause(rule, guess.probability, diagnosis, lang)
-    return dataclasses.replace(diagnosis, verdict="failure", causes=(cause,))
+    return replace(diagnosis, verdict="failure", causes=(cause,))
 
 
 def _rule(known: Knowledge, signature: str) -> Rule | None:

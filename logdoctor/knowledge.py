@@ -8,18 +8,19 @@ or unwritable cache is silently made anew in memory.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fnmatch
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from logdoctor import cached_files
-from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom, Words
+from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Prefilter
 from logdoctor.rulebook import shipped_rules
@@ -29,12 +30,22 @@ from logdoctor.version import __version__
 if TYPE_CHECKING:
     from logdoctor.prefilter.kept_patterns import KeptPatterns
 
-FORMAT = 26
+FORMAT = 27
 """Raise it when the shape of the cached JSON changes, or what is derived from an expression."""
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class _Compiled(Struct, frozen=True):
+    """What is cached: all but the databases; the first ``common`` patterns are the same for everyone."""
+
+    patterns: tuple[Pattern, ...]
+    common: int
+    owners: tuple[tuple[int, ...], ...]
+    rules: tuple[Rule, ...]
+    digest: str
+    faults: tuple[Problem, ...]
+
+
+class Knowledge(Struct, frozen=True):
     """The rules (without their examples), who owns which pattern of the scan, and the scan itself.
 
     The scan's first ``len(records())`` patterns are those of the parsers' records; ``owners[p]`` are the symptoms,
@@ -67,17 +78,13 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     """
     folder = cached_files.folder()
     file = folder / f"rules-{_key(folders)}.json" if folder else None
-    plain = _read(file) if file else None
-    if plain is None:
-        plain = _compile(folders, folder and folder / f"patterns-{__version__}-{FORMAT}.json")
+    made = _read(file) if file else None
+    if made is None:
+        made = _compile(folders, folder and folder / f"patterns-{__version__}-{FORMAT}.json")
         if file:
-            cached_files.write(file, json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
-    patterns = [Pattern(tuple(atoms), whole, often) for atoms, whole, often in plain["patterns"]]
-    owners = tuple(tuple(o) for o in plain["owners"])
-    rules = tuple(_rule(r) for r in plain["rules"])
-    faults = tuple(Problem(*f) for f in plain["faults"])
-    prefilter = Prefilter.build(patterns, folder, engine, common=plain["common"])
-    return Knowledge(rules, owners, prefilter, faults, plain["digest"])
+            cached_files.write(file, msgspec.json.encode(made))
+    prefilter = Prefilter.build(made.patterns, folder, engine, common=made.common)
+    return Knowledge(made.rules, made.owners, prefilter, made.faults, made.digest)
 
 
 def _key(folders: Sequence[Path]) -> str:
@@ -98,8 +105,8 @@ def _files(folder: Path) -> Iterable[str]:
         yield from (os.path.join(place, name) for name in names if name.endswith((".yaml", ".tsv")))  # noqa: PTH118
 
 
-def _compile(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
-    """All of it, without the databases; ``file`` keeps what was derived for the next time."""
+def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
+    """All of it; ``file`` keeps what was derived for the next time."""
     from logdoctor.prefilter.kept_patterns import KeptPatterns
     from logdoctor.rulebook.loading import read
 
@@ -115,7 +122,7 @@ def _compile(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
         faults += weak
         if weak:
             continue
-        rules.append(rule)
+        rules.append(replace(rule, examples=(), near_misses=()))
         for n, pattern in enumerate(patterns, number):
             if pattern:
                 owners.setdefault(pattern, []).append(n)
@@ -124,20 +131,19 @@ def _compile(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
     kept.keep()
     shipped = _numbers_of_shipped(rules)
     ordered = sorted(owners.items(), key=lambda owned: shipped.isdisjoint(owned[1]))
-    plain = [_plain(r) for r in rules]
-    return {
-        "patterns": [(p.atoms, p.whole, p.often) for p in (*parsers, *(pattern for pattern, _ in ordered))],
-        "common": len(parsers) + sum(not shipped.isdisjoint(own) for own in owners.values()),
-        "owners": [own for _, own in ordered],
-        "rules": plain,
-        "digest": _digest(plain),
-        "faults": [(f.what, f.where, f.why, f.help) for f in faults],
-    }
+    return _Compiled(
+        patterns=(*parsers, *(pattern for pattern, _ in ordered)),
+        common=len(parsers) + sum(not shipped.isdisjoint(own) for own in owners.values()),
+        owners=tuple(tuple(own) for _, own in ordered),
+        rules=tuple(rules),
+        digest=_digest(rules),
+        faults=tuple(fault.as_problem() for fault in faults),
+    )
 
 
-def _digest(rules: Iterable[dict[str, Any]]) -> str:
-    said = sorted(json.dumps({**rule, "path": ""}, sort_keys=True) for rule in rules)
-    return hashlib.blake2b("\n".join(said).encode(), digest_size=6).hexdigest()
+def _digest(rules: Iterable[Rule]) -> str:
+    said = sorted(msgspec.json.encode(replace(rule, path=""), order="sorted") for rule in rules)
+    return hashlib.blake2b(b"\n".join(said), digest_size=6).hexdigest()
 
 
 def _numbers_of_shipped(rules: Iterable[Rule]) -> set[int]:
@@ -167,28 +173,8 @@ def _wants(glob: str | None, name: str) -> bool:
     return glob is None or fnmatch.fnmatchcase(name, glob)
 
 
-def _plain(rule: Rule) -> dict[str, Any]:
-    plain = dataclasses.asdict(rule)
-    del plain["examples"], plain["near_misses"]
-    return plain
-
-
-def _rule(plain: dict[str, Any]) -> Rule:
-    words = tuple((lang, Words(w["title"], w["cause"], tuple(w["remedy"]))) for lang, w in plain["words"])
-    symptoms = tuple(_symptom(s) for s in plain["symptoms"])
-    rest = {k: tuple(plain[k]) for k in ("explains", "references")}
-    return Rule(**{**plain, **rest, "words": words, "symptoms": symptoms})
-
-
-def _symptom(plain: dict[str, Any]) -> Symptom:
-    fields = tuple((name, wanted if isinstance(wanted, str) else tuple(wanted)) for name, wanted in plain["fields"])
-    return Symptom(**{**plain, "level": tuple(plain["level"]), "fields": fields})
-
-
-def _read(file: Path) -> dict[str, Any] | None:
+def _read(file: Path) -> _Compiled | None:
     try:
-        plain: dict[str, Any] = json.loads(cached_files.read(file) or b"")
-        [_rule(r) for r in plain["rules"][:1]]
-        return plain if {"patterns", "owners", "common", "rules", "faults", "digest"} <= plain.keys() else None
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return msgspec.json.decode(cached_files.read(file) or b"", type=_Compiled)
+    except ValueError:
         return None

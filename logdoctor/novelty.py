@@ -7,12 +7,13 @@ compared.  With a log of a good run that one is the measure, else what came well
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Diagnosis, Evidence, InputError, Job, Line, Novel, Problem
 from logdoctor.sources import Bounds, streams
@@ -50,8 +51,7 @@ WHY = {
 }
 
 
-@dataclass
-class Excerpt:
+class Excerpt(Struct):
     """What is put aside of one log; ``lines`` is how many the whole log has, so that its end knows its numbers."""
 
     name: str
@@ -137,19 +137,19 @@ def with_novelty(diagnosis: Diagnosis, excerpts: Excerpts, lang: str = "en", bas
     try:
         healthy = _of_good_run(baseline) if baseline else _of_healthy_phase(excerpts.logs, began)
     except InputError as error:
-        return dataclasses.replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
+        return replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
     if not healthy:
         return diagnosis
     known = {(e.line.file, e.line.number) for e in diagnosis.unexplained}
     words = WHY.get(lang, WHY["en"])
     why = words["good" if baseline else "own"]
     found = _new(excerpts.logs, began, healthy, known)
-    return dataclasses.replace(diagnosis, novel=tuple(_told(one, why, words["times"]) for one in found[:SHOWN]))
+    return replace(diagnosis, novel=tuple(_told(one, why, words["times"]) for one in found[:SHOWN]))
 
 
 def _told(one: Novel, why: str, times: str) -> Novel:
     why += times.format(n=one.count) if one.count > 1 else ""
-    return dataclasses.replace(one, evidence=dataclasses.replace(one.evidence, why=why))
+    return replace(one, evidence=replace(one.evidence, why=why))
 
 
 def _of_good_run(baseline: str) -> set[str]:
@@ -212,7 +212,7 @@ def _new(logs: Iterable[Excerpt], began: Line | None, healthy: set[str], known: 
         masked = template(shape)
         if len(masked) >= SHORTEST and masked not in healthy:
             first = found.setdefault(masked, Novel(masked, 0, Evidence(lines[0])))
-            found[masked] = dataclasses.replace(first, count=first.count + len(lines))
+            found[masked] = replace(first, count=first.count + len(lines))
     return sorted(found.values(), key=lambda n: (not LOUD.search(n.template), n.count > FLOOD))
 
 

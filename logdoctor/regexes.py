@@ -2,18 +2,18 @@
 
 The ``regex`` package compiles in Python, half a millisecond an expression: a crash log that needs a hundred of them
 would spend more time on that than on everything else.  So whatever had to be compiled is kept for the next time, as
-plain numbers: the arguments that the package's own pickle support (`copyreg`) gives for rebuilding an expression.
+plain data (MessagePack): the arguments that the package's own pickle support (`copyreg`) gives for rebuilding one.
 """
 
 from __future__ import annotations
 
 import copyreg
-import json
 import sys
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import regex
 
 from logdoctor import cached_files as files
@@ -21,23 +21,23 @@ from logdoctor import cached_files as files
 MOST = 6000
 """So many expressions are kept, more than there are: beyond that most are of older versions, and all is begun anew."""
 
-_new: dict[bytes, bytes] = {}
-_bad: set[bytes] = set()
+_new: dict[str, msgspec.Raw] = {}
+_bad: set[str] = set()
 """What is stored and cannot be rebuilt."""
 
 
 @cache
 def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     """The expression, rebuilt from the store where it is known, else compiled.  Raises `regex.error`."""
-    key = json.dumps([pattern, int(flags)]).encode()
-    known = _found(_stored(), key)
+    key = f"{int(flags)} {pattern}"
+    known = _stored().get(key)
     if known is not None:
         try:
-            return cast("regex.Pattern[str]", _rebuild()[0](*json.loads(known, object_hook=_untagged)))
+            return cast("regex.Pattern[str]", _rebuild()[0](*msgspec.msgpack.decode(known)))
         except Exception:  # noqa: BLE001  damaged or of another version: compiling again cures it
             _bad.add(key)
     made = regex.compile(pattern, flags)
-    _new[key] = _plain(made)
+    _new[key] = msgspec.Raw(msgspec.msgpack.encode(_rebuild()[1](made)[1]))
     return made
 
 
@@ -62,35 +62,24 @@ def keep() -> None:
     path = _file()
     if not _new or path is None:
         return
-    kept = {key: made for key, made in _lines(files.read(path)).items() if key not in _bad}
-    merged = {**kept, **_new} if len(kept) + len(_new) <= MOST else dict(_new)
+    kept = {key: made for key, made in _read(path).items() if key not in _bad}
+    merged = {**kept, **_new} if len(kept) + len(_new) <= MOST else _new
+    files.write(path, msgspec.msgpack.encode(merged, order="sorted"))
     _new.clear()
-    files.write(path, b"".join(key + b"\t" + made + b"\n" for key, made in sorted(merged.items())))
 
 
 @cache
-def _stored() -> bytes:
+def _stored() -> dict[str, msgspec.Raw]:
     path = _file()
-    return (path and files.read(path)) or b""
+    return _read(path) if path else {}
 
 
-def _found(data: bytes, key: bytes) -> bytes | None:
-    """What stands beside ``key`` in sorted lines: looked up by halves, since most of thousands are never asked for."""
-    low, high = 0, len(data)
-    while low < high:
-        start = data.rfind(b"\n", low, (low + high) // 2) + 1 or low
-        end = data.find(b"\n", start, high)
-        end = high if end < 0 else end
-        here, _, made = data[start:end].partition(b"\t")
-        if here == key:
-            return made
-        low, high = (end + 1, high) if here < key else (low, start)
-    return None
-
-
-def _lines(data: bytes | None) -> dict[bytes, bytes]:
-    parted = (line.partition(b"\t") for line in data.split(b"\n") if line) if data else ()
-    return {key: made for key, _, made in parted}
+def _read(path: Path) -> dict[str, msgspec.Raw]:
+    """All that is stored; each is decoded when it is asked for, since most of thousands never are."""
+    try:
+        return msgspec.msgpack.decode(files.read(path) or b"", type=dict[str, msgspec.Raw])
+    except ValueError:
+        return {}
 
 
 def _file() -> Path | None:
@@ -98,7 +87,7 @@ def _file() -> Path | None:
     version = (
         f"{regex.__version__}-{sys.version_info[0]}.{sys.version_info[1]}-{sys.byteorder}{sys.maxsize.bit_length()}"
     )
-    return folder / f"expressions-{version}.json" if folder else None
+    return folder / f"expressions-{version}.msgpack" if folder else None
 
 
 @cache
@@ -106,29 +95,3 @@ def _rebuild() -> tuple[Any, Any]:
     """The function that rebuilds an expression, and the one that gives its arguments."""
     arguments = copyreg.dispatch_table[regex.Pattern]
     return cast("Any", arguments(regex.compile("a")))[0], arguments
-
-
-def _plain(made: regex.Pattern[str]) -> bytes:
-    return json.dumps(_to_plain(_rebuild()[1](made)[1]), separators=(",", ":")).encode()
-
-
-def _to_plain(value: Any) -> Any:
-    """Lists, texts and numbers; bytes, tuples and dictionaries are tagged."""
-    if isinstance(value, bytes):
-        return {"b": value.decode("latin-1")}
-    if isinstance(value, tuple):
-        return {"t": [_to_plain(v) for v in value]}
-    if isinstance(value, list):
-        return [_to_plain(v) for v in value]
-    if isinstance(value, dict):
-        return {"d": [[_to_plain(k), _to_plain(v)] for k, v in value.items()]}
-    if value is None or isinstance(value, str | int):
-        return value
-    raise TypeError(f"an expression made of {type(value)}")
-
-
-def _untagged(tagged: dict[str, Any]) -> Any:
-    ((tag, inner),) = tagged.items()
-    if tag == "b":
-        return inner.encode("latin-1")
-    return tuple(inner) if tag == "t" else {key: value for key, value in inner}  # noqa: C416

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logdoctor.diagnosis import diagnose
 from logdoctor.knowledge import Knowledge, gather
@@ -13,8 +14,7 @@ from logdoctor.model import Cause, Diagnosis, Example, Rule
 from logdoctor.rulebook.loading import Rulebook, read
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """An example that came out otherwise than its rule says."""
 
     rule: str

@@ -14,17 +14,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logdoctor.model import InputError
 
 HELP = "the keys are rules = [folders], lang and format"
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Defaults of the command line; ``file`` is where they stand, if anywhere."""
 
     rules: tuple[Path, ...] = ()

@@ -10,8 +10,9 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logdoctor.classifier import FeatureCounter
 from logdoctor.classifier.linear_model import NAMELESS, UNKNOWN
@@ -28,8 +29,7 @@ OWN_NAME = re.compile(r"\b[A-Za-z]\w*\.(?=py\b|sh\b)|(?<=/home/)[\w-]+|(?<=/user
 """What users call their programs and themselves."""
 
 
-@dataclass(frozen=True)
-class Labelled:
+class Labelled(Struct, frozen=True):
     """A log and what it is: a signature, ``healthy`` or ``unknown``.
 
     ``example`` names the log, ``rule`` what it was written for: held out together.

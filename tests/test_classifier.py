@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
@@ -47,7 +47,7 @@ def some_samples() -> list[Sample]:
 
 @pytest.fixture(scope="module")
 def model() -> LinearModel:
-    return dataclasses.replace(train(some_samples()).model, threshold=0.5)
+    return replace(train(some_samples()).model, threshold=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_it_is_silent_about_what_it_was_taught_to_be_nameless(model: LinearModel
 
 
 def test_it_is_silent_about_words_it_never_saw(model: LinearModel) -> None:
-    assert dataclasses.replace(model, threshold=0.8).guess(features([event("unheard syllables everywhere")])) is None
+    assert replace(model, threshold=0.8).guess(features([event("unheard syllables everywhere")])) is None
     assert model.guess({}) is None
 
 
@@ -194,7 +194,7 @@ def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(known: Knowl
 def test_it_never_speaks_about_other_verdicts(verdict: str, known: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    asked = dataclasses.replace(an_open_failure(), verdict=verdict)  # type: ignore[arg-type]
+    asked = replace(an_open_failure(), verdict=verdict)  # type: ignore[arg-type]
     assert with_guess(asked, fed(event("it broke")), known, model=file) == asked
 
 

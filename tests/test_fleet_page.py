@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields, is_dataclass, replace
 
 import pytest
 from command_line import call
 from hostile_texts import HOSTILE
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 
+from logdoctor.model import Problem
 from logdoctor.render import languages
 from logdoctor.scan.fleet import fleet_of
 from logdoctor.scan.fleet_chart import HEIGHT, chart_of
@@ -32,7 +34,7 @@ def failed(job: str, signature: str = "cuda.ecc", **more) -> JobRecord:
     return JobRecord(job, signature=signature, **more)
 
 
-PROBLEM = ({"what": "was not diagnosed", "where": "w", "why": "it took longer", "help": "h"},)
+PROBLEM = (Problem("was not diagnosed", "w", "it took longer", "h"),)
 FULL = [
     *(
         failed(
@@ -76,9 +78,9 @@ def everywhere(part, text):
         return tuple(everywhere(one, text) for one in part)
     if isinstance(part, dict):
         return {key: everywhere(value, text) for key, value in part.items()}
-    if is_dataclass(part):
+    if isinstance(part, Struct):
         return replace(
-            part, **{f.name: everywhere(getattr(part, f.name), text) for f in fields(part) if f.name not in OURS}
+            part, **{name: everywhere(value, text) for name, value in asdict(part).items() if name not in OURS}
         )
     return part
 

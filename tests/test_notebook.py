@@ -50,7 +50,7 @@ def test_every_diagnosis_has_frames(found):
 
 
 def test_a_time_that_is_no_date_is_left_open():
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     odd = replace(OOM.causes[0].evidence[0], time=9e300)
     frame = replace(OOM, causes=(replace(OOM.causes[0], evidence=(odd,)),)).events_frame()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from command_line import call
+from msgspec.structs import replace
 from planted_secrets import planted
 from render_diagnoses import ALL, OOM
 
@@ -138,11 +138,11 @@ def _texts(part) -> list[str]:
 
 def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
     proof = Evidence(Line("/logs/tc-node07.log", 3, "tc-node07:71:71 [0] NCCL WARN lost"), 12, "tc-node07")
-    found = dataclasses.replace(
+    found = replace(
         OOM,
         unexplained=(proof,),
         problems=(Problem("cut", "/logs/tc-node07.log.gz", "tc-node07 ended"),),
-        picture=dataclasses.replace(
+        picture=replace(
             OOM.picture, hosts=("tc-node07",), rank_table=(RankRow(12, "culprit", "tc-node07", first_failure=proof),)
         ),
     )
@@ -214,8 +214,8 @@ def test_hosts_that_are_called_like_pseudonyms_are_not_renamed_twice():
 
 
 def test_gpus_and_peers_that_hold_a_host_name_it_by_its_pseudonym():
-    cause = dataclasses.replace(OOM.causes[0], culprit=Culprit(hosts=("gx4",), gpus=("gx4:3",), peers=("10.0.0.9<1>",)))
-    made = redacted(dataclasses.replace(OOM, causes=(cause,))).told.causes[0].culprit
+    cause = replace(OOM.causes[0], culprit=Culprit(hosts=("gx4",), gpus=("gx4:3",), peers=("10.0.0.9<1>",)))
+    made = redacted(replace(OOM, causes=(cause,))).told.causes[0].culprit
     assert (made.hosts, made.gpus, made.peers) == ((made.hosts[0],), (f"{made.hosts[0]}:3",), ("ip-1<1>",))
 
 

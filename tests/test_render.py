@@ -6,12 +6,12 @@ import re
 import string
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from render_diagnoses import ALL, HEALTHY, OOM, THOUSAND, TWO_CAUSES, UNKNOWN
 from render_strategies import diagnoses
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass, replace
 
 import pytest
 from hostile_texts import HOSTILE
 from markdown_it import MarkdownIt
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 from render_diagnoses import ALL, OOM, THOUSAND, TWO_CAUSES, UNKNOWN, seen
 
@@ -54,9 +55,9 @@ def everywhere(part, text):
         return text
     if isinstance(part, tuple):
         return tuple(everywhere(one, text) for one in part)
-    if is_dataclass(part):
+    if isinstance(part, Struct):
         return replace(
-            part, **{f.name: everywhere(getattr(part, f.name), text) for f in fields(part) if f.name not in CHOICES}
+            part, **{name: everywhere(value, text) for name, value in asdict(part).items() if name not in CHOICES}
         )
     return part
 

@@ -2,12 +2,12 @@
 
 import re
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 from render_diagnoses import ALL, OOM, seen
 from render_strategies import MARKUP, diagnoses

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import json
 import pickletools
@@ -14,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft7Validator
+from msgspec.structs import replace
 from render_diagnoses import ALL, OOM, UNKNOWN, seen
 from render_strategies import diagnoses
 
@@ -92,7 +92,7 @@ def test_the_rule_says_what_to_do_and_where_to_read_more():
 
 
 def test_what_nothing_explains_is_a_warning():
-    found = dataclasses.replace(UNKNOWN, causes=(), unexplained=(seen("a.log:7", "boom"),))
+    found = replace(UNKNOWN, causes=(), unexplained=(seen("a.log:7", "boom"),))
     result = told(found)["results"][0]
     assert (result["ruleId"], result["level"]) == ("unknown", "warning")
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
@@ -103,7 +103,7 @@ def test_a_healthy_job_has_no_result():
 
 
 def test_what_was_not_read_is_a_notification():
-    found = dataclasses.replace(OOM, problems=(Problem("the archive is cut", "a.tar", "unexpected end"),))
+    found = replace(OOM, problems=(Problem("the archive is cut", "a.tar", "unexpected end"),))
     notice = told(found)["invocations"][0]["toolExecutionNotifications"][0]
     assert notice["message"]["text"] == "a.tar: the archive is cut: unexpected end"
 
@@ -119,6 +119,6 @@ def test_what_was_not_read_is_a_notification():
     ],
 )
 def test_a_file_name_is_a_reference_and_nothing_else(file, uri):
-    cause = dataclasses.replace(OOM.causes[0], evidence=(seen(f"{file}:1", "x"),))
-    result = told(dataclasses.replace(OOM, causes=(cause,)))["results"][0]
+    cause = replace(OOM.causes[0], evidence=(seen(f"{file}:1", "x"),))
+    result = told(replace(OOM, causes=(cause,)))["results"][0]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri

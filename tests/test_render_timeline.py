@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from render_diagnoses import OOM, T0, THOUSAND, seen
 
 from logdoctor.model import JobPicture, Moment, RankRow, Standing

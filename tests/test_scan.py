@@ -150,7 +150,7 @@ def test_an_archive_that_breaks_off_keeps_the_jobs_before_the_break(tmp_path):
     place.write_bytes(place.read_bytes()[: place.stat().st_size // 2])
     found = scanned(place, tmp_path / "out")
     assert [r.signature for r in found][:1] == ["cuda.oom"]
-    assert "only the beginning" in found[-1].problems[0]["what"]
+    assert "only the beginning" in found[-1].problems[0].what
 
 
 # ── what breaks ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -160,7 +160,7 @@ def test_a_job_that_cannot_be_read_is_a_row_that_says_why(jobs, tmp_path):
     archive(jobs, {"bad/x.log": "\0\1\2" * 999})
     bad = scanned(jobs, tmp_path / "out")[0]
     assert (Path(bad.job).name, bad.status) == ("bad", "unreadable")
-    assert bad.problems[0]["what"]
+    assert bad.problems[0].what
 
 
 def test_a_job_that_takes_too_long_is_a_row_that_says_so(jobs, tmp_path, monkeypatch):

@@ -83,7 +83,7 @@ def test_a_file_that_went_away_after_it_was_listed_is_a_row_that_says_so(memory,
     list(made.run())
     (record,) = made.records()
     assert record.status == "unreadable"
-    assert "rank0.log" in record.problems[0]["where"]
+    assert "rank0.log" in record.problems[0].where
 
 
 @pytest.mark.parametrize("url", ["memory://nothing", "nosuch://x/y", "://"])

@@ -68,7 +68,7 @@ def test_jobs_that_break_are_rows_that_say_why_and_the_others_are_diagnosed(tmp_
     list(made.run())
     found = {Path(r.job).name: r for r in made.records()}
     assert {found[f"j{n:02}"].signature for n in range(20)} == {"cuda.oom"}
-    whys = {name: found[name].problems[0]["why"] for name in ("cut", "binary", "bomb")}
+    whys = {name: found[name].problems[0].why for name in ("cut", "binary", "bomb")}
     assert whys == {
         "cut": "the gzip data ends before its end mark",
         "binary": "it is binary data, not text",

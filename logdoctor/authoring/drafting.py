@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import regex
 import yaml
+from msgspec import Struct
 
 from logdoctor.masking import Piece, pieces
 from logdoctor.model import Event, InputError, Job, Problem, Stream
@@ -34,8 +34,7 @@ _SAY_NOTHING = frozenset(
 _HOSTS = ("host", "node", "hostname", "server")
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """The text of a new rule file, and what was learnt of the line: kind, level, the message without prefixes."""
 
     text: str

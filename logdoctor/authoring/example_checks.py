@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.authoring.condition_checks import names
 from logdoctor.authoring.remark import Remark, Written
@@ -12,8 +13,7 @@ from logdoctor.authoring.tracing import Trace
 from logdoctor.model import Finding
 
 
-@dataclass(frozen=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """A rule and what became of its examples and near-misses, in their order."""
 
     written: Written

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from logdoctor.authoring.tracing import trace
 from logdoctor.contract import visible
@@ -25,8 +27,7 @@ SHOWN = 300
 """Characters of an example's line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """One template of one job: how often it stands there, and where first."""
 
     job: str
@@ -38,8 +39,7 @@ class Gap:
     line: str
 
 
-@dataclass
-class Worklist:
+class Worklist(Struct):
     """The gaps of all jobs that could be read, how many these were, and what could not be read."""
 
     gaps: list[Gap] = field(default_factory=list)
@@ -99,7 +99,7 @@ def table(gaps: Iterable[Gap], top: int | None = None) -> pd.DataFrame:
     """One row a template, `COLUMNS`; first those of most jobs without a cause, then of most jobs, then lines."""
     import pandas as pd
 
-    frame = pd.DataFrame(list(gaps), columns=[*Gap.__dataclass_fields__])
+    frame = pd.DataFrame(map(astuple, gaps), columns=[*Gap.__struct_fields__])
     grouped = frame.groupby(["kind", "template"], sort=True, as_index=False).agg(
         count=("count", "sum"),
         jobs=("job", "nunique"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from logdoctor.model import Rule
 from logdoctor.rulebook.yaml_lines import Document, Path
@@ -27,8 +28,7 @@ CODES: dict[str, tuple[Severity, str]] = {
 """Every kind of remark: how bad it is, and what it means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """One thing that is wrong with a rule: what, where (``file:line``), why, and what to do."""
 
     code: str
@@ -49,8 +49,7 @@ class Remark:
         return "\n".join([f"{self.where}: {self.severity}: {self.what} [{self.code}]", *more])
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """A rule and the file it was read from."""
 
     rule: Rule

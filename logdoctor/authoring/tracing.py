@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.diagnosis import Reading
 from logdoctor.knowledge import Knowledge
@@ -12,8 +13,7 @@ from logdoctor.model import Diagnosis, Event, Finding, Job, Problem
 from logdoctor.reasoning import Reasoner
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """A diagnosis and what it rests on.
 
     ``shown``: rule id -> symptom -> the lines that show it.  ``unsolved``: the job failed and no rule names the cause,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from logdoctor.model import Value
 
@@ -14,8 +15,7 @@ REST = "*"
 """The code of the entry that stands for all that a catalogue does not list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What the first lines of a catalogue say: ``about`` by key, ``explains`` as pairs (glob over kinds, field)."""
 
     name: str
@@ -39,8 +39,7 @@ class Head:
         return self.shown(lang).partition("{")[0].strip(' "“') or self.title(lang).replace("：", ":").partition(":")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One code: ``code`` as asked for, ``columns`` as in the file."""
 
     head: Head

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logdoctor.classifier.features import BUCKETS
 from logdoctor.model import InputError
@@ -25,16 +26,14 @@ SCALE = 100
 """Weights are kept as hundredths, so that the file is short and the same on every machine."""
 
 
-@dataclass(frozen=True)
-class Guess:
+class Guess(Struct, frozen=True):
     """A signature and how probable it is (calibrated, 0 to 1)."""
 
     signature: str
     probability: float
 
 
-@dataclass(frozen=True)
-class LinearModel:
+class LinearModel(Struct, frozen=True):
     """``bias`` has one weight a class.
 
     ``weights[str(bucket)]`` is flat, as in the file: a class's number, its weight in hundredths, the next class's ...

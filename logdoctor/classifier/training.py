@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from logdoctor.classifier.features import BUCKETS
 from logdoctor.classifier.linear_model import HEALTHY, NAMELESS, SCALE, LinearModel
@@ -34,8 +35,7 @@ Told = Callable[[str, int, int], None]
 """Told what is being done, how many such steps are done and how many there are."""
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """One log (or a variant of one): its features, what it is, and what must be held out together with it.
 
     ``whole``: it is the log itself; the model is judged by those only.
@@ -48,8 +48,7 @@ class Sample:
     whole: bool = True
 
 
-@dataclass(frozen=True)
-class Trained:
+class Trained(Struct, frozen=True):
     """The model and, for people, how well its kind does on what it has not seen."""
 
     model: LinearModel
@@ -94,8 +93,7 @@ def _fit(samples: Sequence[Sample]) -> Any:
         return LogisticRegression(C=STRENGTH, max_iter=STEPS).fit(_matrix(samples), [s.label for s in samples])
 
 
-@dataclass(frozen=True)
-class _Held:
+class _Held(Struct, frozen=True):
     way: str
     sample: Sample
     classes: Sequence[str]

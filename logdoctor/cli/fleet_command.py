@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from logdoctor.cli.complaints import complaints
 from logdoctor.cli.diagnose_command import Lang, language_of
@@ -54,8 +54,7 @@ def fleet(
         write_report(wanted, wish)
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """Where a page goes and what it is to show."""
 
     path: Path

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
 from logdoctor.classifier.linear_model import HEALTHY, load_model
@@ -13,8 +14,7 @@ from logdoctor.knowledge import Knowledge
 from logdoctor.model import InputError
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A signature, ``healthy`` or ``unknown``; how sure; by whom; whether the culprit is right (None: nobody asks)."""
 
     case: Case

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logdoctor.model import InputError
 from logdoctor.training_data import LOG_NAMES
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """One job and the truth about it: the ``label``, what else is a right answer, and who did it, where known.
 
     ``visible``: its logs hold the cause; ``hung``: the user says that it hangs.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from logdoctor.classifier.linear_model import HEALTHY, NAMELESS, UNKNOWN
 from logdoctor.evaluation.answers import Answer
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 BINS = 10
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(Struct, frozen=True):
     """``figures``: name -> share or count.  The tables are pandas frames, one row a family, a mix-up, a bin, a step."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Event, Line, Value
@@ -26,8 +27,7 @@ began, or never did, where its neighbours are heard; ``missing``: nothing in the
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Culprit:
+class Culprit(Struct, frozen=True):
     """Who did it, as far as the log says: global ranks, hosts, GPUs (bus id or host:ordinal), peer addresses."""
 
     ranks: tuple[int, ...] = ()
@@ -36,8 +36,7 @@ class Culprit:
     peers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """One line that proves something; ``why`` says in a few words what it shows, where that isn't plain.
 
     ``around`` are the lines above and below it and itself, where they were asked for and could be read again.
@@ -51,8 +50,7 @@ class Evidence:
     around: tuple[Line, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A place in the logs and the time printed there (None: none was)."""
 
     file: str
@@ -60,8 +58,7 @@ class Moment:
     time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A rule that held against events: which, on whom, since when, with which proof.
 
     ``first`` and ``last`` are `Event.order` of the first and last matched event, ``latest`` is the last one; ``events``
@@ -81,8 +78,7 @@ class Finding:
     width: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """One answer: the signature, how sure, who, what to do, with which proof."""
 
     signature: str
@@ -99,8 +95,7 @@ class Cause:
     rule: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SymptomSeen:
+class SymptomSeen(Struct, frozen=True):
     """A failure signature that was seen and is not the cause; ``count`` lines on ``ranks``."""
 
     signature: str
@@ -111,8 +106,7 @@ class SymptomSeen:
     evidence: tuple[Evidence, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The last sign of progress: what was counted (step, epoch, iteration ...), how far, when, where.
 
     ``epoch`` is the one that the same line names ("": none): steps may be counted anew in each.
@@ -124,8 +118,7 @@ class Progress:
     epoch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RankRow:
+class RankRow(Struct, frozen=True):
     """What is known of one rank: where it runs, how far it got, its first failure, and what it has to do with it all.
 
     ``gpu`` is the ordinal that CUDA counts inside the process; ``failure`` is the signature of the first failure ("":
@@ -153,8 +146,7 @@ class RankRow:
     """Where it was heard last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """Where a rank stood in the numbered collectives of one process group when the job failed.
 
     ``waits``: the number of the collective in which it waited, of the operation ``op``; ``started`` and ``completed``:
@@ -170,8 +162,7 @@ class Standing:
     at: Moment | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessGroup:
+class ProcessGroup(Struct, frozen=True):
     """A communicator or process group: its name as printed, its size where told, the global ranks known to be in it."""
 
     name: str
@@ -179,8 +170,7 @@ class ProcessGroup:
     ranks: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HostClock:
+class HostClock(Struct, frozen=True):
     """By how many seconds the clock of ``host`` is ahead of that of the host ``of`` (negative: behind).
 
     ``events`` is how many events tell that happened on both at once.
@@ -192,8 +182,7 @@ class HostClock:
     events: int
 
 
-@dataclass(frozen=True, slots=True)
-class JobPicture:
+class JobPicture(Struct, frozen=True):
     """What was learnt of the job from its logs."""
 
     ranks_expected: int | None = None
@@ -223,8 +212,7 @@ class JobPicture:
     """The earliest and the latest time that the job's own lines print; stamps without a year count as of 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One of several jobs or attempts in one log, and its own verdict.
 
     ``kind``: an ``attempt`` goes on with the job of the run before, a ``job`` stands for itself.  It lies in ``file``
@@ -244,8 +232,7 @@ class Run:
     last_progress: Progress | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """How much was read."""
 
     files: int = 0
@@ -254,8 +241,7 @@ class Coverage:
     events: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MadeBy:
+class MadeBy(Struct, frozen=True):
     """What made a diagnosis: the version of the program, how many rules it had, and a digest of what they say."""
 
     version: str = ""
@@ -263,8 +249,7 @@ class MadeBy:
     digest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Novel:
+class Novel(Struct, frozen=True):
     """A template of lines that the job never printed while all was well: how many there are, and the first of them."""
 
     template: str
@@ -272,8 +257,7 @@ class Novel:
     evidence: Evidence
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """Whether to start the job again, its attempts so far considered: ``exclude`` means to take out ``hosts`` first.
 
     ``none``: nothing has to be done, or nothing is known that speaks for or against it.  ``attempts``: it rests on so
@@ -286,8 +270,7 @@ class Decision:
     attempts: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """The answer for one job.  ``advice`` is what to collect next; filled for ``unknown`` verdicts."""
 
     job: str

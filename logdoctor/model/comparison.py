@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from logdoctor.model.answer import Diagnosis, Novel
 
@@ -12,8 +13,7 @@ COMPARISON_SCHEMA = "logdoctor.comparison/1"
 Topic = Literal["outcome", "versions", "environment", "layout", "hosts", "interfaces", "transports"]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """What ``name`` is in the good run and in the bad one; "" where that run does not tell."""
 
     topic: Topic
@@ -22,8 +22,7 @@ class Difference:
     bad: str
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two diagnoses, what differs, and the messages that only one run printed, the most telling first."""
 
     good: Diagnosis

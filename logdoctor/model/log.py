@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import IO, Literal, Protocol
+
+from msgspec import Struct, field
 
 Level = Literal["fatal", "error", "warning", "info"]
 """How loud the program itself was: ``fatal`` it says that it ends, ``error`` it says that something failed."""
@@ -29,12 +30,13 @@ Meaning = Literal[
 ]
 """What a kind of record tells the reasoning beyond its fields; its dialect says it (`Event.means`)."""
 
-Value = str | int | float | tuple[int, ...] | tuple[str, ...]
+Scalar = str | int | float
+
+Value = Scalar | tuple[int, ...] | tuple[str, ...]
 """What a field of an event holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One job to be diagnosed: a name and where its logs are.
 
     ``paths`` hold file names, folders, globs, archives, ``"-"`` for standard input, or open binary files.
@@ -55,8 +57,7 @@ class Stream(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line as evidence: ``number`` is 1-based and counts newlines only, ``text`` is the line as printed."""
 
     file: str
@@ -64,8 +65,7 @@ class Line:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(Struct, frozen=True):
     """Who printed a line, as far as wrappers and prefixes tell.
 
     ``time`` is in seconds since 1970 of the clock that printed it, zone unknown unless printed; ``tag`` is any other
@@ -82,8 +82,7 @@ class Speaker:
     tag: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One recognised record of a log.
 
     ``text`` is the message without wrappers and prefixes (a multi-line record keeps its newlines), ``fields`` what the
@@ -137,8 +136,7 @@ Following = Callable[[], Iterator[bytes]]
 """Gives the raw lines after a candidate line, for records of several lines (bounded by who reads them)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A raw line that the scan picked: the bytes without its newline (cut if huge), its number, which patterns hit."""
 
     raw: bytes

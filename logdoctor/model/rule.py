@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from logdoctor.model.log import Level, Value
+from msgspec import Struct, field
+
+from logdoctor.model.log import Level, Scalar
 
 Action = Literal["stop", "retry", "exclude", "none"]
 """What to do with the job: fix first, start again as is, drain the named part and start again, nothing."""
@@ -16,8 +17,7 @@ Strength = Literal["proof", "strong", "likely", "hint"]
 Role = Literal["cause", "symptom", "fallback", "benign"]
 
 
-@dataclass(frozen=True, slots=True)
-class Symptom:
+class Symptom(Struct, frozen=True):
     """What ONE event looks like: every condition given must hold.
 
     ``text`` is a regular expression searched in `Event.text`; ``kind`` and ``dialect`` are glob patterns; a field
@@ -29,22 +29,20 @@ class Symptom:
     kind: str | None = None
     dialect: str | None = None
     level: tuple[Level, ...] = ()
-    fields: tuple[tuple[str, tuple[Value, ...] | str], ...] = ()
+    fields: tuple[tuple[str, tuple[Scalar, ...] | str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A log that a rule must diagnose (``truth`` is its signature) or must not (``truth`` names what it is)."""
 
     log: str
     truth: str
     because: str = ""
-    finds: tuple[tuple[str, Value], ...] = ()
+    finds: tuple[tuple[str, Scalar], ...] = ()
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """What a person reads, in one language; ``{name}`` and ``{name|default}`` are filled in from the finding."""
 
     title: str
@@ -52,8 +50,7 @@ class Words:
     remedy: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One failure signature and how to know it.  See docs/rules.md for every key.
 
     ``id`` is the path below the rules folder (``net/ib-completion`` -> ``net.ib-completion``); ``signature`` is what is

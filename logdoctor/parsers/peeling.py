@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
 import regex
+from msgspec import Struct, field
 
 from logdoctor.model import Speaker
 from logdoctor.parsers.record import Wrapper
@@ -32,8 +32,7 @@ Who = dict[str, Any]
 """What the prefixes say: the names of `Speaker` and ``task``, values still as printed."""
 
 
-@dataclass(slots=True)
-class Peeled:
+class Peeled(Struct):
     """A line without its wrappers.
 
     ``printed`` is the line as it was, ``text`` what is left, ``who`` what the prefixes say, ``steady`` who printed it
@@ -146,8 +145,7 @@ def wrappers() -> tuple[Wrapper, ...]:
     return tuple(w for name in modules for w in importlib.import_module(f"{folder.__name__}.{name}").WRAPPERS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidates:
+class _Candidates(Struct, frozen=True):
     """The wrappers that may begin with one character, and a search that tells the first of them to match.
 
     The group that it closes last is ``_N``, N the wrapper's place; ``groups[N]`` are the names of the wrapper's groups

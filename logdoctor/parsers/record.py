@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logdoctor.model import Level, Meaning, Speaker, Value
 
@@ -11,8 +12,7 @@ MAX_BLOCK_LINES = 400
 """A block reader is never given more lines than this (of its own speaker)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bare:
+class Bare(Struct, frozen=True):
     """A line after the wrappers are off: what is left, who spoke, and which line below the block's head it was."""
 
     text: str
@@ -20,8 +20,7 @@ class Bare:
     below: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """What a block reader found: the message, more fields, and where the block ends.
 
     ``text`` is the message that rules search (for a traceback: the exception line and what follows, not the frames).
@@ -42,8 +41,7 @@ BlockReader = Callable[[Bare, Mapping[str, Value], Iterator[Bare]], "Block | Non
 """(head, fields of the head, the lines below of the same speaker) -> the block, or None if it is none after all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     r"""One shape of line of a dialect.
 
     ``pattern`` (syntax of the ``regex`` package) is searched in the bare line; its named groups become the event's
@@ -81,8 +79,7 @@ Meanings = Mapping[str, tuple[Meaning, ...]]
 """What the kinds of a dialect tell the reasoning beyond their fields (``MEANS``); most tell nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(Struct, frozen=True):
     r"""One thing that a launcher, collector or viewer puts in FRONT of a line.
 
     ``pattern`` is matched at the start of what is left of the line; named groups ``rank``, ``local_rank``, ``host``,

@@ -7,7 +7,8 @@ with nothing but literals, byte classes, ``(?:...)``, ``|`` and quantifiers.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.prefilter.sublines import FLAT
 
@@ -19,8 +20,7 @@ _BROAD = 48
 """A class with more members than this tells nothing at the edge of a form."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chars:
+class Chars(Struct, frozen=True):
     """One character: which of ASCII it may be, and whether it may be any character beyond."""
 
     ascii: frozenset[int]
@@ -32,15 +32,13 @@ class Chars:
         return self.beyond or len(self.ascii) > _BROAD
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(Struct, frozen=True):
     """One literal character beyond ASCII, as UTF-8 or as JSON writes it."""
 
     char: str
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """``body`` again and again; ``most`` None is without bound."""
 
     body: tuple[Node, ...]
@@ -48,8 +46,7 @@ class Loop:
     most: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(Struct, frozen=True):
     """One of several branches."""
 
     branches: tuple[tuple[Node, ...], ...]

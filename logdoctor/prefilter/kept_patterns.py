@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+
+import msgspec
 
 from logdoctor import cached_files
 from logdoctor.prefilter.pattern import Pattern
@@ -38,13 +39,11 @@ class KeptPatterns:
             return
         others = {key: pattern for key, pattern in self._known.items() if key not in self._asked}
         kept = {**others, **self._asked} if len(others) <= (ROOM - 1) * len(self._asked) else self._asked
-        plain = {key: (p.atoms, p.whole, p.often) for key, p in kept.items()}
-        cached_files.write(self._file, json.dumps(plain, separators=(",", ":")).encode())
+        cached_files.write(self._file, msgspec.json.encode(kept))
 
 
 def _read(file: Path) -> dict[str, Pattern]:
     try:
-        plain = json.loads(cached_files.read(file) or b"")
-        return {key: Pattern(tuple(atoms), str(whole), bool(often)) for key, (atoms, whole, often) in plain.items()}
-    except (ValueError, TypeError, AttributeError):
+        return msgspec.json.decode(cached_files.read(file) or b"", type=dict[str, Pattern])
+    except ValueError:
         return {}

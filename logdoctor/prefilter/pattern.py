@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True, array_like=True):
     """Something to be found in lines.
 
     A line is looked at again when one of the ``atoms`` of any pattern hits it (scan forms, see `scanform`); the pattern

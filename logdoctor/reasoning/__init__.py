@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from logdoctor.catalogues import in_words
 from logdoctor.model import Diagnosis, Event, Evidence, Finding, JobPicture, RankRow, Rule, Verdict
@@ -59,7 +60,7 @@ class Reasoner:
         self._match(event)
         if event.level in ("error", "fatal"):
             if event.lines:  # they are for quoting symptoms: thousands of unexplained tracebacks would fill memory
-                event = dataclasses.replace(event, lines=())
+                event = replace(event, lines=())
             few = len(self._failures) < FAILURES_KEPT
             (self._failures if few else self._latest_failures).append(event)
 

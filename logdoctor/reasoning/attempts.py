@@ -22,8 +22,9 @@ left the main script, and the process ended.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from logdoctor.model import Event, Meaning
 from logdoctor.reasoning.last_words import LastWords
@@ -66,8 +67,7 @@ _DIGITS = later(r"\d+")
 _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
 
 
-@dataclass(slots=True)
-class Span:
+class Span(Struct):
     """A stretch of one file: from ``first`` (`Event.order`) on; ``start`` is the event that began it.
 
     ``after_all``: the job before had ended for sure; ``fresh``: it surely is another start; ``proved``: both ended.
@@ -92,8 +92,7 @@ class Span:
         return self.restarted or self.proved or (self.after_all and self.fresh and self.steps >= GOING)
 
 
-@dataclass(slots=True)
-class Track:
+class Track(Struct):
     """The spans of one file, and how far the present one got."""
 
     spans: list[Span] = field(default_factory=lambda: [Span(0)])

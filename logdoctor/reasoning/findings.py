@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from logdoctor.model import Culprit, Event, Finding, Rule, Value
 from logdoctor.reasoning.addresses import short_host
@@ -107,7 +108,7 @@ def _blamed(rule: Rule, hits: RuleHits) -> list[Shown]:
 def _about(events: Sequence[Event], culprit: Culprit, picture: Picture) -> Culprit:
     """``culprit`` with the ranks and hosts that ``events`` are about in place of its own."""
     named = [e for e in events if e.host or picture.rank_of(e) is not None]
-    return dataclasses.replace(culprit, ranks=tuple(_ranks(named, picture)), hosts=tuple(_hosts(named, picture)))
+    return replace(culprit, ranks=tuple(_ranks(named, picture)), hosts=tuple(_hosts(named, picture)))
 
 
 def _in_a_word(culprit: Culprit) -> str:

@@ -11,7 +11,7 @@ Other than a start, which ranks of one job make at different times, such a pair 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from logdoctor.model import Event
 from logdoctor.regexes import later
@@ -22,8 +22,7 @@ AT_ONCE = 10.0
 _SCRIPT = later(r'File "(?P<script>[^"]{1,400})", line \d+, in <module>')
 
 
-@dataclass(slots=True)
-class LastWords:
+class LastWords(Struct):
     """The last words of one file, as far as they may be said again."""
 
     cancelled: Event | None = None

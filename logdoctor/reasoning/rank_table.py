@@ -6,9 +6,10 @@ tell stays empty: a rank of which nothing is heard is ``missing``, and only its 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from logdoctor.model import Event, Finding, Moment, Part, RankRow, Role, Rule
 from logdoctor.reasoning.addresses import short_host
@@ -32,8 +33,7 @@ Found = Mapping[int, Mapping[str, Hits]]
 """The events that showed each symptom, by the rule's number and the symptom's name."""
 
 
-@dataclass(slots=True)
-class Heard:
+class Heard(Struct):
     """When somebody was heard last: the file, the place in reading order, the time."""
 
     file: str
@@ -53,8 +53,7 @@ class Heard:
         return self.time is not None and event.time is not None and self.time <= event.time
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A rank's first failure and the signature of the rule that knows it ("": none)."""
 
     event: Event
@@ -93,7 +92,7 @@ class RankTable:
             kept = self._failures[who] = []
         if len(kept) < FAILURES_KEPT:
             long = event.lines or len(event.text) > TEXT_KEPT
-            kept.append(dataclasses.replace(event, lines=(), text=event.text[:TEXT_KEPT]) if long else event)
+            kept.append(replace(event, lines=(), text=event.text[:TEXT_KEPT]) if long else event)
 
     # ── the table ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -118,7 +117,7 @@ class RankTable:
                 failure = answer.failure or failure
             part = answer.part(rank, failure) or _unhurt(rank, heard.get(rank), began, near)
             row = _row(rank, part, seats.get(rank, Seat()), failure, answer, picture)
-            rows.append(dataclasses.replace(row, heard=heard[rank].moment) if rank in heard else row)
+            rows.append(replace(row, heard=heard[rank].moment) if rank in heard else row)
         telling = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
         return tuple(rows) if telling else ()
 
@@ -205,8 +204,7 @@ def _busy_with(event: Event) -> str:
     return str(event.fields.get("work", "")) if busy else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Neighbours:
+class _Neighbours(Struct, frozen=True):
     """Who is heard beside whom: only where another rank of the same node is heard is a rank's silence its own."""
 
     known: Collection[int]

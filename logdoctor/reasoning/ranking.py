@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.catalogues import follows
 from logdoctor.model import Event, Finding
@@ -43,8 +44,7 @@ _FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illega
 """A crash in native code; SIGABRT is how processes end themselves that gave up on others."""
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """Findings sorted: ``causes`` that nothing explains (best first), and for each other finding what explains it.
 
     ``preferred``: the first cause, where only its likeness to known logs puts it before its equals.

@@ -7,7 +7,8 @@ never got to work and only shows what failures look like from outside is the fal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.model import Culprit, Event, Finding, Rule, Run, Verdict
 from logdoctor.reasoning.attempts import Span
@@ -21,8 +22,7 @@ Found = Mapping[int, RuleHits]
 """The events that showed each symptom, by the rule's number and the symptom's name."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """What one run says: its findings, ranked in the light of the whole job and (``alone``) of itself only."""
 
     span: Span

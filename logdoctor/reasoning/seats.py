@@ -8,8 +8,9 @@ where, nccl-tests' list of ranks, and what launchers and prefixes put in front o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from logdoctor.model import Event, ProcessGroup, Value
 from logdoctor.reasoning.addresses import short_host
@@ -32,8 +33,7 @@ class Ranks(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Seat:
+class Seat(Struct):
     """Where a rank runs, as far as it is told; ``gpu`` is the ordinal that CUDA counts inside the process."""
 
     host: str | None = None
@@ -51,8 +51,7 @@ class Seat:
         self.bus_id = self.bus_id or other.bus_id
 
 
-@dataclass(slots=True)
-class _Comm:
+class _Comm(Struct):
     """A process's place in the widest communicator that it told of."""
 
     rank: int
@@ -62,8 +61,7 @@ class _Comm:
     """The global rank, where the line itself tells it."""
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """A process group: its size (0: not told), and who has which rank in it (a global rank or a process)."""
 
     size: int = 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logdoctor.model import Event
 from logdoctor.reasoning.clocks import printed_after
@@ -15,8 +16,7 @@ SURVIVED_STEPS = 3
 """So many progress records after an alleged failure speak against it."""
 
 
-@dataclass(slots=True)
-class Steps:
+class Steps(Struct):
     """The progress that one speaker reported: the latest records, oldest first, and how many in all."""
 
     count: int = 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import fnmatch
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import regex
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.catalogues import explain
 from logdoctor.model import Event, Rule, Symptom, Value
@@ -24,8 +24,7 @@ SEARCH_SECONDS = 0.2
 """A single search that takes longer is given up: the text is hostile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """An event that shows a symptom, and what the symptom's regular expression captured."""
 
     event: Event
@@ -34,8 +33,7 @@ class Shown:
     """How much of the text the symptom's expression matched: the more, the more specific it is."""
 
 
-@dataclass(slots=True)
-class Hits:
+class Hits(Struct):
     """The events that show one symptom, bounded: the first ones, the last ones, each rank's first, and how many."""
 
     count: int = 0
@@ -192,7 +190,7 @@ def _quoted(event: Event, matched: str) -> Event:
     for part in (wanted, wanted[:40], wanted[-40:]):
         line = next((line for line in (event.line, *event.lines) if part and part in line.text), None)
         if line is not None:
-            return dataclasses.replace(event, line=line)
+            return replace(event, line=line)
     return event
 
 

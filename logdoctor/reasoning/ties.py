@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from logdoctor.model import Finding
 from logdoctor.reasoning.clocks import elapsed
@@ -22,7 +23,7 @@ def broken(ranked: Ranked, prefer: Prefer) -> Ranked:
     if chosen is None:
         return ranked
     rest = tuple(f for f in ranked.causes if f is not chosen)
-    return dataclasses.replace(ranked, causes=(chosen, *rest), preferred=chosen)
+    return replace(ranked, causes=(chosen, *rest), preferred=chosen)
 
 
 def tied_causes(causes: Sequence[Finding]) -> list[Finding]:

@@ -8,8 +8,10 @@ communicators, versions and module paths stay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from logdoctor.model import Comparison, Diagnosis, Difference, JobPicture
 from logdoctor.redaction.addresses import addresses_in
@@ -35,8 +37,7 @@ _SHORTEST = 3
 Told = TypeVar("Told", Diagnosis, Comparison)
 
 
-@dataclass(frozen=True)
-class Redacted(Generic[Told]):
+class Redacted(Struct, Generic[Told], frozen=True):
     """What is told and names nobody, and the ``key``: what each pseudonym stands for."""
 
     told: Told
@@ -98,12 +99,10 @@ class _Redaction:
         if isinstance(part, Difference) and part.topic == "environment":
             good, bad = (self.text(f"{part.name}={value}")[len(part.name) + 1 :] for value in (part.good, part.bad))
             return replace(part, good=good, bad=bad)
-        return self._fields(part) if is_dataclass(part) else part
+        return self._fields(part) if isinstance(part, Struct) else part
 
     def _fields(self, part: Any, *apart: str) -> Any:
-        changed = {
-            f.name: self.of(getattr(part, f.name), f.name) for f in fields(part) if f.name not in _KEPT.union(apart)
-        }
+        changed = {name: self.of(value, name) for name, value in asdict(part).items() if name not in _KEPT.union(apart)}
         return replace(part, **changed)
 
     def text(self, text: str) -> str:
@@ -145,7 +144,7 @@ def _texts(part: Any, name: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(part, tuple):
         for one in part:
             yield from _texts(one, name)
-    elif is_dataclass(part):
-        for field in fields(part):
-            if field.name not in _KEPT:
-                yield from _texts(getattr(part, field.name), field.name)
+    elif isinstance(part, Struct):
+        for field, value in asdict(part).items():
+            if field not in _KEPT:
+                yield from _texts(value, field)

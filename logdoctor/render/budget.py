@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 Part = TypeVar("Part")
 
@@ -11,8 +12,7 @@ _GROUPED = frozenset({"hosts", "ranks", "ranks_seen", "rank_table", "standings"}
 """Lists that a report never writes out one by one: cutting them would make its counts wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """The most characters of a text, entries of a list, and ranks that are listed one by one."""
 
     text: int
@@ -31,8 +31,8 @@ def cut(part: Part, budget: Budget) -> Part:
         made = part if len(part) <= budget.text else part[: budget.text - 2] + " …"
     elif isinstance(part, tuple):
         made = tuple(cut(one, budget) for one in part)
-    elif is_dataclass(part) and not isinstance(part, type):
-        made = replace(part, **{f.name: _cut_field(f.name, getattr(part, f.name), budget) for f in fields(part)})
+    elif isinstance(part, Struct):
+        made = type(part)(*(_cut_field(name, getattr(part, name), budget) for name in part.__struct_fields__))
     return made  # type: ignore[no-any-return]
 
 

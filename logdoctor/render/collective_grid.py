@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from logdoctor.model import JobPicture, Standing
 from logdoctor.render.catalogue import Catalogue
@@ -16,16 +17,14 @@ State = Literal["done", "waits", "started", "absent", "untold"]
 """``started``: begun behind the one in which it waits; ``absent``: the rank had not started it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """What became of one collective on some ranks, and the operation that they ran under its number."""
 
     state: State
     op: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """Ranks that stood alike; ``odd``: one of them is what the others waited for."""
 
     ranks: str
@@ -33,8 +32,7 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """One process group: the numbers of its collectives (None: some are left out there) and its ranks."""
 
     group: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class Followed(Protocol):
@@ -21,8 +22,7 @@ class Followed(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Consequence:
+class Consequence(Struct, frozen=True):
     """One kind of fallout and what followed from it in turn."""
 
     row: Followed

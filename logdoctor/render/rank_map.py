@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.model import RankRow
 from logdoctor.render.catalogue import Catalogue
@@ -16,8 +17,7 @@ _WIDEST = 16
 """Cells beside each other; a host with more ranks has more rows of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """One block: the host, which ranks it has, their parts in order, and all that in words."""
 
     name: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.model import Evidence, RankRow
 from logdoctor.render.catalogue import Catalogue
@@ -28,8 +29,7 @@ Feature = Callable[[RankRow], str]
 _MOST_LINES, _MOST_RANGES, _LONGEST = 12, 4, 90
 
 
-@dataclass(frozen=True, slots=True)
-class RankLine:
+class RankLine(Struct, frozen=True):
     """Ranks that fared alike: who, their part, where they run, how far they got, what failed first, and the place."""
 
     ranks: str

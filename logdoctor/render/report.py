@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.contract import disarmed, iso_time
 from logdoctor.model import (
@@ -33,8 +34,7 @@ OUTLIVED_SHOWN = 3
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """How it is shown: the words, and for a terminal its width in columns, colour, one line only, seconds taken."""
 
     words: Catalogue
@@ -44,8 +44,7 @@ class Page:
     elapsed: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """A line to look at: ``file:line``, the line, and why it matters ("" where that is plain).
 
     ``around``: the lines above and below it and itself, with their numbers, where a format asks for them.
@@ -58,8 +57,7 @@ class Proof:
     around: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A cause in words: ``who`` did it ("": not told), and ``doing``: what to do with the job in one clause.
 
     ``level`` is the confidence as a number, ``sure`` the same in words; ``rule`` the id of the rule that held.
@@ -79,8 +77,7 @@ class Answer:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fallout:
+class Fallout(Struct, frozen=True):
     """All victims of one kind: who or how many, what, and where in the logs."""
 
     who: str
@@ -90,8 +87,7 @@ class Fallout:
     because: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Everything that is told; an empty part is left out.  ``head`` makes sense alone, ``sentence`` beside the verdict.
 
     ``also`` are further faults beside the answer, ``instead`` less likely answers; ``decision`` is whether to try it
@@ -233,8 +229,7 @@ def is_link(reference: str) -> bool:
 # ── fallout ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """Makes rows of symptoms; the name of ``file`` is left out of places, ``reasons`` says whose fallout it is."""
 
     words: Catalogue

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from logdoctor.contract import iso_time
 from logdoctor.model import Diagnosis, Evidence, Moment, RankRow
@@ -33,8 +35,7 @@ Kind = Literal["progress", "failure", "decisive"]
 Scale = Callable[[Moment], float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Something that happened, ``at`` 0 to 100 of the axis; ``label`` says what and when."""
 
     kind: Kind
@@ -42,8 +43,7 @@ class Mark:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """Ranks that fared alike: who they are, their part, how long they were ``heard`` (None: not known), their marks."""
 
     line: RankLine
@@ -52,8 +52,7 @@ class Lane:
     marks: tuple[Mark, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """The lanes, and over them the axis: its ticks, what it counts, and where the decisive line stands on it.
 
     ``each``: every rank has a lane of its own.
@@ -127,8 +126,7 @@ def _moment(evidence: Evidence) -> Moment:
 # ── the axis ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(Struct, frozen=True):
     """From ``start`` to ``end``: seconds of the logs' clocks (``file`` empty), or lines of ``file``."""
 
     start: float

@@ -5,8 +5,9 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from logdoctor.model import Rule, RuleError, RulesError
 from logdoctor.rulebook import rule_files
@@ -15,8 +16,7 @@ from logdoctor.rulebook.signatures import VERDICTS, Signature, read_signatures
 from logdoctor.rulebook.yaml_lines import Document, parse
 
 
-@dataclass(frozen=True)
-class Rulebook:
+class Rulebook(Struct, frozen=True):
     """All rules that could be read, by their ids' order; the agreed signatures; what is wrong with the rest.
 
     ``documents`` are the files as read, by id: they know on which line each part of a rule stands.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logdoctor.model import Action, RuleError
 
@@ -11,8 +12,7 @@ ACTIONS: tuple[Action, ...] = ("stop", "retry", "exclude", "none")
 VERDICTS = ("healthy", "unknown")
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """One agreed way in which a job fails."""
 
     id: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 from logdoctor.model import RuleError
 
@@ -13,8 +13,7 @@ Path = tuple[str | int, ...]
 """Where a value stands in the document, for example ``("symptoms", "busy", "text")``."""
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct, frozen=True):
     """Plain data of one YAML file and the line of each part of it."""
 
     data: Any

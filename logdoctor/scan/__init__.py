@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logdoctor.model import Problem
 from logdoctor.scan.engines import Work
@@ -24,8 +25,7 @@ __all__ = ["Filters", "FoundJob", "JobRecord", "Plan", "Scan", "find_jobs"]
 JOB_SECONDS = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """How to scan: ``shard`` (i, n) takes every n-th job, counted from 1; ``retry`` the jobs that failed to be read.
 
     ``scheduler``, ``cluster`` and ``options``: see `logdoctor.scan.engines.Work`.
@@ -42,19 +42,15 @@ class Plan:
     retry: bool = False
 
 
-@dataclass
 class Scan:
     """One run over the jobs of an archive; ``jobs`` are all of them, ``todo`` those that are not done."""
 
-    places: Sequence[str]
-    plan: Plan
-    filters: Filters = field(default_factory=Filters)
-    problems: list[Problem] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Find the jobs, and which of them an earlier run has done."""
-        index, count = self.plan.shard
-        tasks = tasks_of(find_jobs(self.places, self.filters, self.problems))[index - 1 :: count]
+    def __init__(self, places: Sequence[str], plan: Plan, filters: Filters | None = None) -> None:
+        """Find the jobs in ``places``, and which of them an earlier run has done."""
+        self.places, self.plan = places, plan
+        self.problems: list[Problem] = []
+        index, count = plan.shard
+        tasks = tasks_of(find_jobs(places, filters or Filters(), self.problems))[index - 1 :: count]
         self.jobs = [job for task in tasks for job in task.jobs]
         self.journal = Journal(self.plan.folder)
         self.todo = [job for job in self.jobs if not self._is_done(job)]

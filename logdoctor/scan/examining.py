@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from logdoctor.diagnosis import diagnose, diagnose_streams
 from logdoctor.knowledge import Knowledge, gather, rule_folders
@@ -21,8 +23,7 @@ class TooLong(Exception):
     """A job took longer than one may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """Jobs that are read together: one, or those of one packed archive."""
 
     jobs: tuple[FoundJob, ...]
@@ -62,7 +63,7 @@ def examine(task: Task, known: Knowledge, seconds: float) -> Iterator[JobRecord]
             done.add(job.name)
             before = len(problems)
             record = _one(job, known, seconds, opened.of(job))
-            yield replace(record, problems=(*record.problems, *(asdict(p) for p in problems[before:])))
+            yield replace(record, problems=(*record.problems, *problems[before:]))
         for _ in opened.of(job):  # where its diagnosis broke off
             pass
     for lost in task.jobs:  # what the archive no longer holds, or lost with its end

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from logdoctor.model import InputError
 from logdoctor.redaction import without_secrets
@@ -24,8 +25,7 @@ Period = Literal["day", "week", "month"]
 QUOTED = 300
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """How often something was, in which jobs, and what it cost.
 
     ``hours`` are GPU-hours of the ``timed`` jobs whose logs tell how many ranks they had and from when to when.
@@ -65,11 +65,10 @@ class Tally:
         if record.proof and not self.proof:
             self.place, self.proof = f"{record.proof_file}:{record.proof_line}", without_secrets(record.proof)[:QUOTED]
         if not self.why:
-            self.why = next((f"{p['what']}: {p['why']}" for p in record.problems), "")[:QUOTED]
+            self.why = next((f"{p.what}: {p.why}" for p in record.problems), "")[:QUOTED]
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(Struct, frozen=True):
     """What a fleet report tells.  Tallies are sorted, the most frequent first."""
 
     jobs: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.scan.fleet import Fleet
 
@@ -16,8 +17,7 @@ GAP = 0.18
 STEPS = (1, 2, 5)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Failures of one cause (``kind`` 1 to `KINDS`; 0: the others) in one bar."""
 
     kind: int
@@ -27,8 +27,7 @@ class Part:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One period: ``seen`` jobs of which ``count`` failed; ``label`` is what stands below it, if anything does."""
 
     name: str
@@ -41,8 +40,7 @@ class Bar:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """Bars from the left to the right, lines of the scale from below, and what the colours mean."""
 
     bars: tuple[Bar, ...]

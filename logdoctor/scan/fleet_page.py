@@ -11,11 +11,12 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from logdoctor.contract import iso_time, visible
 from logdoctor.redaction import without_secrets
@@ -39,8 +40,7 @@ _DETAILS = r"(?<=.{12}) \(|;|(?<=.{12}): "
 WORDS = Path(__file__).parent / "words"
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """How many rows a table has, and how many jobs are named behind a number."""
 
     rows: int

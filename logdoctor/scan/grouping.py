@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 How = Literal["pattern", "torchrun", "slurm", "folder", "file", "archive"]
 
@@ -36,8 +38,7 @@ _RUN = re.compile(r"^(?P<id>.+)_[a-z0-9_]{8}$")
 """torchrun's ``<run id>_<random>`` (torch/distributed/elastic/multiprocessing/api.py 2.9, `tempfile.mkdtemp`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The files of one job.  ``job`` is its name below the place that was scanned ("" for the place itself)."""
 
     job: str
@@ -45,8 +46,7 @@ class Group:
     how: How
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     files: list[str] = field(default_factory=list)
     folders: dict[str, _Folder] = field(default_factory=dict)
 

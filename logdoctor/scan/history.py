@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logdoctor.model import InputError
 from logdoctor.scan.journal import WHOLE, Journal
@@ -31,8 +32,7 @@ BY = {
 """What failures may be counted by; a week is named by its Monday."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """Failures counted ``by`` one of `BY`; only those of a cause (signature or family), host, user, time."""
 
     by: str = "cause"
@@ -44,8 +44,7 @@ class Question:
     most: int = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """Names of columns, and rows."""
 
     columns: tuple[str, ...]

@@ -6,15 +6,15 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.model import InputError, Problem
 from logdoctor.scan.grouping import Group, How, group, is_archive
 from logdoctor.scan.listing import File, list_files, members
 
 
-@dataclass(frozen=True, slots=True)
-class FoundJob:
+class FoundJob(Struct, frozen=True):
     """A job to be diagnosed.
 
     ``name`` is the path of what it was found in, and is what the job is known by.  ``paths`` are its files; where a
@@ -33,8 +33,7 @@ class FoundJob:
     """Its members do not follow each other in the archive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """Which jobs are wanted: those whose latest file changed in ``[since, until)`` (seconds since 1970)."""
 
     pattern: re.Pattern[str] | None = None

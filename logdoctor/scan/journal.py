@@ -13,9 +13,10 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from logdoctor.model import InputError
 from logdoctor.scan.record import JobRecord, from_line
@@ -76,8 +77,7 @@ class Landing:
             self._file = None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a record stands."""
 
     stamp: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.reasoning.decision import OWN_FAULT
 from logdoctor.scan.record import JobRecord
@@ -20,8 +21,7 @@ FEWEST = 3
 """So many failures there must be: two may be the same one told twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lemon:
+class Lemon(Struct, frozen=True):
     """A host (or ``host GPU``) under suspicion.
 
     ``failures`` of the ``jobs`` that it took part in are laid at its door, where ``expected`` would be usual;

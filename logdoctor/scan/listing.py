@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
 from typing import IO, Any, cast
+
+from msgspec import Struct
 
 from logdoctor.model import InputError, Job, Problem
 from logdoctor.sources import streams
 from logdoctor.sources.paths import may_be_log
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A file: ``name`` below the place that is scanned, ``path`` to open it, bytes, when it changed, whose it is."""
 
     name: str

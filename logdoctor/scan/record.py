@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timezone
-from typing import Any, Literal
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
 
 from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis, InputError, JobPicture, Problem
@@ -27,8 +28,7 @@ Status = Literal["diagnosed", "unreadable", "stalled", "died"]
 """``stalled``: it took longer than a job may; ``died``: the process that diagnosed it was killed."""
 
 
-@dataclass(frozen=True, slots=True)
-class CauseRow:
+class CauseRow(Struct, frozen=True):
     """One cause (``explained_by`` is empty) or symptom of a job."""
 
     signature: str
@@ -41,8 +41,7 @@ class CauseRow:
     peers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RankEntry:
+class RankEntry(Struct, frozen=True):
     """One rank of a job, where the logs tell the ranks apart."""
 
     rank: int
@@ -53,8 +52,7 @@ class RankEntry:
     last_progress: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JobRecord:
+class JobRecord(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     """What a scan knows of one job; the fields are documented in docs/scan.md."""
 
     job: str
@@ -93,32 +91,16 @@ class JobRecord:
     grouped_by: str = ""
     causes: tuple[CauseRow, ...] = ()
     rank_table: tuple[RankEntry, ...] = ()
-    problems: tuple[dict[str, str], ...] = ()
-    schema: str = SCHEMA
+    problems: tuple[Problem, ...] = ()
 
     def to_line(self) -> str:
         """The record as one line of JSON, the same bytes for the same record."""
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
-
-
-_NESTED = {"causes": CauseRow, "rank_table": RankEntry}
+        return msgspec.json.encode(self).decode()
 
 
 def from_line(line: str | bytes) -> JobRecord:
     """The record in a line of JSON.  Raises `ValueError` where it is none; fields of later versions are passed over."""
-    data = json.loads(line)
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise ValueError("not a record of a scan of this version")
-    known = {f.name for f in fields(JobRecord)}
-    return JobRecord(**{name: _value(name, value) for name, value in data.items() if name in known})
-
-
-def _value(name: str, value: Any) -> Any:
-    if name in _NESTED:
-        return tuple(
-            _NESTED[name](**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}) for row in value
-        )
-    return tuple(value) if isinstance(value, list) else value
+    return msgspec.json.decode(line, type=JobRecord)
 
 
 def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
@@ -163,7 +145,7 @@ def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
         grouped_by=job.how,
         causes=tuple(_rows(found)),
         rank_table=tuple(_entries(found)),
-        problems=tuple(asdict(p) for p in found.problems),
+        problems=found.problems,
     )
 
 
@@ -177,7 +159,7 @@ def failed_record(job: FoundJob, status: Status, problem: Problem | InputError) 
         user=job.user,
         changed=job.changed,
         grouped_by=job.how,
-        problems=(asdict(problem),),
+        problems=(problem,),
     )
 
 

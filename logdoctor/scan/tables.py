@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import asdict, fields
+
 from logdoctor.model import InputError
-from logdoctor.scan.record import SCHEMA, CauseRow, JobRecord, RankEntry
+from logdoctor.scan.record import SCHEMA, CauseRow, JobRecord, RankEntry, Status
 
 TABLES = ("jobs", "causes", "rank_table")
 """The tables and their files; each row of the last two begins with the name of its job."""
 ROWS_AT_ONCE = 5000
 
-_NESTED = ("causes", "rank_table", "problems", "schema")
-_COLUMNS = {"jobs": JobRecord, "causes": CauseRow, "rank_table": RankEntry}
+_NESTED = ("causes", "rank_table", "problems")
+_COLUMNS: dict[str, type[Struct]] = {"jobs": JobRecord, "causes": CauseRow, "rank_table": RankEntry}
 
 
 def job_row(record: JobRecord) -> dict[str, Any]:
     """The row of a job: its plain fields, and what could not be read in words."""
-    row = {f.name: getattr(record, f.name) for f in fields(record) if f.name not in _NESTED}
-    row["problems"] = "; ".join(": ".join(filter(None, (p["what"], p["where"], p["why"]))) for p in record.problems)
+    row = {name: value for name, value in asdict(record).items() if name not in _NESTED}
+    row["problems"] = "; ".join(": ".join(filter(None, (p.what, p.where, p.why))) for p in record.problems)
     return row
 
 
@@ -72,15 +74,15 @@ def _batches(records: Iterable[JobRecord]) -> Iterator[list[JobRecord]]:
 
 def _schema(pa: Any, table: str) -> Any:
     kinds = {
-        "str": pa.string(),
-        "int": pa.int64(),
-        "float": pa.float64(),
-        "float | None": pa.float64(),
-        "tuple[int, ...]": pa.list_(pa.int64()),
-        "tuple[str, ...]": pa.list_(pa.string()),
-        "Status": pa.string(),
+        str: pa.string(),
+        int: pa.int64(),
+        float: pa.float64(),
+        float | None: pa.float64(),
+        tuple[int, ...]: pa.list_(pa.int64()),
+        tuple[str, ...]: pa.list_(pa.string()),
+        Status: pa.string(),
     }
     columns = [] if table == "jobs" else [("job", pa.string())]
-    columns += [(f.name, kinds[str(f.type)]) for f in fields(_COLUMNS[table]) if f.name not in _NESTED]
+    columns += [(f.name, kinds[f.type]) for f in fields(_COLUMNS[table]) if f.name not in _NESTED]
     columns += [("problems", pa.string())] if table == "jobs" else []
     return pa.schema(columns, metadata={"schema": SCHEMA})

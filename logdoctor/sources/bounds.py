@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from logdoctor.model import InputError
 
@@ -10,8 +10,7 @@ MIB = 1 << 20
 GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """What stops a hostile or absurd input.  Plain files are read to their end whatever their size.
 
     ``inflated_bytes``: decompressed bytes in all, for one job.

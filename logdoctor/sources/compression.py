@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from logdoctor.model import InputError
 from logdoctor.sources.bounds import MIB, Budget
@@ -53,8 +54,7 @@ class Decoder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(Struct, frozen=True):
     """A compression: what makes a decoder, what the decoder raises, and how many bytes it is fed at once."""
 
     name: str

@@ -7,10 +7,10 @@ c10/cuda/CUDAException.cpp.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 
 import regex
+from msgspec import Struct, field
 
 from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.nccl_lines import message_fields, number
@@ -56,8 +56,7 @@ _MAX_BROKEN = 3
 _LONGEST = 4000
 
 
-@dataclass(slots=True)
-class _Tail:
+class _Tail(Struct):
     """What has been read below a C++ error so far."""
 
     message: list[str] = field(default_factory=list)

@@ -7,7 +7,8 @@ Dumps of several processes one after the other are several records.  Sources: gd
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.crash_stacks import FRAME, NO_FUNCTION, RUNTIME_LIBRARY, STACK_WORDS
@@ -27,8 +28,7 @@ MAX_HEAD = 6
 """Between a section's headline and its stacks stand at most so many lines."""
 
 
-@dataclass(slots=True)
-class Thread:
+class Thread(Struct):
     """One thread: gdb's number (0: not numbered), the kernel's number, functions (innermost first) and lines."""
 
     number: int = 0

@@ -7,7 +7,8 @@ Sources: `torch/distributed/elastic/multiprocessing/errors/__init__.py` (1.9: st
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION
@@ -32,8 +33,7 @@ _CRASHED = later(r"-(?:4|7|8|9|11)\s")
 MAX_GAP = 3
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(Struct):
     """The entries read so far; ``root`` is the first observed failure."""
 
     root: dict[str, str] = field(default_factory=dict)

@@ -8,8 +8,9 @@ process.  Sources: CPython `Lib/traceback.py`, `Lib/threading.py`, `Lib/logging/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import chain
+
+from msgspec.structs import replace
 
 from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, read_traceback

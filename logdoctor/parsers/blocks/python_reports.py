@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import takewhile
+
+from msgspec.structs import replace
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_tracebacks import MAX_MESSAGE_CHARS, read_message

@@ -8,10 +8,10 @@ turned round, so that it reads like a traceback's.  Dumps of several processes o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import chain
 
 import regex
+from msgspec import Struct, field
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_tracebacks import MAX_FRAMES, short_path
@@ -45,8 +45,7 @@ MAX_HEAD = 3
 """Between a section's headline and its stacks stand at most so many lines."""
 
 
-@dataclass(slots=True)
-class Stacks:
+class Stacks(Struct):
     """The threads read so far: the frames of the one that matters, and how many there were."""
 
     threads: int = 0

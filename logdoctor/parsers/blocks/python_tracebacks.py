@@ -8,9 +8,9 @@ skips what is no part of it and takes the first exception line that follows fram
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import regex
+from msgspec import Struct, field
 
 from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.python_messages import message_fields
@@ -78,8 +78,7 @@ _NPU = later(r"^\(PID:\d{1,9}, Device:-?\d{1,4}, RankID:-?\d{1,7}\) ERR\d")
 _STACK_FRAME = later(r"^\s*frame #\d+: ")
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """What was read of one traceback so far."""
 
     frames: list[str] = field(default_factory=list)

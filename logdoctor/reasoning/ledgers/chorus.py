@@ -12,7 +12,7 @@ steps on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
@@ -26,8 +26,7 @@ _RESULT = later(r"\d\.\d{3}|\de[-+]\d")
 """A number that chance does not make twice: a loss, a residual."""
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Counts who tells the first result, and how often one is told in a row."""
 
     first: Event | None = None

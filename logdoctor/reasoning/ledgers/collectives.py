@@ -19,7 +19,8 @@ different operations under the same number.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import COMING_UP
@@ -68,8 +69,7 @@ _SHARE = later(r"\b(?P<done>\d{1,12}) ?/ ?(?P<all>\d{1,12})\b")
 _OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Stuck:
+class Stuck(Struct, frozen=True):
     """A rank that waits: in which collective of which group (``""``: not told)."""
 
     who: int
@@ -80,8 +80,7 @@ class Stuck:
     event: Event
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Folds what the ranks say about their collectives; `derive` tells what follows from all of it."""
 
     waits: dict[tuple[int, int], Event] = field(default_factory=dict)

@@ -15,7 +15,9 @@ host of which these logs hold no line is not named: whether it complained is not
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import bare_address, short_host
@@ -39,8 +41,7 @@ Process = tuple[int | None, str | None, int | None]
 """Rank, host and pid, as far as they were printed."""
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Folds who complains of whom; `derive` tells at whom most point."""
 
     links: dict[tuple[Process, str, str], Event] = field(default_factory=dict)

@@ -16,7 +16,9 @@ Where several ends are left and the log does not tell their order, or they look 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import short_host
@@ -46,8 +48,7 @@ Process = tuple[int | None, str | None, int | None, str]
 """Rank, host and pid, as far as they are told, and the file: each attempt of a process may have its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Death:
+class Death(Struct, frozen=True):
     """One process's end: who as far as known, how, and the line that tells it."""
 
     rank: int | None
@@ -71,8 +72,7 @@ class Death:
         return self.exception or (f"exit code {self.exit_code}" if self.exit_code is not None else self.event.kind)
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Folds the ends of processes; `derive` tells which came first."""
 
     own: dict[Process, Event] = field(default_factory=dict)

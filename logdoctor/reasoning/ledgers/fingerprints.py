@@ -12,7 +12,8 @@ the other's bytes mean something else; so a rank's own word counts more.  Of two
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
@@ -28,8 +29,7 @@ _SAYS = later(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What a rank runs: the operation with its shape, and its number."""
 
     op: str
@@ -37,8 +37,7 @@ class Call:
     event: Event
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Keeps each rank's own word, and what others say of it; `derive` tells who stands apart."""
 
     own: dict[int, Call] = field(default_factory=dict)

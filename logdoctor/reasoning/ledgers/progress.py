@@ -17,7 +17,8 @@ intervals back, or one and began something else after its last step, or fell sil
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import STARTS
@@ -48,8 +49,7 @@ Who = int | tuple[str, int]
 """A rank, or a process on a host where no rank is told."""
 
 
-@dataclass(slots=True)
-class Course:
+class Course(Struct):
     """How one rank got on in one series of steps: the last two steps, and how many there were."""
 
     last: Event
@@ -83,8 +83,7 @@ class Course:
         return max(0.0, self.last.time - self.began) / (self.count - 1)
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Folds the progress of each rank; `derive` tells who stopped first, and whether the job stood still."""
 
     courses: dict[Series, dict[Who, Course]] = field(default_factory=dict)

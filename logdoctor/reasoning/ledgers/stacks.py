@@ -15,9 +15,9 @@ called below a communication call, and the C library's waiting below anything el
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 import regex
+from msgspec import Struct, field
 
 from logdoctor.model import Event, Line, Value
 from logdoctor.reasoning.picture import Picture
@@ -70,8 +70,7 @@ _NOISE = later(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Stand:
+class Stand(Struct, frozen=True):
     """Where a process stands: the dump, the stack that counts (outermost first), the call to name, and what it is."""
 
     event: Event
@@ -80,8 +79,7 @@ class Stand:
     at: str
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Keeps the latest stack of each process; `derive` tells who stands elsewhere."""
 
     latest: dict[tuple[str, str | int], Event] = field(default_factory=dict)

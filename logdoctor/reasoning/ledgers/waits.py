@@ -15,7 +15,9 @@ words come from a thread of its own and are read by the ledger of collectives.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import STARTS
@@ -37,8 +39,7 @@ _SEND = later(r":i?send\w*$")
 _ENDED_BY_FORCE = 9
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Keeps where each rank waited; `derive` tells who stood elsewhere, or never came."""
 
     waits: dict[int, Event] = field(default_factory=dict)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logdoctor.model import Diagnosis, Problem
 from logdoctor.render.columns import padded, shorten, shorten_path, text_width, wrap
@@ -37,8 +38,7 @@ def render(diagnosis: Diagnosis, page: Page) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
+class _Sheet(Struct, frozen=True):
     """Lays a report out for one page."""
 
     page: Page

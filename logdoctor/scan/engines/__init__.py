@@ -6,15 +6,15 @@ scan as they come, and yields how many jobs have come in since.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logdoctor.scan.examining import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What an engine needs to know.
 
     ``seconds``: how long one job may take; ``rules``: folders of rules of the user's own; ``workers``: how many

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TextIO
+
+from msgspec import Struct, field
 
 from logdoctor.contract import visible
 from logdoctor.scan.record import JobRecord
@@ -14,8 +15,7 @@ HOSTS_SHOWN = 3
 BROKEN_SHOWN = 10
 
 
-@dataclass
-class _Row:
+class _Row(Struct):
     count: int = 0
     example: str = ""
     action: str = ""
@@ -66,7 +66,7 @@ def _say_broken(broken: list[JobRecord], out: TextIO) -> None:
         return
     out.write(f"\n{len(broken)} could not be diagnosed\n")
     for record in broken[:BROKEN_SHOWN]:
-        why = next((f"{p['what']}: {p['why']}" for p in record.problems), "")
+        why = next((f"{p.what}: {p.why}" for p in record.problems), "")
         out.write(f"  {visible(record.job)}  {record.status}  {visible(why)}\n")
     if len(broken) > BROKEN_SHOWN:
         out.write(f"  and {len(broken) - BROKEN_SHOWN} more (status in --format csv)\n")
