@@ -40,6 +40,18 @@ def test_a_stack_whose_head_is_cut_off_is_still_seen():
     assert kinds(RECORDS, STACK) == ["mpich.stack", "mpich.stack"]
 
 
+def test_a_line_of_a_stack_that_was_wrapped_is_read_to_its_end():
+    text = (
+        "Fatal error in PMPI_Send: Other MPI error, error stack:\n"
+        "PMPI_Send(171)............: MPI_Send(buf=0x55d0, count=800, MPI\n_DOUBLE, dest=5, tag=2, comm=0x84) failed\n"
+        "MPID_nem_tcp_connpoll(1700): Communication error\n"
+        "unrelated words"
+    )
+    seen = one(RECORDS, text)
+    assert (seen.fields["innermost"], seen.fields["message"]) == ("MPID_nem_tcp_connpoll", "Communication error")
+    assert "unrelated" not in seen.text
+
+
 def test_the_old_form_over_three_lines_is_one_event():
     text = "[cli_3]: aborting job:\nFatal error in PMPI_Init:\nOther MPI error, error stack:\nMPID_Init(419)...........: channel initialization failed"
     seen = one(RECORDS, text)

@@ -97,9 +97,9 @@ def explains(a: Finding, b: Finding, picture: Picture) -> bool:
     known = _known_to_follow(a, b)
     if known is not None:
         return known
-    if _ended_by_itself(b, a, picture) or _crashed_at_its_end(b, a, picture):
+    if _ended_by_itself(b, a, picture) or _fell_with_it(b, a, picture):
         return False
-    if _crashed_at_its_end(a, b, picture):
+    if _fell_with_it(a, b, picture):
         return True
     if _ended_by_itself(a, b, picture):
         return _could_explain(a, b)
@@ -179,6 +179,30 @@ def _is_own_exception(end: Finding) -> bool:
     event = end.events[0]
     own = end.rule.role == "fallback" and event.dialect == "python" and event.level == "fatal"
     return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
+
+
+def _fell_with_it(end: Finding, crash: Finding, picture: Picture) -> bool:
+    """Whether ``crash`` is only how a process broke down that ended, or was ended, as ``end`` says."""
+    return _crashed_at_its_end(end, crash, picture) or _crashed_when_told_to_end(end, crash)
+
+
+def _crashed_when_told_to_end(order: Finding, crash: Finding) -> bool:
+    """Whether ``crash`` came over a process after another one had told MPI to end all of them."""
+    if crash.rule.signature != "app.segfault" or order.rule.signature != "mpi.abort" or crash.first < order.first:
+        return False
+    told, fell = order.events[0], crash.events[0]
+    if order.rule.role != "cause" and "end told" not in told.means:
+        return False
+    return told.line.file == fell.line.file and _of_two_processes(told, fell)
+
+
+def _of_two_processes(a: Event, b: Event) -> bool:
+    """Whether rank, process or host tell that they are not of one process."""
+    if None not in (a.rank, b.rank):
+        return a.rank != b.rank
+    if None in (a.pid, b.pid):
+        return False
+    return a.pid != b.pid or (None not in (a.host, b.host) and a.host != b.host)
 
 
 def _crashed_at_its_end(end: Finding, crash: Finding, picture: Picture) -> bool:

@@ -19,6 +19,7 @@ from logdoctor.regexes import later
 
 MAX_FRAMES = 40
 MAX_LINES = 120
+MAX_SAID = 1000
 MAX_RANK = 1 << 22
 
 _OWN = later(r"\s*(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
@@ -38,6 +39,7 @@ _HANDLER = (
 _STACK = later(r"\s*(?P<at>(?:[\w:]{2,120}|\(unknown\))\(\d{0,6}\))[. ]*:\s?(?P<said>.*)")
 _BARE_STACK = later(r"P?MPI_\w+\(.{0,600}\) failed\s*$")
 """Microsoft MPI leaves function and line out: the call, then what went wrong in it."""
+_ARGUMENTS = later(r"[\w .,=()<>*/-]{0,200}[,)=][\w .,=()<>*/-]{0,80}")
 _SAID_ABORT = later(r"application called MPI_Abort\([^,]{1,80}, (?P<exit_code>-?\d{1,11})\)")
 _MPD_END = later(
     r"[Ee]xit status of rank \d{1,7}: (?:killed by signal (?P<signal>\d{1,3})|return code (?P<exit_code>\d{1,3}))"
@@ -153,9 +155,12 @@ def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[
 
 
 def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """MPICH's error stack, one ``function(line): text`` a line without its dots; ``message`` is the innermost text."""
+    """MPICH's error stack, one ``function(line): text`` a line without its dots.
+
+    ``message`` is the innermost text, ``innermost`` the function of the last line, whose name tells the part of MPI.
+    """
     said, taken = [head.text.strip()], list[int]()
-    innermost = ""
+    innermost = deepest = ""
     words_first = (
         2 if "aborting job" in head.text else int(head.text.rstrip().endswith(":") and "stack:" not in head.text)
     )
@@ -165,6 +170,10 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
         if found is None:
             text = line.text.strip()
             bare = bare or bool(not taken and _BARE_STACK.match(text))
+            if deepest and _goes_on(said[-1], text):
+                taken.append(line.below)
+                said[-1] += text
+                continue
             if text and (len(taken) < words_first or text == "failed" or (bare and text[0] not in "[-")):
                 innermost = text if bare and taken else innermost
                 taken.append(line.below)
@@ -173,8 +182,8 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
             break
         taken.append(line.below)
         said.append(f"{found['at']}: {found['said'].strip()}".strip(": "))
-        innermost = found["said"].strip() or innermost
-    more: dict[str, Value] = {"message": innermost} if innermost else {}
+        innermost, deepest = found["said"].strip() or innermost, found["at"].partition("(")[0]
+    more: dict[str, Value] = {k: v for k, v in (("message", innermost), ("innermost", deepest)) if v}
     said[0] = said[0].replace(" in internal_", " in MPI_", 1)  # MPICH 4 names its own functions; programs call MPI_X
     function = str(fields.get("function", ""))
     if function.startswith("internal_"):
@@ -183,6 +192,11 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
     if abort := _SAID_ABORT.search(text):
         more["exit_code"] = int(abort["exit_code"])
     return Block(text, {**more, **fields}, tuple(taken))
+
+
+def _goes_on(said: str, text: str) -> bool:
+    """Whether a line that was broken within its parentheses goes on with ``text``."""
+    return said.count("(") > said.count(")") and len(said) < MAX_SAID and _ARGUMENTS.fullmatch(text) is not None
 
 
 def read_bad_termination(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

@@ -61,6 +61,12 @@ def message_below(stop: str, *, skip: str = r"$^", alone: bool = False) -> Block
     return read
 
 
+def read_foam_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The head of OpenFOAM's stack; None where it is that of a signal handler, which speaks for itself."""
+    del fields
+    return None if any("::sigHandler" in line.text for line in islice(below, MAX_MESSAGE_LINES)) else Block(head.text)
+
+
 def read_charm_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """Charm++'s ``Processor N Exiting: …`` and the ``Reason:`` under it: message, and signal where one was caught."""
     said, taken = list[str](), list[int]()

@@ -8,8 +8,11 @@ Kinds and their fields:
 - ``batch.done``: the job ended well
 - ``batch.refused`` message: the job was not accepted; ``batch.error`` message; ``batch.note`` message
 - ``batch.module`` message: the job script could not load its software; ``batch.loaded`` file: it loaded this module
+- ``batch.usage`` message, file: jsrun does not understand what to use; ``batch.remote`` message, host: Grid Engine
+  could not start a task on another node
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
 - ``flux.exception`` type, severity, message; ``flux.exit`` exit_code | signal, ranks; ``flux.error`` message, rank
+- ``flux.interface`` interface, message: its broker finds no such network
 - ``flux.oom`` host, count: tasks that the kernel killed; ``flux.node`` message, host: Flux lost a node, or what ran on
   it; ``flux.start`` error: the shell or the prolog of the job could not start
 - ``submitit.signal`` signal, reason; ``submitit.exception`` message; ``submitit.env`` (who is where);
@@ -172,9 +175,13 @@ LSF = (
            r"(?P<signal>\d+)|(?:exit (?:code|status)|status) (?P<exit_code>\d+))", "fatal",
            note="jsrun names the first rank that ended."),
     Record("batch.error",
-           r"^[Ee]rror: (?P<message>(?:Remote JSM server|It is only possible to use js commands|Resource set|"
-           r"(?:jsrun|JSM|JSMD?)\b|error in ptssup_mkcltsock|Unable to (?:launch|allocate) resource).*)", "error",
+           r"^(?:[Ee]rror|ERROR): (?P<message>(?:Remote JSM server|It is only possible to use js commands|Resource set|"
+           r"(?:jsrun|JSM|JSMD?)\b|error in ptssup_mkcltsock|Unable to (?:launch|allocate) resource|Requested job "
+           r"constraints|Not enough resources available to schedule|Not enough \w+ (?:in|on) ).*)", "error",
            note="jsrun reports a failure."),
+    Record("batch.usage", r"^(?:ERF error: (?P<message>.+)|Error when reading resource file (?P<file>\S+)|"
+           r"The resource file >>(?P<file2>[^<]{1,200})<< could not be opened\.?)", "fatal",
+           note="jsrun does not understand what resources it was told to use."),
     Record("batch.error", r"^(?P<message>Error initializing RM connection\..*|lsb_launch(?:\(\))?: Failed .*|"
            r"LSF: \S+: host is unreachable.*)", "error", note="LSF or jsrun could not reach its nodes."),
     Record("batch.refused", r"(?P<message>.{1,200}\. Job not submitted\.|^Error in (?:select|order|rusage|span|same|cu|"
@@ -192,6 +199,10 @@ SGE = (
     Record("batch.error",
            r"(?P<message>execution daemon on host \"?(?P<host>[\w-]{1,100})[\w.]*\"? didn't accept task)", "fatal",
            note="Grid Engine did not let the job start a process on this host."),
+    Record("batch.remote",
+           r"^(?:error: ){1,2}(?P<message>executing task of job \d+ failed: .*?execd@(?P<host>[\w.-]+).*|"
+           r"commlib error: .+|ending connection before all data received)", "error",
+           note="Grid Engine could not start a task of the job on another node.", priority=1),
     Record("batch.refused", r"^Unable to run job: (?P<message>.+)", "fatal",
            note="Grid Engine did not accept the job."),
     Record("batch.exit", r"^\s*exit_status:? +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_end,
@@ -237,6 +248,16 @@ FLUX = (
            note="The shell or the prolog of the job could not start.", priority=1),
     Record("flux.exit", r"^(?:[\d.]+s: |\[[^\]]{1,40}\] )job\.finish status=(?P<status>[1-9]\d*)", "error",
            note="Flux says how the job ended (a wait status: exit code times 256, or a signal)."),
+    Record("flux.exit", r"^flux-start: (?P<shell_rank>\d+) \(pid (?P<pid>\d+)\) (?:exited with rc=(?P<exit_code>\d+)|"
+           r"(?P<signal_text>[A-Z][\w ]+))", "error", read_end, "A broker of Flux ended."),
+    Record("flux.interface",
+           r"^flux-broker: (?P<message>could not find address associated with (?P<interface>\S+).*|.{0,60}"
+           r"(?:no usable|no matching|invalid) (?:network )?interface.*)", "fatal",
+           note="Flux's broker finds no network interface of that name or network."),
+    Record("flux.error",
+           r"^flux-(?:start|broker): (?P<message>(?:\d+: )?(?:PMI_Abort\(\)|\S.{0,200}?(?:[Ee]rror|[Ff]ail|"
+           r"[Cc]ould not|[Cc]annot|[Uu]nable|No such|not found|refused|timed out)).*)", "error",
+           note="A broker of Flux reports a failure.", priority=-1),
     Record("flux.error", r"\bflux-(?P<program>shell|broker|job|run|submit|alloc|batch|imp|exec|"
            r"proxy)(?:\[(?P<shell_rank>\d+)\])?: +(?:(?:\w+\.)?(?:ERROR|FATAL|err|emerg|crit|"
            r"alert)): +(?P<message>.+)", "error", note="A program of Flux reports a failure."),

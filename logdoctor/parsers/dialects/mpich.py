@@ -2,10 +2,11 @@ r"""MPICH 3 and 4 and what is built on it: Hydra, Intel MPI, MVAPICH2, Cray MPIC
 
 Kinds and their fields:
 
-- ``mpich.fatal`` code, rank, function, error_class, message: ``Fatal error in PMPI_X: CLASS, error stack:``; text
-  holds the stack, one ``function(line): text`` a line; message is the innermost text
+- ``mpich.fatal`` code, rank, function, error_class, message, innermost: ``Fatal error in PMPI_X: CLASS, error
+  stack:``; text holds the stack, one ``function(line): text`` a line; message is the innermost text, innermost the
+  innermost function (its name tells the part of MPI)
 - ``mpich.abort`` rank, exit_code, communicator, code: a rank called MPI_Abort
-- ``mpich.stack`` function, message: a line of an error stack whose head is missing; ``mpich.ofi`` message, error: the
+- ``mpich.stack`` innermost, message: a line of an error stack whose head is missing; ``mpich.ofi`` message, error: the
   same out of the libfabric device
 - ``mpich.assertion`` file, line, message: a check inside the library; ``mpich.io`` function: its file layer
 - ``mpich.bad_termination`` rank (Intel MPI), pid, host, exit_code, signal: Hydra's framed last words; exit_code is as
@@ -37,7 +38,8 @@ _ABORT = (
     r"(?P<comm>-?\d+)\))?(?:: |:$)"
 )
 _CRAY = (
-    r"MPICH ERROR \[Rank (?P<rank>\d+)\] \[job id (?P<job>[^\]]*)\] \[[^\]]*\] \[(?P<host>[^\]]*)\] - "
+    r"MPICH ERROR \[Rank (?P<rank>\d+)\] \[job id (?P<job>[^\]]*)\] \[[^\]]*\](?: \[unknown\])? "
+    r"\[(?P<host>[^\]]*)\] - "
     r"Abort\((?P<code>-?\d+)\)(?: \(rank (?P<group_rank>-?\d+) in comm (?P<comm>-?\d+)\))?: "
 )
 _CRAY_OLD = r"Rank (?P<rank>\d+) \[(?:\w{3} ){2}[^\]]{10,24}\] \[(?P<host>[^\]]*)\] "
@@ -102,7 +104,7 @@ ERRORS = (
            r"endpoint |fabric |domain |address |addrinfo|memory |EP |av |"
            r"event |resource |send|recv|read|write|poll|tagged |inject|netmod|cq |mr |cntr|default)",
            level="error", priority=1, note="The libfabric device of MPICH reports a failed call."),
-    Record("mpich.stack", r"^\s*(?P<function>" + _STACK_NAMES + r")\(\d+\)[. ]*: *(?P<message>\S.*)",
+    Record("mpich.stack", r"^\s*(?P<innermost>" + _STACK_NAMES + r")\(\d+\)[. ]*: *(?P<message>\S.*)",
     level="error", scan=_STACK_SCAN,
            note="A line of an MPI error stack."),
     Record("mpich.stack", r"^\s*\(unknown\)\(\)[. ]*: *(?P<message>\S.*)", level="error",

@@ -162,6 +162,11 @@ RUNTIME = (
     Record("openmpi.error_log", _WHO +
            r"(?P<layer>PMIX|PRTE|OPAL|ORTE) ERROR: (?P<message>.+?)(?: in file (?P<file>\S+) at line \d+)?\s*$",
            level="error", priority=-1, note="The run-time of Open MPI logged an error at this place of its code."),
+    Record("openmpi.error_log", _WHO + r"\[(?P<file>\S{1,200}\.c):\d+\] (?P<layer>PMI)x Error: (?P<message>\S.*)",
+           level="error", note="The run-time of Open MPI logged an error at this place of its code."),
+    Record("openmpi.error_log", _WHO + r"(?P<file>PRUN): DEFHANDLER WITH STATUS (?P<message>(?:PMIX_)?(?:ERR_)?"
+           r"(?:LOST|UNREACH|COMM|FAIL|TIMEOUT|PROC_ABORT)\w*)", level="error",
+           note="prun lost its connection to the servers."),
     Record("openmpi.oob", _WHO + r"(?:\[\[\d+,\d+\],\d+\](?:->?\[\[\d+,\d+\],\d+\])? ?:? ?|"
            r"\[\S+@\d+,\d+\] )?(?P<message>(?:mca_)?(?:oob_tcp|tcp_peer|tcp_component|ptl_tcp)\w*:? .*?"
            r"(?:fail|invalid|unable|rejected|unexpected|lost|closed|mismatch|could not).*?)" + _ERRNO + r"\s*$",

@@ -5,7 +5,8 @@ Kinds and their fields:
 - ``simulation.fatal`` message, rank, function, place: the program found an error and ends, usually by MPI_Abort
 - ``simulation.input`` message, rank: the same, and the program says that its input or decomposition is wrong
 - ``simulation.fortran`` code, message: the run-time of Fortran gave up; ``simulation.signal`` signal, message: a
-  run-time or library caught a signal; ``simulation.no_memory`` message: an allocation was refused
+  run-time or library caught a signal; ``simulation.stack``: OpenFOAM prints where it ends
+- ``simulation.no_memory`` message: an allocation was refused
 - ``simulation.file`` message, rank: HDF5 could not do with a file what it was asked for; by itself that ends nothing
 - fact: ``simulation.rank`` (who is where)
 
@@ -19,7 +20,7 @@ Sources: OpenFOAM v2406 and 12 (db/error), GROMACS 2016-2024 (utility/errorforma
 from __future__ import annotations
 
 from logdoctor.parsers.blocks.crash_stacks import with_signal
-from logdoctor.parsers.blocks.simulation_frames import message_below, read_charm_end, read_hdf5_stack
+from logdoctor.parsers.blocks.simulation_frames import message_below, read_charm_end, read_foam_stack, read_hdf5_stack
 from logdoctor.parsers.record import Meanings, Record
 
 _RANK = r"^\s*(?:\[(?P<by_rank>\d{1,7})\] ?)?"
@@ -46,6 +47,11 @@ FRAMES = (
            message_below(_FOAM_ENDS, alone=True), "OpenFOAM cannot use an input file of the case."),
     Record("simulation.fatal", _RANK + r"--> FOAM FATAL ERROR: ?(?:\(openfoam-\d+\w*\))?(?P<message>.*)", "fatal",
            message_below(_FOAM_ENDS, alone=True), "OpenFOAM ends with an error."),
+    Record("simulation.signal",
+           r"(?:^|\[(?P<by_rank>\d{1,7})\] ?)\s*(?:#\d+ +)?Foam::(?P<message>sig(?:Fpe|Segv)::sigHandler)", "fatal",
+           note="A rank of OpenFOAM crashed and prints its stack."),
+    Record("simulation.stack", r"(?:^|\[(?P<by_rank>\d{1,7})\] ?)\s*(?:#\d+ *)?Foam::error::printStack\(", "fatal",
+           read_foam_stack, "OpenFOAM prints the stack of a rank that ends.", -1),
     Record("simulation.input", r"^(?:Error in user input|Inconsistency in user input|File input/output error):\s*$",
            "fatal", message_below(_GROMACS_ENDS), "GROMACS cannot use its input.", -5),
     Record("simulation.fatal",

@@ -49,10 +49,10 @@ COMPLETIONS = (
            r"work completion error).*?)(?:vendor[_ ]err(?:or)? ?(?P<vendor_err>(?:0x)?[0-9a-f]+).*)?$", level="error",
            block=with_status, priority=4, note="The network card completed a transfer with an error."),
     Record("ucx.completion", _WHO +
-           r"(?P<message>(?:Transport retry count exceeded|Receive-no-ready retry count exceeded|Remote (?:access|"
-           r"operation|invalid request)|Local (?:protection|QP operation|length|access)) (?:error )?on "
-           r"(?P<device>\w+):(?P<port>\d+)/\w+) \(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)",
-           level="error", block=with_status, priority=1, note="The network card completed a transfer with an error."),
+           r"(?P<message>[A-Z][\w-]{1,20}(?: [\w-]{1,20}){0,7} on (?P<device>\w+):(?P<port>\d+)/\w+) "
+           r"\(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)",
+           level="error", block=with_status, priority=1, note="The network card completed a transfer with an error.",
+           scan=r"\(synd 0x[0-9a-f]{1,4} vend 0x"),
     Record("ucx.completion", _WHO +
            r"(?:FATAL: )?Error on (?:(?P<device>\w+):(?P<port>\d+) )?QP 0x[0-9a-f]+ wqe\[\d+\]: (?P<message>.+?) "
            r"\(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)\)", level="error", block=with_status,
