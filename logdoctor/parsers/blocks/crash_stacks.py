@@ -28,6 +28,8 @@ FRAME = later(
     r"|frame #\d+: <unknown function>.{0,20}(?:in (?P<library>[^)]+)\))?"
     r")",
 )
+_NEXT_FRAME = later(r"\s{6,}(?=\d{1,2} +0x[0-9a-f]{8,16} )")
+"""Where a copy out of a terminal window lost the line break between two frames."""
 NO_FUNCTION = ("(unknown)", "??", "<unknown")
 RUNTIME_LIBRARY = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
 STACK_WORDS = later(
@@ -74,21 +76,21 @@ def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     libraries: list[str] = []
     between = 0
     for bare in _with_head_frame(head, below):
-        frame = FRAME.match(bare.text)
-        if frame is None:
+        found = [frame for text in _NEXT_FRAME.split(bare.text) if (frame := FRAME.match(text))]
+        if not found:
             between += 1
             if between > _MAX_BETWEEN or STACK_WORDS.match(bare.text) is None:
                 break
             continue
-        function, library = frame.groupdict()["function"], frame.groupdict()["library"]
         if bare is not head:
             taken.append(bare.below)
             if len(lines) < _MAX_FRAMES:
                 lines.append(bare.text.strip())
-        if function and not function.startswith(NO_FUNCTION) and len(frames) < _MAX_FRAMES:
-            frames.append(function.strip())
-        if library and not RUNTIME_LIBRARY.search(library):
-            libraries.append(library)
+        for function, library in (frame.group("function", "library") for frame in found):
+            if function and not function.startswith(NO_FUNCTION) and len(frames) < _MAX_FRAMES:
+                frames.append(function.strip())
+            if library and not RUNTIME_LIBRARY.search(library):
+                libraries.append(library)
     more = signal_of(fields)
     if frames:
         more["frames"] = tuple(frames)

@@ -174,6 +174,14 @@ RUNTIME = (
         note="A check inside a native program failed and ended it.",
     ),
     Record(
+        "crash.assertion",
+        r"^\*\*\* (?P<expression>Check failure stack trace): \*\*\*",
+        level="fatal",
+        block=read_stack,
+        scan=r"\*\*\* Check failure stack trace: ",
+        note="The stack of the check that failed.",
+    ),
+    Record(
         "crash.sanitizer",
         r"==\d+==\s?ERROR: (?P<message>(?:Address|Memory|Leak|Thread|UndefinedBehavior)Sanitizer:? .{0,300})",
         level="fatal",

@@ -115,6 +115,23 @@ ERRORS = (
         note="A CUDA call failed.",
     ),
     Record(
+        "cuda.error",
+        r"^:1:(?P<file>\w{3,40}\.[ch]pp)\s*:\s*\d{1,6}\s*: (?:\d{1,20} ?us: )?(?:\[?pid: ?\d+\s+tid: ?\w+\]? ?)?"
+        r"(?P<status>\S.{3,300})",
+        level="error",
+        priority=-4,
+        scan=r"^:1:\w{3,40}\.[ch]pp\s*:\s*\d",
+        note="The HIP run-time logs an error.",
+    ),
+    Record(
+        "cuda.error",
+        r"^\[(?P<status>(?:CUDA_ERROR|cudaError)\w+)\] .{3,120} in expression .{3,300} on (?P<by_host>[\w.-]{1,255}), "
+        r"rank = (?P<by_rank>\d{1,7}) in .{0,400}",
+        level="error",
+        scan=r"\] .{3,120} in expression .{3,300}, rank = \d",
+        note="nvbandwidth ends because a CUDA call failed.",
+    ),
+    Record(
         "cuda.memory_fault",
         r"(?P<message>Memory access fault by GPU.{0,200}|aborting with error ?: HSA_STATUS_ERROR\w+.{0,160}"
         r"|Segmentation fault from GPU at 0x.{0,200})",

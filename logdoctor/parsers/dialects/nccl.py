@@ -61,7 +61,7 @@ _HARMLESS = (
     r"NET/OFI Attempt to call \w+_close\w* with outstanding requests|Turning off TX zero copy",
     r"NET/OFI (?:CUDA flush enabled|Closing (?:send|recv)_comm \S+ with inflight|Could not capture a CUDA context)",
     r"NET/OFI (?:\d+ \w+(?: \w+)? still (?:active|open)|AWS platform priority|[^\n]{0,40}leaking key)",
-    r"NET/OFI [^\n]{0,80}Not configuring NCCL_TUNER",
+    r"NET/OFI [^\n]{0,80}Not configuring NCCL_TUNER|NET/OFI Could not find \w+ symbol",
     r"Cannot get incoming CPU|Maximum retry reached for (?:accept|connect) \d",
     r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",
     r"\b[fF]alling (?:back|to)\b|\busing [^\n]{1,60} instead\b|\b(?:is|be|being) ignored\b|\b[iI]gnoring\b",
@@ -77,6 +77,7 @@ _HARMLESS = (
     r"CollNet currently only supports|fails to share parent comms",
     r"MSCCL Internal Scheduler: (?:Unable to find|open) algo",
     r"MSCCL\+\+: (?:Cannot enable|Feature not enabled)|PCI relaxed order memory access requested",
+    r"cuMem support requires VMM|ROCr missing symbol hsa_amd_portable_export_dmabuf",
     r"CC On, Multi-GPU CC Off|unknown event type|Encountered a stale CQE|Duplicate registration for key",
     r"\bdeprecated\b|\bis not recommended\b|\bmay (?:impact|affect|reduce|degrade)\b|\bcan lead to variability\b",
 )

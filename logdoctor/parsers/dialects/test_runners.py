@@ -2,7 +2,7 @@ r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest.
 
 Kinds and their fields:
 
-- ``tests.failed`` failed, name: so many tests failed, or this one did; level error
+- ``tests.failed`` failed, name: so many tests failed, or this one did; message: what it met; level error
 
 Sources: pytest 7 and 8 (terminal.py), Python 3.12 (unittest/runner.py), CMake 3.28 (cmCTestTestHandler.cxx), GoogleTest
 1.14 (gtest.cc).
@@ -27,4 +27,11 @@ RECORDS: tuple[Record, ...] = (
            r"killed)|Exit code \S+|ILLEGAL|NUMERICAL|OTHER_FAULT)\)", "error", note=_NOTE,
            scan=r"\((?:Failed|Timeout|SEGFAULT|Not Run|Subprocess (?:aborted|killed)|NUMERICAL|OTHER_FAULT)\)"),
     Record("tests.failed", rf"^\[ +FAILED +\] {_FAILED} tests?, listed below:", "error", note=_NOTE),
+    Record("tests.failed", r"^\[  FAILED  \] (?P<name>[\w./]{3,200})(?:, where .{1,300})? \(\d+ ms\)", "error",
+           note=_NOTE, scan=r"\[  FAILED  \] [\w./]{3,200}(?: \(|, where )"),
+    Record("tests.failed", r"^(?:unknown file|[\w./+-]{1,300}\.(?:cpp|cc|cu|cxx|h|hpp|hip)(?::\d+|\(\d+\))): "
+           r"Failure$", "error", note=_NOTE, scan=r": Failure\r?$"),
+    Record("tests.failed", r"C\+\+ exception with (?:description \"(?P<message>.{2,2000}?)(?:\" thrown in the "
+           r"\w+ ?\w*\.)?$|type .{1,200} thrown in the)", "error", note="A test ended with a C++ exception.",
+           scan=r"C\+\+ exception with (?:description \"|type .{1,200} thrown in the)"),
 )  # fmt: skip

@@ -40,13 +40,21 @@ def _error(kind: str, words: str, note: str, priority: int = 2) -> Record:
     return Record(kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", with_peer, note, priority)
 
 
+_WC_WORDS = (
+    r"(?:[Ll]ocal (?:length|QP operation|EE context operation|protection|access)|[Rr]emote (?:access|operation|"
+    r"invalid request)|Work Request Flushed|memory (?:bind|management) operation|bad response|response timeout) "
+    r"[Ee]rror|(?:transport|RNR) retry counter exceeded"
+)
+"""How ibv_wc_status_str() calls what is no success (``aborted``, ``fatal`` and ``general error`` say too little)."""
+
 COMPLETIONS = (
     Record("ucx.completion", _ERROR +
            r"(?P<message>.+?) on (?P<device>\w+):(?P<port>\d+)(?:/\w+)? \(synd (?P<syndrome>0x[0-9a-f]+) vend "
            r"(?P<vendor_err>0x[0-9a-f]+)", level="error", block=with_status, priority=5,
            note="The network card completed a transfer with an error."),
-    Record("ucx.completion", _ERROR + r"(?P<message>.{0,300}?(?:completion with error|completed with error|wc error|"
-           r"work completion error).*?)(?:vendor[_ ]err(?:or)? ?(?P<vendor_err>(?:0x)?[0-9a-f]+).*)?$", level="error",
+    Record("ucx.completion", _ERROR + r"(?P<message>.{0,300}?(?:completion(?:\[\d+\])? with error|"
+           rf"completed with error|wc error|work completion error|{_WC_WORDS}).*?)"
+           r"(?:vendor[_ ]err(?:or)? ?(?P<vendor_err>(?:0x)?[0-9a-f]+).*)?$", level="error",
            block=with_status, priority=4, note="The network card completed a transfer with an error."),
     Record("ucx.completion", _WHO +
            r"(?P<message>[A-Z][\w-]{1,20}(?: [\w-]{1,20}){0,7} on (?P<device>\w+):(?P<port>\d+)/\w+) "
@@ -83,7 +91,7 @@ ERRORS = (
            r"sysv)|mm ep failed|xpmem|knem|cma_\w+", "Sharing memory between the processes of a host failed."),
     _error("ucx.completion",
            r"(?:RNR|[Tt]ransport|[Rr]eceive-no-ready) retry c|ibv_(?:exp_)?(?:modify|create|post|query|poll)_\w+",
-           "An InfiniBand call or transfer failed."),
+           "An InfiniBand call or transfer failed.", 3),
     Record("ucx.warning",
            _ERROR + r"(?P<message>rdma_create_event_channel failed: No such device.*|"
            r"failed to open CM on component rdmacm.*)", "warning", with_peer, priority=6,
@@ -115,12 +123,16 @@ _FI = (
     r"libfabric:(?P<by_pid>\d{1,10}):(?:\d{6,}:)?(?:[\w.-]*:)?(?P<provider>[\w;]+):(?P<area>\w+):"
     r"(?P<function>\w*)\(?\)?:\d+ ?<(?:warn|error|critical)>:? *"
 )
+_FI_HANDLED = r"err: \d{1,5}, message: "
+"""So the EFA provider reports a transfer or an endpoint that failed."""
 _FI_MILD = (
     r"hmem|HMEM|dlopen|No data available|[Dd]isabling|not supported|[Nn]ot found|deprecated|is not set|"
     r"[Uu]nable to (?:find|open|load)|libcuda|librocm|libze_|FI_\w+ .* unset|fork|huge"
 )
 
 LIBFABRIC = (
+    Record("libfabric.error", _FI + rf"(?P<message>{_FI_HANDLED}.*)", "error", with_peer, priority=2,
+           note="A transfer or an endpoint of libfabric failed."),
     Record("libfabric.warning", _FI + rf"(?P<message>.{{0,300}}?(?:{_FI_MILD}).*)", "warning", priority=1,
            note="libfabric notes that it goes on without something."),
     Record("libfabric.error", _FI +
@@ -170,6 +182,8 @@ VERBS = (
     Record("verbs.completion",
            r"\b(?P<library>mlx4): (?P<message>local QP operation err|local protection err|[\w ]+ err) \(QPN", "error",
            note="The network card completed a transfer with an error."),
+    Record("verbs.completion", rf"^(?P<message>.{{0,400}}?\b(?:{_WC_WORDS})\b.*)", "error", with_status, priority=-7,
+           scan=_WC_WORDS, note="A program completed an RDMA transfer with an error."),
     Record("verbs.error",
            r"^(?:lib(?:mlx[45]|ibverbs|rdmacm|efa)\w*|mlx[45]): (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|"
            r"[Uu]nable).*)", "error", with_peer, priority=-2, note="A library of the network card reports a failure.",
