@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from logdoctor.model import Speaker
 from logdoctor.parsers import peeling
 from logdoctor.parsers.line_parser import peel
+from logdoctor.parsers.line_pieces import pieces
 
 MESSAGE = "lost touch with the store"
 MOMENT = 1730110418.0
@@ -73,6 +74,11 @@ COLLECTORS = [
     ("trainer-1 | ", {"tag": "trainer-1"}),
     ("[2024-10-28T10:13:38.5Z] 7be0a4c1 [rank=5] || ", {"time": MOMENT + 0.5, "tag": "7be0a4c1", "rank": 5}),
     ("7be0a4c1 || ", {"tag": "7be0a4c1"}),
+    (
+        "<error> [2024-10-28 10:13:38] [7be0a4c1] [rank=5] || ",
+        {"time": MOMENT, "tag": "7be0a4c1", "rank": 5, "level": "error"},
+    ),
+    ("<>        [2024-10-28 10:13:38] 7be0a4c1 || ", {"time": MOMENT, "tag": "7be0a4c1"}),
     ("Oct 28 10:13:38 cn07 kernel: ", {"time": NO_YEAR, "host": "cn07", "source": "kernel"}),
     ("Oct 28 10:13:38 cn07 kernel: [ 812.110042] ", {"time": NO_YEAR, "host": "cn07", "source": "kernel"}),
     ("Oct 28 10:13:38 cn07 train[4411]: ", {"time": NO_YEAR, "host": "cn07", "source": "train", "pid": 4411}),
@@ -287,6 +293,12 @@ def test_json_loggers_are_read(fields, speaker):
 def test_logfmt_is_read():
     line = f'time="2024-10-28T10:13:38Z" level=error msg="{MESSAGE}" pod=w-0'
     assert said(line) == (f"{MESSAGE} pod=w-0", {"time": MOMENT, "level": "error"})
+
+
+def test_a_traceback_that_a_service_quotes_in_one_line_is_read_as_its_lines():
+    quoted = r'message: "Error. \nTraceback (most recent call last):\n  File \"/opt/fit.py\", line 3\nKeyError: 7\n"'
+    lines = [piece.text for piece in pieces(quoted)]
+    assert lines[1:4] == ["Traceback (most recent call last):", '  File "/opt/fit.py", line 3', "KeyError: 7"]
 
 
 @pytest.mark.parametrize(

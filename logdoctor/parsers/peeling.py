@@ -28,6 +28,10 @@ _OUTERMOST = ("host", "time")
 """Here the outermost prefix is believed, else the innermost: a collector's clock is the same for all lines."""
 _REPEATED = later(r" ?\[repeated \d+x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs.*)?$")
 
+_QUOTED = "(most recent call last):\\"
+"""Here a service quotes a traceback within a string: its newlines are written out."""
+_WRITTEN_OUT = later(r"\\{1,4}(?:(?P<newline>n)|(?P<quote>[\"']))")
+
 Who = dict[str, Any]
 """What the prefixes say: the names of `Speaker` and ``task``, values still as printed."""
 
@@ -37,7 +41,8 @@ class Peeled(Struct):
 
     ``printed`` is the line as it was, ``text`` what is left, ``who`` what the prefixes say, ``steady`` who printed it
     as far as prefixes say that stand on every line.  ``before`` are the line and who printed it before each of the
-    last prefixes was taken off.  ``more`` are further lines of a message that one line held (JSON).
+    last prefixes was taken off.  ``more`` are further lines of a message that one line held (JSON, a quoted
+    traceback).
     """
 
     printed: str
@@ -65,6 +70,8 @@ def peel(line: str, outer: Peeled | None = None) -> Peeled:
             break
     if peeled.text.endswith((")", "]")) and "x across " in peeled.text:
         peeled.text = _REPEATED.sub("", peeled.text)
+    if _QUOTED in peeled.text:
+        _set_rest(peeled, _WRITTEN_OUT.sub(lambda m: m["quote"] or "\n", peeled.text), decoded=True)
     return peeled
 
 

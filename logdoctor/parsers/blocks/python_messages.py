@@ -3,7 +3,7 @@
 Sources: `torch/utils/data/dataloader.py` and `_utils` (1.0 to 2.9), `torch/multiprocessing/spawn.py`,
 `torch/distributed/elastic/multiprocessing/api.py`, CPython `Lib/subprocess.py` and `OSError`,
 `python/ray/exceptions.py` (RayTaskError: whose exception the driver repeats; RayActorError: who died),
-`torch_npu` (PID, device, rank).
+`torch_npu` (PID, device, rank), `horovod/runner/gloo_run.py` (rank and exit code of the first process that ended).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ _SHAPES = tuple(
         r"(?s)NodeDiedError: .{0,200}?[Nn]ode IP: (?P<host>[\w.:-]{3,80}?),",
         r"\[Errno (?P<errno>\d{1,4})\]",
         r"^AssertionError: Rank (?P<rank>\d{1,7}) has different values for ",
+        r"The first process to do so was:\s{1,3}Process name: (?P<rank>\d{1,7})\s{1,3}Exit code: (?P<exit_code>-?\d+)",
         r"\(PID:(?P<pid>\d{1,9}), Device:\d{1,4}, RankID:(?P<rank>\d{1,7})\)",
     )
 )

@@ -1,7 +1,8 @@
 r"""What the training services of clouds say about a job as a whole: SageMaker, Vertex AI (CloudML), Azure ML.
 
 - ``cloud.exit`` replica, exit_code, reason: how one replica of the job ended
-- ``cloud.failed`` message: the service calls the job failed; ``cloud.time_limit``, ``cloud.interrupted``: and why
+- ``cloud.failed`` message, reason: the service calls the job failed; ``cloud.time_limit``, ``cloud.interrupted``: and
+  why
 
 Sources: SageMaker's secondary status and failure reasons (DescribeTrainingJob), Vertex AI's CustomJob errors, Azure
 ML's run errors of the classic compute.
@@ -19,7 +20,8 @@ RECORDS = (
            r"(?:\(\w+\))?\.(?: Termination reason: (?P<reason>\w+))?", "error",
            note="How one replica of the job ended."),
     Record("cloud.failed",
-           r"(?P<message>AzureMLCompute job failed\b.{0,200}|Submitted script failed with a non-zero exit code.{0,80})",
+           r"(?P<message>AzureMLCompute job failed\.?(?:\s{0,4}(?P<reason>[A-Z]\w{3,60}):)?.{0,200}|"
+           r"Submitted script failed with a non-zero exit code.{0,80})",
            "error", note="Azure ML calls the job failed."),
     Record("cloud.failed", rf"^{_STAMP}Failed - (?P<message>Training job failed.{{0,120}})", "error",
            note="SageMaker calls the job failed."),

@@ -112,6 +112,10 @@ RECORDS: tuple[Record, ...] = (
            r"[Cc]ould not|seccomp|DEPRECATED USAGE|By using).*)", "warning", note="Apptainer (Singularity) warns."),
     Record("container.podman",
            r"^Error: (?P<message>(?:unable to copy from source|OCI runtime error|crun|runc|container_linux\.go|"
-           r"preparing container|"
-           r"short-name).*)", "fatal", note="Podman could not start the container.", priority=3),
+           r"preparing container|statfs /|no container with (?:name or )?ID|creating container storage|"
+           r"(?:error )?mounting storage for|setting up CDI devices|cannot set up namespace using|"
+           r"could not get runtime|kernel does not support overlay|netavark|rootlessport|"
+           r"(?:writing|reading) (?:blob|manifest)|payload does not match any of the supported image|"
+           r"initializing source|unable to start container|short-name).*)", "fatal",
+           note="Podman could not start the container.", priority=3),
 )  # fmt: skip

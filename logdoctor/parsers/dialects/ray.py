@@ -10,7 +10,7 @@ Kinds and fields:
     owner: host, exit_type and exit_detail of that one
 ``ray.worker_died``   pid, host, exit_type, exit_detail: a worker process ended; planned ends have level info
 ``ray.oom``           count, host, used, total, threshold: Ray killed workers because the node's memory ran low
-``ray.node_died``     node, host: a node stopped answering;  ``ray.raylet_died`` the node's own daemon ended
+``ray.node_died``     node, host: a node stopped answering;  ``ray.raylet_died`` host, exit_code: its daemon ended
 ``ray.gcs``           peer: the head's store (GCS) cannot be reached
 ``ray.placement``     demand: the cluster has not what was asked for
 ``ray.disk`` percent; ``ray.object_store``  the store of objects is full
@@ -156,12 +156,16 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.raylet_died",
-        r"Raylet is terminated\.|[Rr]aylet (?:died|exited|crashed) unexpectedly|The raylet (?:has )?died"
+        r"Raylet is terminated(?:\.|: ip=(?P<host>[\w.:-]{3,80}), id=\w+\.)(?! Termination is graceful)"
+        r"|raylet (?:died with exit code |\[exit code=)(?P<exit_code>-?\d{1,3})"
+        r"|The raylet exited immediately because (?:the|one) Ray agent failed|local raylet (?:died|failed)"
+        r"|[Rr]aylet (?:died|exited|crashed) unexpectedly|The raylet (?:has )?died"
         r"|(?:Failed to connect to|lost connection to|[Uu]nable to reach) (?:the )?(?:local )?raylet",
         "fatal",
         note="Ray's daemon on this node ended.",
         priority=3,
-        scan=r"Raylet is terminated|aylet (?:died|exited|crashed) unexpectedly|The raylet |onnect(?:ion)? to (?:the "
+        scan=r"Raylet is terminated|aylet (?:died|exited|crashed) unexpectedly|The raylet |raylet died with exit code"
+        r"|raylet \[exit code=|local raylet (?:died|failed)|onnect(?:ion)? to (?:the "
         r")?(?:local )?raylet",
     ),
     Record(

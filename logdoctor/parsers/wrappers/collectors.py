@@ -80,6 +80,12 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "[0123456789abcdef",
         once=True,
     ),
+    Wrapper(
+        "determined.cli",
+        rf"<(?P<level>[a-z]{{0,9}})> {{1,14}}\[(?P<time>{ISO})\] (?:\[?(?P<tag>[0-9a-f]{{8}})\]? )?"
+        r"(?:\[rank=(?P<rank>\d{1,7})\] )?(?:\|\| )?",
+        "<",
+    ),
     Wrapper("quote", r"(?:> ){1,3}(?!>)|>$", ">"),
     Wrapper(
         "grep",
