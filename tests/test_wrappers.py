@@ -186,6 +186,18 @@ def test_the_indentation_of_the_message_stays(prefix):
         ("cn7: cn7:81:99 [3] NCCL WARN gone", "cn7:81:99 [3] NCCL WARN gone", {"host": "cn7"}),
         ("[E store.cpp:5] [Rank 1] gone", "[Rank 1] gone", {"level": "error"}),
         ("[rank5]: [Rank 1] gone", "[Rank 1] gone", {"rank": 5}),
+        ("sft.trainer/1 [rank9]: gone", "gone", {"rank": 9, "tag": "sft.trainer/1"}),
+        ("sft.trainer/1 lib.GoneError: gone", "lib.GoneError: gone", {"tag": "sft.trainer/1"}),
+        ("sft.trainer/1             ^^^^^^", "            ^^^^^^", {"tag": "sft.trainer/1"}),
+        ("    | lib.GoneError: gone", "lib.GoneError: gone", {}),
+        ('    |   File "/srv/app.py", line 3, in go', '  File "/srv/app.py", line 3, in go', {}),
+        (
+            "  + Exception Group Traceback (most recent call last):",
+            "Exception Group Traceback (most recent call last):",
+            {},
+        ),
+        ("# [rank3]: gone", "gone", {"rank": 3}),
+        ("# GoneError: gone", "GoneError: gone", {}),
     ],
 )
 def test_prefixes_nest(line, text, speaker):
@@ -231,6 +243,11 @@ def test_the_innermost_rank_wins_and_the_outermost_clock():
         "10%|#    | 3/30 [02:49<1:32:39,  2.78s/it]",
         "epoch | loss",
         "   0: 0x7f3c1200 - std::panicking",
+        "  | Error | count |",
+        "  |     5 | 0.2 |",
+        "#    size         count      type   redop    root     time",
+        "# Errors are counted below",
+        "train/3 of 8 folds are done",
     ],
 )
 def test_what_only_looks_like_a_prefix_stays(line):

@@ -15,6 +15,7 @@ from logdoctor.parsers.peeling import Peeled, Who
 from logdoctor.parsers.record import MAX_BLOCK_LINES, Bare, Block, Record
 from logdoctor.parsers.same_speaker import as_said_by
 from logdoctor.parsers.times import NO_YEAR, year_of
+from logdoctor.parsers.windows_codes import exit_code_elsewhere
 from logdoctor.regexes import compiled
 
 TIMEOUT = 0.1
@@ -273,6 +274,8 @@ def _fields(hit: Any) -> tuple[dict[str, Value], Who]:
             spoken[name[3:]] = value
         else:
             fields[name] = _value(value)
+    if isinstance(code := fields.get("exit_code"), int):
+        fields["exit_code"] = exit_code_elsewhere(code)
     return fields, spoken
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION
 from logdoctor.parsers.record import Bare, Block
+from logdoctor.parsers.windows_codes import exit_code_elsewhere
 from logdoctor.regexes import compiled, later
 
 MAX_TRACEBACK = 2_000
@@ -24,7 +25,7 @@ _KEY = later(r"^\s+(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*:
 _ROOT = later(r"^\s*Root Cause(?: \(first observed failure\))?:")
 _OTHERS = later(r"^\s*(?:Other )?Failures:")
 _RANK = later(r"(-?\d{1,9}) \(local_rank: (-?\d{1,9})\)")
-_EXIT = later(r"(-?\d{1,9})\s+\(pid: (\d{1,9})\)")
+_EXIT = later(r"(-?\d{1,10})\s+\(pid: (\d{1,9})\)")
 _SIGNAL = later(r"Signal (\d{1,3}) \(\w+\) received by PID")
 _EXCEPTION = later(EXCEPTION)
 _RESULT = later(r"^\s+(?P<key>\w+)=(?P<value>.*\S)")
@@ -156,7 +157,7 @@ def root_fields(root: Mapping[str, str]) -> dict[str, Value]:
     if rank:
         fields |= {"rank": int(rank[1]), "local_rank": int(rank[2])}
     if ended:
-        fields |= {"exit_code": int(ended[1]), "pid": int(ended[2])}
+        fields |= {"exit_code": exit_code_elsewhere(int(ended[1])), "pid": int(ended[2])}
     trace = root.get("traceback") or root.get("msg") or ""
     number = _SIGNAL.search(trace)
     if number or (ended and ended[1].startswith("-")):

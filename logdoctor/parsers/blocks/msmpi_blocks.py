@@ -7,6 +7,7 @@ from itertools import islice
 
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
+from logdoctor.parsers.windows_codes import exit_code_elsewhere
 from logdoctor.regexes import later
 
 MAX_LINES = 60
@@ -18,22 +19,13 @@ _ENDED = later(
 _PLACE = later(r"\[(?P<rank>\d{1,7})[\d,-]{0,40}\] on (?P<host>[\w.-]{1,255})$")
 _CODE = later(r".{1,255}(?:exit|abort) code (?P<code>-?\d{1,10}|0x[0-9a-f]{1,8})$")
 _KINDS = {"application aborted": "mpich.abort", "job terminated by the user": "mpich.interrupt"}
-_SIGNALS = {
-    0xC0000005: 11,  # access violation
-    0xC00000FD: 11,  # stack overflow
-    0xC000001D: 4,  # illegal instruction
-    0xC000008E: 8,  # division by zero
-    0xC0000094: 8,
-    0xC0000374: 6,  # damaged heap
-    0xC0000409: 6,  # the run-time aborted the program
-}
-"""What a process on Windows died of, as the signal by which it would have died elsewhere."""
 
 
 def ended_with(code: str) -> dict[str, Value]:
     """An exit code as Microsoft MPI prints it: ``signal`` where Windows means a crash, else ``exit_code``."""
     number = int(code, 0)
-    return {"signal": _SIGNALS[number]} if number in _SIGNALS else {"exit_code": number}
+    elsewhere = exit_code_elsewhere(number)
+    return {"exit_code": number} if elsewhere == number else {"signal": -elsewhere}
 
 
 def read_ms_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

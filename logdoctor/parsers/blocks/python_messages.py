@@ -15,6 +15,7 @@ import regex
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
+from logdoctor.parsers.windows_codes import exit_code_elsewhere
 from logdoctor.regexes import compiled, later
 
 _SHAPES = tuple(
@@ -22,15 +23,15 @@ _SHAPES = tuple(
     for pattern in (
         (
             r"DataLoader worker \(pid[()s]* (?P<pids>[\d, ]+)\) exited unexpectedly(?: with exit code "
-            r"(?P<exit_code>\d{1,9}))?"
+            r"(?P<exit_code>\d{1,10}))?"
         ),
         r"DataLoader worker \(pid(?:\(s\))? (?P<pids>[\d, ]+)\) is killed by signal: (?P<signal>[^.]+)",
         r"in DataLoader worker process (?P<worker>\d{1,9})",
-        r"returned non-zero exit status (?P<exit_code>\d{1,9})",
+        r"returned non-zero exit status (?P<exit_code>\d{1,10})",
         r"died with <?(?P<signal>Signals\.SIG\w+|unknown signal \d+)",
         r"\bProcess (?P<pid>\d{1,9}) got signal: (?P<signal>\d{1,3})",
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with signal (?P<signal>SIG\w+)",
-        r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with exit code (?P<exit_code>-?\d{1,9})",
+        r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with exit code (?P<exit_code>-?\d{1,10})",
         r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b",
         r"RayTaskError(?:\([\w.]{1,200}\))?: ray::.{1,300}? ?\(pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[\w.:-]{1,100}))?",
         (
@@ -69,6 +70,8 @@ def _numbers(found: regex.Match[str]) -> dict[str, Value]:
         fields["signal"] = number
     if host := groups.pop("host", ""):
         fields["host"] = host
+    if code := groups.pop("exit_code", ""):
+        fields["exit_code"] = exit_code_elsewhere(int(code))
     return fields | {name: int(value) for name, value in groups.items()}
 
 
@@ -82,6 +85,6 @@ def read_worker(head: Bare, _fields: Mapping[str, Value], _below: Iterator[Bare]
 def read_exit(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
     """Turn an exit code or a signal's name into numbers: ``-9`` is signal 9; nothing else is guessed."""
     code = str(fields.get("exit_code", ""))
-    out: dict[str, Value] = {"exit_code": int(code)} if compiled(r"-?\d{1,9}").fullmatch(code) else {}
+    out: dict[str, Value] = {"exit_code": int(code)} if compiled(r"-?\d{1,10}").fullmatch(code) else {}
     number = signal_number(str(fields.get("signal", ""))) or (-int(code) if out and code.startswith("-") else None)
     return Block(head.text, out | ({"signal": number} if number else {}))

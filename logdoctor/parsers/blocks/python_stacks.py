@@ -33,7 +33,7 @@ _OTHER = later(
     r"^\s*(?:Extension modules:|<no Python frame>|\.\.\.$|Python v\d|Garbage-collecting|<freed|(?:Arguments|Locals):$)"
     r"|^ {8,}\S"
 )
-_NEXT = later(r"^\s*(?:Timeout \(\d|Fatal Python error: |Attaching to process )")
+_NEXT = later(r"^\s*(?:Timeout \(\d|Fatal Python error: |Windows fatal exception: |Attaching to process )")
 """What begins the dump of another process (or of the same one, later)."""
 _LOCAL_RANK = later(r"--local[-_]rank[= ](?P<local_rank>\d{1,4})\b")
 MAX_GAP = 4

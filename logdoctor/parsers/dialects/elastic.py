@@ -61,7 +61,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "elastic.failure_entry",
-        r"^\s+exitcode\s*: (?P<exit_code>-?\d{1,9})\s+\(pid: (?P<pid>\d+)\)",
+        r"^\s+exitcode\s*: (?P<exit_code>-?\d{1,10})\s+\(pid: (?P<pid>\d+)\)",
         "error",
         read_exit,
         "An entry of torchrun's list of failed workers, whose head is not in view.",
@@ -79,7 +79,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "elastic.worker_failed",
-        r"failed \(exitcode: (?P<exit_code>-?\d{1,9})\).{0,24}? local_rank: (?P<local_rank>\d+) \(pid: "
+        r"failed \(exitcode: (?P<exit_code>-?\d{1,10})\).{0,24}? local_rank: (?P<local_rank>\d+) \(pid: "
         r"(?P<pid>\d+)\)(?: of (?:binary|fn): ?(?P<binary>\S+))?",
         "error",
         read_exit,
@@ -88,7 +88,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "elastic.worker_failed",
-        r"failed \(exitcode: (?P<exit_code>-?\d{1,9})\) .{0,40}start_method: (?P<start_method>\w+)",
+        r"failed \(exitcode: (?P<exit_code>-?\d{1,10})\) .{0,40}start_method: (?P<start_method>\w+)",
         "error",
         read_exit,
         "The parent found a worker that it had started dead.",

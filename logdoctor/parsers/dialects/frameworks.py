@@ -37,7 +37,7 @@ from logdoctor.parsers.record import Meanings, Record
 RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.exit",
-        r"exits with return code = (?P<exit_code>-?\d{1,9})",
+        r"exits with return code = (?P<exit_code>-?\d{1,10})",
         "error",
         read_exit,
         "DeepSpeed's launcher found a process that ended with an error; it prints the command of the last one started.",
@@ -52,7 +52,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.exit",
         r"(?:Global rank|Rank) (?P<rank>\d+)(?: \(PID (?P<pid>\d+)\))? (?:crashed with exit code"
-        r"|exited with code) (?P<exit_code>-?[1-9]\d{0,8})",
+        r"|exited with code) (?P<exit_code>-?[1-9]\d{0,9})",
         "error",
         read_exit,
         "Composer's launcher found a process that ended with an error.",

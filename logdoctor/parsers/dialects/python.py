@@ -170,11 +170,13 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.fatal",
-        r"Fatal Python error: (?P<message>[^\n]+?)\s*$",
+        r"Fatal Python error: (?P<message>[^\n]+?)\s*$|Windows fatal exception: (?P<message>(?:access violation|"
+        r"stack overflow|float [a-z ]{4,20}|int(?:eger)? [a-z ]{4,20}|page error|code 0xc0000\w{3})\s*$)",
         "fatal",
         read_fatal,
         "The Python interpreter itself crashed or received a deadly signal.",
         8,
+        scan=r"Fatal Python error: |Windows fatal exception: ",
     ),
     Record(
         "python.stack",

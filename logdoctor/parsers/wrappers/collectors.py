@@ -1,8 +1,9 @@
 """What collectors and viewers of logs put around a line: syslog, the journal, containers, Kubernetes, JSON, grep, mail.
 
 Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
-logs --prefix and --timestamps, stern (its default template), docker compose, Determined's trial logs (0.12 on), logrus
-and logfmt, common keys of JSON loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic).
+logs --prefix and --timestamps, stern (its default template), TorchX (its command log), docker compose, Determined's
+trial logs (0.12 on), logrus and logfmt, common keys of JSON loggers (python-json-logger, structlog, zap, Cloud Logging,
+Elastic); what people paste (quoted, as comments) and Python frames (exception groups).
 """
 
 from __future__ import annotations
@@ -33,8 +34,15 @@ _POD = r"(?P<host>[a-z0-9](?:[a-z0-9.-]{0,240}[a-z0-9])?-(?:\d{1,5}|[bcdfghjklmn
 """A pod of a controller: a number behind its name, or five characters of those that Kubernetes draws (no vowels)."""
 _RECORD_BEGINS = (
     r"(?=\[rank\d|\[default\d|\[?\d{4}[-/]\d\d[-/]\d\d|\[?[FEWIV]\d{3,4} |[\w.-]{1,255}:\d{1,10}:\d{1,10} \[|Traceback "
-    r"|NCCL |\{\"|  File \"|    \S|[\w.]{0,80}(?:Error|Exception)\b)"
+    r"|NCCL |\{\"|  File \"| {4,60}\S|[\w.]{0,120}(?:Error|Exception)\b)"
 )
+_BELOW_BEGINS = r"(?=\[| {2,60}\S|(?:Root Cause |Failures:|<NO_)|[=*-]{20}|terminate called )"
+"""More of what torchrun and the run-times print below the first line of a message."""
+_TRACEBACK = (
+    r"(?:Exception Group )?Traceback \(|  File \"|[\w.]{1,160}(?:Error|Exception|ExceptionGroup)(?:: |$)"
+    r"|\[rank\d{1,7}\]:"
+)
+"""What the lines of a traceback begin with, the source lines left out."""
 
 
 WRAPPERS: tuple[Wrapper, ...] = (
@@ -86,7 +94,15 @@ WRAPPERS: tuple[Wrapper, ...] = (
         r"(?:\[rank=(?P<rank>\d{1,7})\] )?(?:\|\| )?",
         "<",
     ),
+    Wrapper(
+        "torchx",
+        rf"(?P<tag>[A-Za-z][\w.-]{{0,100}}/\d{{1,5}}) (?:{_RECORD_BEGINS}|{_BELOW_BEGINS})",
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        unless=("tag", "host", "source"),
+    ),
     Wrapper("quote", r"(?:> ){1,3}(?!>)|>$", ">"),
+    Wrapper("framed", rf" {{1,40}}[|+] (?={_TRACEBACK}| {{4,60}}[^|\s][^|\n]*$)", " "),
+    Wrapper("comment", rf"# (?={_TRACEBACK}|\[20\d\d-\d\d-\d\d[ T])", "#"),
     Wrapper(
         "grep",
         r"(?P<file>[\w./@+-]{1,300}\.(?:log|out|err|txt|stderr|stdout|nolog)(?:\.\d{1,3})?)"
