@@ -65,6 +65,13 @@ SIGNALS = (
     ),
     Record(
         "crash.signal",
+        r"^==(?P<pid>\d+)== Process terminating with default action of signal (?P<signal>\d+) "
+        r"\((?P<signal_text>SIG\w+)\)",
+        level="fatal",
+        note="valgrind saw a signal end the program.",
+    ),
+    Record(
+        "crash.signal",
         r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) *:\d+:\d+\] )?Caught signal (?P<signal>\d+) "
         r"\((?P<message>[^)]{1,200})\)",
         level="fatal",

@@ -180,6 +180,8 @@ LAUNCHER = (
            priority=2, note="mpiexec was interrupted from the keyboard."),
     Record("mpich.time_limit", _HYDRA + r"(?P<message>APPLICATION TIMED OUT.*)", level="fatal", priority=2,
            note="mpiexec's own time limit ended the job."),
+    Record("mpich.warning", _HYDRA + r"(?P<function>cache_put_flush) \((?P<file>[\w./-]+):\d+\): (?P<message>.+)",
+           level="warning", priority=1, note="A slip of MPICH 4.3's proxy that changes nothing."),
     Record("mpich.hydra", _HYDRA + _WHERE + r"(?P<message>.+)", level="error",
            note="The launcher reports a problem."),
     Record("mpich.hydra", _HYDRA + r"(?P<message>(?:Error|ERROR|error|Unable|unable|HYD\w*_\w+).*)", level="error",

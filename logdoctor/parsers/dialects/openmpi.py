@@ -153,8 +153,9 @@ TRANSPORTS = (
 
 RUNTIME = (
     Record("openmpi.error_log", _WHO +
-           r"(?P<layer>PMIX|OPAL) ERROR: (?P<message>.+?) in file (?P<file>\S*(?:gds_|dstore)\w*\.c)", level="warning",
-           note="PMIx could not use one way of sharing data and takes another."),
+           r"(?P<layer>PMIX|OPAL) ERROR: (?P<message>.+?) in file "
+           r"(?P<file>\S*(?:gds_|dstore|bfrop_base_unpack)\w*\.c)", level="warning",
+           note="PMIx could not use one way of sharing data, or one value, and goes on without."),
     Record("openmpi.error_log", _WHO +
            r"(?:\[\[\w+,\d+\],(?:\d+|\w+)\] |\[\S+@\d+,\d+\] )?(?P<layer>ORTE|PRTE|PMIX|OPAL|OMPI|"
            r"OSHMEM)_ERROR_LOG: (?P<message>.+?)" r"(?: in file (?P<file>\S+) at line \d+)?\s*$", level="error",
@@ -211,10 +212,11 @@ RUNTIME = (
            r"(?P<message>WARNING: (?:\w+_unlink failed|\S+ unlink failed).*)", level="warning",
            note="A file of shared memory could not be removed."),
     Record("openmpi.error",
-           r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?P<message>(?:\[\[\d+,\d+\],\d+\] )?(?:mca|opal|"
-           r"ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed|sm|common|shmem)[_:]\S* "
-           r".*(?:[Ee]rror|ERROR|[Ff]ail|[Uu]nable|[Cc]annot|[Aa]bort).*)", level="error", priority=-4,
-           scan=r"\] (?:mca|opal|ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed|sm|common|"
+           r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] (?:\[\d+\] ?)?"
+           r"(?P<message>(?:\[\[\d+,\d+\],\d+\] )?(?:mca|opal|ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|"
+           r"oob|plm|odls|ess|grpcomm|routed|sm|common|shmem)[_:]\S* .*(?:[Ee]rror|ERROR|"
+           r"[Ff]ail|[Uu]nable|[Cc]annot|[Aa]bort).*)", level="error", priority=-4,
+           scan=r"\] ?(?:mca|opal|ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed|sm|common|"
            r"shmem)[_:]",
            note="A module of Open MPI reports a failure."),
 )  # fmt: skip

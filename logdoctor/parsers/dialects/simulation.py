@@ -97,6 +97,8 @@ LINES = (
            r"LAPACK: Routine \w+ failed!?.*)", "fatal", note="VASP ends with an error."),
     Record("simulation.fatal", r"FATAL from PE +(?P<rank>\d+): (?P<message>.+)", "fatal",
            note="A model built on FMS ends with an error."),
+    Record("simulation.fatal", r"^\s*pe=(?P<by_rank>\d+) FAIL at line=\d+ +(?P<place>\S+) +<(?P<message>.+)>", "fatal",
+           note="A model built on MAPL (GEOS) tells where it failed; the first line is the cause."),
     Record("simulation.fatal", r"amrex::(?:Abort|Error)::(?P<rank>\d+)::(?P<message>.*?)(?: !!!)?\s*$", "fatal",
            note="AMReX ends the program."),
     Record("simulation.signal", r"^(?P<message>Segfault|Erroneous arithmetic operation)\s*$", "fatal",
@@ -110,7 +112,7 @@ LINES = (
            note="NAMD (Charm++) ends with an error."),
 )  # fmt: skip
 
-_CHARM = r"-{5,} (?:Partition \d+ )?Processor (?P<processor>\d+) Exiting: (?P<how>"
+_CHARM = r"-{5,} (?:Partition \d+ )?Processor (?P<by_rank>\d+) Exiting: (?P<how>"
 LIBRARIES = (
     Record("simulation.signal", _CHARM + r"Caught Signal) -{3,}", "fatal", read_charm_end,
            "Charm++ caught a signal of its own process.", scan="Processor \\d+ Exiting: Caught Signal"),
