@@ -108,6 +108,19 @@ def test_a_record_glued_to_a_progress_bar_is_found():
 
 
 @pytest.mark.parametrize(
+    "bar", [" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s, loss=0.2]", "812it [1:03:11,  4.25s/it]"]
+)
+@pytest.mark.parametrize("said", ["Killed", "CUDA error: unspecified launch failure", "[node1:71] gone"])
+def test_what_is_printed_behind_a_progress_bar_is_a_piece_of_its_own(bar, said):
+    assert [piece.printed for piece in pieces(bar + said)] == [bar, said]
+
+
+@pytest.mark.parametrize("rest", ["", " ", ", loss=0.2", "| 3"])
+def test_a_progress_bar_alone_is_one_piece(rest):
+    assert len(pieces(" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]" + rest)) == 1
+
+
+@pytest.mark.parametrize(
     "glue",
     [
         "saving)[rank1]: Traceback (most recent call last):",

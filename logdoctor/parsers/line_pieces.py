@@ -14,12 +14,14 @@ _BRACKET = later(
 )
 """Prefixes of records in the middle of a line; with a blank in front only what no sentence holds."""
 _NCCL = later(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
+_BAR = later(r"(?:\d|it) \[\d{1,3}:[\d:]{2,12}[<,][^\[\]\n]{1,300}\](?=[A-Za-z(\[])")
+"""A progress bar of tqdm, which ends no line: what is printed next stands right behind it."""
 _HOST = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 """What a host's name is made of."""
 MAX_PIECES = 64
 """What is glued behind so many records stays in one piece."""
 _TAG = later(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
-_HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:")
+_HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:", "%|", "it [")
 
 
 def clean(raw: bytes) -> str:
@@ -58,6 +60,7 @@ def _glued(text: str) -> set[int]:
     else:
         return set()
     found = {hit.start() for hit in _BRACKET.finditer(text, 1)}
+    found |= {hit.end() for hit in _BAR.finditer(text)}
     if "NCCL " in text:
         for hit in _NCCL.finditer(text, 1):
             start = len(text[: hit.start()].rstrip(_HOST))

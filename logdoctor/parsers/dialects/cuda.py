@@ -108,10 +108,11 @@ ERRORS = (
     ),
     Record(
         "cuda.error",
-        r"(?i:gpuassert|cuda_?check(?: failed)?|checkcudaerrors(?:\(\))?): (?P<status>.{3,160})",
+        r"(?:(?i:gpuassert|cuda_?check(?: failed)?|checkcudaerrors(?:\(\))?): |THCudaCheck FAIL "
+        r"file=(?P<file>\S{1,300}) line=\d{1,6} error=(?P<code>\d{1,4}) : )(?P<status>.{3,160})",
         level="error",
         priority=-2,
-        scan=r"GPUassert: |(?:CUDA|cuda)_?[Cc]heck(?: failed)?: |checkCudaErrors.{0,4}: ",
+        scan=r"THCudaCheck FAIL file=|GPUassert: |(?:CUDA|cuda)_?[Cc]heck(?: failed)?: |checkCudaErrors.{0,4}: ",
         note="A CUDA call failed.",
     ),
     Record(

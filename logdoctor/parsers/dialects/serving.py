@@ -4,11 +4,12 @@ r"""Inference servers: signs of life (tokens that came out, requests answered), 
   answering has outlived what it complained of before; lines that tell of nothing done (0.0 tokens/s) do not count.
 - ``frameworks.refused`` status: it could not answer one; what it answers later outlives that
 - ``frameworks.exit`` exit_code, signal, rank: a server's launcher tells what ended a shard (see `frameworks`)
+- ``frameworks.error`` message: SGLang could not take new weights from a trainer (it logs that without a level)
 - ``frameworks.transfer`` request, message: the prefill's KV cache did not reach the server that decodes
 
 Shapes from vLLM 0.2 to 0.13 (`engine/metrics.py`, `v1/metrics/loggers.py`), SGLang 0.2 to 0.5
-(`scheduler_metrics_mixin.py`, `disaggregation/prefill.py` and `decode.py`), uvicorn's access log (`uvicorn.access`) and
-text-generation-inference 0.8 to 3.3 (`launcher/src/main.rs`).
+(`scheduler_metrics_mixin.py`, `model_runner.py`, `disaggregation/prefill.py` and `decode.py`), uvicorn's access log
+(`uvicorn.access`) and text-generation-inference 0.8 to 3.3 (`launcher/src/main.rs`).
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ RECORDS = (
            scan=r"process was signaled to shutdown with signal \d"),
     Record("frameworks.exit", r"\bShard (?P<rank>\d{1,6}) failed to start", "error",
            note="The launcher says which shard failed first.", priority=5, scan=r"Shard \d+ failed to start"),
+    Record("frameworks.error",
+           r"(?P<message>Failed to (?:update parameter online|(?:update|load|send|get) weights(?: iterator)?|"
+           r"(?:initialize|destroy) custom process group): .{1,300})",
+           "error", note="The server could not take new weights from the trainer.", priority=2,
+           scan=r"Failed to (?:update parameter online|\w{3,6} weights(?: iterator)?|\w{7,10} custom process group): "),
     Record("frameworks.transfer",
            r"(?:Prefill|Decode) (?:transfer|bootstrap|handshake) failed for request.{0,40}? (?:\w+\.)*"
            r"rid='?(?P<request>[\w-]{1,80})(?:.{0,160}?KVTransferError\([^)]{0,60}\): (?P<message>.{1,300}))?",
