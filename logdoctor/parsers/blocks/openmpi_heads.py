@@ -34,7 +34,8 @@ _FATAL = (
     _fatal(
         "openmpi.abort",
         r"MPI_ABORT was invoked on rank (?:(?P<rank>\d+) in communicator MPI_COMM_WORLD|"
-        r"(?P<group_rank>\d+) in communicator (?P<communicator>MPI[^\n]{1,60}))",
+        r"(?P<group_rank>\d+) in communicator (?P<communicator>MPI[^\n]{1,60}))|"
+        r"SHMEM_ABORT was invoked on rank (?P<rank>\d+) \(pid (?P<pid>\d+), host=(?P<host>[\w.-]+)\)",
         "A rank called MPI_Abort, which ends every rank of the job.",
     ),
     _fatal(
@@ -107,8 +108,8 @@ _FATAL = (
     ),
     _fatal(
         "openmpi.init_failed",
-        r"It looks like (?:MPI_INIT|MPI_Init|MPI runtime init|MPI_Session_init|orte_init|opal_init|prte_init|"
-        r"pmix_init|OMPI_?\w*init)"
+        r"It looks like (?:MPI_INIT|MPI_Init|SHMEM_INIT|MPI runtime init|MPI_Session_init|orte_init|opal_init|"
+        r"prte_init|pmix_init|OMPI_?\w*init)"
         r"[^\n]{0,12} failed|At least one pair of MPI processes are unable to reach each other|"
         r"No components were able to be opened in the|PML add procs failed",
         "MPI could not be initialised.",

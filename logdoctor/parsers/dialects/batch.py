@@ -243,7 +243,8 @@ FLUX = (
     Record("flux.start",
            rf"{_FLUX_SAYS}(?P<error>plugin '[^']{{1,60}}': shell\.\w+ failed|shell_init$|loading rc file .*|"
            r"(?:block )?taskmap[ =].*|failed to map tasks .*|.{1,200} \(ranks? [\d,-]+\) terminated before first "
-           r"barrier|job shell exec error.*|failed to initialize .*|.{1,80} service is not loaded on .*|prolog "
+           r"barrier|job shell exec error(?: on broker (?P<host>[\w.-]+))?.*|"
+           r"failed to initialize .*|.{1,80} service is not loaded on .*|prolog "
            r"(?:exited with|killed by|timed out|canceled).*|job prolog failed.*)", "fatal",
            note="The shell or the prolog of the job could not start.", priority=1),
     Record("flux.exit", r"^(?:[\d.]+s: |\[[^\]]{1,40}\] )job\.finish status=(?P<status>[1-9]\d*)", "error",

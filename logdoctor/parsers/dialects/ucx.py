@@ -88,7 +88,8 @@ ERRORS = (
            r"available) .*(?:device|resource)", "A device that UCX wanted to use is missing.", 3),
     _error("ucx.shm",
            r"shm(?:get|at|_open)|/dev/shm|/proc/\d+/fd|process_vm_(?:readv|writev)|posix_allocate|mm_(?:ep|posix|"
-           r"sysv)|mm ep failed|xpmem|knem|cma_\w+", "Sharing memory between the processes of a host failed."),
+           r"sysv)|mm ep failed|xpmem|XPMEM|knem|KNEM|cma_\w+",
+           "Sharing memory between the processes of a host failed."),
     _error("ucx.completion",
            r"(?:RNR|[Tt]ransport|[Rr]eceive-no-ready) retry c|ibv_(?:exp_)?(?:modify|create|post|query|poll)_\w+",
            "An InfiniBand call or transfer failed.", 3),
