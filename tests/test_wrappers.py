@@ -312,10 +312,20 @@ def test_logfmt_is_read():
     assert said(line) == (f"{MESSAGE} pod=w-0", {"time": MOMENT, "level": "error"})
 
 
-def test_a_traceback_that_a_service_quotes_in_one_line_is_read_as_its_lines():
-    quoted = r'message: "Error. \nTraceback (most recent call last):\n  File \"/opt/fit.py\", line 3\nKeyError: 7\n"'
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        r'message: "Error. \nTraceback (most recent call last):\n  File \"/opt/fit.py\", line 3\nKeyError: 7\n"',
+        r"""failed: \n['Traceback (most recent call last):\n', '  File "/opt/fit.py", line 3\n', 'KeyError: 7\n']""",
+    ],
+)
+def test_a_traceback_that_a_service_quotes_in_one_line_is_read_as_its_lines(quoted):
     lines = [piece.text for piece in pieces(quoted)]
-    assert lines[1:4] == ["Traceback (most recent call last):", '  File "/opt/fit.py", line 3', "KeyError: 7"]
+    assert [lines[1].lstrip("['"), *lines[2:4]] == [
+        "Traceback (most recent call last):",
+        '  File "/opt/fit.py", line 3',
+        "KeyError: 7",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ _OUTERMOST = ("host", "time")
 _REPEATED = later(r" ?\[repeated \d+x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs.*)?$")
 
 _QUOTED = "(most recent call last):\\"
-"""Here a service quotes a traceback within a string: its newlines are written out."""
-_WRITTEN_OUT = later(r"\\{1,4}(?:(?P<newline>n)|(?P<quote>[\"']))")
+"""Here a service quotes a traceback within a string, or a list of strings: its newlines are written out."""
+_WRITTEN_OUT = later(r"\\{1,4}(?:(?P<newline>n)(?:[\"'],? ?[\"'\]])?|(?P<quote>[\"']))")
 
 Who = dict[str, Any]
 """What the prefixes say: the names of `Speaker` and ``task``, values still as printed."""
