@@ -61,6 +61,25 @@ def message_below(stop: str, *, skip: str = r"$^", alone: bool = False) -> Block
     return read
 
 
+def named_below(heads: str, inputs: str, read: BlockReader) -> BlockReader:
+    """A reader of a line that names the rank above one of ``heads``, whose message ``read`` reads.
+
+    Those of ``inputs`` say that the program cannot use its input.
+    """
+    wanted, refused = later(heads), later(inputs)
+
+    def read_both(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+        del head
+        first = next((line for line in islice(below, MAX_MESSAGE_LINES) if line.text.strip()), None)
+        block = read(first, {}, below) if first and wanted.match(first.text) else None
+        if first is None or block is None:
+            return None
+        kind = "simulation.input" if refused.match(first.text) else ""
+        return Block(block.text, {**fields, **block.fields}, (first.below, *block.taken), first.below, kind=kind)
+
+    return read_both
+
+
 def read_foam_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """The head of OpenFOAM's stack; None where it is that of a signal handler, which speaks for itself."""
     del fields

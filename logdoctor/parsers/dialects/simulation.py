@@ -20,12 +20,25 @@ Sources: OpenFOAM v2406 and 12 (db/error), GROMACS 2016-2024 (utility/errorforma
 from __future__ import annotations
 
 from logdoctor.parsers.blocks.crash_stacks import with_signal
-from logdoctor.parsers.blocks.simulation_frames import message_below, read_charm_end, read_foam_stack, read_hdf5_stack
+from logdoctor.parsers.blocks.simulation_frames import (
+    message_below,
+    named_below,
+    read_charm_end,
+    read_foam_stack,
+    read_hdf5_stack,
+)
 from logdoctor.parsers.record import Meanings, Record
 
 _RANK = r"^\s*(?:\[(?P<by_rank>\d{1,7})\] ?)?"
 _FOAM_ENDS = r"^(?:From (?:static |function |\w)|in file |file: |FOAM (?:parallel run )?(?:exiting|aborting)|#0 )"
 _GROMACS_ENDS = r"^(?:For more information and tips|website at |https?://|\(?gcq)"
+_GROMACS_INPUT = r"^(?:Error in user input|Inconsistency in user input|File input/output error):\s*$"
+_GROMACS_FATAL = (
+    r"^(?:Fatal error|Software inconsistency error|Feature not implemented|Simulation instability detected|"
+    r"(?:Internal|API|Standard library (?:logic|runtime)|Range checking|Communication) error "
+    r"\((?:possible )?bug\)|Requested tolerance cannot be achieved|System I/O error|Assertion failed):\s*$"
+)
+_read_gromacs = message_below(_GROMACS_ENDS, skip=r"^(?:Condition|Requirement): ")
 _SIGNAL = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|TERM|INT)"
 
 _PETSC = r"(?:\[(?P<by_rank>\d{1,7})\] ?)?PETSC ERROR: "
@@ -52,14 +65,11 @@ FRAMES = (
            note="A rank of OpenFOAM crashed and prints its stack."),
     Record("simulation.stack", r"(?:^|\[(?P<by_rank>\d{1,7})\] ?)\s*(?:#\d+ *)?Foam::error::printStack\(", "fatal",
            read_foam_stack, "OpenFOAM prints the stack of a rank that ends.", -1),
-    Record("simulation.input", r"^(?:Error in user input|Inconsistency in user input|File input/output error):\s*$",
-           "fatal", message_below(_GROMACS_ENDS), "GROMACS cannot use its input.", -5),
-    Record("simulation.fatal",
-           r"^(?:Fatal error|Software inconsistency error|Feature not implemented|Simulation instability detected|"
-           r"(?:Internal|API|Standard library (?:logic|runtime)|Range checking|Communication) error "
-           r"\((?:possible )?bug\)|Requested tolerance cannot be achieved|System I/O error|Assertion failed):\s*$",
-           "fatal", message_below(_GROMACS_ENDS, skip=r"^(?:Condition|Requirement): "), "GROMACS ends with an error.",
-           -5),
+    Record("simulation.input", _GROMACS_INPUT, "fatal", _read_gromacs, "GROMACS cannot use its input.", -5),
+    Record("simulation.fatal", _GROMACS_FATAL, "fatal", _read_gromacs, "GROMACS ends with an error.", -5),
+    Record("simulation.fatal", r"^MPI rank: +(?P<rank>\d+) \(out of \d+\)\s*$", "fatal",
+           named_below(rf"{_GROMACS_INPUT}|{_GROMACS_FATAL}", _GROMACS_INPUT, _read_gromacs),
+           "A rank of GROMACS ends with an error."),
     Record("simulation.fatal", r"-+ ?FATAL CALLED ?-+", "fatal",
            message_below(r"^-{5,}", skip=r"FATAL CALLED FROM FILE", alone=True), "WRF ends with an error."),
     Record("simulation.fatal", r"FATAL CALLED FROM FILE: +(?P<place>\S+ +LINE: +\d+)", "fatal",
