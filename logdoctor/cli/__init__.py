@@ -6,34 +6,65 @@ a check of ``rules`` failed); 2 wrong usage; 3 nothing could be read.
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
+import pkgutil
 import sys
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from logdoctor.cli import (
-    diagnose_command,
-    diff_command,
-    evaluate_command,
-    events_command,
-    explain_command,
-    fleet_command,
-    history_command,
-    report_command,
-    rules_commands,
-    scan_command,
-    train_command,
-)
 from logdoctor.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
 
 
+class Commands(Mapping[str, Any]):
+    """The files ``<name>_command.py``, each imported when its command is asked for: most of a start is imports.
+
+    Such a file has a function that is called like the command, or ``app`` where it needs more than that.
+    """
+
+    def __init__(self) -> None:
+        """Look which there are."""
+        found = (module.name.rpartition("_") for module in pkgutil.iter_modules(__path__))
+        self._names = [name for name, _, suffix in found if suffix == "command"]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, sorted."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such a command; imports nothing."""
+        return name in self._names
+
+    def __getitem__(self, name: str) -> Any:
+        """The command.  Raises `KeyError` where there is none."""
+        if name not in self._names:
+            raise KeyError(name)
+        module = importlib.import_module(f"{__name__}.{name}_command")
+        own = getattr(module, "app", None) or typer.Typer(add_completion=False, rich_markup_mode=None)
+        if not own.registered_commands:
+            own.command(name)(getattr(module, name))
+        command = typer.main.get_command(own)
+        command.name = name
+        return command
+
+
 class DiagnoseByDefault(TyperGroup):
     """``logdoctor FILE`` and ``cat FILE | logdoctor`` mean ``logdoctor diagnose``."""
+
+    def __init__(self, **settings: Any) -> None:
+        """Take the commands from their files."""
+        super().__init__(**settings)
+        self.commands: Any = Commands()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put ``diagnose`` in front where no command is named."""
@@ -55,17 +86,6 @@ app = typer.Typer(
     "cat crash.log | logdoctor        diagnose what a job printed\n\n"
     "logdoctor diagnose JOB_FOLDER    a folder is one job",
 )
-app.command("diagnose")(diagnose_command.diagnose)
-app.command("report")(report_command.report)
-app.command("diff")(diff_command.diff)
-app.command("events")(events_command.events)
-app.command("explain", context_settings={"ignore_unknown_options": True})(explain_command.explain)
-app.command("scan")(scan_command.scan)
-app.command("fleet")(fleet_command.fleet)
-app.command("history")(history_command.history)
-app.command("train")(train_command.train)
-app.command("evaluate")(evaluate_command.evaluate)
-app.add_typer(rules_commands.app, name="rules")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - typer hands it over by position

@@ -14,6 +14,7 @@ from logdoctor.cli.rule_options import chosen_settings
 if TYPE_CHECKING:
     from logdoctor.catalogues import Catalogue, Entry
 
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 WIDTH = 100
 WORDS_WIDTH = 28
 
@@ -23,6 +24,7 @@ Words = Annotated[
 ]
 
 
+@app.command("explain", context_settings={"ignore_unknown_options": True})
 def explain(words: Words = None, lang: Lang = None) -> None:
     """Say what a code means, who is to blame and what to do: Xids, errno, signals, exit codes, CUDA, NCCL, Slurm ...
 

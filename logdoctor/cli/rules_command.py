@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from logdoctor.rulebook.loading import Rulebook
 
 app = typer.Typer(
-    help="List, show, start, lint and test rules; find what none explains.", no_args_is_help=True, rich_markup_mode=None
+    help="List, show, start, lint and test rules; find what none explains.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
 )
 app.command("new")(authoring_commands.new)
 app.command("lint")(authoring_commands.lint)
