@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from logdoctor import cached_files
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.parsers import records
-from logdoctor.prefilter import Pattern, Prefilter
+from logdoctor.prefilter import Pattern, Plan, Prefilter, plan_of
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
@@ -30,15 +30,14 @@ from logdoctor.version import __version__
 if TYPE_CHECKING:
     from logdoctor.prefilter.kept_patterns import KeptPatterns
 
-FORMAT = 27
+FORMAT = 28
 """Raise it when the shape of the cached JSON changes, or what is derived from an expression."""
 
 
 class _Compiled(Struct, frozen=True):
-    """What is cached: all but the databases; the first ``common`` patterns are the same for everyone."""
+    """What is cached: all but the databases."""
 
-    patterns: tuple[Pattern, ...]
-    common: int
+    plan: Plan
     owners: tuple[tuple[int, ...], ...]
     rules: tuple[Rule, ...]
     digest: str
@@ -83,7 +82,7 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
         made = _compile(folders, folder and folder / f"patterns-{__version__}-{FORMAT}.json")
         if file:
             cached_files.write(file, msgspec.json.encode(made))
-    prefilter = Prefilter.build(made.patterns, folder, engine, common=made.common)
+    prefilter = Prefilter.load(made.plan, folder, engine)
     return Knowledge(made.rules, made.owners, prefilter, made.faults, made.digest)
 
 
@@ -131,9 +130,9 @@ def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
     kept.keep()
     shipped = _numbers_of_shipped(rules)
     ordered = sorted(owners.items(), key=lambda owned: shipped.isdisjoint(owned[1]))
+    common = len(parsers) + sum(not shipped.isdisjoint(own) for own in owners.values())
     return _Compiled(
-        patterns=(*parsers, *(pattern for pattern, _ in ordered)),
-        common=len(parsers) + sum(not shipped.isdisjoint(own) for own in owners.values()),
+        plan=plan_of([*parsers, *(pattern for pattern, _ in ordered)], common),
         owners=tuple(tuple(own) for _, own in ordered),
         rules=tuple(rules),
         digest=_digest(rules),

@@ -7,9 +7,10 @@ Python never touches the other lines.  What comes in: scan forms (`scan_form`) a
 from __future__ import annotations
 
 from logdoctor.prefilter.pattern import Pattern
+from logdoctor.prefilter.plan import Plan, plan_of
 from logdoctor.prefilter.prefilter import Prefilter
 
-__all__ = ["Pattern", "Prefilter", "how_dear", "pattern_of", "scan_form"]
+__all__ = ["Pattern", "Plan", "Prefilter", "how_dear", "pattern_of", "plan_of", "scan_form"]
 
 
 def scan_form(regex: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from logdoctor.model import LogdoctorError
+from logdoctor.prefilter.plan import Expressions
 
 ID_BITS = 20
 """A hit is one number, ``end << ID_BITS | id``: cheap to make, to sort and to make unique.  ``end`` is the offset after
@@ -43,32 +43,25 @@ class Engine(Protocol):
         ...
 
 
-def load_engine(
-    patterns: Sequence[bytes],
-    often: frozenset[int],
-    cache_dir: Path | None,
-    wanted: str | None,
-    *,
-    once: bool = False,
-) -> Engine:
-    """The best engine whose library is there and takes the patterns, or the ``wanted`` one.
+def load_engine(wanted: Expressions, cache_dir: Path | None, by: str | None, *, once: bool = False) -> Engine:
+    """The best engine whose library is there and takes what is ``wanted``, or the one that is called ``by``.
 
-    ``often`` are the ids that healthy logs are full of.  ``once``: it will only be asked for `Session.ids`.
+    ``once``: it will only be asked for `Session.ids`.
 
-    Raises `LogdoctorError` if ``wanted`` cannot be had, or no engine takes the patterns.
+    Raises `LogdoctorError` if that one cannot be had, or no engine takes the expressions.
     """
     reasons = []
-    for name in (wanted,) if wanted else PREFERENCE if patterns else ("regex",):
+    for name in (by,) if by else PREFERENCE if wanted.count else ("regex",):
         try:
-            return _load(name, patterns, often, cache_dir, once=once)
+            return _load(name, wanted, cache_dir, once=once)
         except Exception as error:  # noqa: BLE001, PERF203  a library may be missing, broken or refuse a pattern
             reasons.append(f"{name}: {error}")
     raise LogdoctorError("no engine can scan for the patterns", why="; ".join(reasons), help="pip install hyperscan")
 
 
-def _load(name: str, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool) -> Engine:
+def _load(name: str, wanted: Expressions, cache_dir: Path | None, *, once: bool) -> Engine:
     if name not in PREFERENCE:
         raise ValueError(f"there is no such engine; there are {', '.join(PREFERENCE)}")
     module = importlib.import_module(f"logdoctor.prefilter.{name}_engine")
-    engine: Engine = module.load(patterns, often, cache_dir, once=once)
+    engine: Engine = module.load(wanted, cache_dir, once=once)
     return engine

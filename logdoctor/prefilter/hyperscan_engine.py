@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
@@ -22,8 +22,9 @@ import hyperscan
 
 from logdoctor import cached_files
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
+from logdoctor.prefilter.plan import Expressions
 
-_FORMAT = b"logdoctor.hsdb/1"
+_FORMAT = "logdoctor.hsdb/2"
 _Handler = Callable[[int, int, int, int, object], "bool | None"]
 _MOST_HITS = 1 << 16
 """More raw hits in one window than this, and the patterns that make them are thinned at once (bounds the memory)."""
@@ -31,22 +32,20 @@ _WASTE = 1_000_000
 """So many callbacks thrown away cost about what compiling costs."""
 
 
-def load(
-    patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool = False
-) -> HyperscanEngine:
-    """The database for ``patterns`` from the cache, else compiled (and put there)."""
-    return HyperscanEngine(patterns, often, cache_dir, hyperscan.HS_FLAG_SINGLEMATCH if once else 0)
+def load(wanted: Expressions, cache_dir: Path | None, *, once: bool = False) -> HyperscanEngine:
+    """The database for what is ``wanted`` from the cache, else compiled (and put there)."""
+    return HyperscanEngine(wanted, cache_dir, hyperscan.HS_FLAG_SINGLEMATCH if once else 0)
 
 
 class HyperscanEngine:
-    """The database of all patterns, and a quiet one for floods in which those in ``often`` report once a window."""
+    """The database of all patterns, and a quiet one for floods: without those that healthy logs are full of."""
 
     name = "hyperscan"
 
-    def __init__(self, patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, flag: int = 0) -> None:
-        self._patterns = patterns
+    def __init__(self, wanted: Expressions, cache_dir: Path | None, flag: int = 0) -> None:
+        self._wanted = wanted
         self._flag = flag
-        self._often = often
+        self._often = frozenset(wanted.often)
         self._cache_dir = cache_dir
         self._database = self._stored(frozenset()) or self._compiled(frozenset())
         self._quiet: hyperscan.Database | None = None
@@ -84,27 +83,20 @@ class HyperscanEngine:
 
     def _compile(self, without: Collection[int]) -> hyperscan.Database:
         """All but those in ``without``."""
-        ids = [i for i in range(len(self._patterns)) if i not in without] or [0]
+        forms = self._wanted.forms()
+        ids = [i for i in range(len(forms)) if i not in without] or [0]
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        database.compile(expressions=[self._patterns[i] for i in ids], ids=ids, flags=[self._flag] * len(ids))
+        database.compile(expressions=[forms[i] for i in ids], ids=ids, flags=[self._flag] * len(ids))
         return database
 
     def _path(self, without: frozenset[int]) -> Path | None:
+        """Its name changes with the patterns, the engine's version and the platform."""
         if self._cache_dir is None:
             return None
-        flagged = [(b"1" if i in without else b"0") + p for i, p in enumerate(self._patterns)]
-        flagged.append(b"%d" % self._flag)
-        return self._cache_dir / _file_name(flagged)
-
-
-def _file_name(patterns: Sequence[bytes]) -> str:
-    """A name that changes with the patterns, the engine's version and the platform."""
-    digest = blake2b(_FORMAT, digest_size=16)
-    machine = os.uname().machine if hasattr(os, "uname") else ""
-    version = str(getattr(hyperscan, "__version__", ""))
-    for part in (version.encode(), sys.platform.encode(), machine.encode(), *patterns):
-        digest.update(len(part).to_bytes(4, "little") + part)
-    return f"{digest.hexdigest()}.hsdb"
+        machine = os.uname().machine if hasattr(os, "uname") else ""
+        version = getattr(hyperscan, "__version__", "")
+        made_of = (_FORMAT, version, sys.platform, machine, self._wanted.digest, self._flag, sorted(without))
+        return self._cache_dir / f"{blake2b(repr(made_of).encode(), digest_size=16).hexdigest()}.hsdb"
 
 
 class _Session:

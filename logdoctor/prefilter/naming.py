@@ -7,12 +7,13 @@ engine, that of all whole patterns: with Hyperscan it takes 2.5 microseconds a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from logdoctor import cached_files
 from logdoctor.model import LogdoctorError
 from logdoctor.prefilter.engine import Session, load_engine
+from logdoctor.prefilter.plan import Expressions
 
 FEW = 100
 """So few patterns any engine compiles at once."""
@@ -22,23 +23,22 @@ Naming = Callable[[bytes], tuple[int, ...]]
 """The places of the patterns that hit anywhere in a short text, ascending; not for two threads at once."""
 
 
-def load_naming(wholes: Sequence[str], common: int, engine: str, cache_dir: Path | None) -> Naming:
-    """What names the ``wholes``; ``engine`` is the one that scans.
+def load_naming(common: Expressions, own: Expressions, engine: str, cache_dir: Path | None) -> Naming:
+    """What names the patterns, first the ``common``, then somebody's ``own``; ``engine`` is the one that scans.
 
-    The first ``common`` have a database of their own: it stays as it is when somebody's own rules change.
+    Each part has a database: that of the common ones stays as it is when somebody's own rules change.
     """
-    forms = [whole.encode() for whole in wholes]
-    parts = [part for part in (forms[:common], forms[common:]) if part] or [[]]
-    names, *more = [_load(part, engine, cache_dir).ids for part in parts]
-    if not more:
+    names, count = _load(common, engine, cache_dir).ids, common.count
+    if not own.count:
         return names
-    return lambda text: names(text) + tuple([common + i for i in more[0](text)])
+    more = _load(own, engine, cache_dir).ids
+    return lambda text: names(text) + tuple([count + i for i in more(text)])
 
 
-def _load(forms: Sequence[bytes], engine: str, cache_dir: Path | None) -> Session:
-    if engine == "hyperscan" and len(forms) > FEW and not cached_files.is_kept_in(cache_dir):
+def _load(wholes: Expressions, engine: str, cache_dir: Path | None) -> Session:
+    if engine == "hyperscan" and wholes.count > FEW and not cached_files.is_kept_in(cache_dir):
         try:
-            return load_engine(forms, frozenset(), cache_dir, "re2").session()
+            return load_engine(wholes, cache_dir, "re2").session()
         except LogdoctorError:
             pass
-    return load_engine(forms, frozenset(), cache_dir, engine, once=True).session()
+    return load_engine(wholes, cache_dir, engine, once=True).session()

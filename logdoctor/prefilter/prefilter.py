@@ -10,6 +10,7 @@ from logdoctor.prefilter.engine import Engine, load_engine
 from logdoctor.prefilter.flood import Floods
 from logdoctor.prefilter.naming import Naming, load_naming
 from logdoctor.prefilter.pattern import Pattern
+from logdoctor.prefilter.plan import Plan, plan_of
 from logdoctor.prefilter.scan import Scan
 from logdoctor.prefilter.sublines import FLAT
 from logdoctor.prefilter.window import ReadInto
@@ -32,22 +33,19 @@ class Prefilter:
     def build(
         cls, patterns: Sequence[Pattern], cache_dir: Path | None, engine: str | None = None, *, common: int = 0
     ) -> Prefilter:
-        """Compile ``patterns`` with ``engine`` ("hyperscan", "re2", "regex"), by default the best that is installed.
+        """The same for ``patterns``; so many of the first are ``common`` to everyone, the others change more often."""
+        return cls.load(plan_of(patterns, common or len(patterns)), cache_dir, engine)
+
+    @classmethod
+    def load(cls, plan: Plan, cache_dir: Path | None, engine: str | None = None) -> Prefilter:
+        """Compile ``plan`` with ``engine`` ("hyperscan", "re2", "regex"), by default the best that is installed.
 
         ``cache_dir`` is a folder for compiled databases, made if missing; it may be read-only, lost or damaged.
-        ``common``: so many of the first patterns are everyone's, the others may change more often.
         Raises `logdoctor.model.LogdoctorError` if the engine cannot be had or takes a pattern for wrong.
         """
-        owners: dict[str, list[int]] = {}
-        for number, pattern in enumerate(patterns):
-            for atom in pattern.atoms:
-                owners.setdefault(atom, []).append(number)
-        forms = [atom.encode() for atom in owners]
-        often = frozenset(i for i, own in enumerate(owners.values()) if all(patterns[n].often for n in own))
-        loaded = load_engine(forms, often, cache_dir, engine)
-        alone = frozenset(n for n, pattern in enumerate(patterns) if pattern.atoms)
-        naming = load_naming([p.whole for p in patterns], common or len(patterns), loaded.name, cache_dir)
-        return cls(loaded, often, naming, alone)
+        loaded = load_engine(plan.scanned, cache_dir, engine)
+        naming = load_naming(plan.common, plan.own, loaded.name, cache_dir)
+        return cls(loaded, frozenset(plan.scanned.often), naming, frozenset(plan.alone))
 
     @property
     def engine(self) -> str:

@@ -13,16 +13,17 @@ from typing import Any
 import re2
 
 from logdoctor.prefilter.engine import ID_BITS, Session
+from logdoctor.prefilter.plan import Expressions
 from logdoctor.prefilter.sublines import bounds
 
 _MEMORY = 256 << 20
 """Bound for RE2's automata, which it builds as it goes; its own default of 8 MiB thrashes with hundreds of patterns."""
 
 
-def load(patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool = False) -> Re2Engine:
-    """Compile ``patterns``; ``cache_dir`` and ``once`` are not needed."""
+def load(wanted: Expressions, cache_dir: Path | None, *, once: bool = False) -> Re2Engine:
+    """Compile what is ``wanted``; ``cache_dir`` and ``once`` are not needed."""
     del cache_dir, once
-    return Re2Engine(patterns, often)
+    return Re2Engine(wanted.forms(), frozenset(wanted.often))
 
 
 def _options() -> re2.Options:

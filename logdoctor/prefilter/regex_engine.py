@@ -15,14 +15,13 @@ from typing import Any
 import regex
 
 from logdoctor.prefilter.engine import ID_BITS, Session
+from logdoctor.prefilter.plan import Expressions
 
 
-def load(
-    patterns: Sequence[bytes], often: frozenset[int], cache_dir: Path | None, *, once: bool = False
-) -> RegexEngine:
-    """Look through ``patterns``; the rest is not needed."""
-    del often, cache_dir, once
-    return RegexEngine(patterns)
+def load(wanted: Expressions, cache_dir: Path | None, *, once: bool = False) -> RegexEngine:
+    """Look for what is ``wanted``; the rest is not needed."""
+    del cache_dir, once
+    return RegexEngine(wanted.forms())
 
 
 class RegexEngine:
