@@ -11,15 +11,15 @@ import gzip
 import io
 import json
 import lzma
-import os
 import tarfile
 import zipfile
 from collections.abc import Callable
 
 import pytest
 import zstandard
+from effort import inputs
 from failing_job import LINES, LOG, OOM, VALIDATOR
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import logdoctor
@@ -29,21 +29,7 @@ from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.loading import load
 from logdoctor.sources import Bounds
 
-pytestmark = pytest.mark.fuzz
-NIGHTLY = os.environ.get("LOGDOCTOR_FUZZ") == "nightly"
 SMALL = Bounds(inflated_bytes=4 << 20, ratio_after=1 << 20, entries=50)
-
-
-def inputs(few: int, nightly: int) -> settings:
-    """How many inputs a test takes.  Fixed ones by day: a test that fails must fail again."""
-    quiet = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
-    return settings(
-        max_examples=nightly if NIGHTLY else few,
-        deadline=None,
-        derandomize=not NIGHTLY,
-        database=None,
-        suppress_health_check=quiet,
-    )
 
 
 def survives(data: bytes, knowledge, **options) -> Diagnosis | None:

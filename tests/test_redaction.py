@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from command_line import call
+from effort import within
 from msgspec.structs import replace
 from planted_secrets import planted
 from render_diagnoses import ALL, OOM
@@ -230,11 +231,8 @@ def test_it_is_the_same_each_time_and_keeps_what_was_decided(found):
 @pytest.mark.parametrize("text", ["a." * 50_000, "key=" * 25_000, "x-" * 50_000, "://" * 30_000, "@" * 90_000, "pass" * 25_000,
                                   "1.2." * 25_000, "a:" * 50_000, "/home" * 20_000, '"' * 90_000, "eyJ" * 30_000])  # fmt: skip
 def test_hostile_texts_do_not_hold_it_up(text):
-    import time
-
-    start = time.perf_counter()
-    texts_of(text, hosts=("gx4",))
-    assert time.perf_counter() - start < 5
+    with within(100):
+        texts_of(text, hosts=("gx4",))
 
 
 # ── the command line ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from effort import inputs
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from render_diagnoses import ALL, HEALTHY, OOM, THOUSAND, TWO_CAUSES, UNKNOWN
@@ -24,7 +25,7 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 WORDS = Path(__file__).parents[1] / "logdoctor" / "render" / "words"
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 OUR_COLOR = re.compile("\x1b\\[(?:0|1|2|36|1;3[123])m")
-some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = inputs(15, nightly=300)
 
 
 def snapshots():

@@ -4,7 +4,8 @@ import json
 from importlib.resources import files
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from effort import inputs
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from render_diagnoses import ALL, OOM, UNKNOWN, seen
@@ -16,7 +17,7 @@ from logdoctor.render import render
 
 SCHEMA = json.loads(files("logdoctor.render").joinpath("diagnosis.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
-some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = inputs(25, nightly=300)
 
 
 def test_the_schema_is_a_schema():

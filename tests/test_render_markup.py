@@ -5,7 +5,8 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from effort import inputs
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
@@ -15,7 +16,7 @@ from render_strategies import MARKUP, diagnoses
 from logdoctor.render import render
 from logdoctor.render.formats.markdown import block, cell, code, escaped, link, prose
 
-some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = inputs(15, nightly=300)
 
 
 @some

@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from effort import inputs
+from hypothesis import given
 from jsonschema import Draft7Validator
 from msgspec.structs import replace
 from render_diagnoses import ALL, OOM, UNKNOWN, seen
@@ -46,13 +47,13 @@ def test_it_fits_the_schema(found):
     validator().validate(json.loads(render(found, "sarif")))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@inputs(15, nightly=300)
 @given(found=diagnoses)
 def test_every_diagnosis_fits_the_schema(found):
     validator().validate(json.loads(render(found, "sarif")))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@inputs(15, nightly=300)
 @given(found=diagnoses)
 def test_every_diagnosis_obeys_the_text_of_the_standard(found):
     _obeys(json.loads(render(found, "sarif")))
