@@ -94,6 +94,22 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "kernel.rdma",
+        r"infiniband (?P<device>\w+): (?P<message>(?:mlx5_poll_one|poll_one|handle_\w+):\d+:\(pid \d+\): "
+        r"(?:syndrome 0x[0-9a-f]+, vendor syndrome .{1,20}|Re(?:questor|sponder) error cqe on cqn .{1,20})|"
+        r"dump_cqe:.{1,120})",
+        level="error",
+        scan=r"error cqe on cqn|, vendor syndrome 0x|dump_cqe:",
+        note="A transfer of the kernel itself (storage, IP over InfiniBand) ended with an error.",
+    ),
+    Record(
+        "kernel.rdma",
+        rf"mlx5_core {_BUS}: (?P<message>\w+:\d+:\(pid \d+\): CQ error on CQN 0x[0-9a-f]+, syndrome? 0x[0-9a-f]+)",
+        level="error",
+        scan="CQ error on CQN 0x",
+        note="A completion queue overran or could not be written: no more completions come from it.",
+    ),
+    Record(
+        "kernel.rdma",
         r"(?P<message>RDMA CMA: cma_\w+, error .{1,40}|ib_srp: .{0,40}failed.{0,80}|"
         r"(?P<device>ib\w{1,12}): (?:transmit timeout: latency .{1,60}|multicast join failed for .{1,120}|"
         r"failed (?:to|send|cm|multicast).{1,100}|post_send failed.{0,60}|"
