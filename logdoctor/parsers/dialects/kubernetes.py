@@ -5,7 +5,7 @@ Kinds and their fields:
 - ``kubernetes.oom_killed`` pod, container, exit_code; ``kubernetes.evicted`` message, resource, pod
 - ``kubernetes.terminated`` reason, exit_code, signal: the state block of ``kubectl describe pod``; reason Completed
   is info
-- ``kubernetes.pod_state`` pod, state, restarts: a bad row of ``kubectl get pods``
+- ``kubernetes.pod_state`` pod, state, restarts: a bad row of ``kubectl get pods``; how DLRover's master saw a pod end
 - ``kubernetes.image`` image, message; ``kubernetes.unschedulable`` message, resource; ``kubernetes.mount`` message;
   ``kubernetes.sandbox`` message; ``kubernetes.create`` message: the container could not be made or started
 - ``kubernetes.back_off`` message, pod; ``kubernetes.probe`` message; ``kubernetes.killing`` message
@@ -19,7 +19,7 @@ Kinds and their fields:
 - fact: ``kubernetes.node_of_pod`` pod, node
 
 Sources: Kubernetes 1.22 to 1.31 (kubelet events.go and eviction, kubectl describe), training-operator 1.5-1.8, MPI
-operator 0.4-0.6, JobSet 0.5, Volcano 1.8, Kueue 0.8.
+operator 0.4-0.6, JobSet 0.5, Volcano 1.8, Kueue 0.8, DLRover 0.4-0.5 (`training_event/reporter.py`).
 """
 
 from __future__ import annotations
@@ -119,6 +119,10 @@ PODS = (
     Record("kubernetes.pod_state",
            rf"^(?:[\w-]+ +)?(?P<pod>[a-z0-9][\w.-]*) +\d+/\d+ +(?P<state>{_BAD_STATES}) +(?P<restarts>\d+)\b", "error",
            note="The state of a pod.", priority=4),
+    Record("kubernetes.pod_state",
+           r"\[(?P<pod>[a-z0-9][\w.-]{0,252})\]\[status_update\]\[\w{1,20} to Failed\]\[.{0,400}?"
+           r"\"exit reason\": \"(?P<state>(?!OOMKilled|Succeeded)\w{2,40})\"", "error",
+           note="The state of a pod.", scan=r"\]\[status_update\]\[\w+ to Failed\]"),
     Record("kubernetes.pod_state", r"Status: +(?P<state>Failed)\s*$", "error", note="The state of a pod."),
     Record("kubernetes.node", r"^(?P<host>[a-z0-9][\w.-]{1,200}) +(?P<message>NotReady)(?:,\w+)* +\S+ +\d\w* +v\d",
            "error", note="A node of the cluster does not answer."),
