@@ -216,8 +216,8 @@ RUNTIME = (
            r"(?P<message>(?:\[\[\d+,\d+\],\d+\] )?(?:mca|opal|ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|"
            r"oob|plm|odls|ess|grpcomm|routed|sm|common|shmem)[_:]\S* .*(?:[Ee]rror|ERROR|"
            r"[Ff]ail|[Uu]nable|[Cc]annot|[Aa]bort).*)", level="error", priority=-4,
-           scan=r"\] ?(?:mca|opal|ompi|orte|prte|pmix|pml|btl|mtl|osc|coll|oob|plm|odls|ess|grpcomm|routed|sm|common|"
-           r"shmem)[_:]",
+           scan=r"\](?:mca|opal|ompi|orte|pml|btl|coll|oob)[_:]|\] (?:mca|opal|ompi|orte|prte|pmix|pml|btl|mtl|osc|"
+           r"coll|oob|plm|odls|ess|grpcomm|routed|sm|common|shmem)[_:]",
            note="A module of Open MPI reports a failure."),
 )  # fmt: skip
 
