@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from logdoctor.classifier.features import BUCKETS
 from logdoctor.model import InputError
@@ -24,6 +24,23 @@ LARGEST = 1 << 20
 LARGE = 10**9
 SCALE = 100
 """Weights are kept as hundredths, so that the file is short and the same on every machine."""
+
+
+Number = Annotated[float, Meta(ge=-LARGE, le=LARGE)]
+Whole = Annotated[int, Meta(gt=-LARGE, lt=LARGE)]
+"""A sum of those stays finite."""
+
+
+class _File(Struct, frozen=True):
+    """What a model file holds; ``bias`` and ``weights`` in hundredths."""
+
+    format: str
+    buckets: int
+    classes: tuple[str, ...]
+    temperature: Number
+    threshold: Number
+    bias: tuple[Number, ...]
+    weights: dict[str, list[Whole]]
 
 
 class Guess(Struct, frozen=True):
@@ -74,16 +91,10 @@ class LinearModel(Struct, frozen=True):
 
     def to_json(self) -> str:
         """The model as text; the same model gives the same bytes."""
-        plain = {
-            "format": FORMAT,
-            "buckets": BUCKETS,
-            "classes": self.classes,
-            "temperature": self.temperature,
-            "threshold": self.threshold,
-            "bias": [round(b * SCALE) for b in self.bias],
-            "weights": {bucket: list(row) for bucket, row in self.weights.items()},
-        }
-        return json.dumps(plain, separators=(",", ":")) + "\n"
+        bias = tuple(round(b * SCALE) for b in self.bias)
+        weights = {bucket: list(row) for bucket, row in self.weights.items()}
+        file = _File(FORMAT, BUCKETS, self.classes, self.temperature, self.threshold, bias, weights)
+        return msgspec.json.encode(file).decode() + "\n"
 
 
 def load_model(path: Path) -> LinearModel:
@@ -98,7 +109,7 @@ def load_model(path: Path) -> LinearModel:
 
 @lru_cache(maxsize=2)
 def _loaded(path: Path, _changed: int, _size: int) -> LinearModel:
-    return _model(json.loads(_read(path)))
+    return _model(msgspec.json.decode(_read(path), type=_File))
 
 
 def _read(path: Path) -> bytes:
@@ -109,29 +120,19 @@ def _read(path: Path) -> bytes:
     return raw
 
 
-def _model(plain: Any) -> LinearModel:
-    if plain["format"] != FORMAT or plain["buckets"] != BUCKETS:
+def _model(file: _File) -> LinearModel:
+    if file.format != FORMAT or file.buckets != BUCKETS:
         raise ValueError(f"not of the format {FORMAT} with {BUCKETS} buckets")
-    classes = tuple(str(c) for c in plain["classes"])
-    bias = tuple(_number(b) / SCALE for b in plain["bias"])
-    weights = {str(b): _checked(row, len(classes)) for b, row in plain["weights"].items()}
-    temperature, threshold = _number(plain["temperature"]), _number(plain["threshold"])
-    if not classes or len(bias) != len(classes) or temperature <= 0:
+    count = len(file.classes)
+    if not count or len(file.bias) != count or file.temperature <= 0:
         raise ValueError("its parts do not fit each other")
-    return LinearModel(classes, bias, weights, temperature, threshold)
+    if not all(_fits(row, count) for row in file.weights.values()):
+        raise ValueError("a row of weights is cut short, or a weight belongs to no class")
+    bias = tuple(b / SCALE for b in file.bias)
+    return LinearModel(file.classes, bias, file.weights, file.temperature, file.threshold)
 
 
-def _checked(row: list[int], classes: int) -> list[int]:
-    numbers, weights = row[::2], row[1::2]
-    if len(numbers) != len(weights) or set(map(type, row)) != {int} or min(numbers) < 0 or max(numbers) >= classes:
-        raise ValueError("a row of weights holds something else, or a weight belongs to no class")
-    if max(weights) >= LARGE or min(weights) <= -LARGE:  # a sum of smaller ones stays finite
-        raise ValueError("a weight is too large")
-    return row
-
-
-def _number(value: Any) -> float:
-    number = float(value)
-    if not math.isfinite(number) or abs(number) > 1e9:  # a sum of those stays finite
-        raise ValueError(f"{value!r} is no weight")
-    return number
+def _fits(row: list[int], classes: int) -> bool:
+    """Whether a row is classes' numbers and weights by turns."""
+    numbers = row[::2]
+    return bool(row) and len(row) % 2 == 0 and min(numbers) >= 0 and max(numbers) < classes
