@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from logdoctor import cached_files
-from logdoctor.prefilter import Pattern, Prefilter, hyperscan_engine, kept_patterns, pattern_of
+from logdoctor.prefilter import Pattern, Prefilter, hyperscan_engine, kept_patterns, pattern_of, plan_of
 from logdoctor.prefilter.kept_patterns import KeptPatterns
 
 PATTERNS = [Pattern.of_form("error: [a-z]"), Pattern.of_form("peer [0-9]+ lost")]
 
 
 def build(folder: Path, patterns: list[Pattern] | None = None) -> Prefilter:
-    prefilter = Prefilter.build(patterns or PATTERNS, folder, "hyperscan")
+    prefilter = Prefilter.load(plan_of(patterns or PATTERNS), folder, "hyperscan")
     assert [c.number for c in prefilter.scan(io.BytesIO(b"x\nerror: y\n").readinto)] == [2]
     return prefilter
 
@@ -48,7 +48,7 @@ def test_other_patterns_are_other_files(tmp_path: Path, compiled: list[int]) -> 
 def test_what_is_common_is_named_by_a_database_that_stays(tmp_path: Path, compiled: list[int]) -> None:
     own = [Pattern.of_form("error: own"), Pattern.of_form("error: other")]
     for pattern in own:
-        prefilter = Prefilter.build([*PATTERNS, pattern], tmp_path, "hyperscan", common=len(PATTERNS))
+        prefilter = Prefilter.load(plan_of([*PATTERNS, pattern], len(PATTERNS)), tmp_path, "hyperscan")
     assert len(compiled) == 3 + 2
     assert prefilter.match(b"peer 7 lost, error: other") == (0, 1, 2)
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdoctor.model import Candidate, LogdoctorError
-from logdoctor.prefilter import Pattern, Prefilter
+from logdoctor.prefilter import Pattern, Prefilter, plan_of
 from logdoctor.prefilter.engine import ID_BITS
 from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN, SCANT, SPARSER, STREAMS, Flood
 from logdoctor.prefilter.scan import TAIL, Scan
@@ -20,7 +20,7 @@ from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, SIZE
 
 ENGINES = ["hyperscan", "re2", "regex"]
 FORMS = ["error: [a-z]", "peer [0-9]+ lost", r"lost[^\n\r]*again", "(?i)watchdog", "error"]
-PREFILTERS = {name: Prefilter.build([Pattern.of_form(f) for f in FORMS], None, name) for name in ENGINES}
+PREFILTERS = {name: Prefilter.load(plan_of([Pattern.of_form(f) for f in FORMS]), None, name) for name in ENGINES}
 
 
 def reader(data: bytes, chunk: int = sys.maxsize) -> Callable[[memoryview], int]:
@@ -200,7 +200,7 @@ def test_a_flood_is_thinned_and_other_patterns_lose_nothing(engine: str) -> None
 
 
 def test_what_healthy_logs_are_full_of_is_thinned_sooner() -> None:
-    prefilter = Prefilter.build([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")], None)
+    prefilter = Prefilter.load(plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None)
     data = b"".join(b"step %d %s\n" % (n, b"." * 100) for n in range(30_000)) + b"error\n"
     scan = prefilter.scan(reader(data))
     numbers = [c.number for c in scan]
@@ -212,7 +212,9 @@ def test_what_healthy_logs_are_full_of_is_thinned_sooner() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_was_thinned_is_shown_again_for_a_while_where_the_reader_asks_for_it(engine: str) -> None:
-    prefilter = Prefilter.build([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")], None, engine)
+    prefilter = Prefilter.load(
+        plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None, engine
+    )
     lines = [b"step %d %s\n" % (n, b"." * 100) for n in range(1, 30_001)]
     lines[14_999] = b"error\n"
     scan = prefilter.scan(reader(b"".join(lines)))
@@ -250,9 +252,9 @@ def test_a_flood_of_the_expected_kind_goes_on_with_a_quieter_database_and_the_sa
         Pattern.of_form("epoch [0-9]", often=True),
     ]
     data = b"".join(b"step %d %s\n" % (n, b"error" * (n % 999 == 0) + b"." * 100) for n in range(30_000)) + b"epoch 7\n"
-    loud = list(Prefilter.build(patterns, None, "re2").scan(reader(data)))
+    loud = list(Prefilter.load(plan_of(patterns), None, "re2").scan(reader(data)))
     for _ in range(2):  # compiled in the first round, from the cache in the second
-        quiet = list(Prefilter.build(patterns, tmp_path, "hyperscan").scan(reader(data)))
+        quiet = list(Prefilter.load(plan_of(patterns), tmp_path, "hyperscan").scan(reader(data)))
         assert [(c.number, c.patterns) for c in quiet] == [(c.number, c.patterns) for c in loud]
     assert sum(1 in c.patterns for c in quiet) == 31
     assert quiet[-1].patterns == (2,)
@@ -260,8 +262,8 @@ def test_a_flood_of_the_expected_kind_goes_on_with_a_quieter_database_and_the_sa
 
 
 def test_many_patterns_on_every_word_keep_memory_and_answers_bounded() -> None:
-    prefilter = Prefilter.build(
-        [Pattern.of_form(f"err(?:or){{0,{n}}}") for n in range(1, 30)] + [Pattern.of_form("the needle")],
+    prefilter = Prefilter.load(
+        plan_of([Pattern.of_form(f"err(?:or){{0,{n}}}") for n in range(1, 30)] + [Pattern.of_form("the needle")]),
         None,
         "hyperscan",
     )
@@ -279,16 +281,16 @@ def test_a_missing_library_falls_to_the_next_engine(monkeypatch: pytest.MonkeyPa
     for missing, left in (("hyperscan", "re2"), ("re2", "regex")):
         monkeypatch.setitem(sys.modules, missing, None)
         monkeypatch.delitem(sys.modules, f"logdoctor.prefilter.{missing}_engine", raising=False)
-        assert Prefilter.build([Pattern.of_form("error")], None).engine == left
+        assert Prefilter.load(plan_of([Pattern.of_form("error")]), None).engine == left
 
 
 def test_an_engine_that_was_asked_for_and_is_not_there_is_an_error_with_its_reason() -> None:
     with pytest.raises(LogdoctorError, match="no such engine"):
-        Prefilter.build([Pattern.of_form("error")], None, "grep")
+        Prefilter.load(plan_of([Pattern.of_form("error")]), None, "grep")
 
 
 def test_no_patterns_give_no_candidates() -> None:
-    scan = Prefilter.build([], None).scan(reader(b"error\n"))
+    scan = Prefilter.load(plan_of([]), None).scan(reader(b"error\n"))
     assert list(scan) == []
     assert scan.lines == 1
 
@@ -304,7 +306,7 @@ def test_two_scans_may_be_under_way_at_once() -> None:
 
 
 def test_of_what_healthy_logs_are_full_of_a_short_log_shows_the_head_and_the_end() -> None:
-    prefilter = Prefilter.build([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")], None)
+    prefilter = Prefilter.load(plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None)
     shown = [c.number for c in prefilter.scan(reader(b"step 0\n" * 500 + b"error\n" + b"step 1\n" * 500))]
     assert shown == [*range(1, OFTEN + 1), 501, *range(1002 - AT_THE_END, 1002)]
 
@@ -314,7 +316,9 @@ def test_of_what_healthy_logs_are_full_of_a_short_log_shows_the_head_and_the_end
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_many_files_of_a_job_are_full_of_counts_at_the_end_of_the_later_ones_only(engine: str) -> None:
-    prefilter = Prefilter.build([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")], None, engine)
+    prefilter = Prefilter.load(
+        plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None, engine
+    )
     file = b"step 0\n" * 200 + b"error\n" + b"step 1\n" * 200 + b"." * TAIL + b"\nstep 2\nstep 3\nstep 4\n"
     scans = prefilter.scans()
     kept = [[c.number for c in scans(reader(file))] for _ in range(STREAMS)]
@@ -323,7 +327,7 @@ def test_what_many_files_of_a_job_are_full_of_counts_at_the_end_of_the_later_one
 
 
 def test_the_account_of_floods_is_each_jobs_own() -> None:
-    prefilter = Prefilter.build([Pattern.of_form("step [0-9]", often=True)], None)
+    prefilter = Prefilter.load(plan_of([Pattern.of_form("step [0-9]", often=True)]), None)
     file = b"step 0\n" * 200
     scans = prefilter.scans()
     kept = [len(list(scans(reader(file)))) for _ in range(STREAMS + 1)]

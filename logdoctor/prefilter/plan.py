@@ -47,8 +47,9 @@ class Plan(Struct, frozen=True):
     alone: tuple[int, ...]
 
 
-def plan_of(patterns: Sequence[Pattern], common: int) -> Plan:
-    """How to find ``patterns``, of which the first ``common`` are everyone's."""
+def plan_of(patterns: Sequence[Pattern], common: int | None = None) -> Plan:
+    """How to find ``patterns``, of which the first ``common`` (None: all) are everyone's."""
+    shared = len(patterns) if common is None else common
     owners: dict[str, list[int]] = {}
     for number, pattern in enumerate(patterns):
         for atom in pattern.atoms:
@@ -57,7 +58,7 @@ def plan_of(patterns: Sequence[Pattern], common: int) -> Plan:
     wholes = [pattern.whole for pattern in patterns]
     return Plan(
         Expressions.of(tuple(owners), often),
-        Expressions.of(wholes[:common]),
-        Expressions.of(wholes[common:]),
+        Expressions.of(wholes[:shared]),
+        Expressions.of(wholes[shared:]),
         tuple(n for n, pattern in enumerate(patterns) if pattern.atoms),
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from logdoctor.prefilter.engine import Engine, load_engine
 from logdoctor.prefilter.flood import Floods
 from logdoctor.prefilter.naming import Naming, load_naming
-from logdoctor.prefilter.pattern import Pattern
-from logdoctor.prefilter.plan import Plan, plan_of
+from logdoctor.prefilter.plan import Plan
 from logdoctor.prefilter.scan import Scan
 from logdoctor.prefilter.sublines import FLAT
 from logdoctor.prefilter.window import ReadInto
@@ -21,20 +20,13 @@ _FLATTEN = bytes.maketrans(b"\n\r", bytes((FLAT, FLAT)))
 
 
 class Prefilter:
-    """A pattern's id is its place in the sequence that `build` was given."""
+    """A pattern's id is its place in the sequence that the plan was made of."""
 
     def __init__(self, engine: Engine, often: frozenset[int], naming: Naming, alone: frozenset[int]) -> None:
         self._engine = engine
         self._often = often
         self._naming = naming
         self._alone = alone
-
-    @classmethod
-    def build(
-        cls, patterns: Sequence[Pattern], cache_dir: Path | None, engine: str | None = None, *, common: int = 0
-    ) -> Prefilter:
-        """The same for ``patterns``; so many of the first are ``common`` to everyone, the others change more often."""
-        return cls.load(plan_of(patterns, common or len(patterns)), cache_dir, engine)
 
     @classmethod
     def load(cls, plan: Plan, cache_dir: Path | None, engine: str | None = None) -> Prefilter:
