@@ -27,6 +27,27 @@ def test_a_traceback_is_one_event_whose_text_is_its_exception():
     assert seen.fields["frames"] == "srv/job/fit.py:<module> > torch/utils/data/dataloader.py:__next__"
 
 
+@pytest.mark.parametrize(
+    ("library", "innermost"),
+    [
+        ("/usr/lib/python3.10/json/decoder.py", "decoder.py:355 in raw_decode"),
+        ("/opt/env/lib/python3.12/site-packages/yaml/scanner.py", "scanner.py:355 in raw_decode"),
+        (r"C:\Programs\Python311\Lib\json\decoder.py", "decoder.py:355 in raw_decode"),
+        ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>:355 in raw_decode"),
+    ],
+)
+def test_the_innermost_frame_of_the_users_own_code_is_told_beside_the_innermost_of_all(library, innermost):
+    seen = one(
+        RECORDS,
+        "Traceback (most recent call last):\n"
+        '  File "/work/vision/train.py", line 12, in main\n    meta = load(path)\n'
+        '  File "/work/vision/meta.py", line 40, in load\n    return parse(text)\n'
+        f'  File "{library}", line 355, in raw_decode\n    raise JSONDecodeError("Expecting value", s, err.value)\n'
+        "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+    )
+    assert (seen.fields["own_frame"], seen.fields["where"]) == ("meta.py:40 in load", innermost)
+
+
 def test_the_further_lines_of_a_message_belong_to_it():
     text = PLAIN.replace(
         "KeyError: 'pixel_values'",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import regex
 from msgspec import Struct, field
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from logdoctor.catalogues import explain
 from logdoctor.model import Event, Rule, Symptom, Value
-from logdoctor.regexes import compiled
+from logdoctor.regexes import later
 
 FIRST_KEPT = 64
 LAST_KEPT = 16
@@ -20,6 +20,9 @@ RANKS_KEPT = 4096
 _WILD = frozenset("*?[")
 _Sort = tuple[str, str, str]
 """Kind, dialect and level of events: what a symptom may ask for without a look at the text."""
+_FLAGS = regex.MULTILINE.value
+_REMEMBERED = 4096
+"""So many sorts of events, with what the scan saw in them, are remembered."""
 SEARCH_SECONDS = 0.2
 """A single search that takes longer is given up: the text is hostile."""
 
@@ -75,6 +78,63 @@ class Hits(Struct):
         return left
 
 
+class _Asked(Struct, frozen=True):
+    """A condition on a field: one of some values, or an expression that all of the value matches.
+
+    With a ``column`` it is on what the catalogues know of the field's value.
+    """
+
+    name: str
+    column: str
+    values: tuple[Value, ...]
+    shape: regex.Pattern[str] | None
+
+    @classmethod
+    def of(cls, asked: str, wanted: tuple[Value, ...] | str) -> _Asked:
+        """As a rule writes it: ``field`` or ``field.column``."""
+        name, _, column = asked.partition(".")
+        if isinstance(wanted, str):
+            return cls(name, column, (), later(f"^(?:{wanted})$", _FLAGS))
+        return cls(name, column, wanted, None)
+
+    def holds(self, kind: str, value: Value | None) -> bool:
+        """Whether the ``value`` that an event of ``kind`` has is as wanted."""
+        if self.column:
+            known = explain(kind, self.name, value)
+            value = known.columns.get(self.column) if known else None
+        if value is None:
+            return False
+        return value in self.values if self.shape is None else _search(self.shape, str(value)) is not None
+
+
+class _Test:
+    """A symptom made ready to be tried on many events."""
+
+    def __init__(self, symptom: Symptom) -> None:
+        self._text = None if symptom.text is None else later(symptom.text, _FLAGS)
+        self._asked = [_Asked.of(*asked) for asked in symptom.fields]
+
+    def __call__(self, event: Event) -> tuple[dict[str, Value], str] | None:
+        """What the symptom's text captured, and what it matched; None if the event does not show it."""
+        fields, unseen = event.fields, list[_Asked]()
+        for asked in self._asked:  # what is known without a search comes first
+            if asked.name not in fields:
+                unseen.append(asked)
+            elif not asked.holds(event.kind, fields[asked.name]):
+                return None
+        captured, matched = dict[str, Value](), ""
+        if self._text is not None:
+            found = _search(self._text, event.text)
+            if found is None:
+                return None
+            captured = {k: as_value(v) for k, v in found.groupdict().items() if v is not None}
+            matched = found.group()
+        for asked in unseen:  # captured by the text, or of the speaker
+            if not asked.holds(event.kind, captured.get(asked.name, getattr(event.speaker, asked.name, None))):
+                return None
+        return captured, matched
+
+
 class SymptomIndex:
     """Knows which symptoms an event could show, and tries only those.
 
@@ -93,85 +153,51 @@ class SymptomIndex:
             kind = symptom.kind or "*"
             if n not in scanned:
                 (self._named.setdefault(kind, []) if _WILD.isdisjoint(kind) else self._globs).append(n)
-        self._unscanned_of: dict[_Sort, tuple[int, ...]] = {}
-        self._owned_by: dict[tuple[int, _Sort], tuple[int, ...]] = {}
+        self._tests: dict[int, _Test] = {}
+        self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _Test], ...]] = {}
 
     def shown_by(self, event: Event) -> Iterator[tuple[int, Shown]]:
         """The symptoms that ``event`` shows, with what their texts captured."""
-        for number in self._possible(event):
-            found = self._try(self.symptoms[number][1], event)
+        like = (event.kind, event.dialect, event.level), event.patterns
+        possible = self._possible.get(like)
+        if possible is None:
+            if len(self._possible) >= _REMEMBERED:
+                self._possible.clear()
+            possible = self._possible[like] = tuple((n, self._test(n)) for n in self._numbers_for(*like))
+        for number, test in possible:
+            found = test(event)
             if found is not None:
                 captured, at = found
                 yield number, Shown(_quoted(event, at) if event.lines and at else event, captured, len(at))
 
-    def _possible(self, event: Event) -> Sequence[int]:
-        """The symptoms that may be in an event of its kind, dialect and level, in their order."""
-        sort = event.kind, event.dialect, event.level
-        found = self._unscanned_of.get(sort)
-        if found is None:
-            unscanned = sorted((*self._named.get(event.kind, ()), *self._globs))
-            found = self._unscanned_of[sort] = self._allowed(unscanned, sort)
-        if not event.patterns:
-            return found
-        numbers = set(found)
-        for pattern in event.patterns:
-            owned = self._owned_by.get((pattern, sort))
-            if owned is None:
-                owned = self._owned_by[pattern, sort] = self._allowed(self.owners[pattern], sort)
-            numbers.update(owned)
-        return sorted(numbers)
+    def _test(self, number: int) -> _Test:
+        """Made when it is first needed: most never are."""
+        if number not in self._tests:
+            self._tests[number] = _Test(self.symptoms[number][1])
+        return self._tests[number]
 
-    def _allowed(self, numbers: Sequence[int], sort: _Sort) -> tuple[int, ...]:
-        """Those of the symptoms ``numbers`` that ask for nothing else."""
-        kind, dialect, level = sort
-        wanted = ((n, self.symptoms[n][1]) for n in numbers)
-        return tuple(
-            n
-            for n, symptom in wanted
-            if (symptom.kind in (None, kind) or fnmatch.fnmatchcase(kind, symptom.kind or ""))
-            and (symptom.dialect in (None, dialect) or fnmatch.fnmatchcase(dialect, symptom.dialect or ""))
-            and (not symptom.level or level in symptom.level)
-        )
+    def _numbers_for(self, sort: _Sort, patterns: Sequence[int]) -> list[int]:
+        """The symptoms that may be in an event of this ``sort`` in which the scan saw ``patterns``, in their order."""
+        numbers = {*self._named.get(sort[0], ()), *self._globs}
+        numbers.update(n for pattern in patterns for n in self.owners[pattern])
+        return sorted(n for n in numbers if _allows(self.symptoms[n][1], sort))
 
-    def _try(self, symptom: Symptom, event: Event) -> tuple[dict[str, Value], str] | None:
-        """What the symptom's text captured, and what it matched; None if the event does not show it."""
-        later = list[tuple[str, "tuple[Value, ...] | str"]]()
-        for asked in symptom.fields:  # what is known without a search comes first
-            if asked[0].partition(".")[0] not in event.fields:
-                later.append(asked)
-            elif not self._field_holds(event, {}, *asked):
-                return None
-        found = self._search(symptom.text, event.text) if symptom.text is not None else ({}, "")
-        if found is None or not all(self._field_holds(event, found[0], *asked) for asked in later):
-            return None
-        return found
 
-    def _field_holds(
-        self, event: Event, captured: Mapping[str, Value], asked: str, wanted: tuple[Value, ...] | str
-    ) -> bool:
-        """Whether a field (of the event, captured by the symptom's text, of the speaker) is as wanted.
+def _allows(symptom: Symptom, sort: _Sort) -> bool:
+    """Whether the symptom may be in events of this kind, dialect and level."""
+    kind, dialect, level = sort
+    return (
+        (symptom.kind in (None, kind) or fnmatch.fnmatchcase(kind, symptom.kind or ""))
+        and (symptom.dialect in (None, dialect) or fnmatch.fnmatchcase(dialect, symptom.dialect or ""))
+        and (not symptom.level or level in symptom.level)
+    )
 
-        ``field.column`` asks what the catalogues know of the field's value.
-        """
-        name, _, column = asked.partition(".")
-        value = event.fields.get(name, captured.get(name, getattr(event.speaker, name, None)))
-        if column:
-            known = explain(event.kind, name, value)
-            value = known.columns.get(column) if known else None
-        if value is None:
-            return False
-        if isinstance(wanted, str):
-            return self._search(f"^(?:{wanted})$", str(value)) is not None
-        return value in wanted
 
-    def _search(self, pattern: str, text: str) -> tuple[dict[str, Value], str] | None:
-        try:
-            found = compiled(pattern, regex.MULTILINE).search(text, timeout=SEARCH_SECONDS)
-        except TimeoutError:
-            return None
-        if not found:
-            return None
-        return {k: as_value(v) for k, v in found.groupdict().items() if v is not None}, found.group()
+def _search(pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
+    try:
+        return pattern.search(text, timeout=SEARCH_SECONDS)
+    except TimeoutError:
+        return None
 
 
 _made: list[SymptomIndex] = []

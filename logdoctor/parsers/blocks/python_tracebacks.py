@@ -76,6 +76,10 @@ _ASCEND = later(r"^E[A-Z]\d{4}: (?!Inner Error)")
 _NPU = later(r"^\(PID:\d{1,9}, Device:-?\d{1,4}, RankID:-?\d{1,7}\) ERR\d")
 """The second line of each message of torch_npu has a prefix of its own."""
 _STACK_FRAME = later(r"^\s*frame #\d+: ")
+_LIBRARY = later(
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\](?:lib(?:64)?[/\\]python\d|(?i:python[\d.]*[/\\]lib)[/\\])|^<frozen "
+)
+"""The path of a frame that is not of the user's own code: an installed package's or Python's."""
 
 
 class Reading(Struct):
@@ -83,6 +87,8 @@ class Reading(Struct):
 
     frames: list[str] = field(default_factory=list)
     where: str = ""
+    own_frame: str = ""
+    """The innermost frame of the user's own code."""
     function: str = ""
     lines: list[str] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
@@ -96,13 +102,16 @@ class Reading(Struct):
         self.frames.append(f"{short}:{function}" if function else short)
         self.where = f"{short.rpartition('/')[2]}:{line}" + (f" in {function}" if function else "")
         self.function = function
+        if not _LIBRARY.search(path):
+            self.own_frame = self.where
 
     def close(self) -> Block:
         """The block, with the fields of the record ``python.traceback``."""
         if "local_rank" in self.fields and "inner" not in self.fields:
             self.fields["exception"] = ""  # what the spawned process raised is cut off; its parent's type says nothing
         level = self._level()
-        named = {"where": self.where, "function": self.function, "frames": " > ".join(self.frames[-MAX_FRAMES:])}
+        frames = " > ".join(self.frames[-MAX_FRAMES:])
+        named = {"where": self.where, "own_frame": self.own_frame, "function": self.function, "frames": frames}
         fields = self.fields | {k: v for k, v in named.items() if v}
         fields.setdefault("exception", "")
         before = str(self.fields.get("context", ""))  # vLLM's workers log the message in front of the traceback
