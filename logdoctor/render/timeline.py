@@ -27,7 +27,7 @@ _FEWEST = 2
 """One moment alone shows no order."""
 _MARGIN = 0.06
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
-_MOST_TICKS = 7
+_MOST_TICKS = 5
 _NEAR = 1.6
 """Marks that are nearer to each other than this would lie on one another."""
 
