@@ -5,6 +5,7 @@ from __future__ import annotations
 from dialect_probe import kinds, one, read
 
 from logdoctor.parsers.dialects.simulation import RECORDS
+from logdoctor.parsers.dialects.simulation_codes import RECORDS as RECORDS_OF_MORE
 
 
 def test_a_framed_error_of_openfoam_is_one_event_of_the_rank_that_prints_it():
@@ -56,3 +57,32 @@ def test_of_a_petsc_report_the_lines_that_only_help_are_passed_over():
 
 def test_wrf_says_on_which_host_a_rank_runs():
     assert one(RECORDS, " taskid: 20 hostname: node172").fields == {"by_rank": 20, "by_host": "node172"}
+
+
+def test_of_an_exception_of_deal_ii_what_it_says_additionally_is_the_message():
+    seen = one(
+        RECORDS_OF_MORE,
+        "An error occurred in line <402> of file </src/dof_handler.cc> in function\n"
+        "    void dealii::DoFHandler<2>::distribute_dofs()\n"
+        "The violated condition was: \n"
+        "    tria != nullptr\n"
+        "Additional information: \n"
+        "    There is no triangulation\n"
+        "    attached to this object.\n"
+        "\n"
+        "Stacktrace:\n",
+    )
+    assert seen.fields["message"] == "There is no triangulation attached to this object."
+
+
+def test_where_deal_ii_has_nothing_to_add_the_condition_is_the_message():
+    seen = one(
+        RECORDS_OF_MORE,
+        "An error occurred in line <88> of file <step.cc> in function\n"
+        "    void run()\n"
+        "The violated condition was: \n"
+        "    n > 0\n"
+        "Additional information: \n"
+        "    (none)\n",
+    )
+    assert seen.fields["message"] == "n > 0"

@@ -29,6 +29,8 @@ _OTHERS = later(
 )
 """What MPI, a launcher or a run-time prints behind the program's own words."""
 _RULE = later(r"^[\s*%=~+#-]{8,}$")
+MAX_EXCEPTION_LINES = 30
+_DEALII_PART = later(r"(?P<condition>The violated condition was:)|(?P<additional>Additional information:)")
 
 
 def message_below(stop: str, *, skip: str = r"$^", alone: bool = False) -> BlockReader:
@@ -78,6 +80,25 @@ def named_below(heads: str, inputs: str, read: BlockReader) -> BlockReader:
         return Block(block.text, {**fields, **block.fields}, (first.below, *block.taken), first.below, kind=kind)
 
     return read_both
+
+
+def read_dealii_error(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """deal.II's text of an exception: message is what it says additionally, else the condition that did not hold."""
+    del fields
+    parts, part = {"condition": list[str](), "additional": list[str]()}, ""
+    taken = list[int]()
+    for line in islice(below, MAX_EXCEPTION_LINES):
+        text = line.text.strip()
+        if _RULE.match(text) or text.startswith("Stacktrace:") or (not text and parts["additional"]):
+            break
+        heading = _DEALII_PART.match(text)
+        part = heading.lastgroup or "" if heading else part
+        if part and text and heading is None:
+            parts[part].append(text)
+            taken.append(line.below)
+    said = parts["additional"] if "".join(parts["additional"]) not in ("", "(none)") else parts["condition"]
+    message = " ".join(said[:MAX_MESSAGE_LINES])
+    return Block(f"{head.text}\n{message}".strip(), {"message": message} if message else {}, tuple(taken))
 
 
 def read_foam_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

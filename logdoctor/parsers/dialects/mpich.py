@@ -8,7 +8,7 @@ Kinds and their fields:
 - ``mpich.abort`` rank, exit_code, communicator, code: a rank called MPI_Abort
 - ``mpich.stack`` innermost, message: a line of an error stack whose head is missing; ``mpich.ofi`` message, error: the
   same out of the libfabric device
-- ``mpich.assertion`` file, line, message: a check inside the library; ``mpich.io`` function: its file layer
+- ``mpich.assertion`` file, line, message: a check inside the library; ``mpich.io`` function, message: its file layer
 - ``mpich.bad_termination`` rank (Intel MPI), pid, host, exit_code, signal: Hydra's framed last words; exit_code is as
   printed (a wait status: 9 and 139 are signals 9 and 11); ``mpich.exit_string`` signal, message
 - ``mpich.rank_died`` rank, host, pid, exit_code, signal: PALS, ALPS, mpirun_rsh and Fujitsu name the rank that ended
@@ -111,8 +111,9 @@ ERRORS = (
            note="A line of an MPI error stack."),
     Record("mpich.assertion", r"Assertion failed in file (?P<file>\S+) at line (?P<line>\d+): (?P<message>.*)",
            level="fatal", note="A check inside the MPI library failed; it ends the process."),
-    Record("mpich.io", r"File locking failed in (?P<function>ADIOI_\w+)|^\s*(?P<function2>ADIOI?_\w+)::? ?"
-           r"(?P<message>No locks available|.{0,80}?: (?:No such file|Permission denied|Input/output error).*)",
+    Record("mpich.io", r"(?P<message>File locking failed in (?P<function>ADIOI_\w+)).*|"
+           r"^\s*(?P<function>ADIOI?_\w+)::? ?(?P<message>No locks available|Function not implemented|"
+           r".{0,80}?: (?:No such file|Permission denied|Input/output error).*)",
            level="error", note="MPI's file layer (ROMIO) could not lock or use a file."),
 )  # fmt: skip
 

@@ -204,6 +204,9 @@ RUNTIME = (
            r"BTL OFI will now abort|BTL TCP progress thread initialization failed|SRQ [Ii]nternal error|"
            r"XRC Internal error|GNI_SmsgSendWTag failed|GNI_EpPostDataWaitById failed).*)", level="error", priority=-3,
            note="A module of Open MPI reports a failure."),
+    Record("openmpi.launch", _WHO +
+           r"\S{1,120} ACTIVATE PROC \S{1,120} STATE (?P<message>FAILED TO (?:START|LAUNCH)\b)",
+           level="fatal", note="A daemon that was told to be verbose says that it could not start a process."),
     Record("openmpi.killing", r"^(?P<count>\d+) total processes (?:killed|failed to start)", level="info",
            note="How many processes the launcher ended."),
     Record("openmpi.warning", _WHO + r"(?P<message>Warning: could not find environment variable .*)", level="warning",

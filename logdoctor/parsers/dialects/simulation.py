@@ -5,7 +5,8 @@ Kinds and their fields:
 - ``simulation.fatal`` message, rank, function, place: the program found an error and ends, usually by MPI_Abort
 - ``simulation.input`` message, rank: the same, and the program says that its input or decomposition is wrong
 - ``simulation.fortran`` code, message: the run-time of Fortran gave up; ``simulation.signal`` signal, message: a
-  run-time or library caught a signal; ``simulation.stack``: OpenFOAM prints where it ends
+  run-time or library caught a signal; ``simulation.trace``: the stack under such a line; ``simulation.stack``:
+  OpenFOAM prints where it ends
 - ``simulation.no_memory`` message: an allocation was refused
 - ``simulation.file`` message, rank: HDF5 could not do with a file what it was asked for; by itself that ends nothing
 - fact: ``simulation.rank`` (who is where)
@@ -165,6 +166,8 @@ FORTRAN = (
     Record("simulation.fortran", r"^(?P<message>FIO-[FS]-[1-9]\d*/.+)|^ *lib-\d{4} : UNRECOVERABLE library error",
            "fatal", message_below(r"^(?:Encountered during|In source file|\S+ terminated)"),
            "The run-time of Fortran could not read or write."),
+    Record("simulation.trace", r"^\s*Backtrace for this error:\s*$", "fatal",
+           note="The run-time of GNU Fortran prints the stack of a process that a signal ended."),
     Record("simulation.signal",
            rf"Program received signal (?P<signal>\d+) \((?P<signal_text>{_SIGNAL})\): (?P<message>.+)", "fatal",
            with_signal, "The run-time of Fortran caught a signal.", 1),

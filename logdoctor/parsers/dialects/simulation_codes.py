@@ -8,13 +8,14 @@ Kinds and their fields, as in `simulation`:
 Sources: ORCA 5 and 6 (qcmsg), Gaussian 16 (l9999, QPErr), Q-Chem 5, GAMESS (ABRT), Global Arrays 5 (comex_error) and
 NWChem 7, Molpro, OpenMolcas 24 (xQuit, warnings.h), Turbomole 7, xTB 6, Psi4 1, Siesta 4 (die), exciting and Elk,
 Dalton, MCNP 6; NEMO 4 (ctl_stop), ROMS 4 (exit_flag), ICON and ECHAM (mo_exception), CESM 2 (shr_abort), CMAQ and
-SMOKE (I/O API m3exit), MITgcm (ALL_PROC_DIE), FDS 6 (SHUTDOWN), SU2 (CSysSolve, Error Exit), SPECFEM3D (exit_MPI),
-DL_POLY 4 (error), AMBER 22 (mexit), Abaqus and LS-DYNA (their last line).
+SMOKE (I/O API m3exit), MITgcm (ALL_PROC_DIE), FMS (mpp_error), WAVEWATCH III 6 (w3servmd), FDS 6 (SHUTDOWN), SU2
+(CSysSolve, Error Exit), deal.II 9 (base/exceptions), SPECFEM3D (exit_MPI), DL_POLY 4 (error), AMBER 22 (mexit,
+MMPBSA), Abaqus and LS-DYNA (their last line).
 """
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.blocks.simulation_frames import message_below, read_dealii_error
 from logdoctor.parsers.record import Record
 
 _RULER = r"^[-=*!#]{8,}"
@@ -67,6 +68,8 @@ CHEMISTRY = (
     Record("simulation.fatal", r"(?P<message>DL_POLY(?:_\w)? terminated due to error +(?P<code>\d+)|"
            r"(?:sander|SANDER|PMEMD) (?:bomb in subroutine .+|Terminated Abnormally!))", "fatal",
            note="DL_POLY or AMBER ends with an error."),
+    Record("simulation.fatal", r"^(?P<message>Error occurr?ed on rank (?P<rank>\d+))\.\s*$", "fatal",
+           note="MMPBSA of AMBER ends with an error on this rank.", scan=r"Error occurr?ed on rank \d"),
 )  # fmt: skip
 
 EARTH = (
@@ -86,12 +89,21 @@ EARTH = (
            "error."),
     Record("simulation.fatal", r"(?P<message>ABNORMAL END: (?:PROGRAM|S/R) .+|PROGRAM MAIN: ends with fatal Error)",
            "fatal", note="MITgcm ends with an error."),
+    Record("simulation.fatal", r"^\s*FATAL: (?P<message>(?P<place>(?:mpp|fms|diag|horiz_interp|time_interp)\w{0,40}"
+           r"(?:\.\w{2,4})?): .+)", "fatal", scan=r"FATAL: (?:mpp|fms|diag|horiz_interp|time_interp)",
+           note="A model built on FMS ends with an error; where FMS names no PE, it knows of one only."),
+    Record("simulation.fatal", r"^\s*\*{3} WAVEWATCH[- ]III ERROR IN (?P<function>\w+)\b.*", "fatal",
+           message_below(r"^EXTCDE", alone=True), "WAVEWATCH III ends with an error."),
+    Record("simulation.fatal", r"^\s*(?P<message>EXTCDE MPI_ABORT, IEXIT=.*)", "fatal",
+           note="WAVEWATCH III ends the job; what it is stands above.", priority=-1),
 )  # fmt: skip
 
 ENGINEERING = (
     Record("simulation.fatal", r"^\s*STOP: (?P<message>(?:Numerical [Ii]nstability|FDS was improperly set-up).*)",
            "fatal", note="FDS ends with an error."),
     Record("simulation.fatal", r"^-+ (?P<message>Error Exit) -+\s*$", "fatal", note="SU2 ends with an error."),
+    Record("simulation.fatal", r"^\s*An error occurred in line <\d+> of file <(?P<place>[^>]{1,400})> in function",
+           "fatal", read_dealii_error, "A check of deal.II failed, or the program on it threw an exception."),
     Record("simulation.fatal", r"^\s*(?P<message>Error detected, aborting MPI)\.\.\. proc +(?P<rank>\d+)", "fatal",
            note="SPECFEM3D ends with an error on this rank."),
     Record("simulation.fatal", r"^\s*(?P<message>Abaqus/\w+ exited with errors|Abaqus Error: .+|"

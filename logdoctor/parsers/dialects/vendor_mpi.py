@@ -53,8 +53,8 @@ RECORDS = (
     Record("mpich.fatal", r"MPT ERROR: rank: ?(?P<rank>\d+), function: ?(?P<function>MPI_\w+), (?P<message>.+)",
            "fatal", note="An MPI call failed and MPI ends the job."),
     Record("mpich.warning", r"MPT Warning: (?P<message>.+)", "warning", note="MPT warns."),
-    Record("mpich.rank_died", r"MPI Application rank (?P<rank>\d+) (?:exited before MPI_Finalize\(\) with status "
-           r"(?P<exit_code>\d+)|killed before MPI_Finalize\(\) with signal (?P<signal>\d+))", "fatal",
+    Record("mpich.rank_died", r"MPI Application rank (?P<rank>\d+) (?:exited before MPI_(?:Init|Finalize)\(\) with "
+           r"status (?P<exit_code>\d+)|killed before MPI_(?:Init|Finalize)\(\) with signal (?P<signal>\d+))", "fatal",
            note="Platform MPI names the rank that ended and how."),
     Record("mpich.fatal", r"^\S{1,200}: Rank \d+:(?P<rank>\d+): (?P<function>MPI_\w+): (?P<message>\S.+)", "fatal",
            note="An MPI call failed and Platform MPI ends the job.", scan=r": Rank \d+:\d+: MPI_"),
