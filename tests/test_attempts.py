@@ -208,6 +208,12 @@ def test_of_two_failed_runs_of_a_script_without_a_launcher_the_last_is_diagnosed
     assert cause(found) == "app.exception"
 
 
+def test_a_hang_up_that_ended_the_second_run_is_told_though_the_first_failed(knowledge):
+    hang_up = "WARNING:torch.distributed.elastic.agent.server.api:Received 1 death signal, shutting down workers\n"
+    found = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3) + steps(1, 12) + hang_up, knowledge)
+    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", "job.hangup", True)]
+
+
 def test_short_runs_are_told_apart_behind_a_run_that_filled_the_file_with_its_steps(knowledge):
     log = steps(1, 40_000) + PLAIN_OOM + steps(1, 40) + PLAIN_NO_KEY + steps(1, 40) + PLAIN_OOM + steps(1, 40_000)
     found = diagnosed(log, knowledge)

@@ -145,6 +145,10 @@ LOGGERS = [
     ),
     ("[10/28/2024-10:13:38] [TRT-LLM] [RANK 3] [E] ", {"level": "error", "rank": 3}),
     ("[TRT-LLM] [W] ", {"level": "warning"}),
+    (
+        "[2024-10-28 10:13:38,000 WARNING train.py line 231 40711] ",
+        {"time": MOMENT, "level": "warning", "source": "train.py", "pid": 40711},
+    ),
     ("[NeMo W 2024-10-28 10:13:38 log:8] ", {"level": "warning", "source": "log:8", "time": MOMENT}),
     ("2024-10-28:10:13:38,000 INFO     [a.py:8] ", {"level": "info", "source": "a.py:8", "time": MOMENT}),
     ("[10:13:38] WARNING  ", {"level": "warning"}),

@@ -23,9 +23,9 @@ TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
 SEARCHED = 4000
 BURST = 1.0
 """Seconds within which reports about one device are one event."""
-LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
+_LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
 """Dialects that speak of the past: what they report happened before they print it."""
-PROMPT = ("slurm.cancelled", "slurm.terminating", "slurm.stopped")
+_PROMPT = ("slurm.cancelled", "slurm.terminating", "slurm.stopped", "elastic.signal_received")
 """Their lines that are printed when it happens."""
 SEEN_FROM_OUTSIDE = frozenset(
     ("collective.timeout", "collective.heartbeat", "collective.rank-died", "net.peer-closed", "rdzv.store-lost")
@@ -154,7 +154,12 @@ def _is_late(finding: Finding) -> bool:
     event = finding.events[0]
     if event.kind == "crash.signal":
         return "signal_text" in event.fields  # a shell's words about its child
-    return event.dialect in LATE_REPORTERS and event.kind not in PROMPT
+    return speaks_of_the_past(event)
+
+
+def speaks_of_the_past(event: Event) -> bool:
+    """Whether ``event`` is of a reporter that tells later what happened."""
+    return event.dialect in _LATE_REPORTERS and event.kind not in _PROMPT
 
 
 def _same_process_later(a: Finding, b: Finding) -> bool:

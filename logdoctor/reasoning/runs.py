@@ -15,7 +15,7 @@ from logdoctor.reasoning.attempts import Span
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import RuleHits, find
 from logdoctor.reasoning.picture import Picture
-from logdoctor.reasoning.ranking import LATE_REPORTERS, Ranked, rank
+from logdoctor.reasoning.ranking import Ranked, rank, speaks_of_the_past
 from logdoctor.reasoning.wording import Told, fill
 
 Found = Mapping[int, RuleHits]
@@ -47,7 +47,7 @@ class Part(Struct, frozen=True):
         own = [f for f in self.ranked.causes if self._own(f)]
         if self.span.proved:  # a job of its own: whatever ended it ended no other
             return bool(own)
-        early = (f for f in own if f.events[0].dialect not in LATE_REPORTERS)
+        early = (f for f in own if not speaks_of_the_past(f.events[0]))
         return any(self.at_work or f.rule.role == "cause" for f in early)
 
     def _own(self, finding: Finding) -> bool:

@@ -3,8 +3,8 @@
 They stand at the head of a record only: the lines below it do not repeat them. Sources: PyTorch c10/util/Logging.cpp
 (1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,
 SkyPilot (sky/sky_logging.py), loguru, DeepSpeed, TensorRT-LLM (tensorrt_llm/logger.py), rich, absl for JAX, JAX
-(jax/_src/logging_config.py), OLMo (olmo/util.py). c10's nine sub-second digits come from a monotonic clock and are
-left out.
+(jax/_src/logging_config.py), OLMo (olmo/util.py), semseg (tool/train.py) and what took its logger over. c10's nine
+sub-second digits come from a monotonic clock and are left out.
 """
 
 from __future__ import annotations
@@ -67,6 +67,12 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper(
         "level.bracket",
         rf"\[ ?(?P<level>{WORD}) *\](?:\((?P<source>[\w.]{{1,100}})\) -)?(?::| -)?(?: |$)",
+        "[",
+        once=True,
+    ),
+    Wrapper(
+        "semseg",
+        rf"\[(?P<time>{DATED}) (?P<level>{WORD}) (?P<source>{SOURCE}\.py) line \d+ (?P<pid>\d{{1,10}})\] ?",
         "[",
         once=True,
     ),
