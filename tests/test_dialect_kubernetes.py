@@ -138,3 +138,9 @@ WORDS = st.sampled_from(
 @given(st.lists(st.one_of(WORDS, st.text(st.sampled_from(PRINTABLE), max_size=60)), max_size=8))
 def test_garbage_around_known_words_never_raises(parts):
     read(RECORDS, "\n".join(parts))
+
+
+@pytest.mark.parametrize(("times", "level"), [(3, "warning"), (29, "warning"), (30, "error")])
+def test_a_service_that_is_asked_for_minutes_in_vain_has_failed(times, level):
+    line = f"  Warning  Unhealthy  2m (x{times} over 11m)  kubelet  Readiness probe failed: connect: connection refused"
+    assert one(RECORDS, line).level == level

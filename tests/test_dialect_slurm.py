@@ -5,11 +5,11 @@ from dialect_probe import PRINTABLE, kinds, one, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.parsers.dialects import batch, container, slurm, ssh
+from logdoctor.parsers.dialects import batch, container, container_clients, slurm, ssh
 from logdoctor.parsers.host_lists import MAX_NAMES, expand_hosts, expand_numbers
 from logdoctor.prefilter import scan_form
 
-RECORDS = (*slurm.RECORDS, *batch.RECORDS, *container.RECORDS, *ssh.RECORDS)
+RECORDS = (*slurm.RECORDS, *batch.RECORDS, *container.RECORDS, *container_clients.RECORDS, *ssh.RECORDS)
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,15 @@ def test_every_era_of_the_memory_killer_line(words, step):
             {"code": 401},
         ),
         ('FATAL:   "solve": executable file not found in $PATH', "container.apptainer", "fatal", {}),
+        ("docker: open ./site.env: no such file or directory", "container.client", "fatal", {"program": "docker"}),
+        ("BIND MOUNT FAILED from /scratch/a to /var/udiMount/a", "container.shifter", "fatal", {}),
+        ("srun: error: Failed to lookup image.  Aborting.", "container.shifter", "fatal", {}),
+        (
+            "[88.120] [nid07-4411] [MountHook] [ERROR] no such source",
+            "container.sarus",
+            "fatal",
+            {"host": "nid07", "pid": 4411, "message": "no such source"},
+        ),
         ("ssh: Could not resolve hostname gn9: Name or service not known", "ssh.resolve", "error", {"peer": "gn9"}),
         ("ssh: connect to host gn4 port 22: No route to host", "ssh.connect", "error", {"peer": "gn4", "errno": 113}),
         ("gn4: Permission denied (publickey,password).", "ssh.auth", "error", {}),
@@ -299,3 +308,10 @@ WORDS = st.sampled_from(
 @given(st.lists(st.one_of(WORDS, st.text(st.sampled_from(PRINTABLE), max_size=60)), max_size=8))
 def test_garbage_around_known_words_never_raises(parts):
     read(RECORDS, "".join(parts))
+
+
+@pytest.mark.parametrize(
+    ("pointer", "found"), [("See 'docker run --help'.", ["container.client"]), ("See 'kubectl get --help'.", [])]
+)
+def test_an_unknown_option_is_a_container_programs_where_its_help_is_pointed_to(pointer, found):
+    assert kinds(RECORDS, f"unknown flag: --gpus\n{pointer}") == found

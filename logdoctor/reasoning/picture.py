@@ -10,7 +10,7 @@ import copy
 import functools
 from collections.abc import Callable, Iterator
 
-from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing, Value
+from logdoctor.model import Event, Evidence, JobPicture, Meaning, Progress, RankRow, Standing, Value
 from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
@@ -28,6 +28,7 @@ BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
 """How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
 """Kinds of events whose ``world`` is the number of ranks of the job."""
+ENDS: frozenset[Meaning] = frozenset({"last words", "named end", "end told"})
 
 
 class Picture:
@@ -45,6 +46,8 @@ class Picture:
         self.done: Event | None = None
         self.job_done: Event | None = None
         """Where a batch system said last that a job ended well."""
+        self.scored: Event | None = None
+        """The scores at the end of an evaluation, if no process had ended before."""
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.last_order = 0
@@ -53,6 +56,8 @@ class Picture:
         self.addresses = AddressBook()
         self.clocks = Clocks()
         self.environment: dict[tuple[str, str], None] = {}
+        self._over = False
+        """Whether somebody told of a process's end: what is scored after that is another program's work."""
         self._times: dict[bool, tuple[float, float]] = {}
         """The earliest and the latest stamp, of those that tell the year and of those that do not."""
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
@@ -72,6 +77,7 @@ class Picture:
         """Take one event in."""
         self.last_order = event.order
         self.dialects.add(event.dialect)
+        self._over = self._over or not ENDS.isdisjoint(event.means)
         self._see_speaker(event)
         self._see_time(event)
         self._see_start(event)
@@ -82,6 +88,8 @@ class Picture:
             self._see_step(event)
         elif event.kind == "progress.done":
             self.done = event
+        elif event.kind == "progress.scored":
+            self.scored = None if self._over else event
         elif event.kind == "batch.done":
             self.job_done = event
         elif names_an_end(event):
@@ -252,11 +260,14 @@ class Picture:
     def outlived(self, event: Event, rank: int | None, run: Callable[[Event], bool] | None = None) -> bool:
         """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps.
 
-        What a batch system says of a job's bad end is outlived where it says later that one ended well.
+        What a batch system says of a job's bad end is outlived where it says later that one ended well.  The scores of
+        an evaluation show that it got over errors that were only reported, not that a process lived on.
 
         ``run`` says what counts; else what the same job did, in later attempts too.
         """
         if self.done is not None and printed_after(self.done, event) and (run is None or run(self.done)):
+            return True
+        if self.scored is not None and event.level != "fatal" and printed_after(self.scored, event):
             return True
         if self.job_done is not None and event.kind in BATCH_ENDS and printed_after(self.job_done, event):
             return True

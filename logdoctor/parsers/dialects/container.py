@@ -72,11 +72,6 @@ RECORDS: tuple[Record, ...] = (
            priority=4),
     Record("container.docker", r"(?:docker|nerdctl): Error response from daemon: (?P<message>.+)", "fatal",
            note="The Docker daemon refused or failed.", priority=3),
-    Record("container.docker", r"^(?P<program>docker|podman|nerdctl|ctr): (?P<message>unknown (?:shorthand )?flag: "
-           r".{1,80}|"
-           r"invalid reference format.*)|(?P<other>\"(?:docker|podman) \w+\" requires at "
-           r"least .*)",
-           "fatal", note="The container program refused its command line.", priority=2),
     Record("container.docker", r"(?P<message>runc \w+ failed: unable to .{1,300}|ERRO\[\d+\] .{1,300})", "error",
            note="The container runtime reports a failure.", priority=2,
            scan=r"runc (?:run|create|exec|start) failed: unable to |ERRO\[\d{4}\] "),

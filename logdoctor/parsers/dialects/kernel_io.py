@@ -245,6 +245,15 @@ STORAGE = (
     ),
     Record(
         "kernel.lustre",
+        r"(?P<message>LustreError: (?:\d+:0:.{0,80}? |11-0: ).{0,120}?operation \w{3,40} to node \S{1,80} failed: "
+        r"rc = -\d+)",
+        level="warning",
+        scan=r"LustreError: .{0,200}operation \w+ to node ",
+        priority=1,
+        note="A request to a Lustre server went unanswered: the client connects anew, as it does after each pause.",
+    ),
+    Record(
+        "kernel.lustre",
         r"(?P<message>LustreError: .{0,240})",
         level="error",
         scan=r"LustreError: ",

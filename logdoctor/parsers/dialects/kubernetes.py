@@ -16,7 +16,7 @@ Kinds and their fields:
 - ``kubernetes.passed``: the pod could not be scheduled or started at first; it was, later
 - ``kubernetes.refused`` message: the API server refused or did not answer; ``kubernetes.event`` reason, message: any
   other Warning event
-- fact: ``kubernetes.node_of_pod`` pod, node
+- fact: ``kubernetes.node_of_pod`` pod, host
 
 Sources: Kubernetes 1.22 to 1.31 (kubelet events.go and eviction, kubectl describe), training-operator 1.5-1.8, MPI
 operator 0.4-0.6, JobSet 0.5, Volcano 1.8, Kueue 0.8, DLRover 0.4-0.5 (`training_event/reporter.py`).
@@ -38,6 +38,8 @@ _RESOURCE = later(
 )
 _GOOD = ("Completed",)
 _EVENTS_BELOW = 16
+_OFTEN_IN_VAIN = 30
+"""The kubelet asks every ten seconds where nothing else is said: five minutes."""
 _PASSING = ("FailedScheduling", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox")
 _WENT_ON = later(r"^\s*Normal +(?P<reason>Scheduled|Started) +\S+(?: \(x\d+ over \w+\))? +\S+ +\S")
 _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
@@ -72,6 +74,12 @@ def with_resource(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]
         return Block(head.text, level="info", kind="kubernetes.passed")
     found = _RESOURCE.search(head.text)
     return Block(head.text, {"resource": found["low"] or found["eph"] or found["lack"]} if found else {})
+
+
+def read_probe(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A service that is not ready while it starts is no news; one that is asked again and again in vain is."""
+    del below
+    return Block(head.text, level="error" if int(str(fields.get("times", 0))) >= _OFTEN_IN_VAIN else "warning")
 
 
 def _went_on(below: Iterator[Bare], enough: str) -> bool:
@@ -126,7 +134,7 @@ PODS = (
     Record("kubernetes.pod_state", r"Status: +(?P<state>Failed)\s*$", "error", note="The state of a pod."),
     Record("kubernetes.node", r"^(?P<host>[a-z0-9][\w.-]{1,200}) +(?P<message>NotReady)(?:,\w+)* +\S+ +\d\w* +v\d",
            "error", note="A node of the cluster does not answer."),
-    Record("kubernetes.node_of_pod", r"Successfully assigned (?P<pod>[\w./-]+) to (?P<node>[\w.-]+)", "info",
+    Record("kubernetes.node_of_pod", r"Successfully assigned (?P<pod>[\w./-]+) to (?P<host>[\w.-]+)", "info",
            note="Which node a pod is on."),
 )  # fmt: skip
 
@@ -161,6 +169,10 @@ EVENTS = (
            "error"),
     _event("kubernetes.probe", "Unhealthy|ProbeWarning|ProbeError", "A health check of the container failed.",
            "warning"),
+    Record("kubernetes.probe",
+           rf"{_EVENT}(?P<reason>Unhealthy) +\S+ \(x(?P<times>\d{{1,6}}) over \w+\) +\S+ +"
+           r"(?P<message>(?:Readiness|Startup) probe .*)", "warning", read_probe,
+           "A health check of the container failed.", 6),
     _event("kubernetes.preempted", "Preempted|Preempting|PreemptionByScheduler",
            "The pod had to make room for another.", "fatal"),
     _event("kubernetes.node",

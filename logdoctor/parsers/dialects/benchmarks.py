@@ -1,0 +1,30 @@
+r"""Tables of MPI and network benchmarks, and those at the end of an evaluation: signs of life.
+
+Kinds and fields:
+
+- ``progress.step``  unit, value: a row of a table over message sizes, powers of two (OSU, IMB, perftest)
+- ``progress.done``  the benchmark printed its last words
+- ``progress.scored`` an evaluation printed what all its tasks scored, which it does last
+
+Small sizes are left out: a line ``8  12.45`` is too much like any other.
+Sources: osu-micro-benchmarks 5 to 7 (util/osu_util.c), IMB 4 to 2021 (Output.c), perftest 4 to 6, UCX 1.8 to 1.17
+(tools/perf), lm-evaluation-harness 0.3 to 0.4 (utils.make_table), lighteval.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.progress_lines import read_step
+from logdoctor.parsers.record import Record
+
+_SIZES = "|".join(str(2**power) for power in range(9, 33))
+
+RECORDS: tuple[Record, ...] = (
+    Record("progress.step", rf"^ *(?P<value>{_SIZES})(?: {{2,}}\d+)?(?: {{2,}}\d+\.\d{{1,6}}){{1,8}} *$", "info",
+           read_step("step"), "A benchmark measured messages of this size.", -2, often=True,
+           scan=rf"\b(?:{_SIZES}) {{2,}}[ \d]{{0,24}}\d+\.\d"),
+    Record("progress.done", r"^# All processes entering MPI_Finalize\s*$|^Final: {2,}\d+(?: +[\d.]+){5,9}\s*$", "info",
+           note="The benchmark came to its end.", scan=r"# All processes entering MPI_Finalize|Final: {2,}\d"),
+    Record("progress.scored", r"^\| *(?:Tasks?|Groups) *\| *Version *\|.{0,120}\bMetric\b.{0,60}\bValue *\|", "info",
+           note="The evaluation came to its end: it prints what all its tasks scored.",
+           scan=r"\| *(?:Tasks?|Groups) *\| *Version *\|"),
+)  # fmt: skip

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from dialect_probe import kinds, one
+
+from logdoctor.diagnosis import diagnose
+from logdoctor.parsers.dialects.benchmarks import RECORDS
+
+SCORES = "|Tasks|Version|Filter|n-shot|  Metric   |   |Value |   |Stderr|"
+REFUSED = "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://hub.example.org/api/whoami"
+KILLED = (
+    "[E] torch.distributed.elastic.multiprocessing.api: failed (exitcode: 1) local_rank: 0 (pid: 77) of binary: python"
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "size"),
+    [
+        ("4194304              12034.20", 4194304),
+        ("      1048576           40       257.31      8149.12", 1048576),
+        (" 65536      5000             2750.10            2749.80            0.043997", 65536),
+        ("1024                    6.02              5.90              6.20        1000", None),
+        ("1024 records read", None),
+        ("1000                  12034.20", None),
+    ],
+)
+def test_a_row_over_message_sizes_is_a_sign_of_life(row, size):
+    assert ([one(RECORDS, row).fields["value"]] if kinds(RECORDS, row) else [None]) == [size]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# All processes entering MPI_Finalize",
+        "Final:         1000    2.1   2.3   2.3   15700.0   15700.0   3940   3940",
+    ],
+)
+def test_last_words_of_a_benchmark(line):
+    assert kinds(RECORDS, line) == ["progress.done"]
+
+
+def verdict(*lines: str) -> str:
+    return diagnose([io.BytesIO("\n".join(lines).encode())]).verdict
+
+
+def test_an_evaluation_that_prints_its_scores_got_over_an_error_that_it_reported():
+    assert verdict(REFUSED) == "failure"
+    assert verdict(REFUSED, SCORES) == "healthy"
+
+
+def test_scores_say_nothing_of_a_process_that_a_launcher_saw_end():
+    assert verdict(REFUSED, KILLED, SCORES) == "failure"
