@@ -83,6 +83,7 @@ _SHAPES = (
             r"(?: on (?P<object>QP|CQ|SRQ))?[^:\n]*: ?(?P<event>[^(\n]+)"
         ),
     ),
+    ("Call to ", rf"Call to (?P<call>recv|send) (?:from|to) {_ADDRESS} (?:failed : |returned )(?P<error>[^(),\n]+)"),
     (
         "Call to ",
         (

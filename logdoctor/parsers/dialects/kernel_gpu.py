@@ -48,12 +48,15 @@ def _level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Bl
     return Block(text, {"link": int(link["link"])} if link else {}, level=level)
 
 
-_XID = (
-    rf"(?<!S)Xid \((?:PCI:)?{_BUS}(?: GPU-I:(?P<gpu_instance>\d+))?(?: GPU-CI:(?P<compute_instance>\d+))?\): "
+_XID_TAIL = (
     r"(?P<xid>\d+)\b"
     r"(?:, pid='?(?:(?P<pid>[1-9]\d*)|0|<unknown>|unknown)'?)?"
     r"(?:, name=(?:<unknown>|(?P<name>[^,<]{1,64})))?"
     r"(?:,? (?P<text>\S.*?))?(?:,? caused by previous Xid (?P<previous_xid>\d+).*)?$"
+)
+_XID = (
+    rf"(?<!S)Xid \((?:PCI:)?{_BUS}(?: GPU-I:(?P<gpu_instance>\d+))?(?: GPU-CI:(?P<compute_instance>\d+))?\): "
+    + _XID_TAIL
 )
 
 
@@ -96,6 +99,15 @@ XID = (
         block=_level,
         scan=r"Xid \((?:PCI:)?[0-9a-fA-F]{4,8}:",
         priority=-1,
+        note="The GPU driver reports an event of a GPU or of the program that ran on it.",
+    ),
+    # a ticket whose author has taken the address out: (PCI:...), (PCI:xxxx:xx:00), (PCI:<redacted>)
+    Record(
+        "kernel.xid",
+        rf"NVRM: Xid \((?!(?:PCI:)?{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}})[^()\n]{{1,40}}\): " + _XID_TAIL,
+        level="error",
+        block=_level,
+        scan=r"NVRM: Xid \(",
         note="The GPU driver reports an event of a GPU or of the program that ran on it.",
     ),
     Record(

@@ -6,7 +6,7 @@ Kinds and their fields:
 - ``nccl_tests.failure``   ``Test NCCL failure`` or ``Test CUDA failure``; what, file, line, error, last_error; fatal
 - ``nccl_tests.trail``     ``.. HOST pid P: Test failure FILE:LINE`` back trace; info
 - ``nccl_tests.timeout``   ``Test timeout``; seconds; fatal
-- ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED``; count, state; info, error where FAILED
+- ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED`` (before 2019 without #); count, state; info, error where FAILED
 - ``nccl_tests.slow``      the bandwidth is lower than wanted; gbps (text); error
 - ``nccl_tests.too_few``   fewer GPUs than wanted; wanted, found; fatal
 - ``nccl_tests.usage``     options that it does not accept; fatal
@@ -66,10 +66,10 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl_tests.values",
-        r"# Out of bounds values : (?P<count>\d+) (?P<state>FAILED)",
+        r"(?:# |^)Out of bounds values : (?P<count>\d+) (?P<state>FAILED)",
         level="error",
         priority=1,
-        scan=r"# Out of bounds values : \d+ FAILED",
+        scan=r"Out of bounds values : \d+ FAILED",
         note="The test program read back wrong numbers.",
     ),
     Record(
@@ -99,9 +99,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl_tests.values",
-        r"# Out of bounds values : (?P<count>\d+) (?P<state>OK)",
+        r"(?:# |^)Out of bounds values : (?P<count>\d+) (?P<state>OK)",
         level="info",
-        scan=r"# Out of bounds values : \d+ OK",
+        scan=r"Out of bounds values : \d+ OK",
         note="The test program read back right numbers.",
     ),
     Record(
