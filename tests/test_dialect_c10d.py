@@ -332,6 +332,15 @@ def test_the_python_stack_of_a_failed_collective_is_kept():
         ),
         (
             (
+                "RuntimeError: [3] is setting up HCCL communicator and retreiving hcclUniqueId from [0] via c10d key-value store"
+                " by key '0', but store->get('0') got error: Broken pipe"
+            ),
+            "c10d.unique_id",
+            "error",
+            {"group_rank": 3, "from_rank": 0, "error": "Broken pipe"},
+        ),
+        (
+            (
                 "Waiting in store based barrier to initialize process group for rank: 2, key: store_based_barrier_key:1"
                 " (world_size=8, worker_count=5, timeout=0:30:00)"
             ),

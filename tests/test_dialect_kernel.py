@@ -40,6 +40,12 @@ def test_every_era_of_xid_lines_gives_code_and_bus_address(line, fields):
     assert (seen.kind, seen.level, seen.fields) == ("kernel.xid", "error", fields)
 
 
+@pytest.mark.parametrize("place", ["PCI:...", "PCI:xxxx:xx:00", "<redacted>"])
+def test_an_xid_whose_address_was_taken_out_is_one_all_the_same(place):
+    seen = one(GPU, f"NVRM: Xid ({place}): 79, pid=88, name=python3, GPU has fallen off the bus.")
+    assert (seen.kind, seen.level, seen.fields) == ("kernel.xid", "error", {"xid": 79, "pid": 88, "name": "python3"})
+
+
 def test_the_text_of_an_xid_is_the_sentence_of_the_driver():
     assert (
         one(GPU, "NVRM: Xid (PCI:0000:4e:00): 79, pid=0, GPU has fallen off the bus.").text

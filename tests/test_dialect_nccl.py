@@ -95,6 +95,10 @@ def test_the_last_digits_of_a_name_are_no_host():
         ),
         ("Call to ibv_reg_mr failed with error Cannot allocate memory", {"call": "ibv_reg_mr", "errno": 12}),
         ("Call to ibv_reg_mr failed", {"call": "ibv_reg_mr"}),
+        (
+            "Net : Call to recv from 10.9.1.7<41468> failed : Connection timed out",
+            {"call": "recv", "peer": "10.9.1.7:41468", "errno": 110},
+        ),
         ("Cuda failure 2 'out of memory'", {"code": 2, "cuda_error": 2, "error": "out of memory"}),
         ("HIP failure 'invalid device function'", {"error": "invalid device function"}),
         (
@@ -340,6 +344,7 @@ def test_the_test_programs_end_and_failures_are_read():
     )
     assert only("# Out of bounds values : 0 OK").level == "info"
     assert only("# Out of bounds values : 9 FAILED").level == "error"
+    assert only("Out of bounds values : 9 FAILED").level == "error"
     assert only("# Avg bus bandwidth    : 231.4").kind == "nccl_tests.done"
     row = only("#  Rank  5 Group  0 Pid   8123 on      trn07 device  5 [0x9d] NVIDIA H100 80GB HBM3")
     assert (row.pid, row.host, row.fields["bus_id"]) == (8123, "trn07", "0000:9d:00")

@@ -62,6 +62,13 @@ def test_one_complaint_names_nobody() -> None:
     assert not Log().closed((2, 2)).pointed
 
 
+def test_where_both_ends_of_every_lost_connection_are_on_one_host_it_is_that_host() -> None:
+    assert Log().closed((2, 1), (3, 1)).pointed["host"] == "n1"
+    found = Log(hosts=1, heard=(0,)).closed((0, 0)).pointed
+    assert (found["host"], found["rank"]) == ("n0", 1)
+    assert not Log().closed((2, 1), (4, 2)).pointed
+
+
 def test_a_restart_forgets_who_pointed_at_whom() -> None:
     log = Log().closed((0, 3), (2, 3)).add("elastic.restart", "Worker group FAILED", 0, "info")
     assert not log.pointed

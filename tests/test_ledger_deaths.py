@@ -145,3 +145,13 @@ def test_a_rank_that_the_launcher_killed_is_no_first_death_beside_one_that_crash
 def test_a_killed_rank_is_the_first_death_where_no_other_crashed() -> None:
     log = Log().add("mpich.rank_died", rank=3, signal=9).add("mpich.rank_died", rank=1, exit_code=1)
     assert log.died() == 3
+
+
+def test_a_launchers_own_kill_after_it_ended_the_others_is_no_first_death() -> None:
+    ended = Log().waits(0).add("lightning.child_died", level="error", pid=21, exit_code=-6, signal=6)
+    assert ended.add("crash.signal", "Killed", Speaker(host="n1"), signal=9).first is None
+
+
+def test_a_child_that_was_killed_is_the_first_death_though_its_launcher_tells_it_as_it_ends_the_others() -> None:
+    log = Log().add("lightning.child_died", level="error", who=Speaker(host="n1"), pid=21, exit_code=-9, signal=9)
+    assert log.add("crash.signal", "Killed", Speaker(host="n1"), signal=9).died("host") == "n1"

@@ -238,14 +238,14 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "c10d.unique_id",
-        r"\[(?P<group_rank>\d+)\] is setting up NCCL communicator and retrieving ncclUniqueId from \["
+        r"\[(?P<group_rank>\d+)\] is setting up \w+ communicator and retr(?:ie|ei)ving \w+Id from \["
         r"(?P<from_rank>\d+)\] via (?:c10d|\w+) key-value store by key '(?P<key>[^'\n]*)', but "
         r"(?:store->\w+\('[^'\n]*'\)|it) got error: (?P<error>[^\n]+)",
         "error",
         read_error,
         "A rank could not learn from another one how to set up NCCL.",
         6,
-        scan="is setting up NCCL communicator and retrieving ncclUniqueId",
+        scan=r"is setting up \w{3,6} communicator and retr(?:ie|ei)ving ",
     ),
     Record(
         "c10d.barrier_timeout",

@@ -134,6 +134,7 @@ RECORDS: tuple[Record, ...] = (
 )
 
 MEANS: Meanings = {
+    "lightning.child_died": ("end told", "job ends"),
     "lightning.rank": ("launch",),
     "lightning.world": ("launch",),
 }

@@ -6,7 +6,7 @@ Kinds and their fields:
 - ``nccl_tests.failure``   ``Test NCCL failure`` or ``Test CUDA failure``; what, file, line, error, last_error; fatal
 - ``nccl_tests.trail``     ``.. HOST pid P: Test failure FILE:LINE`` back trace; info
 - ``nccl_tests.timeout``   ``Test timeout``; seconds; fatal
-- ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED`` (before 2019 without #); count, state; info, error where FAILED
+- ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED`` (2018: no #); count, state; info, error where FAILED
 - ``nccl_tests.slow``      the bandwidth is lower than wanted; gbps (text); error
 - ``nccl_tests.too_few``   fewer GPUs than wanted; wanted, found; fatal
 - ``nccl_tests.usage``     options that it does not accept; fatal

@@ -4,6 +4,7 @@ Derived events (each stands on a line of the log that shows it):
 
 - ``ledger.pointed_at``     several processes lost the same host, and nobody there complains of others: host, rank
   (where only one process can be meant), peer (the address as printed), pointing (the ranks that say so), votes
+- ``ledger.pointed_at``     every connection that is told of has both ends on one host: host, rank (as above), peer
 - ``ledger.pointed_at`` without host: they point at an address or host of which these logs hold no line, so that the
   other side's story is missing; those who complain are not to blame for that
 
@@ -68,6 +69,8 @@ class Ledger(Struct):
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The host or rank that others point at, if there is exactly one."""
         votes, complaining = self._votes(picture)
+        if not votes:
+            yield from self._at_home(picture)
         several = [t for t, by in votes.items() if len(by) >= FEWEST]
         accused = [t for t in several if t in picture.hosts and _weighty([*votes[t].values()], picture)]
         dead = [t for t in accused if t not in complaining]
@@ -89,10 +92,15 @@ class Ledger(Struct):
             if target == source:
                 continue
             complaining.add(source)
-            rank = picture.rank_of(event)
-            who: Value = rank if rank is not None else f"{source}:{event.pid}"
-            votes.setdefault(target or peer, {}).setdefault(who, event)
+            votes.setdefault(target or peer, {}).setdefault(_who(event, picture), event)
         return votes, complaining
+
+    def _at_home(self, picture: Picture) -> Iterator[Event]:
+        """The one host that holds both ends of all that is told of: whoever left, left there."""
+        told = picture.runs.of_the_last(self.links.values())
+        hosts = {picture.host_of(event) for event in told}
+        if len(hosts) == 1 and (host := hosts.pop()) is not None:
+            yield self._pointed_at(host, {_who(e, picture): e for e in told}, picture)
 
     def _pointed_at(self, host: str, by: Mapping[Value, Event], picture: Picture) -> Event:
         first = min(by.values(), key=lambda e: e.order)
@@ -137,6 +145,12 @@ def _weighty(complaints: list[Event], picture: Picture) -> bool:
     if len(hosts) >= FEWEST:
         return True
     return all(_CLOSED.search(e.text[:SEARCHED]) for e in complaints)
+
+
+def _who(event: Event, picture: Picture) -> Value:
+    """The rank of the process that ``event`` is of; else its host and pid."""
+    rank = picture.rank_of(event)
+    return rank if rank is not None else f"{picture.host_of(event)}:{event.pid}"
 
 
 def _rank(who: Process, picture: Picture) -> int | None:

@@ -85,6 +85,8 @@ class Ledger(Struct):
     def observe(self, event: Event) -> None:
         """Take one event in."""
         kind, means = event.kind, event.means
+        if "job ends" in means and len(self.endings) < MAX_EVENTS:
+            self.endings.setdefault(event.line.file, event)
         if "own end" in means or "end told" in means:
             self._see_death(event)
         elif "gave up" in means or (kind == "nccl.warn" and "peer" in event.fields):
@@ -92,9 +94,6 @@ class Ledger(Struct):
         elif kind == "elastic.sigterm":
             if len(self.ended) < MAX_EVENTS:
                 self.ended.add(event.pid)
-        elif "job ends" in means:
-            if len(self.endings) < MAX_EVENTS:
-                self.endings.setdefault(event.line.file, event)
         elif "restart" in means:
             self._start_anew(event.line.file)
 
