@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
 from logdoctor.model import Candidate
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
@@ -17,6 +20,18 @@ TAIL = 32 << 10
 """Bytes at the end of a stream that may show what earlier streams were full of."""
 AFRESH = 1024
 """So many hits behind the end of a run are looked at for signs that another one began."""
+TOGETHER = 64
+"""So many lines are named in a row."""
+
+
+class _Picked(NamedTuple):
+    """A line that the scan picked: its first hit, where it is in the window, and the patterns that it holds."""
+
+    hit: int
+    start: int
+    end: int
+    raw: bytes
+    ids: tuple[int, ...]
 
 
 class Scan:
@@ -107,27 +122,31 @@ class Scan:
 
     def _candidates(self, hits: list[int]) -> Iterator[Candidate]:
         """The lines that hits are in, each once."""
-        window = self._window
-        cut = window.cut
-        end, left = -1, iter(hits)
-        while (hit := next(left, None)) is not None:
+        window, end, left = self._window, -1, iter(hits)
+        while picked := self._next_picked(left, end):
+            for place, (_, start, end, raw, ids) in enumerate(picked, 1):
+                if not self._alone.isdisjoint(ids):
+                    self._count_to(start)
+                    yield Candidate(raw, self._numbers + 1, ids, partial(window.lines_below, end, window.turn))
+                if self._afresh:
+                    left = self._hits_after(end, chain([later.hit for later in picked[place:]], left))
+                    break
+
+    def _next_picked(self, hits: Iterator[int], end: int) -> list[_Picked]:
+        """The next lines behind ``end`` that ``hits`` are in, each with the patterns that it holds.
+
+        Many at a time: the naming engine is several times as fast while its tables are in the processor's cache.
+        """
+        window, picked = self._window, list[_Picked]()
+        for hit in hits:
             position = hit >> ID_BITS
             if position > end:
-                start, end = bounds(window.buffer, position, cut)
-                candidate = self._candidate(start, end)
-                if candidate:
-                    yield candidate
-                if self._afresh:
-                    left = self._hits_after(end, left)
-
-    def _candidate(self, start: int, end: int) -> Candidate | None:
-        window, turn = self._window, self._window.turn
-        raw = bytes(window.view[start:end])
-        ids = self._naming(raw)
-        if self._alone.isdisjoint(ids):
-            return None
-        self._count_to(start)
-        return Candidate(raw, self._numbers + 1, ids, lambda: window.lines_below(end, turn))
+                start, end = bounds(window.buffer, position, window.cut)
+                raw = bytes(window.view[start:end])
+                picked.append(_Picked(hit, start, end, raw, self._naming(raw)))
+                if len(picked) == TOGETHER:
+                    break
+        return picked
 
     def _count_to(self, position: int) -> None:
         if position > self._counted:

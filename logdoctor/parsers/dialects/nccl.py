@@ -139,7 +139,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.warn_harmless",
-        HEAD + r"(?P<file>(?<![^\s\]])\S{0,200}\bras/client_support\.cc):(?P<line>\d+) (?:\((?P<func>\w+)\) )?NCCL WARN "
+        HEAD
+        + r"(?P<file>(?<![^\s\]])\S{0,200}\bras/client_support\.cc):(?P<line>\d+) (?:\((?P<func>\w+)\) )?NCCL WARN "
         r"(?P<text>Call to (?:bind|listen) failed[^\n]*)",
         level="warning",
         block=read_message,
