@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from failing_job import LOG
+from filelock import FileLock
 
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.rulebook import shipped_rules
@@ -23,12 +24,19 @@ def cache(tmp_path_factory) -> Path:
     """One folder for compiled knowledge: rules are compiled once a run, whichever worker or process comes first."""
     base = tmp_path_factory.getbasetemp()
     parallel = "PYTEST_XDIST_WORKER" in os.environ
-    return (base.parent if parallel else base) / "logdoctor-cache"
+    folder = (base.parent if parallel else base) / "logdoctor-cache"
+    with FileLock(f"{folder}.lock"):  # compiling takes seconds: the other workers wait for the first
+        _gathered(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
 def knowledge(cache) -> Knowledge:
     """The shipped rules and all parsers, loaded once a session."""
+    return _gathered(cache)
+
+
+def _gathered(cache: Path) -> Knowledge:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOGDOCTOR_CACHE", str(cache))
         return gather([shipped_rules()])
