@@ -46,10 +46,10 @@ _MPD_END = later(
 )
 _DASHES = later(r"\s*={20,}\s*")
 _BAD_END = later(
-    r"= +(?:RANK (?P<rank>\d{1,7}) )?PIDS? (?P<pid>\d{1,10}) RUNNING AT (?P<host>[\w.-]+)|"
-    r"= +EXIT (?:CODE|STATUS): (?P<exit_code>-?\d{1,10})|= +KILLED BY SIGNAL: (?P<signal>\d{1,3})|"
+    r"(?:= +)?(?:RANK (?P<rank>\d{1,7}) )?PIDS? (?P<pid>\d{1,10}) RUNNING AT (?:[\w.-]+@)?(?P<host>[\w.-]+)|"
+    r"(?:= +)?EXIT (?:CODE|STATUS): (?P<exit_code>-?\d{1,10})|(?:= +)?KILLED BY SIGNAL: (?P<signal>\d{1,3})|"
     r"(?:YOUR )?APPLICATION TERMINATED WITH THE EXIT STRING: .{0,60}?\(signal (?P<string_signal>\d{1,3})\)|"
-    r"= +(?:CLEANING UP|YOU CAN IGNORE|BAD TERMINATION)|=\s*$|(?:YOUR )?APPLICATION TERMINATED WITH|"
+    r"(?:= +)?(?:CLEANING UP|YOU CAN IGNORE|BAD TERMINATION)|=\s*$|(?:YOUR )?APPLICATION TERMINATED WITH|"
     r"This typically refers to a problem with|Please see the FAQ page"
 )
 

@@ -30,6 +30,8 @@ _OTHERS = later(
 """What MPI, a launcher or a run-time prints behind the program's own words."""
 _RULE = later(r"^[\s*%=~+#-]{8,}$")
 MAX_EXCEPTION_LINES = 30
+_WORD = later(r"[a-z]{2}")
+"""Big letters are drawn with capitals alone."""
 _DEALII_PART = later(r"(?P<condition>The violated condition was:)|(?P<additional>Additional information:)")
 
 
@@ -97,6 +99,35 @@ def read_dealii_error(head: Bare, fields: Mapping[str, Value], below: Iterator[B
             parts[part].append(text)
             taken.append(line.below)
     said = parts["additional"] if "".join(parts["additional"]) not in ("", "(none)") else parts["condition"]
+    message = " ".join(said[:MAX_MESSAGE_LINES])
+    return Block(f"{head.text}\n{message}".strip(), {"message": message} if message else {}, tuple(taken))
+
+
+def read_arrow(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """DFTB+'s lines behind ``->``; other programs put something else, or nothing, under such a head."""
+    del fields
+    said, taken = list[str](), list[int]()
+    for line in islice(below, MAX_MESSAGE_LINES):
+        if not line.text.startswith("-> "):
+            break
+        said.append(line.text[3:].strip())
+        taken.append(line.below)
+    message = " ".join(said)
+    return Block(f"{head.text}\n{message}", {"message": message}, tuple(taken)) if said else None
+
+
+def read_vasp_box(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """What VASP says in its box, below the big letters and above that it refuses to go on."""
+    del fields
+    said, taken = list[str](), list[int]()
+    for line in islice(below, MAX_EXCEPTION_LINES):
+        text = line.text.strip(" |")
+        if _RULE.match(line.text) or text.startswith("---->"):
+            taken.append(line.below)
+            break
+        taken.append(line.below)
+        if _WORD.search(text):
+            said.append(text)
     message = " ".join(said[:MAX_MESSAGE_LINES])
     return Block(f"{head.text}\n{message}".strip(), {"message": message} if message else {}, tuple(taken))
 

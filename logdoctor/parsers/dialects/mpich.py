@@ -118,10 +118,11 @@ ERRORS = (
 )  # fmt: skip
 
 LAUNCHER = (
-    Record("mpich.bad_termination", r"= +BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", level="fatal",
-           block=read_bad_termination, note="The launcher saw a process end badly."),
-    Record("mpich.bad_termination", r"= +(?:RANK (?P<rank>\d+) )?PIDS? (?P<pid>\d+) RUNNING AT (?P<host>[\w.-]+)",
+    Record("mpich.bad_termination", r"(?:= +|^\s*)BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
            level="fatal", block=read_bad_termination, note="The launcher saw a process end badly."),
+    Record("mpich.bad_termination", r"(?:= +|^\s*)(?:RANK (?P<rank>\d+) )?PIDS? (?P<pid>\d+) RUNNING AT "
+           r"(?:[\w.-]+@)?(?P<host>[\w.-]+)", level="fatal",
+           block=read_bad_termination, note="The launcher saw a process end badly."),
     Record("mpich.exit_string",
            r"APPLICATION TERMINATED WITH THE EXIT STRING: (?P<message>.*?(?:\(signal (?P<signal>\d+)\))?)\s*$",
            level="fatal", note="The launcher says how the program ended."),

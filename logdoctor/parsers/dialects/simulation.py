@@ -110,8 +110,8 @@ LINES = (
            note="A model built on FMS ends with an error."),
     Record("simulation.fatal", r"^\s*pe=(?P<by_rank>\d+) FAIL at line=\d+ +(?P<place>\S+) +<(?P<message>.+)>", "fatal",
            note="A model built on MAPL (GEOS) tells where it failed; the first line is the cause."),
-    Record("simulation.fatal", r"amrex::(?:Abort|Error)::(?P<rank>\d+)::(?P<message>.*?)(?: !!!)?\s*$", "fatal",
-           note="AMReX ends the program."),
+    Record("simulation.fatal", r"(?:amrex|BoxLib)::(?:Abort|Error)::(?P<rank>\d+)::(?P<message>.*?)(?: !!!)?\s*$",
+           "fatal", note="AMReX ends the program."),
     Record("simulation.signal", r"^(?P<message>Segfault|Erroneous arithmetic operation)\s*$", "fatal",
            note="AMReX caught a signal of its own process.", scan=r"^Segfault\s*$|^Erroneous arithmetic operation"),
     Record("simulation.fatal", r"^\[file (?P<place>[\w./-]{1,200}, line \d+)(?:, Process (?P<by_rank>\d+))?\]:\s*"

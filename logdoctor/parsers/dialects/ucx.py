@@ -167,6 +167,8 @@ PSM = (
            note="The PSM transport (Omni-Path, or verbs under Intel MPI) reports a failure."),
     Record("psm.error", r"(?P<message>PSM[23]? (?:was unable to open|can't open|could not|endpoint|EP)\b.*)", "error",
            with_peer, priority=-1, note="The PSM transport could not be opened."),
+    Record("psm.error", r"(?P<message>Exhausted \d+ MQ i(?:send|recv) request descriptors.*)", "fatal",
+           note="PSM keeps no more open sends or receives at a time; it ends the process."),
     Record("psm.error", _PSM_LABEL + r"(?P<message>Assertion failure at (?P<file>[\w.]+\.c):\d+: .*)", "fatal",
            note="A check inside the PSM library failed; it ends the process."),
     Record("psm.error", r"(?P<message>Received \d+ out-of-context eager message\(s\) from stray process.*)", "error",
