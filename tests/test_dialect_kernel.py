@@ -46,6 +46,11 @@ def test_an_xid_whose_address_was_taken_out_is_one_all_the_same(place):
     assert (seen.kind, seen.level, seen.fields) == ("kernel.xid", "error", {"xid": 79, "pid": 88, "name": "python3"})
 
 
+def test_metadata_that_xfs_cannot_read_is_an_error_of_the_file_system():
+    line = "XFS (dm-3): metadata I/O error in xfs_imap_to_bp at daddr 0x40 len 32 error 5"
+    assert [one(IO, line).kind, one(IO, "XFS (dm-3): xfs_do_force: error -5 returned.").kind] == ["kernel.fs"] * 2
+
+
 def test_the_text_of_an_xid_is_the_sentence_of_the_driver():
     assert (
         one(GPU, "NVRM: Xid (PCI:0000:4e:00): 79, pid=0, GPU has fallen off the bus.").text

@@ -315,3 +315,20 @@ def test_garbage_around_known_words_never_raises(parts):
 )
 def test_an_unknown_option_is_a_container_programs_where_its_help_is_pointed_to(pointer, found):
     assert kinds(RECORDS, f"unknown flag: --gpus\n{pointer}") == found
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("Subject: Job 71[3]: <fit> in cluster <c1> Exited", "batch.report"),
+        ("The output (if any) is above this job summary.", "batch.reported"),
+        ("The output (if any) follows:", "batch.follows"),
+        ("failed       26  : opening input/output file", "batch.start"),
+        (
+            "failed changing into working directory:05/04/2025 20:42:12 [1001:88]: error: can't chdir to /data",
+            "batch.start",
+        ),
+    ],
+)
+def test_reports_of_lsf_and_jobs_that_grid_engine_cannot_start_are_read(line, kind):
+    assert kinds(RECORDS, line) == [kind]

@@ -82,3 +82,38 @@ def test_of_very_many_jobs_the_last_is_told(knowledge):
     ends = [CANCELLED.format(job=n, day=10 + n % 20, second="01") for n in range(80)]
     found = diagnosed("".join(ends) + OOM + CANCELLED.format(job=99, day=31, second="09"), knowledge)
     assert found.causes[0].signature == "cuda.oom"
+
+
+REPORT = """\
+Sender: LSF System <lsfadmin@gx01>
+Subject: Job {job}: <fit> in cluster <c1> Exited
+
+Exited with exit code 1.
+
+The output (if any) {where}
+
+"""
+STATUS = "======\n               Resource Usage on 2025-05-04 20:42:12:\n   Job Id: {job}.gadi-pbs\n   Exit Status: 1\n======\n"
+
+
+def lsf(job: int, where: str = "is above this job summary.") -> str:
+    return REPORT.format(job=job, where=where)
+
+
+def test_jobs_whose_output_stands_above_the_reports_of_lsf_are_told_apart(knowledge):
+    found = diagnosed(OOM + lsf(71) + NO_KEY + lsf(72), knowledge)
+    assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
+
+
+def test_jobs_whose_output_stands_below_the_reports_of_lsf_are_told_apart(knowledge):
+    found = diagnosed(lsf(71, "follows:") + OOM + lsf(72, "follows:") + NO_KEY, knowledge)
+    assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
+
+
+def test_a_report_of_lsf_that_was_pasted_twice_is_of_one_job(knowledge):
+    assert diagnosed(OOM + lsf(71) + lsf(71), knowledge).runs == ()
+
+
+def test_jobs_that_pbs_sums_up_are_told_apart(knowledge):
+    found = diagnosed(OOM + STATUS.format(job=71) + NO_KEY + STATUS.format(job=72), knowledge)
+    assert runs(found) == [("cuda.oom", False), ("app.exception", True)]

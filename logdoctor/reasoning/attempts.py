@@ -59,6 +59,9 @@ SEEN_KINDS = frozenset(
         "nccl.comm_init",
         "lightning.resume",
         "elastic.worker_failed",
+        "batch.report",
+        "batch.reported",
+        "batch.follows",
     }
 )
 """Only events that mean or are one of these tell anything of attempts."""
@@ -172,11 +175,12 @@ class Track(Struct):
         if earlier is None:
             return
         last = self.spans[-1]
+        first = event.order if event.kind == "batch.report" else earlier.order + 1
         if last.first <= earlier.order and len(self.spans) < MAX_SPANS:
-            last = Span(earlier.order + 1, "job", earlier)
+            last = Span(first, "job", earlier)
             self.spans.append(last)
         elif last.first <= earlier.order:  # the last place is for the last job
-            last.first, last.start = earlier.order + 1, earlier
+            last.first, last.start = first, earlier
         last.proved = True
 
     def restart(self, event: Event) -> None:

@@ -3,6 +3,7 @@
 Other than a start, which ranks of one job make at different times, such a pair is proof:
 
 - Slurm cancels a job once, and names it;
+- LSF and the PBS of some sites report once on a job, above or below what it printed;
 - torchrun's agent sums up once; a rank that ended in two summaries under two process ids is a rank of two jobs;
 - an exception leaves a script that nobody launched once.  Where several ranks were started without a word, each may
   end like that; so a library must have warned, before and again after the first end, at the same place of its source:
@@ -27,6 +28,12 @@ class LastWords(Struct):
 
     cancelled: Event | None = None
     summary: Event | None = None
+    report: Event | None = None
+    """The last report of a batch system on a job."""
+    follows: bool = False
+    """Whether a job's output stands below its report."""
+    job: str = ""
+    """The job of that report, where it is named."""
     left: Event | None = None
     """The last exception that left a script which names no rank or worker."""
     warned: set[tuple[object, object]] = field(default_factory=set)
@@ -47,7 +54,21 @@ class LastWords(Struct):
             return self._cancelled(event) if event.fields.get("what") == "JOB" else None
         if event.kind == "elastic.failure_summary":
             return self._summed_up(event)
+        if event.kind.startswith("batch."):
+            return self._reported(event)
         return None
+
+    def _reported(self, event: Event) -> Event | None:
+        """The report on the job before; where output follows its report, the new job begins with the new report."""
+        if event.kind == "batch.follows":
+            self.follows, self.report = True, self.report or event
+        told_of, self.job = self.job, str(event.fields.get("job", self.job))
+        if event.kind == "batch.report" and told_of == self.job:  # a mail that somebody pasted twice
+            self.report = None
+        if event.kind != ("batch.report" if self.follows else "batch.reported") and "report" not in event.fields:
+            return None
+        earlier, self.report = self.report, event
+        return earlier
 
     def _cancelled(self, event: Event) -> Event | None:
         earlier, self.cancelled = self.cancelled, event

@@ -6,10 +6,13 @@ Kinds and their fields:
   | preemption | node failure | processes | requeue | other), message, used, limit: the batch system ended the job
 - ``batch.exit`` system, exit_code | signal, reason (time limit), used, limit: it says how the job ended
 - ``batch.done``: the job ended well
+- ``batch.report`` job: LSF's report of a job begins; ``batch.reported``: it ends, below what the job printed;
+  ``batch.follows``: it ends, above that
 - ``batch.refused`` message: the job was not accepted; ``batch.error`` message; ``batch.note`` message
 - ``batch.module`` message: the job script could not load its software; ``batch.loaded`` file: it loaded this module
 - ``batch.usage`` message, file: jsrun does not understand what to use; ``batch.remote`` message, host: Grid Engine
   could not start a task on another node
+- ``batch.start`` error, message: Grid Engine could not start the job
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
 - ``flux.exception`` type, severity, message; ``flux.exit`` exit_code | signal, ranks; ``flux.error`` message, rank
 - ``flux.interface`` interface, message: its broker finds no such network
@@ -95,7 +98,7 @@ def read_mail(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
 def read_summary(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
     """The exit status in NCI's summary of a job; below it stands how long the job was to run, and how long it ran."""
     end = read_end(head, fields, iter(()))
-    more = dict(end.fields) if end else {}
+    more: dict[str, Value] = {**(end.fields if end else {}), "report": 1}
     for bare in islice(below, SUMMARY_LINES):
         times = _WALLTIME.search(bare.text)
         if times and _seconds(times["used"]) >= _seconds(times["limit"]) > 0:
@@ -129,8 +132,8 @@ PBS = (
            "PBS says how the job ended."),
     Record("batch.exit", r"^ *Exit Status: +(?P<exit_code>[1-9]\d{0,3})\b", "error", read_summary,
            "The summary of a job of PBS says how it ended."),
-    Record("batch.done", r"^ *Exit Status: +0\s*$", "info",
-           note="The summary of a job of PBS says that it ended well."),
+    Record("batch.done", r"^ *Exit Status: +0\s*$", "info", read_summary,
+           "The summary of a job of PBS says that it ended well."),
     Record("batch.error", r"\b(?P<message>Exit_status ?= ?-\d+)", "error",
            note="PBS ended the job itself (a negative status is one of its own codes, not a signal)."),
     Record("batch.killed", r"\bpbs_mom;Job;[^;]{1,60};(?P<message>(?:walltime|mem|vmem|pmem|cput|ncpus) \S{1,30} "
@@ -162,6 +165,12 @@ _BHIST = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?: )?"
 """The time in front of what bjobs -l and bhist -l tell."""
 
 LSF = (
+    Record("batch.report", r"^Subject: Job (?P<job>\d+(?:\[\d+\])?): <.{1,400}> in cluster <", "info",
+           note="LSF's report of a job begins."),
+    Record("batch.reported", r"^The output \(if any\) is above this job summary\.", "info",
+           note="LSF's report of a job is complete; the job's output stands above it."),
+    Record("batch.follows", r"^The output \(if any\) follows:", "info",
+           note="LSF's report of a job is complete; the job's output stands below it."),
     Record("batch.killed", rf"(?P<message>\bTERM_(?:{_TERM})\b(?:: .*)?)", "fatal", read_reason, "LSF ended the job."),
     Record("batch.exit", rf"^{_BHIST}(?:Completed <exit>; )?Exited with (?:exit code (?P<exit_code>\d+)|"
            r"signal termination: ?(?P<signal>\d+))\b", "error", read_end, "LSF says how the job ended."),
@@ -189,6 +198,12 @@ LSF = (
 )  # fmt: skip
 
 SGE = (
+    Record("batch.start",
+           r"^\s*failed:? *(?:\d+ +: )?(?P<error>changing into working directory|opening (?:input/output|std\w+) "
+           r"file|searching requested shell|(?:assumedly )?before job|before prolog|in (?:prolog|pestart)|in "
+           r"recognizing job|before writing \w+|setting (?:priority|ADMIN USER)|starting shepherd|no shell)\b:?"
+           r"(?P<message>.*)",
+           "fatal", note="Grid Engine could not start the job on its host.", priority=1),
     Record("batch.killed",
            r"^\s*failed:? +(?P<code>\d+) +: (?P<message>(?:qmaster enforced|execd enforced|rescheduling|assumedly|"
            r".*limit).*)", "fatal", read_reason, "Grid Engine ended the job."),

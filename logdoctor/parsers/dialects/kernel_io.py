@@ -285,10 +285,11 @@ STORAGE = (
     Record(
         "kernel.fs",
         r"(?P<filesystem>XFS) \((?P<device>[\w-]+)\): (?P<message>.{0,60}?(?:[Cc]orruption|I/O error|I/O [Ee]rror|"
-        "shut(?:ting)? down|"
-        r"log I/O|force_shutdown).{0,160})",
+        "shut(?:ting)? down|log mount (?:failed|/recovery failed)|"
+        r"log I/O|force_shutdown|(?:\bxfs_\w{2,40}|[Mm]etadata)[: ].{0,60}?\berror -?\d).{0,160})",
         level="error",
-        scan=r"XFS \([\w-]+\): .{0,60}(?:[Cc]orruption|I/O [Ee]rror|shut(?:ting)? down|force_shutdown)",
+        scan=r"XFS \([\w-]+\): .{0,120}(?:[Cc]orruption|I/O [Ee]rror|shut(?:ting)? down|force_shutdown|log mount|"
+        r"error -?\d)",
         note="A local file system found an error.",
     ),
     Record(
