@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdoctor.model import Candidate, LogdoctorError
-from logdoctor.prefilter import Pattern, Prefilter, plan_of
+from logdoctor.prefilter import Pattern, Prefilter, newlines, plan_of
 from logdoctor.prefilter.engine import ID_BITS
 from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN, SCANT, SPARSER, STREAMS, Flood
 from logdoctor.prefilter.scan import TAIL, Scan
@@ -104,11 +104,15 @@ def test_the_input_is_not_asked_again_after_its_end() -> None:
 
 
 def test_numpy_counts_as_the_plain_count_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = b"".join(b"line %d%s\n" % (n, b" error" * (n % 97 == 0)) for n in range(60_000))
+    data = b"".join(b"line %d%s\n" % (n, b" error" * (n % 1997 == 0)) for n in range(60_000))
+    monkeypatch.setattr(newlines.NewlineCounter, "_until_numpy", sys.maxsize)
     plain = scanned(data)[0]
-    monkeypatch.setattr("logdoctor.prefilter.newlines._LARGE", SIZE)
-    monkeypatch.setattr("sys.version_info", (3, 11))
+    spans: list[int] = []
+    counted = newlines._count_in_array
+    monkeypatch.setattr(newlines, "_count_in_array", lambda span: spans.append(len(span)) or counted(span))
+    monkeypatch.setattr(newlines.NewlineCounter, "_until_numpy", SIZE)
     assert scanned(data)[0] == plain == expected(data)
+    assert SIZE < sum(spans) < len(data), "the first are counted without, the others with it"
 
 
 # ── lines without end ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -105,15 +105,22 @@ class Flood:
         Of what healthy logs are full of, if nothing was thinned so far, the first hits too.
         """
         self.thinned.update(thinned)
-        ends: dict[int, deque[int]] = {i: deque(maxlen=AT_THE_END) for i in (*self._often, *self.thinned)}
-        few = deque[int](maxlen=SCANT)
-        ends |= {i: few if i in self._often else deque(maxlen=SCANT) for i in self.scant}
-        kept, few_only = list[int](), frozenset(self.thinned)
+        few = frozenset(self.thinned)
+        bounded = few.union(self._often)
+        kept, ends, together = list[int](), dict[int, deque[int]](), deque[int](maxlen=SCANT)
         for hit in hits:
             pattern = hit & ID_MASK
             self._counts[pattern] = count = self._counts.get(pattern, 0) + 1
-            first = count <= OFTEN and pattern not in few_only
-            (kept if first or pattern not in ends else ends[pattern]).append(hit)
+            first = count <= OFTEN and pattern not in few
+            if first or pattern not in bounded:
+                kept.append(hit)
+            elif pattern in ends:
+                ends[pattern].append(hit)
+            elif pattern in self.scant:
+                ends[pattern] = together if pattern in self._often else deque(maxlen=SCANT)
+                ends[pattern].append(hit)
+            else:
+                ends[pattern] = deque([hit], AT_THE_END)
             if not first and pattern in self._often:
                 self.thinned.setdefault(pattern, -1)
         self._job.counts.update(self._counts)

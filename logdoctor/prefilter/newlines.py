@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 _LARGE = 192 << 20
-"""Bytes after which importing numpy pays."""
+"""Bytes after which importing numpy pays, over all inputs of the process."""
 _SMALL = 4 << 10
 """A span below this is not worth numpy's call."""
 
@@ -18,21 +18,28 @@ _SMALL = 4 << 10
 class NewlineCounter:
     """Counts newlines in spans of one buffer."""
 
+    _until_numpy = _LARGE if sys.version_info < (3, 14) else sys.maxsize
+
     def __init__(self, buffer: bytearray) -> None:
         self._buffer = buffer
         self._array: Any = None
-        self._until_numpy = _LARGE if sys.version_info < (3, 14) else sys.maxsize
 
     def count(self, start: int, end: int) -> int:
         """How many newlines ``buffer[start:end]`` holds."""
         size = end - start
-        self._until_numpy -= size
-        if self._until_numpy < 0:
-            self._until_numpy = sys.maxsize
-            self._array = _as_array(self._buffer)
-        if self._array is None or size < _SMALL:
+        if size < _SMALL or not self._pays(size):
             return self._buffer.count(b"\n", start, end)
         return _count_in_array(self._array[start:end])
+
+    def _pays(self, size: int) -> bool:
+        """Whether there is an array to count in: made when enough was counted without."""
+        if self._array is None:
+            NewlineCounter._until_numpy -= size
+            if NewlineCounter._until_numpy < 0:
+                self._array = _as_array(self._buffer)
+                if self._array is None:
+                    NewlineCounter._until_numpy = sys.maxsize
+        return self._array is not None
 
 
 def _as_array(buffer: bytearray) -> Any:

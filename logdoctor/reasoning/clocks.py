@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 
 from logdoctor.model import Event, HostClock, Value
@@ -40,17 +40,30 @@ def elapsed(earlier: Event, later: Event) -> float | None:
 
 def printed_after(later: Event, earlier: Event) -> bool:
     """Whether ``later`` came after ``earlier``: by place in one file, by time between files (unknown: no)."""
-    if later.line.file == earlier.line.file:
-        return later.order > earlier.order
-    seconds = elapsed(earlier, later)
-    return seconds is not None and seconds > 0
+    return after(earlier)(later)
+
+
+def after(earlier: Event) -> Callable[[Event], bool]:
+    """`printed_after` for many events and one ``earlier``."""
+    file, order, first = earlier.line.file, earlier.order, moment(earlier)
+
+    def came_after(later: Event) -> bool:
+        if later.line.file == file:
+            return later.order > order
+        last = moment(later) if first is not None else None
+        return last is not None and first is not None and _as_of(last, first) > _as_of(first, last)
+
+    return came_after
 
 
 def moment(event: Event) -> float | None:
     """When it was printed, or when what it reports happened (torchrun's summary: ``2024-08-28_03:15:54``)."""
+    time = event.speaker.time
+    if time is not None:
+        return time
     when = event.fields.get("when")
-    if event.time is not None or not isinstance(when, str):
-        return event.time
+    if not isinstance(when, str):
+        return None
     try:
         return datetime.fromisoformat(when.replace("_", " ")).replace(tzinfo=timezone.utc).timestamp()
     except ValueError:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct, field
 
 from logdoctor.model import Event
-from logdoctor.reasoning.clocks import printed_after
+from logdoctor.reasoning.clocks import after
 
 PROGRESS_KEPT = 64
 SURVIVED_STEPS = 3
@@ -31,9 +31,9 @@ class Steps(Struct):
 
     def survived(self, event: Event, counts: Callable[[Event], bool]) -> bool:
         """Whether enough of the kept records that ``counts`` were printed after ``event``."""
-        left = SURVIVED_STEPS
+        left, came_after = SURVIVED_STEPS, after(event)
         for kept in self._kept():
-            if printed_after(kept, event) and counts(kept):
+            if came_after(kept) and counts(kept):
                 left -= 1
                 if not left:
                     return True
