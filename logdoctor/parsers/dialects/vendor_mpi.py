@@ -44,7 +44,7 @@ def read_lam_end(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
 RECORDS = (
     Record("mpich.rank_died", r"MPT ERROR: Rank (?P<rank>\d+)\(g:\d+\) received signal \w{3,12}\((?P<signal>\d+)\)",
            "fatal", read_process, "MPT names the rank that a signal ended."),
-    Record("mpich.rank_died", r"MPT ERROR: MPI_COMM_WORLD rank (?P<rank>\d+) has terminated without calling "
+    Record("mpich.rank_died", r"MP(?:T ERROR|I): MPI_COMM_WORLD rank (?P<rank>\d+) has terminated without calling "
            "MPI_Finalize", "fatal", note="MPT names the rank that ended."),
     Record("mpich.abort", r"MPT ERROR: Rank (?P<rank>\d+)\(g:\d+\) is aborting with error code (?P<exit_code>-?\d+)",
            "fatal", read_process, "A rank called MPI_Abort, which ends the job."),
@@ -52,6 +52,7 @@ RECORDS = (
            "fatal", note="A check inside the MPI library failed; it ends the process."),
     Record("mpich.fatal", r"MPT ERROR: rank: ?(?P<rank>\d+), function: ?(?P<function>MPI_\w+), (?P<message>.+)",
            "fatal", note="An MPI call failed and MPI ends the job."),
+    Record("mpich.error", r"MPT ERROR: (?P<message>\S.+)", "error", note="MPT reports an error.", priority=-5),
     Record("mpich.warning", r"MPT Warning: (?P<message>.+)", "warning", note="MPT warns."),
     Record("mpich.rank_died", r"MPI Application rank (?P<rank>\d+) (?:exited before MPI_(?:Init|Finalize)\(\) with "
            r"status (?P<exit_code>\d+)|killed before MPI_(?:Init|Finalize)\(\) with signal (?P<signal>\d+))", "fatal",

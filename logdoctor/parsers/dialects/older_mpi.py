@@ -1,0 +1,52 @@
+r"""MPI libraries that are still met in old set-ups, and the daemons of PALS: whose end they tell, and who is gone.
+
+Kinds are those of `mpich`: ``mpich.rank_died`` rank, host, signal | exit_code; ``mpich.peer_gone`` message, and the
+rank and host that are gone where the line says so; ``mpich.daemon_lost`` host: the node that PALS hears no more.
+
+Sources: MPICH 1.2 (p4 device), MPICH2 1.4 for Windows (smpd), Intel MPI 4 and 5 over DAPL, PALS 1.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.model import Value
+from logdoctor.parsers.blocks.msmpi_blocks import ended_with
+from logdoctor.parsers.record import Bare, Block, Record
+
+
+def read_windows_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """One line of smpd about a process that ended: its exit code, or the signal that Windows means by it."""
+    del below
+    return Block(head.text, ended_with(str(fields["code"])))
+
+
+P4 = (
+    Record("mpich.rank_died", r"^p(?P<rank>\d+)_\d+: +p4_error: interrupt SIG\w{1,8}: (?P<signal>(?!13\b)\d+)", "fatal",
+           note="MPICH 1 names the rank that a signal ended.", scan=r"p4_error: interrupt SIG"),
+    Record("mpich.peer_gone", r"^(?:p|rm_\w{1,20}_|bm_list_)\d[\d_]{0,20}:.{0,40}?"
+           r"(?P<message>probable EOF on socket|interrupt SIGx: 13|net_(?:send|recv)\b.*|wakeup_slave: unable.*)",
+           "error", note="The link to another process closed: that one probably died.", priority=-1,
+           scan=r"p4_error: |net_send: could not|wakeup_slave: unable"),
+)  # fmt: skip
+
+WINDOWS = (
+    Record("mpich.rank_died", r"(?:^|: )(?P<host>[\w.-]{1,64}): (?P<code>-?\d{1,10}): process (?P<rank>\d+) exited "
+           r"without calling (?:finalize|init)\b", "fatal", read_windows_end, "The launcher names the rank that ended and how.",
+           scan=r": process \d+ exited without calling "),
+)  # fmt: skip
+
+DAPL = (
+    Record("mpich.peer_gone", r"^\[\d+:[\w.-]{1,255}\](?:\[[^\]]{1,200}\])? (?P<message>unexpected disconnect "
+           r"completion event) from \[(?P<rank>\d+):(?P<host>[\w.-]{1,255})\]", "error",
+           note="The link to this rank closed: it probably died.", scan="unexpected disconnect completion event from"),
+)  # fmt: skip
+
+PALS = (
+    Record("mpich.daemon_lost", r"^ping (?:failed on \S{1,255}: (?:Couldn't forward RPC ping\(\S{1,60}\) to child |"
+           r"No reply from )|RPC timeout from )(?P<by_host>[\w.-]{1,255}?):? (?P<message>\S.*)|"
+           r"^ping failed on (?P<by_host>[\w.-]{1,255}): (?P<message>Application \S{1,60} not found)", "error",
+           note="The launcher hears no more of this node and the ranks on it.", scan=r"^ping (?:failed on|RPC timeout)"),
+)  # fmt: skip
+
+RECORDS: tuple[Record, ...] = (*P4, *WINDOWS, *DAPL, *PALS)
