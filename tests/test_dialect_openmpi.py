@@ -221,6 +221,11 @@ def test_frames_of_the_system_alone_are_no_crash():
             {"errno": 104},
         ),
         (
+            "[gn3][[21001,1],4][btl_tcp_frag.c:130:mca_btl_tcp_frag_send] mca_btl_tcp_frag_send: writev error (0x14866d8, 8052704)",
+            "openmpi.buffer",
+            {"by_rank": 4, "length": 8052704, "message": "writev error (0x14866d8, 8052704)"},
+        ),
+        (
             "[[21001,1],3][btl_openib_component.c:3497:handle_wc] from gn1 to: gn2 error polling LP CQ with status RETRY EXCEEDED ERROR status number 12 for wr_id 11f7d80 opcode 1  vendor error 129 qp_idx 0",
             "openmpi.completion",
             {"peer": "gn2", "status": 12, "vendor_err": 129},

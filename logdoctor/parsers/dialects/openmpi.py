@@ -17,7 +17,8 @@ with each paragraph on one line; texts with a kind of their own are listed in ``
   library: the rest of one without its head
 - ``openmpi.tcp_connect`` peer, errno, message; ``openmpi.tcp_unexpected_peer`` got, expected (process names);
   ``openmpi.tcp_closed`` errno, message; ``openmpi.completion`` peer, status, vendor_err, opcode (openib);
-  ``openmpi.cma`` errno, file (single copy between processes of a host); ``openmpi.btl`` file, message: the rest
+  ``openmpi.cma`` errno, file (single copy between processes of a host); ``openmpi.btl`` file, message: the rest;
+  ``openmpi.buffer`` length, message: a buffer that is not the process's own
 - ``openmpi.oob`` message, errno: the launchers' own TCP connections
 - ``openmpi.error_log`` layer, message, file: ORTE/PRTE/PMIX/OPAL_ERROR_LOG
 - ``openmpi.ucx``, ``openmpi.ofi``, ``openmpi.hcoll`` file, message: the modules over UCX, libfabric, HCOLL
@@ -108,6 +109,9 @@ TRANSPORTS = (
     Record("openmpi.tcp_closed", _PLACE +
            r"(?P<message>.*?(?:recv|readv|writev|send|read|write|accept)(?:\([^)]*\))? failed: (?P<error>.+?)" +
            _ERRNO + r")\s*$", level="error", note="A TCP connection between two ranks broke."),
+    Record("openmpi.buffer", _PLACE +
+           r"\w*: (?P<message>(?:readv|writev) error \((?:0x)?[0-9a-f]+, (?P<length>\d+)\))", level="error",
+           note="The kernel says that memory which a rank sends from or receives into is not the process's own."),
     Record("openmpi.tcp_closed", _PLACE +
            r"(?P<message>.{0,300}?(?:dropped inbound connection|peer (?:hung up|closed)|server did not get|"
            r"client did not).*)", level="error", note="A TCP connection between two ranks was dropped."),
