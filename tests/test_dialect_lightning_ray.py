@@ -103,6 +103,19 @@ def test_a_planned_end_of_a_worker_is_no_error():
             {"host": "10.7.3.9", "used": "59.11GB", "total": "62.20GB"},
         ),
         (
+            "1 worker(s) were killed due to the node running low on memory. Memory on the node (IP: 10.7.3.9, ID: ab12) was 28.62GB / 30.00GB (0.954017), which exceeds the memory usage threshold of 0.950000",
+            "ray.oom",
+            "error",
+            {"host": "10.7.3.9", "used": "28.62GB", "total": "30.00GB"},
+        ),
+        (
+            "Memory on the node (IP: 10.7.3.9) was 28.62GB / 30.00GB (0.954017)",
+            "ray.oom",
+            "error",
+            {"host": "10.7.3.9", "used": "28.62GB", "total": "30.00GB"},
+        ),
+        ("2 worker(s) were killed due to the node running low on memory.", "ray.oom", "error", {}),
+        (
             "The node with node id: ab12 and address: 10.7.3.9 and node name: 10.7.3.9 has been marked dead because the detector has missed too many heartbeats from it.",
             "ray.node_died",
             "error",

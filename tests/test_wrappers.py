@@ -64,6 +64,8 @@ LAUNCHERS = [
     ("10.3.0.7: ", {"host": "10.3.0.7"}),
     ("ip-10-3-0-7.region.internal: ", {"host": "ip-10-3-0-7.region.internal"}),
     ("x1003c0s7b0n1 12: ", {"host": "x1003c0s7b0n1", "rank": 12}),
+    ("INFO: [rank: 3] ", {"rank": 3, "level": "info"}),
+    ("[dlc1abc58q0821ib-worker-2] [rank3]: ", {"rank": 3, "host": "dlc1abc58q0821ib-worker-2"}),
 ]
 
 COLLECTORS = [
@@ -123,6 +125,7 @@ LOGGERS = [
     ("2024-10-28 10:13:38,000 - trainer - ERROR - ", {"level": "error", "source": "trainer", "time": MOMENT}),
     ("10/28/2024 10:13:38 - INFO - app.data - ", {"level": "info", "source": "app.data", "time": MOMENT}),
     ("ERROR:root:", {"level": "error", "source": "root"}),
+    ("ERROR    a.b.run:train.py:224 ", {"level": "error", "source": "a.b.run:train.py:224"}),
     ("2024-10-28 10:13:38 | ERROR | stderr | ", {"time": MOMENT}),
     ("INFO:2024-10-28 10:13:38,000:a._b.c:925: ", {"level": "info", "source": "a._b.c:925", "time": MOMENT}),
     ("ERROR:2024-10-28 10:13:38,000:", {"level": "error", "time": MOMENT}),
@@ -309,6 +312,12 @@ def test_a_journal_message_that_is_no_text_is_decoded():
 )
 def test_json_loggers_are_read(fields, speaker):
     assert said(json.dumps(fields)) == (MESSAGE, speaker)
+
+
+@pytest.mark.parametrize(("head", "tail"), [("[", ""), (",", ""), (",", "]"), ("", ""), ("[", "]")])
+def test_the_log_of_a_notebook_on_kaggle_is_read(head, tail):
+    line = json.dumps({"stream_name": "stderr", "time": 114.62, "data": "[rank1]: gone\n"}, separators=(",", ":"))
+    assert said(head + line + tail) == ("gone", {"rank": 1})
 
 
 def test_logfmt_is_read():

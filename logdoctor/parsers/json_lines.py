@@ -1,6 +1,7 @@
 """Lines that are JSON objects or logfmt: the message, and who said it when.
 
-Keys of: Docker's json-file, journalctl -o json, python-json-logger, structlog, zap, Cloud Logging, Elastic, logrus.
+Keys of: Docker's json-file, journalctl -o json, python-json-logger, structlog, zap, Cloud Logging, Elastic, logrus;
+Kaggle's log of a notebook.
 A line without a message, or with a message and nothing else, is left as it is: it may be data.
 """
 
@@ -39,6 +40,24 @@ def read_json(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | Non
     except (ValueError, RecursionError):
         return None
     return _read(found) if isinstance(found, dict) else None
+
+
+def read_kaggle(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
+    """What a notebook on Kaggle wrote: its log is one list, of which each line holds one element.
+
+    The time is counted from the start of the container, so it is no time of day.
+    """
+    import json
+
+    del groups
+    if len(rest) > _LONGEST:
+        return None
+    try:
+        found = json.loads(rest.rstrip().removesuffix("]"))
+    except (ValueError, RecursionError):
+        return None
+    text = found.get("data") if isinstance(found, dict) else None
+    return (without_escapes(text.strip("\r\n")).replace("\r", "\n"), Speaker()) if isinstance(text, str) else None
 
 
 def read_logfmt(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:

@@ -210,8 +210,10 @@ class Picture:
         known = self.rank_at(short_host(event.host or ""), event.pid)
         if known is not None:
             return known
-        local = event.fields.get("local_rank")
-        if event.dialect in ("elastic", "frameworks", "python") and isinstance(local, int) and len(self.hosts) < 2:
+        child = event.kind == "lightning.child_died"  # here the tag is the child, not the speaker
+        local = event.speaker.local_rank if child else event.fields.get("local_rank")
+        told = child or event.dialect in ("elastic", "frameworks", "python")
+        if told and isinstance(local, int) and len(self.hosts) < 2:
             known = self.rank_at("", event.pid)
             return local if known is None else known  # one node: its local ranks are the ranks
         if event.dialect == "kernel" and isinstance(bus := event.fields.get("bus_id"), str):

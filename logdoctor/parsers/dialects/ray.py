@@ -98,8 +98,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.oom",
-        r"Memory on the node \(IP: (?P<host>[\w.:-]+), ID: \w+\) where the .{1,400}? was running was "
-        r"(?P<used>[\d.]+\w+) / (?P<total>[\d.]+\w+) .{0,80}?threshold of (?P<threshold>[\d.]*\d)",
+        r"Memory on the node \(IP: (?P<host>[\w.:-]+)(?:, ID: \w+)?\) (?:where the .{1,400}? was running )?was "
+        r"(?P<used>[\d.]+\w+) / (?P<total>[\d.]+\w+)(?: .{0,80}?threshold of (?P<threshold>[\d.]*\d))?",
         "error",
         note="The memory of this node was above Ray's threshold, so Ray killed a worker.",
         priority=6,
@@ -107,7 +107,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.oom",
-        r"(?:Task was|Actor was|[Ww]orkers? (?:was|were)) killed due to the node running low on memory"
+        r"(?:Task was|Actor was|[Ww]orker(?:s|\(s\))? (?:was|were)) killed due to the node running low on memory"
         r"|(?:(?P<count>\d{1,9}) Workers \(tasks / actors\) )?killed due to memory pressure \(OOM\)",
         "error",
         note="Ray killed a worker because the memory of its node ran low.",

@@ -2,8 +2,9 @@
 
 Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
 logs --prefix and --timestamps, stern (its default template), TorchX (its command log), docker compose, Determined's
-trial logs (0.12 on), logrus and logfmt, common keys of JSON loggers (python-json-logger, structlog, zap, Cloud Logging,
-Elastic); what people paste (quoted, as comments) and Python frames (exception groups).
+trial logs (0.12 on), Kaggle's notebook logs, Alibaba Cloud PAI-DLC (its pods), logrus and logfmt, common keys of JSON
+loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic); what people paste (quoted, as comments) and Python
+frames (exception groups).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 
 from logdoctor.model import Speaker
 from logdoctor.parsers.file_speakers import speaker_of
-from logdoctor.parsers.json_lines import read_json, read_logfmt
+from logdoctor.parsers.json_lines import read_json, read_kaggle, read_logfmt
 from logdoctor.parsers.record import Wrapper
 from logdoctor.parsers.shapes import DATED, ISO, SYSLOG, WORD
 from logdoctor.parsers.syslog_programs import read_program
@@ -46,10 +47,12 @@ _TRACEBACK = (
 
 
 WRAPPERS: tuple[Wrapper, ...] = (
+    Wrapper("kaggle", r"[\[,]? ?(?=\{\"stream_name\": ?\"std(?:out|err)\",[^\n]*\}\]?\s*$)", "[,{", read_kaggle),
     Wrapper("json", r"(?=\{\s*\"[^\n]*\}\s*$)", "{", read_json),
     Wrapper("logfmt", r"(?=(?:time|ts|level|lvl)=[^\n]{1,200}? (?:msg|message)=)", "tl", read_logfmt),
     Wrapper("cri", rf"(?P<time>{ISO}) (?:stdout|stderr) [FP] ?", _DIGITS),
     Wrapper("kubectl.prefix", r"\[pod/(?P<host>[\w.-]{1,253})/[\w.-]{1,253}\] ?", "["),
+    Wrapper("pai.dlc", r"\[(?P<host>dlc[a-z0-9]{8,40}-(?:master|worker|chief|launcher|ps)-\d{1,5})\] ?", "["),
     Wrapper(
         "compose",
         r"(?P<tag>[a-z0-9][\w.-]{0,100}[-_]\d{1,6}) +\| ?(?!-?\d+(?:\.\d+)? *\|)",

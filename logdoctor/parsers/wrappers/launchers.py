@@ -8,6 +8,7 @@ python/ray/_private/ray_logging; MPICH hydra -prepend-rank; Horovod.
 from __future__ import annotations
 
 from logdoctor.parsers.record import Wrapper
+from logdoctor.parsers.shapes import WORD
 
 _LABELLED = ("task", "rank")
 _STD = r"<(?:stdout|stderr|stddiag)>:(?: (?=(?:  )*(?! )))?"
@@ -16,6 +17,7 @@ TORCH = (
     Wrapper("torch.logger", r"\[rank(?P<rank>\d{1,7})\]:(?=\[?[FEWIVCD]\d{0,4} )", "[", once=True),
     Wrapper("torch.rank", r"\[rank(?P<rank>\d{1,7})\](?:: ?| )", "["),
     Wrapper("torchrun.tee", r"\[(?:default|trainer|worker|role|main|learner|actor)(?P<local_rank>\d{1,4})\]:", "["),
+    Wrapper("lightning.level", rf"(?P<level>{WORD}): (?=\[rank: \d)", "DIWEC", once=True),
     Wrapper("lightning.child", r"\[rank: (?P<local_rank>\d{1,4})\] (?=Child process with PID )", "[", once=True),
     Wrapper(
         "rank.bracket",

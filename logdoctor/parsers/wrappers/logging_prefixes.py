@@ -3,8 +3,9 @@
 They stand at the head of a record only: the lines below it do not repeat them. Sources: PyTorch c10/util/Logging.cpp
 (1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,
 SkyPilot (sky/sky_logging.py), loguru, DeepSpeed, TensorRT-LLM (tensorrt_llm/logger.py), rich, absl for JAX, JAX
-(jax/_src/logging_config.py), OLMo (olmo/util.py), semseg (tool/train.py) and what took its logger over. c10's nine
-sub-second digits come from a monotonic clock and are left out.
+(jax/_src/logging_config.py), pytest (_pytest/logging.py: live and captured log), OLMo (olmo/util.py), semseg
+(tool/train.py) and what took its logger over. c10's nine sub-second digits come from a monotonic clock and are left
+out.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper(
         "python.dash", rf"(?P<level>{WORD}) +- +(?:(?P<source>[a-z_]\w*(?:\.\w+){{1,8}}) +- +)?", _WORDS, once=True
     ),
+    Wrapper("pytest", rf"(?P<level>{WORD}) +(?P<source>[\w.-]{{1,120}}:[\w.-]{{1,100}}\.py:\d+) ", _WORDS, once=True),
     Wrapper("rich", rf"(?P<level>{WORD}):? {{2,}}(?=\S)", _WORDS, once=True),
     Wrapper("source.bracket", rf"\[(?P<source>{SOURCE}\.py:\d+)(?::[\w<>]+)?\](?: -)? ", "[", once=True),
     Wrapper(
