@@ -21,6 +21,10 @@ from logdoctor.parsers.record import Bare
             {"signal": 9, "pid": 7741},
         ),
         ("job.sh: line 9: 12 Aborted                 (core dumped) ./solver input.nml", {"signal": 6, "pid": 12}),
+        ("[1]    12576 segmentation fault (core dumped)  ./all_reduce_perf -g 2", {"signal": 11, "pid": 12576}),
+        ("[2]  + 4411 killed     python train.py", {"signal": 9, "pid": 4411}),
+        ("zsh: illegal hardware instruction (core dumped)  python x.py", {"signal": 4}),
+        ("zsh: trace trap  python x.py", {"signal": 5}),
         ("/bin/sh: line 1: 66421 Illegal instruction     (core dumped) python x.py", {"signal": 4, "pid": 66421}),
     ],
 )

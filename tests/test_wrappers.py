@@ -404,3 +404,16 @@ def test_every_prefix_names_its_first_characters_rightly():
 )
 def test_two_words_of_a_sentence_are_no_pod_and_container(line):
     assert said(line)[0] == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1]    12576 segmentation fault (core dumped)  ./all_reduce_perf",
+        "[1]  + 12576 killed     python train.py",
+        "[2]   8123 Segmentation fault      (core dumped) ./a.out",
+        "[1]    12576 done       ./a.out",
+    ],
+)
+def test_the_number_of_a_job_of_the_shell_is_no_rank(line):
+    assert said(line) == (line, {})

@@ -17,8 +17,8 @@ Kinds and their fields:
   a container ended as ``OOMKilled``
 
 ``frames`` are function names, innermost first, ``library`` the first shared object of the stack outside libc.
-Sources: bash jobs.c, glibc malloc.c (2.17-2.39) and assert.c, libstdc++ vterminate.cc, glog signalhandler.cc, abseil
-failure_signal_handler.cc, gdb infrun.c.
+Sources: bash jobs.c, zsh jobs.c and signames2.awk, glibc malloc.c (2.17-2.39) and assert.c, libstdc++ vterminate.cc,
+glog signalhandler.cc, abseil failure_signal_handler.cc, gdb infrun.c.
 """
 
 from __future__ import annotations
@@ -32,18 +32,32 @@ _SIGNAL_TEXT = (
     r"Segmentation fault|Bus error|Illegal instruction|Aborted|Killed|Terminated|Floating point exception|Hangup|"
     r"Trace/breakpoint trap|CPU time limit exceeded|File size limit exceeded|Bad system call|User defined signal [12]"
 )
+_ZSH_TEXT = (
+    r"segmentation fault|bus error|illegal hardware instruction|abort|killed|floating point exception|"
+    r"trace trap|cpu limit exceeded|file size limit exceeded|invalid system call|user-defined signal [12]"
+)
 _SIGNAL_NAME = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|KILL|TERM|TRAP|SYS|HUP|INT|XCPU|USR1|USR2)"
 
 SIGNALS = (
     Record(
         "crash.signal",
-        rf"(?:line \d+: +|^\[\d+\]\+? +|^ *)(?P<pid>\d+) (?P<signal_text>{_SIGNAL_TEXT})(?:\s*\(core "
+        rf"(?:line \d+: +|^\[\d+\] {{0,4}}[-+]? +|^ *)(?P<pid>\d+) (?P<signal_text>{_SIGNAL_TEXT})(?:\s*\(core "
         rf"dumped\))?\s+(?P<command>\S.{{0,400}})",
         level="fatal",
         block=with_signal,
         priority=-1,
         scan=rf"\d+ (?:{_SIGNAL_TEXT})(?:\s+\(core dumped\)\s|\s\s)|\d+ (?:CPU time|File size) limit exceeded",
         note="The shell reports that a signal ended this command.",
+    ),
+    Record(
+        "crash.signal",
+        rf"^(?:\[\d{{1,4}}\] {{0,4}}[-+]? {{1,4}}(?P<pid>\d{{1,10}})|zsh:) (?P<signal_text>{_ZSH_TEXT})"
+        r"(?: \(core dumped\))? {2,}(?P<command>\S.{0,400})",
+        level="fatal",
+        block=with_signal,
+        priority=-1,
+        scan=rf"(?:\d|zsh:) (?:{_ZSH_TEXT})(?: \(core dumped\))?  ",
+        note="The shell (zsh) reports that a signal ended this command.",
     ),
     Record(
         "crash.signal",

@@ -48,6 +48,12 @@ SLURM = (
     Wrapper("srun.het", r" {0,3}P(?P<tag>\d{1,3} +\d{1,6}): ?", " P"),
 )
 
+_SHELL_JOB = (  # what bash and zsh print of a job of theirs: ``[1]  + 4411 killed     python train.py``
+    r" {0,4}[-+]? {0,4}\d{1,10} {1,4}(?:[Ss]egmentation|[Bb]us error|[Ii]llegal|[Aa]bort|[Kk]illed|[Tt]erminated"
+    r"|[Ff]loating|[Hh]angup|[Tt]race|[Dd]one\b|[Ee]xit \d|[Rr]unning|[Ss]topped|suspended|CPU time|cpu limit"
+    r"|[Ff]ile size|[Uu]ser.defined)"
+)
+
 MPI = (
     Wrapper(
         "mpirun.tag",
@@ -63,6 +69,7 @@ MPI = (
         r"(?!\d|MPI |NCCL |Got |is |[-+/(]|0x|done\b|Running|Stopped|Killed|Terminated|Aborted|Exit"
         r"|Segmentation|Tesla|NVIDIA|mlx5|(?:on [\w.-]+|terminated|fatal error|application aborted"
         r"|process exited without calling \w+|job terminated by the user)$)"  # mpiexec of Microsoft MPI, of a rank
+        rf"(?!{_SHELL_JOB})"
         r"|\[(?P<task2>\d{1,6})\](?: (?=--> FOAM )|(?=PETSC ERROR|terminate called|Traceback |Fatal error|Abort\(|$))",
         "[",
         unless=(*_LABELLED, "level"),  # behind a level it is the process or thread of a logger
