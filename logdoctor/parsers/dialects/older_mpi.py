@@ -32,7 +32,8 @@ P4 = (
 
 WINDOWS = (
     Record("mpich.rank_died", r"(?:^|: )(?P<host>[\w.-]{1,64}): (?P<code>-?\d{1,10}): process (?P<rank>\d+) exited "
-           r"without calling (?:finalize|init)\b", "fatal", read_windows_end, "The launcher names the rank that ended and how.",
+           r"without calling (?:finalize|init)\b", "fatal", read_windows_end,
+           "The launcher names the rank that ended and how.",
            scan=r": process \d+ exited without calling "),
 )  # fmt: skip
 
@@ -46,7 +47,7 @@ PALS = (
     Record("mpich.daemon_lost", r"^ping (?:failed on \S{1,255}: (?:Couldn't forward RPC ping\(\S{1,60}\) to child |"
            r"No reply from )|RPC timeout from )(?P<by_host>[\w.-]{1,255}?):? (?P<message>\S.*)|"
            r"^ping failed on (?P<by_host>[\w.-]{1,255}): (?P<message>Application \S{1,60} not found)", "error",
-           note="The launcher hears no more of this node and the ranks on it.", scan=r"^ping (?:failed on|RPC timeout)"),
+           note="The launcher hears no more of this node.", scan=r"^ping (?:failed on|RPC timeout)"),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*P4, *WINDOWS, *DAPL, *PALS)

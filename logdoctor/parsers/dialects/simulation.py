@@ -141,6 +141,9 @@ LIBRARIES = (
            "fatal", note="A program built on Global Arrays ends itself."),
     Record("simulation.file", r"HDF5-DIAG: Error detected in HDF5 \([\w.-]{1,40}\)(?: (?:MPI-process (?P<by_rank>\d+)|"
            r"thread \d+))?", "error", read_hdf5_stack, "HDF5 could not do what it was asked for."),
+    Record("simulation.file", r"^\s*(?:[\w.]{1,40}: )?NetCDF: (?P<message>HDF error|I/O failure|Unknown file format|"
+           r"File likely truncated or possibly corrupted|Can't (?:read|write|create|open) .{2,60})\s*$", "error",
+           note="netCDF could not do what it was asked for.", scan=r"NetCDF: (?:HDF|I/O|Unk|File|Can't)"),
 )  # fmt: skip
 
 FORTRAN = (
@@ -163,7 +166,8 @@ FORTRAN = (
            note="The program ended itself by ERROR STOP, or the run-time of GNU Fortran ended it.", priority=-1),
     Record("simulation.fortran", r"fatal Fortran runtime error\((?P<place>[^)]{1,300})\): (?P<message>.+)", "fatal",
            note="The run-time of LLVM Fortran ended the program."),
-    Record("simulation.fortran", r"^(?P<message>FIO-[FS]-[1-9]\d*/.+)|^ *lib-\d{4} : UNRECOVERABLE library error",
+    Record("simulation.fortran", r"^(?P<message>(?:PG)?FIO-[FS]-[1-9]\d*/.+)|"
+           r"^ *lib-\d{4} : UNRECOVERABLE library error",
            "fatal", message_below(r"^(?:Encountered during|In source file|\S+ terminated)"),
            "The run-time of Fortran could not read or write."),
     Record("simulation.trace", r"^\s*Backtrace for this error:\s*$", "fatal",

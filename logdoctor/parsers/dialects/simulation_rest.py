@@ -20,7 +20,8 @@ from logdoctor.parsers.record import Record
 
 SKY = (
     Record("simulation.fatal", r"^\s*(?:[Tt]ask (?P<rank>\d+): ?)?"
-           r"(?P<message>endrun called with an error level of \d+)", "fatal", note="Gadget ends with an error; what it is stands above."),
+           r"(?P<message>endrun called with an error level of \d+)", "fatal",
+           note="Gadget ends with an error; what it is stands above."),
     Record("simulation.fatal", r"[Cc]ode termination on task=(?P<rank>\d+), function '?(?P<function>\w+)\(\)'?, file "
            r"'?(?P<place>[^\s',]{1,200})'?, line \d+: (?P<message>.+)", "fatal",
            note="AREPO or Gadget ends with an error on this rank.", scan=r"ode termination on task=\d"),
@@ -99,6 +100,8 @@ SOLVERS = (
     Record("simulation.fatal", r"^\s*\*ERROR in (?P<function>\w{2,40}): ?(?P<message>\S.*)|"
            r"^ERROR:: (?P<function>\w[\w ]{1,40}): (?P<message>\S.*)", "fatal", scan=r"\*ERROR in \w+: |^ERROR:: ",
            note="CalculiX or Elmer reports an error."),
+    Record("simulation.fatal", r"^\s*BLACS ERROR '(?P<message>[^']{3,300})'", "fatal",
+           note="BLACS, under ScaLAPACK, ends the program."),
     Record("simulation.input", r"^\s*(?P<message>This test requires (?:exactly|at least) (?:two|\d+) processes)",
            "fatal", note="A benchmark of OSU was started with another number of processes than it needs."),
     Record("simulation.input", r"^\s*ERROR: (?P<message>compiled for +\d+ processes)", "fatal",
