@@ -90,12 +90,18 @@ def test_phases_are_named(line, phase):
     assert (seen.kind, seen.fields["phase"]) == ("progress.phase", phase)
 
 
+@pytest.mark.parametrize("tag", ["", "[rank1]: ", "[rank12]:"])
+def test_an_exception_that_speaks_of_loading_is_no_phase_whoever_tagged_it(tag):
+    assert kinds(RECORDS, f"{tag}AssertionError: Loading a checkpoint for MP=4 but world size is 2") == []
+
+
 @pytest.mark.parametrize(
     "line",
     [
         ':::MLLOG {"namespace": "", "time_ms": 1600000000009, "event_type": "INTERVAL_END", "key": "run_stop", "value": null, "metadata": {"file": "run.py", "lineno": 9, "status": "success"}}',
         "{'train_runtime': 812.1, 'train_samples_per_second': 3.1, 'train_loss': 1.2, 'epoch': 3.0}",
         "Training completed. Do not forget to share your model on huggingface.co/models =)",
+        "12 epochs completed in 1.402 hours.",
         "Training finished.",
         "[after training is done] datetime: 2031-02-03 04:05:06",
     ],

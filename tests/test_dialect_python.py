@@ -159,6 +159,22 @@ def test_a_logged_traceback_has_the_level_of_its_log_line():
     assert (logged.level, logged.fields["caught"]) == ("warning", 1)
 
 
+def test_a_traceback_that_a_launchers_logger_passes_on_line_by_line_is_uncaught():
+    assert one(RECORDS, PLAIN, Speaker(level="info", source="runner")).level == "fatal"
+    own = one(RECORDS, PLAIN, Speaker(level="info", source="torch/_dynamo/convert_frame.py:88"))
+    assert (own.level, own.fields["caught"]) == ("warning", 1)
+
+
+def test_a_traceback_that_a_service_put_on_one_line_has_its_frames_and_its_exception():
+    seen = one(
+        RECORDS,
+        'ExecuteUserScriptError: Command "python -m go" Traceback (most recent call last): File "/opt/ml/code/go.py", '
+        'line 42, in <module> raise KeyError(name) File "/opt/ml/code/table.py", line 7, in find raise '
+        "KeyError(name) KeyError: 'zebra'",
+    )
+    assert (seen.level, seen.text, seen.fields["where"]) == ("fatal", "KeyError: 'zebra'", "table.py:7 in find")
+
+
 def test_foreign_lines_between_the_frames_do_no_harm():
     lines = PLAIN.splitlines()
     noisy = "\n".join([*lines[:3], "gpu-a:71:90 [1] NCCL INFO Channel 00", *lines[3:5], "loaded: yes", *lines[5:]])

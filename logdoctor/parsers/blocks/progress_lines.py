@@ -28,8 +28,8 @@ _PHASES = (
     ("compile", r"[Cc]ompil|[Aa]utotun|[Cc]aptur(?:e|ing) (?:batches|CUDA|cuda|graph)|torchinductor"),
 )
 _FAILS = later(
-    r"^\W*(?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception)\b|\b(?:[Ff]ail(?:ed|ure)|[Cc]ould not|[Cc]annot|[Uu]nable to"
-    r"|ERROR|rror while|rror when|xception (?:occurred|while|in|during))\b"
+    r"(?:^|\]:? ?)\W*(?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception)\b|\b(?:[Ff]ail(?:ed|ure)|[Cc]ould not|[Cc]annot"
+    r"|[Uu]nable to|ERROR|rror while|rror when|xception (?:occurred|while|in|during))\b"
 )
 """A line that says that a phase did not come to its end: somebody else reads it."""
 _PHASE = tuple((name, later(pattern)) for name, pattern in _PHASES)

@@ -14,7 +14,8 @@ import regex
 from msgspec import Struct, field
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.python_tracebacks import MAX_FRAMES, short_path
+from logdoctor.parsers.blocks.python_paths import short_path
+from logdoctor.parsers.blocks.python_reading import MAX_FRAMES
 from logdoctor.parsers.blocks.stack_headlines import begins_section, named_in
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number

@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import regex
-from msgspec import Struct, field
 
-from logdoctor.model import Level, Value
-from logdoctor.parsers.blocks.python_messages import message_fields
+from logdoctor.model import Value
+from logdoctor.parsers.blocks.python_reading import Reading
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled, later
 
-MAX_FRAMES = 12
-"""So many of the innermost frames are kept."""
 MAX_MESSAGE_LINES = 30
-MAX_MESSAGE_CHARS = 4_000
 MAX_STRANGE = 8
 """So many lines of a message without a known shape are kept where no rank tag tells whose they are."""
 MAX_NOISE = 25
@@ -38,6 +34,7 @@ EXCEPTION = (
 _EXCEPTION = later(EXCEPTION)
 _ANY_TYPE = later(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
 _FRAME = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
+_FLAT_FRAME = later(r'File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function><?[\w.]+>?))?')
 _BOX_FRAME = later(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in (?P<function>\S+))?\s*$")
 _CELL_FRAME = later(
     r"(?:File )?(?P<path>~?/[^\s:]+|<[\w-]+>|Cell In ?\[\d+\])(?::(?P<line>\d+)"
@@ -76,66 +73,6 @@ _ASCEND = later(r"^E[A-Z]\d{4}: (?!Inner Error)")
 _NPU = later(r"^\(PID:\d{1,9}, Device:-?\d{1,4}, RankID:-?\d{1,7}\) ERR\d")
 """The second line of each message of torch_npu has a prefix of its own."""
 _STACK_FRAME = later(r"^\s*frame #\d+: ")
-_LIBRARY = later(
-    r"[/\\](?:site|dist)-packages[/\\]|[/\\](?:lib(?:64)?[/\\]python\d|(?i:python[\d.]*[/\\]lib)[/\\])|^<frozen "
-)
-"""The path of a frame that is not of the user's own code: an installed package's or Python's."""
-
-
-class Reading(Struct):
-    """What was read of one traceback so far."""
-
-    frames: list[str] = field(default_factory=list)
-    where: str = ""
-    own_frame: str = ""
-    """The innermost frame of the user's own code."""
-    function: str = ""
-    lines: list[str] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)
-    evidence: int = 0
-    fields: dict[str, Value] = field(default_factory=dict)
-    level: Level | None = None
-
-    def add_frame(self, path: str, line: str, function: str) -> None:
-        """Note one frame; the innermost comes last."""
-        short = short_path(path)
-        self.frames.append(f"{short}:{function}" if function else short)
-        self.where = f"{short.rpartition('/')[2]}:{line}" + (f" in {function}" if function else "")
-        self.function = function
-        if not _LIBRARY.search(path):
-            self.own_frame = self.where
-
-    def close(self) -> Block:
-        """The block, with the fields of the record ``python.traceback``."""
-        if "local_rank" in self.fields and "inner" not in self.fields:
-            self.fields["exception"] = ""  # what the spawned process raised is cut off; its parent's type says nothing
-        level = self._level()
-        frames = " > ".join(self.frames[-MAX_FRAMES:])
-        named = {"where": self.where, "own_frame": self.own_frame, "function": self.function, "frames": frames}
-        fields = self.fields | {k: v for k, v in named.items() if v}
-        fields.setdefault("exception", "")
-        before = str(self.fields.get("context", ""))  # vLLM's workers log the message in front of the traceback
-        text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"{before}\nTraceback without its last line {self.where}"
-        text = text.strip()
-        fields |= message_fields(text)
-        return Block(text, fields, tuple(self.taken), self.evidence, level)
-
-    def _level(self) -> Level:
-        if not self.fields.get("exception"):
-            return "error" if self.frames else "warning"
-        if self.level in ("warning", "info"):
-            self.fields["caught"] = 1
-            return "warning"
-        return self.level or "fatal"
-
-
-def short_path(path: str) -> str:
-    """A source path without the part that differs between machines: from the package on, else its last three parts."""
-    path = path.replace("\\", "/")
-    for mark in ("site-packages/", "dist-packages/"):
-        if mark in path:
-            return path.rpartition(mark)[2]
-    return "/".join(path.split("/")[-3:])
 
 
 def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -146,6 +83,8 @@ def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) ->
     if _is_box(found):
         return _read_box(head, below).close()
     name = found["prefix"].strip()
+    if _FLAT_FRAME.match(found["rest"].lstrip(": ")):
+        return _read_flat(head, found["rest"], found).close()
     if compiled(r"[A-Z]\w+").fullmatch(name) and not found["rest"].startswith(":"):
         return _read_cell(head, below).close()
     reading = _read_plain(head, found["prefix"], below)
@@ -163,6 +102,19 @@ def _of_a_signal(reading: Reading) -> bool:
 
 def _is_box(found: regex.Match[str]) -> bool:
     return any(mark in found["prefix"] for mark in ("─", "━", "---")) or "─" in found["rest"]
+
+
+def _read_flat(head: Bare, rest: str, found: regex.Match[str]) -> Reading:
+    """Read a traceback that a service put on one line: its frames, and the exception behind the last of them."""
+    reading, end = Reading(level=head.speaker.level), 0
+    for frame in _FLAT_FRAME.finditer(rest):
+        reading.add_frame(frame["path"], frame["line"], frame["function"] or "")
+        end = frame.end()
+    if last := _EXCEPTION.search(rest, end):
+        note_exception(reading, last, Bare(last[0], head.speaker, head.below))
+    reading.taken.clear()  # the head's own line
+    reading.fields["context"] = found["prefix"].strip()[-600:]
+    return reading
 
 
 # ── the interpreter's own shape ─────────────────────────────────────────────────────────────────────────────────────
@@ -203,6 +155,7 @@ def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare |
         if frame:
             reading.add_frame(frame["path"], frame["line"], frame["function"] or "")
             reading.taken.append(bare.below)
+            reading.relayed = _relayed(bare)
             after_frame = True
         elif _ends(reading, bare, indent, loose=after_frame):
             return bare
@@ -214,6 +167,15 @@ def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare |
             if noise > MAX_NOISE:
                 return None
     return None
+
+
+def _relayed(frame: Bare) -> bool:
+    """Whether a launcher's logger passed this frame on: one that logs a traceback of its own prefixes the head only.
+
+    Torch's own logging puts its prefix before each line, and what it tells at this level it has caught.
+    """
+    source = str(frame.speaker.source or "")
+    return frame.speaker.level == "info" and not source.startswith(("torch/", "torch."))
 
 
 def _ends(reading: Reading, bare: Bare, indent: int, *, loose: bool) -> bool:

@@ -134,7 +134,7 @@ RECORDS: tuple[Record, ...] = (
 )
 
 MEANS: Meanings = {
-    "lightning.child_died": ("end told", "job ends"),
+    "lightning.child_died": ("end told", "job ends", "named end"),
     "lightning.rank": ("launch",),
     "lightning.world": ("launch",),
 }

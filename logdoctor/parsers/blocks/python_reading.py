@@ -1,0 +1,65 @@
+"""What is read of one traceback, and the fields that it becomes."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from logdoctor.model import Level, Value
+from logdoctor.parsers.blocks.python_messages import message_fields
+from logdoctor.parsers.blocks.python_paths import of_a_library, short_path
+from logdoctor.parsers.record import Block
+
+MAX_FRAMES = 12
+"""So many of the innermost frames are kept."""
+MAX_MESSAGE_CHARS = 4_000
+
+
+class Reading(Struct):
+    """What was read of one traceback so far."""
+
+    frames: list[str] = field(default_factory=list)
+    where: str = ""
+    own_frame: str = ""
+    """The innermost frame of the user's own code."""
+    function: str = ""
+    lines: list[str] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    evidence: int = 0
+    fields: dict[str, Value] = field(default_factory=dict)
+    level: Level | None = None
+    relayed: bool = False
+    """Its frames bear a logger's prefix of level info: another program's output, passed on line by line."""
+
+    def add_frame(self, path: str, line: str, function: str) -> None:
+        """Note one frame; the innermost comes last."""
+        short = short_path(path)
+        self.frames.append(f"{short}:{function}" if function else short)
+        self.where = f"{short.rpartition('/')[2]}:{line}" + (f" in {function}" if function else "")
+        self.function = function
+        if not of_a_library(path):
+            self.own_frame = self.where
+
+    def close(self) -> Block:
+        """The block, with the fields of the record ``python.traceback``."""
+        if "local_rank" in self.fields and "inner" not in self.fields:
+            self.fields["exception"] = ""  # what the spawned process raised is cut off; its parent's type says nothing
+        level = self._level()
+        frames = " > ".join(self.frames[-MAX_FRAMES:])
+        named = {"where": self.where, "own_frame": self.own_frame, "function": self.function, "frames": frames}
+        fields = self.fields | {k: v for k, v in named.items() if v}
+        fields.setdefault("exception", "")
+        before = str(self.fields.get("context", ""))  # vLLM's workers log the message in front of the traceback
+        text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"{before}\nTraceback without its last line {self.where}"
+        text = text.strip()
+        fields |= message_fields(text)
+        return Block(text, fields, tuple(self.taken), self.evidence, level)
+
+    def _level(self) -> Level:
+        if not self.fields.get("exception"):
+            return "error" if self.frames else "warning"
+        if self.relayed:
+            return "fatal"
+        if self.level in ("warning", "info"):
+            self.fields["caught"] = 1
+            return "warning"
+        return self.level or "fatal"
