@@ -332,3 +332,14 @@ def test_an_unknown_option_is_a_container_programs_where_its_help_is_pointed_to(
 )
 def test_reports_of_lsf_and_jobs_that_grid_engine_cannot_start_are_read(line, kind):
     assert kinds(RECORDS, line) == [kind]
+
+
+@pytest.mark.parametrize(
+    "told", ["Dispatched to <gx07>, Effective RES_REQ", "Dispatched 1 Task(s) on Host(s) <gx07>, Allo"]
+)
+def test_lsf_names_the_one_host_of_a_job(told):
+    assert one(RECORDS, f"Fri Feb 13 09:35:31: {told}").fields["host"] == "gx07"
+
+
+def test_of_several_hosts_lsf_names_none_alone():
+    assert kinds(RECORDS, "Dispatched 2 Task(s) on Host(s) <gx07> <gx08>, Allocated 2 Slot(s)") == []

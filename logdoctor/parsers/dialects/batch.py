@@ -6,6 +6,7 @@ Kinds and their fields:
   | preemption | node failure | processes | requeue | other), message, used, limit: the batch system ended the job
 - ``batch.exit`` system, exit_code | signal, reason (time limit), used, limit: it says how the job ended
 - ``batch.done``: the job ended well
+- ``batch.host`` host: the one host that LSF ran the job on
 - ``batch.report`` job: LSF's report of a job begins; ``batch.reported``: it ends, below what the job printed;
   ``batch.follows``: it ends, above that
 - ``batch.refused`` message: the job was not accepted; ``batch.error`` message; ``batch.note`` message
@@ -165,6 +166,8 @@ _BHIST = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?: )?"
 """The time in front of what bjobs -l and bhist -l tell."""
 
 LSF = (
+    Record("batch.host", r"\bDispatched (?:to|1 Task\(s\) on Host\(s\)) <(?P<host>[\w.-]+)>", "info",
+           note="LSF names the one host that it ran the job on."),
     Record("batch.report", r"^Subject: Job (?P<job>\d+(?:\[\d+\])?): <.{1,400}> in cluster <", "info",
            note="LSF's report of a job begins."),
     Record("batch.reported", r"^The output \(if any\) is above this job summary\.", "info",
