@@ -5,7 +5,7 @@ from __future__ import annotations
 from dialect_probe import kinds, one, read
 
 from logdoctor.parsers.dialects.simulation import RECORDS
-from logdoctor.parsers.dialects.simulation_codes import RECORDS as RECORDS_OF_MORE
+from logdoctor.parsers.dialects.simulation_engineering import RECORDS as OF_ENGINEERING
 
 
 def test_a_framed_error_of_openfoam_is_one_event_of_the_rank_that_prints_it():
@@ -61,7 +61,7 @@ def test_wrf_says_on_which_host_a_rank_runs():
 
 def test_of_an_exception_of_deal_ii_what_it_says_additionally_is_the_message():
     seen = one(
-        RECORDS_OF_MORE,
+        OF_ENGINEERING,
         "An error occurred in line <402> of file </src/dof_handler.cc> in function\n"
         "    void dealii::DoFHandler<2>::distribute_dofs()\n"
         "The violated condition was: \n"
@@ -77,7 +77,7 @@ def test_of_an_exception_of_deal_ii_what_it_says_additionally_is_the_message():
 
 def test_where_deal_ii_has_nothing_to_add_the_condition_is_the_message():
     seen = one(
-        RECORDS_OF_MORE,
+        OF_ENGINEERING,
         "An error occurred in line <88> of file <step.cc> in function\n"
         "    void run()\n"
         "The violated condition was: \n"

@@ -1,26 +1,24 @@
-r"""Last words of more simulation codes: quantum chemistry, ocean, climate and air, fire, structures.
+r"""Last words of programs for quantum chemistry, molecules and solids, most of which do not look like an error.
 
 Kinds and their fields, as in `simulation`:
 
 - ``simulation.fatal`` message, rank, function, place, code: the program found an error and ends
-- ``simulation.input`` message, rank: the same, and the program says that its input is wrong
+- ``simulation.input`` message, rank: the same, and the program says that its input or the number of processes is wrong
 
-Sources: ORCA 5 and 6 (qcmsg), Gaussian 16 (l9999, QPErr), Q-Chem 5, GAMESS (ABRT), Global Arrays 5 (comex_error) and
-NWChem 7, Molpro, OpenMolcas 24 (xQuit, warnings.h), Turbomole 7, xTB 6, Psi4 1, Siesta 4 (die), exciting and Elk,
-Dalton, MCNP 6; NEMO 4 (ctl_stop), ROMS 4 (exit_flag), ICON and ECHAM (mo_exception), CESM 2 (shr_abort), CMAQ and
-SMOKE (I/O API m3exit), MITgcm (ALL_PROC_DIE), FMS (mpp_error), WAVEWATCH III 6 (w3servmd), FDS 6 (SHUTDOWN), SU2
-(CSysSolve, Error Exit), deal.II 9 (base/exceptions), SPECFEM3D (exit_MPI), DL_POLY 4 (error), AMBER 22 (mexit,
-MMPBSA), Abaqus and LS-DYNA (their last line).
+Sources: ORCA 5 and 6 (qcmsg), Gaussian 16 (l9999, QPErr), Q-Chem 5, GAMESS (ABRT), Global Arrays 5 (comex_error, MA)
+and NWChem 7, Molpro, OpenMolcas 24 (xQuit, warnings.h), Turbomole 7, xTB 6, Psi4 1, Siesta 4 (die), exciting and Elk,
+Dalton, MCNP 6, DL_POLY 4 (error), AMBER 22 (mexit, MMPBSA), VASP 5 and 6 (vtutor), Octopus 14 (messages), WIEN2k 23
+(run_lapw), QMCPACK 3 (APP_ABORT), DFTB+ 24, CHARMM c47 (WRNDIE), TeraChem 1.9, NAMD 2 and 3.
 """
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.simulation_frames import message_below, read_dealii_error
+from logdoctor.parsers.blocks.simulation_frames import message_below, read_arrow, read_vasp_box
 from logdoctor.parsers.record import Record
 
 _RULER = r"^[-=*!#]{8,}"
 
-CHEMISTRY = (
+RECORDS: tuple[Record, ...] = (
     Record("simulation.input", r"^ *INPUT ERROR\s*$", "fatal", message_below(rf"{_RULER}|^\[file ", alone=True),
            "ORCA cannot use its input."),
     Record("simulation.fatal", r"^\s*(?P<message>ORCA finished by error termination in .+)", "fatal",
@@ -70,45 +68,25 @@ CHEMISTRY = (
            note="DL_POLY or AMBER ends with an error."),
     Record("simulation.fatal", r"^(?P<message>Error occurr?ed on rank (?P<rank>\d+))\.\s*$", "fatal",
            note="MMPBSA of AMBER ends with an error on this rank.", scan=r"Error occurr?ed on rank \d"),
+    Record("simulation.fatal", r"^[\s|]*E{7}  R{6}   R{6}   O{7}  R{6} ", "fatal", read_vasp_box,
+           "VASP ends with an error.", scan="EEEEEEE  RRRRRR   RRRRRR   OOOOOOO"),
+    Record("simulation.fatal", r"(?P<message>\b[A-Z][A-Z0-9_]{3,20}: +internal (?:ERROR|error)\b.{0,200}|"
+           r"\binternal (?:ERROR|error) in (?:SUBROUTINE |subroutine )?[A-Z][A-Z0-9_]{3,20}\b.{0,200})", "fatal",
+           note="VASP finds itself in a state that it does not know.", scan=r"internal (?:ERROR|error)[: ]"),
+    Record("simulation.fatal", r"\*{2,3} Fatal Error \(description follows\)", "fatal",
+           message_below(r"^\*{8}", skip=r"^\* (?:From node|In namespace)|^\*-{8}", alone=True),
+           "Octopus ends with an error."),
+    Record("simulation.fatal", r"^\s*\*\* +(?P<message>testerror: Error in .+|[A-Za-z]\w{2,12} crashed!)", "fatal",
+           note="A program of WIEN2k ends with an error.", scan=r"\*\* +testerror: |\w crashed!"),
+    Record("simulation.fatal", r"^Fatal Error\. Aborting at (?P<message>\S.*)", "fatal",
+           note="QMCPACK ends with an error."),
+    Record("simulation.fatal", r"^ERROR!\s*$", "fatal", read_arrow, "DFTB+ ends with an error."),
+    Record("simulation.fatal", r"^\s*\*{3} (?P<message>LEVEL +-[1-5] WARNING) \*{3} BOMLEV IS +-?\d+\. TERMINATING",
+           "fatal", note="CHARMM ends with an error.", scan=r"BOMLEV IS +-?\d+\. TERMINATING"),
+    Record("simulation.fatal", r"^DIE called at line number \d+ in file (?P<place>\S+)", "fatal",
+           message_below(r"^$", alone=True), "TeraChem ends with an error."),
+    Record("simulation.fatal", r"^\s*MA error: (?P<message>MA_\w+: .+)", "fatal", priority=-1,
+           note="The memory that a program on Global Arrays (NWChem) set aside is too small."),
+    Record("simulation.fatal", r"^FATAL ERROR: (?P<message>[A-Za-z].{2,300})", "fatal", priority=-4,
+           note="NAMD or another program ends with an error."),
 )  # fmt: skip
-
-EARTH = (
-    Record("simulation.fatal", r"^\s*={3}>{3} : E R R O R\s*$", "fatal",
-           message_below(r"^={3}>{3}", skip=r"^=+$|^STOP$", alone=True), "NEMO ends with an error."),
-    Record("simulation.fatal", r"^\s*ROMS(?:/TOMS)? - (?P<message>\S.{0,60}?) *\.{2,} *exit_flag: +(?P<code>[1-9]\d?)",
-           "fatal", note="ROMS ends with an error.", scan=r"ROMS(?:/TOMS)? - .{3,90}exit_flag: "),
-    Record("simulation.fatal", r"^\s*(?:FATAL ERROR in (?P<function>\w{2,60})(?: \(-?\d+\))?: +(?P<message>\S.*)|"
-           r"(?P<message>FINISH called) from PE: *(?P<rank>\d+))\s*$", "fatal",
-           scan=r"FATAL ERROR in \w{2,60}(?: \(-?\d+\))?: |FINISH called from PE: ",
-           note="ICON or ECHAM ends with an error."),
-    Record("simulation.fatal", r"^\s*(?:ERROR: ?)?\((?P<function>shr_(?:sys|abort|mpi)_abort)\):?(?: ERROR:)? ?"
-           r"(?P<message>.*)", "fatal", scan=r"\(shr_(?:sys|abort|mpi)_abort\)",
-           note="A model of CESM ends with an error."),
-    Record("simulation.fatal", r"^\s*\*{3} ERROR ABORT in subroutine (?P<function>\w+)(?: \*{3}| on PE (?P<rank>\d+))?",
-           "fatal", message_below(r"^Date and time", alone=True), "A program on the I/O API (CMAQ, SMOKE) ends with an "
-           "error."),
-    Record("simulation.fatal", r"(?P<message>ABNORMAL END: (?:PROGRAM|S/R) .+|PROGRAM MAIN: ends with fatal Error)",
-           "fatal", note="MITgcm ends with an error."),
-    Record("simulation.fatal", r"^\s*FATAL: (?P<message>(?P<place>(?:mpp|fms|diag|horiz_interp|time_interp)\w{0,40}"
-           r"(?:\.\w{2,4})?): .+)", "fatal", scan=r"FATAL: (?:mpp|fms|diag|horiz_interp|time_interp)",
-           note="A model built on FMS ends with an error; where FMS names no PE, it knows of one only."),
-    Record("simulation.fatal", r"^\s*\*{3} WAVEWATCH[- ]III ERROR IN (?P<function>\w+)\b.*", "fatal",
-           message_below(r"^EXTCDE", alone=True), "WAVEWATCH III ends with an error."),
-    Record("simulation.fatal", r"^\s*(?P<message>EXTCDE MPI_ABORT, IEXIT=.*)", "fatal",
-           note="WAVEWATCH III ends the job; what it is stands above.", priority=-1),
-)  # fmt: skip
-
-ENGINEERING = (
-    Record("simulation.fatal", r"^\s*STOP: (?P<message>(?:Numerical [Ii]nstability|FDS was improperly set-up).*)",
-           "fatal", note="FDS ends with an error."),
-    Record("simulation.fatal", r"^-+ (?P<message>Error Exit) -+\s*$", "fatal", note="SU2 ends with an error."),
-    Record("simulation.fatal", r"^\s*An error occurred in line <\d+> of file <(?P<place>[^>]{1,400})> in function",
-           "fatal", read_dealii_error, "A check of deal.II failed, or the program on it threw an exception."),
-    Record("simulation.fatal", r"^\s*(?P<message>Error detected, aborting MPI)\.\.\. proc +(?P<rank>\d+)", "fatal",
-           note="SPECFEM3D ends with an error on this rank."),
-    Record("simulation.fatal", r"^\s*(?P<message>Abaqus/\w+ exited with errors|Abaqus Error: .+|"
-           r"E r r o r +t e r m i n a t i o n)", "fatal", scan=r"Abaqus/\w+ exited with errors|Abaqus Error: |"
-           r"E r r o r +t e r m i n a t i o n", note="Abaqus or LS-DYNA ends with an error."),
-)  # fmt: skip
-
-RECORDS: tuple[Record, ...] = (*CHEMISTRY, *EARTH, *ENGINEERING)

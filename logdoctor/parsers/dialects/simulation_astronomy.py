@@ -1,0 +1,36 @@
+r"""Last words of programs for stars, galaxies and space-time.
+
+Kinds and their fields, as in `simulation`:
+
+- ``simulation.fatal`` message, rank, function, place, code: the program found an error and ends
+- ``simulation.input`` message, rank: the same, and the program says that its input or the number of processes is wrong
+
+Sources: Gadget 2-4 and AREPO (endrun, terminate), FLASH 4 (Driver_abort), Athena++ 21, Enzo 2 (main), Cactus 4
+(WarnLevel).
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.record import Record
+
+RECORDS: tuple[Record, ...] = (
+    Record("simulation.fatal", r"^\s*(?:[Tt]ask (?P<rank>\d+): ?)?"
+           r"(?P<message>endrun called with an error level of \d+)", "fatal",
+           note="Gadget ends with an error; what it is stands above."),
+    Record("simulation.fatal", r"[Cc]ode termination on task=(?P<rank>\d+), function '?(?P<function>\w+)\(\)'?, file "
+           r"'?(?P<place>[^\s',]{1,200})'?, line \d+: (?P<message>.+)", "fatal",
+           note="AREPO or Gadget ends with an error on this rank.", scan=r"ode termination on task=\d"),
+    Record("simulation.fatal", r"^\s*Driver_abort(?:Flash)? called\. See log files? for details|"
+           r"\[DRIVER_ABORT\] Driver_abort(?:Flash)?\(\) called by PE +(?P<rank>\d+)", "fatal",
+           message_below(r"^Calling MPI_Abort", alone=True), "FLASH ends with an error.",
+           scan=r"Driver_abort\w{0,5} called|Driver_abort\w{0,5}\(\) called"),
+    Record("simulation.fatal", r"^#{3} FATAL ERROR in (?:(?:function|file) )?\[?(?P<function>[\w:.<>~/ -]{2,120})\]?",
+           "fatal", message_below(r"^#{3}", alone=True), "Athena++ ends with an error.", scan="### FATAL ERROR in "),
+    Record("simulation.fatal", r"^\s*Caught fatal exception:\s*$", "fatal", message_below(r"^(?:at \S+:\d|Backtrace)"),
+           "Enzo ends with an error."),
+    Record("simulation.fatal", r"^\s*WARNING level 0 (?:from|in|on) .{0,200}?\bprocess(?:or)? (?P<rank>\d+)|"
+           r"^\s*WARNING\[L0,P(?P<rank>\d+)\] \((?P<function>[\w:]{1,80})\): ?(?P<message>.*)", "fatal",
+           message_below(r"^(?:cactus_|WARNING)", skip="^in thorn ", alone=True),
+           "Cactus ends: a warning of level 0 is an error.", scan=r"WARNING level 0 |WARNING\[L0,P\d"),
+)  # fmt: skip

@@ -1,0 +1,57 @@
+r"""Last words of models of ocean, air, climate and rivers, most of which do not look like an error to anybody else.
+
+Kinds and their fields, as in `simulation`:
+
+- ``simulation.fatal`` message, rank, function, place, code: the program found an error and ends
+- ``simulation.input`` message, rank: the same, and the program says that its input or the number of processes is wrong
+
+Sources: NEMO 4 (ctl_stop), ROMS 4 (exit_flag), ICON and ECHAM (mo_exception), CESM 2 (shr_abort), CAM 6 and CLM 5
+(endrun), CMAQ and SMOKE (I/O API m3exit), MITgcm (ALL_PROC_DIE), FMS (mpp_error), WAVEWATCH III 6 (w3servmd), MPAS 8
+(mpas_log), PIO 2, COSMO 5 (model_abort), GEOS-Chem 14 (error_mod), TELEMAC v8 (plante), SCHISM 5 (schism_msgp); Nek5000
+19 (comm_mpi), which says the same as SCHISM.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.record import Record
+
+RECORDS: tuple[Record, ...] = (
+    Record("simulation.fatal", r"^\s*={3}>{3} : E R R O R\s*$", "fatal",
+           message_below(r"^={3}>{3}", skip=r"^=+$|^STOP$", alone=True), "NEMO ends with an error."),
+    Record("simulation.fatal", r"^\s*ROMS(?:/TOMS)? - (?P<message>\S.{0,60}?) *\.{2,} *exit_flag: +(?P<code>[1-9]\d?)",
+           "fatal", note="ROMS ends with an error.", scan=r"ROMS(?:/TOMS)? - .{3,90}exit_flag: "),
+    Record("simulation.fatal", r"^\s*(?:FATAL ERROR in (?P<function>\w{2,60})(?: \(-?\d+\))?: +(?P<message>\S.*)|"
+           r"(?P<message>FINISH called) from PE: *(?P<rank>\d+))\s*$", "fatal",
+           scan=r"FATAL ERROR in \w{2,60}(?: \(-?\d+\))?: |FINISH called from PE: ",
+           note="ICON or ECHAM ends with an error."),
+    Record("simulation.fatal", r"^\s*(?:ERROR: ?)?\((?P<function>shr_(?:sys|abort|mpi)_abort)\):?(?: ERROR:)? ?"
+           r"(?P<message>.*)", "fatal", scan=r"\(shr_(?:sys|abort|mpi)_abort\)",
+           note="A model of CESM ends with an error."),
+    Record("simulation.fatal", r"^\s*\*{3} ERROR ABORT in subroutine (?P<function>\w+)(?: \*{3}| on PE (?P<rank>\d+))?",
+           "fatal", message_below(r"^Date and time", alone=True), "A program on the I/O API (CMAQ, SMOKE) ends with an "
+           "error."),
+    Record("simulation.fatal", r"(?P<message>ABNORMAL END: (?:PROGRAM|S/R) .+|PROGRAM MAIN: ends with fatal Error)",
+           "fatal", note="MITgcm ends with an error."),
+    Record("simulation.fatal", r"^\s*FATAL: (?P<message>(?P<place>(?:mpp|fms|diag|horiz_interp|time_interp)\w{0,40}"
+           r"(?:\.\w{2,4})?): .+)", "fatal", scan=r"FATAL: (?:mpp|fms|diag|horiz_interp|time_interp)",
+           note="A model built on FMS ends with an error; where FMS names no PE, it knows of one only."),
+    Record("simulation.fatal", r"^\s*\*{3} WAVEWATCH[- ]III ERROR IN (?P<function>\w+)\b.*", "fatal",
+           message_below(r"^EXTCDE", alone=True), "WAVEWATCH III ends with an error."),
+    Record("simulation.fatal", r"^\s*(?P<message>EXTCDE MPI_ABORT, IEXIT=.*)", "fatal",
+           note="WAVEWATCH III ends the job; what it is stands above.", priority=-1),
+    Record("simulation.fatal", r"^\s*CRITICAL ERROR: (?P<message>\S.*)", "fatal", note="MPAS ends with an error."),
+    Record("simulation.fatal", r"PIO: FATAL ERROR: (?:Aborting\.{3} )?(?P<message>\S.{0,600})", "fatal",
+           note="The parallel input and output library of an earth model ends the program."),
+    Record("simulation.fatal", r"^\s*ENDRUN: ?(?P<message>\S.*)", "fatal", note="CAM or CLM ends with an error."),
+    Record("simulation.fatal", r"PROGRAM TERMINATED BECAUSE OF ERRORS DETECTED", "fatal",
+           message_below(r"^\*-{8}", alone=True), "COSMO ends with an error."),
+    Record("simulation.fatal", r"^\s*GEOS-C(?:HEM|hem) ERROR: (?P<message>\S.*)", "fatal",
+           note="GEOS-Chem ends with an error.", scan="GEOS-C(?:HEM|hem) ERROR: "),
+    Record("simulation.fatal", r"(?P<message>PLANTE ?: (?:PROGRAM STOPPED AFTER AN ERROR|ARRET DU PROGRAMME APRES "
+           r"ERREUR))", "fatal", note="TELEMAC ends with an error; what it is stands above."),
+    Record("simulation.fatal", r"^\s*(?:(?P<rank>\d{1,7}): )?ABORT: (?P<message>(?:n\w+>l\w+! +(?P<rank>\d+)|"
+           r"[A-Za-z]).{2,300})", "fatal", note="SCHISM or Nek5000 ends with an error.", priority=-2),
+    Record("simulation.fatal", r"^\s*(?P<message>an error occured: dying \.\.\.)", "fatal", priority=-2,
+           note="Nek5000 ends with an error; what it is stands above."),
+)  # fmt: skip

@@ -1,0 +1,57 @@
+r"""Last words of programs and libraries for flow, structures, fire and waves, and of benchmarks.
+
+Kinds and their fields, as in `simulation`:
+
+- ``simulation.fatal`` message, rank, function, place, code: the program found an error and ends
+- ``simulation.input`` message, rank: the same, and the program says that its input or the number of processes is wrong
+
+Sources: FDS 6 (SHUTDOWN), SU2 (CSysSolve, Error Exit), SPECFEM3D (exit_MPI), Abaqus and LS-DYNA (their last line),
+deal.II 9 (base/exceptions), MOOSE (mooseError), MFEM 4 (MFEM_VERIFY), DOLFIN 2019, Teuchos, Nektar++ 5 (ErrorUtil),
+Smilei 5 (Tools.h), code_saturne 8 (bft_error), CalculiX 2.21, Elmer 9 (Messages), BLACS, OSU 7, NAS 3.4,
+libgfortran 13.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.simulation_frames import message_below, read_dealii_error
+from logdoctor.parsers.record import Record
+
+RECORDS: tuple[Record, ...] = (
+    Record("simulation.fatal", r"^\s*STOP: (?P<message>(?:Numerical [Ii]nstability|FDS was improperly set-up).*)",
+           "fatal", note="FDS ends with an error."),
+    Record("simulation.fatal", r"^-+ (?P<message>Error Exit) -+\s*$", "fatal", note="SU2 ends with an error."),
+    Record("simulation.fatal", r"^\s*An error occurred in line <\d+> of file <(?P<place>[^>]{1,400})> in function",
+           "fatal", read_dealii_error, "A check of deal.II failed, or the program on it threw an exception."),
+    Record("simulation.fatal", r"^\s*(?P<message>Error detected, aborting MPI)\.\.\. proc +(?P<rank>\d+)", "fatal",
+           note="SPECFEM3D ends with an error on this rank."),
+    Record("simulation.fatal", r"^\s*(?P<message>Abaqus/\w+ exited with errors|Abaqus Error: .+|"
+           r"E r r o r +t e r m i n a t i o n)", "fatal", scan=r"Abaqus/\w+ exited with errors|Abaqus Error: |"
+           r"E r r o r +t e r m i n a t i o n", note="Abaqus or LS-DYNA ends with an error."),
+    Record("simulation.fatal", r"^\s*\*{3} ERROR \*{3}\s*$", "fatal", message_below(r"^(?:Stack frames:|\*{3} )"),
+           "An application of MOOSE ends with an error."),
+    Record("simulation.fatal", r"^(?:MFEM abort: (?P<message>\S.*)|(?:Verification|Assertion) failed: "
+           r"\((?P<message>.{1,300})\) is false:)", "fatal", note="A check of MFEM failed.",
+           scan=r"MFEM abort: |\) is false:"),
+    Record("simulation.fatal", r"^\*{3} Error: {2,}(?P<message>\S.*)", "fatal",
+           message_below(r"^\*{3} (?:Where|Process)", skip=r"^\*{3} -"), "DOLFIN (FEniCS) ends with an error."),
+    Record("simulation.fatal", r"^\s*p=(?P<rank>\d+): \*{3} Caught (?:standard|an unknown) (?P<function>[\w:]+)",
+           "fatal", message_below(r"^p=\d", alone=True), "A program on Trilinos ends with an exception.",
+           scan=r"p=\d+: \*\*\* Caught "),
+    Record("simulation.fatal", r"^\s*Fatal +: (?P<message>Level 0 assertion violation)", "fatal",
+           message_below(r"^$", alone=True), "Nektar++ ends with an error."),
+    Record("simulation.fatal", r"\[ERROR\]\((?P<rank>\d+)\) (?P<place>\S{1,200}:\d+) \((?P<function>[^)]{0,80})\) "
+           r"(?P<message>\S.*)", "fatal", note="Smilei ends with an error on this rank.", scan=r"\[ERROR\]\(\d+\) "),
+    Record("simulation.fatal", r"^(?P<place>\S{1,200}\.(?:c|h|cpp|cxx|f90):\d+): Fatal error\.\s*$", "fatal",
+           message_below(r"^Call stack:", alone=True), "code_saturne ends with an error.", scan=r":\d+: Fatal error\."),
+    Record("simulation.fatal", r"^\s*\*ERROR in (?P<function>\w{2,40}): ?(?P<message>\S.*)|"
+           r"^ERROR:: (?P<function>\w[\w ]{1,40}): (?P<message>\S.*)", "fatal", scan=r"\*ERROR in \w+: |^ERROR:: ",
+           note="CalculiX or Elmer reports an error."),
+    Record("simulation.fatal", r"^\s*BLACS ERROR '(?P<message>[^']{3,300})'", "fatal",
+           note="BLACS, under ScaLAPACK, ends the program."),
+    Record("simulation.input", r"^\s*(?P<message>This test requires (?:exactly|at least) (?:two|\d+) processes)",
+           "fatal", note="A benchmark of OSU was started with another number of processes than it needs."),
+    Record("simulation.input", r"^\s*ERROR: (?P<message>compiled for +\d+ processes)", "fatal",
+           note="A NAS benchmark was built for another number of processes.", scan=r"ERROR: compiled for +\d"),
+    Record("simulation.fortran", r"^\s*(?P<message>STOP (?P<code>[1-9]\d{0,2}))\s*$", "error", priority=-3,
+           note="A Fortran program ended itself with an exit code.", scan=r"^\s*STOP [1-9]"),
+)  # fmt: skip
