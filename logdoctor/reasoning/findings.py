@@ -197,8 +197,8 @@ def _only_ones(rule: Rule, picture: Picture) -> tuple[tuple[int, ...], tuple[str
     """Where nobody is named: the only rank and the only host that the log knows, unless others are to blame."""
     speaker = rule.culprit.get("ranks", "speaker") == "speaker"
     ranks = tuple(picture.ranks) if speaker and len(picture.ranks) == 1 and (picture.expected or 1) == 1 else ()
-    hosts = tuple(picture.hosts) if rule.role in ("cause", "fallback") and len(picture.hosts) == 1 else ()
-    return ranks, hosts
+    hosts = tuple(picture.hosts or picture.seats.placed)
+    return ranks, hosts if rule.role in ("cause", "fallback") and len(hosts) == 1 else ()
 
 
 def _hosts_named(value: Value | None) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class Picture:
         elif names_an_end(event):
             self._see_process(event)
             self.named_ends.observe(event)
-        elif event.kind in ("slurm.task_exit", "kubernetes.node_of_pod", "batch.host"):
+        elif event.kind == "slurm.task_exit":
             self._see_tasks(event)
         elif event.kind == "progress.phase":
             self._see_phase(event)
@@ -176,7 +176,7 @@ class Picture:
             self.hosts.setdefault(self._host_of.setdefault(rank, short_host(host)))
 
     def _see_tasks(self, event: Event) -> None:
-        """A scheduler tells where it works; where Slurm's tasks ended, which are the ranks if none starts several."""
+        """Slurm tells on which host tasks ended; they are the ranks, unless each starts several of them."""
         ranks, host = event.fields.get("ranks"), short_host(event.host or "")
         if host and len(self.hosts) < MAX_NAMES:
             self.hosts.setdefault(host)

@@ -19,6 +19,9 @@ MAX_SEATS = 1 << 16
 MAX_GROUPS = 1 << 12
 GROUPS_SHOWN = 64
 MAX_MEMBERS = 1 << 14
+MAX_PLACES = 1 << 10
+PLACED = ("kubernetes.node_of_pod", "batch.host")
+"""How a scheduler tells where it put the job; inside, the same place may go by another name (a pod's)."""
 Process = tuple[str, int, int]
 """Host, pid and CUDA device: one process may drive several GPUs, each as a rank of its own."""
 
@@ -75,6 +78,8 @@ class Seats:
         """Start with nothing known."""
         self.per_node: int | None = None
         self.nodes: int | None = None
+        self.placed: dict[str, None] = {}
+        """The hosts that a scheduler names."""
         self._widest = 0
         self._told: dict[int, Seat] = {}
         self._comms: dict[Process, _Comm] = {}
@@ -91,6 +96,8 @@ class Seats:
             self._see_node(event)
         elif kind.endswith(".version"):
             self._see_version(event)
+        elif kind in PLACED and event.host and len(self.placed) < MAX_PLACES:
+            self.placed.setdefault(short_host(event.host))
         if rank is not None:
             self._see_rank(event, rank)
 
