@@ -376,7 +376,7 @@ def test_the_python_stack_of_a_failed_collective_is_kept():
             "Rank 1 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0.",
             "c10d.monitored_barrier",
             "error",
-            {"ranks": (0,), "from_rank": 1},
+            {"ranks": None, "keeper": 0, "from_rank": 1},
         ),
         (
             (

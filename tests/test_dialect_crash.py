@@ -274,3 +274,31 @@ def test_the_words_of_what_may_begin_below_a_line_with_the_place_in_the_source()
         "[gn7:812] *** Process received signal ***",
     )
     assert seen.fields["message"] == "unknown keyword SCALE in line 12"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "srun: error: gn7: task 3: Aborted (core dumped)",
+        "gn7: rank 3 exited with code 134",
+        "/opt/run.sh: line 47: 38240 Aborted                 ./solver",
+    ],
+)
+def test_what_a_launcher_says_of_the_end_is_no_word_of_the_exception(report):
+    head = Bare("terminate called after throwing an instance of 'std::invalid_argument'")
+    below = [Bare("  what():  stoul", below=1), Bare(report, below=2)]
+    block = read_terminate(head, {}, iter(below))
+    assert block is not None
+    assert (block.fields["message"], block.taken) == ("stoul", (1,))
+
+
+def test_the_frames_that_a_signal_interrupted_belong_to_the_stack():
+    seen = one(
+        RECORDS,
+        "#0  0x00007f3d19b55217 in waitpid () from /lib64/libc.so.6\n"
+        "#1  0x00007f3d14364cdb in crash_handler () from /opt/lib/librun.so\n"
+        "#2  <signal handler called>\n"
+        "#3  0x00007f3d1599e143 in exchange_halo (this=0x0) at /src/halo.cc:131",
+    )
+    assert seen.fields["frames"] == ("waitpid", "crash_handler", "exchange_halo")
+    assert "<signal handler called>" in seen.text

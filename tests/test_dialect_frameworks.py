@@ -34,6 +34,11 @@ def test_a_stall_that_names_who_is_ready_lacks_the_others():
     assert "missing" not in one(RECORDS, "HorovodAllreduce_w0 [ready ranks: 0]").fields
 
 
+def test_the_order_in_which_ranks_became_ready_is_no_difference_between_tensors():
+    seen = one(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 0, 4, 3]")
+    assert (seen.fields["missing"], seen.fields["sides"]) == ((1, 2), 1)
+
+
 def test_a_stall_without_its_first_line_is_read():
     assert one(RECORDS, "HorovodAllreduce_w0 [missing ranks: 3]").fields["missing"] == (3,)
 

@@ -155,3 +155,28 @@ def test_a_launchers_own_kill_after_it_ended_the_others_is_no_first_death() -> N
 def test_a_child_that_was_killed_is_the_first_death_though_its_launcher_tells_it_as_it_ends_the_others() -> None:
     log = Log().add("lightning.child_died", level="error", who=Speaker(host="n1"), pid=21, exit_code=-9, signal=9)
     assert log.add("crash.signal", "Killed", Speaker(host="n1"), signal=9).died("host") == "n1"
+
+
+def test_the_one_task_that_slurm_did_not_terminate_for_a_failed_task_failed_itself() -> None:
+    log = Log().add("slurm.cancelled", reason="task failure")
+    log.add("slurm.task_exit", ranks=(0, 1, 3, 4), host="n1", signal=15)
+    assert (log.died(), log.died("host"), log.died("exit_code")) == (2, "n1", None)
+
+
+def test_nobody_is_accused_where_two_tasks_are_not_listed_or_nothing_says_that_a_task_failed() -> None:
+    two = Log().add("slurm.cancelled", reason="task failure")
+    two.add("slurm.task_exit", ranks=(0, 3, 4, 5), host="n1", signal=15)
+    silent = Log().add("slurm.cancelled", reason="none").add("slurm.task_exit", ranks=(0, 1, 3), host="n1", signal=15)
+    assert (two.first, silent.first) == (None, None)
+
+
+def test_a_rank_that_left_while_horovod_told_the_others_died_first() -> None:
+    log = Log().add("frameworks.shutdown", "Horovod has been shut down", Speaker(rank=1), "error")
+    log.add("openmpi.exit_code", "the first process", Speaker(rank=0), rank=0, exit_code=1)
+    assert log.died() == 0
+
+
+def test_a_rank_that_horovod_told_of_anothers_end_is_no_first_death() -> None:
+    log = Log().add("frameworks.shutdown", "Horovod has been shut down", Speaker(rank=0), "error")
+    log.add("openmpi.exit_code", "the first process", Speaker(rank=0), rank=0, exit_code=1)
+    assert log.first is None

@@ -66,6 +66,8 @@ LAUNCHERS = [
     ("x1003c0s7b0n1 12: ", {"host": "x1003c0s7b0n1", "rank": 12}),
     ("INFO: [rank: 3] ", {"rank": 3, "level": "info"}),
     ("[dlc1abc58q0821ib-worker-2] [rank3]: ", {"rank": 3, "host": "dlc1abc58q0821ib-worker-2"}),
+    ("[gpu-b07:3]:", {"host": "gpu-b07", "local_rank": 3}),
+    ("(worker1, rank=1, ip=10.3.0.7) ", {"tag": "worker1", "host": "10.3.0.7"}),
 ]
 
 COLLECTORS = [

@@ -51,8 +51,10 @@ _TRACE = later(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)"
 _PANIC_NOTES = ("note: run with", "stack backtrace:", "thread '")
 _OTHER = later(
     r"^(?:\[[\w.-]{1,255}:\d{1,10}\] |terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|"
-    r"\[\w+\]|\[W|\[E|$)"
+    r"\[\w+\]|\[W|\[E|$|(?:[\w.-]{1,255}: )?rank \d{1,7} (?:exited with|died from) |"
+    r"(?:srun|slurmstepd|prterun|mpirun): |[=-]{20}|\S{1,300}: line \d{1,7}: {1,7}\d{1,10} )"
 )
+"""What ends the words of an exception that stands last: another record, or a launcher or shell that saw the end."""
 
 
 def signal_of(fields: Mapping[str, Value]) -> dict[str, Value]:

@@ -22,6 +22,8 @@ THREAD = later(
 )
 _NEXT = later(r"^\s*(?:Attaching to process \d|PID \d+ - )")
 _QUIET = later(r"^\s*(?:\[New LWP|\[Inferior |Using host libthread_db|Reading symbols|Attaching to )")
+_IN_A_HANDLER = later(r"^\s*#\d+ +<signal handler called>")
+"""Below it stand the frames that the signal interrupted."""
 MAX_LINES = 40
 MAX_BETWEEN = 12
 MAX_HEAD = 6
@@ -92,6 +94,8 @@ def _read(lines: list[Bare]) -> tuple[list[Thread], list[int], list[str]]:
                 break
             threads = threads or [Thread()]
             _add(threads[-1], bare, frame["function"], frame["library"], libraries)
+        elif threads and _IN_A_HANDLER.match(bare.text):
+            threads[-1].lines.append(bare.text.strip())
         else:
             between += 1
             if between > MAX_BETWEEN or not (STACK_WORDS.match(bare.text) or _QUIET.match(bare.text)):

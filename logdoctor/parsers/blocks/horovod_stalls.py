@@ -55,7 +55,7 @@ def _note(text: str, ranks: set[int], ops: dict[str, None], sides: set[str]) -> 
         ops.setdefault(found["op"].rpartition("ops:")[2] or found["op"])
         named = {int(n) for n in compiled(r"\d{1,7}").findall(found["ranks"])[:MAX_RANKS]}
         ranks.update(named if found["said"] == "missing" else _absent(named))
-        sides.add(found["ranks"].strip(" ,"))
+        sides.add(",".join(map(str, sorted(named))))  # before 0.13 in the order in which they came
     line = _RANK.match(text)
     if line:
         seen = True

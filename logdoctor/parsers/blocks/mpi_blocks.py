@@ -239,6 +239,12 @@ def with_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
     return Block(head.text, {} if number is None else {"signal": number})
 
 
+def of_its_host(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """A line about the node that stands in front of it: ``peer``."""
+    host = fields.get("host") or head.speaker.host
+    return Block(head.text, {"peer": host} if host else {})
+
+
 def with_rank(fields: Mapping[str, Value]) -> dict[str, Value]:
     """The fields without a rank that no job can have (Open MPI prints -2 as a huge number)."""
     rank = fields.get("rank")

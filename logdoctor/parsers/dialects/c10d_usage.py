@@ -2,7 +2,7 @@ r"""What PyTorch's distributed package says about how the ranks use it: barriers
 
 Kinds and their fields:
 
-- ``c10d.monitored_barrier``   error; ranks (those that are missing), timeout_ms, from_rank (the keeper)
+- ``c10d.monitored_barrier``   error; ranks (those that are missing), timeout_ms, from_rank, keeper (who counts)
 - ``c10d.barrier_device``      warning, harmless: the device of a barrier is guessed
 - ``c10d.mismatch``            error; group_rank, op, other_rank, other_op, aspects (text after "following aspects")
 - ``c10d.ddp_unused``          error; rank where printed, parameters; parameters took no part in the loss
@@ -100,7 +100,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "c10d.monitored_barrier",
         r"(?:Rank (?P<from_rank>\d+) successfully reached monitoredBarrier, but received errors while waiting for \S+ "
-        r"from rank (?P<missing>\d+)|Rank (?P<timed_out>\d+) timed out in monitoredBarrier after "
+        r"from rank (?P<keeper>\d+)|Rank (?P<timed_out>\d+) timed out in monitoredBarrier after "
         r"(?P<timeout_ms>\d+) ?ms)",
         "error",
         _with_ranks,

@@ -332,4 +332,5 @@ RECORDS: tuple[Record, ...] = (
 
 MEANS: Meanings = {
     "frameworks.exit": ("named end",),
+    "frameworks.shutdown": ("gave up",),
 }

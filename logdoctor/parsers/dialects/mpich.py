@@ -12,6 +12,8 @@ Kinds and their fields:
 - ``mpich.bad_termination`` rank (Intel MPI), pid, host, exit_code, signal: Hydra's framed last words; exit_code is as
   printed (a wait status: 9 and 139 are signals 9 and 11); ``mpich.exit_string`` signal, message
 - ``mpich.rank_died`` rank, host, pid, exit_code, signal: PALS, ALPS, mpirun_rsh and Fujitsu name the rank that ended
+- ``mpich.daemon_died`` peer (the node), signal: PALS lost its daemon there, and all ranks with it
+- ``mpich.rank_told_to_end`` rank, host, signal: PALS sent it SIGTERM because of another rank, or of the job's end
 - ``mpich.exec_failed`` message, file: a program could not be started; ``mpich.launcher`` message: ALPS complains
 - ``mpich.usage`` message: mpiexec did not understand its arguments; ``mpich.connect`` peer, message: the launcher's
   links
@@ -29,7 +31,13 @@ src/pm/hydra, src/pmi), Intel MPI 2018-2021, MVAPICH2 2.3, Cray MPICH 8 and PALS
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.mpi_blocks import read_bad_termination, read_error_stack, read_mpd_end, with_signal
+from logdoctor.parsers.blocks.mpi_blocks import (
+    of_its_host,
+    read_bad_termination,
+    read_error_stack,
+    read_mpd_end,
+    with_signal,
+)
 from logdoctor.parsers.blocks.ucx_blocks import with_status
 from logdoctor.parsers.record import Meanings, Record
 
@@ -130,6 +138,11 @@ LAUNCHER = (
            r"^(?:(?P<host>[\w.-]+): )?rank (?P<rank>\d+) (?:exited with code (?P<exit_code>-?[1-9]\d*)|"
            r"died from signal (?P<signal>\d+))(?: and dumped core)?", level="fatal",
            note="The launcher names the rank that ended and how."),
+    Record("mpich.daemon_died", r"^(?:(?P<host>[\w.-]+): )?shepherd died from signal (?P<signal>\d+)", level="fatal",
+           block=of_its_host, note="PALS lost its daemon on this node."),
+    Record("mpich.rank_told_to_end",
+           r"^(?:(?P<host>[\w.-]+): )?rank (?P<rank>\d+) died from signal (?P<signal>15)\b", level="warning",
+           priority=1, note="PALS ended this rank: another one had failed, or the job was told to end."),
     Record("mpich.rank_died",
            r"_pmiu_daemon\(SIGCHLD\): \[NID (?P<nid>\d+)\] (?:\[[^\]]*\] ){0,3}PE RANK (?P<rank>\d+) exit signal "
            r"(?P<signal_text>.+?)\s*$", level="fatal", block=with_signal,
@@ -291,5 +304,7 @@ MEANS: Meanings = {
     "mpich.abort": ("end told", "named end"),
     "mpich.bad_termination": ("end told", "named end", "last words"),
     "mpich.rank_died": ("end told", "named end", "last words"),
+    "mpich.daemon_died": ("last words",),
+    "mpich.rank_told_to_end": ("end told", "last words"),
     "mpich.signal": ("own end",),
 }

@@ -30,7 +30,7 @@ MAX_LINES = 24
 _PART = later(
     r"class_name: (?P<class_name>\S{1,200})|actor_id: (?P<actor_id>[0-9a-f]{8,80})"
     r"|(?:^ *|(?<![\w ]))pid: (?P<pid>\d{1,9})|Worker PID: (?P<worker_pid>\d{1,9})"
-    r"|(?:^ *|(?<![\w ]))ip: (?P<ip>[\w.:-]{3,80})"
+    r"|(?:^ *|(?<![\w ]))ip: \[?(?P<ip>[\w.:-]{3,80})"
     r"|Worker IP address: (?P<host>[\w.:-]{3,80})|exit type: (?P<exit_type>[A-Z_]{4,60})"
     r"|exit detail: (?P<exit_detail>.{1,300})|its owner has died.{0,120}? Owner Ip address: (?P<owner>[\w.:-]{3,80})"
 )

@@ -18,6 +18,7 @@ TORCH = (
     Wrapper("torch.rank", r"\[rank(?P<rank>\d{1,7})\](?:: ?| )", "["),
     Wrapper("torchrun.tee", r"\[(?:default|trainer|worker|role|main|learner|actor)(?P<local_rank>\d{1,4})\]:", "["),
     Wrapper("lightning.level", rf"(?P<level>{WORD}): (?=\[rank: \d)", "DIWEC", once=True),
+    Wrapper("torchrun.host", r"\[(?P<host>[A-Za-z][\w.-]{0,254}):(?P<local_rank>\d{1,2})\]:", "["),
     Wrapper("lightning.child", r"\[rank: (?P<local_rank>\d{1,4})\] (?=Child process with PID )", "[", once=True),
     Wrapper(
         "rank.bracket",
@@ -89,6 +90,9 @@ ACTORS = (
         r"\((?P<tag>raylet|autoscaler|gcs_server|scheduler|dashboard|driver|monitor)(?: [+\dhms.]{1,16})?"
         r"(?:, ip=(?P<host>[\w.:-]{1,80}))?\) ",
         "(",
+    ),
+    Wrapper(  # SkyPilot without Ray; the rank that it tells is the node's
+        "skypilot", r"\((?P<tag>head|worker\d{1,6}), rank=\d{1,7}(?:, ip=(?P<host>[\w.:-]{1,80}))?\) ", "("
     ),
     Wrapper("stream", r"\[(?:stdout|stderr)\]:? ?", "["),
 )

@@ -4,6 +4,7 @@ Derived event (it stands on a line of the log that shows it):
 
 - ``ledger.first_death``  rank, host, pid as far as known; signal, exit_code or exception; how (the same in a word);
   reporter (``itself`` or the dialect of who reports it)
+  Where Slurm only says that a task failed and lists whom it terminated for that: the one task that is not listed
 - ``ledger.first_exits``  ranks, exit_code, reporter: several processes, told together, ended by themselves
   before anybody began to end the job; which of them was first, nobody tells
 
@@ -31,6 +32,8 @@ KILL, ABORT = 9, 6
 CRASHES = frozenset({4, 8, 11})
 SIGNALS = range(1, 65)
 MAX_EVENTS = 4096
+FEWEST_TERMINATED = 3
+"""Of fewer, the list may well be cut."""
 SEARCHED = 4000
 _FALLOUT = later(
     r"(?i)closed by (?:remote )?peer|reset by peer|broken pipe|timed? ?out|ncclRemoteError|remote process exited|"
@@ -81,12 +84,15 @@ class Ledger(Struct):
     ended: set[int | None] = field(default_factory=set)
     endings: dict[str, Event] = field(default_factory=dict)
     """Where each file first tells that somebody ends the job."""
+    task_failed: bool = False
+    """Whether Slurm says that it ended a step for a task that failed."""
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
         kind, means = event.kind, event.means
         if "job ends" in means and len(self.endings) < MAX_EVENTS:
             self.endings.setdefault(event.line.file, event)
+            self.task_failed |= event.fields.get("reason") == "task failure"
         if "own end" in means or "end told" in means:
             self._see_death(event)
         elif "gave up" in means or (kind == "nccl.warn" and "peer" in event.fields):
@@ -103,6 +109,7 @@ class Ledger(Struct):
         self.waited = {who: e for who, e in self.waited.items() if e.line.file != file}
         self.reports = [e for e in self.reports if e.line.file != file]
         self.endings.pop(file, None)
+        self.task_failed = False
 
     def _see_death(self, event: Event) -> None:
         if "end told" in event.means:
@@ -128,6 +135,8 @@ class Ledger(Struct):
             yield _derived(first)
         elif first is None and deaths:
             yield from self._first_exits(min(deaths.values(), key=lambda d: d.event.order).event)
+        elif self.task_failed:
+            yield from _spared(all_told)
 
     def _first_exits(self, event: Event) -> Iterator[Event]:
         """The ends that one line tells of several processes, if the job was ended only then."""
@@ -142,12 +151,31 @@ class Ledger(Struct):
             return True
         own = "own end" in death.event.means
         if death.signal in (None, ABORT) and not own and self.waited:
-            return not all(printed_after(e, death.event) for e in self.waited.values())  # one of those that gave up?
+            one_of_them = not all(printed_after(e, death.event) for e in self.waited.values())
+            return one_of_them and not self._others_were_told(death)
         if (own or death.signal == KILL) and death.rank is not None and death.rank in waits:
             return not all(printed_after(e, death.event) for e in waits[death.rank])
         ending = self.endings.get(death.event.line.file)
         late = ending is not None and printed_after(death.event, ending)
         return late and (death.signal == KILL or (death.signal is None and death.event.dialect == "slurm"))
+
+
+    def _others_were_told(self, death: Death) -> bool:
+        """Whether all who gave up were told by Horovod that a rank had left, and this one was not."""
+        told = {e.rank for e in self.waited.values() if e.kind == "frameworks.shutdown"}
+        return len(told) == len(self.waited) and death.rank not in (None, *told) and None not in told
+
+
+def _spared(told: Sequence[Death]) -> Iterator[Event]:
+    """The one task that is not among those which Slurm terminated because a task had failed."""
+    ended = {d.rank for d in told if d.rank is not None and d.signal in TOLD_TO_END and d.event.dialect == "slurm"}
+    left = set(range(max(ended, default=0))) - ended
+    if len(ended) < FEWEST_TERMINATED or len(left) != 1:
+        return
+    hosts = {d.host for d in told}
+    fields: dict[str, Value] = {"rank": left.pop(), "how": "task failure", "reporter": "slurm"}
+    fields |= {"host": short_host(host)} if len(hosts) == 1 and (host := hosts.pop()) else {}
+    yield _ledger_event("ledger.first_death", told[0].event, fields)
 
 
 def _keep(table: dict[Process, Event], event: Event) -> None:
