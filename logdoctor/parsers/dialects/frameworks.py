@@ -214,7 +214,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.not_finite",
-        r"(?:\b[Rr]ank (?P<rank>\d+): (?=[Ff]ound ))?"
+        r"(?:\b[Rr]ank (?P<rank>\d+): (?=[Ff]ound )"
+        r"|\bRank (?P<rank>\d+), node (?P<host>[\w.-]{1,253}), device [^\n]{1,90}\(message='(?=found )"
+        r"|\bUnexpected result \S{1,40} on rank (?P<rank>\d+) at iteration [^\n]{1,60}\(message='(?=found ))?"
         r"(?P<message>Loss is (?:-?nan|-?inf|NaN|Inf|not finite)\b.{0,80}|(?:[Ll]oss|LOSS) (?:became|is|was|went to"
         r"|value is) (?:NaN|nan|inf|infinite|non-?finite).{0,80}|[Ff]ound (?:NaN|nan|Inf|inf"
         r"|non-?finite)s? in .{3,160}|(?:NaN|nan|Inf) (?:loss|gradients?|values?) (?:detected|encountered"
