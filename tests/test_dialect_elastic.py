@@ -39,6 +39,13 @@ def test_the_summary_speaks_of_the_root_entry():
     assert (seen.fields["count"], seen.fields["other_ranks"], seen.fields["when"]) == (2, (14,), "2031-05-06_07:08:08")
 
 
+@pytest.mark.parametrize("prefix", ["fit-out> ", "* 08:14:{:02} | "])
+def test_a_summary_behind_a_prefix_that_no_wrapper_knows_is_read(prefix):
+    lines = [prefix.format(at) + line for at, line in enumerate(SUMMARY.split("\n"))]
+    seen = read(RECORDS, "\n".join(lines))[0]
+    assert (seen.kind, seen.fields["rank"], seen.fields["signal"]) == ("elastic.failure_summary", 13, 9)
+
+
 def left_with(root: str, time: str = "07:08:09") -> str:
     """The summary whose root left with exit code 1 and ``root`` as its trace, the other one killed at ``time``."""
     text = SUMMARY.replace("-9 (pid: 5213)", "1 (pid: 5213)").replace("Signal 9 (SIGKILL) received by PID 5213", root)

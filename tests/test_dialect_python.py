@@ -119,6 +119,7 @@ def test_an_exception_that_ray_only_carries_is_the_one_that_the_task_raised():
     "head",
     [
         "Exception ignored in: <function Pool.__del__ at 0x7f00aa10>",
+        "fit-out: Exception ignored in: <function Pool.__del__ at 0x7f00aa10>",
         "--- Logging error ---",
         "Error in atexit._run_exitfuncs:",
         "Task exception was never retrieved",

@@ -136,6 +136,12 @@ def test_a_second_prefix_in_a_line_begins_a_second_piece(glue):
     assert last.who.get("rank", last.who.get("task")) == "1"
 
 
+@pytest.mark.parametrize("rest", ['  File "/srv/fit.py", line 3, in main', "    y = table[x]", "KeyError: 'zebra'"])
+def test_a_line_of_a_rank_behind_an_unknown_prefix_is_that_ranks(rest):
+    last = pieces(f"fit-out: [rank3]: {rest}")[-1]
+    assert (last.text, last.who) == (rest, {"rank": "3"})
+
+
 def test_a_warning_of_nccl_glued_to_other_text_keeps_the_label_of_the_line():
     first, second = pieces("5: loading... cn7:81:99 [3] socket.cc:8 NCCL WARN gone")
     assert (first.text, second.text) == ("loading... ", "cn7:81:99 [3] socket.cc:8 NCCL WARN gone")

@@ -10,7 +10,7 @@ _BRACKET = later(
     r"\[(?:(?<=\S\[)(?:rank\d{1,7}\]:(?:\[?[FEWIV]\d{0,4} | )|default\d{1,4}\]:"
     r"|\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:"
     r"|(?<!\]:\[)[FEWI](?:\d{3,4} \d\d:\d\d:\d\d\.\d{9})? \w{1,100}\.(?:cpp|hpp|cc|cu|h):\d{1,6}\] )"
-    r"|(?<=\s\[)rank\d{1,7}\]:(?:\[[FEWIV]\d{0,4} | Traceback ))"
+    r"|(?<=\s\[)rank\d{1,7}\]:(?:\[[FEWIV]\d{0,4} | Traceback | {3}File \"| {5}\S| (?:\w+\.)*\w*(?:Error|Exception): ))"
 )
 """Prefixes of records in the middle of a line; with a blank in front only what no sentence holds."""
 _NCCL = later(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")

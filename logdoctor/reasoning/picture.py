@@ -14,7 +14,7 @@ from logdoctor.model import Event, Evidence, JobPicture, Meaning, Progress, Rank
 from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
-from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end
+from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end, told_local_rank
 from logdoctor.reasoning.seats import Seats
 from logdoctor.reasoning.steps import Steps
 from logdoctor.regexes import later
@@ -210,10 +210,8 @@ class Picture:
         known = self.rank_at(short_host(event.host or ""), event.pid)
         if known is not None:
             return known
-        child = event.kind == "lightning.child_died"  # here the tag is the child, not the speaker
-        local = event.speaker.local_rank if child else event.fields.get("local_rank")
-        told = child or event.dialect in ("elastic", "frameworks", "python")
-        if told and isinstance(local, int) and len(self.hosts) < 2:
+        local = told_local_rank(event)
+        if local is not None and len(self.hosts) < 2:
             known = self.rank_at("", event.pid)
             return local if known is None else known  # one node: its local ranks are the ranks
         if event.dialect == "kernel" and isinstance(bus := event.fields.get("bus_id"), str):

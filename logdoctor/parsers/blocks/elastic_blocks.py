@@ -7,6 +7,7 @@ Sources: `torch/distributed/elastic/multiprocessing/errors/__init__.py` (1.9: st
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from msgspec import Struct, field
 
@@ -21,7 +22,7 @@ MAX_TRACEBACK = 2_000
 
 _BORDER = later(r"^\s*[=*-]{10,}\s*$")
 _ENTRY = later(r"^\s*\[(\d+)\]:\s*$")
-_KEY = later(r"^\s+(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*)")
+_KEY = later(r"^\s*(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*)")
 _ROOT = later(r"^\s*Root Cause(?: \(first observed failure\))?:")
 _OTHERS = later(r"^\s*(?:Other )?Failures:")
 _RANK = later(r"(-?\d{1,9}) \(local_rank: (-?\d{1,9})\)")
@@ -32,6 +33,8 @@ _RESULT = later(r"^\s+(?P<key>\w+)=(?P<value>.*\S)")
 _CRASHED = later(r"-(?:4|7|8|9|11)\s")
 """Ended by a signal that torchrun does not begin with when it ends its workers."""
 MAX_GAP = 3
+_RULED = later(r"^(?P<prefix>.{0,200}?)[=*-]{10,}\s*$")
+_DIGIT = later(r"\d")
 
 
 class Summary(Struct):
@@ -92,7 +95,7 @@ def read_summary(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
     """Read the summary from its line ``NAME FAILED`` or ``Root Cause``; None if no entry follows."""
     summary = Summary(in_root=bool(_ROOT.match(head.text)))
     gap = 0
-    for bare in below:
+    for bare in _without_prefix(head, below):
         if _read_line(summary, bare):
             summary.taken.append(bare.below)
             gap = 0
@@ -105,6 +108,22 @@ def read_summary(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
             if gap > MAX_GAP:
                 break
     return _summary(head, summary) if summary.root or summary.count else None
+
+
+def _without_prefix(head: Bare, below: Iterator[Bare]) -> Iterator[Bare]:
+    """The lines without what a collector that no wrapper knows put before the ruler and before the head alike."""
+    first = next(below, None)
+    if first is None:
+        return
+    ruled = _RULED.match(first.text)
+    prefix = ruled["prefix"] if ruled else ""
+    size, shape = len(prefix), _DIGIT.sub("0", prefix)
+    alike = bool(prefix.strip()) and _DIGIT.sub("0", head.text[:size]) == shape
+    for bare in chain([first], below):
+        if alike and _DIGIT.sub("0", bare.text[:size]) == shape:
+            yield Bare(bare.text[size:], bare.speaker, bare.below)
+        else:
+            yield bare
 
 
 def read_entry(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

@@ -82,6 +82,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.traceback",
+        r"\sException ignored in(?: sys\.unraisablehook)?: <",
+        "warning",
+        read_ignored,
+        "The same behind a prefix that no wrapper knows.",
+        6,
+        scan=r"Exception ignored in(?: sys\.unraisablehook)?: <",
+    ),
+    Record(
+        "python.traceback",
         r"(?:--- Logging error ---|^Error in atexit\._run_exitfuncs:|^Exception in callback )",
         "warning",
         reader("warning", caught=1),
