@@ -127,7 +127,12 @@ def test_intel_mpi_names_the_rank_and_the_signal():
             "fatal",
             {"rank": 3, "signal": 11},
         ),
-        ("gn7: rank 4 died from signal 15", "mpich.rank_told_to_end", "warning", {"rank": 4, "host": "gn7", "signal": 15}),
+        (
+            "gn7: rank 4 died from signal 15",
+            "mpich.rank_told_to_end",
+            "warning",
+            {"rank": 4, "host": "gn7", "signal": 15},
+        ),
         ("gn7: shepherd died from signal 9", "mpich.daemon_died", "fatal", {"peer": "gn7", "signal": 9}),
         ("gn7: rank 12 exited with code 1", "mpich.rank_died", "fatal", {"rank": 12, "host": "gn7", "exit_code": 1}),
         (

@@ -307,3 +307,13 @@ def test_a_launcher_that_ends_the_rest_of_a_job_makes_no_answer_less_sure():
     rest = [("frameworks.killed", None, "error"), ("slurm.stopped", None, "error")]
     alone, followed = (conclude([known], ("cuda.oom", 3, "fatal"), *more) for more in ([], rest))
     assert followed.causes[0].confidence == alone.causes[0].confidence
+
+
+def test_a_process_number_tells_the_rank_of_a_process_on_that_host_only():
+    picture = Picture()
+    for order, (rank, host) in enumerate([(3, "10.0.0.8"), (5, "10.0.0.9")]):
+        picture.observe(
+            handmade(Line("a", order, ""), "c10d.x", "", Speaker(rank=rank, host=host, pid=41), "info", {}, order)
+        )
+    asked = ["10.0.0.7", "10.0.0.9", "gx7", ""]
+    assert [picture.rank_at(host, 41) for host in asked] == [None, 5, None, None]

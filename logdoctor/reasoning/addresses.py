@@ -71,6 +71,11 @@ def short_host(name: str) -> str:
     return name if is_address(name) else name.partition(".")[0]
 
 
+def are_two_hosts(one: str, other: str | None) -> bool:
+    """Whether these are surely two hosts: both are known, and not one by its name and one by an address."""
+    return bool(one and other) and one != other and is_address(one) == is_address(str(other))
+
+
 def is_address(text: str) -> bool:
     """Whether ``text`` is a numeric address and no name."""
     return ":" in text or text.replace(".", "").isdigit()

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator
 
 from logdoctor.model import Event, Evidence, JobPicture, Meaning, Progress, RankRow, Standing, Value
-from logdoctor.reasoning.addresses import AddressBook, short_host
+from logdoctor.reasoning.addresses import AddressBook, are_two_hosts, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
 from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end, told_local_rank
@@ -235,8 +235,8 @@ class Picture:
             return None
         if (host, pid) in self._rank_of:
             return self._rank_of[host, pid][0]
-        known = self._rank_of_pid.get(pid, set())
-        return next(iter(known)) if len(known) == 1 else None
+        known = [r for r in self._rank_of_pid.get(pid, ()) if not are_two_hosts(host, self._host_of.get(r))]
+        return known[0] if len(known) == 1 else None
 
     def ranks_on(self, host: str) -> set[int]:
         """The ranks that are known to run on ``host``."""

@@ -87,7 +87,7 @@ _SHAPES = (
     (
         "Call to ",
         (
-            rf"Call to (?P<call>\w+)(?: (?:from|to) {_ADDRESS})? (?:failed|timed out)"
+            r"Call to (?P<call>\w+) (?:failed|timed out)"
             r"(?:(?: with(?: error)?| ?:)? (?:(?P<errno>\d+) )?(?P<error>[^,\n]+))?"
         ),
     ),

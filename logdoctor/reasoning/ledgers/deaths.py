@@ -159,7 +159,6 @@ class Ledger(Struct):
         late = ending is not None and printed_after(death.event, ending)
         return late and (death.signal == KILL or (death.signal is None and death.event.dialect == "slurm"))
 
-
     def _others_were_told(self, death: Death) -> bool:
         """Whether all who gave up were told by Horovod that a rank had left, and this one was not."""
         told = {e.rank for e in self.waited.values() if e.kind == "frameworks.shutdown"}
