@@ -166,6 +166,13 @@ def test_a_traceback_that_a_launchers_logger_passes_on_line_by_line_is_uncaught(
     assert (own.level, own.fields["caught"]) == ("warning", 1)
 
 
+@pytest.mark.parametrize("prefix", ["fit-{:02} > ", "fit-out  | ", "{:02} "])
+def test_a_traceback_behind_a_prefix_that_no_wrapper_knows_is_read(prefix):
+    lines = [prefix.format(at) + line for at, line in enumerate(PLAIN.split("\n"))]
+    seen = one(RECORDS, "\n".join(lines))
+    assert (seen.kind, seen.level, seen.text) == ("python.traceback", "fatal", "KeyError: 'pixel_values'")
+
+
 def test_a_traceback_that_a_service_put_on_one_line_has_its_frames_and_its_exception():
     seen = one(
         RECORDS,

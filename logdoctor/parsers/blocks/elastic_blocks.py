@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION
+from logdoctor.parsers.blocks.unknown_prefixes import bears, behind
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.windows_codes import exit_code_elsewhere
 from logdoctor.regexes import compiled, later
@@ -34,7 +35,6 @@ _CRASHED = later(r"-(?:4|7|8|9|11)\s")
 """Ended by a signal that torchrun does not begin with when it ends its workers."""
 MAX_GAP = 3
 _RULED = later(r"^(?P<prefix>.{0,200}?)[=*-]{10,}\s*$")
-_DIGIT = later(r"\d")
 
 
 class Summary(Struct):
@@ -117,13 +117,9 @@ def _without_prefix(head: Bare, below: Iterator[Bare]) -> Iterator[Bare]:
         return
     ruled = _RULED.match(first.text)
     prefix = ruled["prefix"] if ruled else ""
-    size, shape = len(prefix), _DIGIT.sub("0", prefix)
-    alike = bool(prefix.strip()) and _DIGIT.sub("0", head.text[:size]) == shape
+    alike = bool(prefix.strip()) and bears(head, prefix)
     for bare in chain([first], below):
-        if alike and _DIGIT.sub("0", bare.text[:size]) == shape:
-            yield Bare(bare.text[size:], bare.speaker, bare.below)
-        else:
-            yield bare
+        yield behind(bare, prefix) if alike and bears(bare, prefix) else bare
 
 
 def read_entry(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

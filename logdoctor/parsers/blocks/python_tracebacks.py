@@ -13,6 +13,7 @@ import regex
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_reading import Reading
+from logdoctor.parsers.blocks.unknown_prefixes import bears, behind
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled, later
 
@@ -122,7 +123,7 @@ def _read_flat(head: Bare, rest: str, found: regex.Match[str]) -> Reading:
 
 def _read_plain(head: Bare, prefix: str, below: Iterator[Bare]) -> Reading:
     reading = Reading(level=head.speaker.level)
-    grouped = prefix.rstrip().endswith(("|", "+"))
+    grouped = bool(prefix.strip()) and not prefix.strip("|+ ")  # else a collector's prefix that ends in a bar
     lines = (_without_ruler(bare) for bare in below) if grouped else _without_prefix(prefix, below)
     indent = 0 if grouped or prefix.strip() else len(prefix)
     first = _read_frames(reading, lines, indent)
@@ -139,10 +140,10 @@ def _without_prefix(prefix: str, below: Iterator[Bare]) -> Iterator[Bare]:
     """The lines without what stands before the head, where frames bear it too: a collector that no wrapper knows."""
     borne = False
     for bare in below:
-        if prefix.strip() and bare.text.startswith(prefix):
-            rest = bare.text[len(prefix) :]
-            borne = borne or _FRAME.match(rest) is not None
-            yield Bare(rest, bare.speaker, bare.below) if borne else bare
+        if prefix.strip() and bears(bare, prefix):
+            rest = behind(bare, prefix)
+            borne = borne or _FRAME.match(rest.text) is not None
+            yield rest if borne else bare
         else:
             yield bare
 
