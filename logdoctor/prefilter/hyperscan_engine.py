@@ -30,6 +30,8 @@ _MOST_HITS = 1 << 16
 """More raw hits in one window than this, and the patterns that make them are thinned at once (bounds the memory)."""
 _WASTE = 1_000_000
 """So many callbacks thrown away cost about what compiling costs."""
+_WASTE_OF_ALL = _WASTE // 5
+"""The same where what is compiled will serve every later run."""
 
 
 def load(wanted: Expressions, cache_dir: Path | None, *, once: bool = False) -> HyperscanEngine:
@@ -49,6 +51,11 @@ class HyperscanEngine:
         self._cache_dir = cache_dir
         self._database = self._stored(frozenset()) or self._compiled(frozenset())
         self._quiet: hyperscan.Database | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what is compiled is kept for the next time."""
+        return self._cache_dir is not None
 
     def session(self) -> Session:
         """A session with its own scratch memory."""
@@ -109,7 +116,7 @@ class _Session:
         self._hits: list[int] = []
         self._collect = _collector(self._hits)
         self._wasted = 0
-        self._worth = _WASTE
+        self._worth = _WASTE_OF_ALL if engine.keeps else _WASTE
 
     def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
         """See `Session.hits`."""
@@ -131,6 +138,7 @@ class _Session:
         database = self._engine.quiet_database(thinned, worth=worth)
         if database is not None:
             self._quiet_scan = _scanner(database)
+            self._worth = max(self._worth, _WASTE)
         if worth:
             self._wasted, self._worth = 0, 2 * self._worth
 
