@@ -30,16 +30,9 @@ _OTHERS = ("stream", "pid", "_PID", "process", "local_rank", "kubernetes")
 
 def read_json(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
     """The message of a line that is a JSON object; it may have several lines."""
-    import json
-
     del groups
-    if len(rest) > _LONGEST:
-        return None
-    try:
-        found = json.loads(rest)
-    except (ValueError, RecursionError):
-        return None
-    return _read(found) if isinstance(found, dict) else None
+    found = _object(rest)
+    return None if found is None else _read(found)
 
 
 def read_kaggle(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
@@ -47,17 +40,23 @@ def read_kaggle(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | N
 
     The time is counted from the start of the container, so it is no time of day.
     """
+    del groups
+    found = _object(rest.rstrip().removesuffix("]"))
+    text = found.get("data") if found else None
+    return (without_escapes(text.strip("\r\n")).replace("\r", "\n"), Speaker()) if isinstance(text, str) else None
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """The JSON object that ``text`` is; None if it is none, or too long."""
     import json
 
-    del groups
-    if len(rest) > _LONGEST:
+    if len(text) > _LONGEST:
         return None
     try:
-        found = json.loads(rest.rstrip().removesuffix("]"))
+        found = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    text = found.get("data") if isinstance(found, dict) else None
-    return (without_escapes(text.strip("\r\n")).replace("\r", "\n"), Speaker()) if isinstance(text, str) else None
+    return found if isinstance(found, dict) else None
 
 
 def read_logfmt(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
