@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdoctor.parsers.blocks.crash_stacks import read_terminate
-from logdoctor.parsers.dialects.crash import RECORDS
+from logdoctor.parsers.dialects import crash, crash_traces
 from logdoctor.parsers.record import Bare
+
+RECORDS = (*crash.RECORDS, *crash_traces.RECORDS)
 
 
 @pytest.mark.parametrize(

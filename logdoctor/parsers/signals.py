@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from logdoctor.catalogues import catalogue
 
+SIGNAL_NAME = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|KILL|TERM|TRAP|SYS|HUP|INT|XCPU|USR1|USR2)"
+"""The names of signals that end a process, as an expression."""
+
 
 def signal_number(text: str) -> int | None:
     """The number for ``SIGKILL``, ``Signals.SIGKILL``, ``9``, ``Bus error`` or ``Killed``; None for anything else."""

@@ -1,0 +1,122 @@
+r"""Stacks of native crashes: what crash handlers and debuggers print of a process that dies, or that hangs.
+
+Kinds and their fields:
+
+- ``crash.trace`` signal, pid, frames, library: a crash handler's stack (glog, abseil, PyTorch, UCX, glibc)
+- ``crash.gdb`` signal, frames, library: a debugger caught the signal; ``crash.backtrace`` just stacks: threads, frames
+  and pid (of the main thread), library, and the rank and host of a headline above it
+- ``crash.core`` pid, process: a core dump was written
+
+``frames`` are function names, innermost first, ``library`` the first shared object of the stack outside libc.
+Sources: glog signalhandler.cc, abseil failure_signal_handler.cc, gdb infrun.c.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.crash_stacks import read_stack, with_signal
+from logdoctor.parsers.blocks.debugger_stacks import read_backtrace
+from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
+from logdoctor.parsers.record import Meanings, Record
+from logdoctor.parsers.signals import SIGNAL_NAME
+
+RECORDS: tuple[Record, ...] = (
+    Record(
+        "crash.trace",
+        r"^(?P<program>[^\s:]{1,200}):(?P<pid>\d+) terminated with signal (?P<signal>\d+) at PC=\w+ SP=\w+",
+        level="fatal",
+        block=read_stack,
+        note="A crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
+        r"\*\*\* Aborted at (?P<at>\d+) \(unix time\)",
+        level="fatal",
+        block=read_stack,
+        note="A crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
+        rf"\*\*\* (?P<signal_text>{SIGNAL_NAME}) (?:\(@(?:0x[0-9a-f]+|\(nil\))\),? )?(?:see \S{{1,80}} )?received "
+        r"(?:by PID (?P<pid>\d+)|at time=).*",
+        level="fatal",
+        block=read_stack,
+        scan=r"\*\*\* SIG[A-Z]{3,5} .{0,110}received ",
+        note="A crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
+        r"`(?P<message>[A-Z][A-Za-z ]{4,60})` is detected by the operating system",
+        level="fatal",
+        block=with_signal,
+        note="A crash handler caught a signal of its own process.",
+    ),
+    Record(
+        "crash.trace",
+        r"!{3,} (?P<message>Segfault|\S{3,30}) encountered !{3,}",
+        level="fatal",
+        block=read_stack,
+        scan=r"encountered !!!",
+        note="PyTorch's crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
+        r"=+ (?:[Bb]acktrace|BACKTRACE)(?: \(tid: *(?P<tid>\d+)\))?:? =+",
+        level="error",
+        block=read_stack,
+        scan=r"== (?:[Bb]acktrace|BACKTRACE)",
+        note="A crash handler printed the stack of a process.",
+    ),
+    Record(
+        "crash.gdb",
+        rf"(?:Thread \d+ .{{0,120}}?|Program )(?:received|terminated with) signal (?P<signal_text>{SIGNAL_NAME})",
+        level="fatal",
+        block=read_stack,
+        scan=r"(?:received|terminated with) signal SIG",
+        note="A debugger or run-time saw the process get this signal.",
+    ),
+    Record(
+        "crash.gdb",
+        r"Program terminated with signal (?P<signal>\d+), ",
+        level="fatal",
+        block=read_stack,
+        note="A core dump says by which signal the process died.",
+    ),
+    Record(
+        "crash.backtrace",
+        r"^#0 {2,3}(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>@.?]{2,200}) ?\(",
+        level="info",
+        block=read_backtrace,
+        priority=-1,
+        scan=r"#0  (?: 0x|0x|__|raise|abort|poll|sysc|futex|pthr|nccl|ras|std::|mca_|opal|ompi|PMPI|MPI|cuda|at::|c10|"
+        r"_Py|Py|sele|epoll|nano|clock|read|write|recv|send|uct_|ucp_|ucs_|libc|malloc|free|memcpy|wait|do_)",
+        note="The stack of a process.",
+    ),
+    Record(
+        "crash.backtrace",
+        r"^(?:Thread \d+ \((?:Thread 0x[0-9a-f]+\b|LWP \d|process \d)|TID \d{1,10}:\s*$)",
+        level="info",
+        block=read_backtrace,
+        scan=r"Thread \d+ \((?:Thread 0x|LWP|process)|^TID \d+:",
+        note="The stacks of the threads of a process.",
+    ),
+    Record(
+        "crash.backtrace",
+        STACK_HEADLINE,
+        level="info",
+        block=read_backtrace,
+        scan=STACK_HEADLINE_SCAN,
+        note="The stacks of one rank, under a headline that names it.",
+    ),
+    Record(
+        "crash.core",
+        r"Process (?P<pid>\d+) \((?P<process>[^)]{1,64})\) of user \d+ (?:dumped core|terminated abnormally)",
+        level="fatal",
+        scan=r"of user \d+ (?:dumped core|terminated abnormally)",
+        note="A core dump of this process was stored.",
+    ),
+)
+
+MEANS: Meanings = {
+    "crash.backtrace": ("stack",),
+    "crash.trace": ("own end",),
+}
