@@ -160,6 +160,11 @@ def test_a_logged_traceback_has_the_level_of_its_log_line():
     assert (logged.level, logged.fields["caught"]) == ("warning", 1)
 
 
+def test_the_severity_that_a_collector_gives_each_line_says_nothing_of_a_traceback_without_its_frames():
+    told = Speaker(level="info")
+    assert read(RECORDS, "Traceback (most recent call last):\nKeyError: 'mask'", told)[0].level == "fatal"
+
+
 def test_a_traceback_that_a_launchers_logger_passes_on_line_by_line_is_uncaught():
     assert one(RECORDS, PLAIN, Speaker(level="info", source="runner")).level == "fatal"
     own = one(RECORDS, PLAIN, Speaker(level="info", source="torch/_dynamo/convert_frame.py:88"))

@@ -14,6 +14,7 @@ from logdoctor.sources.bounds import Budget
 from logdoctor.sources.encodings import Transcoded, WithoutMark
 from logdoctor.sources.forms import Form, form_of
 from logdoctor.sources.layers import Foreign, LogStream, Reports, Source, look, without_holes
+from logdoctor.sources.margins import without_margins
 from logdoctor.sources.paths import Found, may_be_log
 
 _PIPE_BYTES = 1 << 20
@@ -94,7 +95,7 @@ class Opener:
         form = form_of(head)
         if form.kind == "text":
             self.opened += 1
-            yield LogStream(name, _text(source, form.what), self._reports)
+            yield LogStream(name, _text(source, form.what, head), self._reports)
         elif form.kind == "compressed":
             self._budget.deeper(depth, name)
             from logdoctor.sources.compression import inflated
@@ -127,10 +128,11 @@ class Opener:
                 self._reports(error, member)
 
 
-def _text(source: Source, encoding: str) -> Source:
+def _text(source: Source, encoding: str, head: bytes) -> Source:
+    """The text as it was printed, in UTF-8."""
     if encoding == "utf-8":
-        return without_holes(source)
-    return WithoutMark(source) if encoding == "utf-8-sig" else Transcoded(source, encoding)
+        return without_margins(without_holes(source), head)
+    return without_margins(WithoutMark(source) if encoding == "utf-8-sig" else Transcoded(source, encoding))
 
 
 def _no_log(form: Form, name: str) -> InputError:

@@ -128,6 +128,7 @@ def _read_plain(head: Bare, prefix: str, below: Iterator[Bare]) -> Reading:
     indent = 0 if grouped or prefix.strip() else len(prefix)
     first = _read_frames(reading, lines, indent)
     if first is not None:
+        reading.relayed = reading.relayed or (not reading.frames and _relayed(first))
         _read_message(reading, first, lines)
     return reading
 
@@ -170,13 +171,14 @@ def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare |
     return None
 
 
-def _relayed(frame: Bare) -> bool:
-    """Whether a launcher's logger passed this frame on: one that logs a traceback of its own prefixes the head only.
+def _relayed(line: Bare) -> bool:
+    """Whether a launcher's logger or a collector passed this line on.
 
-    Torch's own logging puts its prefix before each line, and what it tells at this level it has caught.
+    One that logs a traceback of its own prefixes the head only.  Torch's own logging puts its prefix before each line,
+    and what it tells at this level it has caught.
     """
-    source = str(frame.speaker.source or "")
-    return frame.speaker.level == "info" and not source.startswith(("torch/", "torch."))
+    source = str(line.speaker.source or "")
+    return line.speaker.level == "info" and not source.startswith(("torch/", "torch."))
 
 
 def _ends(reading: Reading, bare: Bare, indent: int, *, loose: bool) -> bool:

@@ -1,0 +1,113 @@
+"""What a viewer or a copy put in front of every line is taken off, and nothing else."""
+
+import io
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_sources import read
+
+from logdoctor import diagnose
+from logdoctor.sources.layers import Foreign
+from logdoctor.sources.margins import WithoutMargin, margin_of
+
+PRINTED = (
+    "Traceback (most recent call last):\n"
+    '  File "train.py", line 8, in <module>\n'
+    "    main()\n"
+    "\n"
+    '  File "train.py", line 5, in main\n'
+    "    load(step)\n"
+    "KeyboardInterrupt\n"
+    "epoch 3\n"
+    "epoch 4\n"
+)
+STAMPS = [f"2025-03-04T10:00:0{n}.1234567Z " for n in range(9)]
+
+
+def framed(margins, text=PRINTED):
+    return "".join(f"{margin}{line}\n" for margin, line in zip(margins, text.splitlines(), strict=True))
+
+
+FRAMES = {
+    "a code block": framed(["    "] * 9),
+    "a deeper code block": framed(["        "] * 9),
+    "tabs": framed(["\t"] * 9),
+    "cat -n": framed([f"{n:6}\t" for n in range(117, 126)]),
+    "an editor": framed([f"{n:3} | " for n in range(1, 10)]),
+    "a page that shows code": framed([f"{n}: " for n in range(1, 10)]),
+    "brackets": framed([f"[{n}] " for n in range(1, 10)]),
+    "numbers in a code block": framed([f"    {n:6}\t" for n in range(96, 105)]),
+    "gh run view --log": framed([f"test (3.11)\tUNKNOWN STEP\t{stamp}" for stamp in STAMPS]),
+}
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1 << 16])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_margin_is_taken_off(tmp_path, frame, piece):
+    (tmp_path / "a.log").write_text(FRAMES[frame])
+    printed = framed(STAMPS) if frame.startswith("gh ") else PRINTED
+    assert list(read(str(tmp_path / "a.log"), piece=piece)[0].values()) == [printed.encode()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PRINTED,
+        "".join(f"{rank}: epoch 1 done\n" for rank in range(16)),
+        "".join(f"{rank}: epoch 1 done\n" for rank in (0, 1, 2, 3, 4, 5, 6, 7) * 3),
+        "".join(f"{rank}: epoch 1 done\n" for rank in range(4, 8)),
+        "".join(f"{n}: epoch 1 done\n" for n in range(10, 40, 3)),
+        '  File "a.py", line 1, in f\n    g()\n  File "a.py", line 4, in g\n    h()\n',
+        "    main()\n",
+        "name\tvalue\nloss\t2.5\nstep\t7\n",
+        "",
+        "\n\n\n",
+    ],
+    ids=[
+        "no margin",
+        "ranks in order",
+        "ranks again",
+        "few ranks",
+        "not by one",
+        "less",
+        "one line",
+        "table",
+        "0",
+        "n",
+    ],
+)
+def test_what_may_be_the_programs_own_is_left(tmp_path, text):
+    assert margin_of(text.encode()) == b""
+
+
+def test_lines_further_down_without_the_margin_are_left():
+    text = framed(["    "] * 9) * 90 + "slurmstepd: error: done\n   three\n"
+    told = Foreign(io.BytesIO(text.encode()), "a")
+    assert WithoutMargin(told, rb" {4}").read(1 << 20).endswith(b"epoch 4\nslurmstepd: error: done\n   three\n")
+
+
+def test_the_margin_of_utf_16_is_taken_off_too(tmp_path):
+    (tmp_path / "a.log").write_bytes(FRAMES["cat -n"].encode("utf-16"))
+    assert list(read(str(tmp_path / "a.log"))[0].values()) == [PRINTED.encode()]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_job_is_diagnosed_as_without_its_margin_and_quoted_by_the_same_line(frame, knowledge):
+    plain = diagnose(io.BytesIO(PRINTED.encode()), knowledge=knowledge).causes[0]
+    cause = diagnose(io.BytesIO(FRAMES[frame].encode()), knowledge=knowledge).causes[0]
+    assert cause.signature == plain.signature == "job.preempted"
+    assert [seen.line.number for seen in cause.evidence] == [seen.line.number for seen in plain.evidence]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.one_of(st.sampled_from(["    a", "   b", "", "    ", "      c" * 60]), st.text("x \r", max_size=400))),
+    st.integers(1, 700),
+    st.booleans(),
+)
+def test_any_text_loses_its_margin_only_however_it_is_read(lines, size, ended):
+    text = "\n".join(lines).encode() + (b"\n" if ended else b"")
+    source = WithoutMargin(Foreign(io.BytesIO(text), "a"), rb" {4}")
+    assert b"".join(iter(lambda: source.read(size), b"")) == re.sub(rb"(?m)^ {4}", b"", text)
