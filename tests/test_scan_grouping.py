@@ -140,3 +140,7 @@ def test_every_file_is_in_exactly_one_job_and_names_of_jobs_are_not_used_twice(n
     found = group(files)
     assert sorted(n for g in found for n in g.names) == sorted(files)
     assert len({g.job for g in found}) == len(found)
+
+
+def test_folders_nested_without_end_are_a_job():
+    assert [g.names for g in group(["a/" * 5000 + "x.log"])] == [("a/" * 5000 + "x.log",)]

@@ -89,7 +89,7 @@ def test_a_file_that_went_away_after_it_was_listed_is_a_row_that_says_so(memory,
 @pytest.mark.parametrize("url", ["memory://nothing", "nosuch://x/y", "://"])
 def test_a_url_that_leads_nowhere_is_an_error_that_names_it(url):
     with pytest.raises(InputError) as error:
-        list_files(url)
+        list_files(url, [])
     assert error.value.where == url
 
 
@@ -151,7 +151,7 @@ def test_worker_processes_read_a_bucket_too(bucket, tmp_path):
 
 
 def test_a_file_of_a_bucket_has_its_size_and_time(bucket):
-    (found,) = list_files("s3://logs/runs/a/rank0.log")
+    (found,) = list_files("s3://logs/runs/a/rank0.log", [])
     assert (found.name, found.size) == ("rank0.log", len(FINE))
     assert found.changed > 1e9
 

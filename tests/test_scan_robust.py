@@ -76,6 +76,37 @@ def test_jobs_that_break_are_rows_that_say_why_and_the_others_are_diagnosed(tmp_
     }
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file systems know no such names")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_names_that_are_no_utf_8_are_jobs_of_their_own_and_done_once(tmp_path, workers):
+    place = tmp_path / "jobs"
+    for name in (b"j-\xff", b"j-\xfe"):
+        job(place, os.fsdecode(name))
+    list(Scan([str(place)], Plan(tmp_path / "out", workers=workers)).run())
+    again = Scan([str(place)], Plan(tmp_path / "out", workers=workers))
+    assert [(Path(r.job).name, r.signature) for r in again.records()] == [
+        ("j-\\udcfe", "cuda.oom"),
+        ("j-\\udcff", "cuda.oom"),
+    ]
+    assert not again.todo
+
+
+def test_a_folder_that_may_not_be_read_is_told(tmp_path, monkeypatch):
+    job(tmp_path, "good")
+    job(tmp_path, "shut")
+    scandir = os.scandir
+
+    def refuse(path):
+        if Path(path).name == "shut":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    made = Scan([str(tmp_path)], Plan(tmp_path / "out"))
+    assert [Path(found.name).name for found in made.jobs] == ["good"]
+    assert [(p.where, p.why) for p in made.problems] == [(str(tmp_path / "shut"), "Permission denied")]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux how much memory was used")
 def test_a_line_of_two_gibibytes_does_not_fill_the_memory(tmp_path):
     """Of one character: a disk keeps it as a hole, and a pipe would make it endless."""

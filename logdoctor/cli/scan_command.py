@@ -180,11 +180,14 @@ def _shard(text: str) -> tuple[int, int]:
 def _tell_problems(made: Scan) -> None:
     from logdoctor.model import InputError
 
-    for problem in made.problems:
-        complain(InputError(problem.what, problem.where, problem.why, problem.help))
+    errors = [InputError(p.what, p.where, p.why, p.help) for p in made.problems]
+    if not made.jobs and not errors:
+        why = "there is no log, or none that --job-pattern, --since and --until want"
+        errors = [InputError("no job found", made.places[0], why, "check the path and the options")]
+    for error in errors:
+        complain(error)
     if not made.jobs:
-        first = next(iter(made.problems), None)
-        raise InputError("no job found", first.where if first else made.places[0], "there is no log", "see --dry-run")
+        raise typer.Exit(3)
 
 
 def _say_jobs(made: Scan) -> None:

@@ -38,6 +38,10 @@ _RUN = re.compile(r"^(?P<id>.+)_[a-z0-9_]{8}$")
 """torchrun's ``<run id>_<random>`` (torch/distributed/elastic/multiprocessing/api.py 2.9, `tempfile.mkdtemp`)."""
 
 
+DEEPEST = 64
+"""Folders below this depth are taken for a part of the file's name: an archive may tell of thousands in each other."""
+
+
 class Group(Struct, frozen=True):
     """The files of one job.  ``job`` is its name below the place that was scanned ("" for the place itself)."""
 
@@ -71,7 +75,7 @@ def group(names: Iterable[str], pattern: re.Pattern[str] | None = None) -> list[
         return _by_pattern(ordered, pattern)
     tree = _Folder()
     for name in ordered:
-        *folders, _ = name.split("/")
+        *folders, _ = name.split("/", DEEPEST)
         place = tree
         for folder in folders:
             place = place.folders.setdefault(folder, _Folder())

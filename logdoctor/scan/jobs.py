@@ -48,12 +48,12 @@ class Filters(Struct, frozen=True):
 def find_jobs(places: Sequence[str], filters: Filters, problems: list[Problem]) -> list[FoundJob]:
     """All jobs at ``places`` (folders, files, archives, URLs), by name; each once.
 
-    A place that cannot be listed goes to ``problems``.
+    A place or a folder that cannot be listed goes to ``problems``.
     """
     found: dict[str, FoundJob] = {}
     for place in places:
         try:
-            files = {file.name: file for file in list_files(place)}
+            files = {file.name: file for file in list_files(place, problems)}
         except InputError as error:
             problems.append(error.as_problem())
             continue
@@ -89,12 +89,17 @@ def _jobs(
     order = [owner[name] for name in names if name in owner]
     parts = Counter(job for before, job in zip([None, *order], order, strict=False) if job != before)
     for each in inner:
-        name, apart = f"{mine[0].path}:{each.job}", parts[each.job] > 1
+        name, apart = _printable(f"{mine[0].path}:{each.job}"), parts[each.job] > 1
         yield FoundJob(name, whole.paths, each.how, 0, whole.stamp, whole.changed, whole.user, each.names, apart)
 
 
 def _place(place: str, below: str) -> str:
-    return f"{place.rstrip('/')}/{below}" if below else place.rstrip("/") or "/"
+    return _printable(f"{place.rstrip('/')}/{below}" if below else place.rstrip("/") or "/")
+
+
+def _printable(name: str) -> str:
+    """``name`` as text that can be written down: bytes of a file name that are no UTF-8 are spelt ``\\udcff``."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _stamp(files: Sequence[File]) -> str:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from logdoctor.model import InputError, Job, Problem
 from logdoctor.sources import streams
+from logdoctor.sources.layers import Reports
 from logdoctor.sources.paths import may_be_log
 
 
@@ -34,9 +35,12 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def list_files(place: str) -> list[File]:
-    """The files at ``place`` (a folder, a file or a URL) that may be logs, by name.  Raises `InputError`."""
-    found = _remote(place) if is_remote(place) else _local(place)
+def list_files(place: str, problems: list[Problem]) -> list[File]:
+    """The files at ``place`` (a folder, a file or a URL) that may be logs, by name.  Raises `InputError`.
+
+    A folder below it that may not be read goes to ``problems``.
+    """
+    found = _remote(place) if is_remote(place) else _local(place, Reports(problems))
     return sorted(found, key=lambda f: f.name)
 
 
@@ -47,7 +51,7 @@ def members(path: str, problems: list[Problem]) -> list[str]:
     return [stream.name.removeprefix(lead) for stream in opened if stream.name != path]
 
 
-def _local(place: str) -> Iterator[File]:
+def _local(place: str, report: Reports) -> Iterator[File]:
     try:
         status = os.stat(place)
     except (OSError, ValueError) as error:
@@ -65,8 +69,11 @@ def _local(place: str) -> Iterator[File]:
                 continue
             walked.add((here.st_dev, here.st_ino))
             entries = sorted(os.scandir(os.path.join(place, below)), key=lambda e: e.name)
-        except OSError:
-            continue  # a folder that may not be read or went away holds no job that could be told of
+        except FileNotFoundError:  # it went away while others were listed
+            continue
+        except OSError as error:
+            report(error, os.path.join(place, below))
+            continue
         for entry in entries:
             name = f"{below}/{entry.name}" if below else entry.name
             yield from _entry(entry, name, folders)
