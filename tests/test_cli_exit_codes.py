@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from command_line import call, report, terminal
 from failing_job import HEALTHY, LOG, UNKNOWN
@@ -59,3 +63,32 @@ def test_running_the_app_ends_with_its_exit_code():
     with pytest.raises(SystemExit) as ended:
         run_app(["--version"])
     assert ended.value.code == 0
+
+
+def in_a_shell(command: str) -> subprocess.CompletedProcess[str]:
+    """What comes of ``command``, in which LOGDOCTOR stands for the program."""
+    text = f"set -o pipefail; {command.replace('LOGDOCTOR', f'{sys.executable} -m logdoctor')}"
+    return subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("command", ["diagnose {log}", "events {log}", "events -o /dev/full {log}", "rules list", "-h"])
+def test_a_full_disk_is_told_in_one_sentence_and_exit_code_3(command, log):
+    done = in_a_shell(f"LOGDOCTOR {command.format(log=log)} > /dev/full")
+    assert done.stderr == "logdoctor: cannot go on\n  why: No space left on device\n"
+    assert done.returncode == 3
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_no_crash(closed, log):
+    done = in_a_shell(f"LOGDOCTOR diagnose {log} {closed}")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_command_without_arguments_and_standard_input_reads_nothing():
+    assert in_a_shell("LOGDOCTOR <&-").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["rules list", "explain"])
+def test_a_reader_that_has_seen_enough_is_success(command):
+    assert in_a_shell(f"LOGDOCTOR {command} | head -1").returncode == 0

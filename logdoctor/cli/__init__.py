@@ -1,7 +1,7 @@
 """The command line: words and exit codes.  The only room that prints or exits.
 
 Exit codes: 0 a diagnosis was made, whatever it says; 1 a failure or unknown was found and ``--exit-code`` was given (or
-a check of ``rules`` failed); 2 wrong usage; 3 nothing could be read.
+a check of ``rules`` failed); 2 wrong usage; 3 nothing could be read, or the output could not be written.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from logdoctor.cli.complaints import broken_off
 from logdoctor.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
@@ -75,6 +76,15 @@ class DiagnoseByDefault(TyperGroup):
             args = ["diagnose", *args]
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what the system refuses to it (a full disk) is told, and no traceback."""
+        try:
+            done = super().invoke(ctx)
+            sys.stdout.flush()
+        except OSError as error:
+            raise typer.Exit(broken_off(error)) from None
+        return done
+
 
 app = typer.Typer(
     cls=DiagnoseByDefault,
@@ -104,10 +114,14 @@ def top(version: Version = False) -> None:
 
 def run(args: list[str] | None = None) -> Any:
     """Run the command line on ``args`` (default: the process's own) and exit."""
+    _stand_in_for_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a title in Chinese must not end `rules list` on an ASCII terminal
-    try:
-        return app(args)
-    except BrokenPipeError:  # `| head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    return app(args)
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Standard streams that are closed (``<&-``, ``>&-``, some daemons) are empty, or swallow what is written."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - to the end

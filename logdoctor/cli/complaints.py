@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -33,3 +35,17 @@ def complain(error: LogdoctorError) -> None:
     from logdoctor.contract import visible
 
     typer.echo("logdoctor: " + "\n".join(map(visible, str(error).splitlines())), err=True)
+
+
+def broken_off(error: OSError) -> int:
+    """The exit code of a command that the system did not let read or write; standard error says why."""
+    from logdoctor.model import InputError
+
+    try:
+        sys.stdout.flush()
+    except OSError:  # nothing more can be written there: the interpreter must not try it again when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # `| head` has seen enough
+        return 0
+    complain(InputError("cannot go on", str(error.filename or ""), error.strerror or str(error)))
+    return 3

@@ -81,7 +81,7 @@ def diagnose(
     Without PATHS the log is read from standard input.
 
     Exit codes: 0 a diagnosis was made (any verdict), 1 failure or unknown with --exit-code, 2 wrong usage,
-    3 nothing could be read.
+    3 nothing could be read or the output not be written.
     """
     from logdoctor.render import FORMATS
 

@@ -98,7 +98,7 @@ def _place(place: str, below: str) -> str:
 
 
 def _printable(name: str) -> str:
-    """``name`` as text that can be written down: bytes of a file name that are no UTF-8 are spelt ``\\udcff``."""
+    r"""``name`` as text that can be written down: bytes of a file name that are no UTF-8 are spelt ``\udcff``."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
