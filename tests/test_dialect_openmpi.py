@@ -140,6 +140,15 @@ def test_the_level_of_a_help_text_is_how_loud_the_text_itself_is(first, level):
     assert one(RECORDS, frame(first, "more words about it.")).level == level
 
 
+def test_what_a_process_was_to_be_bound_to_is_no_peer():
+    first = "A request was made to bind to that would result in binding more"
+    seen = one(
+        RECORDS, frame(first, "processes than cpus on a resource:", "   Bind to:     CORE", "   Node:        gn3")
+    )
+    assert seen.fields["host"] == "gn3"
+    assert "peer" not in seen.fields
+
+
 def test_a_table_between_rows_of_dashes_is_no_help_text():
     assert read(RECORDS, frame("epoch   loss   accuracy", "1       0.93   0.41")) == []
     assert read(RECORDS, frame("[gn7:11] hello from Open MPI", "x")) == []

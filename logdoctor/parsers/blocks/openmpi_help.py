@@ -51,7 +51,7 @@ _NUMBER_FIELDS = later(
 _NODE = later(
     r"(?:Local host(?:name)?|Hostname|Node(?: name)?|Host): +(?P<host>[\w.-]+)|on node (?P<on>[\w.-]*\w)|"
     r"Process 1 \(\S{1,300}\) is on host: +(?P<host>[\w.-]+)|Process 2 \(\S{1,300}\) is on host: +(?P<peer>[\w.-]+)|"
-    r"(?:Remote host|remote (?:host|daemon)|Peer host(?:name)?|to): +(?P<peer>[\w.:-]+)"
+    r"(?:Remote host|remote (?:host|daemon)|Peer host(?:name)?|(?<!Bind )to): +(?P<peer>[\w.:-]+)"
 )
 _LISTED = later(
     r"\s{1,6}\S[^:]{0,40}: |"
