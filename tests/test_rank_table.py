@@ -37,9 +37,9 @@ class Log:
         self.reasoner, self.order = Reasoner(rules, ()), 0
         self.reasoner.picture.expected = ranks
 
-    def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, **fields):
+    def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, tag=None, **fields):
         self.order += 1
-        speaker = Speaker(rank=rank, host=host, pid=pid)
+        speaker = Speaker(rank=rank, local_rank=tag, host=host, pid=pid)
         line = Line(file, self.order, text or kind)
         self.reasoner.observe(handmade(line, kind, line.text, speaker, level, fields, self.order))
         return self
@@ -290,3 +290,11 @@ def test_lines_that_no_rule_knows_are_alike_whatever_their_numbers():
 @pytest.mark.parametrize(("file", "place"), [("", "job.log:1 …"), ("job.log", ":1 …")])
 def test_the_file_of_the_answer_is_left_out_of_places(file, place):
     assert lines(RankRow(9, "culprit"), victim(0), victim(1), file=file)[1].place == place
+
+
+def test_the_last_step_of_a_rank_that_only_its_launcher_names_is_told():
+    log = Log(OOM, TIMEOUT)
+    for rank, step in ((0, 7), (1, 6)):
+        log.add("nccl.env", rank, tag=rank).add("progress.step", tag=rank, unit="step", value=step)
+    rows = log.add("cuda.oom", 1, "fatal").waits(0).rows
+    assert {rank: row.last_progress for rank, row in rows.items()} == {0: "step 7", 1: "step 6"}

@@ -314,9 +314,15 @@ class Picture:
         return view
 
     def last_step(self, rank: int | None) -> Event | None:
-        """The last step that ``rank`` (None: somebody unnamed) reported in the run that is told."""
-        steps = self.steps.get(rank)
-        return steps.last(self._wanted) if steps else None
+        """The last step that ``rank`` (None: somebody unnamed) reported in the run that is told.
+
+        A rank that is named by its local rank or its process is known only when all was read.
+        """
+        own, unnamed = self.steps.get(rank), self.steps.get(None)
+        last = own.last(self._wanted) if own else None
+        if last is not None or rank is None or unnamed is None:
+            return last
+        return unnamed.last(lambda event: self._wanted(event) and self.rank_of(event) == rank)
 
     def last_progress(self) -> Progress | None:
         """The latest progress record of all."""
