@@ -138,7 +138,8 @@ def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[
     said, taken = [own["rest"].strip("* ") if own else head.text], list[int]()
     found: dict[str, Value] = {}
     proof = 0
-    for line, rest in _same_process(head, below, 12):
+    for line, printed in _same_process(head, below, 12):
+        rest = printed.replace("**\\*", "***", 1)  # as Markdown writes it
         if not rest.startswith("***"):
             if rest.strip():
                 break

@@ -14,6 +14,7 @@ Kinds and their fields:
 - ``mpich.rank_died`` rank, host, pid, exit_code, signal: PALS, ALPS, mpirun_rsh and Fujitsu name the rank that ended
 - ``mpich.daemon_died`` peer (the node), signal: PALS lost its daemon there, and all ranks with it
 - ``mpich.rank_told_to_end`` rank, host, signal: PALS sent it SIGTERM because of another rank, or of the job's end
+- ``mpich.hosts_unusable``, ``mpich.init_failed`` message: mpirun_rsh has no hosts, or did not reach its daemons
 - ``mpich.exec_failed`` message, file: a program could not be started; ``mpich.launcher`` message: ALPS complains
 - ``mpich.usage`` message: mpiexec did not understand its arguments; ``mpich.connect`` peer, message: the launcher's
   links
@@ -53,6 +54,8 @@ _CRAY = (
 _CRAY_OLD = r"Rank (?P<rank>\d+) \[(?:\w{3} ){2}[^\]]{10,24}\] \[(?P<host>[^\]]*)\] "
 _FATAL = r"Fatal error in (?P<function>P?MPIX?_\w+|internal_\w+|MPI\w*): (?P<error_class>[^,\n]{1,160})"
 _HYDRA = r"\[(?P<program>mpiexec|proxy|hydra\w*|upstart|mpirun|bstrap):?(?P<place>[\d:]*)@(?P<by_host>[\w.-]+)\] "
+_RSH = r"\[(?P<by_host>[\w.-]+):mpi(?:run_rsh|spawn_\d+)\]\[\w+\] "
+"""Who speaks: MVAPICH2's launcher or its daemon on a node (src/pm/mpirun, common/debug_utils.h)."""
 _WHERE = r"(?P<function>\w+) \((?P<file>[\w./-]+):\d+\): "
 _STACK_NAMES = (
     r"(?:MPIDI?U?_\w+|MPID\w*|MPIR_\w+|MPIC_\w+|MPIR\w+|P?MPI_[A-Z]\w+|MPL_\w+|MPIDU\w+|internal_\w+|"
@@ -208,6 +211,20 @@ LAUNCHER = (
            r"HYDI_)\w* \(", note="The launcher reports a problem."),
     Record("mpich.connect", r"\[(?:\S+:)?mpi(?:run_rsh|spawn_\d+)\]\[\w+\] (?P<message>.*)", level="error",
            note="MVAPICH's launcher reports a problem."),
+    Record("mpich.hosts_unusable", _RSH + r"(?P<message>(?:Can't open|No host found in|Error (?:parsing|opening)|"
+           r"No|Without) host(?:file|name)\b.*|Error parsing slurm (?:nodelist|tasks per node).*|"
+           r"Unable to parse PBS_NODEFILE.*)", level="fatal", priority=1,
+           note="MVAPICH's launcher cannot use the list of hosts."),
+    Record("mpich.init_failed", _RSH + r"(?P<message>Error in init phase, aborting!.*|could not connect to .*|"
+           r"connect\(\) failed.*|Timeout during (?:client startup|attempt to bind).*)|"
+           r"^(?P<message2>Timeout during (?:client startup|attempt to bind mpirun_rsh socket)\.)", level="fatal",
+           priority=1, note="MVAPICH's launcher and its daemons did not find each other."),
+    Record("mpich.exec_failed", _RSH + r"(?P<message>Failed to execvp\(\) '(?P<file>[^'\n]{1,300})'(?:: (?P<error>.*?))?)"
+           r"(?: \(\d+\))?\s*$", level="fatal", priority=2, note="A node could not start the program."),
+    Record("mpich.abort", r"\[[\w.-]+:mpirun_rsh\]\[\w+\] Abort signaled by rank (?P<rank>\d+): '?(?P<message>.*?)'?\s*$", level="fatal",
+           priority=2, note="A rank called MPI_Abort, which ends the job."),
+    Record("mpich.interrupt", _RSH + r"(?P<message>Caught signal 2, killing job)", level="info", priority=2,
+           note="mpirun_rsh was interrupted from the keyboard."),
 )  # fmt: skip
 
 PMI = (

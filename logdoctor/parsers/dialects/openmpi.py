@@ -80,16 +80,16 @@ FRAMES = (
 )  # fmt: skip
 
 HANDLERS = (
-    Record("openmpi.fatal_handler", _WHO + r"\*\*\* An error occurred in (?P<function>\w+)", level="fatal",
+    Record("openmpi.fatal_handler", _WHO + r"\*\*\\?\* An error occurred in (?P<function>\w+)", level="fatal",
            block=read_error_handler, note="MPI reported an error to its error handler, which normally ends the job."),
-    Record("openmpi.fatal_handler", _WHO + r"\*\*\* (?P<error_class>MPI_ERR_\w+): (?P<message>.+)", level="fatal",
+    Record("openmpi.fatal_handler", _WHO + r"\*\*\\?\* (?P<error_class>MPI_ERR_\w+): (?P<message>.+)", level="fatal",
            priority=-1, note="MPI reported an error of this class to its error handler."),
     Record("openmpi.misuse", _WHO +
-           r"\*\*\* The (?P<function>MPI_\w+)\(\) function was called (?:before MPI_INIT|after MPI_FINALIZE)",
+           r"\*\*\\?\* The (?P<function>MPI_\w+)\(\) function was called (?:before MPI_INIT|after MPI_FINALIZE)",
            level="fatal", block=read_error_handler, note="The program called MPI outside MPI_Init and MPI_Finalize."),
     Record("openmpi.local_abort", _WHO + r"Local abort (?:before MPI_INIT|after MPI_FINALIZE) (?:started )?completed",
            level="fatal", note="The process ended itself while MPI was not up."),
-    Record("openmpi.signal", _WHO + r"\*\*\* Process received signal \*\*\*", level="fatal", block=read_crash,
+    Record("openmpi.signal", _WHO + r"\*\*\\?\* Process received signal \*\\?\*\\?\*", level="fatal", block=read_crash,
            priority=5, note="A rank crashed; Open MPI printed its stack."),
     Record("openmpi.signal", _WHO + r"Signal: .{1,60}? \((?P<signal>\d{1,2})\)\s*$", level="fatal",
            note="A rank crashed with this signal."),

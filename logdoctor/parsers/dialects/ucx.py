@@ -121,9 +121,11 @@ ERRORS = (
 )  # fmt: skip
 
 _FI = (
-    r"libfabric:(?P<by_pid>\d{1,10}):(?:\d{6,}:)?(?:[\w.-]*:)?(?P<provider>[\w;]+):(?P<area>\w+):"
+    r"libfabric:(?:(?P<by_pid>\d{1,10}):)?(?:\d{6,}:)?(?:[\w.-]*:)?(?P<provider>[\w;]+):(?P<area>\w+):"
     r"(?P<function>\w*)\(?\)?:\d+ ?<(?:warn|error|critical)>:? *"
+    r"(?:(?P<by_host>[a-z][a-z-]{0,30}\d[\w.-]{0,200}): (?=\S))?"
 )
+"""The head of a line of libfabric: before 1.6 without the process; the cxi provider says its host first."""
 _FI_HANDLED = r"err: \d{1,5}, message: "
 """So the EFA provider reports a transfer or an endpoint that failed."""
 _FI_MILD = (
@@ -138,7 +140,8 @@ LIBFABRIC = (
            note="libfabric notes that it goes on without something."),
     Record("libfabric.error", _FI +
            r"(?P<message>.{0,300}?(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|"
-           r"[Cc]annot|" r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded).*)", "error", with_peer,
+           r"[Cc]annot|"
+           r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded|returned (?!Success\b|success\b)[A-Z]).*)", "error", with_peer,
            note="libfabric reports a failure."),
     Record("libfabric.warning", _FI + r"(?P<message>.+)", "warning", priority=-1, note="libfabric warns."),
     Record("libfabric.error",

@@ -31,6 +31,11 @@ def read_grep(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker]:
     return rest, speaker_of(groups["file"])
 
 
+def read_bold(_groups: Mapping[str, str], rest: str) -> tuple[str, Speaker]:
+    """A line that somebody made bold: without the stars at its end."""
+    return rest.rstrip()[:-2], Speaker()
+
+
 _POD = r"(?P<host>[a-z0-9](?:[a-z0-9.-]{0,240}[a-z0-9])?-(?:\d{1,5}|[bcdfghjklmnpqrstvwxz2456789]{5}))"
 """A pod of a controller: a number behind its name, or five characters of those that Kubernetes draws (no vowels)."""
 _RECORD_BEGINS = (
@@ -104,6 +109,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
         unless=("tag", "host", "source"),
     ),
     Wrapper("quote", r"(?:> ){1,3}(?!>)|>$", ">"),
+    Wrapper("bold", r"\*\*(?=[^\s*\\][^\n*]{3,2000}\*\*\s*$)", "*", read_bold),
     Wrapper("framed", rf" {{1,40}}[|+] (?={_TRACEBACK}| {{4,60}}[^|\s][^|\n]*$)", " "),
     Wrapper("comment", rf"# (?={_TRACEBACK}|\[20\d\d-\d\d-\d\d[ T])", "#"),
     Wrapper(
