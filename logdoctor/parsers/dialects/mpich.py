@@ -219,10 +219,12 @@ LAUNCHER = (
            r"connect\(\) failed.*|Timeout during (?:client startup|attempt to bind).*)|"
            r"^(?P<message2>Timeout during (?:client startup|attempt to bind mpirun_rsh socket)\.)", level="fatal",
            priority=1, note="MVAPICH's launcher and its daemons did not find each other."),
-    Record("mpich.exec_failed", _RSH + r"(?P<message>Failed to execvp\(\) '(?P<file>[^'\n]{1,300})'(?:: (?P<error>.*?))?)"
-           r"(?: \(\d+\))?\s*$", level="fatal", priority=2, note="A node could not start the program."),
-    Record("mpich.abort", r"\[[\w.-]+:mpirun_rsh\]\[\w+\] Abort signaled by rank (?P<rank>\d+): '?(?P<message>.*?)'?\s*$", level="fatal",
-           priority=2, note="A rank called MPI_Abort, which ends the job."),
+    Record("mpich.exec_failed", _RSH +
+           r"(?P<message>Failed to execvp\(\) '(?P<file>[^'\n]{1,300})'(?:: (?P<error>.*?))?)(?: \(\d+\))?\s*$",
+           level="fatal", priority=2, note="A node could not start the program."),
+    Record("mpich.abort",
+           r"\[[\w.-]+:mpirun_rsh\]\[\w+\] Abort signaled by rank (?P<rank>\d+): '?(?P<message>.*?)'?\s*$",
+           level="fatal", priority=2, note="A rank called MPI_Abort, which ends the job."),
     Record("mpich.interrupt", _RSH + r"(?P<message>Caught signal 2, killing job)", level="info", priority=2,
            note="mpirun_rsh was interrupted from the keyboard."),
 )  # fmt: skip
