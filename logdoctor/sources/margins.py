@@ -60,16 +60,14 @@ class WithoutMargin(Layer):
         return data[:first] + self._margin.sub(b"", data[first:]) if first < len(data) else data
 
 
-def without_margins(source: Source, head: bytes | None = None) -> Source:
-    """``source`` without what stands in front of all its lines; ``head`` is its beginning, where it is known."""
+def without_margins(source: Source, head: bytes) -> tuple[Source, bytes]:
+    """``source`` without what stands in front of all its lines, and how it begins then; ``head`` is how it begins."""
     for _ in range(MOST):
-        if head is None:
-            head, source = look(source)
         margin = margin_of(head)
         if not margin:
             break
-        source, head = WithoutMargin(source, margin), None
-    return source
+        head, source = look(WithoutMargin(source, margin))
+    return source, head
 
 
 def margin_of(head: bytes) -> bytes:

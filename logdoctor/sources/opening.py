@@ -16,6 +16,7 @@ from logdoctor.sources.forms import Form, form_of
 from logdoctor.sources.layers import Foreign, LogStream, Reports, Source, look, without_holes
 from logdoctor.sources.margins import without_margins
 from logdoctor.sources.paths import Found, may_be_log
+from logdoctor.sources.wrapped_lines import unwrapped
 
 _PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ, which Python 3.10 has on Linux only
@@ -129,10 +130,12 @@ class Opener:
 
 
 def _text(source: Source, encoding: str, head: bytes) -> Source:
-    """The text as it was printed, in UTF-8."""
+    """The text as it was printed, in UTF-8; ``head`` is how the file begins."""
     if encoding == "utf-8":
-        return without_margins(without_holes(source), head)
-    return without_margins(WithoutMark(source) if encoding == "utf-8-sig" else Transcoded(source, encoding))
+        source = without_holes(source)
+    else:
+        head, source = look(WithoutMark(source) if encoding == "utf-8-sig" else Transcoded(source, encoding))
+    return unwrapped(*without_margins(source, head))
 
 
 def _no_log(form: Form, name: str) -> InputError:

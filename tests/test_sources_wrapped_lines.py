@@ -1,0 +1,80 @@
+"""Lines that a terminal broke at its width are joined again, and all others keep their numbers."""
+
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_sources import read
+
+from logdoctor import diagnose
+from logdoctor.sources.layers import Foreign
+from logdoctor.sources.wrapped_lines import Unwrapped, width_of
+
+TIMEOUT = (
+    "[rank0]:[E1103 10:14:22.481920377 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=4411, OpType=ALLREDUCE, NumelIn=8192, NumelOut=8192, Timeout(ms)=600000) ran for 600033 "
+    "milliseconds before timing out."
+)
+PRINTED = [
+    "gpu07:8812:9140 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.8.0.7<0>",
+    "gpu07:8812:9140 [0] NCCL INFO Using network IB",
+    TIMEOUT,
+    "",
+    "gpu07: task 0: the last of the steps that were asked for is given up now, and so are all that were to come after it",
+    "srun: error: gpu07: task 0: Exited with exit code 1",
+]
+
+
+def broken(lines, width):
+    return "".join(line[n : n + width] + "\n" for line in lines for n in range(0, max(1, len(line)), width))
+
+
+def joined(lines, width):
+    return "".join(f"{line}\n" + "\n" * ((max(len(line), 1) - 1) // width) for line in lines)
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100])
+def test_broken_lines_are_joined_and_the_others_keep_their_numbers(tmp_path, width):
+    (tmp_path / "a.log").write_text(broken(PRINTED, width))
+    assert list(read(str(tmp_path / "a.log"))[0].values()) == [joined(PRINTED, width).encode()]
+
+
+def test_a_broken_line_is_diagnosed_as_whole_and_quoted_by_the_line_where_it_begins(knowledge):
+    found = diagnose(io.BytesIO(broken(PRINTED, 80).encode()), knowledge=knowledge)
+    assert found.causes[0].signature == "collective.timeout"
+    assert found.causes[0].evidence[0].line.number == 4
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        PRINTED,
+        [f"gpu{n:02}: error while loading shared libraries: libcudart.so.{n:02}: cannot open shared object" for n in range(9)],
+        ["=" * 80, "PARAMETERS", "=" * 80, "lr 1e-4", "=" * 80, "bs 8", "=" * 80, "RESULTS"],
+        [f"| {'device':30} | {word:43} |" for word in ("memory", "power", "clock", "name", "driver")],
+        [f"{n}.batch      {word:30}      COMPLETED      00:12:4{n}      0:0      gpu{n:02}" for n, word in enumerate("abcdef")],
+        [f"/opt/lib/{word}.py:88: UserWarning: this is so and so and was never otherwise, as all know\n  warn()" for word in "abcd"],
+        ["short"] * 9,
+        ["x" * 900, "y" * 900, "z" * 900, "a"] * 3,
+        [],
+    ],
+    ids=["not broken", "one kind", "rulers", "box", "table", "indented below", "short", "longer than a terminal", "empty"],
+)  # fmt: skip
+def test_lines_that_are_as_long_for_other_reasons_are_left(lines):
+    assert width_of("".join(f"{line}\n" for line in lines).encode()) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("ab é", max_size=90)), st.integers(1, 300), st.booleans())
+def test_no_character_and_no_line_is_lost_however_it_is_read(lines, size, ended):
+    text = ("\n".join(lines) + "\n" * ended).encode()
+    source = Unwrapped(Foreign(io.BytesIO(text), "a"), 60)
+    read = b"".join(iter(lambda: source.read(size), b""))
+    assert read.replace(b"\n", b"") == text.replace(b"\n", b"")
+    assert read.count(b"\n") == text.count(b"\n")
+
+
+def test_an_endless_line_is_read_in_parts():
+    source = Unwrapped(Foreign(io.BytesIO(b"x" * 5_000_000), "a"), 80)
+    assert len(source.read(100_000)) == 100_000
