@@ -40,6 +40,7 @@ from logdoctor.regexes import later
 SUMMARY_LINES = 12
 _LIMIT_MET = (
     r"Job exceeded (?:its |a )?(?:walltime|(?:memory )?resource \w+) .*|"
+    r"job preempted \(node failure\)|"
     r"job \S{1,60} exceeded (?:WALLTIME|WALLCLOCK|JOBMEM|MEM|SWAP|DISK|PROC) usage (?:hard|soft) limit.*"
 )
 """Torque's words for a limit that the job met, and Moab's."""
@@ -47,6 +48,7 @@ _MAILED = later(rf"^(?P<message>{_LIMIT_MET})")
 _WALLTIME = later(r"Walltime requested: +(?P<limit>\d+:\d\d:\d\d) +Walltime Used: +(?P<used>\d+:\d\d:\d\d)")
 
 _REASON_WORDS = (
+    ("node failure", ("(node failure)",)),
     (
         "time limit",
         ("walltime", "RUNLIMIT", "h_rt", "s_rt", "wallclock", "run time limit", "TERM_DEADLINE", "max runtime", "WALL"),

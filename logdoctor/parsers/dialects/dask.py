@@ -1,6 +1,7 @@
 r"""What Dask's nannies and scheduler say about the workers of a cluster.
 
 - ``dask.worker_exit`` pid, exit_code (minus the signal's number): how a worker process ended
+- ``dask.memory`` host, pid, percent: a nanny ends its worker for its memory
 - ``dask.start`` message: a worker did not come up; ``dask.task_failed`` message, count: a task took its workers along
 
 Source: dask/distributed 2.x to 2025.x, nanny.py and scheduler.py.
@@ -9,25 +10,35 @@ Source: dask/distributed 2.x to 2025.x, nanny.py and scheduler.py.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
 _SIGTERM = 15
+_AGAIN, _SOON = "Restarting worker", 6
+"""What a nanny prints below the end of a worker that it did not ask for; many nannies write into one log."""
 
 
 def read_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """How the worker ended; a cluster that is scaled down or closed ends its workers with SIGTERM."""
-    del below
+    """How the worker ended; a cluster that is scaled down or closed ends workers with SIGTERM, and starts none anew."""
     signal = fields.get("signal")
     if not isinstance(signal, int):
         return Block(head.text)
-    return Block(head.text, {"exit_code": -signal}, level="info" if signal == _SIGTERM else None)
+    wanted = signal == _SIGTERM and not any(_AGAIN in bare.text for bare in islice(below, _SOON))
+    return Block(head.text, {"exit_code": -signal}, level="info" if wanted else None)
 
 
 RECORDS = (
     Record("dask.worker_exit", r"\bWorker process (?P<pid>\d+) (?:was killed by signal (?P<signal>\d+)|"
            r"exited with status (?P<exit_code>[1-9]\d*))", "error", read_exit, "Dask's nanny saw its worker end."),
+    Record("dask.worker_exit", r"\bWorker process (?P<pid>\d+) was killed by unknown signal", "error",
+           note="Dask's nanny saw its worker end."),
+    Record("dask.memory", r"\b(?P<message>Worker (?:\w{2,8}://(?!127\.|localhost|\[)(?P<host>[\w.-]+):\d+ |\S{1,120} )?"
+           r"(?:\(pid=(?P<pid>\d+)\) )?exceeded (?P<percent>\d+)% memory budget)", "error",
+           note="Dask's nanny ends a worker that uses too much memory."),
+    Record("dask.killed", r"\b(?P<message>KilledWorker: (?:Attempted to run task |\(').*)", "error",
+           note="A task of Dask ended with the workers that ran it.", priority=-3),
     Record("dask.start", r"\b(?P<message>Failed to (?:start worker process|initialize Worker|start process|connect to "
            r"process)\b.*|Nanny failed to start.*)", "error", note="A worker of Dask did not come up.",
            scan=r"nanny - \w+ - Failed to (?:start|init|connect)|Nanny failed to start|Failed to start worker process"),

@@ -6,6 +6,7 @@ Kinds and their fields:
 - ``gpu.nvml`` message: NVML refused (Python and command line)
 - ``gpu.service`` message: nvidia-persistenced, nv-hostengine, nvidia-imex or the fabric manager does not work
 - ``gpu.switch`` message: the NVSwitch or NVLink driver
+- ``gpu.links`` device, down, message: dcgmi says that NVLinks of this GPU or switch are down
 - ``gpu.peer`` message: GPU memory could not be shared with another device
 - ``kernel.amdgpu`` bus_id, message: more faults of AMD GPUs; ``kernel.kfd`` message: their compute driver
 - ``kernel.habanalabs`` bus_id, device, message: the driver of Gaudi; ``gpu.gaudi`` message: its library
@@ -15,13 +16,40 @@ Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvi
 
 from __future__ import annotations
 
-from logdoctor.parsers.record import Record
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _HEX = "[0-9a-fA-F]"
 _BUS = rf"(?P<bus_id>{_HEX}{{4}}:{_HEX}{{2}}:{_HEX}{{2}})\.\d"
 _NO_MODULE = "A kernel module of the GPU driver could not be loaded."
 
+_LINKS = later(r"^ *(?:[UDX_] ){1,71}[UDX_] *$")
+"""The states of the links of one GPU or switch: up, down, disabled, not supported."""
+
+
+def read_links(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """How many links of a GPU are down, in the line below the one that names it."""
+    for bare in islice(below, 1):
+        states = bare.text.split() if _LINKS.search(bare.text) else []
+        if down := states.count("D"):
+            message = f"{down} of {len(states)} NVLinks are down"
+            return Block(f"{head.text.strip()} {bare.text.strip()}", {**fields, "down": down, "message": message})
+    return None
+
+
 NVIDIA = (
+    Record(
+        "gpu.links",
+        r"^ {2,12}(?:gpuId|physicalId|nvSwitchId) (?P<device>\d{1,3}): *$",
+        level="error",
+        block=read_links,
+        scan=r"^ {2,12}(?:gpuId|physicalId|nvSwitchId) \d{1,3}: *\r?$",
+        note="Some NVLinks of this GPU or switch are down (dcgmi nvlink --link-status).",
+    ),
     Record(
         "gpu.module",
         r"(?P<module>nvidia[\w-]*|amdgpu|gdrdrv): (?P<message>disagrees about version of symbol.{0,80}|"

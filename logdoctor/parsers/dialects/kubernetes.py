@@ -13,6 +13,7 @@ Kinds and their fields:
 - ``kubernetes.job_failed`` message, pod: a Job, PyTorchJob, MPIJob, JobSet, Volcano or Kueue workload failed
 - ``kubernetes.gang`` message: not all pods of the group could start; ``kubernetes.waiting`` message: an init
   container or kubectl waits
+- ``kubernetes.note`` message: a slip of the kubelet
 - ``kubernetes.passed``: the pod could not be scheduled or started at first; it was, later
 - ``kubernetes.refused`` message: the API server refused or did not answer; ``kubernetes.event`` reason, message: any
   other Warning event
@@ -206,6 +207,10 @@ MESSAGES = (
     Record("kubernetes.back_off",
            r"(?P<message>[Bb]ack-off (?:\w+ )?restarting failed container.*|\bCrashLoopBackOff\b)", "error",
            note="A container keeps ending soon after its start."),
+    Record("kubernetes.note",
+           r"(?P<message>MountVolume\.SetUp failed for volume .{1,200}: object \"[^\"]+\"/\"[^\"]+\" not registered)",
+           "info", note="The kubelet looks after a pod that it no longer, or not yet, has on its list.", priority=7,
+           scan="not registered"),
     Record("kubernetes.mount",
            r"(?P<message>MountVolume\.\w+ failed for volume.*|Unable to attach or mount volumes: .*|"
            r"AttachVolume\.\w+ failed.*)", "error", with_resource, "A volume could not be mounted.", 6),
