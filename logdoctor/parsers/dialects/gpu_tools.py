@@ -44,10 +44,10 @@ def read_links(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 NVIDIA = (
     Record(
         "gpu.links",
-        r"^ {2,12}(?:gpuId|physicalId|nvSwitchId) (?P<device>\d{1,3}): *$",
+        r"^ {0,12}(?:gpuId|physicalId|nvSwitchId) (?P<device>\d{1,3}): *$",
         level="error",
         block=read_links,
-        scan=r"^ {2,12}(?:gpuId|physicalId|nvSwitchId) \d{1,3}: *\r?$",
+        scan=r"^ {0,12}(?:gpuId|physicalId|nvSwitchId) \d{1,3}: *\r?$",
         note="Some NVLinks of this GPU or switch are down (dcgmi nvlink --link-status).",
     ),
     Record(
