@@ -105,8 +105,10 @@ ERRORS = (
     Record("ucx.warning", r"TL_\w{2,8} ERROR +(?P<message>(?:failed to initialize|failed to create|failed to init) .+)",
            "warning", priority=1, scan=r"(?:TL_CUDA ERROR|TL_MLX5 ERROR|TL_NCCL ERROR|TL_RCCL ERROR)",
            note="UCC, the library of collectives over UCX, goes on without one of its transports."),
-    Record("ucx.error", r"(?:UCC  ERROR|TL_UCP ERROR|TL_NCCL ERROR|TL_CUDA ERROR|TL_MLX5 ERROR|TL_RCCL ERROR|"
-           r"CL_BASIC ERROR|CL_HIER ERROR|cuda mc ERROR|cuda ec ERROR) +"
+    Record("ucx.shm", _WHO + r"TL_SHM ERROR +(?P<message>.+)", "error",
+           note="UCC could not share memory between the processes of a host."),
+    Record("ucx.error", _WHO + r"(?:UCC  ERROR|TL_UCP ERROR|TL_NCCL ERROR|TL_CUDA ERROR|TL_MLX5 ERROR|TL_RCCL ERROR|"
+           r"TL_SELF ERROR|TL_SPIN ERROR|CL_BASIC ERROR|CL_HIER ERROR|CL_DOCA_UROM ERROR|cuda mc ERROR|cuda ec ERROR) +"
            r"(?P<message>.+)", "error", note="UCC, the library of collectives over UCX, reports a failure."),
     Record("ucx.fatal", _HEAD + r"FATAL +(?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
     Record("ucx.warning", _HEAD + r"WARN +(?P<message>.+)", "warning", with_peer, "UCX warns; the job goes on."),

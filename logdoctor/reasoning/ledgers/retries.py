@@ -1,0 +1,70 @@
+"""The ledger of retries: a connection that NCCL was still trying to open when the log ended.
+
+Derived events (dialect ``ledger``; each stands on the last attempt of a process):
+
+- ``ledger.still_trying``  peer (where printed), error, attempt and attempts (as NCCL counts them; else attempt is the
+  number of lines, each of which stands for many attempts)
+
+NCCL announces each attempt as INFO, waits a little longer each time (100 ms more), and goes on; that is how ranks come
+together that start minutes apart.  It says something only if many attempts have failed and the process has said nothing
+since of a communicator that is complete.  Sources: NCCL 2.12 to 2.30 (src/misc/socket.cc, src/os/linux.cc).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from logdoctor.model import Event, Value
+from logdoctor.reasoning.picture import Picture
+from logdoctor.regexes import later
+
+MANY, MANY_LINES = 10, 5
+"""After so many attempts NCCL has waited more than five seconds; NCCL before 2.24 prints every thousandth only."""
+MAX_PROCESSES = 4096
+SEARCHED = 400
+_COUNTED = later(r"retry(?:ing)? \(?(?:attempt )?(?P<attempt>\d{1,5})(?:/| of )(?P<attempts>\d{1,5})\b")
+
+Process = tuple[str | None, int | None, str]
+
+
+class Ledger(Struct):
+    """Keeps the last attempt of each process; `derive` gives those that nothing followed."""
+
+    last: dict[Process, Event] = field(default_factory=dict)
+    lines: dict[Process, int] = field(default_factory=dict)
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if "restart" in event.means:
+            self.last.clear()
+            self.lines.clear()
+        elif event.kind == "nccl.retry":
+            who = _process(event)
+            if len(self.last) < MAX_PROCESSES or who in self.last:
+                self.last[who] = replace(event, lines=()) if event.lines else event
+                self.lines[who] = self.lines.get(who, 0) + 1
+        elif self.last and event.kind == "nccl.comm_init" and event.fields.get("phase") == "COMPLETE":
+            self.last.pop(_process(event), None)
+            self.lines.pop(_process(event), None)
+
+    def derive(self, picture: Picture) -> Iterator[Event]:
+        """The attempts that were many and the last word of their process."""
+        for event in picture.runs.of_the_last(self.last.values()):
+            counted = _COUNTED.search(event.text[:SEARCHED])
+            attempt = int(counted["attempt"]) if counted else self.lines[_process(event)]
+            if attempt < (MANY if counted else MANY_LINES):
+                continue
+            fields: dict[str, Value] = {name: event.fields[name] for name in ("peer", "error") if name in event.fields}
+            fields["attempt"] = attempt
+            if counted:
+                fields["attempts"] = int(counted["attempts"])
+            yield Event(
+                event.line, "ledger", "ledger.still_trying", event.text, event.speaker, "error", fields, event.order
+            )
+
+
+def _process(event: Event) -> Process:
+    return event.host, event.pid, event.line.file
