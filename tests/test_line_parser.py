@@ -115,6 +115,13 @@ def test_what_is_printed_behind_a_progress_bar_is_a_piece_of_its_own(bar, said):
     assert [piece.printed for piece in pieces(bar + said)] == [bar, said]
 
 
+def test_the_blanks_with_which_a_shorter_bar_covers_a_longer_one_are_no_obstacle():
+    bar = " 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]   "
+    assert [piece.printed for piece in pieces(bar + "Traceback (most recent call last):")][1:] == [
+        "Traceback (most recent call last):"
+    ]
+
+
 @pytest.mark.parametrize("rest", ["", " ", ", loss=0.2", "| 3"])
 def test_a_progress_bar_alone_is_one_piece(rest):
     assert len(pieces(" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]" + rest)) == 1
