@@ -1,0 +1,63 @@
+r"""Parallel environments of IBM and of ParTec: POE with its MPI, ParaStation's psilogger.
+
+Kinds are those of `mpich`: ``mpich.rank_died`` rank, signal | exit_code; ``mpich.rank_told_to_end`` rank;
+``mpich.fatal`` rank, function, message: an MPI call failed; ``mpich.exec_failed`` message, file; ``mpich.init_failed``
+message; ``mpich.peer_gone`` message, peer; ``mpich.time_limit`` seconds; and
+
+- ``poe.affinity`` host, message: the tasks do not fit the cores
+- ``poe.network`` message: the adapters' windows could not be set up
+- ``poe.error`` message: any other message of class ERROR (ATTENTION and INFO are no failures)
+
+Sources: IBM Parallel Environment 5.2 and Runtime Edition 1.3 (Messages: 0031 POE, 0032 MPI), psmgmt 5 (psilogger).
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.mpi_blocks import with_signal
+from logdoctor.parsers.record import Meanings, Record
+
+_ERROR = r"ERROR: 0031-\d{3} +"
+
+POE = (
+    Record("mpich.rank_told_to_end", r"ERROR: 0031-250 +task (?P<rank>\d{1,7}): Terminated\b", "warning", priority=2,
+           note="POE ended this task: another one had failed, or the job was told to end."),
+    Record("mpich.rank_died", r"ERROR: 0031-250 +task (?P<rank>\d{1,7}): (?P<signal_text>[A-Z][\w ]{2,40})", "fatal",
+           with_signal, "POE names the task that a signal ended.", priority=1),
+    Record("mpich.rank_died", r"(?:ERROR|INFO): 0031-251 +task (?P<rank>\d{1,7}) exited: rc=(?P<exit_code>-?[1-9]\d*)",
+           "fatal", note="POE names the task that ended and how."),
+    Record("mpich.rank_died",
+           r"ERROR: 0031-300 +Forcing all remote tasks to exit due to (?:exit code (?P<exit_code>-?\d+)|"
+           r"signal (?P<signal>\d+)) in task (?P<rank>\d{1,7})", "fatal",
+           note="POE ends all tasks because of this one."),
+    Record("poe.affinity", r"ERROR: 0031-758 +AFFINITY: \[(?P<by_host>[\w.-]{1,255})\] (?P<message>.+)", "fatal",
+           note="POE cannot give each task a core of its own on this node."),
+    Record("poe.network", r"ERROR: 0031-(?:632|007|309|619) +(?P<message>.+)", "fatal",
+           note="POE could not set up the network for its tasks."),
+    Record("mpich.exec_failed",
+           r"ERROR: 0031-(?:655|725|214|216) +(?P<message>(?:Can't exec|Failed to execute(?: MPI)? program|pmd: chdir|"
+           r"[^\n]{0,40}?) *(?P<file>/?[\w./-]{1,300})?.*)", "fatal", note="A node could not start the program."),
+    Record("mpich.init_failed", r"ERROR: 0031-024 +(?P<message>(?P<peer>[\w.-]{1,255}): no response; rc = -?\d+)",
+           "fatal", note="POE got no answer from this node."),
+    Record("mpich.peer_gone",
+           r"ERROR: 0031-161 +(?P<message>EOF on socket connection with (?:node|task) (?P<peer>[\w.-]{1,255}))",
+           "error", note="POE lost its daemon on this node."),
+    Record("poe.error", _ERROR + r"(?P<message>.+)", "error", note="POE reports a failure.", priority=-3),
+    Record("mpich.fatal",
+           r"ERROR: 0032-\d{3} +(?P<message>.{3,300}?)(?: +\(-?\w{1,20}\))? in (?P<function>MPI_\w+), task "
+           r"(?P<rank>\d{1,7})", "fatal", note="An MPI call failed and POE ends the job."),
+)  # fmt: skip
+
+PARASTATION = (
+    Record("mpich.rank_died",
+           r"PSIlogger: (?:\w{1,40}: )?Child with rank (?P<rank>\d{1,7}) exited (?:with status (?P<exit_code>[1-9]\d*)|"
+           r"on signal (?P<signal>(?!15\b)\d{1,3})\b)", "fatal", note="ParaStation names the rank that ended and how."),
+    Record("mpich.rank_told_to_end",
+           r"PSIlogger: (?:\w{1,40}: )?Child with rank (?P<rank>\d{1,7}) exited on signal 15\b", "warning", priority=1,
+           note="ParaStation ended this rank: another one had failed, or the job was to end."),
+    Record("mpich.time_limit", r"PSIlogger: (?P<message>Maximum runtime of (?P<seconds>\d{1,9}) seconds elapsed)",
+           "fatal", note="The launcher's own time limit ended the job."),
+)  # fmt: skip
+
+RECORDS: tuple[Record, ...] = (*POE, *PARASTATION)
+
+MEANS: Meanings = {"poe.affinity": ("last words",), "poe.network": ("last words",)}
