@@ -57,6 +57,7 @@ LAUNCHERS = [
     ("(raylet, ip=10.3.0.7) ", {"tag": "raylet", "host": "10.3.0.7"}),
     ("(EngineCore_DP0 pid=99) ", {"tag": "EngineCore_DP0", "pid": 99}),
     ("(Worker_TP0 pid=12) ", {"tag": "Worker_TP0", "pid": 12}),
+    ("localhost: [rank3]: ", {"tag": "localhost", "rank": 3}),
     ("llama-sft-worker-3 pytorch [rank3]: ", {"host": "llama-sft-worker-3", "rank": 3}),
     ("vllm-decode-7c9f8d6b5-x2vkq main [rank3]: ", {"host": "vllm-decode-7c9f8d6b5-x2vkq", "rank": 3}),
     ("cn07: ", {"host": "cn07"}),

@@ -130,6 +130,8 @@ PBS = (
            "fatal", read_reason, "PBS ended the job.", -1),
     Record("batch.killed", r"^Job \S{1,60} (?P<message>killed due to exceeding \w+ quota\. Quota: .{1,60}?)(?:, Host: "
            r"(?P<host>[\w-]+)\S*)?\s*$", "fatal", read_reason, "The batch system ended the job."),
+    Record("batch.killed", r"^Job \S{1,60} (?P<message>has exceeded \w+ allocation on node (?P<host>[\w.-]+))", "fatal",
+           read_reason, "The batch system (NCI's PBS) ended the job."),
     Record("batch.killed", r"^Exec host: +(?P<host>[\w.-]+)/[\d,-]+\s*$", "fatal", read_mail, "PBS ended the job."),
     Record("batch.exit", r"\bExit_status ?= ?(?P<exit_code>[1-9]\d*)", "error", read_end,
            "PBS says how the job ended."),
@@ -184,6 +186,8 @@ LSF = (
            "error", read_end, "LSF says how the job ended."),
     Record("batch.exit", r"Exited by (?:LSF )?signal (?P<signal>\d+)", "error", note="LSF says how the job ended."),
     Record("batch.done", r"^Successfully completed\.\s*$", "info", note="LSF says that the job ended well."),
+    Record("batch.done", r"^Launcher: Done\. Job exited without errors", "info",
+           note="TACC's launcher ran all of its tasks."),
     Record("batch.rank_died",
            r"One or more process(?:es)? \(first noticed rank (?P<rank>\d+)\) terminated with (?:signal "
            r"(?P<signal>\d+)|(?:exit (?:code|status)|status) (?P<exit_code>\d+))", "fatal",

@@ -55,7 +55,7 @@ SIGNALS = (
     ),
     Record(
         "crash.signal",
-        rf"^(?:\S{{1,200}}: (?:line \d+: )?)?(?P<signal_text>{_SIGNAL_TEXT})(?: \(core dumped\))?\.?$",
+        rf"^(?!Aborted\.$)(?:\S{{1,200}}: (?:line \d+: )?)?(?P<signal_text>{_SIGNAL_TEXT})(?: \(core dumped\))?\.?$",
         level="fatal",
         block=with_signal,
         priority=-1,

@@ -170,7 +170,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "ray.gcs",
-        r"(?:[Ff]ailed to connect to GCS|Unable to connect to GCS|Failed to get .{0,40}from GCS"
+        r"^(?!.{0,160}\bExport metrics to agent failed: ).*?(?:[Ff]ailed to connect to GCS|Unable to connect to GCS"
+        r"|Failed to get .{0,40}from GCS"
         r"|GCS (?:server )?(?:at )?.{0,60}?(?:is unavailable|may have been killed|has been killed|died)"
         r"|[Ll]ost (?:reconnection|connection) to GCS|Failed to register .{0,40}GCS"
         r"|[Rr]econnect(?:ing)? to (?:the )?GCS|Could not (?:find|connect to) .{0,40}[Rr]ay (?:instance|cluster)"

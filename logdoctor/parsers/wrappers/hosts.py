@@ -48,5 +48,6 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "pdsh.nccl", r"(?P<host>[\w.-]{1,255}): (?=(?P=host):\d{1,10}:\d{1,10} \[)", unless=("host", "task", "rank")
     ),
     Wrapper("pals", _NAME + r" (?P<task>\d{1,6}): ", _LOWER, read_host, unless=("host", "task", "rank", "source")),
+    Wrapper("pdsh.localhost", r"(?P<tag>localhost):(?: |$)", "l", unless=("host", "task", "rank", "source", "tag")),
     Wrapper("pdsh", _NAME + r":(?: |$)", _LOWER + "0123456789", read_host, unless=("host", "task", "rank", "source")),
 )
