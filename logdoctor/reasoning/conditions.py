@@ -49,7 +49,7 @@ class Conditions:
             ("agree", lambda table: all(len(_values(seen.get(n, ()), f)) == 1 for n, f in table.items())),
             ("differ", lambda table: all(len(_values(seen.get(n, ()), f)) > 1 for n, f in table.items())),
             ("phase", lambda phases: self._phase(counted, phases)),
-            ("job", self._job),
+            ("job", lambda facts: self._job(facts, counted)),
         )
         for key, check in checks:
             if key in when and not check([when[key]] if isinstance(when[key], str) else when[key]):
@@ -116,10 +116,14 @@ class Conditions:
         phase = self.picture.phase_at(order)
         return phase in phases or ("before first step" in phases and phase in ("launch", "init"))
 
-    def _job(self, facts: Mapping[str, Any]) -> bool:
-        return all(self._fact(name, wanted) for name, wanted in facts.items())
+    def _job(self, facts: Mapping[str, Any], counted: Seen) -> bool:
+        return all(self._fact(name, wanted, counted) for name, wanted in facts.items())
 
-    def _fact(self, name: str, wanted: Any) -> bool:
+    def _fact(self, name: str, wanted: Any, counted: Seen) -> bool:
+        if name == "went_on":
+            shown = [s.event for events in counted.values() for s in events]
+            went_on = (self.picture.spoke.after(e) or self.picture.outlived(e, None) for e in shown)
+            return all(went_on) is bool(wanted)
         if name == "hung":
             return self.hung is bool(wanted)
         if name == "finished":

@@ -16,6 +16,7 @@ from logdoctor.reasoning.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
 from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end, told_local_rank
 from logdoctor.reasoning.seats import Seats
+from logdoctor.reasoning.spoken import RanksSpoke
 from logdoctor.reasoning.steps import Steps
 from logdoctor.regexes import later
 
@@ -65,6 +66,7 @@ class Picture:
         self._host_of: dict[int, str] = {}
         self._seen_on: dict[str, tuple[Event, Event]] = {}
         """The first and the last event of each host."""
+        self.spoke = RanksSpoke()
         self._versions: dict[str, list[Event]] = {}
         """Where each product's version was told first in a run, or another one than before."""
         self._spans_told: dict[str, int] = {}
@@ -81,6 +83,7 @@ class Picture:
         self._see_speaker(event)
         self._see_time(event)
         self._see_start(event)
+        self.spoke.observe(event)
         self.seats.observe(event)
         self.addresses.observe(event)
         self.clocks.observe(event, short_host(event.host or "") or self.host_with(event.rank))

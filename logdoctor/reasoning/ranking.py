@@ -238,9 +238,10 @@ def _is_of_one(end: Finding) -> bool:
 
 
 def _is_elsewhere(seen: Finding, end: Finding) -> bool:
-    """Whether other processes than that of ``end`` report ``seen``."""
+    """Whether other processes than that of ``end`` report ``seen``; an agent of torchrun is no rank."""
     if end.ranks:
-        return bool(seen.ranks) and end.ranks[0] not in seen.ranks
+        by_agent = seen.events[0].dialect == "elastic"
+        return end.ranks[0] not in seen.ranks if seen.ranks else by_agent
     return not seen.ranks and _files(seen).isdisjoint(_files(end))
 
 

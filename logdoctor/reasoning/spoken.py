@@ -1,0 +1,28 @@
+"""Where ranks spoke: a script that complains of a command and then starts its ranks did not end there."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from logdoctor.model import Event
+
+MAX_FILES = 4096
+FAILURES = ("error", "fatal")
+
+
+class RanksSpoke(Struct):
+    """By file, where a rank last said something that is no failure."""
+
+    last: dict[str, int] = field(default_factory=dict)
+
+    def observe(self, event: Event) -> None:
+        """Take one event in; a launcher's tag (`srun -l`) in front of a shell's complaint makes no rank of it."""
+        if event.speaker.rank is None or event.level in FAILURES:
+            return
+        if event.line.file in self.last or len(self.last) < MAX_FILES:
+            self.last[event.line.file] = event.order
+
+    def after(self, event: Event) -> bool:
+        """Whether ranks spoke later in the file of ``event``, or in another one (two files tell no order)."""
+        elsewhere = any(file != event.line.file for file in self.last)
+        return elsewhere or self.last.get(event.line.file, -1) > event.order
