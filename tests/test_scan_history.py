@@ -97,6 +97,32 @@ def test_a_folder_without_results_is_an_error_that_says_what_to_do(tmp_path):
         ask([tmp_path], Question())
 
 
+def test_a_scan_that_is_not_at_its_end_is_asked_for_what_landed(folder):
+    assert counted(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
+    landing = Landing(folder)
+    landing.add(JobRecord("z", verdict="failure", signature="net.dns"))
+    assert counted(folder) == [("cuda.ecc", 2), ("net.dns", 2)]
+    landing.close()
+
+
+def test_results_of_somebody_else_can_be_asked_without_writing_there(folder, monkeypatch):
+    def refused(records, place):
+        if place == folder:
+            raise PermissionError(13, "Permission denied")
+        return write_parquet(records, place)
+
+    monkeypatch.setattr("logdoctor.scan.history.write_parquet", refused)
+    assert counted(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
+    assert not [*folder.glob("*.parquet")]
+
+
+def test_a_damaged_table_is_an_error_that_says_what_to_do(folder):
+    ask([folder], Question())
+    (folder / "jobs.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match="parquet: they are made anew"):
+        ask([folder], Question())
+
+
 def test_pandas_reads_the_tables_in_one_line(folder):
     write_parquet(Journal(folder).records(), folder)
     jobs = pd.read_parquet(folder / "jobs.parquet")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.model import InputError
-from logdoctor.scan.journal import WHOLE, Journal
+from logdoctor.scan.journal import Journal, last_landed
 from logdoctor.scan.tables import TABLES, write_parquet
 
 _WHEN = "make_timestamp(CAST(coalesce(CASE WHEN ended > 0 THEN ended END, changed) * 1000000 AS BIGINT))"
@@ -88,10 +89,16 @@ def _run(folders: Sequence[Path], text: str, values: Sequence[Any]) -> Answer:
         raise InputError(
             "the history cannot be asked", "", "duckdb is not installed", "pip install 'logdoctor[scan]'"
         ) from None
-    with duckdb.connect(":memory:") as database:
-        for table in TABLES:
-            files = [str(_parquet(folder, table)) for folder in folders]
-            database.execute(f"CREATE TABLE {table} AS SELECT * FROM read_parquet(?, union_by_name = true)", [files])
+    with tempfile.TemporaryDirectory(prefix="logdoctor-history-") as spare, duckdb.connect(":memory:") as database:
+        places = [_tables(folder, Path(spare, str(number))) for number, folder in enumerate(folders)]
+        try:
+            for table in TABLES:
+                files = [str(place / f"{table}.parquet") for place in places]
+                read = "SELECT * FROM read_parquet(?, union_by_name = true)"
+                database.execute(f"CREATE TABLE {table} AS {read}", [files])
+        except duckdb.Error as error:
+            why, cure = str(error).splitlines()[0], "remove its files *.parquet: they are made anew"
+            raise InputError("the tables cannot be read", " ".join(map(str, folders)), why, cure) from None
         database.execute(f"CREATE VIEW failures AS SELECT *, {_WHEN} AS day FROM jobs")
         database.execute("SET enable_external_access = false")
         try:
@@ -102,15 +109,24 @@ def _run(folders: Sequence[Path], text: str, values: Sequence[Any]) -> Answer:
             raise InputError("the question was not understood", "--sql", str(error).splitlines()[0]) from None
 
 
-def _parquet(folder: Path, table: str) -> Path:
-    """The table of a scan, made anew where results came in since it was written."""
-    results, file = folder / WHOLE, folder / f"{table}.parquet"
-    if not results.is_file():
+def _tables(folder: Path, spare: Path) -> Path:
+    """Where the tables of the scan in ``folder`` are: there, made anew where results came in since; else in ``spare``.
+
+    Somebody who may not write into the folder of another's scan may ask it all the same.
+    """
+    landed = last_landed(folder)
+    if landed is None:
         why = "there are no results of a scan"
         raise InputError("the history cannot be asked", str(folder), why, "logdoctor scan ARCHIVE --out FOLDER")
-    if not file.is_file() or file.stat().st_mtime_ns < results.stat().st_mtime_ns:
+    files = [folder / f"{table}.parquet" for table in TABLES]
+    if all(file.is_file() and file.stat().st_mtime_ns >= landed for file in files):
+        return folder
+    try:
         write_parquet(Journal(folder).records(), folder)
-    return file
+    except OSError:
+        write_parquet(Journal(folder).records(), spare)
+        return spare
+    return folder
 
 
 def _timestamp(seconds: float | None) -> datetime | None:

@@ -99,13 +99,9 @@ class Journal:
     def refresh(self) -> None:
         """Look again at what has landed; of a job that landed twice the later record counts."""
         self.places.clear()
-        for path in self._files():
+        for path in _files(self.folder):
             for place, record in _lines(path):
                 self.places[record.job] = place
-
-    def _files(self) -> list[Path]:
-        parts = (self.folder / PARTS).glob("*.jsonl")
-        return [self.folder / WHOLE, *sorted(parts, key=lambda p: (p.stem.rpartition("-")[2].zfill(24), p.name))]
 
     def has(self, job: str, stamp: str) -> bool:
         """Whether ``job``, unchanged, was diagnosed."""
@@ -156,7 +152,7 @@ class Journal:
         Raises `NotKept`; the parts then stay, and nothing is lost.
         """
         path, new = self.folder / WHOLE, self.folder / f".{WHOLE}.{os.getpid()}"
-        parts = self._files()[1:]
+        parts = _files(self.folder)[1:]
         try:
             with _writing(self.folder):
                 self._write_sorted(new)
@@ -173,6 +169,17 @@ class Journal:
             file.writelines(self._sorted_lines())
             file.flush()
             os.fsync(file.fileno())
+
+
+def last_landed(folder: Path) -> int | None:
+    """When a result last came into ``folder`` (nanoseconds since 1970), be its scan at its end or not; None: never."""
+    return max((file.stat().st_mtime_ns for file in _files(folder) if file.is_file()), default=None)
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of all results, the oldest first; the one of a scan that came to its end need not be there."""
+    parts = (folder / PARTS).glob("*.jsonl")
+    return [folder / WHOLE, *sorted(parts, key=lambda p: (p.stem.rpartition("-")[2].zfill(24), p.name))]
 
 
 def _lines(path: Path) -> Iterator[tuple[Place, JobRecord]]:
