@@ -38,6 +38,18 @@ def test_wrong_usage_is_exit_code_2(args):
     assert call(*args, stdin=HEALTHY, code=2).stderr
 
 
+@pytest.mark.parametrize("option", ["--model", "--baseline"])
+def test_a_file_that_an_option_names_and_nobody_has_is_wrong_usage_even_where_it_is_not_needed(option, log):
+    assert "gone.log" in call("diagnose", option, "gone.log", log, code=2).stderr
+
+
+def test_a_cause_that_no_rule_has_would_never_fail_a_scan_and_is_wrong_usage(log, tmp_path):
+    assert "cuda.omm" in call("scan", log.parent, "--fail-on", "net, cuda.omm", code=2).stderr
+    call("scan", log.parent, "--out", tmp_path / "out", "--workers", 1, "--fail-on", "net,cuda", code=1)
+    call("scan", log.parent, "--out", tmp_path / "out", "--workers", 1, "--fail-on", "cuda.oom", code=1)
+    call("scan", log.parent, "--out", tmp_path / "out", "--workers", 1, "--fail-on", "unknown,net", code=0)
+
+
 @pytest.mark.parametrize("command", ["diagnose", "events"])
 def test_a_missing_file_is_exit_code_3_and_named(command, tmp_path):
     result = call(command, tmp_path / "gone.log", code=3)

@@ -38,12 +38,16 @@ ExitCode = Annotated[
 ]
 Model = Annotated[
     Path | None,
-    typer.Option("--model", help="A classifier made by 'logdoctor train', instead of ours.", dir_okay=False),
+    typer.Option(
+        "--model", help="A classifier made by 'logdoctor train', instead of ours.", exists=True, dir_okay=False
+    ),
 ]
 Baseline = Annotated[
     Path | None,
     typer.Option(
-        "--baseline", help="The log of a good run: where no rule knows the failure, what it never printed is shown."
+        "--baseline",
+        help="The log of a good run: where no rule knows the failure, what it never printed is shown.",
+        exists=True,
     ),
 ]
 Redact = Annotated[

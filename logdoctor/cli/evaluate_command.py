@@ -37,7 +37,10 @@ Corpora = Annotated[
 ]
 Format = Annotated[str, typer.Option("--format", "-f", help="text, html or json.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.", dir_okay=False)]
-Model = Annotated[Path | None, typer.Option("--model", help="A classifier made by 'logdoctor train'.", dir_okay=False)]
+Model = Annotated[
+    Path | None,
+    typer.Option("--model", help="A classifier made by 'logdoctor train'.", exists=True, dir_okay=False),
+]
 
 
 def evaluate(

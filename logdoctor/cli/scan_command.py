@@ -57,7 +57,9 @@ Retry = Annotated[
 ]
 FailOn = Annotated[
     str | None,
-    typer.Option("--fail-on", help="Exit with 1 where one of these is a cause: signatures or families, by commas."),
+    typer.Option(
+        "--fail-on", help="Exit with 1 where one of these is a job's first cause: signatures or families, by commas."
+    ),
 ]
 Scheduler = Annotated[str | None, typer.Option("--scheduler", help="Address of a Dask scheduler: tcp://HOST:8786.")]
 Slurm = Annotated[bool, typer.Option("--slurm", help="Start --workers Slurm jobs that do the work.")]
@@ -110,12 +112,14 @@ def scan(
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
     wish = wished(report, new_since, lang) if report is not None else None
     filters = Filters(_expression(job_pattern), moment(since, "--since"), moment(until, "--until"))
+    own = own_folders(rules)
+    wanted = _wanted(fail_on, own)
     with complaints(), _folder(out) as folder:
         plan = Plan(
             folder,
             workers or os.cpu_count() or 1,
             job_limit,
-            tuple(own_folders(rules)),
+            tuple(own),
             scheduler or "",
             _cluster(slurm=slurm, kubernetes=kubernetes, scheduler=scheduler),
             _options(cluster_option or ()),
@@ -130,7 +134,8 @@ def scan(
         with _stopping(), _progress(made) as advance:
             for count in made.run():
                 advance(count)
-        found = _write(made, format, folder, fail_on)
+        _write(made, format, folder)
+        found = wanted and any({r.signature, r.signature.partition(".")[0]} & wanted for r in made.records())
         if wish is not None:
             write_report(made.records(), wish)
     if found:
@@ -247,8 +252,8 @@ class _Lines:
             typer.echo(f"logdoctor: {self._done} of {self._total} jobs, {rate:.0f} a second", err=True)
 
 
-def _write(made: Scan, format: str, folder: Path, fail_on: str | None) -> bool:
-    """Print the results; whether one of them is among ``fail_on``."""
+def _write(made: Scan, format: str, folder: Path) -> None:
+    """Print the results."""
     from logdoctor.scan.outputs import writer
     from logdoctor.scan.tables import write_parquet
 
@@ -257,5 +262,18 @@ def _write(made: Scan, format: str, folder: Path, fail_on: str | None) -> bool:
             typer.echo(path)
     else:
         writer(format)(made.records(), sys.stdout)
+
+
+def _wanted(fail_on: str | None, own: Sequence[Path]) -> set[str]:
+    """The names in ``--fail-on``; one that no job can ever have is told: it would let everything pass."""
     wanted = {name.strip() for name in (fail_on or "").split(",") if name.strip()}
-    return bool(wanted) and any({r.signature, r.signature.partition(".")[0]} & wanted for r in made.records())
+    if not wanted:
+        return wanted
+    from logdoctor.knowledge import gather, rule_folders
+
+    signatures = {rule.signature for rule in gather(rule_folders(own)).rules} | {"unknown", "healthy"}
+    strange = wanted - signatures - {name.partition(".")[0] for name in signatures}
+    if strange:
+        why = f"no rule has the signature or family {', '.join(sorted(strange))}; see: logdoctor rules list"
+        raise typer.BadParameter(why, param_hint="--fail-on")
+    return wanted
