@@ -6,11 +6,14 @@ import json
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 from command_line import call, program, report, terminal
 from conftest import LOCALES
 from failing_job import ANSWER, HEALTHY, LOG, answer_in
+
+from logdoctor.cli import diagnose_command
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -121,3 +124,18 @@ def test_a_reader_that_goes_away_is_no_error(log):
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=60)
     assert done.stderr == b""
     assert done.stdout.count(b"\n") == 1
+
+
+def test_what_takes_long_shows_a_sign_of_life_before_anything_is_read(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(diagnose_command, "SLOW", 0.01)
+    with diagnose_command.ProgressBar():
+        time.sleep(0.3)
+    assert "getting ready" in capsys.readouterr().err
+
+
+def test_what_is_quick_shows_no_bar(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with diagnose_command.ProgressBar() as bar:
+        bar.watch("a.log", 5)
+    assert capsys.readouterr().err == ""

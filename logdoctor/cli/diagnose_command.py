@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -211,27 +212,32 @@ def _language() -> str:
 
 
 class ProgressBar:
-    """A bar on standard error for inputs that take long; it costs nothing before that."""
+    """A bar on standard error for what takes long; it costs nothing before that.
+
+    It comes by a clock and not by what is read: a first run compiles the rules for seconds before it reads anything.
+    """
 
     def __init__(self) -> None:
-        """Start the clock."""
-        self._start = time.perf_counter()
+        """Nothing is shown yet."""
         self._bar: Any = None
         self._task: Any = None
-        self._wanted = sys.stderr.isatty()
         self._bytes = 0
+        self._doing = "getting ready: the first run after an installation compiles the rules"
+        self._clock = threading.Timer(SLOW, self._open)
+        self._clock.daemon = True
 
     def __enter__(self) -> ProgressBar:  # noqa: PYI034 - typing.Self is of 3.11
-        """Nothing is shown yet."""
+        """Start the clock."""
+        if sys.stderr.isatty():
+            self._clock.start()
         return self
 
     def watch(self, name: str, count: int) -> None:
-        """Count bytes that were read; show them once it takes long."""
+        """Count bytes that were read."""
         self._bytes += count
-        if self._bar is None and self._wanted and time.perf_counter() - self._start > SLOW:
-            self._open()
+        self._doing = name[-40:]
         if self._bar is not None:
-            self._bar.update(self._task, completed=self._bytes, description=name[-40:])
+            self._bar.update(self._task, completed=self._bytes, description=self._doing)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -243,11 +249,15 @@ class ProgressBar:
             DownloadColumn(),
             TransferSpeedColumn(),
         )
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("", total=None)
-        self._bar.start()
+        bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = bar.add_task(self._doing, total=None)
+        bar.start()
+        self._bar = bar
 
     def __exit__(self, *_: object) -> None:
         """Take the bar away."""
+        self._clock.cancel()
+        if self._clock.ident is not None:
+            self._clock.join()  # it may be opening the bar just now
         if self._bar is not None:
             self._bar.stop()
