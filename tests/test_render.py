@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from render_diagnoses import ALL, HEALTHY, OOM, THOUSAND, TWO_CAUSES, UNKNOWN
 from render_strategies import diagnoses
 
-from logdoctor.model import LogdoctorError
+from logdoctor.model import Coverage, LogdoctorError, Problem
 from logdoctor.render import FORMATS, languages, plain, render
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.columns import text_width
@@ -144,6 +144,16 @@ def test_quiet_is_one_line_and_holds_the_answer_and_how_sure_it_is():
 
 def test_healthy_is_one_line():
     assert render(HEALTHY, "terminal", elapsed=0.1).count("\n") == 1
+
+
+def test_empty_logs_are_told_as_such_and_not_as_a_good_run():
+    nothing = replace(HEALTHY, coverage=Coverage(1, 0, 0, 0))
+    assert "they are empty" in render(nothing, "terminal", quiet=True)
+
+
+def test_what_was_not_read_of_a_healthy_job_is_said_in_the_same_sentence():
+    told = render(replace(HEALTHY, problems=(Problem("cannot be read", "b.log", "it is gone"),)), "terminal")
+    assert "; not everything could be read." in " ".join(told.split())
 
 
 def test_a_healthy_job_that_went_on_after_a_failure_says_so_and_where():

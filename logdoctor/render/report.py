@@ -161,6 +161,8 @@ def _sentence_without_cause(told: Diagnosis, words: Catalogue) -> str:
     if told.verdict != "healthy":
         loud = next((one.title for one in told.symptoms if one.title), "")
         return words("unknown.but", title=loud) if loud else words("unknown")
+    if told.coverage.files and not told.coverage.bytes:
+        return words("healthy.empty")
     last = told.picture.last_progress
     parts = [words("healthy.outlived", failures=_outlived(told, words)) if told.symptoms else words("healthy")]
     if last:

@@ -55,8 +55,8 @@ class _Sheet(Struct, frozen=True):
     def healthy(self, told: Report) -> Lines:
         mark, style = _MARKS["healthy"]
         words = self.page.words
-        parts = (told.head, f"{words('read.verb')} {self.read(told)}", words("read.part") if told.problems else "")
-        head, *rest = wrap("".join(part + words("stop") for part in parts if part), self.width - 2)
+        read = f"{words('read.verb')} {self.read(told)}" + (words("and") + words("read.part") if told.problems else "")
+        head, *rest = wrap(told.head + words("stop") + read + words("stop"), self.width - 2)
         yield f"{self.paint(mark, style)} {head}"
         yield from (f"  {line}" for line in rest)
         yield from self.bullets("runs", told.runs)
