@@ -436,3 +436,15 @@ def test_words_in_front_of_a_traceback_alone_are_no_prefix_of_its_lines():
         'ERROR Traceback (most recent call last):\n  File "fit.py", line 7, in main\nERROR ValueError: not this\nKeyError: 1\n'
     )[:1]
     assert seen.text == "KeyError: 1"
+
+
+def test_what_is_printed_behind_the_bar_of_mmcv_or_keras_is_a_record_of_its_own():
+    bars = ("[>>>>    ] 31/50, 4.0 task/s, elapsed: 8s, ETA:     5s", " 5/10 [=====>....] - ETA: 1:05 - loss: 0.2104")
+    for bar in bars:
+        assert [event.text for event in parse_text(f"{bar}Killed\n") if event.kind == "crash.signal"] == ["Killed"]
+
+
+def test_a_traceback_in_which_the_log_ends_is_a_failure_even_before_its_first_frame():
+    heads = ("Traceback (most recent call last):", 'Traceback (most recent call last):\n  File "fit.py", l')
+    assert [parse_text(head)[0].level for head in heads] == ["error", "error"]
+    assert parse_text("Traceback (most recent call last):\nstep 3 loss: 2\n")[0].level == "warning"

@@ -16,12 +16,18 @@ _BRACKET = later(
 _NCCL = later(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
 _BAR = later(r"(?:\d|it) \[\d{1,3}:[\d:]{2,12}[<,][^\[\]\n]{1,300}\] {0,100}(?=[A-Za-z(\[])")
 """A progress bar of tqdm, which ends no line: what is printed next stands right behind it."""
+_ETA = later(
+    r"(?:task/s, elapsed: \d{1,9}s, ETA: {1,12}\d{1,9}s"
+    r"|\] - ETA: (?:\d+:){0,2}\d{1,6}s?(?: - \w{1,40}: [\d.]{1,20}(?:e[+-]\d\d)?){0,12})"
+    r"(?=[^\W\d_]|[(\[]|\d{4}-\d\d-\d\d )"
+)
+"""The bars of mmcv and of Keras end no line either."""
 _HOST = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 """What a host's name is made of."""
 MAX_PIECES = 64
 """What is glued behind so many records stays in one piece."""
 _TAG = later(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
-_HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:", "%|", "it [")
+_HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:", "%|", "it [", " ETA: ")
 
 
 def clean(raw: bytes) -> str:
@@ -61,6 +67,8 @@ def _glued(text: str) -> set[int]:
         return set()
     found = {hit.start() for hit in _BRACKET.finditer(text, 1)}
     found |= {hit.end() for hit in _BAR.finditer(text)}
+    if " ETA: " in text:
+        found |= {hit.end() for hit in _ETA.finditer(text)}
     if "NCCL " in text:
         for hit in _NCCL.finditer(text, 1):
             start = len(text[: hit.start()].rstrip(_HOST))

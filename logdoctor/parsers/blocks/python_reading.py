@@ -27,6 +27,8 @@ class Reading(Struct):
     evidence: int = 0
     fields: dict[str, Value] = field(default_factory=dict)
     level: Level | None = None
+    cut: bool = False
+    """The log ends in it."""
     relayed: bool = False
     """Its frames bear a logger's prefix of level info: another program's output, passed on line by line."""
 
@@ -56,7 +58,7 @@ class Reading(Struct):
 
     def _level(self) -> Level:
         if not self.fields.get("exception"):
-            return "error" if self.frames else "warning"
+            return "error" if self.frames or self.cut else "warning"
         if self.relayed:
             return "fatal"
         if self.level in ("warning", "info"):

@@ -35,6 +35,8 @@ EXCEPTION = (
 _EXCEPTION = later(EXCEPTION)
 _ANY_TYPE = later(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
 _FRAME = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
+_TORN_FRAME = later(r'\s{2,}F(?:i(?:l(?:e(?: "[^"]*"?)?)?)?)?(?:, l[^:]{0,20})?$')
+"""The last line of a paste that ends in a frame."""
 _FLAT_FRAME = later(r'File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function><?[\w.]+>?))?')
 _BOX_FRAME = later(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in (?P<function>\S+))?\s*$")
 _CELL_FRAME = later(
@@ -163,11 +165,12 @@ def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare |
             return bare
         elif (reading.frames and bare.text.startswith(" " * (indent + 2))) or _HEAD.match(bare.text):
             reading.taken.append(bare.below)
-        elif bare.text.strip():
+        elif bare.text.strip() and not _TORN_FRAME.match(bare.text):
             after_frame = False
             noise += 1
             if noise > MAX_NOISE:
                 return None
+    reading.cut = not noise
     return None
 
 

@@ -194,13 +194,13 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.overflow",
         r"(?:OVERFLOW! Rank (?P<rank>\d+) Skipping step|Overflow detected\. Skipping step"
-        r"|Gradient overflow\. +Skipping step|[Gg]radient overflow detected).{0,60}?(?:loss scale:?"
+        r"|Gradient overflow\. +Skipping step|\boverflow detected).{0,60}?(?:loss scale(?: to)?:?"
         r"|to) ?(?P<scale>[\d.e+-]*\d)",
         "info",
         note="A step was skipped because a gradient overflowed; rare ones are normal in mixed precision.",
         often=True,
         priority=3,
-        scan=r"OVERFLOW! Rank \d+ Skipping|Overflow detected\. Skipping|radient overflow",
+        scan=r"OVERFLOW! Rank \d+ Skipping|Overflow detected\. Skipping|radient overflow|overflow detected",
     ),
     Record(
         "frameworks.scale_minimum",

@@ -1,0 +1,86 @@
+"""The ledger of arrivals: who never came to the first barrier of a process group.
+
+Derived event (dialect ``ledger``; it stands on the first line of a rank that waits, or gave up):
+
+- ``ledger.never_came``  all who came to the store-based barrier say so, and some of the world do not: missing,
+  missing_hosts, joined, world
+
+Facts (torch/distributed/distributed_c10d.py, `_store_based_barrier`, 1.8 to 2.15): each process adds one to a counter
+in the store and prints its global rank, the size of the group and the counter every ten seconds until all have come.
+So where as many ranks print as the counter says have come, those that do not print have not come.  A group of some
+ranks only has other members than 0 … size - 1; where a larger rank prints, nothing is derived.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from logdoctor.model import Event, Value
+from logdoctor.reasoning.attempts import STARTS
+from logdoctor.reasoning.picture import Picture
+from logdoctor.regexes import later
+
+MAX_RANKS = 4096
+SEARCHED = 2000
+FEWEST_LINES = 4
+"""Fewer may be the wait of a moment."""
+_BARRIER = later(
+    r"(?:for|on) rank:? (?P<rank>\d{1,7})\b[^\n]{0,200}?world_size=(?P<world>\d{1,7}), "
+    r"(?:worker_count|num_workers_joined)=(?P<joined>\d{1,7})"
+)
+
+
+class Ledger(Struct):
+    """Keeps who waits in the first barrier; `derive` tells who never came there."""
+
+    waiting: set[int] = field(default_factory=set)
+    joined: int = 0
+    world: int = 0
+    lines: int = 0
+    gave_up: bool = False
+    passed: bool = False
+    first: Event | None = None
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if not STARTS.isdisjoint(event.means):
+            self._start_anew()
+        elif event.kind == "c10d.barrier_done":
+            self.passed = True
+        elif "in store based barrier" in event.text[:SEARCHED] and (found := _BARRIER.search(event.text[:SEARCHED])):
+            self._see(event, int(found["rank"]), int(found["world"]), int(found["joined"]))
+
+    def _start_anew(self) -> None:
+        self.waiting.clear()
+        self.joined, self.world, self.lines = 0, 0, 0
+        self.gave_up, self.passed, self.first = False, False, None
+
+    def _see(self, event: Event, rank: int, world: int, joined: int) -> None:
+        if len(self.waiting) >= MAX_RANKS:
+            return
+        if world != self.world:
+            self._start_anew()
+            self.world = world
+        self.waiting.add(rank)
+        self.joined = max(self.joined, joined)
+        self.lines += 1
+        failed = event.level in ("error", "fatal")
+        if self.first is None or (failed and not self.gave_up):
+            self.first = event
+        self.gave_up = self.gave_up or failed
+
+    def derive(self, picture: Picture) -> list[Event]:
+        """The events that follow from all that was observed."""
+        if self.first is None or self.passed or not (self.gave_up or self.lines >= FEWEST_LINES):
+            return []
+        if len(self.waiting) != self.joined or max(self.waiting) >= self.world or 2 * self.joined < self.world:
+            return []
+        missing = tuple(sorted(set(range(self.world)) - self.waiting))
+        if not missing:
+            return []
+        hosts = tuple(sorted({host for rank in missing if (host := picture.host_with(rank))}))
+        fields: dict[str, Value] = {"missing": missing, "joined": self.joined, "world": self.world}
+        if hosts:
+            fields["missing_hosts"] = hosts
+        at = self.first
+        return [Event(at.line, "ledger", "ledger.never_came", at.text, at.speaker, "error", fields, at.order)]
