@@ -30,11 +30,10 @@ class AddressBook:
         if event.dialect != "nccl" or event.speaker.host is None:
             return
         host = event.speaker.host
-        if is_address(host):
-            named = _NAMED.search(event.line.text[:600])
-            if named:
-                self._note(host, named[1])
-                host = named[1]
+        named = own_name(event)
+        if named:
+            self._note(host, named)
+            host = named
         if event.kind in FACTS and not is_address(host):
             for hit in _LISTED.findall(event.line.text[:2000]):
                 self._note(hit, host)
@@ -55,6 +54,14 @@ class AddressBook:
         if not name or is_address(name) or name.startswith("localhost"):
             return None
         return short_host(name)
+
+
+def own_name(event: Event) -> str | None:
+    """What NCCL calls its host in a line that a launcher tags with an address only (that of another, where two do)."""
+    if event.dialect != "nccl" or not event.speaker.host or not is_address(event.speaker.host):
+        return None
+    named = _NAMED.search(event.line.text[:600])
+    return str(named[1]) if named else None
 
 
 def bare_address(peer: str) -> str:

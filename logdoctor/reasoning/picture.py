@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator
 
 from logdoctor.model import Event, Evidence, JobPicture, Meaning, Progress, RankRow, Standing, Value
-from logdoctor.reasoning.addresses import AddressBook, are_two_hosts, short_host
+from logdoctor.reasoning.addresses import AddressBook, are_two_hosts, own_name, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
 from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end, told_local_rank
@@ -257,7 +257,9 @@ class Picture:
         """The host that ``event`` is about; the job's only host where there is just one."""
         rank = self.rank_of(event)
         if event.host or rank is None:
-            return short_host(event.host or "") or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
+            return short_host(own_name(event) or event.host or "") or (
+                next(iter(self.hosts)) if len(self.hosts) == 1 else None
+            )
         return self._host_of.get(rank) or (next(iter(self.hosts)) if len(self.hosts) == 1 else None)
 
     def outlived(self, event: Event, rank: int | None, run: Callable[[Event], bool] | None = None) -> bool:

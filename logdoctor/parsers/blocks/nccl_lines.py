@@ -65,6 +65,7 @@ _ADDRESS = r"\[?(?P<addr>[^\s<>\[\]]+(?:<\d+>)?)\]?"
 
 _SHAPES = (
     ("Connection closed by remote peer", rf"Connection closed by remote peer {_ADDRESS}"),
+    (" peer ", rf"(?:\btag \w+|NET/(?:Socket|IB) ?:) peer {_ADDRESS} (?:message|collective|posted)"),
     ("onnect to ", rf"[cC]onnect to {_ADDRESS} (?:failed : |returned )(?:(?P<errno>\d+)\()?(?P<error>[^(),\n]+)"),
     ("connect returned ", r"connect returned (?P<error>[^(),\n]+)"),
     # Work completions of verbs, four spellings between 2.3 and 2.30; cut lines may end anywhere after the status.
