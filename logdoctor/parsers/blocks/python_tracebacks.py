@@ -32,6 +32,9 @@ EXCEPTION = (
 )
 """An exception line whose type is known by its name."""
 
+IN_FRONT = r"E {2,}|[|>] | {1,8}|[-*•] {1,4}|\d{1,2}[.)] |[`*]{1,3}"
+"""What stands before an exception line: pytest's mark, a ruler, a ticket's mark of a list, of code, of bold words."""
+
 _EXCEPTION = later(EXCEPTION)
 _ANY_TYPE = later(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
 _FRAME = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
@@ -313,7 +316,7 @@ def _add_line(reading: Reading, bare: Bare, *, alone: bool) -> bool:
 def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """Read on from a bare exception line whose traceback is not in view."""
     del fields
-    text = regex.sub(r"^(?:E {2,}|[|>] | +)", "", head.text).strip()
+    text = compiled(f"^(?:{IN_FRONT}| +)").sub("", head.text).strip().rstrip("`*")
     found = _EXCEPTION.match(text)
     if found is None:
         return None

@@ -27,7 +27,7 @@ from logdoctor.parsers.blocks.python_around import read_hook, read_ignored, read
 from logdoctor.parsers.blocks.python_messages import read_worker
 from logdoctor.parsers.blocks.python_reports import REPORT, REPORT_SCAN, read_report
 from logdoctor.parsers.blocks.python_stacks import read_fatal, read_pystack, read_section, read_threads
-from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, read_message, read_traceback
+from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, IN_FRONT, read_message, read_traceback
 from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
@@ -294,7 +294,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.exception",
-        r"^(?:E {2,}|[|>] | {1,8})?" + _A_METRIC + EXCEPTION,
+        rf"^(?:{IN_FRONT})?" + _A_METRIC + EXCEPTION,
         "error",
         read_message,
         "An exception of a Python program, without its traceback.",
