@@ -159,7 +159,7 @@ def test_the_oom_killer_in_a_cgroup_names_process_cgroup_and_constraint():
     assert (chosen.fields["pid"], chosen.fields["constraint"]) == (51702, "CONSTRAINT_MEMCG")
     assert chosen.fields["cgroup"].endswith("/task_3")
     assert (killed.kind, killed.level, killed.fields["anon_rss_kb"]) == ("kernel.oom_kill", "fatal", 60129004)
-    assert reaped.level == "info"
+    assert reaped.level == "error"
 
 
 def test_the_oom_killer_of_old_kernels_is_known():

@@ -54,7 +54,7 @@ _REASON_WORDS = (
         ("walltime", "RUNLIMIT", "h_rt", "s_rt", "wallclock", "run time limit", "TERM_DEADLINE", "max runtime", "WALL"),
     ),
     ("memory", ("mem", "MEM", "TERM_SWAP", "SWAP usage", "h_vmem", "s_vmem")),
-    ("disk", ("jobfs", "DISK usage", "over disk limit")),
+    ("disk", ("jobfs", "DISK usage", "over disk limit", "disk usage")),
     ("cpu", ("cput", "ncpus", "cpupercent", "CPULIMIT", "h_cpu", "PROC usage")),
     ("processes", ("PROCESSLIMIT", "THREADLIMIT", "FILELIMIT")),
     ("preemption", ("PREEMPT", "preempt", "was evicted", "EVICTED", "JobEvicted")),
@@ -299,6 +299,9 @@ OTHERS = (
            r"\bEvent: (?P<message>ULOG_JOB_(?:EVICTED|ABORTED|HELD)) for |"
            r"\bMyType\W[^\n]{0,8}?\b(?P<message>Job(?:Evicted|Aborted|Held)Event)\b", "fatal", read_reason,
            "HTCondor stopped the job."),
+    Record("batch.killed", r"\bError from \S{1,60}@(?P<host>[\w-]{1,100})[\w.]*: (?P<message>(?:Docker )?[Jj]ob has "
+           r"gone over .*|(?:memory|disk) usage exceeded request_\w+.*)", "fatal", read_reason,
+           "HTCondor stopped the job on this machine.", 1),
     Record("batch.killed",
            r"^\t?(?P<message>(?:Job has gone over (?:memory|disk) limit|Error from slot\S+: Job has gone over|"
            r"The job was aborted by the user|via condor_rm).*)", "fatal", read_reason, "HTCondor stopped the job."),

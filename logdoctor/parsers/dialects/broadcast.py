@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.model import Value
-from logdoctor.parsers.dialects import kernel, kernel_gpu
+from logdoctor.parsers.dialects import kernel, kernel_gpu, kernel_io
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import compiled
 
 _LINES_BETWEEN = 2
-_SEVERE = tuple(r for r in (*kernel.RECORDS, *kernel_gpu.RECORDS) if r.level in ("error", "fatal"))
+_SEVERE = tuple(r for r in (*kernel.RECORDS, *kernel_gpu.RECORDS, *kernel_io.RECORDS) if r.level in ("error", "fatal"))
 
 
 def read_broadcast(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

@@ -1,4 +1,4 @@
-r"""What the training services of clouds say about a job as a whole: SageMaker, Vertex AI (CloudML), Azure ML.
+r"""What the training services of clouds say about a job as a whole: SageMaker, Vertex AI (CloudML), Azure ML, SkyPilot.
 
 - ``cloud.exit`` replica, exit_code, reason: how one replica of the job ended
 - ``cloud.failed`` message, reason: the service calls the job failed; ``cloud.time_limit``, ``cloud.interrupted``: and
@@ -25,6 +25,8 @@ RECORDS = (
            "error", note="Azure ML calls the job failed."),
     Record("cloud.failed", rf"^{_STAMP}Failed - (?P<message>Training job failed.{{0,120}})", "error",
            note="SageMaker calls the job failed."),
+    Record("cloud.failed", r"\b(?P<message>[Jj]ob \S{1,40} is already in terminal state (?P<reason>FAILED\w*).{0,120})",
+           "error", note="SkyPilot calls the job failed."),
     Record("cloud.time_limit", rf"^{_STAMP}MaxRuntimeExceeded - .{{0,120}}|exceeded MaxRuntimeInSeconds provided",
            "fatal", note="SageMaker ended the job, for it ran as long as it was allowed to."),
     Record("cloud.time_limit", rf"^{_STAMP}MaxWaitTimeExceeded - .{{0,120}}", "fatal",

@@ -136,7 +136,7 @@ MEMORY = (
     Record(
         "kernel.oom_reaped",
         r"oom_reaper: reaped process (?P<pid>\d+) \((?P<process>[^)]*)\)",
-        level="info",
+        level="error",
         note="The memory of a process that the OOM killer had killed was taken back.",
     ),
     Record(

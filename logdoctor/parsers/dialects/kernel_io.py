@@ -284,12 +284,12 @@ STORAGE = (
     ),
     Record(
         "kernel.fs",
-        r"(?P<filesystem>XFS) \((?P<device>[\w-]+)\): (?P<message>.{0,60}?(?:[Cc]orruption|I/O error|I/O [Ee]rror|"
-        "shut(?:ting)? down|log mount (?:failed|/recovery failed)|"
+        r"(?P<filesystem>XFS) \((?P<device>[\w-]+)\): (?P<message>.{0,60}?(?:[Cc]orruption|I/O [Ee]rror|"
+        "Internal error|shut(?:ting)? down|log mount (?:failed|/recovery failed)|"
         r"log I/O|force_shutdown|(?:\bxfs_\w{2,40}|[Mm]etadata)[: ].{0,60}?\berror -?\d).{0,160})",
         level="error",
-        scan=r"XFS \([\w-]+\): .{0,120}(?:[Cc]orruption|I/O [Ee]rror|shut(?:ting)? down|force_shutdown|log mount|"
-        r"error -?\d)",
+        scan=r"XFS \([\w-]+\): .{0,120}(?:[Cc]orruption|I/O [Ee]rror|Internal error|shut(?:ting)? down|force_shutdown|"
+        r"log mount|error -?\d)",
         note="A local file system found an error.",
     ),
     Record(

@@ -61,6 +61,17 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "kernel.fs",
+        r"^(?:\d{4}-\d\d-\d\d_[\d:.]+[+-]\d{4}: )?\[[EXN]\] (?P<message>Lost membership in cluster \S+ Unmounting "
+        r"file systems.*|File System \S+ unmounted by the system with return code .*|(?:This node|Node \S+ .{0,80}) "
+        r"(?:is being|was|has been) expelled.*|The mmfsd? daemon is shutting down abnormally.*)",
+        level="error",
+        scan=r"Lost membership in cluster |unmounted by the system with return code |"
+        r"(?:is being|was|has been) expelled|daemon is shutting down abnormally",
+        note="The GPFS (Spectrum Scale) daemon of a node lost the cluster or gave a file system up (mmfs.log).",
+        priority=1,
+    ),
+    Record(
+        "kernel.fs",
         r"(?P<filesystem>mmfsd?|GPFS): (?:\[[NW]\]) (?P<message>.{0,120}(?:lease renewal is overdue|is expelling|"
         r"expelled|"
         r"lost contact|unmounted|panic).{0,120})",

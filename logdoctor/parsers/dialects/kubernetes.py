@@ -234,8 +234,8 @@ MESSAGES = (
     Record("kubernetes.gang", r"(?P<message>pod group is not ready,.*|\d+/\d+ tasks in gang unschedulable.*|"
            r"couldn't assign flavors to pod set.*|The workload has been .*evicted.*|(?:resource in cluster is overused|"
            r"queue resource quota insufficient)\b.*|.{0,80}cannot find enough sibling pods.*|Resources were found for "
-           r"\d+ pods while \d+ are required.*|Exceeded the PodsReady timeout.*)", "error",
-           note="Not all pods of the group could start.", priority=6),
+           r"\d+ pods while \d+ are required.*|Exceeded the PodsReady timeout.*)", "error", with_resource,
+           "Not all pods of the group could start.", 6),
     Record("kubernetes.preempted",
            r"(?P<message>Preempted (?:by|in order to|to accommodate).*|Preempting to accommodate.*|"
            r".*preempted by pod.*|Pod .*due to preemption|.{0,60}: preempting to accommodate a higher priority pod.*|"
