@@ -32,6 +32,8 @@ from logdoctor.parsers.dialects.progress import RECORDS
         ("round 5/40 spread 1.8820", {"value": 5, "total": 40}),
         ("step 30/2000 | train loss 3.3 | 40 ms", {"unit": "step", "value": 30, "total": 2000, "loss": "3.3"}),
         ("step:90/800 train_loss:4.5 train_time:100ms", {"value": 90, "total": 800, "loss": "4.5"}),
+        ("step:17 - actor/entropy:11.58 - perf/mfu/actor:0.0 - timing_s/gen:4.1", {"value": 17, "unit": "step"}),
+        ("Test: [ 10/124]\tTime  0.31 ( 0.44)\tLoss 1.20 (1.31)", {"value": 10, "total": 124}),
         ("step: 60  loss:  7.1  grad_norm: 1.0  memory: 30GiB", {"value": 60, "loss": "7.1"}),
         (
             "Epoch [2][150/3000]  lr: 1.0e-03, eta: 1:02:03, time: 0.4, loss: 0.9",

@@ -21,6 +21,7 @@ from logdoctor.reasoning.steps import Steps
 from logdoctor.regexes import later
 
 MAX_NAMES = 4096
+SHORT = 40
 VERSIONS_KEPT = 64
 MAX_SETTINGS, SETTING_KEPT = 256, 300
 DIGITS = later(r"\d+")
@@ -390,8 +391,11 @@ class Picture:
 def shape(event: Event) -> tuple[str, str]:
     """What stays the same when a program prints the same complaint again: if it was outlived once, it always is.
 
-    Not so the end of a job, which another job of the same file outlived.
+    Not so the end of a job, which another job of the same file outlived.  Of an exception that was only reported the
+    beginning counts: what follows quotes the sample that it met.
     """
+    if event.dialect == "python" and event.level == "error":
+        return "python", DIGITS.sub("#", event.text[:SHORT])
     return event.kind, str(event.order) if event.kind in BATCH_ENDS else DIGITS.sub("#", event.text[:200])
 
 

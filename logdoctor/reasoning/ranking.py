@@ -44,6 +44,10 @@ _FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illega
 """A crash in native code; SIGABRT is how processes end themselves that gave up on others."""
 
 
+NOISE = 5
+"""So many exceptions of one type that were only reported, and that the job outlived, make the next one harmless."""
+
+
 class Ranked(Struct, frozen=True):
     """Findings sorted: ``causes`` that nothing explains (best first), and for each other finding what explains it.
 
@@ -60,7 +64,16 @@ def survived(finding: Finding, picture: Picture, run: Callable[[Event], bool] | 
     if finding.rule.lasts:
         return False
     ranks: list[int | None] = [*finding.ranks] or [None]
-    return all(picture.outlived(finding.latest, rank, run) for rank in ranks)
+    return all(picture.outlived(finding.latest, rank, run) for rank in ranks) or _is_old_noise(finding, picture, run)
+
+
+def _is_old_noise(finding: Finding, picture: Picture, run: Callable[[Event], bool] | None) -> bool:
+    """Whether it is what the program reports again and again and goes on: the job outlived most of what it rests on."""
+    caught = finding.rule.role == "fallback" and all(e.level == "error" for e in (*finding.events, finding.latest))
+    if not caught or finding.count <= NOISE:
+        return False
+    same = [e for e in finding.events if e.fields.get("exception") == finding.latest.fields.get("exception")]
+    return sum(picture.outlived(e, picture.rank_of(e), run) for e in same) >= NOISE
 
 
 def rank(findings: Sequence[Finding], picture: Picture, run: Callable[[Event], bool] | None = None) -> Ranked:

@@ -233,6 +233,7 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
         return
     blank, carried, strange = False, "RayTaskError" in first.text, 0
     passed_on = first.text.rstrip().endswith(" raised:")  # torch._dynamo.exc.BackendCompilerFailed
+    caught = ": Caught " in first.text  # torch._utils.ExceptionWrapper: a loader's worker, a replica of DataParallel
     nested = carried or passed_on
     for bare in lines:
         text = bare.text
@@ -248,7 +249,7 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
             reading.fields["inner"] = ends["exception"]
             if carried:
                 _note_type(reading, ends)
-            elif passed_on:
+            elif passed_on or caught:
                 reading.fields["message"] = text.strip()[:1_000]
             reading.evidence = bare.below
             nested = False

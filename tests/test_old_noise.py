@@ -1,0 +1,57 @@
+"""What a program reports again and again and goes on after, and what its job script stumbled over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from logdoctor import diagnose
+
+CAUGHT = """\
+(Loop pid=77) ERROR:2026-05-07 12:40:{0:02d},100:Traceback (most recent call last):
+(Loop pid=77)   File "/home/kim/proj/env.py", line 61, in act
+(Loop pid=77)     x, y = parse(answer)
+(Loop pid=77) TypeError: cannot unpack None
+"""
+DIED = """\
+[rank0]: Traceback (most recent call last):
+[rank0]:   File "/home/kim/proj/train.py", line 3, in f
+[rank0]: TypeError: cannot unpack None
+"""
+
+
+def verdict(folder: Path, text: str) -> str:
+    """The verdict, or the first cause."""
+    (folder / "job.log").write_text(text)
+    answer = diagnose([str(folder / "job.log")])
+    return answer.causes[0].signature if answer.causes else answer.verdict
+
+
+def run(folder: Path, caught: int, end: str) -> str:
+    """The verdict of a job that caught exceptions, made steps, and went on with ``end``."""
+    steps = "".join(f"step {n} loss: 2.3{n}\n" for n in range(1, 6))
+    return verdict(folder, "".join(CAUGHT.format(n) for n in range(caught)) + steps + end)
+
+
+def test_an_exception_that_the_job_outlived_many_times_is_no_failure_the_next_time(tmp_path: Path) -> None:
+    assert run(tmp_path, 8, CAUGHT.format(9)) == "healthy"
+
+
+def test_an_exception_that_nobody_caught_is_one_however_often_it_was_caught_before(tmp_path: Path) -> None:
+    assert run(tmp_path, 8, DIED) == "app.exception"
+
+
+@pytest.mark.parametrize(("last", "expected"), [("[rank0]: step 7 loss: 2.31", "healthy"), ("", "job.launch")])
+def test_a_command_that_the_script_misses_counts_unless_ranks_speak_after_it(
+    tmp_path: Path, last: str, expected: str
+) -> None:
+    assert (
+        verdict(tmp_path, f"/var/spool/slurmd/job7/slurm_script: line 8: python3: command not found\n{last}\n")
+        == expected
+    )
+
+
+def test_ranks_that_spoke_before_prove_nothing(tmp_path: Path) -> None:
+    text = "[rank0]: step 7 loss: 2.31\n/var/spool/slurmd/job7/slurm_script: line 8: torchrun: command not found\n"
+    assert verdict(tmp_path, text) == "job.launch"
