@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from logdoctor.parsers.record import Meanings, Record
 
-_PROC = r"(?: \(proc (?P<rank>\d{1,7})(?:/(?P<host>[\w.-]{1,255}))?\))?"
+_PROC = r"(?: \((?:proc (?P<rank>\d{1,7})(?:/(?P<host>[\w.-]{1,255}))?|(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10}))\))?"
+"""Who speaks: the process's number, or before it has one its host and process (since 2022.9)."""
 
 RECORDS: tuple[Record, ...] = (
     Record(

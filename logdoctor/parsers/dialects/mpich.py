@@ -202,6 +202,9 @@ LAUNCHER = (
            level="warning", priority=1, note="A slip of MPICH 4.3's proxy that changes nothing."),
     Record("mpich.hydra", _HYDRA + _WHERE + r"(?P<message>.+)", level="error",
            note="The launcher reports a problem."),
+    Record("mpich.hydra", _HYDRA + r"(?P<file>[\w./\\-]{1,200}\.c) \(\d+\): (?P<message>.+)", level="error",
+           scan=r"(?:\[mpiexec@|\[proxy|\[hydra|\[bstrap)[^\n]{0,200}\.c \(\d+\): ",
+           note="The launcher reports a problem."),
     Record("mpich.hydra", _HYDRA + r"(?P<message>(?:Error|ERROR|error|Unable|unable|HYD\w*_\w+).*)", level="error",
            scan=r"(?:\[mpiexec@|\[mpiexec:|\[proxy|\[hydra|\[upstart|\[mpirun|\[bstrap)[^\n]{0,300}\] (?:Error|"
            r"ERROR|error|Unable|unable|HYD)",

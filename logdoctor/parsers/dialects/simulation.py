@@ -141,7 +141,8 @@ LIBRARIES = (
            "fatal", note="A program built on Global Arrays ends itself."),
     Record("simulation.file", r"HDF5-DIAG: Error detected in HDF5 \([\w.-]{1,40}\)(?: (?:MPI-process (?P<by_rank>\d+)|"
            r"thread \d+))?", "error", read_hdf5_stack, "HDF5 could not do what it was asked for."),
-    Record("simulation.file", r"^\s*(?:[\w.]{1,40}: )?NetCDF: (?P<message>HDF error|I/O failure|Unknown file format|"
+    Record("simulation.file",
+           r"^\s*(?:[\w.]{1,40}: ){0,2}NetCDF: (?P<message>HDF error|I/O failure|Unknown file format|"
            r"File likely truncated or possibly corrupted|Can't (?:read|write|create|open) .{2,60})\s*$", "error",
            note="netCDF could not do what it was asked for.", scan=r"NetCDF: (?:HDF|I/O|Unk|File|Can't)"),
 )  # fmt: skip

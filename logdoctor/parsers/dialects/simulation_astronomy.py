@@ -6,7 +6,7 @@ Kinds and their fields, as in `simulation`:
 - ``simulation.input`` message, rank: the same, and the program says that its input or the number of processes is wrong
 
 Sources: Gadget 2-4 and AREPO (endrun, terminate), FLASH 4 (Driver_abort), Athena++ 21, Enzo 2 (main), Cactus 4
-(WarnLevel).
+(WarnLevel), SWIFT 2023 (error.h), Phantom (io_messages).
 """
 
 from __future__ import annotations
@@ -15,6 +15,12 @@ from logdoctor.parsers.blocks.simulation_frames import message_below
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
+    Record("simulation.fatal",
+           r"^(?:\[(?P<rank>\d{4})\] )?\[?\d{5}\.\d\]? (?P<place>[\w/]{1,80}\.[ch]):(?P<function>\w+)\(\)"
+           r":\d+: (?P<message>\S.*)", "fatal", note="SWIFT ends with an error.",
+           scan=r"\d{5}\.\d\]? [\w/]+\.[ch]:\w+\(\):\d+: "),
+    Record("simulation.fatal", r"^\s*FATAL ERROR! (?P<function>\w{2,40}): (?P<message>\S.*)", "fatal",
+           note="Phantom ends with an error."),
     Record("simulation.fatal", r"^\s*(?:[Tt]ask (?P<rank>\d+): ?)?"
            r"(?P<message>endrun called with an error level of \d+)", "fatal",
            note="Gadget ends with an error; what it is stands above."),

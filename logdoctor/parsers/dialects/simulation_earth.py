@@ -4,11 +4,13 @@ Kinds and their fields, as in `simulation`:
 
 - ``simulation.fatal`` message, rank, function, place, code: the program found an error and ends
 - ``simulation.input`` message, rank: the same, and the program says that its input or the number of processes is wrong
+- ``simulation.signal`` signal, message: a handler of the program caught a signal
 
 Sources: NEMO 4 (ctl_stop), ROMS 4 (exit_flag), ICON and ECHAM (mo_exception), CESM 2 (shr_abort), CAM 6 and CLM 5
 (endrun), CMAQ and SMOKE (I/O API m3exit), MITgcm (ALL_PROC_DIE), FMS (mpp_error), WAVEWATCH III 6 (w3servmd), MPAS 8
 (mpas_log), PIO 2, COSMO 5 (model_abort), GEOS-Chem 14 (error_mod), TELEMAC v8 (plante), SCHISM 5 (schism_msgp); Nek5000
-19 (comm_mpi), which says the same as SCHISM.
+19 (comm_mpi), which says the same as SCHISM; ADCIRC 55, UCLA-ROMS, XIOS 2, OASIS3-MCT 4, PISM 2, SWAN 41, FESOM 2,
+IFS (mpl_abort, drhook).
 """
 
 from __future__ import annotations
@@ -17,6 +19,34 @@ from logdoctor.parsers.blocks.simulation_frames import message_below
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
+    Record("simulation.fatal",
+           r"^\s*(?P<message>(?:INFO: \w{2,40}: )?ADCIRC (?:Terminating\b|terminating with error code: +[1-9]).*|"
+           r"EXECUTION WILL (?:NOW )?BE TERMINATED)\W*$", "fatal", priority=-1,
+           note="ADCIRC ends with an error; what it is stands above."),
+    Record("simulation.fatal", r"^\s*ERROR: (?P<function>\w{2,40}): (?P<message>NetCDF: \S.*)", "fatal",
+           note="ADCIRC cannot use a netCDF file.", priority=1, scan=r"ERROR: \w+: NetCDF: "),
+    Record("simulation.fatal", r"^\s*#{3} ERROR: (?P<function>\w[\w ]{1,40}?) *:: *(?P<message>\S.*)", "fatal",
+           note="ROMS ends with an error.", scan=r"### ERROR: .{2,45}::"),
+    Record("simulation.input", r"^\s*(?P<function>[A-Z]{2,12}_[A-Z0-9_]{2,16}) - (?P<message>(?:unable to (?:open|find|"
+           r"read|get|inquire|create|define|write)|illegal|inconsistent|error while|could not|cannot find) \S.*)",
+           "error", note="ROMS cannot use its input.",
+           scan=r" - (?:unable to |illegal |inconsistent |error while |could not |cannot find )"),
+    Record("simulation.fatal", r"In file [\"'](?P<place>[\w./-]{1,200}\.[ch]pp)[\"'], (?:function "
+           r"[\"'](?P<function>[^\"'\n]{1,300})[\"'], )? *line \d+ -> (?P<message>\S.*)", "fatal",
+           note="XIOS ends with an error.", scan=r"In file .{2,220}\.[ch]pp.{1,330}line \d+ -> "),
+    Record("simulation.fatal",
+           r"^\s*(?P<function>\S{3,60}) +(?P<message>abort by model *: *\d+ +proc *: *(?P<rank>\d+))",
+           "fatal", note="OASIS ends a coupled model; what it is stands above.", scan=r"abort by model *: *\d+ +proc"),
+    Record("simulation.fatal", r"^\s*PISM ERROR: (?P<message>\S.*)", "fatal", note="PISM ends with an error."),
+    Record("simulation.fatal", r"^\s*\*\* (?:Severe|Terminating) error *: +(?P<message>\S.*)", "fatal",
+           note="SWAN ends with an error.", scan=r"\*\* (?:Severe|Terminating) error *: "),
+    Record("simulation.fatal",
+           r"^\W*(?P<message>Run finished unexpectedly!)", "fatal", note="FESOM ends with an error."),
+    Record("simulation.fatal", r"^\s*(?P<message>MPL_ABORT: CALLED FROM PROCESSOR +(?P<processor>\d+).*)", "fatal",
+           note="IFS ends with an error; it counts its processors from 1.", priority=-1),
+    Record("simulation.signal",
+           r"\[signal_drhook@drhook\.c:\d+\] Received signal#(?P<signal>\d+) \((?P<message>SIG\w+)\)",
+           "fatal", note="IFS caught a signal of its own process."),
     Record("simulation.fatal", r"^\s*={3}>{3} : E R R O R\s*$", "fatal",
            message_below(r"^={3}>{3}", skip=r"^=+$|^STOP$", alone=True), "NEMO ends with an error."),
     Record("simulation.fatal", r"^\s*ROMS(?:/TOMS)? - (?P<message>\S.{0,60}?) *\.{2,} *exit_flag: +(?P<code>[1-9]\d?)",

@@ -8,7 +8,7 @@ Kinds and their fields, as in `simulation`:
 Sources: FDS 6 (SHUTDOWN), SU2 (CSysSolve, Error Exit), SPECFEM3D (exit_MPI), Abaqus and LS-DYNA (their last line),
 deal.II 9 (base/exceptions), MOOSE (mooseError), MFEM 4 (MFEM_VERIFY), DOLFIN 2019, Teuchos, Nektar++ 5 (ErrorUtil),
 Smilei 5 (Tools.h), code_saturne 8 (bft_error), CalculiX 2.21, Elmer 9 (Messages), BLACS, OSU 7, NAS 3.4,
-libgfortran 13.
+libgfortran 13, CFX 2023, Code_Aster 15, PIConGPU 0.6, OSIRIS 4, RELION 4 (error.cpp), LAPACK (xerbla).
 """
 
 from __future__ import annotations
@@ -17,8 +17,13 @@ from logdoctor.parsers.blocks.simulation_frames import message_below, read_deali
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
-    Record("simulation.fatal", r"^\s*STOP: (?P<message>(?:Numerical [Ii]nstability|FDS was improperly set-up).*)",
-           "fatal", note="FDS ends with an error."),
+    Record("simulation.fatal", r"^\s*(?:STOP|ERROR(?:\(\d{1,4}\))?): (?P<message>Numerical [Ii]nstability.*)", "fatal",
+           note="FDS ends with an error.", scan="Numerical [Ii]nstability - FDS"),
+    Record("simulation.input", r"^\s*(?:STOP|ERROR(?:\(\d{1,4}\))?): (?P<message>FDS was improperly set-up.*)", "fatal",
+           note="FDS cannot use its input.", scan="FDS was improperly set-up", priority=-1),
+    Record("simulation.input", r"^\s*ERROR(?:\(\d{1,4}\))?: (?!FDS was|Numerical)(?P<message>\S.{2,400}?) "
+           r"\(CHID: [^)\n]{1,80}\)", "fatal", note="FDS cannot use its input, or the number of processes.",
+           scan=r"ERROR.{3,500} \(CHID: "),
     Record("simulation.fatal", r"^-+ (?P<message>Error Exit) -+\s*$", "fatal", note="SU2 ends with an error."),
     Record("simulation.fatal", r"^\s*An error occurred in line <\d+> of file <(?P<place>[^>]{1,400})> in function",
            "fatal", read_dealii_error, "A check of deal.II failed, or the program on it threw an exception."),
@@ -52,6 +57,22 @@ RECORDS: tuple[Record, ...] = (
            "fatal", note="A benchmark of OSU was started with another number of processes than it needs."),
     Record("simulation.input", r"^\s*ERROR: (?P<message>compiled for +\d+ processes)", "fatal",
            note="A NAS benchmark was built for another number of processes.", scan=r"ERROR: compiled for +\d"),
+    Record("simulation.fatal", r"^[\s|]*ERROR #\d{9} has occurred in subroutine (?P<function>\w+)", "fatal",
+           note="CFX ends with an error.", scan=r"ERROR #\d{9} has occurred in subroutine"),
+    Record("simulation.fatal",
+           r"^[\s!]*<(?:F|S|EXCEPTION)> (?:<EXCEPTION> )?<(?P<message>[A-Z][A-Z0-9]{2,30}_\d{1,4})>",
+           "fatal", note="Code_Aster ends with this message.", scan=r"<(?:F|S|EXCEPTION)> .{0,12}<[A-Z0-9]+_\d+>"),
+    Record("simulation.fatal", r"^Unhandled exception of type '[^']{1,200}' with message '(?P<message>.{1,300})', "
+           r"terminating", "fatal", note="PIConGPU ends with an error."),
+    Record("simulation.fatal", r"^\s*\(\*error\*\) +(?P<message>\S.*)", "fatal", note="OSIRIS ends with an error."),
+    Record("simulation.fatal", r"^in: (?P<place>/?[\w./-]{3,200}\.(?:cpp|h), line \d+)\s*$", "fatal",
+           message_below(r"^(?:===|in: )", skip=r"^ERROR:\s*$"), "RELION ends with an error.",
+           scan=r"^in: .{3,220}\.(?:cpp|h), line \d"),
+    Record("simulation.fatal",
+           r"^\{ *(?P<row>\d{1,5}), *\d{1,5}\}: +(?P<message>On entry to +(?P<function>\w+) parameter "
+           r"number +-?\d+ had an illegal value)|^ *\*\* (?P<message2>On entry to +(?P<function2>\w+) parameter number "
+           r"+\d+ had an illegal value)", "error", note="LAPACK or ScaLAPACK was called wrongly.",
+           scan=r"On entry to +\w+ +parameter number"),
     Record("simulation.fortran", r"^\s*(?P<message>STOP (?P<code>[1-9]\d{0,2}))\s*$", "error", priority=-3,
            note="A Fortran program ended itself with an exit code.", scan=r"^\s*STOP [1-9]"),
 )  # fmt: skip
