@@ -33,6 +33,9 @@ _EMPTY = later(
     r"^\W*(?:rate|count|bars?|handl\w+|code|message|log|level|margin|threshold|toleran\w+|loss|budget)s?\b\s*[:=]",
     regex.IGNORECASE,
 )
+_MEASURED = later(r"^(?:in|of|for) [A-Za-z][\w ()/-]{0,60}[:=] *[-+]?\d+\.\d+(?:[eEdD][-+]?\d+)?\b")
+"""A program names the error of its numbers (``error in Hartree potential : 0.0012 Ha``)."""
+
 _DEBRIS = later(r"^(?:[\d:./-]+ ){0,2}\[[\w.]+:\d+\](?: {2,}|\s*\^|\s*$)|^\s*\^+\s*$")
 """A line of a stack whose every line got the logger's prefix."""
 
@@ -58,7 +61,7 @@ def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare])
     """A loud line, unless its message is a number, a setting or says that there is no error."""
     del below
     message = str(fields.get("message", ""))
-    if _EMPTY.match(message) or _DEBRIS.match(message) or _CALM.search(head.text):
+    if _EMPTY.match(message) or _MEASURED.match(message) or _DEBRIS.match(message) or _CALM.search(head.text):
         return None
     if _ROOT.search(head.text) and not _TELLS.search(message):
         return None

@@ -1,11 +1,11 @@
 r"""Signs of life of training loops that write them in their own way (see `progress` for the usual ones).
 
-- ``progress.step`` unit (step | epoch | iteration), value, total, loss, epoch
+- ``progress.step`` unit (step | epoch | iteration), value, total, loss, epoch; ``progress.done``
 
 Shapes from OLMo and OLMo-core (`[step=760/1000,epoch=0]`), fairseq's JSON logger (`"num_updates": "200"`), Knover, and
 loops that name several losses or write EPOCH large; Amber's and OpenMC's steps and LAMMPS' runs; the log.txt of DeiT,
 DINO and MAE (`{"train_lr": ..., "epoch": 3}`), the first MLPerf rounds, MXNet's Speedometer, Snakemake's count of done
-steps, ORCA's cycles.
+steps, ORCA's cycles; the meters of PyTorch's ImageNet example and of semseg (`Test: [10/124] Data 0.1 (0.2)`), Charm++.
 """
 
 from __future__ import annotations
@@ -51,4 +51,12 @@ RECORDS = (
            often=True, scan=r"GEOMETRY OPTIMIZATION CYCLE"),
     Record("progress.step", rf"^Loop time of [\d.e+-]+ on \d+ procs for {_NUMBER} steps with \d+ atoms", "info", _step,
            _NOTE, -3, often=True, scan=r"Loop time of [\d.e+-]+ on \d+ procs"),
+    Record("progress.step", r"^.{0,80}?\b(?P<what>Epoch|Train|Test|Val\w{0,7}|Eval\w{0,7}): (?:\[\d+(?:/\d+)?\] ?)?"
+           rf"\[ *{_NUMBER}/ *(?P<total>\d+)\]\s+(?:Time|Data|Batch|Loss)\b", "info", _iteration, _NOTE, -2,
+           often=True, scan=r"(?:Epoch|Train|Test|Val[a-z]*|Eval[a-z]*): (?:\[\d+(?:/\d+)?\] ?)?\[ *\d+/ *\d+\]"
+           r"\s+(?:Time|Data|Batch|Loss)"),
+    Record("progress.step", rf"^Step {_NUMBER} Benchmark Time [\d.]+ ms/step", "info", _step, _NOTE, -2, often=True,
+           scan=r"Step \d+ Benchmark Time "),
+    Record("progress.done", r"\[Partition \d+\]\[Node \d+\] End of program", "info",
+           note="A program of Charm++ came to its end."),
 )  # fmt: skip
