@@ -176,6 +176,8 @@ def _culprit(
     where = tuple(_hosts(events, picture)) if hosts == "speaker" else _hosts_named(values.get(hosts))
     if said and ranks == "speaker":  # the line names whom its own prefix does not
         guilty, where = said, where or _hosts_named(values.get("host"))
+    if not where and hosts == "speaker":  # nobody's line, but it names a host
+        where = _hosts_said(shown)
     if not guilty and ranks == "ranks":  # nobody is listed: whom the launcher names
         guilty = tuple(_ranks(events, picture))
     if not guilty and not where:
@@ -214,6 +216,13 @@ def _ranks_said(shown: Sequence[Shown]) -> tuple[int, ...]:
     """The ranks that the lines themselves name, as the symptom captured them."""
     said = (s.captured.get("rank") for s in shown)
     return tuple(dict.fromkeys(r for r in said if isinstance(r, int)))[:CULPRITS_NAMED]
+
+
+def _hosts_said(shown: Sequence[Shown]) -> tuple[str, ...]:
+    """The hosts that the lines themselves name: as the symptom captured one, or as the parser read a few."""
+    said = (s.captured.get("host", s.event.fields.get("hosts")) for s in shown)
+    named = dict.fromkeys(name for value in said for name in _hosts_named(value))
+    return tuple(named) if len(named) <= CULPRITS_NAMED else ()
 
 
 def _hosts(events: Sequence[Event], picture: Picture) -> list[str]:

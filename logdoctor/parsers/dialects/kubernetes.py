@@ -179,9 +179,10 @@ EVENTS = (
     _event("kubernetes.node",
            r"Node(?:NotReady|HasDiskPressure|HasInsufficientMemory|NotSchedulable|Shutdown|AllocatableEnforced|"
            r"StatusUnknown)|Rebooted|Shutdown|KubeletNotReady|ContainerGCFailed|ImageGCFailed|FreeDiskSpaceFailed|"
-           r"InvalidDiskCapacity|"
            r"HostPortConflict|PodFitsHostPorts|XIDError|GPU\w+|Draining\w*|TerminateScheduled|KernelOops|TaskHung|"
            r"KernelDeadlock|FilesystemIsReadOnly", "A node has a problem."),
+    _event("kubernetes.note", "InvalidDiskCapacity", "The kubelet has just started and has measured nothing yet.",
+           "info"),
     _event("kubernetes.deadline", "DeadlineExceeded", "The job ran longer than allowed.", "fatal"),
     _event("kubernetes.job_failed",
            r"BackoffLimitExceeded|PodFailurePolicy|\w*Job(?:Failed|Evicted|Suspended)|(?:Trial|Experiment)Failed|FailedJobs?|"
@@ -242,6 +243,11 @@ MESSAGES = (
            r"\d+/\d+ workers are evicted|Eviction API: evicting.*|Evicted pod: \w+|deleting pod for node scale down|"
            r"Spot interruption warning was triggered.*)", "fatal", note="The pod had to make room for another.",
            priority=6),
+    Record("kubernetes.node", r"^\s*(?:Message: +|Reason: +)?(?P<message>NodeLost|Node (?P<host>[\w-]+)\S* which was "
+           r"running pod \S+ is unresponsive)", "error", note="The node of the pod does not answer.",
+           scan=r"Reason: +NodeLost|is unresponsive"),
+    Record("kubernetes.preempted", r"^\s*Reason: +(?P<message>Preempt(?:ing|ed))\s*$", "fatal",
+           note="The pod had to make room for another."),
     Record("kubernetes.node", r"(?P<message>Node (?P<host>[\w.-]+) status is now: NodeNotReady|"
            r"node \"?(?P<named>[\w.-]+)\"? (?:is )?not ready|"
            r"Pod was terminated in response to imminent node shutdown.*|node is not ready\b.*|PodGC: node no longer "

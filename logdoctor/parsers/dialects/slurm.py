@@ -207,7 +207,7 @@ NODES = (
            "Slurm lost a node of the job.", 4),
     Record("slurm.node",
            r"(?P<message>\b[Nn]odes? (?P<hosts>[\w.,\[\]-]{2,400}) (?:not responding|(?:is|are) not responding|"
-           r"(?:has )?unexpectedly rebooted)\b.*)", "error", read_hosts, "Slurm says that a node is lost.", 1),
+           r"(?:has )?unexpectedly rebooted)\b.*)", "error", read_hosts, "Slurm says that a node is lost.", 3),
     Record("slurm.node", _ANY + r"(?P<message>.{0,300}?(?:[Nn]ode .* not responding|nodes? .*(?:to|is|are|state|"
         r"set|setting|marked) DOWN|Aborting JobId=\S+|"
            r"Killing .* on failed node|" r"Requeue JobId=\S+ due to failure of node).*)", "fatal",
@@ -219,11 +219,14 @@ NODES = (
            r"task failed|"
            r"Not responding|Prolog error|Epilog error|gres/).*|prolog failure, draining.*|job env setup failure on "
            r"node .*|"
-           r"Prolog hung on node .*|has low (?:real_memory|tmp_disk|socket|core).*|gres/\S+ count reported lower.*))",
+           r"Prolog hung on node .*|gres/\S+ count reported lower.*))",
            "error", note="The controller takes a node out of service for this reason.", priority=3),
-    Record("slurm.node", r"(?P<message>(?:requeue|Requeuing|Killing|Batch) (?:job|"
-           r"JobId=)\S+ .*due to failure of node (?P<hosts>\S+))", "fatal", read_hosts,
-           "Slurm lost a node of the job.", 2),
+    Record("slurm.node_state", r"\berror: (?P<message>[Nn]ode (?P<hosts>[\w-]+) (?P<reason>has low (?:real_memory|"
+           r"RealMemory|tmp_disk|TmpDisk|socket|core|cpu)\w*).*)", "error", read_hosts,
+           "The controller takes a node out of service for this reason.", 4),
+    Record("slurm.node", r"(?P<message>(?:[Rr]equeue|Requeuing|Killing|Batch) (?:job |job_id )?(?:JobId=)?\S+ .{0,60}?"
+           r"(?:due to failure of node|missing from (?:batch )?node) (?P<hosts>[\w.,\[\]-]+).*)", "fatal", read_hosts,
+           "Slurm lost a node of the job.", 3),
     Record("slurm.node", _PROGRAM +
            r"(?:error: )?(?P<message>.{0,300}?(?:detected a failure of|lost (?:contact with|"
            r"node)|StepId=\S+ node .*failed).*)", "error", note="Slurm says that a node is lost.", priority=2),
