@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from logdoctor.catalogues import in_words
-from logdoctor.model import Cause, Event, Evidence, Finding, SymptomSeen
+from logdoctor.model import Cause, Event, Evidence, Finding, Line, SymptomSeen
 from logdoctor.reasoning import confidence
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.ranking import Ranked
@@ -13,6 +15,8 @@ from logdoctor.reasoning.wording import Told, fill, fill_words
 
 CAUSES_SHOWN = 3
 EVIDENCE_SHOWN = 6
+SENTENCE_LINES = 2
+"""A sentence goes on in so many lines."""
 PREFERRED = {
     "en": " Nothing in these logs decides between this and '{other}'; the classifier finds this one more likely.",
     "zh": "这些日志无法区分它与“{other}”;分类器认为它的可能性更大。",
@@ -54,11 +58,23 @@ def _evidence(finding: Finding, picture: Picture, lang: str, *, with_progress: b
     for event in finding.events:
         if len(lines) < EVIDENCE_SHOWN:
             place = (event.line.file, event.line.number)
-            lines.setdefault(place, picture.evidence(event, in_words(event, lang)))
+            lines.setdefault(place, picture.evidence(_with_its_sentence(event), in_words(event, lang)))
     progress = picture.last_progress() if with_progress else None
     if progress:
         lines.setdefault((progress.evidence.line.file, progress.evidence.line.number), progress.evidence)
     return tuple(lines.values())
+
+
+def _with_its_sentence(event: Event) -> Event:
+    """``event``, its line with those in which the sentence goes on that it begins: MPI wraps what it has to say."""
+    said = event.line
+    for line in event.lines:
+        if not said.number < line.number <= event.line.number + SENTENCE_LINES:
+            continue
+        if not (said.text[-1:].isalnum() and line.text[:1].islower()):
+            break
+        said = Line(said.file, line.number, f"{said.text} {line.text}")
+    return event if said is event.line else replace(event, line=replace(event.line, text=said.text))
 
 
 def symptoms_of(ranked: Ranked, picture: Picture, lang: str) -> tuple[SymptomSeen, ...]:

@@ -162,6 +162,7 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
     """
     said, taken = [head.text.strip()], list[int]()
     innermost = deepest = ""
+    proof = 0
     words_first = (
         2 if "aborting job" in head.text else int(head.text.rstrip().endswith(":") and "stack:" not in head.text)
     )
@@ -183,6 +184,7 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
             break
         taken.append(line.below)
         said.append(f"{found['at']}: {found['said'].strip()}".strip(": "))
+        proof = line.below if found["said"].strip() else proof
         innermost, deepest = found["said"].strip() or innermost, found["at"].partition("(")[0]
     more: dict[str, Value] = {k: v for k, v in (("message", innermost), ("innermost", deepest)) if v}
     said[0] = said[0].replace(" in internal_", " in MPI_", 1)  # MPICH 4 names its own functions; programs call MPI_X
@@ -192,7 +194,7 @@ def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Ba
     text = "\n".join(said)
     if abort := _SAID_ABORT.search(text):
         more["exit_code"] = int(abort["exit_code"])
-    return Block(text, {**more, **fields}, tuple(taken))
+    return Block(text, {**more, **fields}, tuple(taken), proof)
 
 
 def _goes_on(said: str, text: str) -> bool:

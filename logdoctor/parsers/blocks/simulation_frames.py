@@ -43,7 +43,7 @@ def message_below(stop: str, *, skip: str = r"$^", alone: bool = False) -> Block
     ends, passed = later(stop), later(skip)
 
     def read(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-        said, taken = [str(fields.get("message", "")).strip()], list[int]()
+        said, taken, proof = [str(fields.get("message", "")).strip()], list[int](), 0
         for line in islice(below, 16):
             text = _RANK.sub("", line.text).strip()
             if (
@@ -56,11 +56,12 @@ def message_below(stop: str, *, skip: str = r"$^", alone: bool = False) -> Block
             taken.append(line.below)
             if not _RULE.match(text) and not passed.search(text):
                 said.append(_ART.sub("", text))
+                proof = proof or (line.below if said[-1] and not said[0] else 0)
         message = " ".join(part for part in said if part)
         if not message:
             return Block(head.text) if alone else None
         text = head.text if message in head.text else f"{head.text}\n{message}"
-        return Block(text, {"message": message}, tuple(taken))
+        return Block(text, {"message": message}, tuple(taken), proof)
 
     return read
 

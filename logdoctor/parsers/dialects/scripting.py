@@ -42,6 +42,7 @@ def script_error(*, under: str = "") -> BlockReader:
         if seal and not any(seal.match(text) for _, text in lines):
             return None
         message, taken = str(fields.get("message", "")).strip(), list[int]()
+        silent = not message
         for number, text in lines[:2]:
             if (message and message[-1] not in ":,") or not text:
                 break
@@ -49,7 +50,7 @@ def script_error(*, under: str = "") -> BlockReader:
             taken.append(number)
         kind = "simulation.no_memory" if _NO_MEMORY.search(message) else ""
         text = head.text if not taken else f"{head.text}\n{message}"
-        return Block(text, {"message": message}, tuple(taken), kind=kind)
+        return Block(text, {"message": message}, tuple(taken), taken[0] if silent and taken else 0, kind=kind)
 
     return read
 
