@@ -312,6 +312,14 @@ def test_no_repetition_of_16_kilobytes_is_slow_for_a_pattern(repeat, end, knowle
     timed(repeat * (16384 // len(repeat)) + end + "\n", knowledge, 40)
 
 
+@pytest.mark.parametrize("rank", ["4294967294", "99999999"])
+def test_a_rank_that_no_job_has_is_nobody(rank, knowledge):
+    text = f"mpirun noticed that process rank {rank} with PID 12 on node n1 exited on signal 9 (Killed).\n"
+    cause = diagnosed(text, knowledge).causes[0]
+    assert (cause.signature, cause.culprit.ranks, cause.culprit.hosts) == ("mpi.rank-died", (), ("n1",))
+    assert rank not in cause.title + cause.summary
+
+
 # ── files that are no logs ──
 
 

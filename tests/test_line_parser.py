@@ -448,3 +448,9 @@ def test_a_traceback_in_which_the_log_ends_is_a_failure_even_before_its_first_fr
     heads = ("Traceback (most recent call last):", 'Traceback (most recent call last):\n  File "fit.py", l')
     assert [parse_text(head)[0].level for head in heads] == ["error", "error"]
     assert parse_text("Traceback (most recent call last):\nstep 3 loss: 2\n")[0].level == "warning"
+
+
+@pytest.mark.parametrize("rank", ["4294967294", "-1"])
+def test_a_number_that_no_rank_has_is_none(rank):
+    text = f"mpirun noticed that process rank {rank} with PID 12 on node n1 exited on signal 9 (Killed)."
+    assert [e.rank for e in parse_text(text)] == [None]

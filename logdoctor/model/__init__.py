@@ -31,7 +31,19 @@ from logdoctor.model.answer import (
 )
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
-from logdoctor.model.log import Candidate, Event, Following, Job, Level, Line, Meaning, Speaker, Stream, Value
+from logdoctor.model.log import (
+    Candidate,
+    Event,
+    Following,
+    Job,
+    Level,
+    Line,
+    Meaning,
+    Speaker,
+    Stream,
+    Value,
+    without_impossible_rank,
+)
 from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words
 
 __all__ = [
@@ -82,4 +94,5 @@ __all__ = [
     "Value",
     "Verdict",
     "Words",
+    "without_impossible_rank",
 ]

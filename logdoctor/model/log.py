@@ -34,6 +34,7 @@ Scalar = str | int | float
 
 Value = Scalar | tuple[int, ...] | tuple[str, ...]
 """What a field of an event holds."""
+MORE_THAN_RANKS = 1 << 22
 
 
 class Job(Struct, frozen=True):
@@ -130,6 +131,14 @@ class Event(Struct, frozen=True):
     def time(self) -> float | None:
         """When the record was printed, see `Speaker.time`."""
         return self.speaker.time
+
+
+def without_impossible_rank(fields: dict[str, Value]) -> dict[str, Value]:
+    """``fields`` without a rank that no job has: unset ones are printed as -1, or as 4294967294 (-2 without a sign)."""
+    rank = fields.get("rank")
+    if isinstance(rank, int) and not 0 <= rank < MORE_THAN_RANKS:
+        del fields["rank"]
+    return fields
 
 
 Following = Callable[[], Iterator[bytes]]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from logdoctor.model import Candidate, Event, Level, Line, Speaker, Value
+from logdoctor.model import Candidate, Event, Level, Line, Speaker, Value, without_impossible_rank
 from logdoctor.parsers import meanings, peeling, records
 from logdoctor.parsers.cut_heads import made_whole
 from logdoctor.parsers.file_speakers import speaker_of
@@ -115,7 +115,7 @@ class LineParser:
             head.speaker,
             below,
             level=block.level or record.level or head.speaker.level,
-            fields={**fields, **block.fields},
+            fields=without_impossible_rank({**fields, **block.fields}),
             patterns=symptoms,
             block=block,
             note=record.note,

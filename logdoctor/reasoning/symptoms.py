@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.catalogues import explain
-from logdoctor.model import Event, Rule, Symptom, Value
+from logdoctor.model import Event, Rule, Symptom, Value, without_impossible_rank
 from logdoctor.regexes import later
 
 FIRST_KEPT = 64
@@ -127,7 +127,7 @@ class _Test:
             found = _search(self._text, event.text)
             if found is None:
                 return None
-            captured = {k: as_value(v) for k, v in found.groupdict().items() if v is not None}
+            captured = without_impossible_rank({k: as_value(v) for k, v in found.groupdict().items() if v is not None})
             matched = found.group()
         for asked in unseen:  # captured by the text, or of the speaker
             if not asked.holds(event.kind, captured.get(asked.name, getattr(event.speaker, asked.name, None))):

@@ -20,7 +20,6 @@ from logdoctor.regexes import later
 MAX_FRAMES = 40
 MAX_LINES = 120
 MAX_SAID = 1000
-MAX_RANK = 1 << 22
 
 _OWN = later(r"\s*(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
 _FRAME = later(r"\[ *\d+\] (?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)")
@@ -246,9 +245,3 @@ def of_its_host(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare])
     """A line about the node that stands in front of it: ``peer``."""
     host = fields.get("host") or head.speaker.host
     return Block(head.text, {"peer": host} if host else {})
-
-
-def with_rank(fields: Mapping[str, Value]) -> dict[str, Value]:
-    """The fields without a rank that no job can have (Open MPI prints -2 as a huge number)."""
-    rank = fields.get("rank")
-    return {k: v for k, v in fields.items() if k != "rank" or (isinstance(rank, int) and rank < MAX_RANK)}
