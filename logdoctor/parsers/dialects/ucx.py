@@ -151,10 +151,6 @@ LIBFABRIC = (
            note="libfabric met an error that it cannot report to its caller."),
 )  # fmt: skip
 
-_PSM_TROUBLE = (
-    r"[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|not available|died|No such|timed out|"
-    r"[Cc]onnection (?:refused|reset)|stray process|err=\d+"
-)
 _PSM_LABEL = r"(?:^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d+(?=[hipPA]))?"
 """PSM puts HOST.PID or HOST.RANK straight before its text, without a blank between."""
 _PSM_WORDS = r"(?:[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|died|timed out|stray process|err=\d+)"
