@@ -101,6 +101,49 @@ def test_a_users_folder_overrides_a_rule_of_the_same_id(tmp_path):
     assert load([ours, theirs]).rules[0].say("en").title.startswith("Our")
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        "when: {any: }",
+        "when: {any: [], phase: }",
+        "symptoms: {taken: {kind: 5}}",
+        "symptoms: {taken: {kind: [a]}}",
+        "symptoms: {taken: {text: port, dialect: {a: b}}}",
+        "symptoms: {taken: {text: port, level: 5}}",
+        "symptoms: {taken: {text: port, level: [[1]]}}",
+        "symptoms: {taken: {text: port, fields: {port: {a: b}}}}",
+        "symptoms: {taken: {text: port, fields: {port: [[1]]}}}",
+        "examples: [{log: 'Address already in use: port 29500', finds: 5}]",
+    ],
+)
+def test_a_part_of_a_wrong_form_is_a_fault_and_no_crash(tmp_path, part):
+    document = yaml.safe_load(GOOD) | yaml.safe_load(part)
+    assert faults(tmp_path, yaml.safe_dump(document))
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "a0: &a0 [x, x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)),
+        "title: &a [*a]\n",
+    ],
+)
+def test_aliases_that_unfold_without_end_are_a_fault(tmp_path, bomb):
+    assert "too many parts" in faults(tmp_path, bomb)[0]
+
+
+def test_a_faulty_symptom_is_told_once_and_not_again_where_it_is_used(tmp_path):
+    (one,) = faults(tmp_path, GOOD.replace("already in use", "already (in use") + "when: {any: [taken]}\n")
+    assert "regular expression" in one
+
+
+def test_a_rule_file_that_leads_nowhere_is_not_told_to_be_saved_anew(tmp_path):
+    folder(tmp_path, net__taken=GOOD)
+    (tmp_path / "net" / "lost.yaml").symlink_to("lost.yaml")
+    with pytest.raises(RulesError, match="see where it leads"):
+        load([tmp_path])
+
+
 # ── laws over all shipped rules ─────────────────────────────────────────────────────────────────────────────────────
 
 

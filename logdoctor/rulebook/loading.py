@@ -88,8 +88,14 @@ def _read_file(
     except RuleError as error:
         errors.append(error)
         return None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         errors.append(RuleError("the rule file could not be read", str(path), str(error), "save it as UTF-8 text"))
+        return None
+    except OSError as error:
+        why = error.strerror or str(error)
+        errors.append(
+            RuleError("the rule file could not be read", str(path), why, "see where it leads, and its permissions")
+        )
         return None
     faults = Faults(document, str(path))
     rule = read_rule(document, rule_id, str(path), faults)

@@ -67,7 +67,7 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
     _check_keys(data, faults)
     _check_lint(data.get("lint"), faults)
     symptoms = _symptoms(data.get("symptoms"), faults)
-    when = _when(data.get("when"), symptoms, faults)
+    when = _when(data.get("when"), _names_of_symptoms(data.get("symptoms")), faults)
     rule = Rule(
         id=rule_id,
         signature=_text(data, "signature", faults, rule_id),
@@ -180,6 +180,11 @@ def _symptoms(value: Any, faults: Faults) -> tuple[Symptom, ...]:
     return tuple(s for name, part in value.items() if (s := _symptom(name, part, faults)))
 
 
+def _names_of_symptoms(value: Any) -> list[str]:
+    """Those of faulty ones too: what is wrong with a symptom is told once, not again where it is used."""
+    return [*value] if isinstance(value, dict) else []
+
+
 def _symptom(name: str, part: Any, faults: Faults) -> Symptom | None:
     path: Path = ("symptoms", name)
     if not isinstance(part, dict) or not part or set(part) - set(SYMPTOM_KEYS):
@@ -194,10 +199,13 @@ def _symptom(name: str, part: Any, faults: Faults) -> Symptom | None:
         faults.add(
             path, f"the symptom '{name}' has neither text nor kind", "it would fit every line", "add one of them"
         )
-    level = part.get("level", [])
-    levels = (level,) if isinstance(level, str) else tuple(level)
+    for key in ("kind", "dialect"):
+        if not isinstance(part.get(key, ""), str):
+            faults.add((*path, key), f"'{key}' must be a text", "", "a name, perhaps with a star: nccl.*")
+            return None
+    levels: Any = _names(part.get("level"), (*path, "level"), faults)
     if not set(levels) <= set(LEVELS):
-        faults.add((*path, "level"), f"unknown level {level!r}", "", f"some of {', '.join(LEVELS)}")
+        faults.add((*path, "level"), f"unknown level {part['level']!r}", "", f"some of {', '.join(LEVELS)}")
     return Symptom(name, text, part.get("kind"), part.get("dialect"), levels, _fields(part.get("fields"), path, faults))
 
 
@@ -224,8 +232,14 @@ def _fields(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, Any], ..
         if isinstance(wanted, str):
             if _good_regex(wanted, (*path, "fields", name), faults):
                 table.append((name, wanted))
+            continue
+        values = wanted if isinstance(wanted, list) else [wanted]
+        if all(isinstance(value, str | int | float) for value in values):
+            table.append((name, tuple(values)))
         else:
-            table.append((name, tuple(wanted) if isinstance(wanted, list) else (wanted,)))
+            faults.add(
+                (*path, "fields", name), f"what '{name}' must be is not understood", "", "a text, a number or a list"
+            )
     for name, wanted in table:
         _check_value(str(name), wanted, (*path, "fields", name), faults)
     return tuple(table)
@@ -244,8 +258,7 @@ def _check_value(name: str, wanted: tuple[Any, ...] | str, path: Path, faults: F
         faults.add(path, f"no code has {', '.join(missing)} as its {column}", f"there are {few}", "logdoctor explain")
 
 
-def _when(value: Any, symptoms: tuple[Symptom, ...], faults: Faults) -> dict[str, Any]:
-    names = [s.name for s in symptoms]
+def _when(value: Any, names: list[str], faults: Faults) -> dict[str, Any]:
     if value is None:
         return {"any": names}
     if not isinstance(value, dict):
@@ -264,7 +277,7 @@ def _check_when(key: str, part: Any, names: list[str], faults: Faults) -> None:
         faults.add(path, f"unknown condition '{key}'", "", f"one of {', '.join(WHEN_KEYS)}")
         return
     used = (
-        _names(part, path, faults)
+        _names(part, path, faults, required=True)
         if key in NAME_LISTS
         else tuple(part)
         if isinstance(part, dict) and key != "job"
@@ -283,7 +296,7 @@ def _check_when(key: str, part: Any, names: list[str], faults: Faults) -> None:
         and not all(v in QUANTIFIERS or isinstance(v, int) for v in part.values())
     ):
         faults.add(path, "'ranks' has an unknown quantifier", "", f"a number or one of {', '.join(QUANTIFIERS)}")
-    if key == "phase" and not set(_names(part, path, faults)) <= set(PHASES):
+    if key == "phase" and not set(_names(part, path, faults, required=True)) <= set(PHASES):
         faults.add(path, "unknown phase", "", f"some of {', '.join(PHASES)}")
     if key in ("count", "ranks", "agree", "differ", "job") and not isinstance(part, dict):
         faults.add(path, f"'{key}' must be a mapping", "", f"{key}: {{name: …}}")
@@ -319,5 +332,8 @@ def _example(part: Any, path: Path, truth: str, faults: Faults) -> Example | Non
     if not truth and not part.get("is"):
         faults.add(path, "a near-miss says what it `is`", "", "is: healthy, unknown or another signature")
     finds = part.get("finds") or {}
+    if not isinstance(finds, dict):
+        faults.add((*path, "finds"), "'finds' must be a mapping", "", "finds: {rank: 3, host: n1}")
+        return None
     line = faults.document.line((*path, "log"))
     return Example(part["log"], truth or str(part.get("is")), str(part.get("because", "")), tuple(finds.items()), line)

@@ -9,6 +9,9 @@ from msgspec import Struct, field
 
 from logdoctor.model import RuleError
 
+MOST_PARTS, DEEPEST = 20_000, 20
+"""So many parts, and parts in each other, no rule has: a few aliases (``*a``) of each other can unfold without end."""
+
 Path = tuple[str | int, ...]
 """Where a value stands in the document, for example ``("symptoms", "busy", "text")``."""
 
@@ -41,6 +44,8 @@ def parse(text: str, where: str) -> Document:
 
 def _plain(loader: Any, node: Any, path: Path, lines: dict[Path, int]) -> Any:
     lines[path] = node.start_mark.line + 1
+    if len(lines) > MOST_PARTS or len(path) > DEEPEST:
+        raise yaml.constructor.ConstructorError(None, None, "it has too many parts, or aliases", node.start_mark)
     if isinstance(node, yaml.MappingNode):
         table: dict[str, Any] = {}
         for key_node, value_node in node.value:
