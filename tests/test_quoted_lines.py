@@ -35,3 +35,9 @@ def test_a_sentence_that_goes_on_in_the_next_line_is_quoted_whole(knowledge):
     said = ["A request was made to bind to that would result in binding more", "processes than cpus on a resource:"]
     shown = proof("\n".join([RULE, *said, "", "   Bind to:     CORE", "   Node:        n07", RULE]), knowledge)
     assert shown[0] == " ".join(said)
+
+
+def test_what_was_asserted_is_told_and_quoted_where_the_assertion_says_nothing(knowledge):
+    log = 'Traceback (most recent call last):\n  File "/w/fit.py", line 40, in fit\n    assert world % tp == 0\nAssertionError'
+    assert proof(log, knowledge)[0] == "    assert world % tp == 0"
+    assert "assert world % tp == 0" in diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].title

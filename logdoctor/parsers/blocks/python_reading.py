@@ -12,6 +12,7 @@ from logdoctor.parsers.record import Block
 MAX_FRAMES = 12
 """So many of the innermost frames are kept."""
 MAX_MESSAGE_CHARS = 4_000
+MAX_ASSERTED = 300
 
 
 class Reading(Struct):
@@ -29,6 +30,9 @@ class Reading(Struct):
     level: Level | None = None
     cut: bool = False
     """The log ends in it."""
+    asserted: str = ""
+    """The source line of an assertion, and where it stands."""
+    asserted_at: int = 0
     relayed: bool = False
     """Its frames bear a logger's prefix of level info: another program's output, passed on line by line."""
 
@@ -40,9 +44,17 @@ class Reading(Struct):
         self.function = function
         if not of_a_library(path):
             self.own_frame = self.where
+        self.asserted = ""
+
+    def note_source(self, text: str, below: int) -> None:
+        """Note a source line under a frame."""
+        if text.lstrip().startswith("assert "):
+            self.asserted, self.asserted_at = text.strip(), below
 
     def close(self) -> Block:
         """The block, with the fields of the record ``python.traceback``."""
+        if self.fields.get("exception") == "AssertionError" and "message" not in self.fields and self.asserted:
+            self.fields["message"], self.evidence = self.asserted[:MAX_ASSERTED], self.asserted_at
         if "local_rank" in self.fields and "inner" not in self.fields:
             self.fields["exception"] = ""  # what the spawned process raised is cut off; its parent's type says nothing
         level = self._level()

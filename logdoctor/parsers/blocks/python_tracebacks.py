@@ -168,6 +168,7 @@ def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare |
             return bare
         elif (reading.frames and bare.text.startswith(" " * (indent + 2))) or _HEAD.match(bare.text):
             reading.taken.append(bare.below)
+            reading.note_source(bare.text, bare.below)
         elif bare.text.strip() and not _TORN_FRAME.match(bare.text):
             after_frame = False
             noise += 1
