@@ -118,6 +118,15 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.traceback",
+        r"(?:Error loading server extension |\| (?:error (?:adding|linking|loading) extension|extension failed loading))",
+        "warning",
+        reader("warning", caught=1),
+        "A server of Jupyter did without an extension (`notebookapp.py`, jupyter_server's `manager.py`).",
+        6,
+        scan=r"Error loading server extension |\| (?:error (?:adding|linking|loading) extension|extension failed load)",
+    ),
+    Record(
+        "python.traceback",
         r"(?:Task|Future) exception was never retrieved",
         "warning",
         reader("warning", caught=1),
