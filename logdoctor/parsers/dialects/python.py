@@ -118,7 +118,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.traceback",
-        r"(?:Error loading server extension |\| (?:error (?:adding|linking|loading) extension|extension failed loading))",
+        r"(?:Error loading server extension |\| (?:error (?:adding|linking|loading) extension|extension failed load))",
         "warning",
         reader("warning", caught=1),
         "A server of Jupyter did without an extension (`notebookapp.py`, jupyter_server's `manager.py`).",

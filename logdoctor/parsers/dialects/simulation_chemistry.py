@@ -95,7 +95,8 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*MA error: (?P<message>MA_\w+: .+)", "fatal", priority=-1,
            note="The memory that a program on Global Arrays (NWChem) set aside is too small."),
     Record("simulation.fatal", r"^\s*(?P<message>(?:Fatal error in|Error at the termination of) "
-           r"(?:exec )?[a-z]\w{2,15})\.\s*$", "fatal", note="MRCC ends with an error.", scan=r"Fatal error in |Error at the termination of "),
+           r"(?:exec )?[a-z]\w{2,15})\.\s*$", "fatal",
+           note="MRCC ends with an error.", scan=r"Fatal error in |Error at the termination of "),
     Record("simulation.fatal", r"^FATAL ERROR: (?P<message>[A-Za-z].{2,300})", "fatal", priority=-4,
            note="NAMD or another program ends with an error."),
 )  # fmt: skip
