@@ -31,6 +31,10 @@ def test_an_option_without_a_command_is_diagnose(log):
     assert answer_in(json.loads(call("-f", "json", log).stdout)) == ANSWER
 
 
+def test_events_are_read_from_a_pipe_too():
+    assert call("events", stdin=LOG).stdout == call("events", "-", stdin=LOG).stdout != ""
+
+
 def test_a_dash_is_standard_input():
     assert answer_in(report("-", stdin=LOG)) == ANSWER
 

@@ -109,3 +109,12 @@ def test_events_know_the_lines_of_rules_of_the_users(own, tmp_path):
 
 def test_a_rules_folder_that_is_missing_is_told(tmp_path):
     assert "nowhere" in call("diagnose", "--rules", tmp_path / "nowhere", stdin=LOG, code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["scan", "events"])
+def test_a_faulty_rule_is_told_once_by_commands_without_a_report(command, log, tmp_path):
+    rule_file(tmp_path / "own", "site.licence", LICENCE, ("action: retry", "action: pray"))
+    options = ["--workers", 1] if command == "scan" else []
+    told = call(command, log.parent, "--rules", tmp_path / "own", "--format", "jsonl", *options)
+    assert told.stderr.count("'action' is 'pray'") == 1
+    assert "pray" not in told.stdout

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complain, complaints
+from logdoctor.cli.complaints import complain_of, complaints
 from logdoctor.cli.rule_options import Rules, all_folders, chosen_settings
 from logdoctor.cli.working import working
 
@@ -86,7 +86,6 @@ def gaps(
     """
     from logdoctor.authoring.gaps import find_gaps, table
     from logdoctor.knowledge import gather
-    from logdoctor.model import LogdoctorError
 
     if format not in ("table", "json", "csv"):
         raise typer.BadParameter(f"'{format}' is none of table, json, csv", param_hint="--format")
@@ -94,8 +93,7 @@ def gaps(
         known = gather(all_folders(rules))
         found = find_gaps(paths, known, told)
         frame = table(found.gaps, top)
-    for problem in (*known.faults, *found.problems):
-        complain(LogdoctorError(problem.what, problem.where, problem.why, problem.help))
+    complain_of((*known.faults, *found.problems))
     if format == "json":
         typer.echo(frame.to_json(orient="records", force_ascii=False, indent=1))
     elif format == "csv":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
-    from logdoctor.model import LogdoctorError
+    from logdoctor.model import LogdoctorError, Problem
 
 
 @contextmanager
@@ -35,6 +35,14 @@ def complain(error: LogdoctorError) -> None:
     from logdoctor.contract import visible
 
     typer.echo("logdoctor: " + "\n".join(map(visible, str(error).splitlines())), err=True)
+
+
+def complain_of(problems: Iterable[Problem]) -> None:
+    """Say on standard error what could not be read, or which rules are faulty."""
+    from logdoctor.model import LogdoctorError
+
+    for one in problems:
+        complain(LogdoctorError(one.what, one.where, one.why, one.help))
 
 
 def broken_off(error: OSError) -> int:

@@ -110,12 +110,18 @@ def diagnosed(paths: list[str] | None, format: str, **asked: Any) -> Diagnosis:
     from logdoctor.diagnosis import diagnose as diagnose_job
     from logdoctor.render import CONTEXT
 
+    given = given_or_piped(paths)
+    with complaints(), ProgressBar() as bar:
+        return diagnose_job(given, watch=bar.watch, context=CONTEXT[format], **asked)
+
+
+def given_or_piped(paths: list[str] | None) -> list[str]:
+    """``paths``, or standard input where none are given; wrong usage where that is a terminal."""
     if not paths and sys.stdin.isatty():
         raise typer.BadParameter(
             "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
         )
-    with complaints(), ProgressBar() as bar:
-        return diagnose_job(paths or ["-"], watch=bar.watch, context=CONTEXT[format], **asked)
+    return paths or ["-"]
 
 
 def fit_to_show(found: Diagnosis, format: str, redact: bool | None, key_file: Path | None) -> Diagnosis:  # noqa: FBT001

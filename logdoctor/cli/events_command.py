@@ -9,27 +9,36 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complain, complaints
-from logdoctor.cli.rule_options import Rules, own_folders
+from logdoctor.cli.complaints import complain, complain_of, complaints
+from logdoctor.cli.diagnose_command import Paths, given_or_piped
+from logdoctor.cli.rule_options import Rules, all_folders
 
-Paths = Annotated[list[str], typer.Argument(help="Logs of one job.")]
 Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file.", dir_okay=False)]
 
 
-def events(paths: Paths, format: Format = "jsonl", output: Output = None, rules: Rules = None) -> None:
-    """Print the recognised records of a job: dialect, kind, level, who, fields, text, file and line."""
+def events(paths: Paths = None, format: Format = "jsonl", output: Output = None, rules: Rules = None) -> None:
+    """Print the recognised records of a job: dialect, kind, level, who, fields, text, file and line.
+
+    Without PATHS the log is read from standard input.
+
+    Exit codes: 0 the log was read, 2 wrong usage, 3 nothing could be read or the output not be written.
+    """
     from logdoctor.diagnosis import events as events_of
     from logdoctor.event_tables import WRITERS
+    from logdoctor.knowledge import gather
     from logdoctor.model import InputError, LogdoctorError
 
     if format not in WRITERS:
         raise typer.BadParameter(f"'{format}' is none of {', '.join(WRITERS)}", param_hint="--format")
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise typer.BadParameter("Parquet is no text: name a file with -o", param_hint="--format")
+    given = given_or_piped(paths)
+    known = gather(all_folders(rules))
+    complain_of(known.faults)
     with complaints(), _opened(output) as out:
         try:
-            WRITERS[format](events_of(paths, rules=own_folders(rules)), out)
+            WRITERS[format](events_of(given, knowledge=known), out)
         except InputError:
             raise
         except LogdoctorError as error:

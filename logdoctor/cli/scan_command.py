@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complain, complaints
+from logdoctor.cli.complaints import complain_of, complaints
 from logdoctor.cli.diagnose_command import Lang
 from logdoctor.cli.fleet_command import NewSince, wished, write_report
 from logdoctor.cli.moments import moment
 from logdoctor.cli.rule_options import Rules, own_folders
 
 if TYPE_CHECKING:
+    from logdoctor.knowledge import Knowledge
     from logdoctor.scan import Scan
 
 Places = Annotated[
@@ -103,6 +104,7 @@ def scan(
     Exit codes: 0 the scan came to its end, 1 a cause of --fail-on was found, 2 wrong usage, 3 nothing could be read,
     130 or 143 it was stopped (Ctrl-C, SIGTERM): the same command goes on.
     """
+    from logdoctor.knowledge import gather, rule_folders
     from logdoctor.scan import Filters, Plan, Scan
     from logdoctor.scan.outputs import formats
 
@@ -113,7 +115,6 @@ def scan(
     wish = wished(report, new_since, lang) if report is not None else None
     filters = Filters(_expression(job_pattern), moment(since, "--since"), moment(until, "--until"))
     own = own_folders(rules)
-    wanted = _wanted(fail_on, own)
     with complaints(), _folder(out) as folder:
         plan = Plan(
             folder,
@@ -131,6 +132,9 @@ def scan(
         if dry_run:
             _say_jobs(made)
             return
+        known = gather(rule_folders(own))  # the workers find it compiled
+        complain_of(known.faults)
+        wanted = _wanted(fail_on, known)
         with _stopping(), _progress(made) as advance:
             for count in made.run():
                 advance(count)
@@ -185,14 +189,13 @@ def _shard(text: str) -> tuple[int, int]:
 def _tell_problems(made: Scan) -> None:
     from logdoctor.model import InputError
 
-    errors = [InputError(p.what, p.where, p.why, p.help) for p in made.problems]
-    if not made.jobs and not errors:
-        why = "there is no log, or none that --job-pattern, --since and --until want"
-        errors = [InputError("no job found", made.places[0], why, "check the path and the options")]
-    for error in errors:
-        complain(error)
-    if not made.jobs:
+    complain_of(made.problems)
+    if made.jobs:
+        return
+    if made.problems:
         raise typer.Exit(3)
+    why = "there is no log, or none that --job-pattern, --since and --until want"
+    raise InputError("no job found", made.places[0], why, "check the path and the options")
 
 
 def _say_jobs(made: Scan) -> None:
@@ -264,14 +267,10 @@ def _write(made: Scan, format: str, folder: Path) -> None:
         writer(format)(made.records(), sys.stdout)
 
 
-def _wanted(fail_on: str | None, own: Sequence[Path]) -> set[str]:
+def _wanted(fail_on: str | None, known: Knowledge) -> set[str]:
     """The names in ``--fail-on``; one that no job can ever have is told: it would let everything pass."""
     wanted = {name.strip() for name in (fail_on or "").split(",") if name.strip()}
-    if not wanted:
-        return wanted
-    from logdoctor.knowledge import gather, rule_folders
-
-    signatures = {rule.signature for rule in gather(rule_folders(own)).rules} | {"unknown", "healthy"}
+    signatures = {rule.signature for rule in known.rules} | {"unknown", "healthy"}
     strange = wanted - signatures - {name.partition(".")[0] for name in signatures}
     if strange:
         why = f"no rule has the signature or family {', '.join(sorted(strange))}; see: logdoctor rules list"

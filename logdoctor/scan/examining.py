@@ -39,8 +39,11 @@ def tasks_of(jobs: Sequence[FoundJob]) -> list[Task]:
 
 
 def learned(rules: Sequence[Path]) -> Knowledge:
-    """What a process knows that diagnoses many jobs: with ``rules``, folders of the user's own."""
-    known = gather(rule_folders(rules))
+    """What a process knows that diagnoses many jobs: with ``rules``, folders of the user's own.
+
+    What is wrong with these is nothing that a job could not be read for: it stands in no record.
+    """
+    known = replace(gather(rule_folders(rules)), faults=())
     gc.freeze()  # it stays as it is: without it, looking for garbage in it takes a tenth of the time of small jobs
     return known
 
