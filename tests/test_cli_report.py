@@ -60,6 +60,13 @@ def test_an_output_file_that_cannot_be_written_is_wrong_usage(log, tmp_path):
     assert "cannot be written" in call("diagnose", "-o", tmp_path / "no" / "r.txt", log, code=2).stderr
 
 
+@pytest.mark.parametrize("command", [["diagnose"], ["report"], ["events"], ["diff", "-"]])
+def test_no_report_is_written_over_the_log(command, log):
+    name, *more = command
+    call(name, *more, log, "-o", log.parent / ".." / log.parent.name / log.name, stdin=HEALTHY, code=2)
+    assert log.read_text() == LOG
+
+
 def test_a_report_can_be_in_chinese(log):
     assert re.search("[\u4e00-\u9fff]{4}", call("--lang", "zh", log).stdout)
     assert not re.search("[\u4e00-\u9fff]", call("--lang", "en", log).stdout)

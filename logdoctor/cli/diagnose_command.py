@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,6 +90,7 @@ def diagnose(
     """
     from logdoctor.render import FORMATS
 
+    keep_inputs(output, paths)
     chosen = chosen_settings()
     shape = format or chosen.format or "terminal"
     if shape not in FORMATS:
@@ -122,6 +123,13 @@ def given_or_piped(paths: list[str] | None) -> list[str]:
             "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
         )
     return paths or ["-"]
+
+
+def keep_inputs(output: Path | None, paths: Iterable[str] | None) -> None:
+    """Wrong usage where the report would be written over one of the logs."""
+    for path in paths or ():
+        if output is not None and output.is_file() and os.path.exists(path) and output.samefile(path):  # noqa: PTH110 - any text may be given
+            raise typer.BadParameter(f"{output} is the log itself: name another file", param_hint="--output")
 
 
 def fit_to_show(found: Diagnosis, format: str, redact: bool | None, key_file: Path | None) -> Diagnosis:  # noqa: FBT001

@@ -13,6 +13,7 @@ from logdoctor.cli.diagnose_command import (
     ProgressBar,
     Redact,
     RedactMap,
+    keep_inputs,
     keep_key,
     language_of,
     put_out,
@@ -46,6 +47,7 @@ def diff(
 
     if format not in FORMATS:
         raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
+    keep_inputs(output, (good, bad))
     language = language_of(lang, chosen_settings().lang)
     with complaints(), ProgressBar() as bar:
         found = compare(good, bad, rules=own_folders(rules), lang=language, watch=bar.watch)

@@ -10,7 +10,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from logdoctor.cli.complaints import complain, complain_of, complaints
-from logdoctor.cli.diagnose_command import Paths, given_or_piped
+from logdoctor.cli.diagnose_command import Paths, given_or_piped, keep_inputs
 from logdoctor.cli.rule_options import Rules, all_folders
 
 Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
@@ -33,6 +33,7 @@ def events(paths: Paths = None, format: Format = "jsonl", output: Output = None,
         raise typer.BadParameter(f"'{format}' is none of {', '.join(WRITERS)}", param_hint="--format")
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise typer.BadParameter("Parquet is no text: name a file with -o", param_hint="--format")
+    keep_inputs(output, paths)
     given = given_or_piped(paths)
     known = gather(all_folders(rules))
     complain_of(known.faults)

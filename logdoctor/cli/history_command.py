@@ -40,7 +40,10 @@ def history(
     sql: Sql = None,
     format: Format = "table",
 ) -> None:
-    """Count the failures that scans found, by cause, host, user or time; or ask in SQL."""
+    """Count the failures that scans found, by cause, host, user or time; or ask in SQL.
+
+    Exit codes: 0 there is an answer, 2 wrong usage, 3 there are no results, or SQL that is not understood.
+    """
     from logdoctor.scan.history import BY, Question, ask, query
 
     if by not in BY:

@@ -18,6 +18,7 @@ from logdoctor.cli.diagnose_command import (
     RedactMap,
     diagnosed,
     fit_to_show,
+    keep_inputs,
     language_of,
     write,
 )
@@ -44,6 +45,7 @@ def report(
 
     Exit codes: those of 'logdoctor diagnose'.
     """
+    keep_inputs(output, paths)
     chosen = chosen_settings()
     language = language_of(lang, chosen.lang)
     own = [*chosen.rules, *(rules or [])]
