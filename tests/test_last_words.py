@@ -117,3 +117,45 @@ def test_a_report_of_lsf_that_was_pasted_twice_is_of_one_job(knowledge):
 def test_jobs_that_pbs_sums_up_are_told_apart(knowledge):
     found = diagnosed(OOM + STATUS.format(job=71) + NO_KEY + STATUS.format(job=72), knowledge)
     assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
+
+
+INTERRUPTED = """\
+^CTraceback (most recent call last):
+  File "fit.py", line 88, in <module>
+    main()
+  File "fit.py", line 12, in main
+    table = read(path)
+KeyboardInterrupt
+"""
+LAUNCHER_INTERRUPTED = """\
+Traceback (most recent call last):
+  File "/opt/env/lib/python3.7/site-packages/torch/distributed/launch.py", line 253, in main
+    process.wait()
+KeyboardInterrupt
+"""
+
+
+def test_what_fails_after_somebody_interrupted_the_same_script_is_another_run(knowledge):
+    for first in (INTERRUPTED, INTERRUPTED + LAUNCHER_INTERRUPTED):
+        found = diagnosed(first + NO_KEY, knowledge)
+        assert runs(found) == [("job.preempted", False), ("app.exception", True)]
+
+
+def test_what_an_interrupt_leaves_behind_is_of_the_same_run(knowledge):
+    broken = NO_KEY.replace("KeyError: 'labels'", "ConnectionResetError: [Errno 104] Connection reset by peer")
+    while_handled = "\nDuring handling of the above exception, another exception occurred:\n\n" + NO_KEY
+    for rest in (broken, while_handled):
+        assert diagnosed(INTERRUPTED + rest, knowledge).runs == ()
+
+
+def test_a_command_that_is_typed_below_an_end_starts_another_run(knowledge):
+    other = NO_KEY.replace("fit.py", "evaluate.py")
+    for prompt in ("kim@ws4:~/proj$ ", "(env) [kim@ws4 proj]$ ", "$ ", "(env) PS C:\\proj> ", "root@5f2a:/work# "):
+        log = f"{prompt}python fit.py\n{OOM}{prompt}CUDA_VISIBLE_DEVICES=0 python evaluate.py --all\n{other}"
+        if "PS" in prompt:
+            log = log.replace("CUDA_VISIBLE_DEVICES=0 ", "")
+        assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)], prompt
+
+
+def test_a_command_that_is_typed_while_the_job_runs_starts_no_other(knowledge):
+    assert diagnosed("kim@ws4:~$ bash run.sh &\nkim@ws4:~$ python watch.py\n" + OOM, knowledge).runs == ()

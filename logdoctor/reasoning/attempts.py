@@ -62,6 +62,7 @@ SEEN_KINDS = frozenset(
         "batch.report",
         "batch.reported",
         "batch.follows",
+        "shell.launch",
     }
 )
 """Only events that mean or are one of these tell anything of attempts."""
@@ -169,7 +170,8 @@ class Track(Struct):
         if "once" in event.means:
             words.warn(event)
             return
-        earlier = words.said_before(event)
+        earlier = words.typed() if event.kind == "shell.launch" else words.said_before(event)
+        words.note_end(event, over=may_end_a_run(event))
         if earlier is None and left_the_main_script(event) and _by_nobody(event):
             earlier = words.left_before(event)
         if earlier is None:

@@ -8,6 +8,8 @@ Other than a start, which ranks of one job make at different times, such a pair 
 - an exception leaves a script that nobody launched once.  Where several ranks were started without a word, each may
   end like that; so a library must have warned, before and again after the first end, at the same place of its source:
   Python's warnings are printed once a process.  Or the job script loaded the same software module again (``once``).
+  Or the first end was somebody's Ctrl-C, and the second one nothing that an interrupt brings about;
+- a command that somebody typed at a shell's prompt stands below an end: the shell had come back.
 """
 
 from __future__ import annotations
@@ -20,6 +22,14 @@ from logdoctor.regexes import later
 MAX_PLACES = 256
 AT_ONCE = 10.0
 """Jobs that are cancelled within so many seconds wrote into the file side by side."""
+_AFTER_INTERRUPT = frozenset(
+    (
+        "KeyboardInterrupt SystemExit Exception RuntimeError OSError EOFError BrokenPipeError ConnectionError "
+        "ConnectionResetError ConnectionRefusedError ConnectionAbortedError CalledProcessError ChildFailedError "
+        "SignalException ProcessExitedException ProcessRaisedException DistBackendError DistNetworkError DistStoreError"
+    ).split()
+)
+"""Exceptions with which the other processes of a job end once one of them was interrupted."""
 _SCRIPT = later(r'File "(?P<script>[^"]{1,400})", line \d+, in <module>')
 
 
@@ -36,6 +46,10 @@ class LastWords(Struct):
     """The job of that report, where it is named."""
     left: Event | None = None
     """The last exception that left a script which names no rank or worker."""
+    latest: Event | None = None
+    """The same, or any process that was interrupted."""
+    ended: Event | None = None
+    """The last end of anything since somebody typed a command."""
     warned: set[tuple[object, object]] = field(default_factory=set)
     """Where libraries warned, and which modules were loaded."""
     started_again: bool = False
@@ -85,13 +99,40 @@ class LastWords(Struct):
 
     def left_before(self, event: Event) -> Event | None:
         """The exception that ended the script before, if ``event`` ended it when it was run again."""
-        earlier, again = self.left, self.started_again
+        earlier, latest, again = self.left, self.latest, self.started_again
+        self.latest = event
+        if (script := _script(event)) is None:
+            return None
         self.left, self.started_again = event, False
-        return earlier if earlier is not None and again and _script(earlier) == _script(event) is not None else None
+        if earlier is None or _script(earlier) != script:
+            return None
+        return earlier if again else latest if _was_interrupted(earlier) and not _may_follow(event) else None
+
+    def note_end(self, event: Event, *, over: bool) -> None:
+        """Note what ended, or was interrupted."""
+        if over:
+            self.ended = event
+        elif _was_interrupted(event):
+            self.latest = event
+
+    def typed(self) -> Event | None:
+        """Somebody typed a command: the last end before it, if there was one since the command before."""
+        ended, self.ended = self.ended, None
+        return ended
 
 
 def _job(event: Event) -> str:
     return str(event.fields.get("step")).partition(".")[0].partition("+")[0]
+
+
+def _was_interrupted(event: Event) -> bool:
+    return event.fields.get("exception") == "KeyboardInterrupt"
+
+
+def _may_follow(event: Event) -> bool:
+    """Whether this may be what an interrupt left behind."""
+    kind = str(event.fields.get("inner") or event.fields.get("exception", "")).rpartition(".")[2]
+    return "chained" in event.fields or not kind or kind in _AFTER_INTERRUPT
 
 
 def _script(event: Event) -> str | None:
