@@ -18,7 +18,7 @@ _LAUNCHERS = (
     r"(?:python[\d.]{0,5}|torchrun|deepspeed|accelerate|colossalai|horovodrun|mpirun|mpiexec|srun|bash|sh)(?= )"
 )
 _PROMPT = (
-    r"(?:\([\w./-]{1,60}\) ?){0,2}(?:\[?[a-z_][\w.-]{0,31}@[A-Za-z][\w.-]{0,63}(?:[ :][^\n]{0,120}?)?\]? ?[$#%]"
+    r"(?:\([\w./-]{1,60}\) ?){0,2}(?:\[?[a-z_][\w.-]{0,31}@[\w.-]{1,64}(?:[ :][^\n]{0,120}?)?\]? ?[$#%]"
     r"|(?:PS )?[A-Z]:\\[^\n>]{0,160}>|\$)"
 )
 _SEARCHED = (
