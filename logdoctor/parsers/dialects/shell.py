@@ -41,7 +41,7 @@ RECORDS: tuple[Record, ...] = (
         rf"^{_PROMPT} {{0,2}}(?P<command>{_SETTINGS}{_LAUNCHERS}[^\n]{{0,400}})",
         level="info",
         priority=-3,
-        scan="|".join(rf"{sign} {word}" for sign in (r"\$", "#", "%") for word in _SEARCHED.split()) + "|>python|> python",
+        scan="|".join([*(rf"{sign} {word}" for sign in (r"\$", "#", "%") for word in _SEARCHED.split()), "> ?python"]),
         note="A program or a launcher was started at a shell's prompt.",
     ),
 )
