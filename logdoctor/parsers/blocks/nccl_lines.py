@@ -14,8 +14,12 @@ from logdoctor.parsers.error_numbers import errno_texts
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled
 
-HEAD = r"(?:(?:(?P<by_host>(?!\d{1,7}:)[\w.-]+)|\d{1,7}):(?P<by_pid>\d+):(?P<tid>\d+) (?:\[(?P<device>-?\d+)\] *)?)?"
-"""``H:P:T [D] `` of debug.cc; D is the CUDA device of the calling thread and never the rank.  May be cut off.
+HEAD = (
+    r"(?:(?:(?P<by_host>(?!\d{1,7}:)[\w.-]+)|\d{1,7}):(?P<by_pid>\d+):"
+    r"(?P<tid>\d+) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{1,60}\])? *)?)?"
+)
+"""``H:P:T [D] `` of debug.cc (NCCLX: ``[D][THREAD]``); D is the CUDA device of the calling thread and never the rank.
+May be cut off.
 
 A host of some digits only is what is left of a name at the head of a file that begins within a line."""
 

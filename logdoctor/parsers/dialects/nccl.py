@@ -79,6 +79,7 @@ _HARMLESS = (
     r"MSCCL Internal Scheduler: (?:Unable to find|open) algo",
     r"MSCCL\+\+: (?:Cannot enable|Feature not enabled)|PCI relaxed order memory access requested",
     r"cuMem support requires VMM|ROCr missing symbol hsa_amd_portable_export_dmabuf",
+    r"^NET/IB ?: No device found|failed to (?:IPC|NET|NVLS|CollNet) register (?:user|send|recv) ?buff",
     r"CC On, Multi-GPU CC Off|unknown event type|Encountered a stale CQE|Duplicate registration for key",
     r"marked as failed\. Initiating recovery\?|outstanding recovery operations on|^NET/IB: Resiliency is enabled",
     r"\bdeprecated\b|\bis not recommended\b|\bmay (?:impact|affect|reduce|degrade)\b|\bcan lead to variability\b",
