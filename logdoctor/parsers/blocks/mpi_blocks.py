@@ -241,6 +241,12 @@ def with_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
     return Block(head.text, {} if number is None else {"signal": number})
 
 
+def on_nid(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """A line of ALPS about a node by number: ``host`` as the node is called, ``signal`` where the line has one."""
+    named = with_signal(head, fields, below)
+    return Block(head.text, {**(named.fields if named else {}), "host": f"nid{fields.get('nid', 0):0>5}"})
+
+
 def of_its_host(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
     """A line about the node that stands in front of it: ``peer``."""
     host = fields.get("host") or head.speaker.host

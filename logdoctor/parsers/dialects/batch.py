@@ -12,7 +12,7 @@ Kinds and their fields:
 - ``batch.refused`` message: the job was not accepted; ``batch.error`` message; ``batch.note`` message
 - ``batch.module`` message: the job script could not load its software; ``batch.loaded`` file: it loaded this module
 - ``batch.usage`` message, file: jsrun does not understand what to use; ``batch.remote`` message, host: Grid Engine
-  could not start a task on another node
+  could not start a task on another node; ``batch.node_down`` message: PBS says that a node is down
 - ``batch.start`` error, message: Grid Engine could not start the job
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
 - ``flux.exception`` type, severity, message; ``flux.exit`` exit_code | signal, ranks; ``flux.error`` message, rank
@@ -160,10 +160,21 @@ PBS = (
            "Due to MODULEPATH changes|Lmod is automatically replacing "),
     Record("batch.refused", r"^(?P<system>qsub|qrsh|qlogin|bsub): (?P<message>.+)", "fatal",
            note="The batch system did not accept the job."),
+    Record("batch.refused", r"^\[ERR\.\] PJM \d{4} (?P<system>pjsub) (?P<message>.+)", "fatal",
+           note="Fujitsu's batch system did not accept the job.", scan=r"\[ERR\.\] PJM"),
+    Record("batch.remote", r"(?P<message>job_start_error(?: -?\d{1,9})? from node (?P<host>[\w.-]{1,255}?)"
+           r"(?::\d+)?(?: .{0,300})?)$|[ :;](?P<message>im_eof, .{0,80}from addr .{0,200}|unable to run job, MOM "
+           r"rejected/timeout.{0,100}|send of job to (?P<host>[\w.-]{1,255}) failed error = .{0,100})$", "error",
+           note="A node of PBS did not start its part of the job.",
+           scan=r"job_start_error|im_eof, |MOM rejected/timeout|send of job to "),
+    Record("batch.node_down", r"^\s*(?P<message>comment = node down: .{1,200})$", "error",
+           note="PBS says that a node is down.", scan="comment = node down"),
     Record("batch.error",
-           r"^(?:pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel|qstat)(?:\[\d+\]|\d+)?[:;] ?(?P<message>.{0,300}?(?:[Ee]rror|"
+           r"^(?:pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel|qstat|pbsnodes|qnodes|qmgr|"
+           r"qrun)(?:\[\d+\]|\d+)?[:;] ?(?P<message>.{0,300}?(?:[Ee]rror|"
            r"[Ff]ail|[Uu]nknown|[Cc]annot|[Uu]nable|killed).*)", "error", note="A program of PBS reports a failure.",
-           scan=r"pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel: |qstat: "),
+           scan=r"pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel: |qstat: |pbsnodes: |qnodes: |"
+           r"qmgr: |qrun: "),
 )  # fmt: skip
 
 _BHIST = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?: )?"

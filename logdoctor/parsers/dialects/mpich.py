@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from logdoctor.parsers.blocks.mpi_blocks import (
     of_its_host,
+    on_nid,
     read_bad_termination,
     read_error_stack,
     read_mpd_end,
@@ -148,7 +149,7 @@ LAUNCHER = (
            priority=1, note="PALS ended this rank: another one had failed, or the job was told to end."),
     Record("mpich.rank_died",
            r"_pmiu_daemon\(SIGCHLD\): \[NID (?P<nid>\d+)\] (?:\[[^\]]*\] ){0,3}PE RANK (?P<rank>\d+) exit signal "
-           r"(?P<signal_text>.+?)\s*$", level="fatal", block=with_signal,
+           r"(?P<signal_text>.+?)\s*$", level="fatal", block=on_nid,
            note="ALPS names the rank that a signal ended."),
     Record("mpich.rank_died", r"Application \d+ exit (?:codes?: (?P<exit_code>[1-9]\d*)|"
            r"signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal", block=with_signal,
@@ -171,13 +172,13 @@ LAUNCHER = (
     Record("mpich.launcher", r"\[ERR\.\] PLE \d{4} plexec (?P<message>.{1,300})", level="error",
            note="Fujitsu's launcher reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
-           note="ALPS says that the kernel killed a process for lack of memory."),
+           block=on_nid, note="ALPS says that the kernel killed a process for lack of memory."),
     Record("mpich.exec_failed", r"^aprun: file (?P<file>\S+) not found", level="fatal", priority=1,
            note="ALPS could not find the program."),
     Record("mpich.launcher", r"^(?:aprun|apsched): (?P<message>.*?(?:claim exceeds|cannot exceed|Exiting due to errors|"
            r"[Ee]rror|[Uu]nable|[Ff]ailed|not found).*)", level="error", note="ALPS reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .{0,60}?initiated application termination", level="error",
-           priority=-1, note="ALPS ends the application because of what happened on this node."),
+           priority=-1, block=on_nid, note="ALPS ends the application because of what happened on this node."),
     Record("mpich.exec_failed", _HYDRA +
            r".*?(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\)|unable to change wdir to .*)",
            level="fatal", priority=3, note="A node could not start the program."),

@@ -1,9 +1,11 @@
 r"""MPI libraries that are still met in old set-ups, and the daemons of PALS: whose end they tell, and who is gone.
 
 Kinds are those of `mpich`: ``mpich.rank_died`` rank, host, signal | exit_code; ``mpich.peer_gone`` message, and the
-rank and host that are gone where the line says so; ``mpich.daemon_lost`` host: the node that PALS hears no more.
+rank and host that are gone where the line says so; ``mpich.daemon_lost`` host: the node that PALS hears no
+more, or that ALPS lost.
 
-Sources: MPICH 1.2 (p4 device), MPICH2 1.4 for Windows (smpd), Intel MPI 4 and 5 over DAPL, PALS 1.3.
+Sources: MPICH 1.2 (p4 device), MPICH2 1.4 for Windows (smpd), Intel MPI 4 and 5 over DAPL, PALS 1.3, ALPS 5
+and 6 (aprun).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
+from logdoctor.parsers.blocks.mpi_blocks import on_nid
 from logdoctor.parsers.blocks.msmpi_blocks import ended_with
 from logdoctor.parsers.record import Bare, Block, Record
 
@@ -50,4 +53,13 @@ PALS = (
            note="The launcher hears no more of this node.", scan=r"^ping (?:failed on|RPC timeout)"),
 )  # fmt: skip
 
-RECORDS: tuple[Record, ...] = (*P4, *WINDOWS, *DAPL, *PALS)
+ALPS = (
+    Record("mpich.daemon_lost", r"(?P<message>Apid \d+:? killed\. Received node (?:event \w*(?:fail|halt|unavail)\w*|"
+           r"failed or halted event) for nid (?P<nid>\d+))", "fatal", on_nid, "ALPS lost this node.",
+           scan=r"killed\. Received node (?:event|failed)"),
+    Record("mpich.exec_failed", r"\[NID (?P<nid>\d+)\] .{0,60}?(?P<message>Exec (?P<file>\S{1,300}) failed: .{1,200}|"
+           r"cannot execute: .{1,200})", "fatal", on_nid, "This node could not start the program.", 1,
+           scan=r"\[NID \d+\] .{0,60}?(?:Exec \S{1,300} failed: |cannot execute: )"),
+)  # fmt: skip
+
+RECORDS: tuple[Record, ...] = (*P4, *WINDOWS, *DAPL, *PALS, *ALPS)

@@ -224,6 +224,12 @@ NODES = (
     Record("slurm.node_state", r"\berror: (?P<message>[Nn]ode (?P<hosts>[\w-]+) (?P<reason>has low (?:real_memory|"
            r"RealMemory|tmp_disk|TmpDisk|socket|core|cpu)\w*).*)", "error", read_hosts,
            "The controller takes a node out of service for this reason.", 4),
+    Record("slurm.node_state", r"(?P<message>(?:drain_nodes: node (?P<hosts>[\w.,\[\]-]{1,400}) state set to "
+           r"(?P<state>DRAIN)\w*|Setting node (?P<hosts>[\w-]{1,255}) state to (?P<state>DRAIN|INVAL)\w*(?: with "
+           r"reason: ?(?P<reason>.{1,200}))?|update_node: node (?P<hosts>[\w-]{1,255}) reason set to: "
+           r"(?P<reason>(?:Low |gres/|GPU|Xid|ECC|NHC|IB ).*)))",
+           "error", read_hosts, "The controller takes a node out of service.", 4,
+           scan=r"drain_nodes: node |Setting node |update_node: node "),
     Record("slurm.node", r"(?P<message>(?:[Rr]equeue|Requeuing|Killing|Batch) (?:job |job_id )?(?:JobId=)?\S+ .{0,60}?"
            r"(?:due to failure of node|missing from (?:batch )?node) (?P<hosts>[\w.,\[\]-]+).*)", "fatal", read_hosts,
            "Slurm lost a node of the job.", 3),
@@ -232,11 +238,11 @@ NODES = (
            r"node)|StepId=\S+ node .*failed).*)", "error", note="Slurm says that a node is lost.", priority=2),
     Record("slurm.node_state",
            r"^(?P<reason>(?:Not responding|Node unexpectedly re\w*|Kill task failed|Low (?:RealMemory|TmpDisk|"
-           r"socket|core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC:|"
+           r"socket|core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete f\w*|NHC:|"
            r"[^\n]{0,60}(?:GPU|Xid|ECC|IB |memory))[^\n]{0,80}?) +(?P<user>\w+) +\d{4}-\d\d-\d\dT[\d:]+ +"
            r"(?P<hosts>[\w.,\[\]-]+)\s*$", "error", read_hosts, "A node is out of service for this reason.",
            scan=r"(?:Not responding|Node unexpectedly rebooted|Kill task failed|Low (?:RealMemory|TmpDisk|socket|"
-           r"core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete failure|NHC: |root  |"
+           r"core)|gres/gpu count|Prolog error|Epilog error|Duplicate jobid|batch job complete f|NHC: |root  |"
            r"slurm  ) *"),
     Record("slurm.node_state",
            _SINFO % (r"drain\w*|drng", _OUT + r"|Low |gres/|Prolog|Epilog|NHC|[^\n]{0,40}(?:GPU|Xid|ECC)") + "|" +
