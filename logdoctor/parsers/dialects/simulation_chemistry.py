@@ -8,8 +8,8 @@ Kinds and their fields, as in `simulation`:
 Sources: ORCA 5 and 6 (qcmsg), Gaussian 16 (l9999, QPErr), Q-Chem 5, GAMESS (ABRT), Global Arrays 5 (comex_error, MA)
 and NWChem 7, Molpro, OpenMolcas 24 (xQuit, warnings.h), Turbomole 7, xTB 6, Psi4 1, Siesta 4 (die), exciting and Elk,
 Dalton, MCNP 6, DL_POLY 4 (error), AMBER 22 (mexit, MMPBSA), VASP 5 and 6 (vtutor), Octopus 14 (messages), WIEN2k 23
-(run_lapw), QMCPACK 3 (APP_ABORT), DFTB+ 24, CHARMM c47 (WRNDIE), TeraChem 1.9, NAMD 2 and 3,
-MRCC 2023.
+(run_lapw), QMCPACK 3 (APP_ABORT), DFTB+ 24, CHARMM c47 (WRNDIE), TeraChem 1.9, NAMD 2 and 3, MRCC 2023, CPMD 4
+(stopgm), GAMESS (ddi), FHI-aims, Wannier90 3 (io_error).
 """
 
 from __future__ import annotations
@@ -97,6 +97,14 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*(?P<message>(?:Fatal error in|Error at the termination of) "
            r"(?:exec )?[a-z]\w{2,15})\.\s*$", "fatal",
            note="MRCC ends with an error.", scan=r"Fatal error in |Error at the termination of "),
+    Record("simulation.fatal", r"^\s*PROGRAM STOPS IN SUBROUTINE (?P<function>\w{1,40})\| *(?P<message>\S.*)", "fatal",
+           note="CPMD ends with an error."),
+    Record("simulation.fatal", r"^\s*(?P<message>DDI Process (?P<rank>\d{1,7}): error code [1-9]\d*)", "fatal",
+           priority=-1, note="GAMESS ends with an error on this rank; what it is stands above."),
+    Record("simulation.fatal", r"^\s*\* (?:Warning|Error)?[^*\n]{0,80}\*{3} Aborting\.\s*$", "fatal", priority=-1,
+           note="FHI-aims ends with an error; what it is stands above.", scan=r"\*{3} Aborting\.\s*$"),
+    Record("simulation.fatal", r"^ ?Exiting\.{7}\s*$", "fatal", message_below(r"^Exiting\."),
+           "Wannier90 ends with an error."),
     Record("simulation.fatal", r"^FATAL ERROR: (?P<message>[A-Za-z].{2,300})", "fatal", priority=-4,
            note="NAMD or another program ends with an error."),
 )  # fmt: skip

@@ -10,7 +10,7 @@ Sources: NEMO 4 (ctl_stop), ROMS 4 (exit_flag), ICON and ECHAM (mo_exception), C
 (endrun), CMAQ and SMOKE (I/O API m3exit), MITgcm (ALL_PROC_DIE), FMS (mpp_error), WAVEWATCH III 6 (w3servmd), MPAS 8
 (mpas_log), PIO 2, COSMO 5 (model_abort), GEOS-Chem 14 (error_mod), TELEMAC v8 (plante), SCHISM 5 (schism_msgp); Nek5000
 19 (comm_mpi), which says the same as SCHISM; ADCIRC 55, UCLA-ROMS, XIOS 2, OASIS3-MCT 4, PISM 2, SWAN 41, FESOM 2,
-IFS (mpl_abort, drhook).
+IFS (mpl_abort, drhook), POP 2, ESMF 8 (log).
 """
 
 from __future__ import annotations
@@ -84,4 +84,11 @@ RECORDS: tuple[Record, ...] = (
            r"[A-Za-z]).{2,300})", "fatal", note="SCHISM or Nek5000 ends with an error.", priority=-2),
     Record("simulation.fatal", r"^\s*(?P<message>an error occured: dying \.\.\.)", "fatal", priority=-2,
            note="Nek5000 ends with an error; what it is stands above."),
+    Record("simulation.fatal", r"^\s*(?P<message>POP aborting\.\.\.)", "fatal", message_below(r"^-{8}", alone=True),
+           "POP ends with an error."),
+    Record("simulation.fatal", r"^\s*FATAL ERROR in (?P<function>[\w:/]{3,80}): *(?P<message>\S.*)", "fatal",
+           priority=1, note="ICON or ECHAM ends with an error.", scan=r"FATAL ERROR in [\w:/]+: "),
+    Record("simulation.fatal",
+           r"^(?:\d{8} \d{6}\.\d{3} )?ERROR {2,}PET(?P<by_rank>\d{1,7}) +(?P<place>\S{3,300}:\d+) +(?P<message>\S.*)",
+           "error", note="ESMF reports an error on this rank.", scan=r"ERROR {2,}PET\d+ "),
 )  # fmt: skip

@@ -30,6 +30,11 @@ _HEAD = (
     r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)?\] +)?(?:(?P<file>[\w.-]+\.(?:c|h|cc|"
     r"cpp|inl)):\d+ +)?UCX +"
 )
+_PLACE = (
+    r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)?\] +(?P<file>[\w.-]+\.(?:c|h|cc|cpp|cu|inl)):"
+    r"\d+ +"
+)
+"""What stands before the words of a failed check: process, file and line, no level (ucs/debug/assert.c)."""
 _ERROR = _HEAD + r"ERROR +"
 _WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)?\] +)?(?:[\w.-]+\.c:\d+ +)?"
 """Reports of the mlx5 transports go past UCX's logger: the process in brackets, file and line, no level."""
@@ -98,10 +103,9 @@ ERRORS = (
            r"failed to open CM on component rdmacm.*)", "warning", with_peer, priority=6,
            note="UCX has no RDMA connection manager on this host and goes on without it."),
     Record("ucx.error", _ERROR + r"(?P<message>.+)", "error", with_peer, "UCX reports a failure."),
-    Record("ucx.assertion", r"(?:" + _HEAD + r"\w+ +)?(?P<message>Assertion `[^']{1,300}' failed.*)", "fatal",
-           priority=3, note="A check inside the program failed and ended it."),
-    Record("ucx.fatal", r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}):\d+:\d+\] +(?P<file>[\w.-]+\.c):\d+ +"
-           r"Fatal: (?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
+    Record("ucx.assertion", r"(?:" + _HEAD + r"\w+ +|" + _PLACE + r")?(?P<message>Assertion `[^']{1,300}' failed.*)",
+           "fatal", priority=3, note="A check inside the program failed and ended it."),
+    Record("ucx.fatal", _PLACE + r"Fatal: (?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
     Record("ucx.warning", r"TL_\w{2,8} ERROR +(?P<message>(?:failed to initialize|failed to create|failed to init) .+)",
            "warning", priority=1, scan=r"(?:TL_CUDA ERROR|TL_MLX5 ERROR|TL_NCCL ERROR|TL_RCCL ERROR)",
            note="UCC, the library of collectives over UCX, goes on without one of its transports."),

@@ -44,6 +44,9 @@ def read_lam_end(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]
 RECORDS = (
     Record("mpich.rank_died", r"MPT ERROR: Rank (?P<rank>\d+)\(g:\d+\) received signal \w{3,12}\((?P<signal>\d+)\)",
            "fatal", read_process, "MPT names the rank that a signal ended."),
+    Record("mpich.rank_died", r"MP[TI]: On host (?P<host>[\w.-]{1,255}), Program [^,\n]{1,300}, Rank (?P<rank>\d+), "
+           r"Process (?P<pid>\d+) received signal SIG\w{2,8}(?:/SIG\w{2,8})?\((?P<signal>\d+)\)", "fatal",
+           note="MPT names the rank that a signal ended."),
     Record("mpich.rank_died", r"MP(?:T ERROR|I): MPI_COMM_WORLD rank (?P<rank>\d+) has terminated without calling "
            "MPI_Finalize", "fatal", note="MPT names the rank that ended."),
     Record("mpich.abort", r"MPT ERROR: Rank (?P<rank>\d+)\(g:\d+\) is aborting with error code (?P<exit_code>-?\d+)",

@@ -1,0 +1,42 @@
+r"""Run-times of further Fortran compilers: NAG, IBM XL, Fujitsu, Absoft, and array bounds of NVIDIA's.
+
+Kinds are those of `simulation`, which reads GNU's, Intel's, Cray's and LLVM's: ``simulation.fortran`` message, place,
+rank; ``simulation.signal`` signal; ``simulation.no_memory`` message.
+
+Sources: NAG Fortran 7 (compiler manual, Runtime Error), XL Fortran 16 (1525-, 1501- messages), Fujitsu Technical
+Computing Suite V4.0 (Fortran run-time messages jweNNNNi-x), Absoft Pro Fortran 20, NVHPC 24 (-Mbounds), libgfortran.
+"""
+
+from __future__ import annotations
+
+from logdoctor.parsers.blocks.crash_stacks import with_signal
+from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.record import Record
+
+_NAG = r"^\s*Runtime Error: (?P<place>[\w./-]{1,200}, line \d+): "
+_NO_MEMORY = r"(?:ALLOCATE failed:? ?Out of memory|Insufficient memory .{0,80})"
+
+RECORDS = (
+    Record("simulation.no_memory", _NAG + rf"(?P<message>{_NO_MEMORY})", "fatal", priority=2,
+           note="The run-time of NAG Fortran got no memory.", scan=r"Runtime Error: [\w./-]{1,200}, line \d"),
+    Record("simulation.fortran", _NAG + r"(?P<message>\S.+)", "fatal", priority=1,
+           note="The run-time of NAG Fortran ended the program."),
+    Record("simulation.fortran",
+           r"^\s*Runtime Error: \*\*\* (?P<message>Arithmetic +exception: .+?|[A-Z].{3,200}?)[- ]+aborting\s*$",
+           "fatal", note="The run-time of NAG Fortran ended the program.", scan=r"Runtime Error: \*\*\* "),
+    Record("simulation.fortran",
+           r"^\s*(?P<code>15(?:25|01|24|14)-\d{3}) +(?P<message>\S.+?The program (?:will stop|is stopped).*)", "fatal",
+           note="The run-time of IBM XL Fortran ended the program.", scan=r"\b15\d\d-\d{3} +\S.+The program "),
+    Record("simulation.signal",
+           r"^\s*(?P<code>jwe00(?:17|18|19)i-u) (?P<message>The program was terminated abnormally with signal number "
+           r"(?P<signal_text>SIG[A-Z]{2,6}))", "fatal", with_signal, "The run-time of Fujitsu Fortran caught a signal.",
+           1, scan=r"jwe00\d\di-u The program was"),
+    Record("simulation.fortran", r"^\s*(?P<code>jwe\d{4}i-[su]) (?P<message>\S.+)", "fatal",
+           note="The run-time of Fujitsu Fortran ended the program.", scan=r"jwe\d{4}i-[su] "),
+    Record("simulation.fortran", r"^\s*\?FORTRAN Runtime Error:", "fatal", message_below(r"^(?!\?)"),
+           "The run-time of Absoft Fortran ended the program."),
+    Record("simulation.fortran",
+           r"^\s*(?:\d{1,7}: )?(?P<message>(?:Subscript out of range for array|Null pointer for) \w.{0,200})",
+           "fatal", note="The run-time of NVIDIA Fortran found an index outside of its array.",
+           scan=r"(?:Subscript out of range for array|Null pointer for) "),
+)  # fmt: skip
