@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logdoctor.parsers.blocks.mpi_blocks import read_bad_termination, read_crash, read_error_handler
+from logdoctor.parsers.blocks.mpi_blocks import read_bad_termination, read_crash, read_crash_frames, read_error_handler
 from logdoctor.parsers.record import Bare, BlockReader
 
 
@@ -47,3 +47,13 @@ def test_how_the_process_ended_is_quoted(end):
         "=   CLEANING UP REMAINING PROCESSES",
     )
     assert said == end
+
+
+def test_of_a_crash_without_its_head_the_innermost_frame_that_is_not_the_systems_is_quoted():
+    said = quoted(
+        read_crash_frames,
+        "[gn7:812] [ 0] /lib64/libpthread.so.0(+0xf7e0) [0x33d5c0f7e0]",
+        "[gn7:812] [ 1] /opt/mesh/lib/libmesh.so.12(_ZN4mesh5splitEv+0x124) [0x2b48563a8bf4]",
+        "[gn7:812] [ 2] ./solve(main+0x3c0) [0x5caac0]",
+    )
+    assert "libmesh" in said

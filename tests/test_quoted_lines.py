@@ -41,3 +41,9 @@ def test_what_was_asserted_is_told_and_quoted_where_the_assertion_says_nothing(k
     log = 'Traceback (most recent call last):\n  File "/w/fit.py", line 40, in fit\n    assert world % tp == 0\nAssertionError'
     assert proof(log, knowledge)[0] == "    assert world % tp == 0"
     assert "assert world % tp == 0" in diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].title
+
+
+def test_what_one_speaker_repeats_word_by_word_is_quoted_once(knowledge):
+    said = "kernel: NVRM: GPU 0000:09:00.0: rm_init_adapter failed, device minor number 0"
+    log = "".join(f"Mar  4 10:00:{second} n07 {said}\n" for second in range(10, 14))
+    assert proof(log, knowledge) == [f"Mar  4 10:00:10 n07 {said}"]

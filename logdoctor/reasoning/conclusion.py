@@ -53,10 +53,16 @@ def _cause(finding: Finding, sure: float, ranked: Ranked, picture: Picture, lang
 
 
 def _evidence(finding: Finding, picture: Picture, lang: str, *, with_progress: bool) -> tuple[Evidence, ...]:
-    """The decisive line, one of each other symptom, what their codes mean, and the last sign of life before it."""
+    """The decisive line, one of each other symptom, what their codes mean, and the last sign of life before it.
+
+    Of what one speaker repeats word by word the first line is enough.
+    """
     lines: dict[tuple[str, int], Evidence] = {}
+    told = set[tuple[int | None, str | None, str]]()
     for event in finding.events:
-        if len(lines) < EVIDENCE_SHOWN:
+        said = picture.rank_of(event), picture.host_of(event), event.line.text if event.lines else event.text
+        if len(lines) < EVIDENCE_SHOWN and said not in told:
+            told.add(said)
             place = (event.line.file, event.line.number)
             lines.setdefault(place, picture.evidence(_with_its_sentence(event), in_words(event, lang)))
     progress = picture.last_progress() if with_progress else None

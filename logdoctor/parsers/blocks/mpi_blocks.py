@@ -100,7 +100,7 @@ def read_crash_frames(head: Bare, fields: Mapping[str, Value], below: Iterator[B
     taken, frames, libraries = list[int](), list[str](), list[str]()
     own = _OWN.match(head.text)
     rest = own["rest"] if own else head.text
-    ends = False
+    ends, proof = False, 0
     for line, text in chain(((None, rest),), _same_process(head, below)):
         frame = _FRAME.match(text)
         ends = "End of error message" in text
@@ -108,13 +108,16 @@ def read_crash_frames(head: Bare, fields: Mapping[str, Value], below: Iterator[B
             taken.append(line.below)
         if not frame:
             break
+        known = len(libraries)
         _note_frame(frame["function"], frame["lib"], frames, libraries)
+        if line and not known and libraries:
+            proof = line.below
     if not (libraries or ends) or "abort" in frames:
         return None
     found: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
     if libraries:
         found["library"] = libraries[0]
-    return Block("\n".join((rest, *frames)), found, tuple(taken))
+    return Block("\n".join((rest, *frames)), found, tuple(taken), proof)
 
 
 def _note_frame(function: str | None, lib: str | None, frames: list[str], libraries: list[str]) -> None:
