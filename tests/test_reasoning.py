@@ -317,3 +317,11 @@ def test_a_process_number_tells_the_rank_of_a_process_on_that_host_only():
         )
     asked = ["10.0.0.7", "10.0.0.9", "gx7", ""]
     assert [picture.rank_at(host, 41) for host in asked] == [None, 5, None, None]
+
+
+def test_a_line_that_shows_several_symptoms_of_a_rule_is_shown_once():
+    timeout = rule("collective.timeout", {"by_kind": "c10d.timeout", "by_star": "c10d.*"}, role="symptom")
+    found = conclude(
+        [OOM, timeout], ("python.oom", 3, "fatal"), *[("c10d.timeout", rank, "error") for rank in range(3)]
+    )
+    assert [e.line.number for e in found.symptoms[0].evidence] == [2, 3, 4]

@@ -14,7 +14,7 @@ from logdoctor.reasoning.ranking import Ranked
 from logdoctor.reasoning.wording import Told, fill, fill_words
 
 CAUSES_SHOWN = 3
-EVIDENCE_SHOWN = 6
+EVIDENCE_SHOWN, SYMPTOM_EVIDENCE = 6, 3
 SENTENCE_LINES = 2
 """A sentence goes on in so many lines."""
 PREFERRED = {
@@ -94,7 +94,7 @@ def symptoms_of(ranked: Ranked, picture: Picture, lang: str) -> tuple[SymptomSee
             explained_by=by.rule.signature if by else None,
             ranks=f.ranks,
             count=f.count,
-            evidence=tuple(picture.evidence(e, in_words(e, lang)) for e in f.events[:3]),
+            evidence=_evidence(f, picture, lang, with_progress=False)[:SYMPTOM_EVIDENCE],
         )
         for f, by in (*rows, *rest)
     )
