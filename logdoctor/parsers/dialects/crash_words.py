@@ -36,7 +36,8 @@ _NOTE = "The shell reports that a signal ended a command."
 
 RECORDS: tuple[Record, ...] = (
     Record("crash.signal",
-           rf"{_LINE}(?P<signal_text>{_PLAIN})(?:{_CORE})?(?:\s*$|\s+(?P<command>[\w./~-]+ .{{0,400}}))",
+           rf"{_LINE}(?P<signal_text>{_PLAIN})(?:{_CORE})?(?:\s*$|"
+           r"\s+(?P<command>(?:\w+=\S{0,300}|[\w./~-]+) .{0,400}))",
            "fatal", with_signal, _NOTE, -1, scan=_PLAIN),
     Record("crash.signal", rf"{_LINE}(?P<signal_text>{_CORED}){_CORE}(?:\s*$|\s+(?P<command>\S.{{0,400}}))",
            "fatal", with_signal, _NOTE, -1, scan=rf"(?:{_CORED}){_CORE}"),

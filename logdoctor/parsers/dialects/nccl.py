@@ -80,6 +80,7 @@ _HARMLESS = (
     r"MSCCL\+\+: (?:Cannot enable|Feature not enabled)|PCI relaxed order memory access requested",
     r"cuMem support requires VMM|ROCr missing symbol hsa_amd_portable_export_dmabuf",
     r"^NET/IB ?: No device found|failed to (?:IPC|NET|NVLS|CollNet) register (?:user|send|recv) ?buff",
+    r"^Empty sink for dataset|^Failed to create scuba file|^Could not find table name",  # NCCLX: its statistics
     r"CC On, Multi-GPU CC Off|unknown event type|Encountered a stale CQE|Duplicate registration for key",
     r"marked as failed\. Initiating recovery\?|outstanding recovery operations on|^NET/IB: Resiliency is enabled",
     r"\bdeprecated\b|\bis not recommended\b|\bmay (?:impact|affect|reduce|degrade)\b|\bcan lead to variability\b",
@@ -166,6 +167,14 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         scan=r"WARN: Function: \w{3,60} Line: \d+: NET/OFI ",
         note="The AWS plugin of NCCL reports a failure.",
+    ),
+    Record(
+        "nccl.trail",
+        rf"{HEAD}NCCL WARN (?P<text>(?P<file>/\S{{1,200}}):(?P<line>\d+) -> (?P<result>\d+))\s*$",
+        level="info",
+        scan=TRAIL_SCAN,
+        priority=8,
+        note="NCCLX passes an error code up through its own functions.",
     ),
     Record(
         "nccl.trail",
@@ -259,12 +268,12 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.sharp",
-        r"\[(?P<by_host>[\w.-]+):\d+:(?P<by_pid>\d+) (?:unique id \d+|- [\w.]+:\d+)\] (?P<severity>ERROR|WARN|"
-        r"FATAL) (?P<text>[^\n]+)",
+        r"\[(?P<by_host>[\w.-]+):\d+:(?P<by_pid>\d+) (?:unique id \d+|- [\w./]+:\d+)\](?:\[[\d :.-]{10,30}\])? "
+        r"(?P<severity>ERROR|WARN|FATAL) (?P<text>[^\n]+)",
         level="warning",
         block=read_message,
         priority=5,
-        scan=r":\d+:\d+ (?:unique id \d+|- [\w.]+:\d+)\] (?:ERROR|WARN|FATAL) ",
+        scan=r":\d+:\d+ (?:unique id \d+|- [\w./]+:\d+)\](?:\[[\d :.-]{10,30}\])? (?:ERROR|WARN|FATAL) ",
         note="The library for reductions inside the switches reports trouble; NCCL goes on without it.",
     ),
     Record(
