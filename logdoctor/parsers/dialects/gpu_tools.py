@@ -11,7 +11,8 @@ Kinds and their fields:
 - ``kernel.amdgpu`` bus_id, message: more faults of AMD GPUs; ``kernel.kfd`` message: their compute driver
 - ``kernel.habanalabs`` bus_id, device, message: the driver of Gaudi; ``gpu.gaudi`` message: its library
 
-Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560, amdgpu of Linux 5.15-6.8.
+Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560, amdgpu of Linux 5.15-6.8
+(kfd_int_process_v10.c for sq_intr).
 """
 
 from __future__ import annotations
@@ -181,6 +182,13 @@ AMD = (
         r"Fatal error during GPU init|new uncorrectable hardware errors|Failed to |bad page threshold)",
         note="The AMD GPU driver reports a fault of this GPU.",
         priority=1,
+    ),
+    Record(
+        "kernel.amdgpu",
+        r"(?:amdgpu|kfd)(?: [\da-f:.]{7,16})?: (?:amdgpu: )?(?P<message>sq_intr: error,.{0,120})",
+        level="error",
+        scan=r"sq_intr: error,",
+        note="A wave on an AMD GPU met an illegal instruction, a bad address or defective memory.",
     ),
     Record(
         "kernel.kfd",

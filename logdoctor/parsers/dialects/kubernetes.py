@@ -68,13 +68,17 @@ def read_terminated(head: Bare, fields: Mapping[str, Value], below: Iterator[Bar
 
 
 def with_resource(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """The resource that ran short, where the line names one; no failure if the pod was started all the same."""
-    del fields
+    """The resource that ran short, where the line names one; no failure if the pod was started all the same.
+
+    ``host`` is the node that gave the pod up, where the line says who speaks.
+    """
     reason = next((word for word in _PASSING if word in head.text), "")
     if reason and _went_on(below, enough="Scheduled" if reason == "FailedScheduling" else "Started"):
         return Block(head.text, level="info", kind="kubernetes.passed")
     found = _RESOURCE.search(head.text)
-    return Block(head.text, {"resource": found["low"] or found["eph"] or found["lack"]} if found else {})
+    short: dict[str, Value] = {"resource": found["low"] or found["eph"] or found["lack"]} if found else {}
+    gave_up = fields.get("node") if fields.get("reason") == "Evicted" else None
+    return Block(head.text, {**short, "host": gave_up} if gave_up else short)
 
 
 def read_probe(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -96,7 +100,7 @@ def _went_on(below: Iterator[Bare], enough: str) -> bool:
 _EVENT = r"\bWarning +"
 _AGE = (
     r" +(?:<unknown>|<invalid>|\d+[smhdy][\dsmhdy]*|\d{1,3})(?: \(x\d+ over \w+\))? +(?:from )?"
-    r"(?P<source>[\w/.,@-]+(?:, [\w.-]+)?) +"
+    r"(?P<source>[\w/.@-]+(?:,[\w/.@-]+)?)(?:, (?P<node>[\w.-]{1,253}))? +"
 )
 _POD = r"(?:(?:pod|Pod)s?[/ ]\"?(?P<pod>[\w./-]+)\"?)?"
 _BAD_STATES = (

@@ -6,16 +6,21 @@ r"""What Hadoop YARN and Spark say about the containers and executors in which a
 - ``spark.executor`` host, message: Spark lost an executor, for a reason that the message tells
 
 Sources: Hadoop 2.7-3.4 (ContainersMonitorImpl, ContainerExitStatus: -100 aborted, -102 preempted, -103 virtual and -104
-physical memory), Spark 2.3-3.5 (YarnAllocator, ExecutorLossReason, TaskSchedulerImpl).
+physical memory), Spark 2.3-3.5 (YarnAllocator, ExecutorLossReason, TaskSchedulerImpl,
+ExecutorPodsLifecycleManager).
 """
 
 from __future__ import annotations
 
 from logdoctor.parsers.record import Meanings, Record
 
-_HOST = r"(?P<host>[\w-]+)[\w.-]*"
+_HOST = r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}(?![\w.-])|[\w-]+)[\w.-]*"
 _EXECUTOR = rf"(?:\bLost executor \S{{1,20}} on {_HOST}: )?"
 _CONTAINER = rf"\bcontainer_\w{{10,60}}(?: on host: {_HOST})?"
+_LOST = (
+    rf"(?:\bLost executor \S{{1,20}} on {_HOST}: |\((?:TID \d+, )?{_HOST},? executor \S{{1,20}}\): ExecutorLostFailure "
+    r"\(.{1,100}?\) Reason: )?"
+)
 RECORDS = (
     Record("yarn.memory", _EXECUTOR + r"(?P<message>Container killed by YARN for exceeding (?:physical |virtual )?"
            r"memory limits\..{0,80}|Container \[pid=\d+,containerID=\w+\] is running (?:beyond (?:physical|virtual) "
@@ -34,6 +39,10 @@ RECORDS = (
     Record("yarn.exit", rf"{_CONTAINER}\. Exit status: (?P<exit_code>[1-9]\d{{0,2}})\b|Container exited with a "
            r"non-zero exit code (?P<exit_code>\d+)", "error", note="YARN says how a container ended.", priority=-1,
            scan=r"Exit status: [1-9]|Container exited with a non-zero exit code"),
+    Record("yarn.exit", _LOST + r"(?P<message>(?:Command exited with code|The executor with id \S{1,20} exited with "
+           r"exit code) (?P<exit_code>[1-9]\d{0,2})\b.{0,100})", "error",
+           note="Spark says how an executor ended.", priority=1,
+           scan=r"Command exited with code [1-9]|The executor with id \S{1,20} exited with exit code [1-9]"),
     Record("spark.executor", rf"\bLost executor \S{{1,20}} on {_HOST}: (?P<message>.{{1,200}})|\bExecutorLostFailure "
            r"\(executor \S{1,20} exited [a-z ]{5,60}\) Reason: (?P<message>.{1,200})", "error",
            note="Spark lost an executor.", priority=-1),
