@@ -168,7 +168,8 @@ PBS = (
            note="A node of PBS did not start its part of the job.",
            scan=r"job_start_error|im_eof, |MOM rejected/timeout|send of job to "),
     Record("batch.start", r"(?P<message>pelog_err, prolog/epilog failed, file: \S{1,200}prolog.{0,200}|job not "
-           r"started, (?:Failure|Retry) job exec failure.{0,200}|execv of \S{1,200}/mom_priv/prolog\S{0,40} failed: .{1,80})",
+           r"started, (?:Failure|Retry) job exec failure.{0,200}|execv of \S{1,200}/mom_priv/prolog\S{0,40} "
+           r"failed: .{1,80})",
            "error", note="The daemon of PBS on the first node did not start the job.",
            scan=r"pelog_err, prolog/epilog failed|job exec failure, |execv of \S{1,200}/mom_priv/prolog"),
     Record("batch.node_down", r"^\s*(?P<message>comment = node down: .{1,200})$", "error",

@@ -15,14 +15,13 @@ from __future__ import annotations
 from logdoctor.parsers.record import Meanings, Record
 
 _HOST = r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}(?![\w.-])|[\w-]+)[\w.-]*"
-_EXECUTOR = rf"(?:\bLost executor \S{{1,20}} on {_HOST}: )?"
-_CONTAINER = rf"\bcontainer_\w{{10,60}}(?: on host: {_HOST})?"
 _LOST = (
     rf"(?:\bLost executor \S{{1,20}} on {_HOST}: |\((?:TID \d+, )?{_HOST},? executor \S{{1,20}}\): ExecutorLostFailure "
     r"\(.{1,100}?\) Reason: )?"
 )
+_CONTAINER = rf"\bcontainer_\w{{10,60}}(?: on host: {_HOST})?"
 RECORDS = (
-    Record("yarn.memory", _EXECUTOR + r"(?P<message>Container killed by YARN for exceeding (?:physical |virtual )?"
+    Record("yarn.memory", _LOST + r"(?P<message>Container killed by YARN for exceeding (?:physical |virtual )?"
            r"memory limits\..{0,80}|Container \[pid=\d+,containerID=\w+\] is running (?:beyond (?:physical|virtual) "
            r"memory limits|\d+B beyond the '(?:PHYSICAL|VIRTUAL)' memory limit).{0,120})", "fatal",
            note="YARN killed a container that used more memory than it had asked for.",
