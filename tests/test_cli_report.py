@@ -13,7 +13,7 @@ from command_line import call, program, report, terminal
 from conftest import LOCALES
 from failing_job import ANSWER, HEALTHY, LOG, answer_in
 
-from logdoctor.cli import diagnose_command
+from logdoctor.cli import working
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -135,14 +135,14 @@ def test_a_reader_that_goes_away_is_no_error(log):
 
 def test_what_takes_long_shows_a_sign_of_life_before_anything_is_read(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(diagnose_command, "SLOW", 0.01)
-    with diagnose_command.ProgressBar():
+    monkeypatch.setattr(working, "SLOW", 0.01)
+    with working.ProgressBar():
         time.sleep(0.3)
     assert "getting ready" in capsys.readouterr().err
 
 
 def test_what_is_quick_shows_no_bar(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with diagnose_command.ProgressBar() as bar:
+    with working.ProgressBar() as bar:
         bar.watch("a.log", 5)
     assert capsys.readouterr().err == ""

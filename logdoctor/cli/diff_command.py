@@ -10,7 +10,6 @@ from logdoctor.cli.complaints import complaints
 from logdoctor.cli.diagnose_command import (
     Lang,
     Output,
-    ProgressBar,
     Redact,
     RedactMap,
     keep_inputs,
@@ -19,6 +18,7 @@ from logdoctor.cli.diagnose_command import (
     put_out,
 )
 from logdoctor.cli.rule_options import Rules, chosen_settings, own_folders
+from logdoctor.cli.working import ProgressBar
 
 Good = Annotated[str, typer.Argument(help="The log, folder or archive of a run that went well.")]
 Bad = Annotated[str, typer.Argument(help="That of a run of the same job that did not.")]

@@ -9,9 +9,10 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complain, complain_of, complaints
+from logdoctor.cli.complaints import complain, complaints
 from logdoctor.cli.diagnose_command import Paths, given_or_piped, keep_inputs
 from logdoctor.cli.rule_options import Rules, all_folders
+from logdoctor.cli.working import gathered
 
 Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file.", dir_okay=False)]
@@ -26,7 +27,6 @@ def events(paths: Paths = None, format: Format = "jsonl", output: Output = None,
     """
     from logdoctor.diagnosis import events as events_of
     from logdoctor.event_tables import WRITERS
-    from logdoctor.knowledge import gather
     from logdoctor.model import InputError, LogdoctorError
 
     if format not in WRITERS:
@@ -35,8 +35,7 @@ def events(paths: Paths = None, format: Format = "jsonl", output: Output = None,
         raise typer.BadParameter("Parquet is no text: name a file with -o", param_hint="--format")
     keep_inputs(output, paths)
     given = given_or_piped(paths)
-    known = gather(all_folders(rules))
-    complain_of(known.faults)
+    known = gathered(all_folders(rules))
     with complaints(), _opened(output) as out:
         try:
             WRITERS[format](events_of(given, knowledge=known), out)

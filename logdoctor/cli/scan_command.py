@@ -21,6 +21,7 @@ from logdoctor.cli.diagnose_command import Lang
 from logdoctor.cli.fleet_command import NewSince, wished, write_report
 from logdoctor.cli.moments import moment
 from logdoctor.cli.rule_options import Rules, own_folders
+from logdoctor.cli.working import gathered
 
 if TYPE_CHECKING:
     from logdoctor.knowledge import Knowledge
@@ -104,7 +105,7 @@ def scan(
     Exit codes: 0 the scan came to its end, 1 a cause of --fail-on was found, 2 wrong usage, 3 nothing could be read,
     130 or 143 it was stopped (Ctrl-C, SIGTERM): the same command goes on.
     """
-    from logdoctor.knowledge import gather, rule_folders
+    from logdoctor.knowledge import rule_folders
     from logdoctor.scan import Filters, Plan, Scan
     from logdoctor.scan.outputs import formats
 
@@ -132,8 +133,7 @@ def scan(
         if dry_run:
             _say_jobs(made)
             return
-        known = gather(rule_folders(own))  # the workers find it compiled
-        complain_of(known.faults)
+        known = gathered(rule_folders(own))  # the workers find it compiled
         wanted = _wanted(fail_on, known)
         with _stopping(), _progress(made) as advance:
             for count in made.run():
