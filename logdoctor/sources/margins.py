@@ -23,6 +23,8 @@ _ENOUGH = {b"\t": 3, b"|": 4}
 """So many lines tell running numbers by what stands behind them.  ``3: `` may also be a rank: see `_numbered`."""
 _ENOUGH_OTHERWISE = 12
 _ENOUGH_FROM_ONE = 8
+_ENOUGH_FROM_WITHIN = 5
+"""From a number with which no node's ranks begin, if no two lines say the same."""
 
 
 class WithoutMargin(Layer):
@@ -91,6 +93,9 @@ def _numbered(lines: list[bytes]) -> bytes:
     numbers = [int(hit[1]) for hit in found if hit]
     marks = {hit[2].strip(b" ") for hit in found if hit}
     enough = _ENOUGH_FROM_ONE if numbers[0] == 1 else _ENOUGH_OTHERWISE
+    said = {line[hit.end() :] for line, hit in zip(lines, found, strict=True) if hit}
+    if numbers[0] > 8 and numbers[0] % 4 and len(said) == len(lines):
+        enough = _ENOUGH_FROM_WITHIN
     enough = _ENOUGH.get(min(marks), enough)
     running = all(b == a + 1 for a, b in pairwise(numbers))
     like_ranks = enough >= _ENOUGH_FROM_ONE and not numbers[0]
