@@ -14,6 +14,7 @@ from logdoctor.model import Event, Evidence, JobPicture, Meaning, Progress, Rank
 from logdoctor.reasoning.addresses import AddressBook, are_two_hosts, own_name, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
+from logdoctor.reasoning.greetings import Greetings
 from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end, told_local_rank
 from logdoctor.reasoning.seats import Seats
 from logdoctor.reasoning.spoken import RanksSpoke
@@ -50,6 +51,7 @@ class Picture:
         """Where a batch system said last that a job ended well."""
         self.scored: Event | None = None
         """The scores at the end of an evaluation, if no process had ended before."""
+        self.greetings = Greetings()
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.last_order = 0
@@ -81,6 +83,7 @@ class Picture:
         self.last_order = event.order
         self.dialects.add(event.dialect)
         self._over = self._over or not ENDS.isdisjoint(event.means)
+        self.greetings.observe(event, over=self._over)
         self._see_speaker(event)
         self._see_time(event)
         self._see_start(event)
@@ -267,13 +270,16 @@ class Picture:
         """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps.
 
         What a batch system says of a job's bad end is outlived where it says later that one ended well.  The scores of
-        an evaluation show that it got over errors that were only reported, not that a process lived on.
+        an evaluation show that it got over errors that were only reported, not that a process lived on; so do
+        greetings of all ranks.
 
         ``run`` says what counts; else what the same job did, in later attempts too.
         """
         if self.done is not None and printed_after(self.done, event) and (run is None or run(self.done)):
             return True
         if self.scored is not None and event.level != "fatal" and printed_after(self.scored, event):
+            return True
+        if self.greetings.covers(event):
             return True
         if self.job_done is not None and event.kind in BATCH_ENDS and printed_after(self.job_done, event):
             return True

@@ -4,6 +4,7 @@ Kinds and fields:
 
 - ``progress.step``  unit, value: a row of a table over message sizes, powers of two (OSU, IMB, perftest)
 - ``progress.done``  the benchmark printed its last words
+- ``progress.greeted`` value, total: this rank of so many greets, as test programs of MPI do
 - ``progress.scored`` an evaluation printed what all its tasks scored, which it does last
 
 Small sizes are left out: a line ``8  12.45`` is too much like any other.
@@ -27,4 +28,9 @@ RECORDS: tuple[Record, ...] = (
     Record("progress.scored", r"^\| *(?:Tasks?|Groups) *\| *Version *\|.{0,120}\bMetric\b.{0,60}\bValue *\|", "info",
            note="The evaluation came to its end: it prints what all its tasks scored.",
            scan=r"\| *(?:Tasks?|Groups) *\| *Version *\|"),
+    Record("progress.greeted",
+           r"^(?:\[[\w,:.-]{1,60}\](?:<\w{6}>:?)? ?)?\W{0,3}(?:[Hh]ello|HELLO|[Gg]reetings)\b.{0,120}?\b(?:[Rr]ank|"
+           r"[Pp]roc(?:ess(?:or)?)?|[Tt]ask|[Nn]ode)(?: number)?[ #=:]{1,3}(?P<value>\d{1,7}) *(?:of|out of|/) *"
+           r"(?P<total>\d{1,7})\b", "info", note="A rank of a test program greets.",
+           scan=r"(?:[Hh]ello|HELLO|[Gg]reetings)\b.{0,130}\d *(?:of|out of|/) *\d"),
 )  # fmt: skip
