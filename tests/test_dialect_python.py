@@ -95,6 +95,18 @@ def test_a_workers_own_traceback_inside_a_message_is_part_of_it():
     assert seen.text.endswith("IndexError: list index out of range")
 
 
+def test_an_old_loaders_worker_sent_its_traceback_as_the_message():
+    text = (
+        PLAIN.replace("KeyError: 'pixel_values'", "OSError: Traceback (most recent call last):")
+        + '\n  File "/srv/job/sets.py", line 12, in __getitem__\n    return self.rows[i]\n'
+        + "OSError: [Errno 28] No space left on device\n"
+    )
+    seen = one(RECORDS, text)
+    assert (seen.fields["exception"], seen.fields["errno"]) == ("OSError", 28)
+    assert seen.fields["message"] == "[Errno 28] No space left on device"
+    assert seen.fields["where"] == "sets.py:12 in __getitem__"
+
+
 def test_a_spawned_process_names_its_index_and_its_own_exception():
     seen = one(
         RECORDS,

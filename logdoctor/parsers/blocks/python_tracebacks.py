@@ -75,6 +75,8 @@ _INNER = later(
     r"^\s*(?:Original Traceback \(most recent call last\)|-- Process (?P<process>\d{1,6}) terminated with the "
     r"following)"
 )
+_HEAD_ALONE = later(r"^\w[\w.]*: Traceback \(most recent call last\):\s*$")
+"""What a worker of PyTorch's loader raised, before 1.2: its whole traceback is the message."""
 _ASCEND = later(r"^E[A-Z]\d{4}: (?!Inner Error)")
 _NPU = later(r"^\(PID:\d{1,9}, Device:-?\d{1,4}, RankID:-?\d{1,7}\) ERR\d")
 """The second line of each message of torch_npu has a prefix of its own."""
@@ -234,8 +236,9 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
         return
     blank, carried, strange = False, "RayTaskError" in first.text, 0
     passed_on = first.text.rstrip().endswith(" raised:")  # torch._dynamo.exc.BackendCompilerFailed
+    old = _HEAD_ALONE.search(first.text) is not None
     caught = ": Caught " in first.text  # torch._utils.ExceptionWrapper: a loader's worker, a replica of DataParallel
-    nested = carried or passed_on
+    nested = carried or passed_on or old
     for bare in lines:
         text = bare.text
         if not text.strip():
@@ -248,7 +251,7 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
             continue
         if nested and ends:
             reading.fields["inner"] = ends["exception"]
-            if carried:
+            if carried or old:
                 _note_type(reading, ends)
             elif passed_on or caught:
                 reading.fields["message"] = text.strip()[:1_000]
