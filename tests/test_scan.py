@@ -104,6 +104,13 @@ def test_shards_together_do_every_job_once(jobs, tmp_path):
     assert list(last.records()) == scanned(jobs, tmp_path / "whole")
 
 
+def test_results_that_lie_in_the_archive_are_no_job(jobs, tmp_path):
+    before = scanned(jobs, jobs / "results")
+    assert len(before) == 6
+    assert scanned(jobs, jobs / "results") == before
+    assert scanned(jobs, tmp_path / "out") == before
+
+
 def test_two_scans_do_not_work_in_one_folder(jobs, tmp_path):
     one = Scan([str(jobs)], Plan(tmp_path / "out")).run()
     next(one)

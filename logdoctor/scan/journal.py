@@ -19,11 +19,9 @@ from typing import IO
 from msgspec import Struct
 
 from logdoctor.model import InputError
+from logdoctor.scan.listing import LOCK, PARTS, WHOLE
 from logdoctor.scan.record import JobRecord, from_line
 
-WHOLE = "jobs.jsonl"
-PARTS = "landing"
-LOCK = ".lock"
 SYNC_SECONDS = 1.0
 """So often what was written is forced to the disk: what a power failure may cost."""
 

@@ -19,6 +19,9 @@ from logdoctor.sources import streams
 from logdoctor.sources.layers import Reports
 from logdoctor.sources.paths import may_be_log
 
+WHOLE, PARTS, LOCK = "jobs.jsonl", "landing", ".lock"
+"""What a scan puts into the folder of its results: they quote failures and are no job, wherever they lie."""
+
 
 class File(Struct, frozen=True):
     """A file: ``name`` below the place that is scanned, ``path`` to open it, bytes, when it changed, whose it is."""
@@ -73,6 +76,9 @@ def _local(place: str, report: Reports) -> Iterator[File]:
             continue
         except OSError as error:
             report(error, os.path.join(place, below))
+            continue
+        inside = {entry.name for entry in entries}
+        if LOCK in inside and not inside.isdisjoint((WHOLE, PARTS)):
             continue
         for entry in entries:
             name = f"{below}/{entry.name}" if below else entry.name
