@@ -27,6 +27,9 @@ ALL = (*generic.RECORDS, *os_errors.RECORDS)
         "Error while loading shard 3",
         "An error occurred: shard 3 is gone",
         "Run r-88 FAILED after 02:11:09",
+        "[FAIL] exit 1",
+        "[FAIL] SMOKE FAILED: sft-qwen (exit 1)",
+        "[ERROR] exited with code 3 after 2 h",
     ],
 )
 def test_a_loud_word_in_its_place_is_an_error(line):

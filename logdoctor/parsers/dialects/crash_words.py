@@ -29,7 +29,8 @@ _CORE = (
     r"Speicherabzug geschrieben|[`'‘«]?core['’»]? generado|стек памяти сброшен на диск|core dump creato|"
     r"imagem do núcleo gravada|zrzut pamięci)[)）]"
 )
-_LINE = r"(?:^|(?:line|行|Zeile|ligne|línea|строка|riga|linha|줄) ?\d{0,7}.{0,4}?[:：] *(?P<pid>\d+) +)"
+_SCRIPT = r"(?:line|行|Zeile|ligne|línea|строка|riga|linha|줄) ?\d{0,7}.{0,4}?[:：] *(?P<pid>\d+) +"
+_LINE = rf"(?:^|{_SCRIPT})"
 """Either the word begins the line, or the shell says which line of the script ran the process of this number."""
 _ENGLISH = r"Segmentation fault|Bus error|Aborted|Killed|Floating point exception|Illegal instruction"
 _NOTE = "The shell reports that a signal ended a command."
@@ -39,6 +40,10 @@ RECORDS: tuple[Record, ...] = (
            rf"{_LINE}(?P<signal_text>{_PLAIN})(?:{_CORE})?(?:\s*$|"
            r"\s+(?P<command>(?:\w+=\S{0,300}|[\w./~-]+) .{0,400}))",
            "fatal", with_signal, _NOTE, -1, scan=_PLAIN),
+    Record("crash.signal", rf"{_SCRIPT}(?P<signal_text>{_PLAIN})(?:{_CORE})?\s+(?P<command>\S{{1,400}})\s*$",
+           "fatal", with_signal, _NOTE, -1, scan=_PLAIN),
+    Record("crash.signal", rf"{_LINE}(?P<signal_text>{_ENGLISH}){_CORE}(?:\s*$|\s+(?P<command>\S.{{0,400}}))",
+           "fatal", with_signal, _NOTE, -1, scan=rf"(?:{_ENGLISH})\s*[(（](?!core)"),
     Record("crash.signal", rf"{_LINE}(?P<signal_text>{_CORED}){_CORE}(?:\s*$|\s+(?P<command>\S.{{0,400}}))",
            "fatal", with_signal, _NOTE, -1, scan=rf"(?:{_CORED}){_CORE}"),
     Record("crash.signal", rf"^[*`]{{1,3}}(?P<signal_text>{_ENGLISH})(?: \(core dumped\))?[*`]{{1,3}}\s*$",

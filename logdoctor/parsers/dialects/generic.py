@@ -194,6 +194,15 @@ WORDS = (
         note="A platform says that the run failed.",
     ),
     Record(
+        "generic.error",
+        r"^\W{0,6}(?P<message>(?:FAIL(?:ED|URE)?|ERROR)\]:? (?:.{0,160}\()?"
+        r"(?:exit(?:ed)?(?: with)?(?: code| status)?|rc)[ =:]{1,2}[1-9]\d{0,2}\b.{0,120})",
+        level="error",
+        priority=-13,
+        scan=r"(?:FAIL(?:ED|URE)?|ERROR)\]:? ",
+        note="A script says that its program ended with an error, and not why.",
+    ),
+    Record(
         "generic.harmless",
         r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b(?! file))",
         level="info",
@@ -275,6 +284,6 @@ RECORDS: tuple[Record, ...] = (
     *USAGE,
     *WORDS,
     *_loud("generic.fatal", _DEAD, lower="fatal|panic|emerg", fatal=True),
-    *_loud("generic.error", _LOUD, lower="error|critical|severe", fatal=False),
+    *_loud("generic.error", _LOUD, lower="[Ee]rror|critical|severe", fatal=False),
     *SPOKEN,
 )
