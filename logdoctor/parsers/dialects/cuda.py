@@ -110,7 +110,8 @@ ERRORS = (
         "cuda.error",
         r"(?<![A-Za-z_])(?:CUDA|Cuda|HIP) (?:[Rr]untime |[Dd]river |API )?(?:[Ee]rror|ERROR|[Ff]ailure) (?:in|at) "
         r"(?:file )?['\"]?(?P<file>[\w./+-]{1,300}\.(?:cpp|cuh|cu|cc|hpp|h|c))['\"]?"
-        r"(?::|:? (?:at )?line[ :]{1,2}|\()\d{1,6}\)?[:,]?[ -]{1,3}[('\"]{0,2}(?P<status>[a-zA-Z].{2,160}?)(?: \(\d{1,4}\))?$",
+        r"(?::|:? (?:at )?line[ :]{1,2}|\()\d{1,6}\)?[:,]?[ -]{1,3}[('\"]{0,2}"
+        r"(?P<status>[a-zA-Z].{2,160}?)(?: \(\d{1,4}\))?$",
         level="error",
         priority=-4,
         scan=r"(?:CUDA|Cuda|HIP) (?:[A-Za-z]{3,7} )?(?:[Ee]rror|ERROR|[Ff]ailure) (?:in|at) .{3,300}\d",
