@@ -333,6 +333,9 @@ OTHERS = (
            note="HTCondor lost the machine or the process that ran the job.", scan=r"\) .{0,40}(?:Shadow exception!|"
                   r"Job "
            r"reconnection failed|Job disconnected, attempting|Error in executable)"),
+    Record("batch.error", r"^\s*(?P<message>Can ?not reconnect to (?:\S{1,40}@)?(?P<host>[\w-]{1,100}))\S{0,150}, "
+           r"rescheduling job", "error", note="HTCondor lost the machine or the process that ran the job.",
+           scan=r"reconnect to \S{1,300}, rescheduling job"),
     Record("batch.exit", r"\(\d\) (?:Normal termination \(return value (?P<exit_code>[1-9]\d*)\)|"
            r"Abnormal termination \(signal (?P<signal>\d+)\))", "error", note="HTCondor says how the job ended."),
     Record("batch.done", r"\(1\) Normal termination \(return value 0\)", "info",

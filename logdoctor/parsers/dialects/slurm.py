@@ -190,6 +190,8 @@ TOOLS = (
            r"timed out|"
            r"Zero Bytes were transmitted|Unexpected message received|Protocol authentication error).*)", "error",
            note="A command of Slurm could not talk to the controller.", priority=2),
+    Record("slurm.comm", r"\b(?P<message>Munge (?:decode|encode) failed: \S.*)", "error",
+           note="Slurm's credential was not accepted: clocks, keys or munged differ.", priority=2),
     Record("slurm.expired", r"\bsrun: (?:error: )?(?P<message>Check SLURM_JOB_ID environment variable\. .*|"
            r"Slurm job \d+ has expired.*)", "error", note="srun was started for a job that has ended.", priority=5),
 )  # fmt: skip
@@ -227,7 +229,8 @@ NODES = (
     Record("slurm.node_state", r"(?P<message>(?:drain_nodes: node (?P<hosts>[\w.,\[\]-]{1,400}) state set to "
            r"(?P<state>DRAIN)\w*|Setting node (?P<hosts>[\w-]{1,255}) state to (?P<state>DRAIN|INVAL)\w*(?: with "
            r"reason: ?(?P<reason>.{1,200}))?|update_node: node (?P<hosts>[\w-]{1,255}) reason set to: "
-           r"(?P<reason>(?:Low |gres/|GPU|Xid|ECC|NHC|IB ).*)))",
+           r"(?P<reason>(?:Low |gres/|GPU|Xid|ECC|NHC|IB |Scheduler health check|"
+           r"Static node maintenance: unhealthy).*)))",
            "error", read_hosts, "The controller takes a node out of service.", 4,
            scan=r"drain_nodes: node |Setting node |update_node: node "),
     Record("slurm.node", r"(?P<message>(?:[Rr]equeue|Requeuing|Killing|Batch) (?:job |job_id )?(?:JobId=)?\S+ .{0,60}?"
