@@ -66,7 +66,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl_tests.values",
-        r"(?:# |^ ?)Out of bounds values : (?P<count>\d+) (?P<state>FAILED)",
+        r"(?:# |^ {0,3})Out of bounds values : (?P<count>\d+) (?P<state>FAILED)",
         level="error",
         priority=1,
         scan=r"Out of bounds values : \d+ FAILED",
@@ -99,7 +99,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl_tests.values",
-        r"(?:# |^ ?)Out of bounds values : (?P<count>\d+) (?P<state>OK)",
+        r"(?:# |^ {0,3})Out of bounds values : (?P<count>\d+) (?P<state>OK)",
         level="info",
         scan=r"Out of bounds values : \d+ OK",
         note="The test program read back right numbers.",
