@@ -106,6 +106,7 @@ def test_an_exception_that_speaks_of_loading_is_no_phase_whoever_tagged_it(tag):
         "12 epochs completed in 1.402 hours.",
         "Training finished.",
         "[after training is done] datetime: 2031-02-03 04:05:06",
+        "2031-02-03 04:05:06,262 - evalscope - INFO - Finished evaluation for Qwen3-14B on ['data_collection']",
     ],
 )
 def test_the_end_of_a_run_is_seen(line):

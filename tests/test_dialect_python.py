@@ -107,6 +107,23 @@ def test_an_old_loaders_worker_sent_its_traceback_as_the_message():
     assert seen.fields["where"] == "sets.py:12 in __getitem__"
 
 
+@pytest.mark.parametrize("rest", [": [Errno 2] No such file: 'a.txt'", ": \n[Errno 2] No such file: 'a.txt'"])
+def test_what_stands_behind_the_type_may_be_torn_off(rest):
+    seen = one(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", f"FileNotFoundError\n{rest}\n"))
+    assert (seen.fields["message"], seen.fields["errno"]) == ("[Errno 2] No such file: 'a.txt'", 2)
+    assert seen.text == "FileNotFoundError: [Errno 2] No such file: 'a.txt'"
+
+
+def test_a_task_of_ray_that_raised_without_a_message_has_none():
+    head = "ray.exceptions.RayTaskError(NotImplementedError): ray::main_task() (pid=19443, ip=172.17.0.4)"
+    text = PLAIN.replace("KeyError: 'pixel_values'", head)
+    seen = one(
+        RECORDS,
+        f'{text}\n  File "/srv/score.py", line 37, in score\n    raise NotImplementedError\nNotImplementedError\n',
+    )
+    assert (seen.fields["exception"], seen.fields.get("message")) == ("NotImplementedError", None)
+
+
 def test_a_spawned_process_names_its_index_and_its_own_exception():
     seen = one(
         RECORDS,

@@ -218,6 +218,7 @@ def note_exception(reading: Reading, found: regex.Match[str], bare: Bare) -> Non
 
 def _note_type(reading: Reading, found: regex.Match[str]) -> None:
     reading.fields["exception"] = found["exception"]
+    reading.fields.pop("message", None)
     if found["message"]:
         reading.fields["message"] = found["message"].strip()[:1_000]
 
@@ -241,6 +242,9 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
     nested = carried or passed_on or old
     for bare in lines:
         text = bare.text
+        if _torn(reading, text):
+            reading.taken.append(bare.below)
+            continue
         if not text.strip():
             blank = True
             continue
@@ -265,6 +269,26 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
         strange += _add_line(reading, bare, alone=not strange)
         if len(reading.lines) >= MAX_MESSAGE_LINES or strange > MAX_STRANGE:
             return
+
+
+def _torn(reading: Reading, text: str) -> bool:
+    """Whether ``text`` is what stood behind the type of the exception.
+
+    Python writes the type, ``: `` and the message one by one, and ``srun --label`` makes lines of them.
+    """
+    if "message" in reading.fields or len(reading.lines) != 1:
+        return False
+    if text.startswith(": ") or text == ":":
+        rest = text[1:].strip()
+        reading.lines[0] = f"{reading.lines[0].removesuffix(':')}: {rest}"
+    elif reading.lines[0].endswith(": ") and text.strip():
+        rest = text.strip()
+        reading.lines[0] += rest
+    else:
+        return False
+    if rest:
+        reading.fields["message"] = rest[:1_000]
+    return True
 
 
 def _inside(text: str) -> bool:

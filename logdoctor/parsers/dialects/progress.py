@@ -316,12 +316,13 @@ RECORDS: tuple[Record, ...] = (
         r"^(?!.{0,60}(?:[Ee]poch|[Ss]tep) ?\d).*?(?:[Tt]raining (?:is |has |was )?(?:completed?|done|finished)\b"
         r"|\{'train_runtime': |\[after training is done\]|[Ff]inished [Tt]raining|Training ended"
         r"|(?:peak memory consumption|(?<!hooks\]: )Total training time|Training time):? "
-        r"|\d epochs completed in [\d.]+ hours)",
+        r"|\d epochs completed in [\d.]+ hours|Finished evaluation for \S+ on \[)",
         "info",
-        note="The program says that it came to its end.  Detectron2's hooks sum up after an exception too.",
+        note="The program says that it came to its end (the last one: EvalScope).  Detectron2's hooks sum up after an "
+        "exception too.",
         scan=r"raining (?:is |has |was )?(?:complete|done|finished)"
         r"|\{'train_runtime': |after training is done|inished [Tt]raining|Training ended|peak memory consumption"
-        r"|raining time:? |epochs completed in \d",
+        r"|raining time:? |epochs completed in \d|Finished evaluation for ",
     ),
 )
 
