@@ -552,3 +552,38 @@ def test_the_report_of_pytorchs_error_handler_is_its_exception(report):
 
 def test_the_json_of_somebody_else_is_no_report():
     assert kinds(RECORDS, '    "message": "ValueError: no such tag",\n    "level": 3') == []
+
+
+HYDRA = """\
+Error in call to target 'fit.loops.Trainer':
+{raised}
+full_key: trainer"""
+
+
+@pytest.mark.parametrize(
+    ("raised", "text"),
+    [
+        ("ValueError('no device is left')", "ValueError: no device is left"),
+        ("ValueError(\"it's cut he", "ValueError: it's cut he"),
+        ("RuntimeError()", "RuntimeError"),
+        ("KeyError('lr', 3)", "KeyError: lr"),
+        ("Refused(size=(1, x))", "Refused: size=(1, x)"),
+        ("FileNotFoundError(2, 'No such file or directory')", "FileNotFoundError: [Errno 2] No such file or directory"),
+        (
+            "InstantiationException(\"Error in call to target 'fit.data.Set':\\nOSError('the disk is away')\\nfull_key: d\")",
+            "OSError: the disk is away",
+        ),
+        (
+            "RuntimeError('does not fit:\\n\\tsize mismatch for a.b')",
+            "RuntimeError: does not fit:\n\tsize mismatch for a.b",
+        ),
+    ],
+)
+def test_hydra_prints_the_repr_of_what_an_object_raised_that_it_was_to_make(raised, text):
+    seen = one(RECORDS, HYDRA.format(raised=raised))
+    assert (seen.kind, seen.level, seen.text) == ("python.traceback", "fatal", text)
+    assert seen.fields["where"] == "fit.loops.Trainer"
+
+
+def test_below_hydras_line_stands_no_exception():
+    assert not read(RECORDS, "Error in call to target 'fit.loops.Trainer':\nstep 3 loss 2.1")

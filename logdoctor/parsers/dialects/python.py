@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
+from logdoctor.parsers.blocks.hydra_errors import CALL, CALL_SCAN, read_call
 from logdoctor.parsers.blocks.python_around import read_hook, read_ignored, reader
 from logdoctor.parsers.blocks.python_messages import read_worker
 from logdoctor.parsers.blocks.python_reports import REPORT, REPORT_SCAN, read_report
@@ -159,6 +160,15 @@ RECORDS: tuple[Record, ...] = (
         "torch.multiprocessing shows the exception of a process that it had started.",
         6,
         scan=r"-- Process \d+ terminated with the following error:",
+    ),
+    Record(
+        "python.traceback",
+        CALL,
+        "fatal",
+        read_call,
+        "Hydra was to make an object, and what it called raised.",
+        6,
+        scan=CALL_SCAN,
     ),
     Record(
         "python.traceback",
