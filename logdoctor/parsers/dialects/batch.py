@@ -164,9 +164,10 @@ PBS = (
            note="Fujitsu's batch system did not accept the job.", scan=r"\[ERR\.\] PJM"),
     Record("batch.remote", r"(?P<message>job_start_error(?: -?\d{1,9})? from node (?P<host>[\w.-]{1,255}?)"
            r"(?::\d+)?(?: .{0,300})?)$|[ :;](?P<message>im_eof, .{0,80}from addr .{0,200}|unable to run job, MOM "
-           r"rejected/timeout.{0,100}|send of job to (?P<host>[\w.-]{1,255}) failed error = .{0,100})$", "error",
+           r"rejected/timeout.{0,100}|unable to run job, send to MOM '(?P<host>[\w.-]{1,255})' failed|"
+           r"send of job to (?P<host>[\w.-]{1,255}) failed error = .{0,100})$", "error",
            note="A node of PBS did not start its part of the job.",
-           scan=r"job_start_error|im_eof, |MOM rejected/timeout|send of job to "),
+           scan=r"job_start_error|im_eof, |MOM rejected/timeout|send of job to |send to MOM '"),
     Record("batch.start", r"(?P<message>pelog_err, prolog/epilog failed, file: \S{1,200}prolog.{0,200}|job not "
            r"started, (?:Failure|Retry) job exec failure.{0,200}|execv of \S{1,200}/mom_priv/prolog\S{0,40} "
            r"failed: .{1,80})",

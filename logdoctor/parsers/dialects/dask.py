@@ -1,10 +1,11 @@
-r"""What Dask's nannies and scheduler say about the workers of a cluster.
+r"""What Dask's nannies and scheduler, and Parsl's interchange, say about the workers of a cluster.
 
 - ``dask.worker_exit`` pid, exit_code (minus the signal's number): how a worker process ended
 - ``dask.memory`` host, pid, percent: a nanny ends its worker for its memory
 - ``dask.start`` message: a worker did not come up; ``dask.task_failed`` message, count: a task took its workers along
+- ``parsl.lost`` host, message: Parsl hears no more of a manager (one a node) or of a worker of it
 
-Source: dask/distributed 2.x to 2025.x, nanny.py and scheduler.py.
+Sources: dask/distributed 2.x to 2025.x, nanny.py and scheduler.py; Parsl 0.7 to 2025, high_throughput/errors.py.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ def read_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
 
 
 RECORDS = (
+    Record("parsl.lost", r"\b(?P<message>(?:ManagerLost|WorkerLost): Task failure due to loss of (?:manager|Manager|"
+           r"worker) \S{1,60} on host (?P<host>[\w-]+(?:\.[\w-]+){0,8}))", "error",
+           note="Parsl hears no more of the processes on this node.", priority=2,
+           scan=r"Lost: Task failure due to loss of \w+ \S{1,60} on host "),
     Record("dask.worker_exit", r"\bWorker process (?P<pid>\d+) (?:was killed by signal (?P<signal>\d+)|"
            r"exited with status (?P<exit_code>[1-9]\d*))", "error", read_exit, "Dask's nanny saw its worker end."),
     Record("dask.worker_exit", r"\bWorker process (?P<pid>\d+) was killed by unknown signal", "error",
