@@ -30,7 +30,7 @@ RECORDS: tuple[Record, ...] = (
            scan=r"\| *(?:Tasks?|Groups) *\| *Version *\|"),
     Record("progress.greeted",
            r"^(?:\[[\w,:.-]{1,60}\](?:<\w{6}>:?)? ?)?\W{0,3}(?:[Hh]ello|HELLO|[Gg]reetings)\b.{0,120}?\b(?:[Rr]ank|"
-           r"[Pp]roc(?:ess(?:or)?)?|[Tt]ask|[Nn]ode)(?: number)?[ #=:]{1,3}(?P<value>\d{1,7}) *(?:of|out of|/) *"
-           r"(?P<total>\d{1,7})\b", "info", note="A rank of a test program greets.",
+           r"[Pp]roc(?:ess(?:or)?)?|[Tt]ask|[Nn]ode|I am|I'm)(?: number)?[ #=:]{1,3}(?P<value>\d{1,7}) *(?:of|out of|"
+           r"/) *(?P<total>\d{1,7})\b", "info", note="A rank of a test program greets.",
            scan=r"(?:[Hh]ello|HELLO|[Gg]reetings)\b.{0,130}\d *(?:of|out of|/) *\d"),
 )  # fmt: skip

@@ -1,9 +1,11 @@
-r"""MPI libraries of vendors and of old: HPE (SGI) MPT, IBM Platform MPI (HP-MPI), LAM/MPI: how their ranks end.
+r"""MPI of vendors and of old: HPE (SGI) MPT, IBM Platform MPI (HP-MPI), LAM/MPI, Blue Gene/Q, Fujitsu.
 
 Kinds are those of `mpich`: ``mpich.rank_died`` rank, host, pid, signal | exit_code; ``mpich.abort`` rank, exit_code;
-``mpich.fatal`` rank, function, message; ``mpich.assertion`` file, line, message; ``mpich.warning`` message.
+``mpich.fatal`` rank, function, message; ``mpich.assertion`` file, line, message; ``mpich.warning`` message;
+``mpich.init_failed`` message: the launcher could not start the program.
 
-Sources: HPE MPT 2.25 (MPI(1), user guide), IBM Platform MPI 9.1 (user's guide), LAM/MPI 7.1 (share/mpi, tools/mpirun).
+Sources: HPE MPT 2.25 (MPI(1), user guide), IBM Platform MPI 9.1 (user's guide), LAM/MPI 7.1 (share/mpi,
+tools/mpirun), Blue Gene/Q V1R2 (runjob), Fujitsu Technical Computing Suite V4.0 (plexec).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.model import Value
+from logdoctor.parsers.blocks.crash_stacks import with_signal
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
@@ -66,4 +69,21 @@ RECORDS = (
            read_lam_end, "LAM's mpirun saw a process end."),
     Record("mpich.fatal", r"^(?P<function>MPI_\w+): (?P<message>process in local group is dead) "
            r"\(rank (?P<rank>\d+), MPI_COMM_WORLD\)", "fatal", note="LAM's MPI lost another rank."),
+    Record("mpich.rank_died", r"^MPI process rank (?P<rank>\d+) \((?:n\d+, )?p(?P<pid>\d+)\) caught a "
+           r"(?P<signal_text>SIG[A-Z]{2,6})", "fatal", with_signal, "LAM's MPI caught a signal on this rank."),
+    Record("mpich.rank_died", r"^It seems that \[at least\] one of the processes that was started with", "fatal",
+           note="LAM's mpirun saw a process end before MPI_Init."),
+    Record("mpich.rank_died",
+           r"\[(?:WARN|ERR\.)\] PLE \d{4} plexec The process terminated abnormally\.\(rank=(?P<rank>\d+)\)"
+           r"(?:\(nid=\w+\))?(?:\(exitstatus=(?P<exit_code>\d+)\))?", "fatal", priority=1,
+           note="Fujitsu's launcher names the rank that ended and how."),
+    Record("mpich.init_failed", r"\[ERR\.\] PLE \d{4} plexec (?P<message>Cannot execute the program\..*)", "fatal",
+           priority=1, note="Fujitsu's launcher could not start the program."),
+    Record("mpich.rank_died", r"ibm\.runjob\.client\.Job: (?:abnormal termination by signal (?P<signal>\d+)|normal "
+           r"termination with status (?P<exit_code>[1-9]\d*)) from rank (?P<rank>\d+)", "fatal",
+           note="The launcher of Blue Gene/Q names the rank that ended and how."),
+    Record("mpich.init_failed", r"ibm\.runjob\.client\.Job: (?P<message>could not start job: .+|Load failed on .+)",
+           "fatal", note="The launcher of Blue Gene/Q could not start the program."),
+    Record("mpich.launcher", r"ibm\.runjob\.client\.Job: (?P<message>terminated by signal \d+|exited with "
+           r"status [1-9].*)", "error", note="The launcher of Blue Gene/Q saw the job end badly.", priority=-1),
 )  # fmt: skip
