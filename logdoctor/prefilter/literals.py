@@ -8,6 +8,7 @@ patterns take.  Few and long ones are best (Vectorscan 5.4.12, one core: 2,000 o
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from functools import lru_cache
 from itertools import product
 
 from logdoctor.prefilter.factor import COMMON
-from logdoctor.prefilter.form import ESCAPED, Chars, Either, Loop, Node, Nodes
+from logdoctor.prefilter.form import ESCAPED, Chars, Either, Foreign, Loop, Node, Nodes
 
 DEAREST = 20000.0
 """A set that costs more than this hits too often or is too large: then the form is searched as a pattern."""
@@ -55,7 +56,15 @@ Texts = frozenset[str]
 def literals(nodes: Nodes) -> Texts:
     """The cheapest set; empty where each is too dear."""
     best = min(_sets(nodes), key=_cost, default=frozenset())
-    return best if best and _cost(best) <= DEAREST else frozenset()
+    return frozenset(spelt for text in best for spelt in _spellings(text)) if _cost(best) <= DEAREST else frozenset()
+
+
+def _spellings(text: str) -> tuple[str, ...]:
+    """The text, and what stands for it in JSON that is ASCII only."""
+    if text.isascii():
+        return (text,)
+    escaped = json.dumps(text)[1:-1]
+    return text, escaped, re.sub(r"(?<=\\u)[0-9a-f]{4}", lambda hexadecimal: hexadecimal[0].upper(), escaped)
 
 
 # ── which sets there are ────────────────────────────────────────────────────────────────────────────────────────────
@@ -123,6 +132,8 @@ def _stretches(run: Sequence[Texts]) -> Iterator[Texts]:
 
 def _texts(node: Node) -> Texts:
     """All texts that a piece stands for; empty where they are too many or cannot be listed."""
+    if isinstance(node, Foreign):
+        return frozenset({node.char})
     if isinstance(node, Chars):
         listed = not node.beyond and len(node.ascii) <= FEW and not node.ascii & ESCAPED
         return frozenset(map(chr, node.ascii)) if listed else frozenset()
@@ -167,7 +178,8 @@ def cost_of_text(text: str) -> float:
     """One for the search, more for a short text and for one that hits where nothing is meant."""
     if text in TRIGGERS:
         return TRIGGER
-    short = 0.0 if len(text) > max(SHORT) else SHORT.get(len(text), math.inf)
+    size = len(text.encode())
+    short = 0.0 if size > max(SHORT) else SHORT.get(size, math.inf)
     return 1.0 + short + 4000.0 * float(0.4 ** _worth(text)) - len(text) / 100
 
 
@@ -177,8 +189,8 @@ def _worth(text: str) -> float:
 
 
 def _part(part: str) -> float:
-    if part.isalpha():
+    if part.isascii() and part.isalpha():
         if part.lower() in FAILING:
             return 2.0 if part.islower() else 5.0
         return 0.0 if part in COMMON or part in CAPITALS or part.lower() in METRICS else float(len(part))
-    return 0.0 if part == " " or part.isdigit() else 0.75
+    return 3.0 if not part.isascii() else 0.0 if part == " " or part.isdigit() else 0.75
