@@ -27,6 +27,11 @@ from logdoctor.regexes import later
 _LOUD = r"(?:ERROR|CRITICAL|SEVERE|ERR)"
 _DEAD = r"(?:FATAL|PANIC|EMERG)"
 BRACKETS = ((r"\[", r"\]"), (r"\(", r"\)"), ("<", ">"))
+_WORK = (
+    "(?:(?:The |the )?(?:[Rr]un|[Jj]ob|[Tt]raining|[Ff]ine-?tuning|[Ss]imulation|[Cc]alculation|[Bb]enchmark|[Ss]cript|"
+    "[Ee]xperiment|[Ee]xecution|[Pp]rogram|[Pp]ipeline|[Ww]orkflow|[Ee]valuation|[Ii]nference))"
+)
+_WORK_LOUD = "(?:RUN|JOB|TRAINING|SIMULATION|CALCULATION|BENCHMARK|BUILD|SCRIPT|EXPERIMENT|PIPELINE|EVALUATION)"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?"
 _EMPTY = later(
     r"^\W*(?:$|(?:none|null|nil|no|false|true|n/?a|0|ok)\b|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?\s*%?\s*(?:$|[,;|/)\]]))|"
@@ -203,6 +208,23 @@ WORDS = (
         note="A script says that its program ended with an error, and not why.",
     ),
     Record(
+        "generic.error",
+        r"^\W{0,12}(?P<message>(?:"
+        rf"{_WORK} (?:has |was |did )?(?:[Ff]ailed|[Aa]borted)"
+        r"(?: (?:at|after|with|because|due to)\b.{0,160}|\W{0,12}$|[.!:] .{0,160})|"
+        rf"{_WORK_LOUD} (?:HAS |WAS )?(?:FAILED|ABORTED)\b.{{0,120}}|Finished: FAILURE$|"
+        r"(?:(?i:overall|final|job|run|exit) )?(?:[Ss]tatus|STATUS|[Rr]esult|RESULT)\s?[:=]\s{0,4}"
+        r"(?i:failed|failure|fail)\W{0,6}$|"
+        r"(?:EXIT_?CODE|exit_?code)=[1-9]\d{0,2}\s*$|"
+        r"\S.{0,100}? failed \((?:with )?(?:rc|exit(?: code| status)?|code|status|return code)"
+        r"[ =:]{1,2}-?[1-9]\d{0,2}\)\W{0,4}$))",
+        level="error",
+        block=read_message,
+        priority=-13,
+        scan=r"(?:ailed|FAILED|borted|ABORTED|FAILURE|[:=]\s{0,4}(?i:fail)|(?i:exit_?code)=[1-9])",
+        note="The last word of a run on itself: it failed.",
+    ),
+    Record(
         "generic.harmless",
         r"(?i:\b(?:no|0|zero|without(?: any)?) (?:fatal |critical )?errors?\b(?! file))",
         level="info",
@@ -283,7 +305,7 @@ SPOKEN = (
 RECORDS: tuple[Record, ...] = (
     *USAGE,
     *WORDS,
-    *_loud("generic.fatal", _DEAD, lower="fatal|panic|emerg", fatal=True),
+    *_loud("generic.fatal", _DEAD, lower="[Ff]atal|panic|emerg", fatal=True),
     *_loud("generic.error", _LOUD, lower="[Ee]rror|critical|severe", fatal=False),
     *SPOKEN,
 )
