@@ -259,7 +259,8 @@ USAGE = (
         r"You must specify '[^']{1,80}'|Error parsing override '.{1,160}|"
         r"mismatched input '[^']{1,80}' expecting .{1,80}|"
         r"token recognition error at: .{1,80}|The function received no value for the required argument: .{1,80}|"
-        r"Could not append to config\. An item is already at '[^']{1,160}'|Could not consume arg: .{1,80})",
+        r"Could not append to config\. An item is already at '[^']{1,160}'|"
+        r"Error when composing\. Overrides: |Could not consume arg: .{1,80})",
         level="error",
         priority=-8,
         scan="No such option: |Missing (?:option|argument|parameter) '|Invalid value for '|"
@@ -267,7 +268,7 @@ USAGE = (
         "(?:unrecognized|invalid|unknown) option(?: --|: )|Could not override '|Key '.{1,160}' is not in struct|"
         "Missing mandatory value: |': Could not (?:find|load) '|You must specify '|Error parsing override '|"
         "mismatched input '|token recognition error at: |received no value for the required argument: |"
-        r"Could not append to config\. An item is already|Could not consume arg: ",
+        r"Could not append to config\. An item is already|Error when composing\. Overrides: |Could not consume arg: ",
         note="The program refused its command line or its configuration.",
     ),
     Record(
