@@ -13,10 +13,15 @@ from logdoctor.parsers.shapes import WORD
 _LABELLED = ("task", "rank")
 _STD = r"<(?:stdout|stderr|stddiag)>:(?: (?=(?:  )*(?! )))?"
 """Open MPI 5 puts a blank behind it, 4 does not: an odd number of blanks holds one that is not the message's."""
+_ROLE = r"(?:default|trainer|worker|role|main|learner|actor)"
 TORCH = (
     Wrapper("torch.logger", r"\[rank(?P<rank>\d{1,7})\]:(?=\[?[FEWIVCD]\d{0,4} )", "[", once=True),
     Wrapper("torch.rank", r"\[rank(?P<rank>\d{1,7})\](?:: ?| )", "["),
-    Wrapper("torchrun.tee", r"\[(?:default|trainer|worker|role|main|learner|actor)(?P<local_rank>\d{1,4})\]:", "["),
+    Wrapper("torchrun.tee", rf"\[{_ROLE}(?P<local_rank>\d{{1,4}})\]:", "["),
+    # What sites set as TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE: TorchX's on Meta's clusters, the manual's, HyperPod's.
+    Wrapper("torchrun.bar", rf"\[(?:{_ROLE}|[\w.-]{{1,60}}/)(?P<rank>\d{{1,7}})\|(?P<local_rank>\d{{1,4}})\]:", "["),
+    Wrapper("torchrun.colon", rf"\[{_ROLE}-(?P<local_rank>\d{{1,4}}):(?P<rank>\d{{1,7}})\]:", "["),
+    Wrapper("torchrun.group", r"\[rank(?P<rank>\d{1,7})-group_rank\d{1,6}(?:-attempt\d{1,4})?\]:", "["),
     Wrapper("lightning.level", rf"(?P<level>{WORD}): (?=\[rank: \d)", "DIWEC", once=True),
     Wrapper("torchrun.host", r"\[(?P<host>[A-Za-z][\w.-]{0,254}):(?P<local_rank>\d{1,2})\]:", "["),
     Wrapper("lightning.child", r"\[rank: (?P<local_rank>\d{1,4})\] (?=Child process with PID )", "[", once=True),
