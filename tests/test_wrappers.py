@@ -37,10 +37,6 @@ LAUNCHERS = [
     ("[rank=3] ", {"rank": 3}),
     ("[default3]:", {"local_rank": 3}),
     ("[trainer0]:", {"local_rank": 0}),
-    ("[trainer10|2]:", {"rank": 10, "local_rank": 2}),
-    ("[group/10|2]:", {"rank": 10, "local_rank": 2}),
-    ("[default-2:10]:", {"rank": 10, "local_rank": 2}),
-    ("[rank10-group_rank1-attempt0]:", {"rank": 10}),
     ("3: ", {"rank": 3}),
     (" 3: ", {"rank": 3}),
     ("117: ", {"rank": 117}),
@@ -73,6 +69,10 @@ LAUNCHERS = [
     ("[dlc1abc58q0821ib-worker-2] [rank3]: ", {"rank": 3, "host": "dlc1abc58q0821ib-worker-2"}),
     ("[gpu-b07:3]:", {"host": "gpu-b07", "local_rank": 3}),
     ("(worker1, rank=1, ip=10.3.0.7) ", {"tag": "worker1", "host": "10.3.0.7"}),
+    ("[trainer10|2]:", {"rank": 10, "local_rank": 2}),
+    ("[group/10|2]:", {"rank": 10, "local_rank": 2}),
+    ("[default-2:10]:", {"rank": 10, "local_rank": 2}),
+    ("[rank10-group_rank1-attempt0]:", {"rank": 10}),
 ]
 
 COLLECTORS = [
