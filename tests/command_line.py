@@ -35,11 +35,12 @@ def program(*args: object, stdin: bytes = b"", **env: str) -> subprocess.Complet
     return subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **env}, check=False, timeout=60)
 
 
-def terminal(*args: object, **env: str) -> bytes:
-    """What it prints where standard output is a terminal."""
+def terminal(*args: object, errors: bool = True, **env: str) -> bytes:
+    """What it prints where standard output is a terminal; without ``errors``, and so without its progress, on it."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "logdoctor", *map(str, args)]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, **env}) as process:
+    where = {"stdin": theirs, "stdout": theirs, "stderr": theirs if errors else subprocess.DEVNULL}
+    with subprocess.Popen(command, **where, env={**os.environ, **env}) as process:
         os.close(theirs)
         out = b""
         while piece := _read(ours):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -53,22 +53,36 @@ def _cause(finding: Finding, sure: float, ranked: Ranked, picture: Picture, lang
 
 
 def _evidence(finding: Finding, picture: Picture, lang: str, *, with_progress: bool) -> tuple[Evidence, ...]:
-    """The decisive line, one of each other symptom, what their codes mean, and the last sign of life before it.
-
-    Of what one speaker repeats word by word the first line is enough.
-    """
-    lines: dict[tuple[str, int], Evidence] = {}
-    told = set[tuple[int | None, str | None, str]]()
-    for event in finding.events:
-        said = picture.rank_of(event), picture.host_of(event), event.line.text if event.lines else event.text
-        if len(lines) < EVIDENCE_SHOWN and said not in told:
-            told.add(said)
-            place = (event.line.file, event.line.number)
-            lines.setdefault(place, picture.evidence(_with_its_sentence(event), in_words(event, lang)))
+    """The decisive line, one of each other symptom, what their codes mean, and the last sign of life before it."""
+    lines = {_place(seen): seen for seen in _quoted(_each_once(finding.events, picture), picture, lang, EVIDENCE_SHOWN)}
     progress = picture.last_progress() if with_progress else None
     if progress:
-        lines.setdefault((progress.evidence.line.file, progress.evidence.line.number), progress.evidence)
+        lines.setdefault(_place(progress.evidence), progress.evidence)
     return tuple(lines.values())
+
+
+def _quoted(events: Iterable[Event], picture: Picture, lang: str, most: int) -> tuple[Evidence, ...]:
+    """The lines of ``events``, each once."""
+    lines: dict[tuple[str, int], Evidence] = {}
+    for event in events:
+        if len(lines) < most:
+            seen = picture.evidence(_with_its_sentence(event), in_words(event, lang))
+            lines.setdefault(_place(seen), seen)
+    return tuple(lines.values())
+
+
+def _each_once(events: Iterable[Event], picture: Picture) -> Iterator[Event]:
+    """Of what one speaker repeats word by word the first line is enough."""
+    told = set[tuple[int | None, str | None, str]]()
+    for event in events:
+        said = picture.rank_of(event), picture.host_of(event), event.line.text if event.lines else event.text
+        if said not in told:
+            told.add(said)
+            yield event
+
+
+def _place(seen: Evidence) -> tuple[str, int]:
+    return seen.line.file, seen.line.number
 
 
 def _with_its_sentence(event: Event) -> Event:
@@ -94,7 +108,7 @@ def symptoms_of(ranked: Ranked, picture: Picture, lang: str) -> tuple[SymptomSee
             explained_by=by.rule.signature if by else None,
             ranks=f.ranks,
             count=f.count,
-            evidence=_evidence(f, picture, lang, with_progress=False)[:SYMPTOM_EVIDENCE],
+            evidence=_quoted(f.events, picture, lang, SYMPTOM_EVIDENCE),
         )
         for f, by in (*rows, *rest)
     )
