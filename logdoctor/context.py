@@ -26,6 +26,9 @@ LINE_KEPT = 2000
 COMPARED = 60
 """So many characters of a proof must stand in the line that is read again."""
 
+SENTENCE = 20
+"""A line of so many characters may begin a proof that goes on in the lines below, which stand there anyway."""
+
 Wanted = dict[str, set[int]]
 Found = dict[tuple[str, int], str]
 
@@ -120,10 +123,11 @@ def _with_lines(one: Evidence, found: Found, lines: int) -> Evidence:
     file, number = one.line.file, one.line.number
     start = without_escapes(one.line.text).strip()[:COMPARED]
     again = found.get((file, number))
-    if again is None or start.rstrip("…") not in again:
+    sentence = again is not None and len(again.strip()) > SENTENCE and one.line.text.startswith(f"{again} ")
+    if again is None or not (sentence or start.rstrip("…") in again):
         return one
     near = range(number - lines, number + lines + 1)
-    own = {number: one.line}
+    own = {} if sentence else {number: one.line}
     texts = {n: own.get(n) or Line(file, n, found[file, n]) for n in near if (file, n) in found}
     while texts and not texts[max(texts)].text.strip() and max(texts) > number:
         del texts[max(texts)]

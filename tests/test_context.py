@@ -72,3 +72,15 @@ def test_a_line_across_many_windows_is_kept_short(tmp_path, knowledge):
     assert around[0].text == "x" * len(around[0].text)
     assert len(around[0].text) < 5000
     assert [line.text for line in around[1:4]] == LINES[:3]
+
+
+def test_a_sentence_that_was_quoted_whole_stands_around_itself_as_it_was_printed(tmp_path, knowledge):
+    frame = [
+        "-" * 74,
+        "A request was made to bind to that would result in binding more",
+        "processes than cpus on a resource:",
+    ]
+    (tmp_path / "job.log").write_text("\n".join([*frame, "", "   Bind to:     CORE", "-" * 74]) + "\n")
+    one = decisive(diagnose(tmp_path / "job.log", knowledge=knowledge, context=1))
+    assert one.line.text == " ".join(frame[1:])
+    assert [line.text for line in one.around] == frame
