@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
@@ -22,6 +21,8 @@ CALL = (
 CALL_SCAN = r"Error in (?:call to target|collecting args and kwargs for|creating partial\()"
 _RAISED = later(r"^(?P<exception>[A-Za-z_]\w*)\((?P<args>.*?)(?P<end>\)?)$")
 _INNER = later(r"Error in [^\n]{1,300}:\n(?P<exception>[A-Za-z_]\w*)\((?P<args>[^\n]*)\)(?:$|\nfull_key: )")
+_FIRST = later(r"(?s)(?:(?P<errno>\d{1,4}), )?(?P<quote>['\"])(?P<said>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)")
+_ESCAPED, _PLAIN = later(r"(?s)\\(.)"), {"n": "\n", "t": "\t"}
 _KEY = later(r"^full_key: \S")
 MAX_ARGS = 4000
 
@@ -45,10 +46,8 @@ def read_call(_head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 
 def _message(args: str) -> str:
     """What ``str`` of the exception would say, from the arguments in its ``repr``; they may be cut off."""
-    try:
-        given: tuple[object, ...] = ast.literal_eval(f"({args},)") if args else ()
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    first = _FIRST.match(args)
+    if first is None:
         return args.strip().strip("'\"")
-    if len(given) > 1 and isinstance(given[0], int):
-        return f"[Errno {given[0]}] {given[1]}"
-    return "".join(str(part) for part in given[:1])
+    said = _ESCAPED.sub(lambda escaped: _PLAIN.get(escaped[1], escaped[1]), first["said"])
+    return f"[Errno {first['errno']}] {said}" if first["errno"] else said
