@@ -32,9 +32,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.model import Value
-from logdoctor.parsers.host_lists import expand_numbers
+from logdoctor.parsers.blocks.batch_ends import read_end
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
-from logdoctor.parsers.signals import signal_number
 from logdoctor.regexes import later
 
 SUMMARY_LINES = 12
@@ -71,20 +70,6 @@ def read_reason(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
     words = str(fields.get("message", head.text))
     reason = next((name for name, tokens in _REASON_WORDS if any(token in words for token in tokens)), "other")
     return Block(head.text, {"reason": reason})
-
-
-def read_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """``signal`` of a signal in words; ``ranks`` of a list of tasks; an exit code above 256 of PBS is 256 + signal."""
-    del below
-    more: dict[str, Value] = {}
-    if number := signal_number(str(fields.get("signal_text", ""))):
-        more["signal"] = number
-    code = fields.get("exit_code")
-    if isinstance(code, int) and 256 < code < 320:
-        more["signal"] = code - 256
-    if "tasks" in fields and (ranks := expand_numbers(str(fields["tasks"]))):
-        more["ranks"] = ranks
-    return Block(head.text, more)
 
 
 def read_mail(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

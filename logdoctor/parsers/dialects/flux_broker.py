@@ -13,7 +13,7 @@ modules/heartbeat/heartbeat.c, modules/job-manager/raise.c, RFC 21 (events of a 
 
 from __future__ import annotations
 
-from logdoctor.parsers.dialects.batch import read_end
+from logdoctor.parsers.blocks.batch_ends import read_end
 from logdoctor.parsers.record import Record
 
 _HEAD = r"^(?:[\w-]{1,40}: )?(?:\[[A-Za-z\d .:+]{1,24}\] )?"

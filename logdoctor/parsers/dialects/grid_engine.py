@@ -14,7 +14,7 @@ daemons/qmaster/msg_qmaster.h (job ... failed on host), libs/gdi/msg_gdilib.h, d
 
 from __future__ import annotations
 
-from logdoctor.parsers.dialects.batch import read_end
+from logdoctor.parsers.blocks.batch_ends import read_end
 from logdoctor.parsers.record import Record
 
 _SAID = r"^(?:\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\|)? *[\w-]{1,20}\|%s\|[WECI]\|"
