@@ -13,8 +13,9 @@ from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
+from logdoctor.reasoning.good_ends import shape
 from logdoctor.reasoning.ledgers import ledgers
-from logdoctor.reasoning.picture import Picture, shape
+from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.rank_table import RankTable
 from logdoctor.reasoning.ranking import rank
 from logdoctor.reasoning.runs import listed, parts_of, told_part

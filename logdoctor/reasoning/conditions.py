@@ -127,7 +127,7 @@ class Conditions:
         if name == "hung":
             return self.hung is bool(wanted)
         if name == "finished":
-            return (self.picture.done is not None) is bool(wanted)
+            return (self.picture.good_ends.done is not None) is bool(wanted)
         if name == "launcher":
             return self.picture.launcher == str(wanted)
         if name == "ranks":

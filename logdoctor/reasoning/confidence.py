@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Sequence
 
 from logdoctor.model import Event, Finding
-from logdoctor.reasoning.picture import shape
+from logdoctor.reasoning.good_ends import shape
 from logdoctor.reasoning.ranking import TIERS, Ranked
 
 WEIGHTS = {

@@ -10,28 +10,22 @@ import copy
 import functools
 from collections.abc import Callable, Iterator
 
-from logdoctor.model import Event, Evidence, JobPicture, Meaning, Progress, RankRow, Standing, Value
+from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing, Value
 from logdoctor.reasoning.addresses import AddressBook, are_two_hosts, own_name, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
-from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks, printed_after
-from logdoctor.reasoning.greetings import Greetings
+from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks
+from logdoctor.reasoning.good_ends import GoodEnds
 from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end, told_local_rank
 from logdoctor.reasoning.seats import Seats
 from logdoctor.reasoning.spoken import RanksSpoke
 from logdoctor.reasoning.steps import Steps
-from logdoctor.regexes import later
 
 MAX_NAMES = 4096
-SHORT = 40
 VERSIONS_KEPT = 64
 MAX_SETTINGS, SETTING_KEPT = 256, 300
-DIGITS = later(r"\d+")
 CALENDAR_END = 253_402_300_800.0
-BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
-"""How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
 """Kinds of events whose ``world`` is the number of ranks of the job."""
-ENDS: frozenset[Meaning] = frozenset({"last words", "named end", "end told"})
 
 
 class Picture:
@@ -46,12 +40,7 @@ class Picture:
         self.dialects: set[str] = set()
         self.runs = Attempts()
         self.steps: dict[int | None, Steps] = {}
-        self.done: Event | None = None
-        self.job_done: Event | None = None
-        """Where a batch system said last that a job ended well."""
-        self.scored: Event | None = None
-        """The scores at the end of an evaluation, if no process had ended before."""
-        self.greetings = Greetings()
+        self.good_ends = GoodEnds()
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.last_order = 0
@@ -60,8 +49,6 @@ class Picture:
         self.addresses = AddressBook()
         self.clocks = Clocks()
         self.environment: dict[tuple[str, str], None] = {}
-        self._over = False
-        """Whether somebody told of a process's end: what is scored after that is another program's work."""
         self._times: dict[bool, tuple[float, float]] = {}
         """The earliest and the latest stamp, of those that tell the year and of those that do not."""
         self._rank_of: dict[tuple[str, int], tuple[int, int]] = {}
@@ -82,8 +69,7 @@ class Picture:
         """Take one event in."""
         self.last_order = event.order
         self.dialects.add(event.dialect)
-        self._over = self._over or not ENDS.isdisjoint(event.means)
-        self.greetings.observe(event, over=self._over)
+        self.good_ends.observe(event)
         self._see_speaker(event)
         self._see_time(event)
         self._see_start(event)
@@ -93,12 +79,6 @@ class Picture:
         self.clocks.observe(event, short_host(event.host or "") or self.host_with(event.rank))
         if event.kind == "progress.step":
             self._see_step(event)
-        elif event.kind == "progress.done":
-            self.done = event
-        elif event.kind == "progress.scored":
-            self.scored = None if self._over else event
-        elif event.kind == "batch.done":
-            self.job_done = event
         elif names_an_end(event):
             self._see_process(event)
             self.named_ends.observe(event)
@@ -269,19 +249,9 @@ class Picture:
     def outlived(self, event: Event, rank: int | None, run: Callable[[Event], bool] | None = None) -> bool:
         """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps.
 
-        What a batch system says of a job's bad end is outlived where it says later that one ended well.  The scores of
-        an evaluation show that it got over errors that were only reported, not that a process lived on; so do
-        greetings of all ranks.
-
         ``run`` says what counts; else what the same job did, in later attempts too.
         """
-        if self.done is not None and printed_after(self.done, event) and (run is None or run(self.done)):
-            return True
-        if self.scored is not None and event.level != "fatal" and printed_after(self.scored, event):
-            return True
-        if self.greetings.covers(event):
-            return True
-        if self.job_done is not None and event.kind in BATCH_ENDS and printed_after(self.job_done, event):
+        if self.good_ends.outlast(event, run):
             return True
         counts = run or functools.partial(self.runs.same_job, event)
         own = [*self.steps.values()] if rank is None else [s for r in (rank, None) if (s := self.steps.get(r))]
@@ -305,7 +275,7 @@ class Picture:
 
     def phase_at(self, order: int) -> str:
         """What the job was doing when the event of this ``order`` was printed."""
-        if self.done is not None and order > self.done.order:
+        if (done := self.good_ends.done) is not None and order > done.order:
             return "teardown"
         doing = next((p for at, p in reversed(self.phases) if at <= order), "")
         if doing == "save":
@@ -392,17 +362,6 @@ class Picture:
             started=started,
             ended=ended,
         )
-
-
-def shape(event: Event) -> tuple[str, str]:
-    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is.
-
-    Not so the end of a job, which another job of the same file outlived.  Of an exception that was only reported the
-    beginning counts: what follows quotes the sample that it met.
-    """
-    if event.dialect == "python" and event.level == "error":
-        return "python", DIGITS.sub("#", event.text[:SHORT])
-    return event.kind, str(event.order) if event.kind in BATCH_ENDS else DIGITS.sub("#", event.text[:200])
 
 
 def _any(_: Event) -> bool:

@@ -144,7 +144,7 @@ class Ledger(Struct):
         return [*self._stopped_first(picture), *self._stood_still(picture)]
 
     def _stopped_first(self, picture: Picture) -> list[Event]:
-        if not self.courses or picture.done is not None:
+        if not self.courses or picture.good_ends.done is not None:
             return []
         series = max(self.courses, key=lambda s: (len(self.courses[s]), s))
         courses = {r: c for r, c in self.courses[series].items() if c.count >= FEWEST}
@@ -215,7 +215,7 @@ class Ledger(Struct):
 
     def _stood_still(self, picture: Picture) -> list[Event]:
         step, limit = self.step, self.limit
-        if step is None or limit is None or picture.done is not None or self.steps < FEWEST:
+        if step is None or limit is None or picture.good_ends.done is not None or self.steps < FEWEST:
             return []
         life = self.phase or step
         if life.time is None or limit.time is None:

@@ -1,0 +1,69 @@
+"""What shows that a job came to a good end, or got over what was only reported before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from logdoctor.model import Event, Meaning
+from logdoctor.reasoning.clocks import printed_after
+from logdoctor.reasoning.greetings import Greetings
+from logdoctor.regexes import later
+
+BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
+"""How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
+ENDS: frozenset[Meaning] = frozenset({"last words", "named end", "end told"})
+SHORT = 40
+DIGITS = later(r"\d+")
+
+
+class GoodEnds(Struct):
+    """Keeps the last sign of each kind."""
+
+    done: Event | None = None
+    """Where the program said last that it is done."""
+    job_done: Event | None = None
+    """Where a batch system said last that a job ended well."""
+    scored: Event | None = None
+    """The scores at the end of an evaluation, if no process had ended before."""
+    greetings: Greetings = field(default_factory=Greetings)
+    over: bool = False
+    """Whether somebody told of a process's end: what is scored after that is another program's work."""
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        self.over = self.over or not ENDS.isdisjoint(event.means)
+        self.greetings.observe(event, over=self.over)
+        if event.kind == "progress.done":
+            self.done = event
+        elif event.kind == "progress.scored":
+            self.scored = None if self.over else event
+        elif event.kind == "batch.done":
+            self.job_done = event
+
+    def outlast(self, event: Event, run: Callable[[Event], bool] | None) -> bool:
+        """Whether the job, or ``run`` of it, ended well after ``event``.
+
+        What a batch system says of a job's bad end is outlived where it says later that one ended well.  The scores of
+        an evaluation show that it got over errors that were only reported, not that a process lived on; so do
+        greetings of all ranks.
+        """
+        if self.done is not None and printed_after(self.done, event) and (run is None or run(self.done)):
+            return True
+        if self.scored is not None and event.level != "fatal" and printed_after(self.scored, event):
+            return True
+        if self.greetings.covers(event):
+            return True
+        return self.job_done is not None and event.kind in BATCH_ENDS and printed_after(self.job_done, event)
+
+
+def shape(event: Event) -> tuple[str, str]:
+    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is.
+
+    Not so the end of a job, which another job of the same file outlived.  Of an exception that was only reported the
+    beginning counts: what follows quotes the sample that it met.
+    """
+    if event.dialect == "python" and event.level == "error":
+        return "python", DIGITS.sub("#", event.text[:SHORT])
+    return event.kind, str(event.order) if event.kind in BATCH_ENDS else DIGITS.sub("#", event.text[:200])
