@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handmade_events import handmade
+from msgspec.structs import replace
 
 from logdoctor.model import Culprit, Line, Rule, Speaker, Symptom, Words
 from logdoctor.reasoning import Reasoner
@@ -325,3 +326,12 @@ def test_a_line_that_shows_several_symptoms_of_a_rule_is_shown_once():
         [OOM, timeout], ("python.oom", 3, "fatal"), *[("c10d.timeout", rank, "error") for rank in range(3)]
     )
     assert [e.line.number for e in found.symptoms[0].evidence] == [2, 3, 4]
+
+
+def test_what_another_finding_explains_can_name_the_ranks_that_brought_it_about():
+    words = (("en", Words("waited for {awaited|somebody}", "c", ("r",))),)
+    late = replace(rule("a.waited", "k.late", role="symptom"), words=words)
+    died = rule("a.died", "k.died", explains=("a.waited",))
+    told = conclude([died, late], ("k.died", 3, "fatal"), ("k.late", 1, "error"))
+    assert [s.title for s in told.symptoms] == ["waited for rank 3"]
+    assert conclude([late], ("k.late", 1, "error")).causes[0].title == "waited for somebody"

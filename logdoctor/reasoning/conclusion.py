@@ -104,7 +104,7 @@ def symptoms_of(ranked: Ranked, picture: Picture, lang: str) -> tuple[SymptomSee
     return tuple(
         SymptomSeen(
             signature=f.rule.signature,
-            title=fill(f.rule.say(lang).title, Told(f, lang)),
+            title=fill(f.rule.say(lang).title, Told(f, lang, by)),
             explained_by=by.rule.signature if by else None,
             ranks=f.ranks,
             count=f.count,

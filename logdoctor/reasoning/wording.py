@@ -13,13 +13,19 @@ LONGEST = 160
 
 
 class Told(Mapping[str, Value]):
-    """What a finding's words can name: its bindings, and ``field.column`` of what the catalogues know of them."""
+    """What a finding's words can name: its bindings, and ``field.column`` of what the catalogues know of them.
 
-    def __init__(self, finding: Finding, lang: str) -> None:
+    ``awaited`` are the ranks that brought it about, where another finding explains it by theirs.
+    """
+
+    def __init__(self, finding: Finding, lang: str, explained_by: Finding | None = None) -> None:
         """``lang`` is the language of what the catalogues say."""
         self._finding, self._lang = finding, lang
+        self._awaited = explained_by.culprit.ranks if explained_by else ()
 
     def __getitem__(self, name: str) -> Value:
+        if name == "awaited" and self._awaited:
+            return f"rank {compress(self._awaited)}"
         field, _, column = name.partition(".")
         value = self._finding.bindings[field]
         if not column:
