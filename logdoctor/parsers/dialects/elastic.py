@@ -208,7 +208,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "elastic.spawn_exit",
-        r"(?:^|\bProcessExitedException: )process (?P<local_rank>\d{1,4}) terminated with signal "
+        r"(?:^(?:Exception: )?|\bProcessExitedException: )process (?P<local_rank>\d{1,4}) terminated with signal "
         r"(?P<signal_text>SIG[A-Z]{2,6})$",
         "error",
         block=with_signal,

@@ -90,7 +90,7 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "gloo.enforce",
         r"(?P<text>\[enforce fail at (?P<file>[^\s\[\]]*gloo/[^\s\[\]:]+):(?P<line>\d+)\] (?P<expression>[^\n]*?)(?:\. "
-        r"(?P<message>(?:Unable to find address for: (?P<interface>[\w.@-]+))?[^\n]*)|\.?\s*$))",
+        r"(?P<message>(?:Unable to find address for: (?P<interface>[\^=]?[\w.@-]+))?[^\n]*)|\.?\s*$))",
         level="error",
         priority=6,
         scan=r"\[enforce fail at [\w/.-]{0,200}gloo/",

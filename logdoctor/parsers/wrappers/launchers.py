@@ -84,6 +84,12 @@ MPI = (
 
 ACTORS = (
     Wrapper("vllm.worker", r"\((?P<tag>VllmWorker(?:Process)?) rank=(?P<rank>\d{1,6}) pid=(?P<pid>\d{1,10})\) ", "("),
+    Wrapper(  # the place among the tensor-parallel workers is the rank at the start of all other dimensions
+        "vllm.tensor",
+        r"\((?P<tag>(?:Vllm)?Worker(?:_(?:DP|PP|PCP)0)*_TP(?P<rank>\d{1,6})(?:_(?:DCP|EP)\d{1,6})*)"
+        r" pid=(?P<pid>\d{1,10})\) ",
+        "(",
+    ),
     Wrapper(
         "ray.actor",
         r"\((?P<tag>[A-Za-z_][^\n]{0,80}?)? ?pid=(?:(?P<pid>\d{1,10})|\w{1,40})(?:, ip=(?P<host>[\w.:-]{1,80}))?"

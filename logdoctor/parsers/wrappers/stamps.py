@@ -32,7 +32,13 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "[",
         once=True,
     ),
-    Wrapper("sglang", rf"\[(?P<time>{DATED}) (?P<tag>(?:(?:DP|TP|EP|PP|CP|SP)\d+ ?)+)\] ?", "[", once=True),
+    Wrapper(
+        "sglang",
+        rf"\[(?P<time>{DATED}) (?:(?![^\]]{{0,40}}\bPP[1-9])(?=[^\]]{{0,40}}\bTP(?P<rank>\d{{1,6}})\b))?"
+        r"(?P<tag>(?:(?:DP|TP|EP|PP|CP|SP)\d+ ?)+)\] ?",
+        "[",
+        once=True,
+    ),
     Wrapper(
         "nemo",
         rf"\[NeMo (?P<level>[FEWIDC]) (?P<time>{DATED})(?: rank:?(?P<rank>\d+))? (?P<source>{SOURCE}:\d+)\] ?",
