@@ -234,6 +234,7 @@ SHARED_MEMORY = _one_of(
 """Shared memory between the processes of a host could not be set up."""
 
 FABRIC = _one_of(
+    r"Failed to create a (?:completion (?:queue|channel)|queue pair|protection domain)",
     r"Initialization of (?:PSM2?|MXM) library failed",
     r"MXM was unable to (?:create an endpoint|read settings)",
     r"The OFI MTL was not able to find endpoint information",

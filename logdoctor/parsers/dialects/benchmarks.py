@@ -5,7 +5,7 @@ Kinds and fields:
 - ``progress.step``  unit, value: a row of a table over message sizes, powers of two (OSU, IMB, perftest)
 - ``progress.done``  the benchmark printed its last words
 - ``progress.greeted`` value, total: this rank of so many greets, as test programs of MPI do
-- ``progress.scored`` an evaluation printed what all its tasks scored, which it does last
+- ``progress.scored`` an evaluation printed what all its tasks scored, which it does last; a benchmark its first result
 
 Small sizes are left out: a line ``8  12.45`` is too much like any other.
 Sources: osu-micro-benchmarks 5 to 7 (util/osu_util.c), IMB 4 to 2021 (Output.c), perftest 4 to 6, UCX 1.8 to 1.17
@@ -14,10 +14,24 @@ Sources: osu-micro-benchmarks 5 to 7 (util/osu_util.c), IMB 4 to 2021 (Output.c)
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from logdoctor.model import Value
 from logdoctor.parsers.blocks.progress_lines import read_step
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _SIZES = "|".join(str(2**power) for power in range(9, 33))
+
+_ROW = later(r"\s*\d+(?:\s+[\d.]+){1,8}\s*$")
+
+
+def read_first_row(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The head of a table, if its first row was measured: whatever was reported before did not keep the ranks apart."""
+    del fields
+    return Block(head.text) if any(_ROW.match(line.text) for line in islice(below, 1)) else None
+
 
 RECORDS: tuple[Record, ...] = (
     Record("progress.step", rf"^ *(?P<value>{_SIZES})(?: {{2,}}\d+)?(?: {{2,}}\d+\.\d{{1,6}}){{1,8}} *$", "info",
@@ -25,6 +39,9 @@ RECORDS: tuple[Record, ...] = (
            scan=rf"\b(?:{_SIZES}) {{2,}}[ \d]{{0,24}}\d+\.\d"),
     Record("progress.done", r"^# All processes entering MPI_Finalize\s*$|^Final: {2,}\d+(?: +[\d.]+){5,9}\s*$", "info",
            note="The benchmark came to its end.", scan=r"# All processes entering MPI_Finalize|Final: {2,}\d"),
+    Record("progress.scored", r"^\s*#\s?(?:Size +(?:Avg )?(?:Lat|Band|Message|Overall)\w* ?.*|bytes +#(?:repetitions|"
+           r"iterations) .+)", "info", read_first_row, "The benchmark measured its first message.",
+           scan=r"# ?(?:Size +(?:Avg )?(?:Lat|Band|Mess|Over)|bytes +#(?:rep|iter))"),
     Record("progress.scored", r"^\| *(?:Tasks?|Groups) *\| *Version *\|.{0,120}\bMetric\b.{0,60}\bValue *\|", "info",
            note="The evaluation came to its end: it prints what all its tasks scored.",
            scan=r"\| *(?:Tasks?|Groups) *\| *Version *\|"),

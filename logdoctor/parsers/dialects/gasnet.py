@@ -4,16 +4,19 @@ r"""GASNet, the network layer of Legion, Chapel, UPC++ and Fortran coarrays, and
 ``gasnet.signal``  rank, pid, signal: a process crashed
 ``gasnet.note``    what GASNet prints beside it: advice, the call of a debugger
 
-Sources: GASNet 1.30 to 2024.5 (gasnet_tools.c, ofi-conduit, ibv-conduit), Realm of Legion 21.03 to 24.12
-(runtime/realm/runtime_impl.cc).
+Sources: GASNet 1.30 to 2024.5 (gasnet_tools.c, ofi-conduit, ibv-conduit), AMUDP 3, Realm and Legion 21.03 to
+24.12 (runtime/realm/runtime_impl.cc, logging.cc, runtime/legion/runtime.cc).
 """
 
 from __future__ import annotations
 
 from logdoctor.parsers.record import Meanings, Record
 
-_PROC = r"(?: \((?:proc (?P<rank>\d{1,7})(?:/(?P<host>[\w.-]{1,255}))?|(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10}))\))?"
-"""Who speaks: the process's number, or before it has one its host and process (since 2022.9)."""
+_PROC = (
+    r"(?:\(Node (?P<rank>\d{1,7})\)| \((?:proc (?P<rank>\d{1,7})(?:/(?P<host>[\w.-]{1,255}))?|(?P<host>[\w.-]{1,255}):"
+    r"(?P<pid>\d{1,10}))\))?"
+)
+"""Who speaks: the process's number, or before it has one its host and process (since 2022.9); AMUDP says Node."""
 
 RECORDS: tuple[Record, ...] = (
     Record(
@@ -40,6 +43,21 @@ RECORDS: tuple[Record, ...] = (
         priority=4,
         scan=r"Signal \d{1,2} received by node \d",
         note="Realm caught a crash of this process.",
+    ),
+    Record(
+        "gasnet.signal",
+        r"^Legion process received signal (?P<signal>\d{1,2}): ",
+        level="fatal",
+        priority=4,
+        note="Realm caught a crash of this process.",
+    ),
+    Record(
+        "gasnet.fatal",
+        r"^\[(?P<rank>\d{1,7}) - [0-9a-f]{6,16}\] {1,8}[\d.]{3,20} \{[56]\}\{\w{1,40}\}: "
+        r"(?P<message>(?:\[error \d{1,5}\] )?LEGION ERROR: \S.*)",
+        level="fatal",
+        scan="LEGION ERROR: ",
+        note="Legion's run-time ends this process: the program uses it in a way that it cannot go on with.",
     ),
     Record(
         "gasnet.note",

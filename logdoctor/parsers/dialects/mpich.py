@@ -91,6 +91,9 @@ ERRORS = (
     Record("mpich.abort", _CRAY_OLD +
            r"application called MPI_Abort\((?P<communicator>[^,]{1,80}), (?P<exit_code>-?\d+)\)", level="fatal",
            priority=6, note="A rank called MPI_Abort, which ends the job."),
+    Record("mpich.fatal", r"\[(?:\w{3} ){2}[^\]]{8,24}\] \[(?P<host>[^\]\s]{1,80})\] " + _FATAL, level="fatal",
+           block=read_error_stack, priority=4, scan=r"\] \[[^\]\s]{1,80}\] Fatal error in ",
+           note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.fatal", _ABORT + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.fatal", r"(?:^|[\]\s:])" + _FATAL + r"(?:, error stack:)?", level="fatal", block=read_error_stack,
@@ -199,6 +202,12 @@ LAUNCHER = (
            priority=2, note="mpiexec was interrupted from the keyboard."),
     Record("mpich.time_limit", _HYDRA + r"(?P<message>APPLICATION TIMED OUT.*)", level="fatal", priority=2,
            note="mpiexec's own time limit ended the job."),
+    Record("mpich.time_limit", r"^(?P<message>(?:I_MPI_JOB_TIMEOUT|MPIEXEC_TIMEOUT) = \d+ second\(s\): job ending "
+           r"due to timeout)", level="fatal", scan="job ending due to timeout",
+           note="mpiexec's own time limit ended the job."),
+    Record("mpich.init_failed", r"^(?P<message>I_MPI_JOB_\w{0,10}TIMEOUT = -?\d+ second\(s\): job ending due to "
+           r"startup timeout)", level="fatal", scan="job ending due to startup timeout",
+           note="mpiexec waited in vain for its proxies or for the program to start."),
     Record("mpich.warning", _HYDRA + r"(?P<function>cache_put_flush) \((?P<file>[\w./-]+):\d+\): (?P<message>.+)",
            level="warning", priority=1, note="A slip of MPICH 4.3's proxy that changes nothing."),
     Record("mpich.hydra", _HYDRA + _WHERE + r"(?P<message>.+)", level="error",

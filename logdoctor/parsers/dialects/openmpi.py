@@ -50,6 +50,13 @@ _WHO = r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10})\] ?)?"
 _NAME = r"\[\[\d+,(?:1\],(?P<by_rank>\d{1,7})|\d+\],\d+)\]"
 _PLACE = rf"(?:\[(?P<by_host>[\w.-]{{1,255}})\])?{_NAME}\[(?P<file>[\w./-]*btl_[\w.-]+):\d+:[\w.]+\] ?"
 _ERRNO = r"(?: \((?P<errno>-?\d{1,3})\))?"
+_BTL = r"btl_(?:tcp|openib|sm|vader|ofi|uct|ugni|usnic|self|smcuda|portals4|base)"
+_COMPLAINT = (
+    r"(?i:fail|error|errno|cannot|can't|could ?n.t|unable|abort|not |\bno |invalid|illegal|unexpected|unknown|unreach|"
+    r"refused|reject|denied|timed|time-?out|closed|reset|lost|drop|mismatch|missing|bad |exceed|exhaust|out of|too |"
+    r"insufficient|warn|retr[iy]|corrupt|\(-?\d{1,3}\)\s*$)"
+)
+"""What a module says that complains; told to be verbose, it puts the same head before what it only does."""
 
 
 @cache
@@ -89,6 +96,9 @@ HANDLERS = (
            level="fatal", block=read_error_handler, note="The program called MPI outside MPI_Init and MPI_Finalize."),
     Record("openmpi.local_abort", _WHO + r"Local abort (?:before MPI_INIT|after MPI_FINALIZE) (?:started )?completed",
            level="fatal", note="The process ended itself while MPI was not up."),
+    Record("openmpi.lost", r"\bompi: Process \[\[\d+,(?:1\],(?P<rank>\d{1,7})|\d+\],\d+)\] failed \(state = "
+           r"-?\d+ (?P<state>\w+)\)", level="fatal", scan=r"ompi: Process \[\[\d+,\d+\],\d+\] failed",
+           note="The launcher told this process that another one had failed."),
     Record("openmpi.signal", _WHO + r"\*\*\\?\* Process received signal \*\\?\*\\?\*", level="fatal", block=read_crash,
            priority=5, note="A rank crashed; Open MPI printed its stack."),
     Record("openmpi.signal", _WHO + r"Signal: .{1,60}? \((?P<signal>\d{1,2})\)\s*$", level="fatal",
@@ -123,9 +133,10 @@ TRANSPORTS = (
     Record("openmpi.cma", r"(?:\[(?P<by_host>[\w.-]{1,255})(?::(?P<by_pid>\d{1,10})\] ?|"
            r"\]\[\[\d+,\d+\],\d+\]\[[^\]\n]{1,200}\] ?))?Read -1, expected \d+, errno ?= ?(?P<errno>\d+)",
            level="error", note="Copying directly between two processes of a host failed."),
-    Record("openmpi.btl", _PLACE + r"(?P<message>\S.*?)" + _ERRNO + r"\s*$", level="error", priority=-1,
-           scan=r"btl_(?:tcp|openib|sm|vader|ofi|uct|ugni|usnic|self|smcuda|portals4|base)",
-           note="A point-to-point module of Open MPI reports a problem."),
+    Record("openmpi.btl", _PLACE + rf"(?P<message>(?=.{{0,400}}?{_COMPLAINT})\S.*?)" + _ERRNO + r"\s*$", level="error",
+           priority=-1, scan=_BTL, note="A point-to-point module of Open MPI reports a problem."),
+    Record("openmpi.warning", _PLACE + r"(?P<message>\S.*?)\s*$", level="info", priority=-2, scan=_BTL, often=True,
+           note="A point-to-point module of Open MPI tells what it does: it was told to be verbose."),
     Record("openmpi.ucx", _WHO +
            r"\S{0,200}?(?P<file>(?:pml|osc|common)_ucx\w*\.c):\d+ +(?:Error|ERROR): +"
            r"(?P<message>Failed to (?:create UCP (?:worker|context)|read UCP config|query UCP).*|UCP worker does not "

@@ -6,7 +6,7 @@ Kinds and their fields, as in `simulation`:
 - ``simulation.input`` message, rank: the same, and the program says that its input or the number of processes is wrong
 
 Sources: Gadget 2-4 and AREPO (endrun, terminate), FLASH 4 (Driver_abort), Athena++ 21, Enzo 2 (main), Cactus 4
-(WarnLevel), SWIFT 2023 (error.h), Phantom (io_messages).
+(WarnLevel), SWIFT 2023 (error.h), Phantom (io_messages), SpECTRE 2024 (ErrorHandling/AbortWithErrorMessage.cpp).
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ RECORDS: tuple[Record, ...] = (
            r"^(?:\[(?P<rank>\d{4})\] )?\[?\d{5}\.\d\]? (?P<place>[\w/]{1,80}\.[ch]):(?P<function>\w+)\(\)"
            r":\d+: (?P<message>\S.*)", "fatal", note="SWIFT ends with an error.",
            scan=r"\d{5}\.\d\]? [\w/]+\.[ch]:\w+\(\):\d+: "),
+    Record("simulation.fatal", r"^Line: (?P<line>\d{1,7}) of (?P<place>\S{3,300}\.[cht]pp)\s*$", "fatal",
+           message_below(r"^#{8,}", skip=r"^Function: "), "SpECTRE ends with an error.",
+           scan=r"Line: \d{1,7} of \S{3,300}\.[cht]pp"),
     Record("simulation.fatal", r"^\s*FATAL ERROR! (?P<function>\w{2,40}): (?P<message>\S.*)", "fatal",
            note="Phantom ends with an error."),
     Record("simulation.fatal", r"^\s*(?:[Tt]ask (?P<rank>\d+): ?)?"

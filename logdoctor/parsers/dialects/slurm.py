@@ -175,8 +175,11 @@ LAUNCH = (
            note="The process management (PMI) of Slurm reports a failure.", priority=3),
     Record("slurm.pmi", r"(?:^\s*|error: +)mpi/pmix\w*: +\w+: (?P<by_host>[\w.-]{1,255}) \[\d+\]: pmixp_\w+\.c:\d+: "
            r"(?P<message>No process controlled by this slurmstepd.*|Unable to pmixp_state_coll_get.*|"
-           r".{0,60}unexpected contrib from .*)", "error",
-           note="Slurm's PMIx server on this host and another do not mean the same collective.", priority=4),
+           r".{0,60}unexpected contrib from .*|Cannot (?:establish|send|connect) .*|Unable to connect .*)", "error",
+           note="Slurm's PMIx server on this host does not get along with that of another.", priority=4),
+    Record("slurm.pmi", r"error: (?P<by_host>[\w.-]{1,255}) \[\d+\] pmixp_\w+\.c:\d+ \[\w+\] mpi/pmix: ERROR: "
+           r"(?P<message>\S.*)", "error", note="Slurm's PMIx server on this host reports a failure.", priority=4,
+           scan=r"\] mpi/pmix: ERROR: "),
     Record("slurm.comm", _ANY + r"(?P<message>.{0,300}?(?:slurm_(?:receive|send|msg|unpack|connect|open|persist)\w*|"
            r"Zero Bytes were transmitted|"
            r"Socket timed out on send/recv|Unable to contact slurm|Connection refused|Connection timed out|"

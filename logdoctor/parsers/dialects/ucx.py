@@ -73,6 +73,10 @@ COMPLETIONS = (
 )  # fmt: skip
 
 ERRORS = (
+    Record("ucx.completion", _WHO + r"[Ss]end completion with error: (?P<message>[A-Za-z][\w -]{4,80}?)"
+           r"(?: qpn 0x[0-9a-f]+)?(?: wrid 0x[0-9a-f]+)?(?: vendor_err (?P<vendor_err>0x[0-9a-f]+))?\s*$",
+           level="error", block=with_status,
+           scan="end completion with error: ", note="The network card completed a transfer with an error."),
     _error("ucx.memory", r"ibv_(?:exp_)?reg_(?:dmabuf_)?mr|failed to register|ibv_advise_mr|mlock|memory registration|"
            r"nvidia_?peer|RLIMIT_MEMLOCK", "Memory could not be registered with the network card."),
     _error("ucx.memory", r"cu(?:da)?\w*\(.*\) failed|cuMem|cuPointer|cuIpc|cudaIpc|gdr_\w+\(?.*fail|gdrcopy",
@@ -147,7 +151,8 @@ LIBFABRIC = (
     Record("libfabric.error", _FI +
            r"(?P<message>.{0,300}?(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|"
            r"[Cc]annot|"
-           r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded|returned (?!Success\b|success\b)[A-Z]).*)", "error", with_peer,
+           r"abort|Abort|[Uu]nable to (?:register|allocate|create|post|map)|"
+           r"UNDELIVERABLE|PTLTE|exceeded|returned (?!Success\b|success\b)[A-Z]).*)", "error", with_peer,
            note="libfabric reports a failure."),
     Record("libfabric.warning", _FI + r"(?P<message>.+)", "warning", priority=-1, note="libfabric warns."),
     Record("libfabric.error",
@@ -155,8 +160,11 @@ LIBFABRIC = (
            note="libfabric met an error that it cannot report to its caller."),
 )  # fmt: skip
 
-_PSM_LABEL = r"(?:^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d+(?=[hipPA]))?"
-"""PSM puts HOST.PID or HOST.RANK straight before its text, without a blank between."""
+_PSM_LABEL = (
+    r"(?:^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d+(?=[hipPAm])|"
+    r"^[#\s]*(?P<by_host>[\w-]{1,63})(?:\.[\w.-]{1,100})?:rank(?P<by_rank>\d{1,7})(?:\.[\w.-]{1,80})?: )?"
+)
+"""PSM puts HOST.PID or HOST.RANK straight before its text, without a blank between; PSM3 ``HOST:rankN.PROGRAM: ``."""
 _PSM_WORDS = r"(?:[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|died|timed out|stray process|err=\d+)"
 
 PSM = (
@@ -165,10 +173,10 @@ PSM = (
     Record("psm.error", r"(?P<message>Trying to connect to a HFI \(subnet id.*|PSM Endpoint is closed or does not "
            r"exist.*)", "error", with_peer, note="A connection over the PSM transport failed."),
     Record("psm.error", _PSM_LABEL +
-           r"(?:\b|^|(?<=\.\d{1,10}))(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|"
+           r"(?:\b|^|(?<=\.\d{1,10}))(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|map_hfi_mem|"
            rf"ipath_userinit|hfp_\w+)[ :].*{_PSM_WORDS}.*)", "error", with_peer,
            scan=r"PSM[23] |PSM[23]: |PSM (?:[Ee]rr|EP |conn|fail|unab|time|died|coul)|psm[23]_(?:ep_|mq_|init|am_|hfi|"
-           r"perf|error|ips)|hfi_userinit|hfi_wait_for_device|ipath_userinit|hfp_(?:gdr|cuda|self|rv_)",
+           r"perf|error|ips)|hfi_userinit|hfi_wait_for_device|map_hfi_mem|ipath_userinit|hfp_(?:gdr|cuda|self|rv_)",
            note="The PSM transport (Omni-Path, or verbs under Intel MPI) reports a failure."),
     Record("psm.error", r"(?P<message>PSM[23]? (?:was unable to open|can't open|could not|endpoint|EP)\b.*)", "error",
            with_peer, priority=-1, note="The PSM transport could not be opened."),
