@@ -23,7 +23,7 @@ Fields of all kinds where printed: pg, pg_desc, group_rank.  Kinds and their fur
   innermost first)
 - ``c10d.desync_report``       error; op, seq, ranks (those behind), states
 - ``c10d.flight_recorder``     info; path
-- ``c10d.cpp_trace``           warning; a C++ back trace alone: raised_from, file, line, frames
+- ``c10d.cpp_trace``           warning or error; a C++ back trace alone: raised_from, file, line, frames
 - ``c10d.mpi_error``           error; file, line, code
 - ``c10d.not_destroyed``       warning, harmless
 - ``c10d.watchdog_ended``      info; the watchdog ended normally
@@ -301,6 +301,16 @@ RECORDS: tuple[Record, ...] = (
         "Where in PyTorch's C++ code an error arose; the error itself stands above.",
         -1,
         scan=r"Exception raised from [^\n]{3,200} \(most recent call first\)",
+    ),
+    Record(
+        "c10d.cpp_trace",
+        r"Exception raised from (?P<raised_from>\S+) at (?P<file>\S*(?:ProcessGroup[A-Z]\w+|NCCLUtils|CUDAException)"
+        r"\.[ch]pp):(?P<line>\d+) \(most recent call first\)",
+        "error",
+        read_error,
+        "The same, from code that raises only where the process then ends: no warning carries such a trace.",
+        0,
+        scan=r"Exception raised from [^\n]{3,200}(?:ProcessGroup[A-Z]\w{2,12}|NCCLUtils|CUDAException)\.[ch]pp:\d",
     ),
     said(
         "c10d.mpi_error",

@@ -223,7 +223,7 @@ LIBRARIES = (
     Record(
         "cuda.library",
         rf"(?P<status>{_LIBRARIES}_(?!SUCCESS)[A-Z_]{{4,60}})(?:[^`'\"]{{0,30}}when calling "
-        rf"[`'\"]?(?P<call>\w{{3,80}}))?",
+        rf"[`'\"]?(?P<call>\w{{3,80}}))?(?: ; GPU=(?P<device>\d{{1,3}}) ; hostname=(?P<by_host>[\w.-]{{1,253}}))?",
         level="error",
         priority=-1,
         scan=rf"{_LIBRARIES}_(?:NOT|ALLOC|INV|ARCH|MAP|EXEC|INTERNAL|LIC|BAD|RUNTIME|VERSION|SUBLIB|ZERO|IO|"

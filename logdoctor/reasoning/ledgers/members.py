@@ -1,0 +1,60 @@
+"""The ledger of members: two processes that came to the first meeting under one rank.
+
+Derived events (dialect ``ledger``; each stands on the line of the second process):
+
+- ``ledger.rank_twice``  twice (the ranks that more than one process took), world_size (where printed)
+
+A process tells its rank once, when it joins the group.  Two that tell the same one, before anybody says that all have
+met or makes a step, were started by two launchers that do not know of each other: the group never becomes complete.
+A process that joins once more after its group was complete is nothing of the kind.  Source: `lightning.rank` and
+`lightning.world` of the dialects (Lightning 1.0 to 2.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from logdoctor.model import Event, Value
+from logdoctor.reasoning.picture import Picture
+
+MAX_RANKS = 65536
+KEPT = 64
+
+
+class Ledger(Struct):
+    """Keeps which ranks were told since the last meeting; `derive` gives those told twice."""
+
+    told: set[tuple[str, int]] = field(default_factory=set)
+    twice: dict[int, Event] = field(default_factory=dict)
+
+    def observe(self, event: Event) -> None:
+        """Take one event in."""
+        if event.kind == "lightning.rank":
+            self._tell(event)
+        elif (self.told or self.twice) and (
+            event.kind == "lightning.world" or event.dialect == "progress" or "restart" in event.means
+        ):
+            self.told.clear()
+            self.twice.clear()
+
+    def derive(self, picture: Picture) -> Iterator[Event]:
+        """One event for all ranks that two processes took, where each of several ranks was."""
+        standing = picture.runs.of_the_last(self.twice.values())
+        if len(standing) < 2:  # one alone may be a process that was started anew
+            return
+        first = standing[0]
+        fields: dict[str, Value] = {"twice": tuple(sorted(e.rank for e in standing if e.rank is not None))}
+        if (world := first.fields.get("world_size")) is not None:
+            fields["world_size"] = world
+        yield Event(first.line, "ledger", "ledger.rank_twice", first.text, first.speaker, "error", fields, first.order)
+
+    def _tell(self, event: Event) -> None:
+        if event.rank is None or len(self.told) >= MAX_RANKS:
+            return
+        seen = (event.line.file, event.rank)
+        if seen in self.told and len(self.twice) < KEPT:
+            self.twice.setdefault(event.rank, replace(event, lines=()) if event.lines else event)
+        self.told.add(seen)
