@@ -43,6 +43,10 @@ _SHAPES = tuple(
         r"\[Errno (?P<errno>\d{1,4})\]",
         r"^AssertionError: Rank (?P<rank>\d{1,7}) has different values for ",
         r"^RuntimeError: Rank (?P<rank>\d{1,7}), node (?P<host>[\w.-]{1,253}), device \d{1,4}, iteration #?\d{1,12}: ",
+        (
+            r"The first process to do so was:\s{1,3}Process name: (?P<host>[\w.-]{1,253})\[(?P<local_rank>\d{1,4})\]"
+            r"\s{1,3}Exit code: (?P<exit_code>-?\d+)"
+        ),
         r"The first process to do so was:\s{1,3}Process name: (?P<rank>\d{1,7})\s{1,3}Exit code: (?P<exit_code>-?\d+)",
         r"\(PID:(?P<pid>\d{1,9}), Device:\d{1,4}, RankID:(?P<rank>\d{1,7})\)",
     )

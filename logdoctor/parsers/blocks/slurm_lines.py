@@ -7,6 +7,7 @@ src/common/slurm_protocol_defs.c (states).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import regex
 
@@ -27,6 +28,11 @@ _REASONS = (
     ("oom", later(r"OUT.OF.ME", regex.IGNORECASE)),
     ("task failure", later(r"TASK FAIL", regex.IGNORECASE)),
 )
+_STATE = later(r"^\s*State=(?P<state>\S{2,80})")
+_REASON = later(r"^\s*Reason=(?P<reason>[^\[]{2,200})")
+_OUT_OF_SERVICE = later(r"DOWN|DRAIN|FAIL|NOT_RESPONDING|INVAL")
+_NODE_LINES = 30
+"""More than scontrol prints of a node."""
 _OOM_SIGNALS = (253, 125)
 """Slurm marks an out-of-memory end as signal 253, which is cut to 125 in an exit code."""
 
@@ -52,6 +58,26 @@ def read_task_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
     elif number := signal_number(how.removesuffix("(core dumped)")):
         more["signal"] = number
     return Block(head.text, more, level=level)
+
+
+def read_node(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The block that ``scontrol show node`` prints, where its state takes the node out of service: hosts, state, reason."""
+    name, state, reason = str(fields.get("hosts", "")), "", ""
+    taken, proof = list[int](), 0
+    for line in islice(below, _NODE_LINES):
+        if line.text.lstrip().startswith("NodeName="):
+            break
+        taken.append(line.below)
+        if found := _STATE.search(line.text):
+            state, proof = found["state"], line.below
+        if found := _REASON.search(line.text):
+            reason, proof = found["reason"].strip(), line.below
+            break
+    if not _OUT_OF_SERVICE.search(state):
+        return None
+    said = f"NodeName={name} State={state}" + (f" Reason={reason}" if reason else "")
+    more: dict[str, Value] = {"host": name, "hosts": (name,), "state": state}
+    return Block(said, {**more, "reason": reason} if reason else more, tuple(taken), proof)
 
 
 def read_cancelled(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

@@ -14,7 +14,8 @@ Kinds and their fields (``ranks`` are Slurm task ids: the global rank only where
   ``slurm.option`` message: a bad option or script;
   ``slurm.expired``: the job is over; ``slurm.exec_failed`` file, message, errno; ``slurm.pmi`` message;
   ``slurm.comm`` message, hosts: talk between daemons failed
-- ``slurm.node`` hosts, message; ``slurm.node_state`` hosts, reason: a row of sinfo -R or scontrol
+- ``slurm.node`` hosts, message; ``slurm.node_state`` hosts, reason: a row of sinfo -R or scontrol; ``slurm.sinfo``
+  hosts, partition, state: nodes of a partition that take no jobs
 - ``slurm.job_state`` step, state, reason, exit_code, signal: sacct, scontrol show job, mails
 - ``slurm.signal`` signal, step: a signal was delivered to the job; ``slurm.time_limit`` step
 - ``slurm.chdir`` file: working directory missing; ``slurm.waiting`` message; ``slurm.note`` message
@@ -26,7 +27,7 @@ Sources: Slurm 19.05 to 24.11 (srun, slurmstepd, slurmctld, sacct).
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.slurm_lines import read_cancelled, read_hosts, read_state, read_task_exit
+from logdoctor.parsers.blocks.slurm_lines import read_cancelled, read_hosts, read_node, read_state, read_task_exit
 from logdoctor.parsers.record import Meanings, Record
 
 _PROGRAM = (
@@ -173,13 +174,11 @@ LAUNCH = (
            r"(?P<message>(?:Couldn't find the specified plugin name for mpi|cannot find mpi plugin|"
            r"MPI: Cannot create context|Invalid MPI type|.*\[_errhandler\]|mpi/pmix).*)", "error",
            note="The process management (PMI) of Slurm reports a failure.", priority=3),
-    Record("slurm.pmi", r"(?:^\s*|error: +)mpi/pmix\w*: +\w+: (?P<by_host>[\w.-]{1,255}) \[\d+\]: pmixp_\w+\.c:\d+: "
-           r"(?P<message>No process controlled by this slurmstepd.*|Unable to pmixp_state_coll_get.*|"
-           r".{0,60}unexpected contrib from .*|Cannot (?:establish|send|connect) .*|Unable to connect .*)", "error",
-           note="Slurm's PMIx server on this host does not get along with that of another.", priority=4),
-    Record("slurm.pmi", r"error: (?P<by_host>[\w.-]{1,255}) \[\d+\] pmixp_\w+\.c:\d+ \[\w+\] mpi/pmix: ERROR: "
-           r"(?P<message>\S.*)", "error", note="Slurm's PMIx server on this host reports a failure.", priority=4,
-           scan=r"\] mpi/pmix: ERROR: "),
+    Record("slurm.pmi", r"(?:^\s*|error: +)mpi/pmix\w*: +\w+: (?P<by_host>[\w.-]{1,255}) \[\d+\]: "
+           r"(?P<message>pmixp_\w+\.[ch]:\d+: \S.*)", "error",
+           note="Slurm's PMIx server on this host reports a failure.", priority=4),
+    Record("slurm.pmi", r"error: +(?P<by_host>[\w.-]{1,255}) \[\d+\] (?P<message>pmixp_\w+\.[ch]:\d+ \[\w+\] "
+           r"mpi/pmix: ERROR: \S.*)", "error", note="Slurm's PMIx server on this host reports a failure.", priority=4),
     Record("slurm.comm", _ANY + r"(?P<message>.{0,300}?(?:slurm_(?:receive|send|msg|unpack|connect|open|persist)\w*|"
            r"Zero Bytes were transmitted|"
            r"Socket timed out on send/recv|Unable to contact slurm|Connection refused|Connection timed out|"
@@ -258,6 +257,14 @@ NODES = (
     Record("slurm.node_state",
            r"\bNodeName=(?P<hosts>\S+) .*?State=(?P<state>(?:DOWN|DRAIN|FAIL|NO_RESPOND|[\w+]+\+(?:DRAIN|"
            r"NOT_RESPONDING))\S*)", "error", read_hosts, "A node is out of service."),
+    Record("slurm.node_state", r"^\s*NodeName=(?P<hosts>[\w-]{1,255})(?: +\w+=\S*){0,3}\s*$", "error", read_node,
+           "scontrol shows a node that is out of service."),
+    Record("slurm.node_state", rf"^\s*(?P<reason>(?:{_OUT}|Low (?:RealMemory|TmpDisk)|gres/\w+ count|Prolog error|"
+           r"Epilog error)[^\n]{0,80}?) {2,}(?P<hosts>[A-Za-z][\w-]*(?:\[[\d,-]+\])?)\s*$", "error", read_hosts,
+           "A node is out of service for this reason."),
+    Record("slurm.sinfo", r"^\s*(?P<partition>[\w-]+\*?) +up +(?:infinite|[\d:-]+) +\d+ +(?P<state>drain\w*|drng|"
+           r"(?:down|fail)\*)[@$^-]?\*? +(?P<hosts>[A-Za-z][\w.,\[\]-]*)\s*$", "warning", read_hosts,
+           "sinfo lists nodes that take no jobs.", scan=r" up +(?:infinite|[\d:-]+) +\d+ +(?:drain|drng|down\*|fail\*)"),
     Record("slurm.node_state",
            r"^\s*Reason=(?P<reason>(?:Not responding|Node unexpectedly|Kill task failed|Low |gres/|Prolog|Epilog|"
            r"NHC|GPU|Xid)[^\n\[]{1,200})", "error", note="A node is out of service for this reason."),

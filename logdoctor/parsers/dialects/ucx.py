@@ -150,9 +150,8 @@ LIBFABRIC = (
            note="libfabric notes that it goes on without something."),
     Record("libfabric.error", _FI +
            r"(?P<message>.{0,300}?(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|"
-           r"[Cc]annot|"
-           r"abort|Abort|[Uu]nable to (?:register|allocate|create|post|map)|"
-           r"UNDELIVERABLE|PTLTE|exceeded|returned (?!Success\b|success\b)[A-Z]).*)", "error", with_peer,
+           r"[Cc]annot|[Uu]nable to (?:register|create|allocate|post|bind|enable|write|map)|Invalid argument|"
+           r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded|returned (?!Success\b|success\b)[A-Z]).*)", "error", with_peer,
            note="libfabric reports a failure."),
     Record("libfabric.warning", _FI + r"(?P<message>.+)", "warning", priority=-1, note="libfabric warns."),
     Record("libfabric.error",
