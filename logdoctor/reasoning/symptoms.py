@@ -23,6 +23,8 @@ _Sort = tuple[str, str, str]
 _FLAGS = regex.MULTILINE.value
 _REMEMBERED = 4096
 """So many sorts of events, with what the scan saw in them, are remembered."""
+ENOUGH_TO_FIND = 24
+"""Letters of a line of a match by which its place in the log is sure: the first such line is quoted, its head."""
 SEARCH_SECONDS = 0.2
 """A single search that takes longer is given up: the text is hostile."""
 
@@ -212,7 +214,10 @@ def index_of(rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> SymptomI
 
 def _quoted(event: Event, matched: str) -> Event:
     """The event with the line of its record that holds what matched: its own before the source lines above it."""
-    wanted = max(matched.splitlines(), key=len, default="").strip()
+    lines = matched.splitlines()
+    wanted = next(
+        (line for line in lines if len(line.strip()) >= ENOUGH_TO_FIND), max(lines, key=len, default="")
+    ).strip()
     for part in (wanted, wanted[:40], wanted[-40:]):
         line = next((line for line in (event.line, *event.lines) if part and part in line.text), None)
         if line is not None:

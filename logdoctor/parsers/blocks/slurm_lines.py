@@ -61,7 +61,8 @@ def read_task_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
 
 
 def read_node(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """The block that ``scontrol show node`` prints, where its state takes the node out of service: hosts, state, reason."""
+    """What ``scontrol show node`` prints of a node that its state takes out of service: hosts, state, reason."""
+    del head
     name, state, reason = str(fields.get("hosts", "")), "", ""
     taken, proof = list[int](), 0
     for line in islice(below, _NODE_LINES):
@@ -75,7 +76,7 @@ def read_node(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
             break
     if not _OUT_OF_SERVICE.search(state):
         return None
-    said = f"NodeName={name} State={state}" + (f" Reason={reason}" if reason else "")
+    said = (f"Reason={reason} " if reason else "") + f"NodeName={name} State={state}"
     more: dict[str, Value] = {"host": name, "hosts": (name,), "state": state}
     return Block(said, {**more, "reason": reason} if reason else more, tuple(taken), proof)
 

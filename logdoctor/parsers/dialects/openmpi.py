@@ -230,8 +230,8 @@ RUNTIME = (
     Record("openmpi.warning", _WHO +
            r"(?P<message>WARNING: (?:\w+_unlink failed|\S+ unlink failed).*)", level="warning",
            note="A file of shared memory could not be removed."),
-    Record("openmpi.error", r"^r(?P<rank>\d{1,7}) \| (?P<message>(?P<function>MPI_\w{2,40}) returned error code \d{1,5}: "
-           r".*)", level="error", note="mpi4jax met an error of MPI and ends the job."),
+    Record("openmpi.error", r"^r(?P<rank>\d{1,7}) \| (?P<message>(?P<function>MPI_\w{2,40}) returned error "
+           r"code \d{1,5}: .*)", level="error", note="mpi4jax met an error of MPI and ends the job."),
     Record("openmpi.error", _WHO + r"(?P<message>Job failed to spawn: \S.*)", level="error",
            note="The launcher could not start the program."),
     Record("openmpi.error", _WHO + _NAME + r" (?P<message>selected pml \w{1,20}, but peer .*)", level="error",

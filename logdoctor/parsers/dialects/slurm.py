@@ -262,9 +262,10 @@ NODES = (
     Record("slurm.node_state", rf"^\s*(?P<reason>(?:{_OUT}|Low (?:RealMemory|TmpDisk)|gres/\w+ count|Prolog error|"
            r"Epilog error)[^\n]{0,80}?) {2,}(?P<hosts>[A-Za-z][\w-]*(?:\[[\d,-]+\])?)\s*$", "error", read_hosts,
            "A node is out of service for this reason."),
-    Record("slurm.sinfo", r"^\s*(?P<partition>[\w-]+\*?) +up +(?:infinite|[\d:-]+) +\d+ +(?P<state>drain\w*|drng|"
+    Record("slurm.sinfo", r"^\s*(?P<partition>[\w-]+\*?) +up +(?:infinite|[\d:-]+) +\d+ +(?P<state>(?:drng|drain\w*)@|"
            r"(?:down|fail)\*)[@$^-]?\*? +(?P<hosts>[A-Za-z][\w.,\[\]-]*)\s*$", "warning", read_hosts,
-           "sinfo lists nodes that take no jobs.", scan=r" up +(?:infinite|[\d:-]+) +\d+ +(?:drain|drng|down\*|fail\*)"),
+           "sinfo lists nodes that take no jobs.",
+           scan=r" up +(?:infinite|[\d:-]+) +\d+ +(?:drain\w*@|drng@|down\*|fail\*)"),
     Record("slurm.node_state",
            r"^\s*Reason=(?P<reason>(?:Not responding|Node unexpectedly|Kill task failed|Low |gres/|Prolog|Epilog|"
            r"NHC|GPU|Xid)[^\n\[]{1,200})", "error", note="A node is out of service for this reason."),
