@@ -103,7 +103,8 @@ class Picture:
             first = self._seen_on.get(host, (event,))[0]
             self._seen_on[host] = (first, event if not event.lines else first)  # those of many lines would fill memory
         group_rank = event.fields.get("group_rank")
-        if rank is None and event.kind == "nccl.comm_init" and isinstance(nranks, int) and isinstance(group_rank, int):
+        of_comm = event.kind in ("nccl.comm_init", "nccl.comm_end")
+        if rank is None and of_comm and isinstance(nranks, int) and isinstance(group_rank, int):
             # A sub-communicator counts its own ranks: only the widest one tells the global rank.
             rank = group_rank if nranks >= (self.expected or 0) else None
         if rank is None:

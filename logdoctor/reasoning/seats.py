@@ -90,7 +90,7 @@ class Seats:
     def observe(self, event: Event) -> None:
         """Take one event in."""
         kind, rank = event.kind, event.rank
-        if kind in ("nccl.comm_init", "nccl.comm_layout", "nccl_tests.rank"):
+        if kind in ("nccl.comm_init", "nccl.comm_end", "nccl.comm_layout", "nccl_tests.rank"):
             self._see_comm(event)
         elif kind in ("elastic.workers", "elastic.config"):
             self._see_node(event)

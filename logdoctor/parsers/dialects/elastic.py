@@ -79,8 +79,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "elastic.worker_failed",
-        r"failed \(exitcode: (?P<exit_code>-?\d{1,10})\).{0,24}? local_rank: (?P<local_rank>\d+) \(pid: "
-        r"(?P<pid>\d+)\)(?: of (?:binary|fn): ?(?P<binary>\S+))?",
+        r"failed \(exitcode: (?P<exit_code>-?\d{1,10})\).{0,24}? local_rank: (?P<local_rank>\d+)\b"
+        r"(?: \(pid: (?P<pid>\d+)\)(?: of (?:binary|fn): ?(?P<binary>\S+))?)?",  # rich breaks the line in its column
         "error",
         read_exit,
         "torchrun found this worker dead first on its node.",
