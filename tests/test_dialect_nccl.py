@@ -335,6 +335,39 @@ def test_the_report_of_ras_names_communicator_and_rank():
     assert (events[1].fields["group_rank"], events[1].pid, events[1].host) == (5, 991, "10.9.1.7")
 
 
+@pytest.mark.parametrize(
+    "line", ["Failed: Cuda error ring.cu:31 'unknown error'", "CUDA failure ring.cu:31 'unknown error'"]
+)
+def test_the_error_check_of_the_examples_is_read(line):
+    failure = only(line)
+    assert (failure.kind, failure.level, failure.fields["error"]) == ("nccl_tests.failure", "fatal", "unknown error")
+
+
+def test_a_plugin_that_the_first_releases_did_not_find_is_a_note():
+    note = only("trn07:810:912 [0] INFO NET : Unable to load libnccl-net.so : cannot open shared object file")
+    assert (note.kind, note.level, note.host) == ("nccl.plugin", "info", "trn07")
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        ("trn07:810:810 [2] NCCL INFO group.cc:423 -> 3", "error"),
+        ("trn07:810:912 [2] NCCL INFO transport/p2p.cc:352 -> 1", "error"),
+        ("trn07:810:912 [2] NCCL INFO init.cc:765 -> 2", "info"),
+        ("trn07:810:810 [2] NCCL INFO group.cc:423 -> 7", "info"),
+    ],
+)
+def test_a_back_trace_is_an_error_where_nobody_above_tries_another_way(line, level):
+    assert only(line).level == level
+
+
+def test_links_that_an_editor_made_of_file_names_are_undone():
+    warned = only(
+        "gx7:11:19 [0] transport/[net_ib.cc:99](http://net_ib.cc:99/) NCCL WARN NET/IB : Unable to open device x"
+    )
+    assert (warned.host, warned.fields["file"], warned.fields["line"]) == ("gx7", "transport/net_ib.cc", 99)
+
+
 def test_the_test_programs_end_and_failures_are_read():
     failure = only("trn07: Test NCCL failure common.cu:958 'unhandled cuda error / Cuda failure'")
     assert (failure.kind, failure.level, failure.fields["error"]) == (

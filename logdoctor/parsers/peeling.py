@@ -32,6 +32,10 @@ _QUOTED = "(most recent call last):\\"
 """Here a service quotes a traceback within a string, or a list of strings: its newlines are written out."""
 _WRITTEN_OUT = later(r"\\{1,4}(?:(?P<newline>n)(?:[\"'],? ?[\"'\]])?|(?P<quote>[\"']))")
 
+_LINKED = "](http"
+"""Here an editor made links of what looks like a file or an address: ``[net.cc:7](http://net.cc:7/)``."""
+_LINK = later(r"\[([^\[\]\n]{1,300})\]\(https?://[^()\s]{1,600}\)")
+
 Who = dict[str, Any]
 """What the prefixes say: the names of `Speaker` and ``task``, values still as printed."""
 
@@ -70,6 +74,8 @@ def peel(line: str, outer: Peeled | None = None) -> Peeled:
             break
     if peeled.text.endswith((")", "]")) and "x across " in peeled.text:
         peeled.text = _REPEATED.sub("", peeled.text)
+    if _LINKED in peeled.text:
+        _set_rest(peeled, _LINK.sub(r"\1", peeled.text), decoded=True)
     if _QUOTED in peeled.text:
         _set_rest(peeled, _WRITTEN_OUT.sub(lambda m: m["quote"] or "\n", peeled.text), decoded=True)
     return peeled

@@ -167,7 +167,7 @@ def _culprit(
         one = told[:1] if len(_ranks(told, picture)) == 1 else ends
         events += [e for e in one if not hosts_named or picture.host_of(e) in (None, *hosts_named)]
     if "alone" in (ranks, hosts):  # many who report the same are victims
-        both_heard = "peers" not in rule.culprit or len(picture.hosts) != 1 or _known_to_be_one_node(picture)
+        both_heard = _both_sides(rule, shown, picture)
         alone = both_heard and len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1
         one_host = len(picture.hosts) == 1 and (picture.expected or 0) <= max(ON_A_NODE, len(picture.ranks))
         ranks = "speaker" if ranks == "alone" and alone else ranks
@@ -188,6 +188,13 @@ def _culprit(
         gpus=_texts(values.get(rule.culprit.get("gpus", "bus_id"))),
         peers=_texts(values.get(rule.culprit.get("peers", "peer"))),
     )
+
+
+def _both_sides(rule: Rule, shown: Sequence[Shown], picture: Picture) -> bool:
+    """Whether who could not reach a peer can be named: both sides are heard, or its line names both."""
+    if "peers" not in rule.culprit or len(picture.hosts) != 1 or _known_to_be_one_node(picture):
+        return True
+    return any(s.event.fields.get("peer") and picture.host_of(s.event) for s in shown)
 
 
 def _known_to_be_one_node(picture: Picture) -> bool:

@@ -49,6 +49,8 @@ _HARMLESS = (
     r"GID table change",
     r"[nN]on-fatal async event(?!: port error)",
     r"async (?:error )?event ?: ?(?:port active|client reregistration|GID table|LID change|SM change|P_Key table)",
+    r"async (?:error )?event ?: ?(?:communication established|last WQE reached|path migrated|SRQ limit)",
+    r"nvmlDevice(?:Set|Clear)CpuAffinity\(\) failed",
     r"Cannot initialize CollNet, using",
     r"No NVML device handle\. Skipping",
     r"Could not find real path of",
@@ -99,6 +101,9 @@ _MORE_REASONS = (
 _REASONS = "|".join(sorted((*TELLING, *_MORE_REASONS), key=len, reverse=True))
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
 _GOES_ON = later("|".join(_HARMLESS))
+_UNCAUGHT = ("group.cc", "group.cu", "p2p.cc", "p2p.cu")
+"""Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
+_FAILURES = range(1, 7)
 _SEARCHED = 400
 """The telling words stand at the start of a message."""
 
@@ -109,9 +114,10 @@ def _harmless(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
 
 
 def _failed_start(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-    """Where the thread that makes a communicator ends with an error, nothing caught it."""
-    text = str(fields.get("text", head.text))
-    return Block(text, level="error" if fields.get("thread") == "Async thread" else None)
+    """Where the thread that makes a communicator or the caller's group ends with an error, nothing caught it."""
+    text, source = str(fields.get("text", head.text)), str(fields.get("file", "")).rsplit("/", 1)[-1]
+    uncaught = fields.get("thread") == "Async thread" or (source in _UNCAUGHT and fields.get("result") in _FAILURES)
+    return Block(text, level="error" if uncaught else None)
 
 
 def _ras_group(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:

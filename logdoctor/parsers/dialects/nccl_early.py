@@ -1,9 +1,9 @@
-r"""NCCL 2.0 to 2.2: the head of today's lines without the word NCCL (``HOST:PID:TID [D] FILE:LINE WARN ...``).
+r"""NCCL 2.0 to 2.3: the head of today's lines without the word NCCL (``HOST:PID:TID [D] FILE:LINE WARN ...``).
 
-Kinds and fields as in ``nccl`` and ``nccl_info``: ``nccl.warn``, ``nccl.trail``, ``nccl.comm_init`` (without a phase),
-``nccl.interfaces``.
+Kinds and fields as in ``nccl`` and ``nccl_info``: ``nccl.warn``, ``nccl.warn_harmless``, ``nccl.trail``,
+``nccl.comm_init`` (without a phase), ``nccl.interfaces``, ``nccl.plugin``.
 
-Sources: NCCL 2.0 to 2.2 (src/debug.h, src/include/socket.h, src/init.cu, src/transport/net_socket.cu).
+Sources: NCCL 2.0 to 2.3 (src/debug.h, src/include/socket.h, src/init.cu, src/transport/net_socket.cu).
 """
 
 from __future__ import annotations
@@ -26,6 +26,14 @@ RECORDS: tuple[Record, ...] = (
         note="NCCL reports a failure inside its own code.",
     ),
     Record(
+        "nccl.warn_harmless",
+        rf"{_HEAD}{_SOURCE} WARN (?P<text>nvmlDevice(?:Set|Clear)CpuAffinity\(\) failed[^\n]*)",
+        level="warning",
+        priority=7,
+        scan=r"WARN nvmlDevice(?:Set|Clear)CpuAffinity",
+        note="NCCL may not choose the cores of its threads here and goes on without it.",
+    ),
+    Record(
         "nccl.trail",
         rf"{_HEAD}INFO (?P<text>{_SOURCE} -> (?P<result>\d+)(?: \[(?P<thread>[^\]\n]*)\])?)",
         level="info",
@@ -43,11 +51,19 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.interfaces",
-        rf"{_HEAD}INFO NET : Using interface (?P<interfaces>[\w.@-]+):",
+        rf"{_HEAD}(?:NCCL )?INFO NET : Using interface (?P<interfaces>[\w.@-]+):",
         level="info",
         priority=6,
-        scan=r"\] INFO NET : Using interface ",
+        scan=r"INFO NET : Using interface ",
         note="A network interface that NCCL found.",
+    ),
+    Record(
+        "nccl.plugin",
+        rf"(?:{_HEAD})?(?:NCCL )?INFO (?P<text>(?P<plugin>NET) ?: (?:Unable to load|Failed to find|Found) [^\n]*)",
+        level="info",
+        priority=6,
+        scan=r"INFO NET ?: (?:Unable to load|Failed to find|Found) ",
+        note="Which plugin NCCL loaded or did not find.",
     ),
 )
 

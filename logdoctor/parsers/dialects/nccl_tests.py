@@ -3,7 +3,8 @@ r"""nccl-tests and rccl-tests (all_reduce_perf and its sisters): start, end and 
 Kinds and their fields:
 
 - ``nccl_tests.rank``      a rank's line of the table at the start; group_rank, pid, host, cuda_dev, bus_id; info
-- ``nccl_tests.failure``   ``Test NCCL failure`` or ``Test CUDA failure``; what, file, line, error, last_error; fatal
+- ``nccl_tests.failure``   ``Test NCCL failure``, ``Test CUDA failure``, and the same of NCCL's small examples
+                           (``Failed: Cuda error``); what, file, line, error, last_error; fatal
 - ``nccl_tests.trail``     ``.. HOST pid P: Test failure FILE:LINE`` back trace; info
 - ``nccl_tests.timeout``   ``Test timeout``; seconds; fatal
 - ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED`` (2018: no #); count, state; info, error where FAILED
@@ -47,6 +48,15 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         scan="Test (?:NCCL|CUDA|HIP|RCCL) failure ",
         note="The test program ends because a call failed.",
+    ),
+    Record(
+        "nccl_tests.failure",
+        r"(?P<text>(?:Failed: )?(?P<what>CUDA|Cuda|HIP|Hip) (?:failure|error) (?P<file>[^\s:]+\.\w{1,4}):(?P<line>\d+)"
+        r" '(?P<error>[^'\n]{3,120})'?\s*$)",
+        level="fatal",
+        priority=1,
+        scan=r"(?:CUDA|Cuda|HIP|Hip) (?:failure|error) [\w./-]{1,200}:\d+ '",
+        note="A program with the error check of NCCL's examples ends because a call failed.",
     ),
     Record(
         "nccl_tests.trail",
