@@ -30,7 +30,7 @@ from logdoctor.version import __version__
 if TYPE_CHECKING:
     from logdoctor.prefilter.kept_patterns import KeptPatterns
 
-FORMAT = 28
+FORMAT = 29
 """Raise it when the shape of the cached JSON changes, or what is derived from an expression."""
 
 

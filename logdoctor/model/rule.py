@@ -72,8 +72,9 @@ class Rule(Struct, frozen=True):
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()
     path: str = ""
-    lasts: bool = False
-    """Progress after it is no comfort: what goes on is wrong (``outlived: never``)."""
+    outlived: str = "by progress"
+    """What printed after it says that it was none: ``by progress``, only ``by a good end`` (it ended the job, and steps
+    below it were printed before), or ``never`` (what goes on is wrong)."""
 
     def say(self, lang: str) -> Words:
         """The rule's words in ``lang``, else in English."""

@@ -61,8 +61,10 @@ class Ranked(Struct, frozen=True):
 
 def survived(finding: Finding, picture: Picture, run: Callable[[Event], bool] | None = None) -> bool:
     """Whether the job (or only the ``run`` that holds these events) went on well after all that this rests on."""
-    if finding.rule.lasts:
+    if finding.rule.outlived == "never":
         return False
+    if finding.rule.outlived == "by a good end":
+        return picture.good_ends.outlast(finding.latest, run)
     ranks: list[int | None] = [*finding.ranks] or [None]
     return all(picture.outlived(finding.latest, rank, run) for rank in ranks) or _is_old_noise(finding, picture, run)
 

@@ -14,6 +14,8 @@ from logdoctor.reasoning.clocks import after
 PROGRESS_KEPT = 64
 SURVIVED_STEPS = 3
 """So many progress records after an alleged failure speak against it."""
+_BAR = "%|"
+"""What makes a record a bar, which is drawn again and again where it stands."""
 
 
 class Steps(Struct):
@@ -31,10 +33,11 @@ class Steps(Struct):
 
     def survived(self, event: Event, counts: Callable[[Event], bool]) -> bool:
         """Whether enough of the kept records that ``counts`` were printed after ``event``."""
-        left, came_after = SURVIVED_STEPS, after(event)
+        left, came_after, drawn = SURVIVED_STEPS, after(event), None
         for kept in self._kept():
             if came_after(kept) and counts(kept):
-                left -= 1
+                drawn, before = _drawn(kept), drawn
+                left -= drawn is None or drawn != before
                 if not left:
                     return True
         return False
@@ -49,3 +52,9 @@ class Steps(Struct):
         """The last one of those that are ``wanted``."""
         kept = (*reversed(self.latest), *reversed(self.older))
         return next((event for event in kept if wanted(event)), None)
+
+
+def _drawn(event: Event) -> tuple[object, ...] | None:
+    """Where a bar stands that is not full: drawn there once more, it tells of no step."""
+    value, total = event.fields.get("value"), event.fields.get("total")
+    return None if value == total or _BAR not in event.text else (value, total, event.fields.get("what"), event.rank)

@@ -20,7 +20,7 @@ KEYS = (
 ).split()
 REQUIRED = "title cause action remedy references symptoms examples near_misses".split()
 ROLES = ("cause", "symptom", "fallback", "benign")
-OUTLIVED = ("by progress", "never")
+OUTLIVED = ("by progress", "by a good end", "never")
 STRENGTHS = ("proof", "strong", "likely", "hint")
 SYMPTOM_KEYS = ("text", "kind", "dialect", "level", "fields")
 LEVELS = ("fatal", "error", "warning", "info")
@@ -78,7 +78,7 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
         symptoms=symptoms,
         when=when,
         culprit=_culprit(data.get("culprit"), faults),
-        lasts=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults) == "never",
+        outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
         explains=_names(data.get("explains"), ("explains",), faults),
         references=_names(data.get("references"), ("references",), faults, required=True),
         examples=_examples(data.get("examples"), "examples", rule_id, faults),

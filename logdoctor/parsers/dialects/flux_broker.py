@@ -5,6 +5,7 @@ A line of the log is ``module.level[rank of the broker]: text``, after ``flux: [
 - ``flux.node`` message, host: a broker lost its parent, or the instance gave one up; or a job met a lost node
 - ``flux.exception`` type, severity, message: an exception in the eventlog of a job
 - ``flux.exit`` exit_code: the initial program of an instance ended; ``flux.finished``: it ended well
+- ``progress.done`` a job's own eventlog says that all of its tasks ended with 0
 - ``flux.log`` message: anything else that a broker logs as an error
 
 Sources: flux-core 0.49 to 0.78: broker/log.c, broker/state_machine.c, broker/runat.c, modules/overlay/overlay.c,
@@ -31,6 +32,10 @@ RECORDS: tuple[Record, ...] = (
            r"(?P<exit_code>[1-9]\d*)\)", "error", read_end, "The initial program of a Flux instance ended."),
     Record("flux.finished", _HEAD + r"broker\.\w+\[\d+\]: rc2\.\d+: .{1,300} Exited \(rc=0\)", "info",
            note="The initial program of a Flux instance ended well."),
+    Record("progress.done", r"^\{\"timestamp\": ?[\d.]+, ?\"name\": ?\"(?:complete|finish)\", ?\"context\": ?\{\"status\": ?0\}\}|"
+           r"^(?:[\d.]+s: |\[[^\]]{1,40}\] |\d+\.\d+ )(?:job\.)?(?:complete|finish) status=0\s*$", "info",
+           note="The eventlog of a job of Flux says that it ended well.",
+           scan=r"\"status\": ?0\}\}|(?:complete|finish) status=0"),
     Record("flux.exception", _EVENT + r"(?P<message>[^\"]*)", "fatal", note="Flux raised an exception for the job."),
     Record("flux.log", _HEAD + r"(?P<module>[a-z][\w-]{1,30})\.(?:emerg|alert|crit)\[\d+\]: (?P<message>.+)", "error",
            note="A broker of Flux reports a failure.", priority=-2,

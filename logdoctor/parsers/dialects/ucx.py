@@ -95,6 +95,8 @@ ERRORS = (
            r"[Nn]o such device|[Ff]ailed to open (?:device|CM|IB device)|ibv_open_device|ibv_get_device_list|"
            r"device .*(?:not found|is not available)|port .*(?:not active|inactive)|no (?:usable|"
            r"available) .*(?:device|resource)", "A device that UCX wanted to use is missing.", 3),
+    Record("ucx.warning", _ERROR + r"(?P<message>shm_unlink\(.{1,300}\) failed: No such file or directory)", "warning",
+           with_peer, "A segment of shared memory was gone when UCX removed it: nobody needed it any more.", 4),
     _error("ucx.shm",
            r"shm(?:get|at|_open)|/dev/shm|/proc/\d+/fd|process_vm_(?:readv|writev)|posix_allocate|mm_(?:ep|posix|"
            r"sysv)|mm ep failed|xpmem|XPMEM|knem|KNEM|cma_\w+",
