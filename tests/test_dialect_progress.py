@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import io
+
 import pytest
 from dialect_probe import PRINTABLE, kinds, one, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from logdoctor import diagnose
 from logdoctor.parsers.dialects.progress import RECORDS
 
 
@@ -145,3 +148,13 @@ def test_odd_bars_never_raise(parts):
 
 def test_a_save_that_failed_is_no_sign_of_life():
     assert kinds(RECORDS, "Saving checkpoint failed: the bucket does not answer") == []
+
+
+def test_a_bar_that_is_drawn_once_more_where_it_stands_is_no_step():
+    told = "[rank: 0] Received SIGTERM: 15"
+    bars = [
+        f"Epoch 1:  26%|##6    | {n}/3800 [15:1{s}<43:26, 1.10it/s, v_num=3]" for n, s in ((901, 5), (901, 6), (901, 7))
+    ]
+    assert diagnose([io.BytesIO("\n".join([told, *bars]).encode())]).verdict == "failure"
+    on = [f"Epoch 1:  26%|##6    | {n}/3800 [15:18<43:26, 1.10it/s, v_num=3]" for n in (902, 903, 904)]
+    assert diagnose([io.BytesIO("\n".join([told, *on]).encode())]).verdict == "healthy"

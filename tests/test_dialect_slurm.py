@@ -5,7 +5,7 @@ from dialect_probe import PRINTABLE, kinds, one, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.parsers.dialects import batch, container, container_clients, slurm, ssh
+from logdoctor.parsers.dialects import batch, container, container_clients, flux_broker, slurm, ssh
 from logdoctor.parsers.host_lists import MAX_NAMES, expand_hosts, expand_numbers
 from logdoctor.prefilter import scan_form
 
@@ -343,3 +343,15 @@ def test_lsf_names_the_one_host_of_a_job(told):
 
 def test_of_several_hosts_lsf_names_none_alone():
     assert kinds(RECORDS, "Dispatched 2 Task(s) on Host(s) <gx07> <gx08>, Allocated 2 Slot(s)") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"timestamp":1741078290.02,"name":"complete","context":{"status":0}}',
+        "1741078290.02140 finish status=0",
+    ],
+)
+def test_the_eventlog_of_a_job_of_flux_tells_of_its_good_end(line):
+    assert one(flux_broker.RECORDS, line).kind == "progress.done"
+    assert not kinds(flux_broker.RECORDS, line.replace("0}}", "256}}").replace("status=0", "status=256"))

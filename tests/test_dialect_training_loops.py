@@ -32,6 +32,7 @@ from logdoctor.parsers.dialects.training_loops import RECORDS
         ("GAN training: time elapsed = 51.26 [s] | epoch=3 | batch= [51/3503]", {"unit": "epoch", "value": 3}),
         ("Node[0] Epoch[30] Batch [0-20]\tSpeed: 22701.33 samples/sec\taccuracy=0.60", {"unit": "epoch", "value": 30}),
         ("Epoch [61]", {"unit": "epoch", "value": 61}),
+        ("\titers: 300, epoch: 2 | loss: 0.512", {"unit": "iteration", "value": 300, "epoch": "2"}),
         ("iter = 21700", {"unit": "step", "value": 21700}),
         ("KMC step count: 6", {"unit": "step", "value": 6}),
         ("4 of 6 steps (67%) done", {"unit": "step", "value": 4, "total": 6}),

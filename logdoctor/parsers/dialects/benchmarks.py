@@ -9,7 +9,8 @@ Kinds and fields:
 
 Small sizes are left out: a line ``8  12.45`` is too much like any other.
 Sources: osu-micro-benchmarks 5 to 7 (util/osu_util.c), IMB 4 to 2021 (Output.c), perftest 4 to 6, UCX 1.8 to 1.17
-(tools/perf), lm-evaluation-harness 0.3 to 0.4 (utils.make_table), lighteval.
+(tools/perf), lm-evaluation-harness 0.3 to 0.4 (utils.make_table), lighteval, scikit-learn
+(classification_report).
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ RECORDS: tuple[Record, ...] = (
     Record("progress.scored", r"^\| *(?:Tasks?|Groups) *\| *Version *\|.{0,120}\bMetric\b.{0,60}\bValue *\|", "info",
            note="The evaluation came to its end: it prints what all its tasks scored.",
            scan=r"\| *(?:Tasks?|Groups) *\| *Version *\|"),
+    Record("progress.scored", r"^\s*weighted avg(?: {2,}[01]\.\d{1,4}){3} {2,}\d+\s*$", "info",
+           note="A classification was scored (scikit-learn's report), mostly at the end."),
     Record("progress.greeted",
            r"^(?:\[[\w,:.-]{1,60}\](?:<\w{6}>:?)? ?)?\W{0,3}(?:[Hh]ello|HELLO|[Gg]reetings)\b.{0,120}?\b(?:[Rr]ank|"
            r"[Pp]roc(?:ess(?:or)?)?|[Tt]ask|[Nn]ode|I am|I'm)(?: number)?[ #=:]{1,3}(?P<value>\d{1,7}) *(?:of|out of|"

@@ -32,7 +32,8 @@ RECORDS: tuple[Record, ...] = (
            r"(?P<exit_code>[1-9]\d*)\)", "error", read_end, "The initial program of a Flux instance ended."),
     Record("flux.finished", _HEAD + r"broker\.\w+\[\d+\]: rc2\.\d+: .{1,300} Exited \(rc=0\)", "info",
            note="The initial program of a Flux instance ended well."),
-    Record("progress.done", r"^\{\"timestamp\": ?[\d.]+, ?\"name\": ?\"(?:complete|finish)\", ?\"context\": ?\{\"status\": ?0\}\}|"
+    Record("progress.done",
+           r"^\{\"timestamp\": ?[\d.]+, ?\"name\": ?\"(?:complete|finish)\", ?\"context\": ?\{\"status\": ?0\}\}|"
            r"^(?:[\d.]+s: |\[[^\]]{1,40}\] |\d+\.\d+ )(?:job\.)?(?:complete|finish) status=0\s*$", "info",
            note="The eventlog of a job of Flux says that it ended well.",
            scan=r"\"status\": ?0\}\}|(?:complete|finish) status=0"),

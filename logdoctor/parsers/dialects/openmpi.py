@@ -161,6 +161,8 @@ TRANSPORTS = (
     Record("openmpi.hcoll", _WHO +
            r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|ERROR|unable|[Cc]annot).*)",
            level="error", note="The HCOLL library reports a failure."),
+    Record("openmpi.hcoll", _WHO + r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>MCAST rank=.*|.{0,80}\bMCAST comm\b.*)",
+           level="warning", priority=1, note="HCOLL goes on without multicast."),
     Record("openmpi.hcoll", _WHO + r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.*)", level="warning", priority=-1,
            note="The HCOLL library warns."),
     Record("openmpi.hcoll", _WHO + r"(?:Error: )?(?P<message>[Hh]col library init failed.*|"
