@@ -111,6 +111,14 @@ XID = (
         note="The GPU driver reports an event of a GPU or of the program that ran on it.",
     ),
     Record(
+        "kernel.xid",
+        rf"(?:\bPCI:{_BUS}.{{0,160}}?)?\bDetected XID (?P<xid>\d{{1,3}}) for GPU (?P<device>\d{{1,3}})\b",
+        level="error",
+        block=_level,
+        scan=r"Detected XID \d",
+        note="A watch over the GPUs (DCGM) passes on an event of the driver.",
+    ),
+    Record(
         "kernel.sxid",
         rf"SXid \(PCI:{_BUS}\): (?P<sxid>\d+), (?P<severity>Fatal), (?:Link (?P<link>\d+) ?)?(?P<text>.*)",
         level="error",

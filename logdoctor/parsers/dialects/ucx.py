@@ -101,6 +101,8 @@ ERRORS = (
            r"shm(?:get|at|_open)|/dev/shm|/proc/\d+/fd|process_vm_(?:readv|writev)|posix_allocate|mm_(?:ep|posix|"
            r"sysv)|mm ep failed|xpmem|XPMEM|knem|KNEM|cma_\w+",
            "Sharing memory between the processes of a host failed."),
+    Record("ucx.shm", _PLACE + r"(?P<message>process_vm_(?:readv|writev)\(.+)", "error",
+           note="Sharing memory between the processes of a host failed.", priority=1),
     _error("ucx.completion",
            r"(?:RNR|[Tt]ransport|[Rr]eceive-no-ready) retry c|ibv_(?:exp_)?(?:modify|create|post|query|poll)_\w+",
            "An InfiniBand call or transfer failed.", 3),
