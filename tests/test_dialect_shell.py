@@ -26,3 +26,8 @@ def test_a_node_that_a_broken_line_of_ray_names_is_known():
 def test_milabench_says_on_which_node_a_line_was_printed():
     (event,) = parse_text("llm.node-3 [stderr] [rank1]: ValueError: no such token")
     assert (event.rank, event.host) == (1, "node-3")
+
+
+def test_a_number_behind_a_benchmark_of_milabench_is_no_host():
+    (event,) = parse_text("llm-7b.0 [stderr] ValueError: no such token")
+    assert (event.host, event.fields["exception"]) == (None, "ValueError")

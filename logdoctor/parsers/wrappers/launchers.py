@@ -39,7 +39,7 @@ TORCH = (
 MILABENCH = (
     Wrapper(
         "milabench",
-        r"[\w-]{1,80}\.(?:D\d{1,4}|(?P<host>[A-Za-z][\w-]{0,100}))(?:\.nolog)? \[(?:stderr|stdout)\] ",
+        r"[\w-]{1,80}\.(?:D?\d{1,4}|(?P<host>[A-Za-z][\w-]{0,100}))(?:\.nolog)? \[(?:stderr|stdout)\] ",
         once=True,
     ),
 )
