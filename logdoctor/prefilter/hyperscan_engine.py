@@ -16,7 +16,7 @@ from functools import partial
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import hyperscan
 
@@ -26,6 +26,7 @@ from logdoctor.prefilter.plan import Expressions
 
 _FORMAT = "logdoctor.hsdb/2"
 _Handler = Callable[[int, int, int, int, object], "bool | None"]
+_Scanner = Callable[["bytes | memoryview", _Handler], None]
 _MOST_HITS = 1 << 16
 """More raw hits in one window than this, and the patterns that make them are thinned at once (bounds the memory)."""
 _WASTE = 1_000_000
@@ -39,18 +40,34 @@ def load(wanted: Expressions, cache_dir: Path | None, *, once: bool = False) -> 
     return HyperscanEngine(wanted, cache_dir, hyperscan.HS_FLAG_SINGLEMATCH if once else 0)
 
 
+class _Part(NamedTuple):
+    """Some of the patterns, and the flag that they are compiled with."""
+
+    flag: int
+    ids: frozenset[int]
+
+
+class Split(NamedTuple):
+    """All patterns in two databases: the ``loud`` ones, of which it reports one hit a scan, and the ``rest``."""
+
+    rest: hyperscan.Database
+    loud: hyperscan.Database
+    ids: frozenset[int]
+    """The loud ones."""
+
+
 class HyperscanEngine:
-    """The database of all patterns, and a quiet one for floods: without those that healthy logs are full of."""
+    """The database of all patterns, and for floods the same in two: what healthy logs are full of is apart."""
 
     name = "hyperscan"
 
     def __init__(self, wanted: Expressions, cache_dir: Path | None, flag: int = 0) -> None:
         self._wanted = wanted
-        self._flag = flag
         self._often = frozenset(wanted.often)
         self._cache_dir = cache_dir
-        self._database = self._stored(frozenset()) or self._compiled(frozenset())
-        self._quiet: hyperscan.Database | None = None
+        self._whole = _Part(flag, frozenset(range(wanted.count)))
+        self._database = self._stored(self._whole) or self._compiled(self._whole)
+        self._split: Split | None = None
 
     @property
     def keeps(self) -> bool:
@@ -61,58 +78,67 @@ class HyperscanEngine:
         """A session with its own scratch memory."""
         return _Session(self, self._database)
 
-    def quiet_database(self, thinned: Collection[int], *, worth: bool) -> hyperscan.Database | None:
-        """One without the ``thinned``; None if there is none and compiling is not ``worth`` it.
+    def split(self, thinned: Collection[int], *, worth: bool) -> Split | None:
+        """The databases for a flood of ``thinned``; None if there are none and compiling is not ``worth`` it.
 
-        That of all that are ``often``, the usual case, is kept; the others are one log's own.
+        Those for all that are ``often``, the usual case, are kept; the others are one log's own.
         """
-        if not self._often <= set(thinned):
-            return self._compile(thinned) if worth else None
-        if self._quiet is None:
-            self._quiet = self._stored(self._often) or (self._compiled(self._often) if worth else None)
-            return self._quiet
-        own = worth and self._often != set(thinned)
-        return self._compile(thinned) if own else self._quiet
+        loud = frozenset(thinned)
+        if worth and loud not in (self._often, self._split and self._split.ids):
+            rest, loudest = map(self._compile, self._parts(loud))
+            return Split(rest, loudest, loud)
+        if self._split is None and self._often <= loud:
+            parts = self._parts(self._often)
+            stored = [self._stored(part) for part in parts]
+            if worth or all(stored):
+                rest, loudest = (had or self._compiled(part) for had, part in zip(stored, parts, strict=True))
+                self._split = Split(rest, loudest, self._often)
+        return self._split if self._often <= loud else None
 
-    def _stored(self, without: frozenset[int]) -> hyperscan.Database | None:
-        path = self._path(without)
+    def _parts(self, loud: frozenset[int]) -> tuple[_Part, _Part]:
+        return _Part(self._whole.flag, self._whole.ids - loud), _Part(hyperscan.HS_FLAG_SINGLEMATCH, loud)
+
+    def _stored(self, part: _Part) -> hyperscan.Database | None:
+        path = self._path(part)
         stored = cached_files.read(path) if path else None
         if stored is not None:
             with suppress(Exception):  # cut, foreign or damaged: whatever it is, compiling again cures it
                 return hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK)
         return None
 
-    def _compiled(self, without: frozenset[int]) -> hyperscan.Database:
-        database = self._compile(without)
-        if path := self._path(without):
+    def _compiled(self, part: _Part) -> hyperscan.Database:
+        database = self._compile(part)
+        if path := self._path(part):
             cached_files.write(path, hyperscan.dumpb(database))
         return database
 
-    def _compile(self, without: Collection[int]) -> hyperscan.Database:
-        """All but those in ``without``."""
+    def _compile(self, part: _Part) -> hyperscan.Database:
         forms = self._wanted.forms()
-        ids = [i for i in range(len(forms)) if i not in without] or [0]
+        ids = sorted(part.ids) or [0]
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        database.compile(expressions=[forms[i] for i in ids], ids=ids, flags=[self._flag] * len(ids))
+        database.compile(expressions=[forms[i] for i in ids], ids=ids, flags=[part.flag] * len(ids))
         return database
 
-    def _path(self, without: frozenset[int]) -> Path | None:
+    def _path(self, part: _Part) -> Path | None:
         """Its name changes with the patterns, the engine's version and the platform."""
         if self._cache_dir is None:
             return None
         machine = os.uname().machine if hasattr(os, "uname") else ""
         version = getattr(hyperscan, "__version__", "")
-        made_of = (_FORMAT, version, sys.platform, machine, self._wanted.digest, self._flag, sorted(without))
+        left_out = sorted(self._whole.ids - part.ids)
+        made_of = (_FORMAT, version, sys.platform, machine, self._wanted.digest, part.flag, left_out)
         return self._cache_dir / f"{blake2b(repr(made_of).encode(), digest_size=16).hexdigest()}.hsdb"
 
 
 class _Session:
-    """Scans with the whole database, under a flood with a quiet one."""
+    """Scans with the whole database, under a flood with the two of a split one."""
 
     def __init__(self, engine: HyperscanEngine, database: hyperscan.Database) -> None:
         self._engine = engine
-        self._scan = self._quiet_scan = _scanner(database)
-        self._quieted = 0
+        self._scan = self._scan_rest = _scanner(database)
+        self._scan_loud: _Scanner | None = None
+        self._loud: Collection[int] = ()
+        self._thinned = 0
         self._hits: list[int] = []
         self._collect = _collector(self._hits)
         self._wasted = 0
@@ -121,7 +147,7 @@ class _Session:
     def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
         """See `Session.hits`."""
         if thinned:
-            self._grow_quiet(thinned)
+            self._split(thinned)
         self._hits.clear()
         if self._run(window, thinned, silent=silent):
             if silent:
@@ -129,16 +155,18 @@ class _Session:
             return self._hits + [end << ID_BITS | i for i, end in thinned.items() if end >= 0]
         return self._thin_out(window, thinned)
 
-    def _grow_quiet(self, thinned: Collection[int]) -> None:
-        """Take a quieter database when there is one, or when enough callbacks were thrown away to pay for it."""
+    def _split(self, thinned: Collection[int]) -> None:
+        """Take a split one when there is one, or when enough callbacks were thrown away to pay for it."""
         worth = self._wasted > self._worth
-        if len(thinned) == self._quieted and not worth:
+        if len(thinned) == self._thinned and not worth:
             return
-        self._quieted = len(thinned)
-        database = self._engine.quiet_database(thinned, worth=worth)
-        if database is not None:
-            self._quiet_scan = _scanner(database)
+        self._thinned = len(thinned)
+        split = self._engine.split(thinned, worth=worth)
+        if split is not None:
+            self._scan_rest, self._scan_loud, self._loud = _scanner(split.rest), _scanner(split.loud), split.ids
             self._worth = max(self._worth, _WASTE)
+        elif not all(i in thinned for i in self._loud):
+            self._scan_rest, self._scan_loud, self._loud = self._scan, None, ()
         if worth:
             self._wasted, self._worth = 0, 2 * self._worth
 
@@ -147,8 +175,10 @@ class _Session:
         calls = count()
         try:
             if thinned:
-                scan = self._quiet_scan if silent else self._scan
-                scan(window, _thinner(self._hits, thinned, calls.__next__))
+                thinner = _thinner(self._hits, thinned, calls.__next__)
+                self._scan_rest(window, thinner)
+                if self._scan_loud and not silent:
+                    self._scan_loud(window, thinner)
             else:
                 self._scan(window, self._collect)
         except hyperscan.ScanTerminated:
@@ -178,7 +208,7 @@ class _Session:
         return tuple(sorted(found))
 
 
-def _scanner(database: hyperscan.Database) -> Callable[[bytes | memoryview, _Handler], None]:
+def _scanner(database: hyperscan.Database) -> _Scanner:
     scan: Any = database.scan  # its stubs know no memoryview
     return partial(scan, scratch=hyperscan.Scratch(database))
 
