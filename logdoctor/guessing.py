@@ -32,10 +32,11 @@ def preference(counter: FeatureCounter, model: Path | None = None) -> Callable[[
     """Says which of some signatures is much the likeliest in the light of what ``counter`` saw."""
 
     def prefer(signatures: Sequence[str]) -> str | None:
+        from logdoctor.classifier.features import features_of
         from logdoctor.classifier.linear_model import load_model
 
         try:
-            chances = load_model(model or SHIPPED_MODEL).named(counter.features(), signatures)
+            chances = load_model(model or SHIPPED_MODEL).named(features_of(counter), signatures)
         except InputError:  # told where the model is asked for an answer of its own
             return None
         best = max(chances, key=lambda name: (chances[name], name), default=None)
@@ -53,10 +54,11 @@ def with_guess(
     """
     if diagnosis.verdict != "unknown" or diagnosis.causes or not diagnosis.unexplained or not counter.failures:
         return diagnosis
+    from logdoctor.classifier.features import features_of
     from logdoctor.classifier.linear_model import load_model
 
     try:
-        guess = load_model(model or SHIPPED_MODEL).guess(counter.features())
+        guess = load_model(model or SHIPPED_MODEL).guess(features_of(counter))
     except InputError as error:
         return replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
     rule = _rule(known, guess.signature) if guess else None

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from logdoctor.classifier import FeatureCounter
+from logdoctor.classifier.features import features
 from logdoctor.classifier.linear_model import NAMELESS, UNKNOWN
 from logdoctor.classifier.training import Sample
 from logdoctor.diagnosis import diagnose, events
@@ -84,9 +84,9 @@ def samples(
         different = [f for i, f in enumerate(seen) if f and f not in seen[:i]]
         yield from (Sample(f, one.label, one.example, one.rule, whole=f is seen[0]) for f in different)
         rest = "" if one.label in NAMELESS else _without_proof(one.log, known)
-        if rest and (features := _features(rest, known)):
+        if rest and (learnt := _features(rest, known)):
             label = one.label if _diagnosed(rest, known) else UNKNOWN  # what is left names nothing: nor shall we
-            yield Sample(features, label, one.example, one.rule, whole=False)
+            yield Sample(learnt, label, one.example, one.rule, whole=False)
 
 
 def _variants(log: str) -> Iterator[str]:
@@ -113,10 +113,7 @@ def _diagnosed(log: str, known: Knowledge) -> tuple[Cause, ...]:
 
 
 def _features(log: str, known: Knowledge) -> dict[int, float]:
-    counter = FeatureCounter()
-    for event in events(_opened(log), knowledge=known):
-        counter.observe(event)
-    return counter.features()
+    return features(events(_opened(log), knowledge=known))
 
 
 def _opened(log: str) -> io.BytesIO:

@@ -23,7 +23,7 @@ Told = tuple[str, str, str, str]
 class FeatureCounter:
     """Keeps the first and latest failures, the first warnings and plain lines, and the kinds of all else.
 
-    It is fed on every event of a log, so `observe` does next to nothing; hashing waits until `features` is asked for.
+    It is fed on every event of a log, so `observe` does next to nothing; `features` hashes later.
     """
 
     def __init__(self) -> None:
@@ -63,12 +63,6 @@ class FeatureCounter:
         if event.rank is not None and len(self.voices) < VOICES_KEPT:
             self.voices.add(event.rank)
         (self._first if len(self._first) < FIRST_KEPT else self._latest).append(_told(event))
-
-    def features(self) -> dict[int, float]:
-        """Buckets and their values, see `logdoctor.classifier.features`."""
-        from logdoctor.classifier.features import features_of
-
-        return features_of(self)
 
 
 def _told(event: Event) -> Told:

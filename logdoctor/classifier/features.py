@@ -32,7 +32,7 @@ def features(events: Iterable[Event]) -> dict[int, float]:
     counter = FeatureCounter()
     for event in events:
         counter.observe(event)
-    return counter.features()
+    return features_of(counter)
 
 
 def features_of(job: FeatureCounter) -> dict[int, float]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
+from logdoctor.classifier import SHIPPED_MODEL
+from logdoctor.classifier.features import features
 from logdoctor.classifier.linear_model import HEALTHY, load_model
 from logdoctor.diagnosis import diagnose, events
 from logdoctor.evaluation.cases import Case
@@ -44,9 +45,6 @@ def _diagnosed(case: Case, known: Knowledge, model: Path | None) -> Answer:
 
 def _guessed(case: Case, known: Knowledge, model: Path) -> Answer:
     """What the classifier takes for the most likely, however unlikely: of a log without events, that it is healthy."""
-    counter = FeatureCounter()
-    for event in events(case.logs, knowledge=known):
-        counter.observe(event)
-    features = counter.features()
-    best = load_model(model).best(features)
-    return Answer(case, best.signature, best.probability, "classifier") if features else Answer(case, HEALTHY)
+    seen = features(events(case.logs, knowledge=known))
+    best = load_model(model).best(seen)
+    return Answer(case, best.signature, best.probability, "classifier") if seen else Answer(case, HEALTHY)
