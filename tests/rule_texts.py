@@ -1,9 +1,14 @@
-"""Rule files as the tests of the author's tools write them."""
+"""Rule files: ours, read once, and those that the tests of the author's tools write."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from logdoctor.rulebook import shipped_rules
+from logdoctor.rulebook.loading import load
+
+BOOK = load([shipped_rules()])
+"""The shipped rules with their examples: reading them takes a second."""
 LICENCE = """\
 title: The licence server {server|of the site} is gone
 cause: The licence server {server|of the site} did not answer.

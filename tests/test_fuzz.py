@@ -21,12 +21,11 @@ from effort import inputs
 from failing_job import LINES, LOG, OOM, VALIDATOR
 from hypothesis import given
 from hypothesis import strategies as st
+from rule_texts import BOOK
 
 import logdoctor
 from logdoctor.model import Diagnosis, InputError
 from logdoctor.render import FORMATS, render
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.loading import load
 from logdoctor.sources import Bounds
 
 SMALL = Bounds(inflated_bytes=4 << 20, ratio_after=1 << 20, entries=50)
@@ -45,8 +44,7 @@ def survives(data: bytes, knowledge, **options) -> Diagnosis | None:
 @functools.cache
 def example_logs() -> tuple[bytes, ...]:
     """The examples and near-misses of all rules, and one whole job."""
-    rules = load([shipped_rules()]).rules
-    logs = {e.log.encode() for rule in rules for e in (*rule.examples, *rule.near_misses)}
+    logs = {e.log.encode() for rule in BOOK.rules for e in (*rule.examples, *rule.near_misses)}
     return (LOG.encode(), *sorted(logs))
 
 

@@ -246,9 +246,7 @@ def test_a_lasting_flood_speaks_in_ever_fewer_windows() -> None:
     assert len(kept) < 500
 
 
-def test_a_flood_of_the_expected_kind_goes_on_with_two_databases_and_the_same_answers(
-    tmp_path, monkeypatch
-) -> None:
+def test_a_flood_of_the_expected_kind_goes_on_with_two_databases_and_the_same_answers(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("logdoctor.prefilter.hyperscan_engine._WASTE_OF_ALL", 2000)
     patterns = [
         Pattern.of_form("step [0-9]", often=True),

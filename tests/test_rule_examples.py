@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from rule_texts import BOOK
 
 from logdoctor.knowledge import gather
 from logdoctor.rule_check import check_rule
 from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.loading import load
-
-BOOK = load([shipped_rules()])
 
 
 @pytest.fixture(scope="module")

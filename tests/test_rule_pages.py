@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 from command_line import call
-from rule_texts import LICENCE, rule_file
+from rule_texts import BOOK, LICENCE, rule_file
 
 from logdoctor.authoring.pages import rule_pages
-from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.loading import load
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "rules"
-BOOK = load([shipped_rules()])
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 

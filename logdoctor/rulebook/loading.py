@@ -118,7 +118,7 @@ def _check_together(rules: Sequence[Rule], names: AbstractSet[str]) -> list[Rule
     errors = []
     for rule in rules:
         for name in rule.explains:
-            if not any(fnmatch.fnmatchcase(k, name) for k in known):
+            if name not in known and not any(fnmatch.fnmatchcase(k, name) for k in known):
                 errors.append(
                     RuleError(f"'explains' names '{name}', which nothing has", rule.path, "", "see signatures.tsv")
                 )
