@@ -1,8 +1,8 @@
 """Files that only save time: compiled databases, rules and regular expressions.
 
 They may be lost, cut, foreign or unwritable at any time: no failure here reaches the caller.  A file is only read if
-it is ours alone.  Their names hold a key of what they were made from, so none is ever out of date; the oldest of each
-sort go when a new one is written.
+it is ours alone.  Their names hold a key of what they were made from, so none is ever out of date; those of each
+sort that were not used for longest go when a new one is written.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def read(path: Path) -> bytes | None:
             foreign = hasattr(os, "getuid") and status.st_uid not in {0, os.getuid()}
             if foreign or not stat.S_ISREG(status.st_mode) or status.st_mode & 0o022 or status.st_size > MOST_BYTES:
                 return None
+            with suppress(OSError):  # a place that may only be read
+                os.utime(path)
             return file.read()
     except OSError:
         return None
@@ -55,10 +57,10 @@ def write(path: Path, data: bytes) -> None:
             os.replace(name, path)  # noqa: PTH105  the name is a string already
         except OSError:
             os.unlink(name)  # noqa: PTH108
-        _drop_oldest(path)
+        _drop_unused(path)
 
 
-def _drop_oldest(newest: Path) -> None:
+def _drop_unused(newest: Path) -> None:
     others = [(p.stat().st_mtime_ns, p) for p in newest.parent.glob(f"*{newest.suffix}") if p != newest]
     for _, path in sorted(others, reverse=True)[KEPT - 1 :]:
         path.unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,27 +20,29 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "fuzz: random inputs; LOGDOCTOR_FUZZ=nightly runs a hundred thousand of them")
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory) -> Path:
-    """One folder for compiled knowledge: rules are compiled once a run, whichever worker or process comes first."""
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory) -> Iterator[Path]:
+    """Where compiled knowledge is kept during a run, by all workers and processes: never in the user's own cache."""
     base = tmp_path_factory.getbasetemp()
     parallel = "PYTEST_XDIST_WORKER" in os.environ
     folder = (base.parent if parallel else base) / "logdoctor-cache"
-    with FileLock(f"{folder}.lock"):  # compiling takes seconds: the other workers wait for the first
-        _gathered(folder)
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOGDOCTOR_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def cache(cache_folder) -> Path:
+    """The same folder with the shipped rules compiled, once a run, whichever worker comes first."""
+    with FileLock(f"{cache_folder}.lock"):  # compiling takes seconds: the other workers wait for the first
+        gather([shipped_rules()])
+    return cache_folder
 
 
 @pytest.fixture(scope="session")
 def knowledge(cache) -> Knowledge:
     """The shipped rules and all parsers, loaded once a session."""
-    return _gathered(cache)
-
-
-def _gathered(cache: Path) -> Knowledge:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOGDOCTOR_CACHE", str(cache))
-        return gather([shipped_rules()])
+    return gather([shipped_rules()])
 
 
 @pytest.fixture

@@ -21,9 +21,8 @@ from logdoctor.classifier.linear_model import LARGEST, UNKNOWN, LinearModel, loa
 from logdoctor.classifier.training import SILENT, Sample, train
 from logdoctor.diagnosis import diagnose
 from logdoctor.guessing import with_guess
-from logdoctor.knowledge import Knowledge, gather
+from logdoctor.knowledge import Knowledge
 from logdoctor.model import Diagnosis, Event, Evidence, InputError, Line
-from logdoctor.rulebook import shipped_rules
 from logdoctor.training_data import Labelled, labelled_logs, samples
 
 WORDS = {
@@ -48,11 +47,6 @@ def some_samples() -> list[Sample]:
 @pytest.fixture(scope="module")
 def model() -> LinearModel:
     return replace(train(some_samples()).model, threshold=0.5)
-
-
-@pytest.fixture(scope="module")
-def known() -> Knowledge:
-    return gather([shipped_rules()])
 
 
 def rigged(signature: str, probability_of_it: float = 30.0) -> LinearModel:
@@ -171,16 +165,16 @@ def test_a_broken_model_is_one_plain_error(broken: bytes, tmp_path: Path) -> Non
         load_model(file)
 
 
-def test_a_broken_model_is_a_problem_and_the_verdict_stays(known: Knowledge, tmp_path: Path) -> None:
-    found = with_guess(an_open_failure(), fed(event("it broke")), known, model=tmp_path / "none.json")
+def test_a_broken_model_is_a_problem_and_the_verdict_stays(knowledge: Knowledge, tmp_path: Path) -> None:
+    found = with_guess(an_open_failure(), fed(event("it broke")), knowledge, model=tmp_path / "none.json")
     assert found.verdict == "unknown"
     assert [p.where for p in found.problems] == [str(tmp_path / "none.json")]
 
 
-def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(known: Knowledge, tmp_path: Path) -> None:
+def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    found = with_guess(an_open_failure(), fed(event("it broke")), known, model=file)
+    found = with_guess(an_open_failure(), fed(event("it broke")), knowledge, model=file)
     (cause,) = found.causes
     assert (found.verdict, cause.signature, cause.by, cause.rule) == ("failure", "cuda.oom", "classifier", "")
     assert "guess" in cause.summary
@@ -191,45 +185,45 @@ def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(known: Knowl
 
 
 @pytest.mark.parametrize("verdict", ["healthy", "failure"])
-def test_it_never_speaks_about_other_verdicts(verdict: str, known: Knowledge, tmp_path: Path) -> None:
+def test_it_never_speaks_about_other_verdicts(verdict: str, knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
     asked = replace(an_open_failure(), verdict=verdict)  # type: ignore[arg-type]
-    assert with_guess(asked, fed(event("it broke")), known, model=file) == asked
+    assert with_guess(asked, fed(event("it broke")), knowledge, model=file) == asked
 
 
-def test_a_signature_that_no_rule_has_is_not_named(known: Knowledge, tmp_path: Path) -> None:
+def test_a_signature_that_no_rule_has_is_not_named(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("made.up").to_json(), "utf-8")
-    assert with_guess(an_open_failure(), fed(event("it broke")), known, model=file).verdict == "unknown"
+    assert with_guess(an_open_failure(), fed(event("it broke")), knowledge, model=file).verdict == "unknown"
 
 
-def test_a_rule_that_holds_is_not_outvoted(known: Knowledge, tmp_path: Path) -> None:
+def test_a_rule_that_holds_is_not_outvoted(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("net.wrong-interface").to_json(), "utf-8")
     log = "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 2 has 79 GiB in all\n"
-    found = diagnose(io.BytesIO(log.encode()), knowledge=known, model=file)
+    found = diagnose(io.BytesIO(log.encode()), knowledge=knowledge, model=file)
     assert found.causes[0].by == "rule"
-    assert found == diagnose(io.BytesIO(log.encode()), knowledge=known)
+    assert found == diagnose(io.BytesIO(log.encode()), knowledge=knowledge)
 
 
-def test_a_healthy_job_stays_healthy_whatever_the_model_says(known: Knowledge, tmp_path: Path) -> None:
+def test_a_healthy_job_stays_healthy_whatever_the_model_says(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
     log = "".join(f"step {n}/9 loss 0.{n}\n" for n in range(9))
-    assert diagnose(io.BytesIO(log.encode()), knowledge=known, model=file).verdict == "healthy"
+    assert diagnose(io.BytesIO(log.encode()), knowledge=knowledge, model=file).verdict == "healthy"
 
 
-def test_the_shipped_model_is_small_and_names_only_signatures_of_rules(known: Knowledge) -> None:
+def test_the_shipped_model_is_small_and_names_only_signatures_of_rules(knowledge: Knowledge) -> None:
     shipped = load_model(SHIPPED_MODEL)
     assert SHIPPED_MODEL.stat().st_size <= LARGEST
     assert shipped.threshold >= 0.5
-    assert len({*shipped.classes} & {r.signature for r in known.rules}) > 50
+    assert len({*shipped.classes} & {r.signature for r in knowledge.rules}) > 50
 
 
-def test_variants_of_a_log_are_held_out_together(known: Knowledge) -> None:
+def test_variants_of_a_log_are_held_out_together(knowledge: Knowledge) -> None:
     log = "a\nRuntimeError: CUDA error: out of memory\nb\nc\nd\n"
-    found = [*samples([Labelled(log, "cuda.oom", "cuda.oom 0", "cuda.oom")], known)]
+    found = [*samples([Labelled(log, "cuda.oom", "cuda.oom 0", "cuda.oom")], knowledge)]
     assert len(found) > 3
     assert {(s.label, s.example, s.rule) for s in found} == {("cuda.oom", "cuda.oom 0", "cuda.oom")}
 
@@ -270,16 +264,16 @@ def test_a_failure_before_the_first_step_differs_from_one_in_the_run() -> None:
     assert fed(step, event("broke")).phase == "running"
 
 
-def test_the_names_that_users_give_their_programs_are_varied(known: Knowledge) -> None:
+def test_the_names_that_users_give_their_programs_are_varied(knowledge: Knowledge) -> None:
     logs = [f"  File {name}\nValueError: no\n" for name in ('"quokkas.py", line 3', '"main.py", line 3')]
-    first, second = ([s.features for s in samples([Labelled(log, "a.b", "a", "a")], known)] for log in logs)
+    first, second = ([s.features for s in samples([Labelled(log, "a.b", "a", "a")], knowledge)] for log in logs)
     assert second[0] in first
 
 
-def test_progress_of_training_is_counted(known: Knowledge) -> None:
+def test_progress_of_training_is_counted(knowledge: Knowledge) -> None:
     heard: list[tuple[str, int, int]] = []
     logs = [Labelled(f"RuntimeError: {word}\n", "a.b", word, "a") for word in ("one", "two")]
-    list(samples(logs, known, lambda *told: heard.append(told)))
+    list(samples(logs, knowledge, lambda *told: heard.append(told)))
     train(some_samples(), lambda *told: heard.append(told))
     assert heard[:2] == [("one", 0, 2), ("two", 1, 2)]
     assert [done for _, done, _ in heard[2:]] == [*range(heard[-1][2])]
@@ -298,27 +292,31 @@ def files(**logs: str) -> list[io.BytesIO]:
     return opened
 
 
-def causes_with(model: LinearModel, known: Knowledge, folder: Path, logs: list[io.BytesIO]) -> list[tuple[str, str]]:
+def causes_with(
+    model: LinearModel, knowledge: Knowledge, folder: Path, logs: list[io.BytesIO]
+) -> list[tuple[str, str]]:
     file = folder / f"{model.classes[0]}.json"
     file.write_text(model.to_json(), "utf-8")
-    return [(c.signature, c.by) for c in diagnose(logs, knowledge=known, model=file).causes]
+    return [(c.signature, c.by) for c in diagnose(logs, knowledge=knowledge, model=file).causes]
 
 
 def preferring(signature: str, to: str) -> LinearModel:
     return LinearModel((signature, to), (30.0, 0.0), {}, 1.0, 0.9)
 
 
-def test_between_causes_that_the_logs_do_not_order_it_says_which_is_likelier(known: Knowledge, tmp_path: Path) -> None:
-    usual = causes_with(rigged("made.up"), known, tmp_path, files(a=IMPORT, b=FULL))
+def test_between_causes_that_the_logs_do_not_order_it_says_which_is_likelier(
+    knowledge: Knowledge, tmp_path: Path
+) -> None:
+    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=IMPORT, b=FULL))
     assert len(usual) == 2
     assert {by for _, by in usual} == {"rule"}
     (first, _), (second, _) = usual
-    asked = causes_with(preferring(second, first), known, tmp_path, files(a=IMPORT, b=FULL))
+    asked = causes_with(preferring(second, first), knowledge, tmp_path, files(a=IMPORT, b=FULL))
     assert asked == [(second, "classifier"), (first, "rule")]
 
 
-def test_where_the_log_itself_says_what_came_first_it_is_not_asked(known: Knowledge, tmp_path: Path) -> None:
-    usual = causes_with(rigged("made.up"), known, tmp_path, files(a=IMPORT + FULL))
+def test_where_the_log_itself_says_what_came_first_it_is_not_asked(knowledge: Knowledge, tmp_path: Path) -> None:
+    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=IMPORT + FULL))
     assert len(usual) == 2
     (first, _), (second, _) = usual
-    assert causes_with(preferring(second, first), known, tmp_path, files(a=IMPORT + FULL)) == usual
+    assert causes_with(preferring(second, first), knowledge, tmp_path, files(a=IMPORT + FULL)) == usual

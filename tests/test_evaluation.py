@@ -15,17 +15,11 @@ from logdoctor.cli import app
 from logdoctor.evaluation import Answer, Case, answer, cases_of, score
 from logdoctor.evaluation.baselines import bag_of_words, majority
 from logdoctor.evaluation.page import page
-from logdoctor.knowledge import Knowledge, gather
+from logdoctor.knowledge import Knowledge
 from logdoctor.model import InputError
-from logdoctor.rulebook import shipped_rules
 from logdoctor.training_data import Labelled
 
 OOM = "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 2 has 79 GiB in all\n"
-
-
-@pytest.fixture(scope="module")
-def known() -> Knowledge:
-    return gather([shipped_rules()])
 
 
 @pytest.fixture
@@ -70,13 +64,13 @@ def test_a_folder_without_cases_is_one_plain_error(tmp_path: Path) -> None:
         cases_of([tmp_path])
 
 
-def test_the_culprit_counts_only_where_the_case_names_one(cases: Path, known: Knowledge) -> None:
-    told = {one.name: answer(one, known) for one in cases_of([cases])}
+def test_the_culprit_counts_only_where_the_case_names_one(cases: Path, knowledge: Knowledge) -> None:
+    told = {one.name: answer(one, knowledge) for one in cases_of([cases])}
     assert {name: one.culprit for name, one in told.items()} == {"oom": True, "fine": None, "odd<b>": None}
 
 
-def test_the_classifier_alone_never_asks_the_rules(cases: Path, known: Knowledge) -> None:
-    told = {one.name: answer(one, known, rules=False) for one in cases_of([cases])}
+def test_the_classifier_alone_never_asks_the_rules(cases: Path, knowledge: Knowledge) -> None:
+    told = {one.name: answer(one, knowledge, rules=False) for one in cases_of([cases])}
     assert (told["oom"].signature, told["oom"].by) == ("cuda.oom", "classifier")
     assert told["fine"].signature == "healthy"
 
@@ -121,8 +115,8 @@ def test_baselines_learn_and_answer(cases: Path) -> None:
     assert {one.case.name: one.signature for one in bag_of_words(learnt, asked)}["oom"] == "cuda.oom"
 
 
-def test_the_page_allows_its_own_style_and_nothing_else(cases: Path, known: Knowledge) -> None:
-    made = page([score("x", [answer(one, known) for one in cases_of([cases])])], "<i>cases</i>")
+def test_the_page_allows_its_own_style_and_nothing_else(cases: Path, knowledge: Knowledge) -> None:
+    made = page([score("x", [answer(one, knowledge) for one in cases_of([cases])])], "<i>cases</i>")
     style = re.search(r"<style>(.*?)</style>", made, re.DOTALL)
     assert style
     assert f"style-src 'sha256-{b64encode(sha256(style[1].encode()).digest()).decode()}'" in made

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import textwrap
 
 import pytest
 
-from logdoctor.knowledge import Knowledge, gather
 from logdoctor.rule_check import answer, diagnose_text
-from logdoctor.rulebook import shipped_rules
 
 NCCL_NOISE = [
     "gx3:811:902 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",
@@ -191,12 +188,7 @@ MPI_NOISE = [
 ALL = [*NCCL_NOISE, *TORCH_NOISE, *PYTHON_NOISE, *TRACKER_NOISE, *TRAINING_NOISE, *MPI_NOISE]
 
 
-@functools.cache
-def known() -> Knowledge:
-    return gather([shipped_rules()])
-
-
 @pytest.mark.parametrize("noise", ALL, ids=lambda text: " ".join(text.split())[:60])
-def test_noise_of_healthy_jobs_is_no_failure(noise):
+def test_noise_of_healthy_jobs_is_no_failure(noise, knowledge):
     log = f"step 1 loss: 2.51\n{textwrap.dedent(noise)}\nstep 2 loss: 2.40\n"
-    assert answer(diagnose_text(log, known())) == "healthy"
+    assert answer(diagnose_text(log, knowledge)) == "healthy"

@@ -14,16 +14,11 @@ from pathlib import Path
 import pytest
 
 from logdoctor import diagnose
-from logdoctor.knowledge import Knowledge, gather
+from logdoctor.knowledge import Knowledge
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.signatures import read_signatures
 
 FILES = sorted((Path(__file__).parent / "messages").glob("*.tsv"))
-
-
-@pytest.fixture(scope="module")
-def known() -> Knowledge:
-    return gather([shipped_rules()])
 
 
 def messages(file: Path) -> Iterator[tuple[int, str, str]]:
@@ -34,9 +29,9 @@ def messages(file: Path) -> Iterator[tuple[int, str, str]]:
             yield number, verdict, message.replace("\\n", "\n")
 
 
-def answer(message: str, known: Knowledge) -> str:
+def answer(message: str, knowledge: Knowledge) -> str:
     """The signature of a log that holds nothing else."""
-    diagnosis = diagnose(io.BytesIO(message.encode() + b"\n"), knowledge=known)
+    diagnosis = diagnose(io.BytesIO(message.encode() + b"\n"), knowledge=knowledge)
     return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
 
 
@@ -45,11 +40,11 @@ def is_right(verdict: str, said: str) -> bool:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_each_message_is_seen_for_what_it_is(file: Path, known: Knowledge) -> None:
+def test_each_message_is_seen_for_what_it_is(file: Path, knowledge: Knowledge) -> None:
     wrong = [
         f"{file.name}:{number}: {said} instead of {verdict}: {message}"
         for number, verdict, message in messages(file)
-        if not is_right(verdict, said := answer(message, known))
+        if not is_right(verdict, said := answer(message, knowledge))
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -10,27 +10,21 @@ from typer.testing import CliRunner
 
 from logdoctor.cli import app
 from logdoctor.diagnosis import diagnose
-from logdoctor.knowledge import Knowledge, gather
+from logdoctor.knowledge import Knowledge
 from logdoctor.model import Diagnosis
 from logdoctor.novelty import END, FILES, SHOWN, START, Excerpt, Excerpts
-from logdoctor.rulebook import shipped_rules
 
 STEPS = "".join(f"step {n}/900 loss 2.{n} lr 3e-4\nheartbeat of shard {n} ok\n" for n in range(200))
 TROUBLE = "quokka ring left its lane at hop 7\nRuntimeError: the quokka is gone\n"
 
 
-@pytest.fixture(scope="module")
-def known() -> Knowledge:
-    return gather([shipped_rules()])
-
-
-def asked(log: str, known: Knowledge, **more: str) -> Diagnosis:
-    return diagnose(io.BytesIO(log.encode()), knowledge=known, **more)
+def asked(log: str, knowledge: Knowledge, **more: str) -> Diagnosis:
+    return diagnose(io.BytesIO(log.encode()), knowledge=knowledge, **more)
 
 
 @pytest.fixture(scope="module")
-def found(known: Knowledge) -> Diagnosis:
-    return asked(STEPS + "ERROR quokkas: ring unwell\n" + "quokka ring left its lane at hop 7\n" * 3, known)
+def found(knowledge: Knowledge) -> Diagnosis:
+    return asked(STEPS + "ERROR quokkas: ring unwell\n" + "quokka ring left its lane at hop 7\n" * 3, knowledge)
 
 
 def test_the_line_that_was_never_printed_before_is_shown_with_its_place_and_count(found: Diagnosis) -> None:
@@ -55,37 +49,37 @@ def test_the_contract_tells_it_to_programs(found: Diagnosis) -> None:
     assert {"template", "count", "evidence"} == told[0].keys()
 
 
-def test_nothing_is_new_where_a_rule_knows_the_answer(known: Knowledge) -> None:
+def test_nothing_is_new_where_a_rule_knows_the_answer(knowledge: Knowledge) -> None:
     log = STEPS + "quokka ring left its lane\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB\n"
-    found = asked(log, known)
+    found = asked(log, knowledge)
     assert found.causes[0].by == "rule"
     assert found.novel == ()
 
 
-def test_without_a_healthy_phase_nothing_is_called_new(known: Knowledge) -> None:
-    found = asked("odd line\nERROR quokkas: ring unwell\nanother odd line\n", known)
+def test_without_a_healthy_phase_nothing_is_called_new(knowledge: Knowledge) -> None:
+    found = asked("odd line\nERROR quokkas: ring unwell\nanother odd line\n", knowledge)
     assert (found.verdict, found.novel) == ("unknown", ())
 
 
-def test_a_good_run_is_the_measure_where_one_is_given(known: Knowledge, tmp_path: Path) -> None:
+def test_a_good_run_is_the_measure_where_one_is_given(knowledge: Knowledge, tmp_path: Path) -> None:
     good = tmp_path / "good.log"
     good.write_text(STEPS + "quokka ring left its lane at hop 9\n")
     log = "quokka ring left its lane at hop 2\nzebra rail bent\nERROR quokkas: ring unwell\n"
-    found = asked(log, known, baseline=str(good))
+    found = asked(log, knowledge, baseline=str(good))
     assert [n.template for n in found.novel] == ["zebra rail bent"]
     assert "good run" in found.novel[0].evidence.why
 
 
-def test_a_good_run_that_cannot_be_read_is_a_problem_and_no_more(known: Knowledge, tmp_path: Path) -> None:
-    found = asked("ERROR quokkas: ring unwell\n", known, baseline=str(tmp_path / "none.log"))
+def test_a_good_run_that_cannot_be_read_is_a_problem_and_no_more(knowledge: Knowledge, tmp_path: Path) -> None:
+    found = asked("ERROR quokkas: ring unwell\n", knowledge, baseline=str(tmp_path / "none.log"))
     assert found.verdict == "unknown"
     assert found.problems
 
 
-def test_loud_and_rare_lines_come_first_and_few_are_shown(known: Knowledge) -> None:
+def test_loud_and_rare_lines_come_first_and_few_are_shown(knowledge: Knowledge) -> None:
     shapes = "".join(f"{word} moved along\n" for word in "alpha beta gamma delta omega sigma kappa theta".split())
     log = STEPS + "ERROR quokkas: ring unwell\n" + shapes + "zebra rail not found\n"
-    found = asked(log, known)
+    found = asked(log, knowledge)
     assert len(found.novel) == SHOWN
     assert found.novel[0].template == "zebra rail not found"
 

@@ -136,3 +136,15 @@ def test_old_databases_make_room(tmp_path: Path) -> None:
         cached_files.write(tmp_path / f"{n:02}.hsdb", b"x")
         os.utime(tmp_path / f"{n:02}.hsdb", (n, n))
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n:02}.hsdb" for n in range(4, 16)]
+
+
+def test_what_is_used_stays_and_what_was_not_used_for_longest_goes(tmp_path: Path) -> None:
+    used, unused = tmp_path / "used.db", tmp_path / "unused.db"
+    for age, path in enumerate((used, unused)):
+        cached_files.write(path, b"")
+        os.utime(path, (age, age))
+    cached_files.read(used)
+    for n in range(cached_files.KEPT - 1):
+        cached_files.write(tmp_path / f"{n}.db", b"")
+    assert used.exists()
+    assert not unused.exists()
