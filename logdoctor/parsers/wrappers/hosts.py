@@ -20,6 +20,7 @@ _DEVICE = later(
 """Words with a number behind them that name a device, a metric or a thing."""
 _PROGRAM = later(
     r"nvidia-smi|lib|exit-|systemd|slurm(?:step)?d-|torch|lightning|pytorch|accelerate|deepspeed|megatron|http|c10d|x86|amd64"
+    r"|(?:collect2|cc1(?:plus)?|f951|(?:gcc|clang|gfortran|cpp)-\d+|bzip2|md5sum|f2py3?|h5(?:cc|fc|pcc|pfc|dump|ls|repack|diff)|s3cmd|e2fsck|mount\.nfs4|ip6tables)$"
     r"|.*\.(?:py|c|cc|cpp|cu|h|go|sh|so|js|rs|yaml|json|toml|x|exe|out|bin)$|\d+(?:\.\d+){0,2}$"
 )
 _VALUE = later(
