@@ -343,6 +343,17 @@ def test_the_error_check_of_the_examples_is_read(line):
     assert (failure.kind, failure.level, failure.fields["error"]) == ("nccl_tests.failure", "fatal", "unknown error")
 
 
+def test_a_prefix_without_the_process_names_the_host():
+    failure = only("gpu-a32 [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed with error Invalid argument")
+    assert (failure.host, failure.pid, failure.fields["device"]) == ("gpu-a32", None, 5)
+
+
+def test_the_processes_that_ras_calls_dead_are_read():
+    text = "  2 job processes are considered dead (unreachable via the RAS network)\n"
+    text += "  Process 41207 on node 10.9.1.7 managing GPU 5\n  Process 41208 on node 10.9.1.8 managing GPUs 0,1\n"
+    assert only(text).fields["odd_hosts"] == ("10.9.1.7", "10.9.1.8")
+
+
 def test_a_plugin_that_the_first_releases_did_not_find_is_a_note():
     note = only("trn07:810:912 [0] INFO NET : Unable to load libnccl-net.so : cannot open shared object file")
     assert (note.kind, note.level, note.host) == ("nccl.plugin", "info", "trn07")

@@ -16,10 +16,12 @@ from logdoctor.regexes import compiled
 
 HEAD = (
     r"(?:(?:(?P<by_host>(?!\d{1,7}:)[\w.-]+)|\d{1,7}):(?P<by_pid>\d+):"
-    r"(?P<tid>\d+) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{1,60}\])? *)?)?"
+    r"(?P<tid>\d+) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{1,60}\])? *)?"
+    r"|^(?P<by_host>(?=[\w.-]{0,60}\d)[A-Za-z][\w.-]{2,80}) \[(?P<device>\d{1,2})\] )?"
 )
 """``H:P:T [D] `` of debug.cc (NCCLX: ``[D][THREAD]``); D is the CUDA device of the calling thread and never the rank.
-May be cut off.
+May be cut off;
+some take the processes out of what they paste (``H [D] ``).
 
 A host of some digits only is what is left of a name at the head of a file that begins within a line."""
 

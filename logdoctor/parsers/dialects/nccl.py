@@ -18,7 +18,7 @@ Kinds and their fields (all also carry ``by_host``, ``by_pid`` in the speaker an
 - ``nccl.sharp``           a line of the SHARP library, warning: NCCL goes on without it; severity
 - ``nccl.ras``             ``RAS ...`` INFO lines; peer
 - ``nccl.ras_problem``     a finding in the output of ncclras; comm_id, problem, odd and odd_hosts (the ranks it lists)
-- ``nccl.ras_dead``        processes that ncclras cannot reach; count
+- ``nccl.ras_dead``        processes that ncclras cannot reach; count, odd_hosts (where they ran)
 - ``nccl.ras_rank``        a rank's line in the output of ncclras; group_rank, op_count, gpu, pid, host
 - ``nccl.ras_event``       a monitor line of ncclras (PEER_DEAD ...); event, pid, host, gpu
 - ``nccl.expert_timeout``  an expert-parallel exchange (NCCL EP, DeepEP) timed out; group_rank, peer_rank
@@ -40,7 +40,7 @@ from logdoctor.regexes import later
 _PLACE = r"(?:(?P<file>[^\[\]\n]{1,300}?):(?P<line>\d+) )?(?:\((?P<func>[\w:~]+)\) )?"
 """FILE is a path, or the pretty function of a plugin: anything without brackets."""
 
-_WARN = HEAD + _PLACE + r"NCCL WARN (?!(?:line|message|log|output|level|entr)\w*\b|or )"
+_WARN = HEAD + _PLACE + r"\*{0,2}NCCL WARN (?!(?:line|message|log|output|level|entr)\w*\b|or )"
 _INFO = HEAD + "NCCL INFO "
 
 _HARMLESS = (
@@ -100,6 +100,7 @@ _MORE_REASONS = (
 )
 _REASONS = "|".join(sorted((*TELLING, *_MORE_REASONS), key=len, reverse=True))
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
+_RAS_PROCESS = later(r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPU")
 _GOES_ON = later("|".join(_HARMLESS))
 _UNCAUGHT = ("group.cc", "group.cu", "p2p.cc", "p2p.cu")
 """Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
@@ -133,6 +134,19 @@ def _ras_group(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
             hosts.setdefault(hit["host"])
     more: dict[str, Value] = {"odd": tuple(ranks), "odd_hosts": tuple(hosts)} if ranks else {}
     return Block("\n".join(lines), more, tuple(taken))
+
+
+def _ras_dead(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """The indented lines below: which processes do not answer, and where they ran."""
+    lines, taken, hosts = [head.text], list[int](), dict[str, None]()
+    for bare in below:
+        hit = _RAS_PROCESS.match(bare.text)
+        if hit is None:
+            break
+        lines.append(bare.text.strip())
+        taken.append(bare.below)
+        hosts.setdefault(hit["host"])
+    return Block("\n".join(lines), {"odd_hosts": tuple(hosts)} if hosts else {}, tuple(taken))
 
 
 RECORDS: tuple[Record, ...] = (
@@ -292,8 +306,9 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "nccl.ras_dead",
-        r"\b(?P<count>\d+) job process(?:es)? considered dead \(unreachable via the RAS network\)",
+        r"\b(?P<count>\d+) job process(?:es)?(?: is| are)? considered dead \(unreachable via the RAS network\)",
         level="error",
+        block=_ras_dead,
         scan=r"considered dead \(unreachable",
         note="NCCL's RAS cannot reach processes of the job any more.",
     ),

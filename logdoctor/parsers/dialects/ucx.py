@@ -142,13 +142,17 @@ _FI = (
 """The head of a line of libfabric: before 1.6 without the process; the cxi provider says its host first."""
 _FI_HANDLED = r"err: \d{1,5}, message: "
 """So the EFA provider reports a transfer or an endpoint that failed."""
+_FI_HOSTS = (
+    r"(?:[^\n]{0,300}?\bMy host id: (?P<by_host>i-[0-9a-f]+)(?:[^\n]{0,300}?Peer host id: (?P<peer>i-[0-9a-f]+))?)?"
+)
+"""The two instances, which EFA names behind the message."""
 _FI_MILD = (
     r"hmem|HMEM|dlopen|No data available|[Dd]isabling|not supported|[Nn]ot found|deprecated|is not set|"
     r"[Uu]nable to (?:find|open|load)|libcuda|librocm|libze_|FI_\w+ .* unset|fork|huge"
 )
 
 LIBFABRIC = (
-    Record("libfabric.error", _FI + rf"(?P<message>{_FI_HANDLED}.*)", "error", with_peer, priority=2,
+    Record("libfabric.error", _FI + rf"(?P<message>{_FI_HANDLED}{_FI_HOSTS}.*)", "error", with_peer, priority=2,
            note="A transfer or an endpoint of libfabric failed."),
     Record("libfabric.warning", _FI + rf"(?P<message>.{{0,300}}?(?:{_FI_MILD}).*)", "warning", priority=1,
            note="libfabric notes that it goes on without something."),

@@ -21,7 +21,7 @@ from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-MANY, MANY_LINES = 10, 5
+MANY, MANY_LINES = 10, 3
 """After so many attempts NCCL has waited more than five seconds; NCCL before 2.24 prints every thousandth only."""
 MAX_PROCESSES = 4096
 SEARCHED = 400
