@@ -243,8 +243,11 @@ _FLUX_SAYS = (
 
 FLUX = (
     Record("flux.exception",
-           r"\bjob\.exception (?:.* )?type=(?P<type>[\w-]+) severity=(?P<severity>\d+) ?(?:note=)?(?P<message>.*)",
-           "fatal", note="Flux raised an exception for the job."),
+           r"\bjob\.exception (?:.* )?type=(?P<type>[\w-]+) severity=(?P<severity>0) ?(?:note=)?(?P<message>.*)",
+           "fatal", note="Flux raised an exception that ends the job."),
+    Record("flux.exception",
+           r"\bjob\.exception (?:.* )?type=(?P<type>[\w-]+) severity=(?P<severity>[1-7]) ?(?:note=)?(?P<message>.*)",
+           "warning", note="Flux raised an exception that the job lives on with."),
     Record("flux.exit",
            r"flux-job: (?:\S+ )?task\(s\) (?:exited with exit code (?P<exit_code>\d+)|(?P<signal_text>[A-Z][\w ]+))",
            "error", read_end, "Flux says how the tasks ended."),

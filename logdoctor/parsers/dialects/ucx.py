@@ -174,6 +174,15 @@ _PSM_LABEL = (
 """PSM puts HOST.PID or HOST.RANK straight before its text, without a blank between; PSM3 ``HOST:rankN.PROGRAM: ``."""
 _PSM_WORDS = r"(?:[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|died|timed out|stray process|err=\d+)"
 
+_PSM_OWN = (
+    r"(?:An unrecoverable error occurred while communicating with the driver|Couldn't get (?:lid|gid|lid&gid) |"
+    r"Can't get HFI (?:GID|LID) in |Couldn't allocate (?:getreq|tid) descriptor|Couldn't set device pkey |"
+    r"Failed to tid free |Hardware problem: |ErrPkt: |Connection error: Service Level mismatch|"
+    r"Incompatible settings for PSM2_|CUDA version of hfi1 driver is loaded|Diags assertion failure: |"
+    r"Error (?:mmapping|creating|opening|setting size of|validating) (?:remote )?shared memory)"
+)
+"""Words of PSM's own error handler, which puts HOST.PID and the program's name before them (psm_error.c)."""
+
 PSM = (
     Record("psm.warning", _PSM_LABEL + r"(?P<message>PSM[23]? no hfi units are (?:active|available).*)", "warning",
            note="This host has no Omni-Path card that is up; MPI takes another transport.", priority=2),
@@ -189,6 +198,9 @@ PSM = (
            with_peer, priority=-1, note="The PSM transport could not be opened."),
     Record("psm.error", r"(?P<message>Exhausted \d+ MQ i(?:send|recv) request descriptors.*)", "fatal",
            note="PSM keeps no more open sends or receives at a time; it ends the process."),
+    Record("psm.error", r"^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d{1,10}"
+           rf"[A-Za-z_][\w.+-]{{0,80}}: (?P<message>.{{0,80}}?{_PSM_OWN}.*)", "fatal", priority=1, scan=_PSM_OWN,
+           note="The PSM library ends this process."),
     Record("psm.error", _PSM_LABEL + r"(?P<message>Assertion failure at (?P<file>[\w.]+\.c):\d+: .*)", "fatal",
            note="A check inside the PSM library failed; it ends the process."),
     Record("psm.error", r"(?P<message>Received \d+ out-of-context eager message\(s\) from stray process.*)", "error",
