@@ -69,6 +69,12 @@ RECORDS = (
            note="A test of a program in Julia failed."),
     Record("script.error", r"^Error using (?P<call>[\w./>]{1,120})(?: \(line \d+\))?\s*$", "error", script_error(),
            "An error ended a script in MATLAB."),
+    Record("script.error", r"^\{[\x08]?(?P<message>(?:Error: |Undefined (?:function|variable|operator)|"
+           r"Output argument \"|Index exceeds |Not enough input arguments|Out of memory|Reference to non-existent "
+           r"field |Unable to (?:open|read|find) ).*)", "error",
+           note="An error in MATLAB without its desktop, which sets it in braces.",
+           scan=r"\{.{0,2}(?:Error: |Undefined (?:function|variable|operator)|Output argument |Index exceeds |"
+           r"Not enough input arguments|Out of memory|Reference to non-existent field |Unable to (?:open|read|find) )"),
     Record("script.error", r"^error: (?P<message>.+)", "error", script_error(under=r"error: called from$"),
            "An error ended a script in Octave."),
 )  # fmt: skip

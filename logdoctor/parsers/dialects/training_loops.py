@@ -58,6 +58,8 @@ RECORDS = (
            r"\s+(?:Time|Data|Batch|Loss)"),
     Record("progress.step", rf"^Step {_NUMBER} Benchmark Time [\d.]+ ms/step", "info", _step, _NOTE, -2, often=True,
            scan=r"Step \d+ Benchmark Time "),
+    Record("progress.step", r"^\W{0,3}(?:[Tt]rain(?:ing)?|[Vv]al(?:id(?:ation)?)?|[Tt]est) [Ll]oss ?[:=] *-?\d", "info",
+           _epoch, _NOTE, -4, often=True, scan=r"(?:rain|raining|al|alid|alidation|est) [Ll]oss ?[:=] *-?\d"),
     Record("progress.step", rf"^\s*iters: {_NUMBER}, epoch: (?P<epoch>\d+) \| loss: (?P<loss>\S+)", "info", _iteration,
            _NOTE, -2, often=True, scan=r"iters: \d+, epoch: \d+ \| loss: "),
     Record("progress.done", r"\[Partition \d+\]\[Node \d+\] End of program", "info",
