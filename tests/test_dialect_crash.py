@@ -36,12 +36,6 @@ def test_a_shell_line_about_a_signal_gives_its_number(line, fields):
     assert fields.items() <= seen.fields.items()
 
 
-def test_a_launcher_that_repeats_the_command_of_the_process_it_lost_names_its_local_rank():
-    line = "subprocess.CalledProcessError: Command '['python', '-u', 'fit.py', '--local_rank=3', '--lr', '0.1']' "
-    event = one(crash.RECORDS, line + "died with <Signals.SIGSEGV: 11>.")
-    assert (event.fields["signal"], event.fields["local_rank"]) == (11, 3)
-
-
 @pytest.mark.parametrize(
     "line",
     [

@@ -32,7 +32,7 @@ def told_local_rank(event: Event) -> int | None:
     """The local rank of the process that a launcher, or Python of its children, tells about."""
     if event.kind == "lightning.child_died":  # here the tag is the child, not the speaker
         return event.speaker.local_rank
-    local = event.fields.get("local_rank") if event.dialect in ("crash", "elastic", "frameworks", "python") else None
+    local = event.fields.get("local_rank") if event.dialect in ("elastic", "frameworks", "python") else None
     return local if isinstance(local, int) else None
 
 

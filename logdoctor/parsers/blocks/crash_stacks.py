@@ -48,8 +48,6 @@ _FOREIGN = later(r"^(?:\[[\w.-]{1,255}:\d+\]|\*\*\* )")
 _PLACE = later(r"^\([\w./+-]{1,200}:\d+\)|^\s*$|^\s*what\(\):")
 """Some put a line break and the place in the source before the words of ``what()``."""
 _TRACE = later(r"^(?:Exception raised from |C\+\+ CapturedTraceback|frame #\d+)")
-_LOCAL_RANK = later(r"CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b")
-"""A launcher that repeats the command of the process it lost: the ranks are in its arguments."""
 _PANIC_NOTES = ("note: run with", "stack backtrace:", "thread '")
 _OTHER = later(
     r"^(?:\[[\w.-]{1,255}:\d{1,10}\] |terminate called|Fatal Python error|Traceback \(most|\*\*\* |Aborted|"
@@ -67,10 +65,9 @@ def signal_of(fields: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def with_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A line that names a signal in words: field ``signal`` is its number, ``local_rank`` whose command it was."""
+    """A line that names a signal in words: field ``signal`` is its number."""
     del below
-    command = _LOCAL_RANK.search(head.text)
-    return Block(head.text, signal_of(fields) | ({"local_rank": int(command["local_rank"])} if command else {}))
+    return Block(head.text, signal_of(fields))
 
 
 def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

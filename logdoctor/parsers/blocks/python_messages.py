@@ -32,7 +32,9 @@ _SHAPES = tuple(
         r"\bProcess (?P<pid>\d{1,9}) got signal: (?P<signal>\d{1,3})",
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with signal (?P<signal>SIG\w+)",
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with exit code (?P<exit_code>-?\d{1,10})",
-        r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>\d{1,6})\b",
+        # torch.distributed.launch and DeepSpeed repeat the command of the process they STARTED last, not of the one
+        # that ended: it names somebody only where it was the only one.
+        r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>0)\b",
         r"RayTaskError(?:\([\w.]{1,200}\))?: ray::.{1,300}? ?\(pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[\w.:-]{1,100}))?",
         (
             r"(?s)Actor\w{0,20}Error: (?!.{0,900}\bits owner has died).{0,400}?\n\s*pid: (?P<pid>\d{1,9})\n"

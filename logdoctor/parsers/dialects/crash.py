@@ -9,8 +9,7 @@ Kinds and their fields:
 - ``crash.assertion`` file, source_line, expression, message: a failed assert or check
 - ``crash.sanitizer`` message; ``crash.panic`` message, where: Go, Rust, Java and LLVM run-times that
   give up
-- ``crash.exit`` exit_code: somebody reports a non-zero exit code; ``crash.exit_signal`` signal, local_rank;
-  ``crash.oom_killed``
+- ``crash.exit`` exit_code: somebody reports a non-zero exit code; ``crash.exit_signal`` signal; ``crash.oom_killed``
   a container ended as ``OOMKilled``
 
 ``frames`` are function names, innermost first, ``library`` the first shared object of the stack outside libc.
