@@ -178,6 +178,7 @@ def test_the_stack_of_ucx_names_the_first_library_that_is_not_the_handler():
         ("==4411==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60", "crash.sanitizer"),
         ("panic: runtime error: index out of range [3] with length 3", "crash.panic"),
         ("thread 'main' panicked at src/main.rs:10:5:", "crash.panic"),
+        ("/opt/torch/bin/luajit: ./data/Batches.lua:61: attempt to index a nil value", "crash.script"),
         ("!!!!!!! Segfault encountered !!!!!!!", "crash.trace"),
         ("libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc", "crash.terminate"),
         ("Reason: OOMKilled", "crash.oom_killed"),

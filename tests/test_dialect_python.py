@@ -339,7 +339,9 @@ def test_numbers_in_messages_become_fields(message, fields):
 
 @pytest.mark.parametrize(("started", "local"), [("7", None), ("0", 0)])
 def test_the_command_of_the_process_started_last_names_nobody_unless_it_was_the_only_one(started, local):
-    error = f"subprocess.CalledProcessError: Command '['python', '-u', 'fit.py', '--local_rank={started}', '--lr', '1']'"
+    error = (
+        f"subprocess.CalledProcessError: Command '['python', '-u', 'fit.py', '--local_rank={started}', '--lr', '1']'"
+    )
     assert one(RECORDS, error + " returned non-zero exit status 1.").fields.get("local_rank") == local
     assert one(RECORDS, error + " died with <Signals.SIGSEGV: 11>.").fields.get("local_rank") == local
 

@@ -8,7 +8,7 @@ Kinds and their fields:
   (behind a watchdog's time-out it only repeats that)
 - ``crash.assertion`` file, source_line, expression, message: a failed assert or check
 - ``crash.sanitizer`` message; ``crash.panic`` message, where: Go, Rust, Java and LLVM run-times that
-  give up
+  give up; ``crash.script`` message, where: an interpreter that is not Python ended a program with an error
 - ``crash.exit`` exit_code: somebody reports a non-zero exit code; ``crash.exit_signal`` signal; ``crash.oom_killed``
   a container ended as ``OOMKilled``
 
@@ -237,6 +237,13 @@ RUNTIME = (
         scan=r"A fatal error has been detected by the Java|Exception in thread \"",
         note="A Java program failed.",
     ),
+    Record(
+        "crash.script",
+        r"(?:^|/)lua(?:jit|[\d.]{0,8}): (?P<where>\S{1,300}\.lua:\d{1,7}): (?P<message>.{1,300})",
+        level="error",
+        scan=r"lua(?:jit|[\d.]{0,8}): \S{1,300}\.lua:\d",
+        note="A Lua program (Torch7) ended with an error.",
+    ),
 )
 
 EXITS = (
@@ -297,6 +304,7 @@ MEANS: Meanings = {
     "crash.exit_signal": ("end told",),
     "crash.heap": ("own end",),
     "crash.panic": ("own end",),
+    "crash.script": ("own end",),
     "crash.signal": ("end told",),
     "crash.smashed": ("own end",),
     "crash.terminate": ("own end",),
