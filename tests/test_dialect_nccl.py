@@ -434,3 +434,8 @@ def test_before_version_2_3_the_lines_did_not_say_nccl():
 def test_a_trail_that_ends_the_making_of_a_communicator_is_a_failure_and_others_are_none():
     assert only(HEAD + "NCCL INFO group.cc:70 -> 3 [Async thread]").level == "error"
     assert only(HEAD + "NCCL INFO include/net.h:19 -> 2").level == "info"
+
+
+def test_the_error_check_of_legate_ends_the_program():
+    event = only("Internal NCCL failure with error unhandled system error in file /build/comm_nccl.cu at line 71")
+    assert (event.kind, event.level, event.fields["line"]) == ("nccl_tests.failure", "fatal", 71)

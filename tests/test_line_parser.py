@@ -241,6 +241,9 @@ def test_escapes_are_taken_out_and_other_control_characters_stay():
 
 def test_colours_whose_escape_character_got_lost_are_taken_out():
     assert clean(b"[36m(W pid=7)[0m gone") == "(W pid=7) gone"
+    assert clean(b"[31mgone") == "gone"
+    assert clean(b"\\x1b[31mgone") == clean(b"\\033[31mgone") == clean(b"[1;31mgone") == "gone"
+    assert clean(b"[35 min] left, [12m left]") == "[35 min] left, [12m left]"
 
 
 def test_a_long_line_is_cut_in_the_evidence():

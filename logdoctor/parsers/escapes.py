@@ -14,6 +14,15 @@ _ESCAPES = later(
 
 def without_escapes(text: str) -> str:
     """``text`` without colours, cursor movements and titles of windows."""
-    if "\x1b" in text or "0m" in text or "^[[" in text:
+    if "\x1b" in text or "0m" in text or "^[[" in text or _written_out(text):
         return str(_ESCAPES.sub("", text))
     return text
+
+
+def _written_out(text: str) -> bool:
+    """Whether an escape may stand in ``text`` without the reset that ends most colours.
+
+    Another program quoted it; or it got lost in front of the line's foreground colour.
+    """
+    lost = (text[:2] in ("[3", "[9") and text[3:4] == "m") or (text[:3] == "[1;" and text[5:6] == "m")
+    return lost or "1b[" in text or "1B[" in text or "033[" in text

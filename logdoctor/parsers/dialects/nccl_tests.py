@@ -4,7 +4,8 @@ Kinds and their fields:
 
 - ``nccl_tests.rank``      a rank's line of the table at the start; group_rank, pid, host, cuda_dev, bus_id; info
 - ``nccl_tests.failure``   ``Test NCCL failure``, ``Test CUDA failure``, and the same of NCCL's small examples
-                           (``Failed: Cuda error``); what, file, line, error, last_error; fatal
+                           (``Failed: Cuda error``) and of Legate (``Internal NCCL failure``);
+                           what, file, line, error, last_error; fatal
 - ``nccl_tests.trail``     ``.. HOST pid P: Test failure FILE:LINE`` back trace; info
 - ``nccl_tests.timeout``   ``Test timeout``; seconds; fatal
 - ``nccl_tests.values``    ``# Out of bounds values : N OK|FAILED`` (2018: no #); count, state; info, error where FAILED
@@ -57,6 +58,15 @@ RECORDS: tuple[Record, ...] = (
         priority=1,
         scan=r"(?:CUDA|Cuda|HIP|Hip) (?:failure|error) [\w./-]{1,200}:\d+ '",
         note="A program with the error check of NCCL's examples ends because a call failed.",
+    ),
+    Record(
+        "nccl_tests.failure",
+        r"(?P<text>Internal (?:Legate )?(?P<what>NCCL|CUDA) failure with error (?P<error>[^\n]{3,160}?) in file "
+        r"(?P<file>\S{1,200}) at line (?P<line>\d+))",
+        level="fatal",
+        priority=1,
+        scan=r" failure with error \w",
+        note="A program with the error check of NVIDIA's Legate ends because a call failed.",
     ),
     Record(
         "nccl_tests.trail",
