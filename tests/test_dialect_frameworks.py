@@ -186,3 +186,8 @@ def test_healthy_lines_give_no_event(line):
 def test_torn_stalls_never_raise(lines):
     for seen in read(RECORDS, "\n".join(lines)):
         assert isinstance(seen.fields.get("missing", ()), tuple)
+
+
+def test_milabenchs_report_of_a_failure_without_a_traceback_is_an_error():
+    assert one(RECORDS, "    No traceback found").level == "error"
+    assert kinds(RECORDS, "No traceback found in syslog") == []

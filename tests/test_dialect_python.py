@@ -337,6 +337,13 @@ def test_numbers_in_messages_become_fields(message, fields):
     assert {k: seen.fields[k] for k in fields} == fields
 
 
+def test_an_exception_hook_that_names_only_the_type_and_the_process():
+    line = "Unhandled exception <class 'RuntimeError'> in thread <_MainThread(MainThread, started 2297)>, proc 11644."
+    seen = one(RECORDS, line)
+    assert (seen.kind, seen.fields["pid"], seen.fields["exception"]) == ("python.exception", 11644, "RuntimeError")
+    assert kinds(RECORDS, line.replace("RuntimeError", "KeyboardInterrupt")) == []
+
+
 @pytest.mark.parametrize(("started", "local"), [("7", None), ("0", 0)])
 def test_the_command_of_the_process_started_last_names_nobody_unless_it_was_the_only_one(started, local):
     error = (

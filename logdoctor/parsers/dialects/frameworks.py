@@ -308,6 +308,13 @@ RECORDS: tuple[Record, ...] = (
         r"|Trial .{1,80} errored after|Task crashed",
     ),
     Record(
+        "frameworks.error",
+        r"^ {4}(?P<message>No traceback found)$",
+        "error",
+        note="milabench's report of a benchmark that failed without one.",
+        scan=r" {4}No traceback found$",
+    ),
+    Record(
         "frameworks.retry",
         r"(?P<message>wandb: (?:WARNING |ERROR )?(?:Network error|Error while calling W&B API|.{0,40}retry).{0,200}"
         r"|thrown while requesting (?:GET|HEAD|PUT|POST) .{1,200}"

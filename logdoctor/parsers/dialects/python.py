@@ -313,6 +313,14 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.exception",
+        r"Unhandled exception <class '(?P<exception>(?!KeyboardInterrupt'|SystemExit')[\w.]{1,120})'> in thread "
+        r"<[^>]{1,120}>, proc (?P<pid>\d{1,9})\b",
+        "error",
+        note="The hook of better_exchook (RETURNN) names the exception before it prints the traceback.",
+        scan=r"Unhandled exception <class '[\w.]{1,120}'> in thread <",
+    ),
+    Record(
+        "python.exception",
         rf"^(?:{IN_FRONT})?" + _A_METRIC + EXCEPTION,
         "error",
         read_message,
