@@ -5,6 +5,8 @@ from __future__ import annotations
 from dialect_probe import kinds, one, read
 
 from logdoctor.parsers.dialects.simulation import RECORDS
+from logdoctor.parsers.dialects.simulation_chemistry import RECORDS as OF_CHEMISTRY
+from logdoctor.parsers.dialects.simulation_earth import RECORDS as OF_EARTH
 from logdoctor.parsers.dialects.simulation_engineering import RECORDS as OF_ENGINEERING
 
 
@@ -86,3 +88,13 @@ def test_where_deal_ii_has_nothing_to_add_the_condition_is_the_message():
         "    (none)\n",
     )
     assert seen.fields["message"] == "n > 0"
+
+
+def test_electrons_that_do_not_converge_end_quantum_espresso_only_where_it_says_that_it_stops():
+    assert kinds(OF_CHEMISTRY, "     convergence NOT achieved after 100 iterations\n") == []
+    assert kinds(OF_CHEMISTRY, "     convergence NOT achieved after 100 iterations: stopping\n") == ["simulation.fatal"]
+
+
+def test_the_process_that_mitgcm_names_is_the_rank_and_its_warnings_are_no_end():
+    assert one(OF_EARTH, "(PID.TID 0011.0001) *** ERROR *** INI_PARMS: no namelist\n").fields["rank"] == 11
+    assert kinds(OF_EARTH, "(PID.TID 0011.0001) ** WARNING ** INI_PARMS: no namelist\n") == []

@@ -91,7 +91,8 @@ LINES = (
     Record("simulation.fatal", r"^\s*ERROR on proc (?P<rank>\d+): (?P<message>.+)", "fatal",
            note="LAMMPS ends with an error on this rank."),
     Record("simulation.fatal",
-           r"^\s*ERROR: (?P<message>.{3,400}?) \((?P<place>[\w./-]{1,200}\.(?:cpp|h|cxx|cc|c):\d+)\)\s*$", "fatal",
+           r"^\s*(?:(?:ior|mdtest) )?ERROR: (?P<message>.{3,400}?) "
+           r"\((?P<place>[\w./-]{1,200}\.(?:cpp|h|cxx|cc|c):\d+)\)\s*$", "fatal",
            scan=r"ERROR: .{3,500}\.(?:cpp|h|cxx|cc|c):\d+\)",
            note="The program ends with an error, and says where in its source."),
     Record("simulation.signal", _PETSC + r"Caught signal number (?P<signal>\d+) (?P<message>.+)", "fatal",

@@ -67,6 +67,12 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"(?P<message>DL_POLY(?:_\w)? terminated due to error +(?P<code>\d+)|"
            r"(?:sander|SANDER|PMEMD) (?:(?:bomb|BOMB) in subroutine .+|Terminated Abnormally!))", "fatal",
            note="DL_POLY or AMBER ends with an error."),
+    Record("simulation.fatal", r"^\s*Coordinate resetting (?:\(SHAKE\) )?(?P<message>cannot be accomplished),?\s*$",
+           "fatal", message_below(r"^$", alone=True), "SHAKE of AMBER fails: the system is unstable."),
+    Record("simulation.input", r"^\s*Unit +\d{1,3} (?P<message>Error on OPEN: +\S.*)", "fatal",
+           note="AMBER cannot open a file.", scan=r"Unit +\d{1,3} Error on OPEN: "),
+    Record("simulation.fatal", r"^\s*(?P<message>convergence NOT achieved after +\d{1,5} iterations: stopping)",
+           "fatal", note="Quantum ESPRESSO ends: its electrons do not converge."),
     Record("simulation.fatal", r"^\| ERROR: {2,}(?P<message>\S.*)", "fatal", note="PMEMD of AMBER ends with an error."),
     Record("simulation.fatal", r"^\*\*ERROR\*\*: (?P<message>\S.*)", "fatal", note="HOOMD-blue ends with an error."),
     Record("simulation.fatal", r"^\s*siesta: ERROR: (?P<message>\S.*)", "fatal", note="Siesta ends with an error."),

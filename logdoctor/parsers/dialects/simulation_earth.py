@@ -66,6 +66,10 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*FATAL: (?P<message>(?P<place>(?:mpp|fms|diag|horiz_interp|time_interp)\w{0,40}"
            r"(?:\.\w{2,4})?): .+)", "fatal", scan=r"FATAL: (?:mpp|fms|diag|horiz_interp|time_interp)",
            note="A model built on FMS ends with an error; where FMS names no PE, it knows of one only."),
+    Record("simulation.fatal", r"^\(PID\.TID (?P<rank>\d{4})\.\d{4}\) \*{3} ERROR \*{3} (?P<message>\S.*)", "fatal",
+           note="MITgcm reports an error, after which it ends.", scan=r"\*{3} ERROR \*{3} "),
+    Record("simulation.fatal", r"^\s*(?:MAIN: )?(?P<message>Abnormal termination: BLOWUP)", "fatal",
+           note="ROMS ends: the solution is unstable."),
     Record("simulation.fatal", r"^\s*\*{3} WAVEWATCH[- ]III ERROR IN (?P<function>\w+)\b.*", "fatal",
            message_below(r"^EXTCDE", alone=True), "WAVEWATCH III ends with an error."),
     Record("simulation.fatal", r"^\s*(?P<message>EXTCDE MPI_ABORT, IEXIT=.*)", "fatal",

@@ -44,6 +44,9 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*\*{3} (?P<message>Fatal (?:Exception|Error In Argument) \*{3} core dump) \*{3}",
            "fatal", note="Geant4 ends with an exception; what it is stands above.",
            scan=r"\*{3} Fatal (?:Exception|Error In Argument) \*{3} core dump"),
+    Record("simulation.input", r"^Input error in (?:parameter|input option|card) (?P<message>\"?[\w ]{1,40}\"? on line "
+           r"\d{1,7} in file .{1,200})$", "fatal", note="Serpent cannot use its input.",
+           scan=r"Input error in .{3,60} on line \d"),
     Record("simulation.fatal", r"^Fatal error in function (?P<function>\w{2,60}):\s*$", "fatal",
            message_below(r"^Simulation aborted"), "Serpent ends with an error."),
 )  # fmt: skip
