@@ -1,0 +1,46 @@
+r"""Nextflow and Snakemake: which step of a workflow failed, and what they try once more.
+
+Kinds and their fields:
+
+- ``script.error`` message, call (the process): the workflow ends because this step failed; level error
+- ``workflow.step_failed`` call: a step failed; it is tried again, left out, or the workflow says later that it ends
+
+Sources: Nextflow 23 to 25 (TaskProcessor.resumeOrDie, TaskErrorFormatter), Snakemake 5 to 8 (logging, scheduler).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from logdoctor.model import Value
+from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
+
+_BY_SIGNAL = later(r"exit status \((?:129|1[345]\d)\)")
+
+
+def read_cause(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The line under ``Caused by:``, which stays where it is; None where it names a signal: that says more."""
+    del fields
+    lines = [line.text.strip() for line in islice(below, 6)]
+    caused = next((number for number, text in enumerate(lines) if text.startswith("Caused by:")), len(lines))
+    message = next((text for text in lines[caused + 1 :] if text), "")
+    if _BY_SIGNAL.search(message):
+        return None
+    return Block(head.text, {"message": message} if message else {})
+
+
+RECORDS: tuple[Record, ...] = (
+    Record("script.error", r"^\s*(?:\[[A-Z]+\] )?(?:ERROR ~ )?Error executing process > '(?P<call>[^'\n]{1,200})'",
+           "error", read_cause, "A workflow of Nextflow ends: this process failed.", 1,
+           scan=r"Error executing process > '"),
+    Record("workflow.step_failed", r"\bNOTE: (?P<call>Process `[^`\n]{1,200}`) .{3,200} -- (?:Execution is retried|"
+           r"Error is ignored)", "warning", note="A process of Nextflow failed and is tried again, or left out.",
+           priority=3, scan=r" -- (?:Execution is retried|Error is ignored)"),
+    Record("workflow.step_failed", r"^\s*Error (?:in|executing) (?P<call>(?:rule|group) [\w-]{1,80})(?: on cluster \(|"
+           r"[:,])", "warning", priority=3, scan=r"Error (?:in|executing) (?:rule|group) ",
+           note="A rule of Snakemake failed; it is tried again, or Snakemake says further below that it ends."),
+    Record("script.error", r"^\s*Exiting because (?P<message>a job execution failed)\.", "error",
+           note="A workflow of Snakemake ends; which rule failed stands above."),
+)  # fmt: skip

@@ -1,0 +1,31 @@
+"""Nextflow and Snakemake: a step that is tried again ends nothing."""
+
+from __future__ import annotations
+
+from dialect_probe import kinds, one
+
+from logdoctor.parsers.dialects.workflows import RECORDS
+
+
+def test_the_cause_that_nextflow_gives_is_the_message_of_the_process_that_failed():
+    seen = one(
+        RECORDS,
+        "ERROR ~ Error executing process > 'SORT (a1)'\n\nCaused by:\n  No such variable: seed\n\nCommand executed:\n",
+    )
+    assert seen.fields == {"call": "SORT (a1)", "message": "No such variable: seed"}
+
+
+def test_a_process_that_a_signal_ended_is_left_to_its_exit_code():
+    assert (
+        kinds(RECORDS, "Error executing process > 'X'\n\nCaused by:\n  Process `X` ended (exit status (137))\n") == []
+    )
+
+
+def test_a_step_that_is_tried_again_or_left_out_is_a_warning():
+    text = (
+        "[0a/b1] NOTE: Process `SORT (2)` terminated with an error exit status (1) -- Execution is retried (2)\n"
+        "Error in rule sort:\n"
+        "Error executing rule sort on cluster (jobid: 4, external: 8812)\n"
+    )
+    assert kinds(RECORDS, text) == ["workflow.step_failed"] * 3
+    assert one(RECORDS, "Error in group job-7, which failed\n").level == "warning"
