@@ -34,12 +34,15 @@ SEEN_FROM_OUTSIDE = frozenset(
 WAITED, LEFT = "collective.timeout", "net.peer-closed"
 """What a rank says that gave up waiting, and what others see of it when it then leaves."""
 TOLD_TO_END = "job.preempted"
+TIME_UP = "job.time-limit"
 _LOST_OTHERS = later(
     r"(?i)closed by|reset by peer|broken pipe|timed? ?out|remote|aborted|shut ?down|store|connection|NCCL|gloo|socket"
     r"|SignalException|KeyboardInterrupt|SystemExit|ChildFailed|ProcessExited|ProcessRaised|Terminat|watchdog|heartbeat"
     r"|\bDist\w*Error|EOFError|killed|died|horovod|actor|MPI"
 )
 """Exceptions that may follow from another process' end."""
+_ORDERED = later(r"(?i)\bsignal\b|\bSIG[A-Z]{3,5}\b|preempt|time ?limit|wall ?time|interrupt|cancel|deadline|\bstop")
+"""Exceptions that a program's own handler of such an order may raise."""
 _FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illegal instruction|SIGILL|SIGFPE")
 """A crash in native code; SIGABRT is how processes end themselves that gave up on others."""
 
@@ -112,9 +115,9 @@ def explains(a: Finding, b: Finding, picture: Picture) -> bool:
     known = _known_to_follow(a, b)
     if known is not None:
         return known
-    if _ended_by_itself(b, a, picture) or _fell_with_it(b, a, picture):
+    if _ended_by_itself(b, a, picture) or _fell_with_it(b, a, picture) or _stood_until_time_was_up(b, a, picture):
         return False
-    if _fell_with_it(a, b, picture):
+    if _fell_with_it(a, b, picture) or _stood_until_time_was_up(a, b, picture):
         return True
     if _ended_by_itself(a, b, picture):
         return _could_explain(a, b)
@@ -199,6 +202,18 @@ def _is_own_exception(end: Finding) -> bool:
     event = end.events[0]
     own = end.rule.role == "fallback" and event.dialect == "python" and event.level == "fatal"
     return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
+
+
+def _stood_until_time_was_up(end: Finding, seen: Finding, picture: Picture) -> bool:
+    """Whether ``end`` is a rank's own exception after which the job only stood, until its time was up as ``seen`` says.
+
+    What processes raise because they are told to end is no exception of their own, and comes after the order.  Where
+    no rank is named it may be one program of several in a job script.
+    """
+    if seen.rule.signature != TIME_UP or not end.ranks or not _is_own_exception(end) or end.first > seen.first:
+        return False
+    order = seen.events[0]
+    return not _ORDERED.search(end.events[0].text[:SEARCHED]) and not picture.surely_after(end.events[0], order)
 
 
 def _fell_with_it(end: Finding, crash: Finding, picture: Picture) -> bool:
