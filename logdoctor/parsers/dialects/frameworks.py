@@ -91,6 +91,13 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
     ),
     Record(
+        "frameworks.exit",
+        r"\bblacklist failing host: (?P<host>[\w.:-]{1,253})$",
+        "error",
+        note="Elastic Horovod gives a host up, because a process failed there.",
+        priority=4,
+    ),
+    Record(
         "frameworks.horovod",
         r"Horovod could not be initialized: (?P<message>.+)|HTTP GET request failed too many times, aborting"
         r"|is stalled for longer than \d+ seconds\. Will shutdown"

@@ -94,6 +94,9 @@ ERRORS = (
     Record("mpich.fatal", r"\[(?:\w{3} ){2}[^\]]{8,24}\] \[(?P<host>[^\]\s]{1,80})\] " + _FATAL, level="fatal",
            block=read_error_stack, priority=4, scan=r"\] \[[^\]\s]{1,80}\] Fatal error in ",
            note="An MPI call failed and MPI ends the job; its error stack follows."),
+    Record("mpich.fatal", r"^(?P<rank>\d+): (?P<host>[\w.-]{1,255}): -?\d+: " + _FATAL, level="fatal",
+           block=read_error_stack, priority=5, scan=r"^\d+: [\w.-]{1,255}: -?\d+: Fatal error in ",
+           note="An MPI call failed in the process that this line of mpiexec's table is about."),
     Record("mpich.fatal", _ABORT + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.fatal", r"(?:^|[\]\s:])" + _FATAL + r"(?:, error stack:)?", level="fatal", block=read_error_stack,
@@ -122,6 +125,9 @@ ERRORS = (
     Record("mpich.stack", r"^\s*(?P<innermost>" + _STACK_NAMES + r")\(\d+\)[. ]*: *(?P<message>\S.*)",
     level="error", scan=_STACK_SCAN,
            note="A line of an MPI error stack."),
+    Record("mpich.stack", r"^\s*(?P<innermost>\w+)\(\d+\)[. ]*: *(?P<message>\[ch3:sock\] rank (?P<by_rank>\d+) "
+           r"(?:unable|failed) to connect.*)", level="error", priority=1, scan=r"\[ch3:sock\] rank \d+ (?:unable|failed)",
+           note="A rank reached no socket of another."),
     Record("mpich.stack", r"^\s*\(unknown\)\(\)[. ]*: *(?P<message>\S.*)", level="error",
            note="A line of an MPI error stack."),
     Record("mpich.assertion", r"Assertion failed in file (?P<file>\S+) at line (?P<line>\d+): (?P<message>.*)",
@@ -322,7 +328,7 @@ INTEL = (
            r"are ignored|is ignored|will be ignored|similar variables).*)", level="warning",
            note="Intel MPI ignores a setting."),
     Record("mpich.startup",
-           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?!Unable to read tuning)"
+           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?!Unable to read tuning|cannot open dynamic library)"
            r"(?P<message>.{0,300}?(?:not available|cannot|[Uu]nable|[Ff]ail|"
            r"ERROR|" r"[Ee]rror).*)", level="error", note="Intel MPI could not set up a transport."),
     Record("mpich.startup",
