@@ -124,7 +124,8 @@ PODS = (
     Record("kubernetes.evicted", r"^\s*(?:Status|Reason): +(?P<message>Evicted)\b", "fatal",
            note="The pod was evicted from its node.", priority=1),
     Record("kubernetes.evicted",
-           r"(?:\bEvicted +(?P<host>[a-z0-9][\w.-]{0,252}) +Pod )?(?P<message>The node was low on resource: [\w-]+.*|Pod ephemeral local storage usage exceeds.*|"
+           r"(?:\bEvicted +(?P<host>[a-z0-9][\w.-]{0,252}) +Pod )?"
+           r"(?P<message>The node was low on resource: [\w-]+.*|Pod ephemeral local storage usage exceeds.*|"
            r"Container \S+ exceeded its local ephemeral storage limit.*|"
            r"Usage of EmptyDir volume \S+ exceeds the limit.*|"
            r"The node had condition: \[\w+\].*|TaintManagerEviction.*|Pod was rejected: .*)", "fatal", with_resource,

@@ -126,8 +126,8 @@ ERRORS = (
     level="error", scan=_STACK_SCAN,
            note="A line of an MPI error stack."),
     Record("mpich.stack", r"^\s*(?P<innermost>\w+)\(\d+\)[. ]*: *(?P<message>\[ch3:sock\] rank (?P<by_rank>\d+) "
-           r"(?:unable|failed) to connect.*)", level="error", priority=1, scan=r"\[ch3:sock\] rank \d+ (?:unable|failed)",
-           note="A rank reached no socket of another."),
+           r"(?:unable|failed) to connect.*)", level="error", priority=1,
+           scan=r"\[ch3:sock\] rank \d+ (?:unable|failed)", note="A rank reached no socket of another."),
     Record("mpich.stack", r"^\s*\(unknown\)\(\)[. ]*: *(?P<message>\S.*)", level="error",
            note="A line of an MPI error stack."),
     Record("mpich.assertion", r"Assertion failed in file (?P<file>\S+) at line (?P<line>\d+): (?P<message>.*)",
@@ -328,7 +328,7 @@ INTEL = (
            r"are ignored|is ignored|will be ignored|similar variables).*)", level="warning",
            note="Intel MPI ignores a setting."),
     Record("mpich.startup",
-           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?!Unable to read tuning|cannot open dynamic library)"
+           r"\[(?P<by_rank>\d+)\] MPI startup\(\): (?!Unable to read tuning)"
            r"(?P<message>.{0,300}?(?:not available|cannot|[Uu]nable|[Ff]ail|"
            r"ERROR|" r"[Ee]rror).*)", level="error", note="Intel MPI could not set up a transport."),
     Record("mpich.startup",

@@ -140,7 +140,8 @@ TRANSPORTS = (
     Record("openmpi.ucx", _WHO +
            r"\S{0,200}?(?P<file>(?:pml|osc|common)_ucx\w*\.c):\d+ +(?:Error|ERROR): +"
            r"(?P<message>Failed to (?:create UCP (?:worker|context)|read UCP config|query UCP).*|UCP worker does not "
-           r"support MPI_THREAD_MULTIPLE.*|OSC UCX component priority set inside component query failed)", level="warning", priority=1,
+           r"support MPI_THREAD_MULTIPLE.*|OSC UCX component priority set inside component query failed)",
+           level="warning", priority=1,
            note="Open MPI could not set up UCX; it goes on with another transport if it may."),
     Record("openmpi.ucx", _WHO +
            r"\S{0,200}?(?P<file>(?:pml_ucx|common_ucx|osc_ucx|mca_\w*ucx|spml_ucx|atomic_ucx|scoll_ucc|"

@@ -186,13 +186,14 @@ RECORDS: tuple[Record, ...] = (
         "ray.placement",
         r"(?:cannot be scheduled right now|No available node types can fulfill resource request"
         r"|[Cc]annot provide a placement group|[Pp]lacement group .{0,60}(?:cannot be|is not) (?:created|scheduled)"
-        r"|The (?:following )?resource request cannot be scheduled|autoscaler could not find a node type to satisfy the "
-        r"request: |\bscheduling_state: '?(?:NO_RESOURCES|INFEASIBLE))(?P<demand>.{0,200})",
+        r"|The (?:following )?resource request cannot be scheduled"
+        r"|autoscaler could not find a node type to satisfy the request: "
+        r"|\bscheduling_state: '?(?:NO_RESOURCES|INFEASIBLE))(?P<demand>.{0,200})",
         "warning",
         note="The cluster does not have, or not yet, the resources that were asked for.",
         scan=r"cannot be scheduled right now|No available node types can fulfill|annot provide a placement|lacement "
-        r"group .{0,60}(?:cannot be|is not) (?:created|scheduled)|resource request cannot be|could not find a node type to"
-        r"|scheduling_state: ",
+        r"group .{0,60}(?:cannot be|is not) (?:created|scheduled)|resource request cannot be"
+        r"|could not find a node type to|scheduling_state: ",
     ),
     Record(
         "ray.placement",
