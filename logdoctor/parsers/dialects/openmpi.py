@@ -137,6 +137,8 @@ TRANSPORTS = (
            priority=-1, scan=_BTL, note="A point-to-point module of Open MPI reports a problem."),
     Record("openmpi.warning", _PLACE + r"(?P<message>\S.*?)\s*$", level="info", priority=-2, scan=_BTL, often=True,
            note="A point-to-point module of Open MPI tells what it does: it was told to be verbose."),
+    Record("openmpi.pmi", _WHO + r"(?P<message>PMI2?_\w{3,40} \[pmix_s\d\.c:\d+:\w+\]: \S.*)", level="error",
+           note="Open MPI did not get what it asked of Slurm's PMI."),
     Record("openmpi.ucx", _WHO +
            r"\S{0,200}?(?P<file>(?:pml|osc|common)_ucx\w*\.c):\d+ +(?:Error|ERROR): +"
            r"(?P<message>Failed to (?:create UCP (?:worker|context)|read UCP config|query UCP).*|UCP worker does not "

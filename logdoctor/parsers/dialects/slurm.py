@@ -188,6 +188,9 @@ LAUNCH = (
 )  # fmt: skip
 
 TOOLS = (
+    Record("slurm.comm", r"(?:^|\] )error: (?P<message>(?:Credential signature check: |Invalid job credential from |"
+           r"Job credential (?:expired|revoked)).*)", "error",
+           note="The node's slurmd does not accept what the controller signed for this job."),
     Record("slurm.comm", r"^(?P<message>slurm_\w{3,30}(?: error)?: (?:Unable to contact slurm controller|Socket "
            r"timed out|"
            r"Zero Bytes were transmitted|Unexpected message received|Protocol authentication error).*)", "error",
