@@ -40,8 +40,9 @@ def test_a_name_whose_head_is_cut_off_is_read_from_the_lines_below():
     assert [e.speaker.host for e in (cut, whole, other)] == ["trn07", "trn07", "n07"]
 
 
-def test_the_last_digits_of_a_name_are_no_host():
-    event = only("07:4811:4902 [3] NCCL INFO comm 0x5d rank 3 nranks 8 cudaDev 3 busId 4e000 - Init COMPLETE")
+@pytest.mark.parametrize("left", ["07", "-", "---"])
+def test_the_last_digits_of_a_name_or_dashes_in_its_place_are_no_host(left):
+    event = only(f"{left}:4811:4902 [3] NCCL INFO comm 0x5d rank 3 nranks 8 cudaDev 3 busId 4e000 - Init COMPLETE")
     assert (event.speaker.host, event.speaker.pid, event.fields["group_rank"]) == (None, 4811, 3)
 
 

@@ -15,7 +15,7 @@ from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled
 
 HEAD = (
-    r"(?:(?:(?P<by_host>(?!\d{1,7}:)[\w.-]+)|\d{1,7}):(?P<by_pid>\d+):"
+    r"(?:(?:(?P<by_host>(?!\d{1,7}:|[._-]{1,80}:)[\w.-]+)|\d{1,7}|[._-]{1,80}):(?P<by_pid>\d+):"
     r"(?P<tid>\d+) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{1,60}\])? *)?"
     r"|^(?P<by_host>(?=[\w.-]{0,60}\d)[A-Za-z][\w.-]{2,80}) \[(?P<device>\d{1,2})\] )?"
 )
@@ -23,7 +23,8 @@ HEAD = (
 May be cut off;
 some take the processes out of what they paste (``H [D] ``).
 
-A host of some digits only is what is left of a name at the head of a file that begins within a line."""
+A host of some digits only is what is left of a name at the head of a file that begins within a line; one of dashes
+only was taken out."""
 
 _STARTS = (
     r"NET/OFI |NET/FasTrak |NET/GPUDirectTCPX |NET/FastSocket |NET/UCX|SHARP group create|SHARP allreduce|SHARP regmr",
