@@ -8,7 +8,7 @@ from logdoctor.catalogues import explain
 from logdoctor.model import Finding, Value, Words
 from logdoctor.regexes import later
 
-OPEN = later(r"\{(\w+(?:\.\w+)?)([|}])")
+OPEN = later(r"\{(\w+(?:\.\w+)?)([|?}])")
 LONGEST = 160
 
 
@@ -44,8 +44,9 @@ class Told(Mapping[str, Value]):
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """``{name}``, ``{field.column}`` and ``{name|words when unknown}`` replaced; the words may hold names in turn.
+    """``{name}``, ``{field.column}``, ``{name|words when unknown}`` and ``{name?words when known}`` replaced.
 
+    The words may hold names in turn.
     What stands before the brace is not said twice where the words end in it: ``Rank {rank|A rank}`` gives "Rank 3" or
     "A rank".  Text of a log is cut, never interpreted.
     """
@@ -53,11 +54,13 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
     at = 0
     while found := OPEN.search(template, at):
         end = found.end() - 1 if found[2] == "}" else _closing(template, found.end())
-        known = values.get(found[1])
-        default = template[found.end() : end] if found[2] == "|" else "?"
+        known, words = values.get(found[1]), template[found.end() : end]
+        unknown = known in (None, (), "")
         before = template[at : found.start()]
-        if known in (None, (), ""):
-            said = fill(default, values)
+        if found[2] == "?":
+            parts += [before, "" if unknown else fill(words, values)]
+        elif unknown:
+            said = fill(words, values) if found[2] == "|" else "?"
             parts += [_without_the_end_of(said, before), said]
         else:
             parts += [before, _shown(known)]

@@ -29,7 +29,7 @@ WHEN_KEYS = (*NAME_LISTS, "within", "count", "ranks", "agree", "differ", "phase"
 QUANTIFIERS = ("one", "some", "most", "all", "all-but-one", "none")
 PHASES = ("launch", "init", "before first step", "running", "checkpoint", "teardown")
 CULPRIT_KEYS = ("ranks", "hosts", "gpus", "peers")
-COLUMN = re.compile(r"\{(\w+\.\w+)[|}]")
+COLUMN = re.compile(r"\{(\w+\.\w+)[|?}]")
 MANY = 20
 COUNT = re.compile(r"(>=|<=|==|>|<)?\s*(\d+)")
 WITHIN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
