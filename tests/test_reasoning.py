@@ -194,6 +194,17 @@ def test_braces_in_a_logs_text_are_not_filled_again():
     assert fill("{message}", {"message": "{rank|x}"}) == "{rank|x}"
 
 
+def test_what_only_makes_sense_with_a_value_is_left_out_without_it():
+    said = "A process{pid? (pid {pid}{worker?, worker {worker}})} ended"
+    assert fill(said, {"pid": 7, "worker": 2}) == "A process (pid 7, worker 2) ended"
+    assert fill(said, {"pid": 7}) == "A process (pid 7) ended"
+    assert fill(said, {"worker": 2}) == "A process ended"
+
+
+def test_a_bracket_that_closes_what_is_not_quoted_is_left_out():
+    assert fill("({what})", {"what": "poll failed (ofi.c:7): gone))"}) == "(poll failed (ofi.c:7): gone)"
+
+
 def test_words_for_the_unknown_replace_the_same_word_before_them():
     assert fill("Rank {rank|A rank} ended", {}) == "A rank ended"
     assert fill("Rank {rank|A rank} ended", {"rank": 3}) == "Rank 3 ended"

@@ -90,7 +90,10 @@ def _closing(template: str, start: int) -> int:
 
 
 def _shown(value: Value | None) -> str:
-    text = compress(value) if isinstance(value, tuple) else str(value)
+    """As text, without the brackets that closed what stood around it in the log."""
+    text = compress(value) if isinstance(value, tuple) else str(value).strip()
+    while text.endswith(")") and text.count(")") > text.count("("):
+        text = text[:-1].rstrip()
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
