@@ -29,3 +29,9 @@ def test_a_step_that_is_tried_again_or_left_out_is_a_warning():
     )
     assert kinds(RECORDS, text) == ["workflow.step_failed"] * 3
     assert one(RECORDS, "Error in group job-7, which failed\n").level == "warning"
+
+
+def test_how_slurm_ended_a_job_counts_where_snakemake_does_not_start_it_again():
+    ended = "message: SLURM-job '8812' failed, SLURM status is: 'OUT_OF_MEMORY'. For further error details\n"
+    assert one(RECORDS, ended).fields["state"] == "OUT_OF_MEMORY"
+    assert kinds(RECORDS, f"{ended}    jobid: 4\n\nTrying to restart job 4.\n") == []

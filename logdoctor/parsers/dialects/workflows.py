@@ -3,6 +3,7 @@ r"""Nextflow and Snakemake: which step of a workflow failed, and what they try o
 Kinds and their fields:
 
 - ``script.error`` message, call (the process): the workflow ends because this step failed; level error
+- ``slurm.job_state`` as in `slurm`: how Slurm ended the job of a step that is not tried again
 - ``workflow.step_failed`` call: a step failed; it is tried again, left out, or the workflow says later that it ends
 
 Sources: Nextflow 23 to 25 (TaskProcessor.resumeOrDie, TaskErrorFormatter), Snakemake 5 to 8 (logging, scheduler).
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.model import Value
+from logdoctor.parsers.blocks.slurm_lines import read_state
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
@@ -31,6 +33,12 @@ def read_cause(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     return Block(head.text, {"message": message} if message else {})
 
 
+def read_last_state(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """How Slurm ended a job; None where Snakemake starts it again."""
+    again = any(line.text.lstrip().startswith("Trying to restart job") for line in islice(below, 60))
+    return None if again else read_state(head, fields, below)
+
+
 RECORDS: tuple[Record, ...] = (
     Record("script.error", r"^\s*(?:\[[A-Z]+\] )?(?:ERROR ~ )?Error executing process > '(?P<call>[^'\n]{1,200})'",
            "error", read_cause, "A workflow of Nextflow ends: this process failed.", 1,
@@ -41,6 +49,9 @@ RECORDS: tuple[Record, ...] = (
     Record("workflow.step_failed", r"^\s*Error (?:in|executing) (?P<call>(?:rule|group) [\w-]{1,80})(?: on cluster \(|"
            r"[:,])", "warning", priority=3, scan=r"Error (?:in|executing) (?:rule|group) ",
            note="A rule of Snakemake failed; it is tried again, or Snakemake says further below that it ends."),
+    Record("slurm.job_state", r"SLURM-job '(?P<step>\d+)' failed, SLURM status is: '(?P<state>NODE_FAIL|TIMEOUT|"
+           r"PREEMPTED|OUT_OF_MEMORY|BOOT_FAIL)'", "error", read_last_state,
+           "Snakemake says how Slurm ended a job of its own.", 1),
     Record("script.error", r"^\s*Exiting because (?P<message>a job execution failed)\.", "error",
            note="A workflow of Snakemake ends; which rule failed stands above."),
 )  # fmt: skip
