@@ -309,14 +309,22 @@ class Picture:
 
     def last_progress(self) -> Progress | None:
         """The latest progress record of all."""
-        latest = [event for rank in self.steps if (event := self.last_step(rank)) is not None]
-        if not latest:
+        event = self._latest_step()
+        if event is None:
             return None
-        event = max(latest, key=lambda e: e.order)
         value, total = event.fields.get("value"), event.fields.get("total")
         shown = "" if value is None else f"{value}/{total}" if total is not None else str(value)
         unit, epoch = str(event.fields.get("unit", "step")), str(event.fields.get("epoch", ""))
         return Progress(unit, shown, self.evidence(event, "last sign of progress"), epoch)
+
+    def _latest_step(self) -> Event | None:
+        latest = [event for rank in self.steps if (event := self.last_step(rank)) is not None]
+        return max(latest, key=lambda e: e.order, default=None)
+
+    def stepped_until(self, event: Event) -> bool:
+        """Whether all progress of the run, and there is some, was made before ``event``."""
+        latest = self._latest_step()
+        return latest is not None and latest.order < event.order
 
     def _hosts_told(self) -> tuple[str, ...]:
         told = (h for h in self.hosts if h not in self._seen_on or any(map(self._wanted, self._seen_on[h])))

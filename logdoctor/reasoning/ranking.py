@@ -21,6 +21,7 @@ ROLES = ("cause", "symptom", "fallback", "benign")
 STRENGTHS = ("proof", "strong", "likely", "hint")
 TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
 SEARCHED = 4000
+STACK_LINES = 20
 BURST = 1.0
 """Seconds within which reports about one device are one event."""
 _LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
@@ -43,6 +44,8 @@ _LOST_OTHERS = later(
 """Exceptions that may follow from another process' end."""
 _ORDERED = later(r"(?i)\bsignal\b|\bSIG[A-Z]{3,5}\b|preempt|time ?limit|wall ?time|interrupt|cancel|deadline|\bstop")
 """Exceptions that a program's own handler of such an order may raise."""
+_PROGRAMS = ("python", "simulation", "solver", "fortran")
+"""Dialects in which programs speak of themselves."""
 _FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illegal instruction|SIGILL|SIGFPE")
 """A crash in native code; SIGABRT is how processes end themselves that gave up on others."""
 
@@ -205,15 +208,34 @@ def _is_own_exception(end: Finding) -> bool:
 
 
 def _stood_until_time_was_up(end: Finding, seen: Finding, picture: Picture) -> bool:
-    """Whether ``end`` is a rank's own exception after which the job only stood, until its time was up as ``seen`` says.
+    """Whether ``end`` is a rank's own failure after which the job only stood, until its time was up as ``seen`` says.
 
-    What processes raise because they are told to end is no exception of their own, and comes after the order.  Where
-    no rank is named it may be one program of several in a job script.
+    What processes raise because they are told to end is no failure of their own, and comes after the order.  Where
+    no rank is named it may be one program of several in a job script: unless it was the one that made progress, or
+    nothing was printed below it.
     """
-    if seen.rule.signature != TIME_UP or not end.ranks or not _is_own_exception(end) or end.first > seen.first:
+    if seen.rule.signature != TIME_UP or not _is_own_failure(end) or end.first > seen.first:
         return False
-    order = seen.events[0]
-    return not _ORDERED.search(end.events[0].text[:SEARCHED]) and not picture.surely_after(end.events[0], order)
+    failure, order = end.events[0], seen.events[0]
+    if not end.ranks and not picture.stepped_until(failure) and not _stand_together(failure, order):
+        return False
+    return not _ORDERED.search(failure.text[:SEARCHED]) and not picture.surely_after(failure, order)
+
+
+def _stand_together(above: Event, below: Event) -> bool:
+    """Whether there is room for no more than a stack between the two."""
+    same = above.line.file == below.line.file
+    return same and 0 <= below.line.number - above.line.number - above.span <= STACK_LINES
+
+
+def _is_own_failure(end: Finding) -> bool:
+    """Whether it is a process' own exception, crash, or last word as simulation codes and run-times print it."""
+    event = end.events[0]
+    text = event.text[:SEARCHED]
+    if end.rule.signature == "app.segfault":
+        return _FAULT.search(text) is not None
+    own = end.rule.role == "fallback" and event.dialect in _PROGRAMS and event.level == "fatal"
+    return own and not _LOST_OTHERS.search(text)
 
 
 def _fell_with_it(end: Finding, crash: Finding, picture: Picture) -> bool:
