@@ -52,3 +52,13 @@ def test_an_evaluation_that_prints_its_scores_got_over_an_error_that_it_reported
 
 def test_scores_say_nothing_of_a_process_that_a_launcher_saw_end():
     assert verdict(REFUSED, KILLED, SCORES) == "failure"
+
+
+@pytest.mark.parametrize("line", ["Result = PASS", "\tGPU 3: OK", " Verification    =               SUCCESSFUL"])
+def test_a_result_that_was_checked_and_is_right_is_no_failure(line):
+    assert kinds(RECORDS, line) == []
+
+
+@pytest.mark.parametrize("line", ["Result = FAIL", "\tGPU 3: FAULTY", " Verification    =             UNSUCCESSFUL"])
+def test_a_result_that_the_benchmark_found_wrong_is_an_error(line):
+    assert kinds(RECORDS, line) == ["benchmark.wrong"]

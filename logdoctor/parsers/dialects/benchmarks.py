@@ -1,14 +1,16 @@
-r"""Tables of MPI and network benchmarks, and those at the end of an evaluation: signs of life.
+r"""What benchmarks print: tables of MPI and networks and of evaluations, signs of life; and results that are wrong.
 
 Kinds and fields:
 
 - ``progress.step``  unit, value: a row of a table over message sizes, powers of two (OSU, IMB, perftest)
 - ``progress.done``  the benchmark printed its last words
 - ``progress.greeted`` value, total: this rank of so many greets, as test programs of MPI do
+- ``benchmark.wrong``  message: the benchmark checked its own result, and it is wrong
 - ``progress.scored`` an evaluation printed what all its tasks scored, which it does last; a benchmark its first result
 
 Small sizes are left out: a line ``8  12.45`` is too much like any other.
-Sources: osu-micro-benchmarks 5 to 7 (util/osu_util.c), IMB 4 to 2021 (Output.c), perftest 4 to 6, UCX 1.8 to 1.17
+Sources: HPL 2.3 (HPL_pdinfo, HPL_pdtest), HPCG 3.1 (ReportResults), STREAM 5.10, NPB 3.4 (print_results), gpu-burn,
+CUDA samples; osu-micro-benchmarks 5 to 7 (util/osu_util.c), IMB 4 to 2021 (Output.c), perftest 4 to 6, UCX 1.8 to 1.17
 (tools/perf), lm-evaluation-harness 0.3 to 0.4 (utils.make_table), lighteval, scikit-learn
 (classification_report).
 """
@@ -34,7 +36,15 @@ def read_first_row(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
     return Block(head.text) if any(_ROW.match(line.text) for line in islice(below, 1)) else None
 
 
+_WRONG = "The benchmark checked what it had computed, and it is wrong: hardware, a library or the build miscalculates."
+
 RECORDS: tuple[Record, ...] = (
+    Record("benchmark.wrong", r"^\s*(?P<message>[1-9]\d* tests? completed and failed residual checks)", "error",
+           note=_WRONG),
+    Record("benchmark.wrong", r"(?P<message>HPCG result is INVALID\b.*|Failed Validation on array [abc]\[\].*"
+           r"|^\s*Verification {2,}= +UNSUCCESSFUL\s*$|^\tGPU \d+: FAULTY\s*$|^Result = FAIL\s*$)", "error",
+           note=_WRONG,
+           scan=r"HPCG result is INVALID|Failed Validation on array|= +UNSUCCESSFUL|: FAULTY|Result = FAIL"),
     Record("progress.step", rf"^ *(?P<value>{_SIZES})(?: {{2,}}\d+)?(?: {{2,}}\d+\.\d{{1,6}}){{1,8}} *$", "info",
            read_step("step"), "A benchmark measured messages of this size.", -2, often=True,
            scan=rf"\b(?:{_SIZES}) {{2,}}[ \d]{{0,24}}\d+\.\d"),
