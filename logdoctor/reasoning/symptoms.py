@@ -24,7 +24,10 @@ _FLAGS = regex.MULTILINE.value
 _REMEMBERED = 4096
 """So many sorts of events, with what the scan saw in them, are remembered."""
 ENOUGH_TO_FIND = 24
-"""Letters of a line of a match by which its place in the log is sure: the first such line is quoted, its head."""
+"""Letters of a line of a match by which its place in the log is sure: the first such line is quoted, its head.
+
+A line that ends with a colon only announces what the next one says.
+"""
 SEARCH_SECONDS = 0.2
 """A single search that takes longer is given up: the text is hostile."""
 
@@ -215,9 +218,10 @@ def index_of(rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> SymptomI
 def _quoted(event: Event, matched: str) -> Event:
     """The event with the line of its record that holds what matched: its own before the source lines above it."""
     lines = matched.splitlines()
-    wanted = next(
-        (line for line in lines if len(line.strip()) >= ENOUGH_TO_FIND), max(lines, key=len, default="")
-    ).strip()
+    long = [line for line in lines if len(line.strip()) >= ENOUGH_TO_FIND]
+    said = (line for line in long if not line.rstrip().endswith(":"))
+    wanted = next(said, None) or next(iter(long), None) or max(lines, key=len, default="")
+    wanted = wanted.strip()
     for part in (wanted, wanted[:40], wanted[-40:]):
         line = next((line for line in (event.line, *event.lines) if part and part in line.text), None)
         if line is not None:
