@@ -221,6 +221,12 @@ def test_the_shipped_model_is_small_and_names_only_signatures_of_rules(knowledge
     assert len({*shipped.classes} & {r.signature for r in knowledge.rules}) > 50
 
 
+def test_a_model_that_is_made_is_never_larger_than_one_that_is_read(model: LinearModel, monkeypatch) -> None:
+    most = len(model.to_json()) // 2
+    monkeypatch.setattr("logdoctor.classifier.training.LARGEST", most)
+    assert len(train(some_samples()).model.to_json()) <= most
+
+
 def test_variants_of_a_log_are_held_out_together(knowledge: Knowledge) -> None:
     log = "a\nRuntimeError: CUDA error: out of memory\nb\nc\nd\n"
     found = [*samples([Labelled(log, "cuda.oom", "cuda.oom 0", "cuda.oom")], knowledge)]

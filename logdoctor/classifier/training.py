@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.classifier.features import BUCKETS
-from logdoctor.classifier.linear_model import HEALTHY, NAMELESS, SCALE, LinearModel
+from logdoctor.classifier.linear_model import HEALTHY, LARGEST, NAMELESS, SCALE, LinearModel
 
 PRECISION = 0.85
 """Of the guesses it utters, so many shall be right on held-out data."""
@@ -27,7 +27,7 @@ STEPS = 60
 WAYS = ("known failures, other words", "rules never seen")
 """The two ways to hold out."""
 SMALLEST_WEIGHT = 0.15
-"""A smaller weight moves no answer and is left out of the file."""
+"""A smaller weight moves no answer and is left out of the file; larger ones too where the file would be too large."""
 SILENT = 1.01
 """A threshold that no probability reaches."""
 
@@ -181,15 +181,26 @@ def _threshold(held_out: Any) -> float:
 
 
 def _plain_model(fitted: Any, temperature: float, threshold: float) -> LinearModel:
-    """The fitted model as rounded plain numbers; of two classes scikit-learn keeps one row of weights only."""
+    """The fitted model as rounded plain numbers, as many of them as a model file may hold."""
     classes = tuple(str(c) for c in fitted.classes_)
     table, bias = fitted.coef_, fitted.intercept_
-    if len(classes) == 2:
+    if len(classes) == 2:  # scikit-learn keeps one row of weights only
         table, bias = [-table[0] / 2, table[0] / 2], [-bias[0] / 2, bias[0] / 2]
+    rounded = tuple(round(float(b) * SCALE) / SCALE for b in bias)
+    smallest = SMALLEST_WEIGHT
+    while True:
+        model = LinearModel(classes, rounded, _weights(table, smallest), temperature, threshold)
+        if len(model.to_json().encode()) <= LARGEST:
+            return model
+        smallest *= 1.1
+
+
+def _weights(table: Any, smallest: float) -> dict[str, list[int]]:
+    """The weights that are not smaller, by buckets."""
     weights: dict[str, list[int]] = {}
     for bucket in range(BUCKETS):
         row = ((n, float(w[bucket])) for n, w in enumerate(table))
-        kept = [number for n, w in row if abs(w) >= SMALLEST_WEIGHT for number in (n, round(w * SCALE))]
+        kept = [number for n, w in row if abs(w) >= smallest for number in (n, round(w * SCALE))]
         if kept:
             weights[str(bucket)] = kept
-    return LinearModel(classes, tuple(round(float(b) * SCALE) / SCALE for b in bias), weights, temperature, threshold)
+    return weights
