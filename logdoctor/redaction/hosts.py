@@ -82,7 +82,7 @@ PUBLIC = tuple(
 """Services and projects that everybody uses."""
 
 _NO_HOST = frozenset(
-    "localhost localhost.localdomain node nodes host hosts hostname master worker workers head server client "
+    "localhost localhost.localdomain ipv4 ipv6 node nodes host hosts hostname master worker workers head server client "
     "login peer rank none null unknown info warn warning error debug fatal critical notice trace stdin stdout "
     "stderr all any the a an is was not failed default kernel local remote this self other each every same "
     "address name gpu cpu cuda mpi nccl tcp udp ib eth auto true false and or for with in on at to of".split()

@@ -18,6 +18,7 @@ with each paragraph on one line; texts with a kind of their own are listed in ``
 - ``openmpi.tcp_connect`` peer, errno, message; ``openmpi.tcp_unexpected_peer`` got, expected (process names);
   ``openmpi.tcp_closed`` errno, message; ``openmpi.completion`` peer, status, vendor_err, opcode (openib);
   ``openmpi.cma`` errno, file (single copy between processes of a host); ``openmpi.btl`` file, message: the rest;
+  ``openmpi.verbose`` message: what such a module tells and is no problem;
   ``openmpi.buffer`` length, message: a buffer that is not the process's own
 - ``openmpi.oob`` message, errno: the launchers' own TCP connections
 - ``openmpi.error_log`` layer, message, file: ORTE/PRTE/PMIX/OPAL_ERROR_LOG
@@ -135,7 +136,7 @@ TRANSPORTS = (
            level="error", note="Copying directly between two processes of a host failed."),
     Record("openmpi.btl", _PLACE + rf"(?P<message>(?=.{{0,400}}?{_COMPLAINT})\S.*?)" + _ERRNO + r"\s*$", level="error",
            priority=-1, scan=_BTL, note="A point-to-point module of Open MPI reports a problem."),
-    Record("openmpi.warning", _PLACE + r"(?P<message>\S.*?)\s*$", level="info", priority=-2, scan=_BTL, often=True,
+    Record("openmpi.verbose", _PLACE + r"(?P<message>\S.*?)\s*$", level="info", priority=-2, scan=_BTL, often=True,
            note="A point-to-point module of Open MPI tells what it does: it was told to be verbose."),
     Record("openmpi.pmi", _WHO + r"(?P<message>PMI2?_\w{3,40} \[pmix_s\d\.c:\d+:\w+\]: \S.*)", level="error",
            note="Open MPI did not get what it asked of Slurm's PMI."),
