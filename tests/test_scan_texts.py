@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,19 @@ from logdoctor import diagnose
 from logdoctor.knowledge import Knowledge
 from logdoctor.parsers import records
 from logdoctor.prefilter import how_dear
+from logdoctor.prefilter.engine import ID_MASK
 
+FLOODS = [
+    "gx01:4120:4377 [3] NCCL INFO AllReduce: opCount 1a3f sendbuff 0x7f2c14000000 recvbuff 0x7f2c18000000 acc (nil) "
+    "count 4194304 datatype 9 op 0 root 0 comm 0x55d0c4 [nranks=64] stream 0x55d0c8 task 0 globalrank 3",
+    "gx01:4120:4377 [3] NCCL INFO Channel 07/0 : 3[3] -> 11[3] [send] via NET/IB/3/GDRDMA",
+    "gx01:4120:4377 [3] NCCL INFO Ring 02 : 2 -> 3 -> 4",
+    "gx01:4120:4377 [3] NCCL INFO Trees [0] 4/-1/-1->3->2 [1] 4/-1/-1->3->2",
+    "2025-03-04 10:11:12,131 - INFO - trainer - loss=2.31 lr=1e-4 grad_norm=0.91",
+    "[2025-03-04 10:11:12,131] [INFO] [logging.py:96:log_dist] [Rank 0] step=120, skipped=0, lr=[0.0001]",
+    "100%|##########| 500/500 [00:41<00:00, 12.07it/s]",
+]
+"""What healthy logs are full of, a million lines each."""
 QUIET = sorted({(r.kind, r.scan or r.pattern) for r in records() if not r.often})
 
 
@@ -25,3 +38,13 @@ def test_words_beyond_ascii_are_plain_texts_too_also_as_json_spells_them(spelt: 
     log = f'{{"log": "{spelt}", "stream": "stderr", "time": "2025-03-04T10:00:00Z"}}\n'
     assert how_dear("段错误")[1]
     assert diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].signature == "app.segfault"
+
+
+@pytest.mark.parametrize("line", FLOODS)
+def test_what_healthy_logs_are_full_of_holds_no_text_of_a_pattern_that_is_not_marked_for_it(
+    line: str, knowledge: Knowledge
+) -> None:
+    engine: Any = knowledge.prefilter._engine
+    found = {hit & ID_MASK for hit in engine.session().hits(memoryview(line.encode() + b"\n"), {})}
+    forms = engine._wanted.forms()
+    assert [forms[i] for i in found.difference(engine._wanted.often)] == []

@@ -84,16 +84,21 @@ class HyperscanEngine:
         Those for all that are ``often``, the usual case, are kept; the others are one log's own.
         """
         loud = frozenset(thinned)
-        if worth and loud not in (self._often, self._split and self._split.ids):
+        usual = self._often <= loud
+        if usual and self._split is None:
+            self._split = self._usual_split(worth=worth)
+        elif worth and loud != self._often:
             rest, loudest = map(self._compile, self._parts(loud))
             return Split(rest, loudest, loud)
-        if self._split is None and self._often <= loud:
-            parts = self._parts(self._often)
-            stored = [self._stored(part) for part in parts]
-            if worth or all(stored):
-                rest, loudest = (had or self._compiled(part) for had, part in zip(stored, parts, strict=True))
-                self._split = Split(rest, loudest, self._often)
-        return self._split if self._often <= loud else None
+        return self._split if usual else None
+
+    def _usual_split(self, *, worth: bool) -> Split | None:
+        parts = self._parts(self._often)
+        stored = [self._stored(part) for part in parts]
+        if not worth and not all(stored):
+            return None
+        rest, loud = (had or self._compiled(part) for had, part in zip(stored, parts, strict=True))
+        return Split(rest, loud, self._often)
 
     def _parts(self, loud: frozenset[int]) -> tuple[_Part, _Part]:
         return _Part(self._whole.flag, self._whole.ids - loud), _Part(hyperscan.HS_FLAG_SINGLEMATCH, loud)

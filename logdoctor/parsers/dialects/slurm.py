@@ -262,9 +262,9 @@ NODES = (
            r"NOT_RESPONDING))\S*)", "error", read_hosts, "A node is out of service."),
     Record("slurm.node_state", r"^\s*NodeName=(?P<hosts>[\w-]{1,255})(?: +\w+=\S*){0,3}\s*$", "error", read_node,
            "scontrol shows a node that is out of service."),
-    Record("slurm.node_state", rf"^\s*(?P<reason>(?:{_OUT}|Low (?:RealMemory|TmpDisk)|gres/\w+ count|Prolog error|"
-           r"Epilog error)[^\n]{0,80}?) {2,}(?P<hosts>[A-Za-z][\w-]*(?:\[[\d,-]+\])?)\s*$", "error", read_hosts,
-           "A node is out of service for this reason."),
+    Record("slurm.node_state", rf"^\s*(?P<reason>(?:{_OUT}|Low (?:RealMemory|TmpDisk)|gres/\w+ count (?:reported|too) "
+           r"low|Prolog error|Epilog error)[^\n]{0,80}?) {2,}(?P<hosts>[A-Za-z][\w-]*(?:\[[\d,-]+\])?)\s*$", "error",
+           read_hosts, "A node is out of service for this reason."),
     Record("slurm.sinfo", r"^\s*(?P<partition>[\w-]+\*?) +up +(?:infinite|[\d:-]+) +\d+ +(?P<state>(?:drng|drain\w*)@|"
            r"(?:down|fail)\*)[@$^-]?\*? +(?P<hosts>[A-Za-z][\w.,\[\]-]*)\s*$", "warning", read_hosts,
            "sinfo lists nodes that take no jobs.",
