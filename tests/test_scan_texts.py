@@ -14,8 +14,10 @@ from logdoctor.prefilter import how_dear
 from logdoctor.prefilter.engine import ID_MASK
 
 FLOODS = [
-    "gx01:4120:4377 [3] NCCL INFO AllReduce: opCount 1a3f sendbuff 0x7f2c14000000 recvbuff 0x7f2c18000000 acc (nil) "
-    "count 4194304 datatype 9 op 0 root 0 comm 0x55d0c4 [nranks=64] stream 0x55d0c8 task 0 globalrank 3",
+    (
+        "gx01:4120:4377 [3] NCCL INFO AllReduce: opCount 1a3f sendbuff 0x7f2c14000000 recvbuff 0x7f2c18000000 acc (nil) "
+        "count 4194304 datatype 9 op 0 root 0 comm 0x55d0c4 [nranks=64] stream 0x55d0c8 task 0 globalrank 3"
+    ),
     "gx01:4120:4377 [3] NCCL INFO Channel 07/0 : 3[3] -> 11[3] [send] via NET/IB/3/GDRDMA",
     "gx01:4120:4377 [3] NCCL INFO Ring 02 : 2 -> 3 -> 4",
     "gx01:4120:4377 [3] NCCL INFO Trees [0] 4/-1/-1->3->2 [1] 4/-1/-1->3->2",
