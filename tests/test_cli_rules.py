@@ -10,7 +10,8 @@ from command_line import call, report
 from failing_job import ANSWER, LOG, answer_in
 from rule_texts import LICENCE, rule_file
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = [pytest.mark.usefixtures("surroundings"), pytest.mark.xdist_group("rules")]
+"""One worker: reading all rules for the first time takes seconds."""
 
 
 def test_rules_list_has_a_line_for_every_rule():

@@ -12,7 +12,8 @@ from rule_texts import LICENCE, rule_file
 from logdoctor.authoring.linting import lint
 from logdoctor.authoring.remark import CODES
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = [pytest.mark.usefixtures("surroundings"), pytest.mark.xdist_group("rules")]
+"""One worker: reading all rules for the first time takes seconds."""
 
 
 def remarks(folder) -> list[tuple[str, str]]:
