@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from logdoctor.model import Candidate, LogdoctorError
 from logdoctor.prefilter import Pattern, Prefilter, newlines, plan_of
-from logdoctor.prefilter.engine import ID_BITS
+from logdoctor.prefilter.engine import ID_BITS, load_engine
 from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN, SCANT, SPARSER, STREAMS, Flood
 from logdoctor.prefilter.scan import TAIL, Scan
 from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, SIZE
@@ -261,6 +261,17 @@ def test_a_flood_of_the_expected_kind_goes_on_with_two_databases_and_the_same_an
     assert sum(1 in c.patterns for c in quiet) == 31
     assert quiet[-1].patterns == (2,)
     assert len(list(tmp_path.iterdir())) == 4  # the scan's, the same in two, and that of the names
+
+
+def test_another_flood_of_as_many_patterns_loses_no_hit(monkeypatch) -> None:
+    monkeypatch.setattr("logdoctor.prefilter.hyperscan_engine._WASTE", 50)
+    plan = plan_of([Pattern.of_form("step [0-9]"), Pattern.of_form("error")])
+    session = load_engine(plan.scanned, None, "hyperscan").session()
+    window = memoryview(b"step 1\nerror\n" * 100)
+    for _ in range(3):  # from the second on it goes by a database without the first pattern
+        assert len(set(session.hits(window, {0: -1}))) == 101
+    assert len(set(session.hits(window, {1: -1}))) == 101
+    assert len(set(session.hits(window, {}))) == 200
 
 
 def test_many_patterns_on_every_word_keep_memory_and_answers_bounded() -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
@@ -142,8 +143,8 @@ class _Session:
         self._engine = engine
         self._scan = self._scan_rest = _scanner(database)
         self._scan_loud: _Scanner | None = None
-        self._loud: Collection[int] = ()
-        self._thinned = 0
+        self._loud = frozenset[int]()
+        self._thinned = frozenset[int]()
         self._hits: list[int] = []
         self._collect = _collector(self._hits)
         self._wasted = 0
@@ -151,8 +152,6 @@ class _Session:
 
     def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
         """See `Session.hits`."""
-        if thinned:
-            self._split(thinned)
         self._hits.clear()
         if self._run(window, thinned, silent=silent):
             if silent:
@@ -160,18 +159,18 @@ class _Session:
             return self._hits + [end << ID_BITS | i for i, end in thinned.items() if end >= 0]
         return self._thin_out(window, thinned)
 
-    def _split(self, thinned: Collection[int]) -> None:
+    def _split(self, thinned: AbstractSet[int]) -> None:
         """Take a split one when there is one, or when enough callbacks were thrown away to pay for it."""
         worth = self._wasted > self._worth
-        if len(thinned) == self._thinned and not worth:
+        if thinned == self._thinned and not worth:
             return
-        self._thinned = len(thinned)
+        self._thinned = frozenset(thinned)
+        if not self._loud <= thinned:
+            self._scan_rest, self._scan_loud, self._loud = self._scan, None, frozenset()
         split = self._engine.split(thinned, worth=worth)
-        if split is not None:
+        if split is not None and len(split.ids) > len(self._loud):
             self._scan_rest, self._scan_loud, self._loud = _scanner(split.rest), _scanner(split.loud), split.ids
             self._worth = max(self._worth, _WASTE)
-        elif not all(i in thinned for i in self._loud):
-            self._scan_rest, self._scan_loud, self._loud = self._scan, None, ()
         if worth:
             self._wasted, self._worth = 0, 2 * self._worth
 
@@ -180,10 +179,10 @@ class _Session:
         calls = count()
         try:
             if thinned:
-                thinner = _thinner(self._hits, thinned, calls.__next__)
-                self._scan_rest(window, thinner)
+                self._split(thinned.keys())
+                self._scan_rest(window, _thinner(self._hits, thinned, calls.__next__))
                 if self._scan_loud and not silent:
-                    self._scan_loud(window, thinner)
+                    self._scan_loud(window, _marker(thinned))
             else:
                 self._scan(window, self._collect)
         except hyperscan.ScanTerminated:
@@ -247,3 +246,13 @@ def _thinner(hits: list[int], thinned: dict[int, int], wasted: Callable[[], int]
         return len(hits) > _MOST_HITS
 
     return collect
+
+
+def _marker(thinned: dict[int, int]) -> _Handler:
+    """Notes where each of the ``thinned`` ends first; a database that reports each once throws nothing away."""
+
+    def mark(pattern: int, _start: int, end: int, _flags: int, _context: object) -> None:
+        if thinned[pattern] < 0:
+            thinned[pattern] = end
+
+    return mark
