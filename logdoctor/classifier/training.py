@@ -189,8 +189,9 @@ def _plain_model(fitted: Any, temperature: float, threshold: float) -> LinearMod
     rounded = tuple(round(float(b) * SCALE) / SCALE for b in bias)
     smallest = SMALLEST_WEIGHT
     while True:
-        model = LinearModel(classes, rounded, _weights(table, smallest), temperature, threshold)
-        if len(model.to_json().encode()) <= LARGEST:
+        weights = _weights(table, smallest)
+        model = LinearModel(classes, rounded, weights, temperature, threshold)
+        if not weights or len(model.to_json().encode()) <= LARGEST:
             return model
         smallest *= 1.1
 

@@ -22,6 +22,7 @@ STRENGTHS = ("proof", "strong", "likely", "hint")
 TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
 SEARCHED = 4000
 STACK_LINES = 20
+"""So many lines a run-time or a launcher may print below a failure that ended the program."""
 BURST = 1.0
 """Seconds within which reports about one device are one event."""
 _LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
@@ -44,8 +45,6 @@ _LOST_OTHERS = later(
 """Exceptions that may follow from another process' end."""
 _ORDERED = later(r"(?i)\bsignal\b|\bSIG[A-Z]{3,5}\b|preempt|time ?limit|wall ?time|interrupt|cancel|deadline|\bstop")
 """Exceptions that a program's own handler of such an order may raise."""
-_PROGRAMS = ("python", "simulation", "solver", "fortran")
-"""Dialects in which programs speak of themselves."""
 _FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illegal instruction|SIGILL|SIGFPE")
 """A crash in native code; SIGABRT is how processes end themselves that gave up on others."""
 
@@ -234,7 +233,7 @@ def _is_own_failure(end: Finding) -> bool:
     text = event.text[:SEARCHED]
     if end.rule.signature == "app.segfault":
         return _FAULT.search(text) is not None
-    own = end.rule.role == "fallback" and event.dialect in _PROGRAMS and event.level == "fatal"
+    own = end.rule.role == "fallback" and "own end" in event.means and event.level == "fatal"
     return own and not _LOST_OTHERS.search(text)
 
 

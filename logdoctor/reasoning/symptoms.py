@@ -215,13 +215,16 @@ def index_of(rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> SymptomI
     return _made[0]
 
 
-def _quoted(event: Event, matched: str) -> Event:
-    """The event with the line of its record that holds what matched: its own before the source lines above it."""
+def _telling_line(matched: str) -> str:
     lines = matched.splitlines()
     long = [line for line in lines if len(line.strip()) >= ENOUGH_TO_FIND]
-    said = (line for line in long if not line.rstrip().endswith(":"))
-    wanted = next(said, None) or next(iter(long), None) or max(lines, key=len, default="")
-    wanted = wanted.strip()
+    said = [line for line in long if not line.rstrip().endswith(":")]
+    return (said or long or [max(lines, key=len, default="")])[0].strip()
+
+
+def _quoted(event: Event, matched: str) -> Event:
+    """The event with the line of its record that holds what matched: its own before the source lines above it."""
+    wanted = _telling_line(matched)
     for part in (wanted, wanted[:40], wanted[-40:]):
         line = next((line for line in (event.line, *event.lines) if part and part in line.text), None)
         if line is not None:
