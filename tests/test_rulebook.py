@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +12,7 @@ import yaml
 from rule_texts import BOOK
 
 from logdoctor.model import RulesError
+from logdoctor.reasoning.wording import fill
 from logdoctor.rulebook import rule_files, shipped_rules
 from logdoctor.rulebook.loading import load
 
@@ -150,6 +152,8 @@ def test_a_rule_file_that_leads_nowhere_is_not_told_to_be_saved_anew(tmp_path):
 
 SCHEMA = json.loads((shipped_rules() / "rule.schema.json").read_text("utf-8"))
 FILES = dict(rule_files([shipped_rules()]))
+UGLY = re.compile(r"  | ,| \.(?!\w|/)|\(\)|（）|: ?[.,;]|：[。，；]|,,|\.\.|，，|。。|[:：]$|[{}]|，。|；。|;\.")
+"""What is left where words are left out without the blanks and the punctuation around them."""
 EDITOR = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
 
 
@@ -169,6 +173,15 @@ def test_every_rule_speaks_chinese_with_the_same_number_of_remedies(rule):
 @pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
 def test_every_rule_reports_an_agreed_signature(rule):
     assert rule.signature in BOOK.signatures
+
+
+@pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
+def test_the_words_of_a_rule_read_well_where_nothing_or_only_one_value_is_known(rule):
+    for _, words in rule.words:
+        for text in (words.title, words.cause):
+            names = set(re.findall(r"\{(\w+(?:\.\w+)?)[|?}]", text))
+            for said in (fill(text, {}), *(fill(text, {name: "X7"}) for name in sorted(names))):
+                assert not UGLY.search(said), said
 
 
 def test_benign_rules_explain_nothing():
