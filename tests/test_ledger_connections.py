@@ -12,9 +12,13 @@ from logdoctor.reasoning.picture import Picture
 
 
 class Log:
-    """Eight ranks on four hosts n0 to n3 with addresses 10.9.0.0 to 10.9.0.3, seen by a ledger and a picture."""
+    """Eight ranks on four hosts n0 to n3 with addresses 10.9.0.0 to 10.9.0.3, seen by a ledger and a picture.
 
-    def __init__(self, *, hosts: int = 4, heard: tuple[int, ...] = (0, 1, 2, 3)) -> None:
+    They print into one file, or ``apart``, each host into its own.
+    """
+
+    def __init__(self, *, hosts: int = 4, heard: tuple[int, ...] = (0, 1, 2, 3), apart: bool = False) -> None:
+        self.apart = apart
         self.ledger, self.picture, self.order = Ledger(), Picture(), 0
         self.picture.expected = hosts * 2
         for host in heard:
@@ -25,7 +29,8 @@ class Log:
     def add(self, kind: str, text: str, rank: int, level: Level = "error", **fields: Value) -> Log:
         self.order += 1
         who = Speaker(rank=rank, host=f"n{rank // 2}", pid=rank + 100)
-        event = handmade(Line("a", self.order, text), kind, text, who, level, fields, self.order)
+        file = f"n{rank // 2}" if self.apart else "a"
+        event = handmade(Line(file, self.order, text), kind, text, who, level, fields, self.order)
         self.picture.observe(event)
         self.ledger.observe(event)
         return self
@@ -74,12 +79,16 @@ def test_a_restart_forgets_who_pointed_at_whom() -> None:
     assert not log.pointed
 
 
-def test_a_host_whose_log_is_missing_is_not_named() -> None:
-    log = Log(heard=(0, 1, 3))
-    for rank in (2, 7):
-        log.add("nccl.warn", "Connection closed by remote peer", rank, peer="n2.cluster:4411")
+@pytest.mark.parametrize(("apart", "others", "named"), [(False, (), "n2"), (True, (), None), (False, ("n9",), None)])
+def test_a_host_without_a_line_is_named_where_one_file_holds_what_all_print(
+    *, apart: bool, others: tuple[str, ...], named: str | None
+) -> None:
+    log = Log(heard=(0, 1, 3), apart=apart)
+    for peer in ("n2", *others):
+        for rank in (2, 7):
+            log.add("nccl.warn", "Connection closed by remote peer", rank, peer=f"{peer}.cluster:4411")
     assert "peer" in log.pointed
-    assert not {"host", "rank"} & log.pointed.keys()
+    assert (log.pointed.get("host"), log.pointed.get("rank")) == (named, None)
 
 
 def test_an_unknown_address_may_be_a_host_that_complains_itself() -> None:

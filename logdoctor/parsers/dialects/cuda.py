@@ -74,6 +74,14 @@ ERRORS = (
     ),
     Record(
         "cuda.error",
+        r"HPL ERROR: CUDART Error: .{1,400} = (?P<code>\d{1,4}) \((?P<status>[^)\n]{3,160})\) on "
+        r"(?P<by_host>[\w.-]{1,255}) at \((?P<file>[\w./-]{1,300}):\d+\)",
+        level="error",
+        scan=r"HPL ERROR: CUDART Error: ",
+        note="A CUDA call of NVIDIA's HPL benchmark failed.",
+    ),
+    Record(
+        "cuda.error",
         rf"\b(?P<call>(?:cuda|hip|cu)[A-Z]\w{{2,60}})(?:\([^)]{{0,300}}\))?\s?:? (?:failed|returned|"
         rf"error).{{0,60}}?(?P<status>{_TEXTS}|{_ENUM})",
         level="error",

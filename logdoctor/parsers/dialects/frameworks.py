@@ -134,7 +134,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.told_to_end",
-        r"[Cc]aught signal (?P<signal>\w+) on \S+: this job is (?P<reason>preempted|timed-out)",
+        r"[Cc]aught signal (?P<signal>\w+) on (?P<by_host>[\w.-]+): this job is (?P<reason>preempted|timed-out)",
         "error",
         read_exit,
         "submitit was told that its job is preempted or out of time, and saves its state.",

@@ -2,6 +2,7 @@ r"""GASNet, the network layer of Legion, Chapel, UPC++ and Fortran coarrays, and
 
 ``gasnet.fatal``   rank, func, file, line, message, errno: GASNet ended this process
 ``gasnet.signal``  rank, pid, signal: a process crashed
+``gasnet.frozen``  pid, host: a process that crashed waits for a debugger
 ``gasnet.note``    what GASNet prints beside it: advice, the call of a debugger
 
 Sources: GASNet 1.30 to 2024.5 (gasnet_tools.c, ofi-conduit, ibv-conduit), AMUDP 3, Realm and Legion 21.03 to
@@ -52,6 +53,12 @@ RECORDS: tuple[Record, ...] = (
         note="Realm caught a crash of this process.",
     ),
     Record(
+        "gasnet.frozen",
+        r"^Process (?P<pid>\d{1,10}) on node (?P<host>[\w.-]{1,255}) is frozen!",
+        level="error",
+        note="This process crashed, and waits for a debugger instead of ending.",
+    ),
+    Record(
         "gasnet.fatal",
         r"^\[(?P<rank>\d{1,7}) - [0-9a-f]{6,16}\] {1,8}[\d.]{3,20} \{[56]\}\{\w{1,40}\}: "
         r"(?P<message>(?:\[error \d{1,5}\] )?LEGION ERROR: \S.*)",
@@ -71,5 +78,6 @@ RECORDS: tuple[Record, ...] = (
 
 MEANS: Meanings = {
     "gasnet.fatal": ("own end", "named end"),
+    "gasnet.frozen": ("named end",),
     "gasnet.signal": ("own end", "named end"),
 }

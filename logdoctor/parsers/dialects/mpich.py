@@ -114,8 +114,9 @@ ERRORS = (
            r"MPICH ERROR(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \[(?P<host>[^\]]*)\] -)?:? (?P<message>.+)",
            level="fatal", block=read_error_stack, note="Cray MPICH reports an error."),
     Record("mpich.warning",
-           r"MPICH (?:WARNING|Warning|Notice|NOTICE)\b:?(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \["
-           r"(?P<host>[^\]]*)\] -)?:? ?(?P<message>.+)", level="warning", note="Cray MPICH warns."),
+           r"(?:PE (?P<by_rank>\d+): )?MPICH (?:WARNING|Warning|Notice|NOTICE)\b:?"
+           r"(?: \[Rank (?P<rank>\d+)\](?: \[[^\]]*\]){2} \[(?P<host>[^\]]*)\] -)?"
+           r":? ?(?P<message>.+)", level="warning", note="Cray MPICH warns."),
     Record("mpich.ofi",
            r"(?P<function>\w*OFI\w*|open_fabric|"
            r"recv_target_cmpl_cb)\(\d*\)\.*: *(?P<message>OFI .{1,300})", scan=r"OFI (?:fi_|call |get |getinfo|"
@@ -343,6 +344,7 @@ MEANS: Meanings = {
     "mpich.bad_termination": ("end told", "named end", "last words"),
     "mpich.rank_died": ("end told", "named end", "last words"),
     "mpich.daemon_died": ("last words",),
+    "mpich.fatal": ("named end",),
     "mpich.rank_told_to_end": ("end told", "last words"),
     "mpich.signal": ("own end",),
 }

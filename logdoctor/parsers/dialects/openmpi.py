@@ -179,7 +179,7 @@ RUNTIME = (
            r"(?P<file>\S*(?:gds_|dstore|bfrop_base_unpack)\w*\.c)", level="warning",
            note="PMIx could not use one way of sharing data, or one value, and goes on without."),
     Record("openmpi.error_log", _WHO +
-           r"(?:\[\[\w+,\d+\],(?:\d+|\w+)\] |\[\S+@\d+,\d+\] )?(?P<layer>ORTE|PRTE|PMIX|OPAL|OMPI|"
+           r"(?:\[\[\w+(?:,\d+)?\],\w+\] |\[\S+@\w+,\w+\] )?(?P<layer>ORTE|PRTE|PMIX|OPAL|OMPI|"
            r"OSHMEM)_ERROR_LOG: (?P<message>.+?)" r"(?: in file (?P<file>\S+) at line \d+)?\s*$", level="error",
            note="The run-time of Open MPI logged an error at this place of its code."),
     Record("openmpi.error_log", _WHO +

@@ -50,8 +50,10 @@ ENDS = (
            read_cancelled, "Slurm ended the job.", 4),
     Record("slurm.task_exit", _ERROR + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)", "error", read_task_exit,
            "srun says how these tasks ended.", 5),
-    Record("slurm.task_exit", r"^error: " + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)", "error",
-           read_task_exit, "srun says how these tasks ended.", 4),
+    Record("slurm.task_exit", r"^(?:s?r?u?n: )?error: " + _LIST + r": tasks? (?P<ranks>[\d,-]+): (?P<how>\S.*)",
+           "error", read_task_exit, "srun says how these tasks ended.", 4),
+    Record("slurm.task_exit", r"\bsrun: error: tasks? (?P<ranks>[\d,-]+): (?P<how>(?!running|unknown)\S.*)", "error",
+           read_task_exit, "srun says how these tasks ended, but not where.", 5, scan=r"srun: error: tasks? \d"),
     Record("slurm.oom", r"Detected (?P<count>\d+) oom[-_]kill events?(?:\(s\))? in (?:step |StepId=|"
            r"JobId=)?(?P<step>[\w+]+(?:\.[\w+]+)?)", "fatal",
            note="The kernel killed processes of this step because it reached its memory limit.", priority=5),

@@ -169,9 +169,11 @@ LIBFABRIC = (
 
 _PSM_LABEL = (
     r"(?:^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d+(?=[hipPAm])|"
-    r"^[#\s]*(?P<by_host>[\w-]{1,63})(?:\.[\w.-]{1,100})?:rank(?P<by_rank>\d{1,7})(?:\.[\w.-]{1,80})?: )?"
+    r"^[#\s]*(?P<by_host>[\w-]{1,63})(?:\.[\w.-]{1,100})?:(?:rank(?P<by_rank>\d{1,7})|pid(?P<by_pid>\d{1,10}))"
+    r"(?:\.[\w.-]{1,80})?: )?"
 )
-"""PSM puts HOST.PID or HOST.RANK straight before its text, without a blank between; PSM3 ``HOST:rankN.PROGRAM: ``."""
+"""PSM puts HOST.PID or HOST.RANK straight before its text, without a blank between; PSM3 ``HOST:rankN.PROGRAM: `` or
+``HOST:pidN: ``."""
 _PSM_WORDS = r"(?:[Ff]ail|[Ee]rror|[Uu]nable|can't open|[Cc]annot|died|timed out|stray process|err=\d+)"
 
 _PSM_OWN = (

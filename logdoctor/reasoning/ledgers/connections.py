@@ -10,7 +10,8 @@ Derived events (each stands on a line of the log that shows it):
 
 A process that died does not complain.  A host whose own processes complain of others may just have lost its network,
 or may have been taken along: it is named only if one of its ranks alone, which had spoken before, keeps silent.  A
-host of which these logs hold no line is not named: whether it complained is not known.
+host of which these logs hold no line is named only if several hosts complain in one file of it alone; else whether it
+complained is not known.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.model import Event, Speaker, Value
-from logdoctor.reasoning.addresses import bare_address, short_host
+from logdoctor.reasoning.addresses import bare_address, is_address, short_host
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-UNREACHED = (12, 13)
-"""Work completions that tell of the other side: it did not answer (retry exceeded), it was not ready to receive."""
+OF_THE_PEER = (9, 10, 11, 12, 13)
+"""Work completions that tell of the other side: it refused the access, did not answer, was not ready to receive."""
 FEWEST = 2
 SEARCHED = 2000
 MAX_LINKS = 8192
@@ -132,8 +133,19 @@ def _unclear(
         if complaining <= {picture.host_of(e) for e in by.values()}:
             first = min(by.values(), key=lambda e: e.order)
             fields: dict[str, Value] = {"peer": _peer(first) or target, "votes": len(by)}
+            if len(votes) == 1 and _told_together(by, picture) and not is_address(target):
+                fields["host"] = target
             speaker = Speaker(time=first.time)
             yield Event(first.line, "ledger", "ledger.pointed_at", first.text, speaker, "error", fields, first.order)
+
+
+def _told_together(by: Mapping[Value, Event], picture: Picture) -> bool:
+    """Whether several hosts complain in one file: what all of a job print is in it, so that who is silent is silent."""
+    hosts: dict[str, set[str]] = {}
+    for event in by.values():
+        if host := picture.host_of(event):
+            hosts.setdefault(event.line.file, set()).add(host)
+    return any(len(named) >= FEWEST for named in hosts.values())
 
 
 def _weighty(complaints: list[Event], picture: Picture) -> bool:
@@ -161,7 +173,7 @@ def _rank(who: Process, picture: Picture) -> int | None:
 def _peer(event: Event) -> str | None:
     """The other side that ``event`` complains of; None where the failure says nothing of it."""
     status = event.fields.get("status")
-    if isinstance(status, int) and status not in UNREACHED:
+    if isinstance(status, int) and status not in OF_THE_PEER:
         return None
     peer = event.fields.get("peer")
     if isinstance(peer, str) and peer:
