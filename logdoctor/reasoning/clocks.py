@@ -44,12 +44,15 @@ def printed_after(later: Event, earlier: Event) -> bool:
 
 
 def after(earlier: Event) -> Callable[[Event], bool]:
-    """`printed_after` for many events and one ``earlier``."""
-    file, order, first = earlier.line.file, earlier.order, moment(earlier)
+    """`printed_after` for many events and one ``earlier``.
+
+    What another stream put between the lines of a record of several lines was printed before its last word.
+    """
+    file, order, first, number = earlier.line.file, earlier.order, moment(earlier), earlier.line.number
 
     def came_after(later: Event) -> bool:
         if later.line.file == file:
-            return later.order > order
+            return later.order > order and later.line.number >= number
         last = moment(later) if first is not None else None
         return last is not None and first is not None and _as_of(last, first) > _as_of(first, last)
 

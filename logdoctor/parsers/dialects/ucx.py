@@ -203,7 +203,7 @@ PSM = (
     Record("psm.error", r"^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d{1,10}"
            rf"[A-Za-z_][\w.+-]{{0,80}}: (?P<message>.{{0,80}}?{_PSM_OWN}.*)", "fatal", priority=1, scan=_PSM_OWN,
            note="The PSM library ends this process."),
-    Record("psm.error", _PSM_LABEL + r"(?P<message>Assertion failure at (?P<file>[\w.]+\.c):\d+: .*)", "fatal",
+    Record("psm.error", _PSM_LABEL + r"(?P<message>Assertion failure at (?P<file>[\w./-]{1,200}\.c):\d+: .*)", "fatal",
            note="A check inside the PSM library failed; it ends the process."),
     Record("psm.error", r"(?P<message>Received \d+ out-of-context eager message\(s\) from stray process.*)", "error",
            note="A message of another job arrived on the fabric."),
