@@ -1,4 +1,4 @@
-"""Whom the first cause names: the process or host that speaks, that a launcher names, at which others point."""
+"""Whom the first cause names: who speaks, whom a launcher names, at whom others point (`culprits.tsv`)."""
 
 from __future__ import annotations
 

@@ -86,12 +86,17 @@ _FATAL = (
     ),
     _fatal(
         "openmpi.daemon",
-        rf"{_RTE} was unable to reliably start one or more daemons|{_RTE} has lost communication with a remote daemon|"
+        rf"{_RTE} was unable to reliably start one or more daemons|"
         rf"An? {_RTE} daemon has unexpectedly failed after launch|A daemon \(pid \d+\) died unexpectedly|"
         rf"{_RTE} does not know how to route a message|A process or daemon was unable to complete a TCP connection|"
         r"A daemon on node [\w.-]+ failed to start|daemons? failed to (?:start|launch) on|"
-        r"has lost communication with a remote daemon|The launch of a daemon failed",
+        r"The launch of a daemon failed",
         "The launcher lost or could not start a daemon on another node.",
+    ),
+    _fatal(
+        "openmpi.daemon_lost",
+        r"has lost communication with (?:a remote daemon|its daemon located on)",
+        "The launcher lost its daemon on another node, and all ranks there.",
     ),
     _fatal(
         "openmpi.launch",

@@ -49,7 +49,7 @@ _NUMBER_FIELDS = later(
     r"connect\(\) to (?P<peer>[\d.:a-fA-F]+\d|[\w.-]+:\d+) failed"
 )
 _NODE = later(
-    r"(?:Local host(?:name)?|Hostname|Node(?: name)?|Host): +(?P<host>[\w.-]+)|"
+    r"(?:Local host(?:name)?|[Hh]ostname|Node(?: name)?|Host): +(?P<host>[\w.-]+)|"
     r"(?<!HNP daemon[^\n]{1,80})on node (?P<on>[\w.-]*\w)|"
     r"Process 1 \(\S{1,300}\) is on host: +(?P<host>[\w.-]+)|Process 2 \(\S{1,300}\) is on host: +(?P<peer>[\w.-]+)|"
     r"(?:Remote host|remote (?:host|daemon)|Peer host(?:name)?|(?<!Bind )to): +(?P<peer>[\w.:-]+)"

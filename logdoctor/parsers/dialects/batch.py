@@ -174,6 +174,8 @@ _BHIST = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?: )?"
 LSF = (
     Record("batch.host", r"\bDispatched (?:to|1 Task\(s\) on Host\(s\)) <(?P<host>[\w.-]+)>", "info",
            note="LSF names the one host that it ran the job on."),
+    Record("batch.host", r"^Job was executed on host\(s\) <(?:\d{1,5}\*)?(?P<host>[\w.-]+)>, in queue", "info",
+           note="LSF names the one host that it ran the job on."),
     Record("batch.report", r"^Subject: Job (?P<job>\d+(?:\[\d+\])?): <.{1,400}> in cluster <", "info",
            note="LSF's report of a job begins."),
     Record("batch.reported", r"^The output \(if any\) is above this job summary\.", "info",
@@ -227,7 +229,8 @@ SGE = (
            note="Grid Engine did not let the job start a process on this host."),
     Record("batch.remote",
            r"^(?:error: ){1,2}(?P<message>executing task of job \d+ failed: .*?execd@(?P<host>[\w.-]+).*|"
-           r"commlib error: .+|ending connection before all data received)", "error",
+           r"commlib error: .*?\(closing \"(?P<host>[\w.-]+)/shepherd_.*|commlib error: .+|"
+           r"ending connection before all data received)", "error",
            note="Grid Engine could not start a task of the job on another node.", priority=1),
     Record("batch.refused", r"^Unable to run job: (?P<message>.+)", "fatal",
            note="Grid Engine did not accept the job."),

@@ -31,7 +31,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "gasnet.signal",
-        rf"\*\*\* Caught a (?:fatal )?signal{_PROC}: SIG[A-Z]{{2,8}}\((?P<signal>\d{{1,2}})\)",
+        rf"\*\*\* Caught a (?:fatal )?signal{_PROC}: SIG[A-Z]{{2,8}}\((?P<signal>\d{{1,2}})\)"
+        r"(?: on node (?P<rank>\d{1,7})/\d)?",
         level="fatal",
         priority=4,
         scan=r"\*\*\* Caught a (?:fatal )?signal",

@@ -6,7 +6,7 @@ with each paragraph on one line; texts with a kind of their own are listed in ``
 - ``openmpi.help`` topic, host, pid, rank, peer, errno: any other help frame; level from its words
 - ``openmpi.abort`` rank | group_rank, communicator, exit_code; ``openmpi.rank_died`` rank, pid, host, signal;
   ``openmpi.exit_code`` rank, exit_code; ``openmpi.time_limit``
-- ``openmpi.slots``, ``.binding``, ``.daemon``, ``.launch``, ``.init_failed``, ``.pmi``: topic, host
+- ``openmpi.slots``, ``.binding``, ``.daemon``, ``.daemon_lost``, ``.launch``, ``.init_failed``, ``.pmi``: topic, host
 - ``openmpi.versions``, ``.lost``, ``.memory_limit``, ``.peer_gone``, ``.fabric``, ``.failed``: topic, host; rarer texts
   (`openmpi_rare_heads`)
 - ``openmpi.tcp`` host, pid, peer, errno; ``.interface``, ``.component_missing``, ``.openfabrics``,
@@ -268,6 +268,7 @@ RECORDS: tuple[Record, ...] = (*HEADS, *FRAMES, *HANDLERS, *TRANSPORTS, *RUNTIME
 MEANS: Meanings = {
     "openmpi.abort": ("end told", "named end"),
     "openmpi.completion": ("lost peer",),
+    "openmpi.daemon_lost": ("named end",),
     "openmpi.exit_code": ("end told", "named end"),
     "openmpi.killing": ("job ends",),
     "openmpi.rank_died": ("end told", "named end", "last words"),

@@ -107,6 +107,8 @@ LINES = (
            r"(?P<message>VERY BAD NEWS! internal error in subroutine \w+|Error EDDDAV: .*|"
            r"I REFUSE TO CONTINUE WITH THIS SICK JOB|ZBRENT: fatal (?:internal )?(?:error )?in .*|"
            r"LAPACK: Routine \w+ failed!?.*)", "fatal", note="VASP ends with an error."),
+    Record("simulation.fatal", r"^SYSTEM ABORT: (?:proc=(?P<rank>\d+) )?(?P<message>\S.*)", "fatal",
+           note="QUIP (libAtoms) ends with an error."),
     Record("simulation.fatal", r"FATAL from PE +(?P<rank>\d+): (?P<message>.+)", "fatal",
            note="A model built on FMS ends with an error."),
     Record("simulation.fatal", r"^\s*pe=(?P<by_rank>\d+) FAIL at line=\d+ +(?P<place>\S+) +<(?P<message>.+)>", "fatal",
