@@ -17,6 +17,7 @@ from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.novelty import Excerpts, with_novelty
 from logdoctor.parsers.line_parser import LineParser
+from logdoctor.parsers.missing_heads import stack_at_start
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.attempts import may_end_a_run
 from logdoctor.reasoning.decision import decide
@@ -83,6 +84,9 @@ def _concluded(
     for event in reading:
         reasoner.observe(event)
         counter.observe(event)
+    for event in reading.headless() if reasoner.quiet else ():
+        reasoner.observe(event)
+        counter.observe(event)
     reading.insist()
     cut = bool(reading.problems)
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=cut, prefer=preference(counter, model))
@@ -136,6 +140,11 @@ class Reading:
                 self.excerpts.ended(stream.name, scan.lines)
             files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
             self.coverage = Coverage(files, size, lines, order)
+
+    def headless(self) -> Iterator[Event]:
+        """The failures with whose later lines logs begin: no scan finds what has lost its head."""
+        for log in self.excerpts.logs if self.excerpts else ():
+            yield from stack_at_start(log.name, log.first_lines(), self.known.prefilter.match)
 
     def insist(self) -> None:
         """Raise `InputError` where nothing could be read."""

@@ -65,6 +65,11 @@ class Reasoner:
             few = len(self._failures) < FAILURES_KEPT
             (self._failures if few else self._latest_failures).append(event)
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing that was observed reads as a failure."""
+        return not self._failures
+
     def _match(self, event: Event) -> None:
         for number, shown in self._index.shown_by(event):
             rule, symptom = self._index.symptoms[number]

@@ -8,11 +8,16 @@ from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.python_messages import message_fields
 from logdoctor.parsers.blocks.python_paths import of_a_library, short_path
 from logdoctor.parsers.record import Block
+from logdoctor.regexes import later
 
 MAX_FRAMES = 12
 """So many of the innermost frames are kept."""
 MAX_MESSAGE_CHARS = 4_000
 MAX_ASSERTED = 300
+_RAISED = later(
+    r"\s*raise (?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)\(\s*[frFR]{0,2}(?P<quote>[\"'])(?P<said>[^\n]{8,300}?)(?P=quote)"
+)
+"""A source line that says with which words it raises what."""
 
 
 class Reading(Struct):
@@ -33,6 +38,8 @@ class Reading(Struct):
     asserted: str = ""
     """The source line of an assertion, and where it stands."""
     asserted_at: int = 0
+    raised: str = ""
+    """``Type: message`` as the source line of the innermost frame raises it."""
     relayed: bool = False
     """Its frames bear a logger's prefix of level info: another program's output, passed on line by line."""
 
@@ -44,15 +51,20 @@ class Reading(Struct):
         self.function = function
         if not of_a_library(path):
             self.own_frame = self.where
-        self.asserted = ""
+        self.asserted = self.raised = ""
 
     def note_source(self, text: str, below: int) -> None:
         """Note a source line under a frame."""
         if text.lstrip().startswith("assert "):
             self.asserted, self.asserted_at = text.strip(), below
+            self.raised = f"AssertionError: {self.asserted[:MAX_ASSERTED]}"
+        elif raised := _RAISED.match(text):
+            self.asserted_at, self.raised = below, f"{raised['type']}: {raised['said']}"
 
     def close(self) -> Block:
         """The block, with the fields of the record ``python.traceback``."""
+        if self.raised and "exception" not in self.fields and "local_rank" not in self.fields:
+            self._end_as_raised()
         if self.fields.get("exception") == "AssertionError" and "message" not in self.fields and self.asserted:
             self.fields["message"], self.evidence = self.asserted[:MAX_ASSERTED], self.asserted_at
         if "local_rank" in self.fields and "inner" not in self.fields:
@@ -67,6 +79,11 @@ class Reading(Struct):
         text = text.strip()
         fields |= message_fields(text)
         return Block(text, fields, tuple(self.taken), self.evidence, level)
+
+    def _end_as_raised(self) -> None:
+        """Of a traceback that is cut off, the source line of its innermost frame says how it ends."""
+        self.fields["exception"], _, self.fields["message"] = self.raised.partition(": ")
+        self.lines, self.evidence = [self.raised], self.asserted_at
 
     def _level(self) -> Level:
         if not self.fields.get("exception"):

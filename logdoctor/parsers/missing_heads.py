@@ -1,0 +1,69 @@
+"""The stack at the start of a log that begins within it: an excerpt, ``tail -n``, a log that was rotated.
+
+The scan finds a record by its head, and here the head is missing, so nobody sees that something failed.  The reader of
+the record gets its head back; of a C++ exception only the frames are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from msgspec.structs import replace
+
+from logdoctor.model import Candidate, Event, Line
+from logdoctor.parsers.line_parser import LineParser
+from logdoctor.parsers.record import MAX_BLOCK_LINES
+from logdoctor.regexes import later
+
+BEFORE = 3
+"""So many lines may stand above the first whole frame: what is left of the one before it."""
+PLAIN, BOX = "Traceback (most recent call last):", "╭─ Traceback (most recent call last) ─╮"
+_FRAME = later(r'\s*File "[^"]{1,500}", line \d+(?:, in |\s*$)')
+_TORN = later(r'[^"]{0,500}", line \d+, in \S')
+"""A frame of which the beginning is missing."""
+_BOX_FRAME = later(r"│ \S[^│]{1,300}:\d+ in \S+")
+_NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
+_SOURCE = later(r" {4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
+"""What stands between frames: source lines, marks below them, empty lines."""
+_STANDS_ABOVE = "most recent call"
+"""The head of a traceback, of the stacks of a living process, of what a warning prints: it has a reader of its own."""
+Match = Callable[[bytes], Sequence[int]]
+
+
+def stack_at_start(file: str, lines: Iterable[Line], match: Match, order: int = 0) -> Iterator[Event]:
+    """The record with whose later lines the log ``file`` begins, if it does; ``match`` is the scan's own search."""
+    parser = LineParser(file)
+    told = [line for line in islice(lines, MAX_BLOCK_LINES) if line.text.strip()]
+    for at, line in enumerate(told[: BEFORE + 1]):
+        piece = parser.pieces_at(line.number, line.text.encode())[0]
+        if _STANDS_ABOVE in piece.text:
+            return
+        if native := _NATIVE.match(piece.text):
+            said = f"The stack of a C++ exception, without its head: {native['function']}"
+            yield Event(line, "crash", "crash.frames", said, parser.speaker(piece.who), "error", order=order)
+            return
+        head = BOX if _BOX_FRAME.match(piece.text) else PLAIN
+        torn = at == 0 and _TORN.match(piece.text) is not None
+        if head == BOX or torn or _FRAME.match(piece.text):
+            whole = told[min(at + torn, len(told) - 1)]
+            candidate = _with_head(head, _prefix(parser, whole), told[at:], match, torn=torn)
+            printed = dict(enumerate(told[at:], line.number))  # empty lines are left out
+            for event in LineParser(file, match, order - 1).parse(candidate):
+                yield replace(event, line=printed.get(event.line.number, line), lines=())
+            return
+        if not _SOURCE.match(piece.text):
+            return
+
+
+def _prefix(parser: LineParser, line: Line) -> str:
+    return line.text.removesuffix(parser.pieces_at(line.number, line.text.encode())[0].text)
+
+
+def _with_head(head: str, prefix: str, stack: list[Line], match: Match, *, torn: bool) -> Candidate:
+    """What the scan would have found, had the ``head`` of this ``stack`` been there with its lines' ``prefix``."""
+    raw = f"{prefix}{head}".encode()
+    below = [line.text.encode() for line in stack]
+    if torn:
+        below[0] = f'{prefix}  File "{stack[0].text}'.encode()
+    return Candidate(raw, stack[0].number - 1, tuple(match(raw)), lambda: iter(below))

@@ -1,0 +1,69 @@
+"""Logs that begin within a stack: an excerpt, ``tail -n``, a rotated log.  The head by which it would be found is missing."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from logdoctor import diagnose
+from logdoctor.model import Diagnosis
+
+FRAMES = [
+    '  File "/w/site-packages/fit/loop.py", line 80, in run',
+    "    self.forward(batch)",
+    '  File "/w/net.py", line 12, in forward',
+    "    return self.layer(x)",
+]
+
+
+def read(text: str, knowledge: object) -> Diagnosis:
+    return diagnose(io.BytesIO(text.encode()), knowledge=knowledge)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "prefix", ["", "[rank5]: ", "(Worker_TP1 pid=411) ", "2026-03-04T08:11:02.118Z ", "3: [rank3]: "]
+)
+def test_a_log_that_begins_and_ends_within_a_traceback_is_not_healthy(prefix, knowledge):
+    told = read("".join(f"{prefix}{line}\n" for line in FRAMES), knowledge)
+    assert told.verdict == "unknown"
+    assert told.unexplained[0].line.number == 1
+
+
+@pytest.mark.parametrize(
+    "above", ["    total = reduce(parts)", "            ^^^^^^^^^^^^^", 'fit/main.py", line 7, in main']
+)
+def test_the_rest_of_an_outer_frame_may_stand_above(above, knowledge):
+    assert read("\n".join([above, *FRAMES]), knowledge).verdict == "unknown"
+
+
+def test_the_frames_of_a_cplusplus_exception_alone_are_not_healthy(knowledge):
+    log = "frame #1: c10::detail::torchCheckFail(char const*) + 0x64 (0x7f10 in libc10.so)\nframe #2: clone + 0x44 (0x7f11 in libc.so.6)"
+    assert read(log, knowledge).verdict == "unknown"
+
+
+def test_who_printed_the_frames_is_known(knowledge):
+    told = read("".join(f"[rank5]: {line}\n" for line in FRAMES), knowledge)
+    assert told.unexplained[0].rank == 5
+
+
+def test_the_last_source_line_tells_the_exception_that_is_cut_off(knowledge):
+    frames = ['  File "/w/check.py", line 5, in check', "    assert layers % pipeline_parallel_size == 0, \\"]
+    told = read("\n".join(frames), knowledge)
+    assert told.causes[0].signature == "app.exception"
+    assert "assert layers % pipeline_parallel_size == 0" in told.causes[0].title
+    frames[1] = '    raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")'
+    assert read("\n".join(frames), knowledge).causes[0].signature == "cuda.oom"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "\n".join([*FRAMES, *(f"step {n} loss: 2.1{n}" for n in range(4))]),
+        "fit/net.py:12: UserWarning: slow\n  return self.layer(x)",
+        'Current thread 0x00007f (most recent call first):\n  File "/w/net.py", line 12 in forward',
+    ],
+    ids=["it went on", "a warning", "stacks that were asked for"],
+)
+def test_what_is_no_failure_stays_none(log, knowledge):
+    assert read(log, knowledge).verdict == "healthy"
