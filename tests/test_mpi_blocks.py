@@ -37,6 +37,13 @@ def test_the_signal_of_a_crash_is_quoted():
     assert said == "[gn7:812] Signal: Bus error (7)"
 
 
+def test_the_signal_of_a_crash_may_stand_behind_its_head():
+    block = read_crash(
+        Bare("[gn7:812] *** Process received signal ***[gn7:812] Signal: Segmentation fault (11)"), {}, iter(())
+    )
+    assert block.fields["signal"] == 11
+
+
 @pytest.mark.parametrize("end", ["=   EXIT CODE: 9", "=   KILLED BY SIGNAL: 9 (Killed)"])
 def test_how_the_process_ended_is_quoted(end):
     said = quoted(

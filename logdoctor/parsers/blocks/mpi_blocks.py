@@ -27,7 +27,7 @@ _SYSTEM = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|open-pal|open-rte)[.-]|ld-linux
 _SIGNAL = (
     ("signal", later(r"Signal: .{0,80}?\((\d{1,3})\)")),
     ("code", later(r"Signal code: (.{0,80}?)\s*(?:\(-?\d+\))?$")),
-    ("address", later(r"Failing at address: (\S{1,40})")),
+    ("address", later(r"Failing at address: ([^\s\[]{1,40})")),
 )
 _HANDLER = (
     ("rank", later(r"reported by process \[\d+,(\d{1,7})\]")),
@@ -68,6 +68,10 @@ def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     del fields
     said, taken, frames, libraries = ["Process received signal"], list[int](), list[str](), list[str]()
     found: dict[str, Value] = {}
+    glued = head.text.find("Signal: ")
+    if glued > 0:  # the next line stands behind the head where two processes wrote at once
+        said.append(head.text[glued:])
+        found.update(_first_found(_SIGNAL, said[-1]))
     proof = 0
     for line, rest in _same_process(head, below):
         frame = _FRAME.match(rest)

@@ -127,7 +127,7 @@ _FATAL = (
     ),
     _fatal(
         "openmpi.time_limit",
-        r"The user-provided time limit for job execution has been reached",
+        r"The user-provided time limit for job execution has been",
         "The launcher's own time limit ended the job.",
     ),
 )

@@ -70,6 +70,7 @@ LAUNCH = _one_of(
     r"does not support multiple different \S+ options",
     r"was given two conflicting directives regarding a prefix",
     r"Although we were able to map your job, we are unable",
+    r"has detected that a parameter given to a command line",
 )
 """The launcher could not start the program or its daemons."""
 
@@ -87,6 +88,7 @@ SLOTS = _one_of(
     r"There are not enough slots available in the Grid Engine",
     r"No slots were found in the Grid Engine",
     r"We were unable to find an allocation for this job",
+    r"There are not enough resources on the available nodes",
     r"found multiple applications to be launched, and at least one",
 )
 """There are fewer slots or nodes than processes."""
@@ -190,6 +192,7 @@ VERSIONS = _one_of(
     r"conflicting directives regarding the location of OPAL vs",
     r"We no longer support non-PMIx-based tools",
     r"did not receive version information when connecting",
+    r"detected a mismatch in versions between two processes",
 )
 """Two versions or installations meet."""
 
@@ -239,6 +242,7 @@ FABRIC = _one_of(
     r"MXM was unable to (?:create an endpoint|read settings)",
     r"The OFI MTL was not able to find endpoint information",
     r"Error: common_pami\.c:\d+",
+    r"No available (?:pml|btl|mtl|osc|coll|bml|spml|sshmem|memheap) components were found!",
     r"A process failed to create a queue pair\.",
     r"receive queue configuration for the OpenFabrics",
     r"MPI_INIT has failed because at least one MPI process",

@@ -25,7 +25,7 @@ _ART = later(r"^[\s*|]*(?:\\___/|O/\||/\| \||/ \\|/  \\|\[ABORT\])?[\s|]*|[\s*|]
 _OTHERS = later(
     r"MPI_ABORT was invoked|application called MPI_Abort|Abort\(-?\d{1,10}\)|(?:mpirun|mpiexec|srun|slurmstepd)\b|"
     r"=+ +BAD TERMINATION|\[[\w.-]{1,255}:\d{1,10}\] |aborting job:|Fatal error on PE|"
-    r"forrtl: |Image +PC +Routine|Program received signal|Backtrace for"
+    r"forrtl: |Image +PC +Routine|Program received signal|Backtrace for|Charmrun\b"
 )
 """What MPI, a launcher or a run-time prints behind the program's own words."""
 _RULE = later(r"^[\s*%=~+#-]{8,}$")

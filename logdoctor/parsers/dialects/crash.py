@@ -99,6 +99,14 @@ SIGNALS = (
     ),
     Record(
         "crash.signal",
+        r"^\s*(?P<signal_text>SIG(?:SEGV|ABRT|FPE|ILL)) - (?P<message>(?:Segmentation violation|Abort \(abnormal "
+        r"termination\)|Floating point error|Illegal instruction) signal)\s*$",
+        level="fatal",
+        block=with_signal,
+        note="Catch2 caught a signal of the tested program.",
+    ),
+    Record(
+        "crash.signal",
         r"\*\*\* caught (?P<message>segfault|bus error|illegal operation) \*\*\*",
         level="fatal",
         priority=-1,

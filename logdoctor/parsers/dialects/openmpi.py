@@ -183,7 +183,8 @@ RUNTIME = (
            r"OSHMEM)_ERROR_LOG: (?P<message>.+?)" r"(?: in file (?P<file>\S+) at line \d+)?\s*$", level="error",
            note="The run-time of Open MPI logged an error at this place of its code."),
     Record("openmpi.error_log", _WHO +
-           r"(?P<layer>PMIX|PRTE|OPAL|ORTE) ERROR: (?P<message>.+?)(?: in file (?P<file>\S+) at line \d+)?\s*$",
+           r"(?P<layer>PMIX|PRTE|OPAL|ORTE) ERROR(?:: |：) ?(?P<message>.+?)"
+           r"(?: +in +file (?P<file>\S+) at line \d+)?\s*$",
            level="error", priority=-1, note="The run-time of Open MPI logged an error at this place of its code."),
     Record("openmpi.error_log", _WHO + r"\[(?P<file>\S{1,200}\.c):\d+\] (?P<layer>PMI)x Error: (?P<message>\S.*)",
            level="error", note="The run-time of Open MPI logged an error at this place of its code."),
@@ -238,6 +239,8 @@ RUNTIME = (
            note="A file of shared memory could not be removed."),
     Record("openmpi.error", r"^r(?P<rank>\d{1,7}) \| (?P<message>(?P<function>MPI_\w{2,40}) returned error "
            r"code \d{1,5}: .*)", level="error", note="mpi4jax met an error of MPI and ends the job."),
+    Record("openmpi.error", _WHO + r"Error:? (?P<message>(?:pshmem|memheap|sshmem|spml|scoll)_\w{2,60}\.c:\d+ - \S.*)",
+           level="error", priority=1, note="A part of OpenSHMEM reports a failure."),
     Record("openmpi.error", _WHO + r"(?P<message>Job failed to spawn: \S.*)", level="error",
            note="The launcher could not start the program."),
     Record("openmpi.error", _WHO + _NAME + r" (?P<message>selected pml \w{1,20}, but peer .*)", level="error",

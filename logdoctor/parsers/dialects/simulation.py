@@ -122,7 +122,7 @@ LINES = (
            "A program of ORCA ends.", scan=r"\[file [\w./-]{1,200}, line \d+"),
     Record("simulation.fatal", r"ORCA finished by (?P<message>error termination in .+)", "fatal",
            note="ORCA says which of its programs ended."),
-    Record("simulation.fatal", r"^Reason: (?P<message>FATAL ERROR: .+)", "fatal",
+    Record("simulation.fatal", r"^Reason: (?:REPLICA \d+ )?(?P<message>FATAL ERROR: .+)", "fatal",
            note="NAMD (Charm++) ends with an error."),
 )  # fmt: skip
 

@@ -58,6 +58,14 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*(?:ERROR: ?)?\((?P<function>shr_(?:sys|abort|mpi)_abort)\):?(?: ERROR:)? ?"
            r"(?P<message>.*)", "fatal", scan=r"\(shr_(?:sys|abort|mpi)_abort\)",
            note="A model of CESM ends with an error."),
+    Record("simulation.fatal", r"^\s*ERROR: ?\((?P<function>(?:shr|seq|dshr|med|cime|component|mct|prep|map)_\w{2,60})"
+           r"\):? *(?:ERROR: ?)?(?P<message>\S.*)", "fatal", priority=-1,
+           scan=r"ERROR: ?\((?:shr|seq|dshr|med|cime|component|mct|prep|map)_\w{2,60}\)",
+           note="The coupler of CESM or E3SM ends with an error."),
+    Record("simulation.fatal", r"^\s*ERROR: ?(?P<function>shr_\w{2,60}) ERROR: ?(?P<message>\S.*)|"
+           r"^\s*ERROR: ?(?P<message>Unknown error submitted to shr_abort_abort\b.*)", "fatal",
+           scan=r"ERROR: ?shr_\w{2,60} ERROR: |Unknown error submitted to shr_abort_abort",
+           note="The coupler of CESM or E3SM ends with an error."),
     Record("simulation.fatal", r"^\s*\*{3} ERROR ABORT in subroutine (?P<function>\w+)(?: \*{3}| on PE (?P<rank>\d+))?",
            "fatal", message_below(r"^Date and time", alone=True), "A program on the I/O API (CMAQ, SMOKE) ends with an "
            "error."),

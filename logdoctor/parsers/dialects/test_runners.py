@@ -1,11 +1,11 @@
-r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest.
+r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest, Catch2.
 
 Kinds and their fields:
 
 - ``tests.failed`` failed, name: so many tests failed, or this one did; message: what it met; level error
 
 Sources: pytest 7 and 8 (terminal.py), Python 3.12 (unittest/runner.py), CMake 3.28 (cmCTestTestHandler.cxx), GoogleTest
-1.14 (gtest.cc).
+1.14 (gtest.cc), Catch2 2 and 3 (reporter_console, fatal_condition_handler).
 """
 
 from __future__ import annotations
@@ -34,4 +34,6 @@ RECORDS: tuple[Record, ...] = (
     Record("tests.failed", r"C\+\+ exception with (?:description \"(?P<message>.{2,2000}?)(?:\" thrown in the "
            r"\w+ ?\w*\.)?$|type .{1,200} thrown in the)", "error", note="A test ended with a C++ exception.",
            scan=r"C\+\+ exception with (?:description \"|type .{1,200} thrown in the)"),
+    Record("tests.failed", rf"^test cases: +\d+ \|.{{0,60}}\b{_FAILED} failed\b", "error", note=_NOTE,
+           scan=r"test cases: +\d+ \|.{0,60}failed"),
 )  # fmt: skip
