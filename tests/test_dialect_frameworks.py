@@ -53,6 +53,12 @@ def test_a_stall_without_its_first_line_is_read():
             {"exit_code": -7, "signal": 7},
         ),
         (
+            "['python', 'a.py', '--local_rank=0', '--deepspeed'] exits with return code = -9",
+            "frameworks.exit",
+            "error",
+            {"exit_code": -9, "signal": 9, "local_rank": 0},
+        ),
+        (
             "[2024-04-02 11:11:16,212] [INFO] [launch.py:163:main] dist_world_size=16",
             "frameworks.world",
             "info",
@@ -116,7 +122,18 @@ def test_a_stall_without_its_first_line_is_read():
         ("found NaN in local grad norm for bucket #0 in backward pass", "frameworks.not_finite", "error", {}),
         ("EngineCore encountered a fatal error.", "frameworks.engine_died", "fatal", {"component": "EngineCore"}),
         ("WorkerProc failed to start.", "frameworks.engine_died", "fatal", {"component": "WorkerProc"}),
-        ("Worker proc VllmWorker-1 died unexpectedly, shutting down executor.", "frameworks.engine_died", "error", {}),
+        (
+            "Worker proc VllmWorker-1 died unexpectedly, shutting down executor.",
+            "frameworks.engine_died",
+            "error",
+            {"worker": "VllmWorker-1", "rank": 1},
+        ),
+        (
+            "Worker proc Worker_DP1_TP0 died unexpectedly, shutting down executor.",
+            "frameworks.engine_died",
+            "error",
+            {"worker": "Worker_DP1_TP0"},
+        ),
         ("Scheduler hit an exception: boom", "frameworks.engine_died", "fatal", {"component": "Scheduler"}),
         (
             "Rank 0 scheduler is dead. Please check if there are relevant logs.",

@@ -349,6 +349,16 @@ def test_a_prefix_without_the_process_names_the_host():
     assert (failure.host, failure.pid, failure.fields["device"]) == ("gpu-a32", None, 5)
 
 
+def test_what_counts_processes_or_devices_is_no_host():
+    for words in ("rank", "GPU", "stderr"):
+        assert only(f"{words} [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed").host is None
+
+
+@pytest.mark.parametrize("said", ["transport/p2p.cc:256 NCCL WARN", "misc/ibvwrap.cu:269 WARN"])
+def test_a_host_without_a_number_may_stand_before_the_device(said):
+    assert only(f"titan [2] {said} Call to ibv_create_qp failed").host == "titan"
+
+
 def test_the_processes_that_ras_calls_dead_are_read():
     text = "  2 job processes are considered dead (unreachable via the RAS network)\n"
     text += "  Process 41207 on node 10.9.1.7 managing GPU 5\n  Process 41208 on node 10.9.1.8 managing GPUs 0,1\n"

@@ -63,8 +63,15 @@ def test_of_two_hosts_that_point_at_each_other_the_one_with_a_silent_rank_is_nam
     assert (found["host"], found["rank"]) == ("n1", 3)
 
 
-def test_one_complaint_names_nobody() -> None:
-    assert not Log().closed((2, 2)).pointed
+def test_one_complaint_names_a_silent_host_that_closed_the_connection() -> None:
+    assert Log().closed((2, 2)).pointed["host"] == "n2"
+    assert not Log(heard=(0, 1, 3)).closed((2, 2)).pointed
+    assert not Log().closed((2, 2), (5, 3)).pointed
+
+
+def test_one_complaint_of_a_link_names_nobody() -> None:
+    lost = "Call to recv failed : Connection timed out"
+    assert not Log().add("nccl.warn", lost, 2, peer="10.9.0.2:412").pointed
 
 
 def test_where_both_ends_of_every_lost_connection_are_on_one_host_it_is_that_host() -> None:

@@ -15,7 +15,7 @@ from logdoctor.parsers import records
 from logdoctor.rulebook.yaml_lines import Path
 
 TODO = "TODO"
-ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited"}
+ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited", "peer_host"}
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")

@@ -77,13 +77,14 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     latest = max((s.event for s in ordered), key=lambda e: e.order)
     values = _bindings([decisive.shown, *others, *blamed], ranks, picture)
     values |= {k: v for s in blamed[:1] for k, v in s.event.fields.items() if k == "peer"}
+    values |= _behind(seen[decisive.name], picture)
     culprit = _culprit(rule, seen[decisive.name], _same_told(rule, ordered), values, picture)
     if blamed:
         culprit = _about([s.event for s in blamed], culprit, picture)
         values |= {"blamed": word} if (word := _in_a_word(culprit)) else {}
     if len(culprit.ranks) == 1:
         values.setdefault("rank", culprit.ranks[0])
-    if len(culprit.hosts) == 1:
+    if len(culprit.hosts) == 1 and rule.culprit.get("hosts") != "peer_host":  # in words, it is who speaks
         values.setdefault("host", culprit.hosts[0])
     return Finding(
         rule=rule,
@@ -145,6 +146,13 @@ def _bindings(shown: Sequence[Shown], ranks: Sequence[int], picture: Picture) ->
     for product, version in picture.versions.items():
         values.setdefault(f"{product}_version", version)
     return values
+
+
+def _behind(shown: Sequence[Shown], picture: Picture) -> dict[str, Value]:
+    """The host that all of them name as the other side, where its name is known."""
+    peers = (s.event.fields.get("peer") for s in shown)
+    hosts = {picture.addresses.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
+    return {"peer_host": host} if len(hosts) == 1 and (host := hosts.pop()) else {}
 
 
 def _same_told(rule: Rule, shown: Sequence[Shown]) -> list[Event]:

@@ -14,10 +14,15 @@ from logdoctor.parsers.error_numbers import errno_texts
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled
 
+NAME = (
+    r"(?!(?i:rank|local_?rank|world_?rank|gpu|device|dev|proc|process|pid|thread|task|worker|stage|info|warn|warning|error|debug"
+    r"|stdout|stderr|nccl|rccl|step|epoch|iter) )[A-Za-z][\w.-]{2,80}"
+)
+"""A host in front of ``[D]``: a word there that is none of those which count processes, devices or steps."""
 HEAD = (
     r"(?:(?:(?P<by_host>(?!\d{1,7}:|[._-]{1,80}:)[\w.-]+)|\d{1,7}|[._-]{1,80}):(?P<by_pid>\d+):"
     r"(?P<tid>\d+) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{1,60}\])? *)?"
-    r"|^(?P<by_host>(?=[\w.-]{0,60}\d)[A-Za-z][\w.-]{2,80}) \[(?P<device>\d{1,2})\] )?"
+    rf"|^(?P<by_host>{NAME}) \[(?P<device>\d{{1,2}})\] )?"
 )
 """``H:P:T [D] `` of debug.cc (NCCLX: ``[D][THREAD]``); D is the CUDA device of the calling thread and never the rank.
 May be cut off;

@@ -37,11 +37,13 @@ from logdoctor.parsers.record import Meanings, Record
 RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.exit",
-        r"exits with return code = (?P<exit_code>-?\d{1,10})",
+        r"(?:--local_rank=(?P<local_rank>0)'[^\n]{0,8000}?)?exits with return code = (?P<exit_code>-?\d{1,10})",
         "error",
         read_exit,
-        "DeepSpeed's launcher found a process that ended with an error; it prints the command of the last one started.",
+        "DeepSpeed's launcher found a process that ended with an error; it prints the command of the last one started "
+        "(where that is local rank 0, of the only one).",
         5,
+        scan=r"exits with return code = -?\d",
     ),
     Record(
         "frameworks.world",
@@ -265,7 +267,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "frameworks.engine_died",
-        r"(?:Engine core(?: proc)? (?P<component>\S{1,80}) died|Worker proc (?P<worker>\S{1,80}) died"
+        r"(?:Engine core(?: proc)? (?P<component>\S{1,80}) died"
+        r"|Worker proc (?P<worker>(?:VllmWorker[- ](?:TP)?(?P<rank>\d{1,5})\b)?\S{0,80}) died"
         r"|Rank (?P<rank>\d+) scheduler is dead|Received sigquit from a child process?\b"
         r"|Engine core initialization failed|(?:One or more|Some) (?:engine|worker) (?:core )?process(?:es)? died)",
         "error",

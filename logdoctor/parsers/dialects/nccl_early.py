@@ -8,10 +8,13 @@ Sources: NCCL 2.0 to 2.3 (src/debug.h, src/include/socket.h, src/init.cu, src/tr
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.nccl_lines import TRAIL_SCAN, read_message
+from logdoctor.parsers.blocks.nccl_lines import NAME, TRAIL_SCAN, read_message
 from logdoctor.parsers.record import Meanings, Record
 
-_HEAD = r"(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) \[(?P<device>-?\d+)\] "
+_HEAD = (
+    r"(?:(?P<by_host>[\w.-]+):(?P<by_pid>\d+):(?P<tid>\d+) \[(?P<device>-?\d+)\] "
+    rf"|^(?P<by_host>{NAME}) \[(?P<device>\d{{1,2}})\] )"
+)
 _SOURCE = r"(?P<file>[\w./-]{3,120}\.(?:h|cu|cc)):(?P<line>\d+)"
 
 

@@ -86,7 +86,7 @@ ACTORS = (
     Wrapper("vllm.worker", r"\((?P<tag>VllmWorker(?:Process)?) rank=(?P<rank>\d{1,6}) pid=(?P<pid>\d{1,10})\) ", "("),
     Wrapper(  # the place among the tensor-parallel workers is the rank at the start of all other dimensions
         "vllm.tensor",
-        r"\((?P<tag>(?:Vllm)?Worker(?:_(?:DP|PP|PCP)0)*_TP(?P<rank>\d{1,6})(?:_(?:DCP|EP)\d{1,6})*)"
+        r"\((?P<tag>(?:Vllm)?Worker(?:[_ ](?:DP|PP|PCP)0)*[_ ]TP(?P<rank>\d{1,6})(?:[_ ](?:DCP|EP)\d{1,6})*)"
         r" pid=(?P<pid>\d{1,10})\) ",
         "(",
     ),

@@ -4,6 +4,7 @@ Derived events (each stands on a line of the log that shows it):
 
 - ``ledger.pointed_at``     several processes lost the same host, and nobody there complains of others: host, rank
   (where only one process can be meant), peer (the address as printed), pointing (the ranks that say so), votes
+- ``ledger.pointed_at``     one process alone complains, and what it says is that a silent host closed the connection
 - ``ledger.pointed_at``     every connection that is told of has both ends on one host: host, rank (as above), peer
 - ``ledger.pointed_at`` without host: they point at an address or host of which these logs hold no line, so that the
   other side's story is missing; those who complain are not to blame for that
@@ -38,6 +39,8 @@ _PEER = later(
 )
 
 _CLOSED = later(r"closed by|reset by peer|refused")
+_LEFT = later(r"closed by (?:remote )?peer")
+"""An orderly close: the process at the other end ended, whatever becomes of a link."""
 
 Process = tuple[int | None, str | None, int | None]
 """Rank, host and pid, as far as they were printed."""
@@ -74,6 +77,7 @@ class Ledger(Struct):
             yield from self._at_home(picture)
         several = [t for t, by in votes.items() if len(by) >= FEWEST]
         accused = [t for t in several if t in picture.hosts and _weighty([*votes[t].values()], picture)]
+        accused = accused or [t for t, by in votes.items() if t in picture.hosts and len(votes) == 1 and _left(by)]
         dead = [t for t in accused if t not in complaining]
         dead = dead or [t for t in accused if self._silent(t, picture) is not None]
         if len(dead) == 1:
@@ -146,6 +150,11 @@ def _told_together(by: Mapping[Value, Event], picture: Picture) -> bool:
         if host := picture.host_of(event):
             hosts.setdefault(event.line.file, set()).add(host)
     return any(len(named) >= FEWEST for named in hosts.values())
+
+
+def _left(complaints: Mapping[Value, Event]) -> bool:
+    """Whether all say that the other side closed the connection."""
+    return all(_LEFT.search(e.text[:SEARCHED]) for e in complaints.values())
 
 
 def _weighty(complaints: list[Event], picture: Picture) -> bool:
