@@ -134,6 +134,13 @@ LIBRARIES = (
            "A program built on Charm++ ends itself.", scan="Processor \\d+ Exiting: Called C"),
     Record("simulation.fatal", r"^Fatal error on PE (?P<processor>\d+)> (?P<message>.+)", "fatal",
            note="A program built on Charm++ ends itself."),
+    Record("simulation.signal",
+           r"^\s*(?P<by_rank>\d{1,7}): ?(?P<message>(?:Segmentation Violation|Floating Point Exception|"
+           r"Illegal Instruction|Bus) error), status=: ?(?P<signal>\d{1,2})\s*$", "fatal",
+           note="A program built on Global Arrays caught a signal of its own process.", scan=r" error, status=: ?\d"),
+    Record("simulation.fatal", r"^\(rank:(?P<by_rank>\d{1,7}) hostname:(?P<by_host>[\w.-]{1,255}) "
+           r"pid:(?P<by_pid>\d{1,10})\):(?P<message>ARMCI DASSERT fail\. .+)", "fatal",
+           note="A program built on Global Arrays ends itself.", priority=-1),
     Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] )?(?P<message>ARMCI assert fail in .+)", "fatal",
            note="A check inside ARMCI failed."),
     Record("simulation.fatal", r"^(?:\[(?P<by_rank>\d{1,7})\] ?)?ARMCI Error: (?:\d{1,7}: ?)?(?P<message>.+)", "fatal",

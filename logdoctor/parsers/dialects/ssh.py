@@ -39,6 +39,8 @@ RECORDS: tuple[Record, ...] = (
            note="An ssh connection broke."),
     Record("ssh.command",
            r"(?P<message>(?:pdsh@[\w.-]+: (?P<peer>[\w.-]+): ssh exited with exit code (?P<exit_code>[1-9]\d*)|"
+           r"clush: (?P<peer>[\w.-]+):? exited with exit code (?P<exit_code>255)|"
+           r"\[FAILURE\] (?P<peer>[\w.-]+) Exited with error code (?P<exit_code>255)|"
            r"pdsh@[\w.-]+: (?P<host_name>[\w.-]+): .*))", "error",
            note="A command started over ssh failed on this host."),
     Record("ssh.note", r"Warning: Permanently added '[^']{1,255}'", "info", note="ssh met a host for the first time."),
