@@ -38,7 +38,7 @@ from logdoctor.regexes import later
 
 SUMMARY_LINES = 12
 _LIMIT_MET = (
-    r"Job exceeded (?:its |a )?(?:walltime|(?:memory )?resource \w+) .*|"
+    r"Job exceeded (?:its |a )?(?:walltime|(?:memory )?resource \w+)(?: .*|(?=$))|"
     r"job preempted \(node failure\)|"
     r"job \S{1,60} exceeded (?:WALLTIME|WALLCLOCK|JOBMEM|MEM|SWAP|DISK|PROC) usage (?:hard|soft) limit.*"
 )

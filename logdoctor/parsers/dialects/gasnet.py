@@ -1,6 +1,7 @@
 r"""GASNet, the network layer of Legion, Chapel, UPC++ and Fortran coarrays, and Realm's crash handler above it.
 
-``gasnet.fatal``   rank, func, file, line, message, errno: GASNet ended this process
+``gasnet.fatal``   rank, func, file, line, category, message, errno: GASNet, Legion or Realm ended this process
+``gasnet.error``   rank, category, message: Realm reports an error
 ``gasnet.signal``  rank, pid, signal: a process crashed
 ``gasnet.frozen``  pid, host: a process that crashed waits for a debugger
 ``gasnet.note``    what GASNet prints beside it: advice, the call of a debugger
@@ -18,6 +19,9 @@ _PROC = (
     r"(?P<pid>\d{1,10}))\))?"
 )
 """Who speaks: the process's number, or before it has one its host and process (since 2022.9); AMUDP says Node."""
+
+_REALM = r"^\[(?P<rank>\d{1,7}) - [0-9a-f]{4,16}\] {1,8}(?:[\d.]{3,20} )?"
+"""Realm's logger: node and thread, seconds since the start (newer ones), then level and category."""
 
 RECORDS: tuple[Record, ...] = (
     Record(
@@ -66,6 +70,22 @@ RECORDS: tuple[Record, ...] = (
         level="fatal",
         scan="LEGION ERROR: ",
         note="Legion's run-time ends this process: the program uses it in a way that it cannot go on with.",
+    ),
+    Record(
+        "gasnet.fatal",
+        _REALM + r"\{6\}\{(?P<category>\w{1,40})\}: (?P<message>\S.*)",
+        level="fatal",
+        priority=-1,
+        scan=r"\{6\}\{\w{1,40}\}: ",
+        note="Realm, the run-time under Legion, cannot go on and ends this process.",
+    ),
+    Record(
+        "gasnet.error",
+        _REALM + r"\{5\}\{(?P<category>\w{1,40})\}: (?P<message>\S.*)",
+        level="error",
+        priority=-1,
+        scan=r"\{5\}\{\w{1,40}\}: ",
+        note="Realm, the run-time under Legion, reports an error.",
     ),
     Record(
         "gasnet.note",
