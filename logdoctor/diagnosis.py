@@ -126,9 +126,10 @@ class Reading:
     def __iter__(self) -> Iterator[Event]:
         """Read all streams from start to end."""
         files = size = lines = order = 0
-        scans = self.known.prefilter.scans()
+        prefilter = self.known.prefilter
+        scans = prefilter.scans()
         for stream in streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
-            parser = LineParser(stream.name, self.known.prefilter.match, order)
+            parser = LineParser(stream.name, prefilter.match, order, prefilter.alone)
             scan = scans(self._readinto(stream))
             for candidate in scan:
                 for event in parser.parse(candidate):

@@ -78,3 +78,12 @@ def test_a_damaged_store_is_as_good_as_none(store, damaged):
     file.write_bytes(damaged)
     forget()
     assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"
+
+
+def test_a_stored_expression_is_rebuilt_with_what_the_package_gave(store):
+    pattern = r"[\w.-]+:\d+ NCCL WARN (?P<text>.*)"
+    regexes.compiled(pattern)
+    regexes.keep()
+    forget()
+    _, arguments = regexes._rebuild()
+    assert arguments(regexes.compiled(pattern))[1] == arguments(regexes.regex.compile(pattern))[1]

@@ -6,6 +6,8 @@ a check of ``rules`` failed); 2 wrong usage; 3 nothing could be read, or the out
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import io
 import os
@@ -115,6 +117,7 @@ def top(version: Version = False) -> None:
 def run(args: list[str] | None = None) -> Any:
     """Run the command line on ``args`` (default: the process's own) and exit."""
     _stand_in_for_closed_streams()
+    atexit.register(gc.freeze)  # all goes with the process: looking for garbage in it would take 20 ms
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a title in Chinese must not end `rules list` on an ASCII terminal
     return app(args)

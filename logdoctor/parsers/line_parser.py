@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from logdoctor.parsers import meanings, peeling, records
 from logdoctor.parsers.cut_heads import made_whole
 from logdoctor.parsers.file_speakers import speaker_of
 from logdoctor.parsers.line_pieces import clean, pieces
+from logdoctor.parsers.mute_shapes import MuteShapes
 from logdoctor.parsers.peeling import Peeled, Who
 from logdoctor.parsers.record import MAX_BLOCK_LINES, Bare, Block, Record
 from logdoctor.parsers.same_speaker import as_said_by
@@ -26,6 +27,7 @@ SHOWN = 2000
 """Characters of a line that are kept as evidence."""
 KEPT = 40
 """So many lines of a record are kept, to be quoted."""
+_FAILING = ("error", "fatal")
 _REMEMBERED = 2048
 """Lines below candidates that are kept peeled, and numbers of lines that blocks took."""
 
@@ -35,31 +37,45 @@ class LineParser:
 
     ``rescan`` gives the ids of the patterns that hit in a text (the scan's own search); ids below ``len(records())``
     are records, the others, minus that number, go into `Event.patterns`.  Without it all patterns of the candidate
-    count for every piece.  ``start`` is the `Event.order` to go on from, `order` the last one given.
+    count for every piece.  ``alone`` are the ids that tell something even in a line in which no record is found and that
+    is no error by its prefix (None: all do).  ``start`` is the `Event.order` to go on from, `order` the last one given.
     """
 
-    def __init__(self, file: str, rescan: Callable[[bytes], Sequence[int]] | None = None, start: int = 0) -> None:
+    def __init__(
+        self,
+        file: str,
+        rescan: Callable[[bytes], Sequence[int]] | None = None,
+        start: int = 0,
+        alone: Container[int] | None = None,
+    ) -> None:
         """Nothing is read yet."""
-        self.file, self.rescan, self.order = file, rescan, start
+        self.file, self.rescan, self.order, self.alone = file, rescan, start, alone
         self.default = speaker_of(file)
         self.year = NO_YEAR
         self.tasks_are_ranks = True
+        self._mute = MuteShapes()
         self._taken: dict[int, set[str]] = {}
         self._peeled: dict[int, list[Peeled]] = {}
 
     def parse(self, candidate: Candidate) -> list[Event]:
         """The events of one line: none, one, or several where records are glued together."""
+        if self._mute.tells_nothing(candidate.raw):
+            return []
         self._forget_before(candidate.number)
         found = pieces(clean(candidate.raw))
-        events = list[Event]()
+        events, mute = list[Event](), True
         for at, piece in enumerate(found):
             if self._is_taken(candidate.number, piece):
+                mute = False
                 continue
             ids, symptoms = self._hits(piece, candidate.patterns, alone=len(found) == 1)
             below = _Below(self, candidate, piece, found[at + 1 :])
             event = self._recognise(piece, ids, symptoms, below)
             if event is not None:
                 events.append(event)
+            mute = mute and not below.was_read and not self._tells(event)
+        if mute:
+            self._mute.note(candidate.raw)
         return events
 
     def _hits(self, piece: Peeled, ids: tuple[int, ...], *, alone: bool) -> tuple[list[int], tuple[int, ...]]:
@@ -90,6 +106,13 @@ class LineParser:
             return None
         printer = self.speaker(piece.who, timed=True)
         return self._event("text.line", piece.text, printer, below, level=printer.level, patterns=symptoms)
+
+    def _tells(self, event: Event | None) -> bool:
+        """Whether such events count however many there are."""
+        if event is None or event.kind != "text.line" or event.level in _FAILING:
+            return event is not None
+        alone, count = self.alone, len(records())
+        return alone is None or any(i + count in alone for i in event.patterns)
 
     def _of_record(
         self, record: Record, hit: Any, text: str, who: Who, symptoms: tuple[int, ...], below: _Below
@@ -194,6 +217,8 @@ class _Below:
     def __init__(self, parser: LineParser, candidate: Candidate, head: Peeled, rest: list[Peeled]) -> None:
         self._parser, self.candidate, self._head, self._rest = parser, candidate, head, rest
         self._given: dict[int, tuple[int, Peeled]] = {}
+        self.was_read = False
+        """Whether what became of the head may depend on them."""
         self.patience = 0
         """So many lines of others in a row are read over."""
         self.kept: list[tuple[int, str]] = []
@@ -207,6 +232,7 @@ class _Below:
     def __iter__(self) -> Iterator[Bare]:
         """The lines of the same speaker; each time from the first."""
         self._given.clear()
+        self.was_read = True
         foreign = 0
         for below, (number, piece) in enumerate(self._lines(), 1):
             said = as_said_by(self._head, piece)

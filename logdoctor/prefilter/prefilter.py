@@ -26,7 +26,8 @@ class Prefilter:
         self._engine = engine
         self._often = often
         self._naming = naming
-        self._alone = alone
+        self.alone = alone
+        """The ids of the patterns that make a line worth a look by themselves."""
 
     @classmethod
     def load(cls, plan: Plan, cache_dir: Path | None, engine: str | None = None) -> Prefilter:
@@ -50,7 +51,7 @@ class Prefilter:
 
     def scans(self) -> Scans:
         """Scans over the streams of one job, to be made one after the other: ``scans()(readinto)``."""
-        return partial(Scan, self._engine.session(), Floods(self._often), self._naming, self._alone)
+        return partial(Scan, self._engine.session(), Floods(self._often), self._naming, self.alone)
 
     def match(self, text: bytes) -> tuple[int, ...]:
         """The ids that hit in a short text, ascending.  Its lines are searched as one; not for two threads at once."""
