@@ -17,7 +17,7 @@ _NUMBER = regex.compile(rb"(?<![01])0*1[01]*")
 
 
 class MuteShapes:
-    """Counts, for one file, the lines of each shape in which no record and no symptom was found."""
+    """Counts, for one file, the lines of each shape in which there was no record, and no symptom that counts."""
 
     def __init__(self) -> None:
         """Nothing was seen yet."""

@@ -296,16 +296,17 @@ class Picture:
         view._wanted = wanted  # noqa: SLF001 - its own
         return view
 
-    def last_step(self, rank: int | None) -> Event | None:
-        """The last step that ``rank`` (None: somebody unnamed) reported in the run that is told.
+    def last_steps(self) -> dict[int | None, Event]:
+        """The last step that each rank (None: somebody unnamed) reported in the run that is told.
 
         A rank that is named by its local rank or its process is known only when all was read.
         """
-        own, unnamed = self.steps.get(rank), self.steps.get(None)
-        last = own.last(self._wanted) if own else None
-        if last is not None or rank is None or unnamed is None:
-            return last
-        return unnamed.last(lambda event: self._wanted(event) and self.rank_of(event) == rank)
+        found = {rank: last for rank, own in self.steps.items() if (last := own.last(self._wanted)) is not None}
+        for event in self.steps[None].kept() if None in self.steps else ():
+            rank = self.rank_of(event) if self._wanted(event) else None
+            if rank is not None:
+                found.setdefault(rank, event)
+        return found
 
     def last_progress(self) -> Progress | None:
         """The latest progress record of all."""
@@ -318,8 +319,7 @@ class Picture:
         return Progress(unit, shown, self.evidence(event, "last sign of progress"), epoch)
 
     def _latest_step(self) -> Event | None:
-        latest = [event for rank in self.steps if (event := self.last_step(rank)) is not None]
-        return max(latest, key=lambda e: e.order, default=None)
+        return max(self.last_steps().values(), key=lambda e: e.order, default=None)
 
     def stepped_until(self, event: Event) -> bool:
         """Whether all progress of the run, and there is some, was made before ``event``."""

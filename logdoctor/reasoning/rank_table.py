@@ -109,7 +109,7 @@ class RankTable:
             return ()
         everyone = sorted({*range(min(picture.expected or 0, MAX_ROWS)), *known})[:MAX_ROWS]
         began = min((f.event for f in failures.values()), key=_moment, default=None)
-        near = _Neighbours(known, heard, picture.seats.per_node)
+        near, steps = _Neighbours(known, heard, picture.seats.per_node), picture.last_steps()
         rows = []
         for rank in everyone:
             failure = failures.get(rank)
@@ -117,6 +117,8 @@ class RankTable:
                 failure = answer.failure or failure
             part = answer.part(rank, failure) or _unhurt(rank, heard.get(rank), began, near)
             row = _row(rank, part, seats.get(rank, Seat()), failure, answer, picture)
+            if rank in steps:
+                row = replace(row, last_progress=_progress(steps[rank]), progressed=_moment_of(steps[rank]))
             rows.append(replace(row, heard=heard[rank].moment) if rank in heard else row)
         telling = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
         return tuple(rows) if telling else ()
@@ -228,7 +230,6 @@ def _unhurt(rank: int, heard: Heard | None, began: Event | None, near: _Neighbou
 
 
 def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _Answer, picture: Picture) -> RankRow:
-    step = picture.last_step(rank)
     only_host = next(iter(picture.hosts)) if len(picture.hosts) == 1 else None
     return RankRow(
         rank=rank,
@@ -238,8 +239,6 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
         pid=seat.pid,
         gpu=seat.gpu,
         bus_id=seat.bus_id,
-        last_progress=_progress(step) if step else "",
-        progressed=_moment_of(step) if step else None,
         failure=failure.signature if failure else "",
         first_failure=picture.evidence(failure.event) if failure else None,
         waits_for=_collective(failure.event) if failure else "",

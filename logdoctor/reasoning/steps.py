@@ -34,7 +34,7 @@ class Steps(Struct):
     def survived(self, event: Event, counts: Callable[[Event], bool]) -> bool:
         """Whether enough of the kept records that ``counts`` were printed after ``event``."""
         left, came_after, drawn = SURVIVED_STEPS, after(event), None
-        for kept in self._kept():
+        for kept in self.kept():
             if came_after(kept) and counts(kept):
                 drawn, before = _drawn(kept), drawn
                 left -= drawn is None or drawn != before
@@ -42,7 +42,7 @@ class Steps(Struct):
                     return True
         return False
 
-    def _kept(self) -> Iterator[Event]:
+    def kept(self) -> Iterator[Event]:
         """The kept records, the latest first, each once."""
         yield from reversed(self.latest)
         first = self.latest[0].order if self.latest else sys.maxsize
@@ -50,8 +50,7 @@ class Steps(Struct):
 
     def last(self, wanted: Callable[[Event], bool]) -> Event | None:
         """The last one of those that are ``wanted``."""
-        kept = (*reversed(self.latest), *reversed(self.older))
-        return next((event for event in kept if wanted(event)), None)
+        return next((event for event in self.kept() if wanted(event)), None)
 
 
 def _drawn(event: Event) -> tuple[object, ...] | None:
