@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from logdoctor.model import Candidate, LogdoctorError
 from logdoctor.prefilter import Pattern, Prefilter, newlines, plan_of
 from logdoctor.prefilter.engine import ID_BITS, load_engine
-from logdoctor.prefilter.flood import AT_THE_END, FULL, OFTEN, SCANT, SPARSER, STREAMS, Flood
+from logdoctor.prefilter.flood import (
+    AT_THE_END,
+    FULL,
+    OFTEN,
+    OFTEN_AT_THE_END,
+    SCANT,
+    SPARSER,
+    STREAMS,
+    TOGETHER,
+    Flood,
+)
 from logdoctor.prefilter.scan import TAIL, Scan
 from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, SIZE
 
@@ -321,7 +331,17 @@ def test_two_scans_may_be_under_way_at_once() -> None:
 def test_of_what_healthy_logs_are_full_of_a_short_log_shows_the_head_and_the_end() -> None:
     prefilter = Prefilter.load(plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None)
     shown = [c.number for c in prefilter.scan(reader(b"step 0\n" * 500 + b"error\n" + b"step 1\n" * 500))]
-    assert shown == [*range(1, OFTEN + 1), 501, *range(1002 - AT_THE_END, 1002)]
+    assert shown == [*range(1, OFTEN + 1), 501, *range(1002 - TOGETHER, 1002)]
+
+
+def test_of_what_is_printed_more_rarely_than_the_rest_the_end_is_shown_as_well() -> None:
+    often = [Pattern.of_form(form, often=True) for form in ("step [0-9]", "epoch [0-9]")]
+    prefilter = Prefilter.load(plan_of(often), None)
+    lines = [b"epoch 1\n" if n % 50 == 0 else b"step 1\n" for n in range(1, 2001)]
+    shown = [c.number for c in prefilter.scan(reader(b"".join(lines)))]
+    epochs = [n for n in shown if n % 50 == 0]
+    assert epochs[-OFTEN_AT_THE_END:] == list(range(2050 - 50 * OFTEN_AT_THE_END, 2001, 50))
+    assert shown[-TOGETHER:] == list(range(2001 - TOGETHER, 2001))
 
 
 # ── the streams of one job ──────────────────────────────────────────────────────────────────────────────────────────
@@ -335,7 +355,7 @@ def test_what_many_files_of_a_job_are_full_of_counts_at_the_end_of_the_later_one
     file = b"step 0\n" * 200 + b"error\n" + b"step 1\n" * 200 + b"." * TAIL + b"\nstep 2\nstep 3\nstep 4\n"
     scans = prefilter.scans()
     kept = [[c.number for c in scans(reader(file))] for _ in range(STREAMS)]
-    assert len(kept[0]) == OFTEN + 1 + AT_THE_END
+    assert len(kept[0]) == OFTEN + 1 + TOGETHER
     assert kept[-1] == [201, 404, 405]
 
 
@@ -344,5 +364,5 @@ def test_the_account_of_floods_is_each_jobs_own() -> None:
     file = b"step 0\n" * 200
     scans = prefilter.scans()
     kept = [len(list(scans(reader(file)))) for _ in range(STREAMS + 1)]
-    assert (kept[0], kept[-1]) == (OFTEN + AT_THE_END, SCANT)
-    assert len(list(prefilter.scans()(reader(file)))) == OFTEN + AT_THE_END
+    assert (kept[0], kept[-1]) == (OFTEN + TOGETHER, SCANT)
+    assert len(list(prefilter.scans()(reader(file)))) == OFTEN + TOGETHER

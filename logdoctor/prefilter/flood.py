@@ -18,6 +18,9 @@ SPARSER = 8
 for twice as many ... so that a log of any size has only hundreds."""
 AT_THE_END = 64
 """So many hits of a thinned pattern count in the last window."""
+OFTEN_AT_THE_END = 16
+"""The same for each of those that healthy logs are full of; and `TOGETHER` of them all, whichever they are."""
+TOGETHER = 96
 SCANT = 2
 """So many where the job has had its share of the pattern, of the last `scan.TAIL` bytes; of those that healthy logs are
 full of so many together."""
@@ -100,28 +103,35 @@ class Flood:
         return True
 
     def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:
-        """Of the last window's hits in order: of each thinned pattern the last `AT_THE_END`; the stream is over.
+        """Of the last window's hits in order: of each thinned pattern the last ones; the stream is over.
 
         Of what healthy logs are full of, if nothing was thinned so far, the first hits too.
         """
         self.thinned.update(thinned)
         few = frozenset(self.thinned)
-        bounded = few.union(self._often)
-        kept, ends, together = list[int](), dict[int, deque[int]](), deque[int](maxlen=SCANT)
+        scant_often = not self.scant.isdisjoint(self._often)
+        kept, ends, together = (
+            list[int](),
+            dict[int, deque[int]](),
+            deque[int](maxlen=SCANT if scant_often else TOGETHER),
+        )
         for hit in hits:
             pattern = hit & ID_MASK
             self._counts[pattern] = count = self._counts.get(pattern, 0) + 1
-            first = count <= OFTEN and pattern not in few
-            if first or pattern not in bounded:
+            often = pattern in self._often
+            if pattern not in few and (not often or count <= OFTEN):
                 kept.append(hit)
-            elif pattern in ends:
-                ends[pattern].append(hit)
-            elif pattern in self.scant:
-                ends[pattern] = together if pattern in self._often else deque(maxlen=SCANT)
-                ends[pattern].append(hit)
-            else:
-                ends[pattern] = deque([hit], AT_THE_END)
-            if not first and pattern in self._often:
+                continue
+            if pattern not in ends:
+                ends[pattern] = deque(maxlen=self._most_at_the_end(pattern))
+            ends[pattern].append(hit)
+            if often:
                 self.thinned.setdefault(pattern, -1)
+                together.append(hit)
         self._job.counts.update(self._counts)
-        return sorted({*kept, *(hit for last in ends.values() for hit in last)})
+        return sorted({*kept, *together, *(hit for last in ends.values() for hit in last)})
+
+    def _most_at_the_end(self, pattern: int) -> int:
+        if pattern in self._often:
+            return 0 if pattern in self.scant else OFTEN_AT_THE_END
+        return SCANT if pattern in self.scant else AT_THE_END
