@@ -37,8 +37,9 @@ class LineParser:
 
     ``rescan`` gives the ids of the patterns that hit in a text (the scan's own search); ids below ``len(records())``
     are records, the others, minus that number, go into `Event.patterns`.  Without it all patterns of the candidate
-    count for every piece.  ``alone`` are the ids that tell something even in a line in which no record is found and that
-    is no error by its prefix (None: all do).  ``start`` is the `Event.order` to go on from, `order` the last one given.
+    count for every piece.  ``alone`` are the ids that tell something even in a line in which no record is found and
+    that is no error by its prefix (None: all do).  ``start`` is the `Event.order` to go on from, `order` the last one
+    given.
     """
 
     def __init__(
