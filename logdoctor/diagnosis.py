@@ -19,7 +19,7 @@ from logdoctor.novelty import Excerpts, with_novelty
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.parsers.missing_heads import stack_at_start
 from logdoctor.reasoning import Reasoner
-from logdoctor.reasoning.attempts import may_end_a_run
+from logdoctor.reasoning.attempts import MAX_FILES, may_end_a_run
 from logdoctor.reasoning.decision import decide
 from logdoctor.sources import Bounds, streams
 
@@ -89,6 +89,7 @@ def _concluded(
         counter.observe(event)
     reading.insist()
     cut = bool(reading.problems)
+    reasoner.picture.lengths = reading.lengths
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=cut, prefer=preference(counter, model))
     problems = (*known.faults, *reading.problems)
     diagnosis = replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
@@ -120,6 +121,8 @@ class Reading:
         self.job, self.known, self.bounds, self.watch, self._opened = job, known, bounds or Bounds(), watch, opened
         self.coverage = Coverage()
         self.problems: list[Problem] = []
+        self.lengths: dict[str, int] = {}
+        """How many lines each file has that was read to its end."""
         self.excerpts: Excerpts | None = None
         """What is put aside of the logs for a second look, where somebody wants one."""
 
@@ -139,6 +142,8 @@ class Reading:
             order = parser.order
             if self.excerpts:
                 self.excerpts.ended(stream.name, scan.lines)
+            if len(self.lengths) < MAX_FILES:
+                self.lengths[stream.name] = scan.lines
             files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
             self.coverage = Coverage(files, size, lines, order)
 

@@ -37,6 +37,7 @@ def trace(job: Job, known: Knowledge, *, hung: bool = False) -> Trace:
     for event in reading:
         reasoner.observe(event)
     reading.insist()
+    reasoner.picture.lengths = reading.lengths
     diagnosis = reasoner.conclude(job.name)
     findings, harmless = reasoner.findings()
     shown = {

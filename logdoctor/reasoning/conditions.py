@@ -124,6 +124,9 @@ class Conditions:
             shown = [s.event for events in counted.values() for s in events]
             went_on = (self.picture.spoke.after(e) or self.picture.outlived(e, None) for e in shown)
             return all(went_on) is bool(wanted)
+        if name == "lines_after":
+            shown = [s.event for events in counted.values() for s in events]
+            return all(_compare(self.picture.lines_after(e), str(wanted)) for e in shown)
         if name == "hung":
             return self.hung is bool(wanted)
         if name == "finished":

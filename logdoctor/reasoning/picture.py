@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing, Value
 from logdoctor.reasoning.addresses import AddressBook, are_two_hosts, own_name, short_host
@@ -57,6 +57,8 @@ class Picture:
         self._seen_on: dict[str, tuple[Event, Event]] = {}
         """The first and the last event of each host."""
         self.spoke = RanksSpoke()
+        self.lengths: Mapping[str, int] = {}
+        """How many lines each file has; known when all was read."""
         self._versions: dict[str, list[Event]] = {}
         """Where each product's version was told first in a run, or another one than before."""
         self._spans_told: dict[str, int] = {}
@@ -273,6 +275,10 @@ class Picture:
             return later.order > earlier.order
         seconds, doubt = self.seconds_between(earlier, later)
         return seconds is not None and seconds > doubt
+
+    def lines_after(self, event: Event) -> int:
+        """How many lines stand behind ``event`` in its file."""
+        return self.lengths.get(event.line.file, 0) - event.line.number
 
     def phase_at(self, order: int) -> str:
         """What the job was doing when the event of this ``order`` was printed."""

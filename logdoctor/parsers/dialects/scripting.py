@@ -67,8 +67,12 @@ RECORDS = (
            "An error ended a program in Julia."),
     Record("script.error", r"(?:^|: )(?P<message>Test Failed) at (?P<call>\S{1,300}:\d+)\s*$", "error",
            note="A test of a program in Julia failed."),
-    Record("script.error", r"^Error using (?P<call>[\w./>]{1,120})(?: \(line \d+\))?\s*$", "error", script_error(),
-           "An error ended a script in MATLAB."),
+    Record("script.error", r"^\{?[\x08]?Error using (?P<call>[\w./>]{1,120})(?: \(line \d+\))?\s*$", "error",
+           script_error(), "An error ended a script in MATLAB."),
+    Record("script.error", r"^(?P<message>(?:Undefined function(?: or variable)?|Unrecognized function or "
+           r"variable|Index exceeds|Array indices must be|Matrix dimensions must agree|Arrays have incompatible sizes|"
+           r"Not enough input arguments|Reference to non-existent field|Unable to perform assignment)\b.*)", "error",
+           script_error(under=r"Error in [\w./>]+ \(line \d+\)$"), "An error ended a script in MATLAB."),
     Record("script.error", r"^\{[\x08]?(?P<message>(?:Error: |Undefined (?:function|variable|operator)|"
            r"Output argument \"|Index exceeds |Not enough input arguments|Out of memory|Reference to non-existent "
            r"field |Unable to (?:open|read|find) ).*)", "error",
