@@ -7,6 +7,7 @@ Sources: DeepSpeed `launcher/launch.py`, `runtime/fp16/loss_scaler.py` (0.5 to 0
 
 Kinds and fields:
 
+``frameworks.host_failed``   host, message: a launcher names the host where the program ended or did not start
 ``frameworks.exit``          a launcher tells how a process ended: exit_code, signal, rank and pid where it says
 ``frameworks.world``         world_size: how many ranks a launcher is about to start
 ``frameworks.killed``        pid: a launcher ends a process that was still alive (collateral)
@@ -44,6 +45,14 @@ RECORDS: tuple[Record, ...] = (
         "(where that is local rank 0, of the only one).",
         5,
         scan=r"exits with return code = -?\d",
+    ),
+    Record(
+        "frameworks.host_failed",
+        r"failed to run \S.{0,8000} on (?!localhost|127\.)(?P<host>[\w.-]{1,255}), is localhost: (?:True|False), "
+        r"exception: (?P<message>.{1,400})",
+        "error",
+        note="ColossalAI's launcher says on which host the program ended, or could not be started.",
+        scan=r"is localhost: (?:True|False), exception: ",
     ),
     Record(
         "frameworks.world",
@@ -351,5 +360,6 @@ RECORDS: tuple[Record, ...] = (
 
 MEANS: Meanings = {
     "frameworks.exit": ("named end",),
+    "frameworks.host_failed": ("named end",),
     "frameworks.shutdown": ("gave up",),
 }
