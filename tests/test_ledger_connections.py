@@ -141,6 +141,13 @@ def test_a_launchers_address_and_nccls_name_of_one_process_are_one_host() -> Non
     assert book.host_at("10.9.0.7") == "gx7"
 
 
+def test_the_name_of_a_network_of_a_host_is_that_host_where_it_is_heard() -> None:
+    book = AddressBook()
+    line = Line("a", 1, "gx7:41:52 [0] NCCL WARN something broke")
+    book.observe(handmade(line, "nccl.warn", line.text, Speaker(host="gx7")))
+    assert (book.host_at("gx7-ib0.site.org:4411"), book.host_at("gx8-ib0.site.org:4411")) == ("gx7", "gx8-ib0")
+
+
 @pytest.mark.parametrize(
     ("peer", "bare"),
     [

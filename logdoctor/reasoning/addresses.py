@@ -14,6 +14,13 @@ MAX_ADDRESSES = 65536
 FACTS = ("nccl.bootstrap", "nccl.interfaces")
 _LISTED = later(r"\b[A-Za-z][\w.@-]{0,60}:\[?([0-9A-Fa-f.:]{4,45}(?:%\w{1,20})?)\]?<\d+>")
 _NAMED = later(r"\b([A-Za-z][\w.-]{0,200}):\d+:\d+ \[-?\d+\] ")
+_PEER = later(
+    r"(?:(?:closed by (?:remote )?peer|[cC]onnect(?:ion)? to|recv from|send to) |\bremote=)\[?"
+    r"(?P<host>[\w.%-]{1,200}|[0-9a-fA-F:.]{4,60}(?:%\w{1,20})?)(?:\]?:|<)(?P<port>\d{2,5})\b"
+)
+_INTERFACE = later(r"-(?:ib|hsn|opa|roce|eth|bond|rdma|hs)\d{0,3}$")
+"""What sites append to a host's name for one of its networks."""
+_SEARCHED = 2000
 _EVERYWHERE = ("127.", "0.", "169.254.")
 """Every host has these."""
 
@@ -24,6 +31,7 @@ class AddressBook:
     def __init__(self) -> None:
         """Start with nothing known."""
         self._hosts: dict[str, str | None] = {}
+        self._heard: set[str] = set()
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
@@ -34,6 +42,8 @@ class AddressBook:
         if named:
             self._note(host, named)
             host = named
+        if len(self._heard) < MAX_ADDRESSES:
+            self._heard.add(short_host(host))
         if event.kind in FACTS and not is_address(host):
             for hit in _LISTED.findall(event.line.text[:2000]):
                 self._note(hit, host)
@@ -53,7 +63,20 @@ class AddressBook:
         name = bare_address(peer)
         if not name or is_address(name) or name.startswith("localhost"):
             return None
-        return short_host(name)
+        name = short_host(name)
+        bare = _INTERFACE.sub("", name)
+        return bare if bare in self._heard and name not in self._heard else name
+
+
+def peer_of(event: Event) -> str | None:
+    """The other side of the connection that ``event`` is about, as a field or in its words."""
+    peer = event.fields.get("peer")
+    if isinstance(peer, str) and peer:
+        return peer
+    if "onnect" not in event.text and "recv from" not in event.text:
+        return None
+    hit = _PEER.search(event.text[:_SEARCHED])
+    return f"{hit['host']}:{hit['port']}" if hit else None
 
 
 def own_name(event: Event) -> str | None:

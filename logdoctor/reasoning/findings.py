@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from logdoctor.model import Culprit, Event, Finding, Rule, Value
-from logdoctor.reasoning.addresses import short_host
+from logdoctor.reasoning.addresses import peer_of, short_host
 from logdoctor.reasoning.conditions import Conditions, Seen
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.symptoms import Hits, Shown
@@ -78,6 +78,8 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     values = _bindings([decisive.shown, *others, *blamed], ranks, picture)
     values |= {k: v for s in blamed[:1] for k, v in s.event.fields.items() if k == "peer"}
     values |= _behind(seen[decisive.name], picture)
+    if rule.culprit.get("peers") == "peer" and not values.get("peer") and (peer := peer_of(decisive.shown.event)):
+        values["peer"] = peer
     culprit = _culprit(rule, seen[decisive.name], _same_told(rule, ordered), values, picture)
     if blamed:
         culprit = _about([s.event for s in blamed], culprit, picture)
@@ -202,7 +204,7 @@ def _both_sides(rule: Rule, shown: Sequence[Shown], picture: Picture) -> bool:
     """Whether who could not reach a peer can be named: both sides are heard, or its line names both."""
     if "peers" not in rule.culprit or len(picture.hosts) != 1 or _known_to_be_one_node(picture):
         return True
-    return any(s.event.fields.get("peer") and picture.host_of(s.event) for s in shown)
+    return any((s.captured.get("peer") or peer_of(s.event)) and picture.host_of(s.event) for s in shown)
 
 
 def _known_to_be_one_node(picture: Picture) -> bool:

@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.model import Event, Speaker, Value
-from logdoctor.reasoning.addresses import bare_address, is_address, short_host
+from logdoctor.reasoning.addresses import bare_address, is_address, peer_of, short_host
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -33,11 +33,6 @@ FEWEST = 2
 SEARCHED = 2000
 MAX_LINKS = 8192
 MAX_SPEAKERS = 65536
-_PEER = later(
-    r"(?:closed by (?:remote )?peer|[cC]onnect(?:ion)? to|recv from|send to) \[?"
-    r"(?P<host>[\w.%-]{1,200}|[0-9a-fA-F:.]{4,60}(?:%\w{1,20})?)(?:\]?:|<)(?P<port>\d{2,5})\b"
-)
-
 _CLOSED = later(r"closed by|reset by peer|refused")
 _LEFT = later(r"closed by (?:remote )?peer")
 """An orderly close: the process at the other end ended, whatever becomes of a link."""
@@ -184,10 +179,4 @@ def _peer(event: Event) -> str | None:
     status = event.fields.get("status")
     if isinstance(status, int) and status not in OF_THE_PEER:
         return None
-    peer = event.fields.get("peer")
-    if isinstance(peer, str) and peer:
-        return peer
-    if "onnect" not in event.text and "recv from" not in event.text:
-        return None
-    hit = _PEER.search(event.text[:SEARCHED])
-    return f"{hit['host']}:{hit['port']}" if hit else None
+    return peer_of(event)
