@@ -31,9 +31,12 @@ _HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:", "%|", "it [", " ETA: ")
 
 
 def clean(raw: bytes) -> str:
-    """The text of a raw line without escapes; bytes that are no UTF-8 become replacement characters."""
+    """The text of a raw line without escapes; bytes that are no UTF-8 become replacement characters.
+
+    Zero bytes stand in front where a log was cut while its program went on writing.
+    """
     text = without_escapes(raw.decode("utf-8", "replace"))
-    return text.removeprefix("\ufeff").rstrip("\r\n")
+    return text.lstrip("\ufeff\0").rstrip("\r\n")
 
 
 def pieces(text: str) -> list[Peeled]:

@@ -11,6 +11,7 @@ from typing import IO
 
 from logdoctor.model import InputError
 from logdoctor.sources.bounds import Budget
+from logdoctor.sources.disguises import Undisguised
 from logdoctor.sources.encodings import Transcoded, WithoutMark
 from logdoctor.sources.forms import Form, form_of
 from logdoctor.sources.layers import Foreign, LogStream, Reports, Source, look, without_holes
@@ -96,7 +97,7 @@ class Opener:
         form = form_of(head)
         if form.kind == "text":
             self.opened += 1
-            yield LogStream(name, _text(source, form.what, head), self._reports)
+            yield LogStream(name, _text(source, form.what), self._reports)
         elif form.kind == "compressed":
             self._budget.deeper(depth, name)
             from logdoctor.sources.compression import inflated
@@ -129,12 +130,13 @@ class Opener:
                 self._reports(error, member)
 
 
-def _text(source: Source, encoding: str, head: bytes) -> Source:
-    """The text as it was printed, in UTF-8; ``head`` is how the file begins."""
+def _text(source: Source, encoding: str) -> Source:
+    """The text as it was printed, in UTF-8."""
     if encoding == "utf-8":
         source = without_holes(source)
     else:
-        head, source = look(WithoutMark(source) if encoding == "utf-8-sig" else Transcoded(source, encoding))
+        source = WithoutMark(source) if encoding == "utf-8-sig" else Transcoded(source, encoding)
+    head, source = look(Undisguised(source))
     return unwrapped(*without_margins(source, head))
 
 

@@ -1,0 +1,43 @@
+"""What a terminal or a page put into a text is taken out or turned back, whatever the size of the pieces read."""
+
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_sources import read
+
+PRINTED = {
+    "\x1b[1;35mRuntimeError\x1b[0m: \x1b[35mnot enough\x1b[0m": "RuntimeError: not enough",
+    "a\x1b[K\x1b[2A\x1b]0;title\x07b": "ab",
+    "loss\u00a0nan\u202fat step": "loss nan at step",
+    "\u200bNCCL\u200c WARN\ufeff\u2060": "NCCL WARN",
+    "rank &lt;3&gt; said &quot;it&#39;s&#x20;over&#34; &amp;&nbsp;left": "rank <3> said \"it's over\" & left",
+    "&amp;gt; of a page in a page": "> of a page in a page",
+    "a & b; &c; &#9731; &#999;": "a & b; &c; &#9731; &#999;",
+    "bars ▏█ and “quotes” of others … stay": "bars ▏█ and “quotes” of others … stay",
+}
+
+
+def seen(text: str, piece: int = 1 << 16) -> str:
+    (found,) = read(io.BytesIO(text.encode()), piece=piece)[0].values()
+    return found.decode()
+
+
+@pytest.mark.parametrize("piece", [1, 3, 1 << 16])
+@pytest.mark.parametrize("text", PRINTED, ids=PRINTED.values())
+def test_what_nobody_printed_is_taken_out(text, piece):
+    assert seen(f"{text}\nnext\n{text}", piece) == f"{PRINTED[text]}\nnext\n{PRINTED[text]}"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from([*PRINTED, "plain", "\n", "\x1b", "&gt", "\xe2"]), max_size=20), st.integers(1, 9))
+def test_no_line_comes_or_goes_and_pieces_do_not_matter(parts, piece):
+    text = "".join(parts)
+    assert seen(text, piece) == seen(text)
+    assert seen(text).count("\n") == text.count("\n")
+
+
+def test_a_line_without_end_is_not_waited_for():
+    text = "\x1b[31m" + "x" * 300_000
+    assert seen(text, 4096) == "x" * 300_000
