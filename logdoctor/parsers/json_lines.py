@@ -17,7 +17,7 @@ from logdoctor.parsers.syslog_programs import with_program
 from logdoctor.parsers.times import seconds
 
 _LONGEST = 1 << 20
-_MESSAGE = ("MESSAGE", "message", "msg", "log", "text", "event", "textPayload", "@message", "body")
+_MESSAGE = ("MESSAGE", "message", "msg", "log", "text", "event", "textPayload", "@message", "body", "line")
 _MORE = ("exc_info", "exception", "stack_trace", "stacktrace", "stack", "traceback")
 _LEVEL = ("level", "severity", "levelname", "lvl", "log.level", "loglevel", "PRIORITY", "severity_text")
 _TIME = ("time", "timestamp", "@timestamp", "ts", "asctime", "_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+from msgspec.structs import replace
+
 from logdoctor.parsers.escapes import without_escapes
-from logdoctor.parsers.peeling import Peeled, peel
+from logdoctor.parsers.peeling import Peeled, below, peel
 from logdoctor.regexes import later
 
 _BRACKET = later(
@@ -47,10 +51,12 @@ def pieces(text: str) -> list[Peeled]:
     if "<std" in text:
         text = _joined(text)
     whole = peel(text)
+    if whole.decoded:
+        return [*_message_pieces(whole), *whole.more]
     begins = len(text) - len(whole.text)
-    glued = [] if whole.decoded else [start for start in sorted(_glued(text)) if start > begins][:MAX_PIECES]
+    glued = [start for start in sorted(_glued(text)) if start > begins][:MAX_PIECES]
     if not glued:
-        return [whole, *whole.more]
+        return [whole]
     found = [peel(text[: glued[0]])]
     start = glued[0]
     for end in [*glued[1:], len(text)]:
@@ -59,6 +65,16 @@ def pieces(text: str) -> list[Peeled]:
             found.append(peeled)
             start = end
     return found
+
+
+def _message_pieces(whole: Peeled) -> list[Peeled]:
+    """The pieces of a message that a service had packed: who said the first, and when, holds for all."""
+    text = whole.text
+    starts = [0, *sorted(_glued(text))[:MAX_PIECES], len(text)]
+    parts = [text[start:end] for start, end in pairwise(starts)]
+    if len(parts) == 1:
+        return [whole]
+    return [replace(whole, text=parts[0], more=[]), *(below(part, whole, whole.who) for part in parts[1:] if part.strip())]
 
 
 def _glued(text: str) -> set[int]:

@@ -92,7 +92,7 @@ def _peel_one(peeled: Peeled) -> Wrapper | None:
     candidates = _beginning_with(text[:1])
     if candidates is None:
         return None
-    for wrapper, end, groups in candidates.hits(text):
+    for wrapper, end, groups, level_at in candidates.hits(text):
         if any(name in peeled.who for name in wrapper.unless):
             continue
         rest = text[end:]
@@ -106,9 +106,16 @@ def _peel_one(peeled: Peeled) -> Wrapper | None:
             continue
         peeled.before.append((text, peeled.who))
         _note(peeled, groups, steady=not wrapper.once)
+        if level_at > 0 and len(groups.get("level", "")) > 1 and (word := _from_level(text, level_at)) != text:
+            peeled.before.append((word, peeled.who))
         _set_rest(peeled, rest, decoded=not text.endswith(rest))
         return wrapper
     return None
+
+
+def _from_level(text: str, at: int) -> str:
+    """The line from its level on: without the stamp, but the word may be the program's (``FATAL: kernel too old``)."""
+    return text[len(text[:at].rstrip("[( ")) :].lstrip()
 
 
 def _note(peeled: Peeled, groups: Mapping[str, Any], *, steady: bool) -> None:
@@ -128,12 +135,12 @@ def _set_rest(peeled: Peeled, rest: str, *, decoded: bool) -> None:
     if "\n" not in rest:
         peeled.text = rest
         return
-    peeled.text, *below = rest.split("\n", MAX_MORE)
+    peeled.text, *further = rest.split("\n", MAX_MORE)
     outer = Peeled("", "", peeled.who, {k: peeled.who[k] for k in IDENTITY if k in peeled.who})
-    peeled.more = [*(_below(line, outer, peeled.who) for line in below), *peeled.more]
+    peeled.more = [*(below(line, outer, peeled.who) for line in further), *peeled.more]
 
 
-def _below(line: str, outer: Peeled, who: Who) -> Peeled:
+def below(line: str, outer: Peeled, who: Who) -> Peeled:
     """A further line of a decoded message: who said it when is known from the first."""
     peeled = peel(line, outer)
     peeled.who = {**who, **peeled.who}
@@ -169,19 +176,20 @@ class _Candidates(Struct, frozen=True):
     first: Match
     groups: tuple[tuple[tuple[str, int], ...], ...]
 
-    def hits(self, text: str) -> Iterator[tuple[Wrapper, int, dict[str, str]]]:
-        """The wrappers that match, in order: each with the end of its prefix and what its groups tell."""
+    def hits(self, text: str) -> Iterator[tuple[Wrapper, int, dict[str, str], int]]:
+        """The wrappers that match, in order: the end of its prefix, what its groups tell, where it names the level."""
         hit = self.first(text)
         if hit is None:
             return
         place = int(cast("str", hit.lastgroup)[1:])
         told = {name: value for name, group in self.groups[place] if (value := hit[group])}
-        yield self.wrappers[place], hit.end(), told
+        level_at = max((hit.start(group) for name, group in self.groups[place] if name == "level"), default=-1)
+        yield self.wrappers[place], hit.end(), told, level_at
         for wrapper in self.wrappers[place + 1 :]:
             other = compiled(wrapper.pattern).match(text)
             if other is not None:
                 told = {name.rstrip("23"): value for name, value in other.groupdict().items() if value}
-                yield wrapper, other.end(), told
+                yield wrapper, other.end(), told, other.start("level") if "level" in told else -1
 
 
 @cache

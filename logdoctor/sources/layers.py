@@ -153,8 +153,8 @@ class LogStream:
             return 0
 
 
-def look(source: Source) -> tuple[bytes, Source]:
-    """The first `HEAD_BYTES` of ``source`` (fewer if it is shorter), and a source that still delivers all of it.
+def look(source: Source, size: int = HEAD_BYTES) -> tuple[bytes, Source]:
+    """The first ``size`` bytes of ``source`` (fewer if it is shorter), and a source that still delivers all of it.
 
     An error after the first byte comes again when the rest is read; one before it is raised here.
     """
@@ -162,7 +162,7 @@ def look(source: Source) -> tuple[bytes, Source]:
     start = source.tell() if seekable else 0  # type: ignore[attr-defined]
     head = b""
     try:
-        while len(head) < HEAD_BYTES and (more := source.read(HEAD_BYTES - len(head))):
+        while len(head) < size and (more := source.read(size - len(head))):
             head += more
     except (InputError, OSError) as error:
         if not head:

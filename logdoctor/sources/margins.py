@@ -17,7 +17,15 @@ MOST = 3
 WIDEST = 256
 """A margin is never as wide, in bytes."""
 
-_NUMBERS = rb" {0,12}\[?(\d{1,9})(\t|\] ?| ?\| ?|: ?| {1,4}(?=\S|$))"
+_NUMBERS = rb" {0,12}\[?(\d{1,9})(\t|\] ?| ?\| ?|: ?|\. | {1,4}(?=\S|$))"
+_COLUMN = rb" {0,12}(\d{1,9})( )"
+"""Numbers that all end in the same column: the blanks behind the first are the line's own."""
+_MARKS = (b"> ", b">", b"| ", "│ ".encode(), b"- ", b"* ", "• ".encode())
+_ENOUGH_MARKED = 3
+_NEVER_INDENTED = (
+    rb"Traceback \(most recent|\[(?:rank|default)\d+\]|\[[EWF]\d{3,4} |[EWIF]\d{4} \d\d:|\[?20\d\d[-/]\d\d[-/]\d\d[ T]\d\d:"
+    rb"|\w[\w.-]*:\d+:\d+ \[-?\d+\] |srun: |slurmstepd: |\[[\w.-]+:\d+\] |(?:\w+\.)*\w+(?:Error|Exception): |-{70,}\s*$|={70,}\s*$"
+)
 _STEP = rb"[^\t\n]{1,100}\t[^\t\n]{1,100}\t(?:\xef\xbb\xbf)?(?=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z )"
 _ENOUGH = {b"\t": 3, b"|": 4}
 """So many lines tell running numbers by what stands behind them.  ``3: `` may also be a rank: see `_numbered`."""
@@ -62,23 +70,24 @@ class WithoutMargin(Layer):
         return data[:first] + self._margin.sub(b"", data[first:]) if first < len(data) else data
 
 
-def without_margins(source: Source, head: bytes) -> tuple[Source, bytes]:
-    """``source`` without what stands in front of all its lines, and how it begins then; ``head`` is how it begins."""
+def without_margins(source: Source) -> Source:
+    """``source`` without what stands in front of all its lines."""
+    head, source = look(source)
     for _ in range(MOST):
         margin = margin_of(head)
         if not margin:
             break
         head, source = look(WithoutMargin(source, margin))
-    return source, head
+    return source
 
 
 def margin_of(head: bytes) -> bytes:
     """The expression of the margin of a text that begins with ``head``; nothing where it has none."""
-    if head[:1] not in b" \t[0123456789" and b"\t" not in head[:WIDEST]:
+    if head[:1] not in b" \t[0123456789>|-*\xe2" and b"\t" not in head[:WIDEST]:
         return b""
     whole = head.count(b"\n") if not head.endswith(b"\n") else None
     lines = [line for line in head.split(b"\n")[:whole] if line.strip()]
-    return _numbered(lines) or _step(lines) or _indented(lines)
+    return _numbered(lines) or _step(lines) or _indented(lines) or _marked(lines)
 
 
 def _numbered(lines: list[bytes]) -> bytes:
@@ -87,7 +96,10 @@ def _numbered(lines: list[bytes]) -> bytes:
     Ranks stand in front of lines as well, and may happen to speak in their order: without a tab or a bar many lines
     must be numbered, and not from 0 on.
     """
-    found = [re.match(_NUMBERS, line) for line in lines]
+    found, margin = [re.match(_NUMBERS, line) for line in lines], _NUMBERS
+    column = [re.match(_COLUMN, line) for line in lines]
+    if lines[:1] and lines[0][:1] == b" " and all(column) and len({hit.end() for hit in column if hit}) == 1:
+        found, margin = column, _COLUMN
     if len(lines) < min(_ENOUGH.values()) or not all(found):
         return b""
     numbers = [int(hit[1]) for hit in found if hit]
@@ -99,7 +111,7 @@ def _numbered(lines: list[bytes]) -> bytes:
     enough = _ENOUGH.get(min(marks), enough)
     running = all(b == a + 1 for a, b in pairwise(numbers))
     like_ranks = enough >= _ENOUGH_FROM_ONE and not numbers[0]
-    return _NUMBERS if running and len(marks) == 1 and len(lines) >= enough and not like_ranks else b""
+    return margin if running and len(marks) == 1 and len(lines) >= enough and not like_ranks else b""
 
 
 def _step(lines: list[bytes]) -> bytes:
@@ -108,10 +120,26 @@ def _step(lines: list[bytes]) -> bytes:
 
 
 def _indented(lines: list[bytes]) -> bytes:
-    """A tab, or four spaces and their multiples: lines of a program may all begin with one or two of their own."""
-    if len(lines) < 2 or not all(line.startswith((b"\t", b"    ")) for line in lines):
+    """A tab, or four spaces and their multiples: lines of a program may all begin with one or two of their own.
+
+    Fewer spaces are a margin where behind them stands what no program indents: the item of a list holds a copy.
+    """
+    if len(lines) < 2:
         return b""
     if lines[0].startswith(b"\t"):
         return rb"\t" if all(line.startswith(b"\t") for line in lines) else b""
     width = min(len(line) - len(line.lstrip(b" ")) for line in lines)
-    return rb" {%d}" % (width // 4 * 4)
+    if width < 4 and width and any(re.match(_NEVER_INDENTED, line[width:]) for line in lines):
+        return rb" {%d}" % width
+    return rb" {%d}" % (width // 4 * 4) if width >= 4 else b""
+
+
+def _marked(lines: list[bytes]) -> bytes:
+    """What quotes, lists and boxes put in front; not the lines of a table, which end as they begin."""
+    for mark in _MARKS:
+        text = [line[len(mark.rstrip()) :].strip() for line in lines if line.startswith((mark, mark.rstrip() + b"\r"))]
+        text += [b"" for line in lines if line == mark.rstrip()]
+        if len(lines) == len(text) and sum(map(bool, text)) >= _ENOUGH_MARKED:
+            boxed = mark not in (b"> ", b">") and any(line.endswith(mark.strip()) for line in text)
+            return b"" if boxed else re.escape(mark) + rb"|" + re.escape(mark.rstrip()) + rb"(?=\r?$)"
+    return b""

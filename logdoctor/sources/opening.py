@@ -136,8 +136,7 @@ def _text(source: Source, encoding: str) -> Source:
         source = without_holes(source)
     else:
         source = WithoutMark(source) if encoding == "utf-8-sig" else Transcoded(source, encoding)
-    head, source = look(Undisguised(source))
-    return unwrapped(*without_margins(source, head))
+    return unwrapped(without_margins(Undisguised(source)))
 
 
 def _no_log(form: Form, name: str) -> InputError:

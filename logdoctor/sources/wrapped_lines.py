@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from logdoctor.sources.layers import Layer, Source
+from logdoctor.sources.layers import Layer, Source, look
 
 NARROWEST, WIDEST = 60, 500
 """Widths of terminals, in characters."""
+_LOOKED_AT = 1 << 16
 _FEWEST = 3
 """So many lines must be as long as the longest, and more than this share of all:"""
 _SHARE = 0.12
+_SMALLER_SHARE = 0.02
+"""Enough where none of the lines below them begins like others, and one more is of another kind."""
 _PIECES = 200
 """A line was broken into no more."""
 _BEGINNING = 6
@@ -70,8 +73,9 @@ class Unwrapped(Layer):
             yield held
 
 
-def unwrapped(source: Source, head: bytes) -> Source:
-    """``source`` with its lines joined again where a terminal broke them; ``head`` is its beginning."""
+def unwrapped(source: Source) -> Source:
+    """``source`` with its lines joined again where a terminal broke them."""
+    head, source = look(source, _LOOKED_AT)
     width = width_of(head)
     return Unwrapped(source, width) if width else source
 
@@ -84,14 +88,16 @@ def width_of(head: bytes) -> int:
     if not NARROWEST <= width <= WIDEST:
         return 0
     full = [n for n in range(len(lines) - 1) if lengths[n] == width and not _tabular(lines[n], lines[n + 1])]
-    if len(full) < max(_FEWEST, _SHARE * len(lines)):
+    if len(full) < max(_FEWEST, _SMALLER_SHARE * len(lines)):
         return 0
     anew = {_beginning(lines[n]) for n in range(len(lines)) if n - 1 not in full and lines[n].strip()}
     below = [lines[n + 1] for n in full]
     different = len({(_beginning(lines[n]), _beginning(lines[n + 1])) for n in full})
     like_others = sum(_beginning(line) in anew for line in below)
     indented = sum(line[:1] in (b" ", b"\t", b"") for line in below)
-    return width if different >= _FEWEST and like_others <= len(full) / 4 and indented <= len(full) / 2 else 0
+    rare = len(full) < _SHARE * len(lines)
+    told = different > _FEWEST and not like_others if rare else different >= _FEWEST and like_others <= len(full) / 4
+    return width if told and indented <= len(full) / 2 else 0
 
 
 def _characters(line: bytes) -> int:

@@ -20,7 +20,7 @@ from logdoctor.parsers.syslog_programs import read_program
 
 _DIGITS = "0123456789"
 _MONTHS = "JFMASOND"
-_HOST = rf"(?!{WORD}\b)(?P<host>[A-Za-z0-9][\w.-]{{0,254}})"
+_HOST = rf"(?!{WORD}\b|\d{{4}}-\d\d-)(?P<host>[A-Za-z0-9][\w.-]{{0,254}})"
 _PROGRAM = r"(?P<source>[\w./()-]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?"
 _ISO_ZONE = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
 _PID_PROGRAM = r"(?P<source>[\w./()-]{1,64})\[(?P<pid>\d{1,10})\]: ?|(?P<source2>kernel): ?"
