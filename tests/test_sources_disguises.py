@@ -12,7 +12,7 @@ PRINTED = {
     "a\x1b[K\x1b[2A\x1b]0;title\x07b": "ab",
     "loss\u00a0nan\u202fat step": "loss nan at step",
     "\u200bNCCL\u200c WARN\ufeff\u2060": "NCCL WARN",
-    "rank &lt;3&gt; said &quot;it&#39;s&#x20;over&#34; &amp;&nbsp;left": "rank <3> said \"it's over\" & left",
+    "rank &lt;3&gt; said &quot;it&#39;s&#x20;over&#34; &amp;&nbsp;left": 'rank <3> said "it\'s over" & left',
     "&amp;gt; of a page in a page": "> of a page in a page",
     "a & b; &c; &#9731; &#999;": "a & b; &c; &#9731; &#999;",
     "bars ▏█ and “quotes” of others … stay": "bars ▏█ and “quotes” of others … stay",

@@ -56,7 +56,10 @@ DISGUISES = "\x1b\xa0\u202f&"
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.text(st.characters(exclude_categories=["Cs", "Cf"], exclude_characters=DISGUISES)), st.sampled_from(["utf-16", "utf-32", "utf-8-sig"]))
+@given(
+    st.text(st.characters(exclude_categories=["Cs", "Cf"], exclude_characters=DISGUISES)),
+    st.sampled_from(["utf-16", "utf-32", "utf-8-sig"]),
+)
 def test_any_text_survives_its_encoding(text, encoding):
     assume(not (encoding == "utf-16" and text.startswith("\0")))  # behind its mark a NUL makes the mark of UTF-32
     assert list(read(io.BytesIO(text.encode(encoding)), piece=5)[0].values()) == [text.encode()]

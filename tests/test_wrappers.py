@@ -103,6 +103,18 @@ COLLECTORS = [
     ("> ", {}),
     ("> > ", {}),
     ("\t[rank3]: ", {"rank": 3}),
+    ("2024-10-28T10:13:38.000000Z 01O ", {"time": MOMENT}),
+    ("2024-10-28T10:13:38.000000Z 00E+", {"time": MOMENT}),
+    ("ERROR\t2024-10-28 10:13:38 +0000\tworkerpool1-0\t", {"time": MOMENT, "tag": "workerpool1-0"}),
+    ("[2024-10-28, 10:13:38 UTC] {subprocess.py:93} INFO - ", {"time": MOMENT}),
+    (
+        "[2024-10-28T10:13:38.000+0000] {taskinstance.py:1400} ERROR - ",
+        {"time": MOMENT, "level": "error", "source": "taskinstance.py:1400"},
+    ),
+    ("2024-10-28 10:13:38.000 [17/fit/42 (pid 4411)] ", {"time": MOMENT, "pid": 4411}),
+    ("2024-10-28T10:13:38.000000+00:00 algo-2-1730110000 ", {"time": MOMENT, "tag": "algo-2"}),
+    ("2024-10-28T10:13:38Z fit/default/0a1b2c3d4e5f60718293a4b5c6d7e8f9 ", {"time": MOMENT}),
+    ("1730110418000,", {"time": MOMENT}),
     ("    [2024-10-28 10:13:38] ", {"time": MOMENT}),
 ]
 
@@ -290,6 +302,35 @@ def test_the_count_that_ray_appends_is_no_part_of_the_message():
 def test_a_docker_record_gives_message_and_time():
     line = json.dumps({"log": "[rank1]: gone\n", "stream": "stderr", "time": "2024-10-28T10:13:38.5Z"})
     assert said(line) == ("gone", {"rank": 1, "time": MOMENT + 0.5})
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('"the \\"inner\\" store\\n",', 'the "inner" store'),
+        ('"the ""inner"" store"', 'the "inner" store'),
+        ("    'the \\'inner\\' store\\n',", "the 'inner' store"),
+        ("`the store`", "the store"),
+        ("'a' and 'b'", "'a' and 'b'"),
+        ('fit.gpu: {"log":"the store\\n","stream":"stderr"}', "the store"),
+        ('{"line":"the store","timestamp":"1730110418000000000"},', "the store"),
+        ('loss: {"fit": 2.5, "eval": 2.6}', 'loss: {"fit": 2.5, "eval": 2.6}'),
+    ],
+)
+def test_a_line_that_an_export_packed_is_unpacked(line, text):
+    assert said(line)[0] == text
+
+
+def test_a_stamp_does_not_take_the_programs_own_word_with_it():
+    (piece,) = pieces("2024-10-28T10:13:38Z FATAL:  the store is gone")
+    assert [text for text, _ in piece.stages()][:2] == [" the store is gone", "FATAL:  the store is gone"]
+
+
+def test_a_packed_message_is_cut_where_another_record_is_glued_to_it():
+    line = '{"log":"100%|##| 4/4 [00:02<00:00,  1.9it/s][default2]:[E store.cpp:5] gone\\n","stream":"stderr"}'
+    first, second = pieces(line)
+    assert first.text.endswith("1.9it/s]")
+    assert (second.text, second.who["local_rank"]) == ("gone", "2")
 
 
 def test_a_journal_record_gives_message_host_and_level():

@@ -53,7 +53,7 @@ def _object(text: str) -> dict[str, Any] | None:
     if len(text) > _LONGEST:
         return None
     try:
-        found = json.loads(text)
+        found = json.loads(text.rstrip().removesuffix(","))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -74,7 +74,10 @@ def _message_pieces(whole: Peeled) -> list[Peeled]:
     parts = [text[start:end] for start, end in pairwise(starts)]
     if len(parts) == 1:
         return [whole]
-    return [replace(whole, text=parts[0], more=[]), *(below(part, whole, whole.who) for part in parts[1:] if part.strip())]
+    return [
+        replace(whole, text=parts[0], more=[]),
+        *(below(part, whole, whole.who) for part in parts[1:] if part.strip()),
+    ]
 
 
 def _glued(text: str) -> set[int]:

@@ -1,8 +1,8 @@
 r"""What a terminal or a page put into a text, and no program printed as words: taken out, or turned back.
 
-Colours and cursor movements may stand within a message (``\x1b[31mRuntimeError\x1b[0m: ...``); a page gives blanks that
-do not break, characters without width, and the names of characters (``&gt;``).  No line end comes or goes, so lines keep
-their numbers.
+Colours and cursor movements may stand within a message (``\x1b[31mRuntimeError\x1b[0m: ...``); a page gives blanks
+that do not break, characters without width, and the names of characters (``&gt;``).  No line end comes or goes, so
+lines keep their numbers.
 """
 
 from __future__ import annotations
@@ -77,5 +77,5 @@ def _meant(found: re.Match[bytes]) -> bytes:
     name = text.rstrip(b";").rpartition(b";")[2].lstrip(b"&")  # of a name that was named again the inner one
     if name in _NAMES:
         return _NAMES[name]
-    code = int(name[2:], 16) if name[:2] == b"#x" else int(name[1:])
+    code = int(b"0" + name[1:], 0) if name[:2] == b"#x" else int(name[1:])
     return bytes((code,)) if 32 <= code < 127 else text

@@ -23,8 +23,9 @@ _COLUMN = rb" {0,12}(\d{1,9})( )"
 _MARKS = (b"> ", b">", b"| ", "│ ".encode(), b"- ", b"* ", "• ".encode())
 _ENOUGH_MARKED = 3
 _NEVER_INDENTED = (
-    rb"Traceback \(most recent|\[(?:rank|default)\d+\]|\[[EWF]\d{3,4} |[EWIF]\d{4} \d\d:|\[?20\d\d[-/]\d\d[-/]\d\d[ T]\d\d:"
-    rb"|\w[\w.-]*:\d+:\d+ \[-?\d+\] |srun: |slurmstepd: |\[[\w.-]+:\d+\] |(?:\w+\.)*\w+(?:Error|Exception): |-{70,}\s*$|={70,}\s*$"
+    rb"Traceback \(most recent|\[(?:rank|default)\d+\]|\[[EWF]\d{3,4} |[EWIF]\d{4} \d\d:"
+    rb"|\[?20\d\d[-/]\d\d[-/]\d\d[ T]\d\d:|\w[\w.-]*:\d+:\d+ \[-?\d+\] |srun: |slurmstepd: |\[[\w.-]+:\d+\] "
+    rb"|(?:\w+\.)*\w+(?:Error|Exception): |-{70,}\s*$|={70,}\s*$"
 )
 _STEP = rb"[^\t\n]{1,100}\t[^\t\n]{1,100}\t(?:\xef\xbb\xbf)?(?=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z )"
 _ENOUGH = {b"\t": 3, b"|": 4}
@@ -137,9 +138,10 @@ def _indented(lines: list[bytes]) -> bytes:
 def _marked(lines: list[bytes]) -> bytes:
     """What quotes, lists and boxes put in front; not the lines of a table, which end as they begin."""
     for mark in _MARKS:
-        text = [line[len(mark.rstrip()) :].strip() for line in lines if line.startswith((mark, mark.rstrip() + b"\r"))]
-        text += [b"" for line in lines if line == mark.rstrip()]
-        if len(lines) == len(text) and sum(map(bool, text)) >= _ENOUGH_MARKED:
-            boxed = mark not in (b"> ", b">") and any(line.endswith(mark.strip()) for line in text)
-            return b"" if boxed else re.escape(mark) + rb"|" + re.escape(mark.rstrip()) + rb"(?=\r?$)"
+        bare = mark.rstrip()
+        if all(line.startswith(mark) or line.rstrip() == bare for line in lines):
+            text = [line[len(bare) :].strip() for line in lines]
+            boxed = bare != b">" and any(line.endswith(bare) for line in text)
+            enough = sum(map(bool, text)) >= _ENOUGH_MARKED and not boxed
+            return re.escape(mark) + rb"|" + re.escape(bare) + rb"(?=\r?$)" if enough else b""
     return b""

@@ -53,7 +53,7 @@ _TRACEBACK = (
 
 WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("kaggle", r"[\[,]? ?(?=\{\"stream_name\": ?\"std(?:out|err)\",[^\n]*\}\]?\s*$)", "[,{", read_kaggle),
-    Wrapper("json", r"(?=\{\s*\"[^\n]*\}\s*$)", "{", read_json),
+    Wrapper("json", r"(?=\{\s*\"[^\n]*\},?\s*$)", "{", read_json),
     Wrapper("logfmt", r"(?=(?:time|ts|level|lvl)=[^\n]{1,200}? (?:msg|message)=)", "tl", read_logfmt),
     Wrapper("cri", rf"(?P<time>{ISO}) (?:stdout|stderr) [FP] ?", _DIGITS),
     Wrapper("kubectl.prefix", r"\[pod/(?P<host>[\w.-]{1,253})/[\w.-]{1,253}\] ?", "["),

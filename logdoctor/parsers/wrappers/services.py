@@ -1,7 +1,7 @@
 """What services that run jobs put in front of each line, and what their exports put around it.
 
-Sources: GitLab Runner (FF_TIMESTAMPS), gcloud ai custom-jobs stream-logs, Airflow (its log format before 3.0), Metaflow,
-aws logs tail and CloudWatch's exports, Fluentd (out_file), and whole lines as strings of JSON, CSV or Python.
+Sources: GitLab Runner (FF_TIMESTAMPS), gcloud ai custom-jobs stream-logs, Airflow (its log format before 3.0),
+Metaflow, aws logs tail and CloudWatch's exports, Fluentd (out_file), and whole lines as strings of JSON, CSV or Python.
 """
 
 from __future__ import annotations
@@ -44,14 +44,19 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("vertex", rf"[A-Z]{{4,9}}\t(?P<time>{DATED})\t(?P<tag>[\w-]{{1,60}})\t{{1,2}}", "ACDEINW"),
     Wrapper("airflow.pump", _AIRFLOW + rf"{_PUMPS}:\d{{1,6}}\}} {WORD} - ", "["),
     Wrapper("airflow", _AIRFLOW + rf"(?P<source>[\w.]{{1,80}}:\d{{1,6}})\}} (?P<level>{WORD}) - ", "[", once=True),
-    Wrapper("metaflow", rf"(?P<time>{DATED}) \[\d{{1,20}}/[\w-]{{1,60}}/\d{{1,12}} \(pid (?P<pid>\d{{1,10}})\)\] ", "2"),
+    Wrapper(
+        "metaflow", rf"(?P<time>{DATED}) \[\d{{1,20}}/[\w-]{{1,60}}/\d{{1,12}} \(pid (?P<pid>\d{{1,10}})\)\] ", "2"
+    ),
     Wrapper(
         "cloudwatch",
         rf"(?P<time>{ISO}) (?:(?P<tag>algo-\d{{1,4}})(?:[/-]\d{{9,13}})?|[\w.-]{{1,80}}/[\w.-]{{1,80}}/{_ID}) ",
         "2",
     ),
     Wrapper("cloudwatch.export", r"(?P<time>1\d{12}),", "1"),
-    Wrapper("fluentd", r"(?P<source>[\w-]{1,60}(?:\.[\w-]{1,60}){0,9})(?:: |\t)(?=\{\"[^\n]*\}\s*$)"),
+    Wrapper(
+        "fluentd",
+        r"(?P<source>[\w-]{1,60}(?:\.[\w-]{1,60}){0,9})(?:: |\t)(?=\{[^\n]*\"(?:log|message)\": ?\"[^\n]*\}\s*$)",
+    ),
     Wrapper("string", r"[ \t]{0,12}(?=(?P<mark>[\"'])[^\n]{3,}(?P=mark),?\s*$)", " \t\"'", read_string),
     Wrapper("code", r"`(?=[^`\n]{4,2000}`\s*$)", "`", read_code),
 )
