@@ -26,6 +26,8 @@ MAX_SETTINGS, SETTING_KEPT = 256, 300
 CALENDAR_END = 253_402_300_800.0
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
 """Kinds of events whose ``world`` is the number of ranks of the job."""
+OWN_RANKS = ("openmpi.fatal_handler",)
+"""Kinds of events whose ``rank`` is that of the process that printed them."""
 
 
 class Picture:
@@ -104,6 +106,8 @@ class Picture:
             self.hosts.setdefault(host)
             first = self._seen_on.get(host, (event,))[0]
             self._seen_on[host] = (first, event if not event.lines else first)  # those of many lines would fill memory
+        if rank is None and event.kind in OWN_RANKS:
+            rank = event.rank
         group_rank = event.fields.get("group_rank")
         of_comm = event.kind in ("nccl.comm_init", "nccl.comm_end")
         if rank is None and of_comm and isinstance(nranks, int) and isinstance(group_rank, int):

@@ -28,6 +28,11 @@ _OTHERS = later(
     r"forrtl: |Image +PC +Routine|Program received signal|Backtrace for|Charmrun\b"
 )
 """What MPI, a launcher or a run-time prints behind the program's own words."""
+_CHARM_FRAME = later(r"\s*(?:\[\d{1,7}\] Stack Traceback|\[\d{1,7}:\d{1,4}\] |$)")
+_MPI_ABORT = later(
+    r"Abort\(-?\d{1,10}\) on node \d{1,7} \(rank (\d{1,7}) in comm|"
+    r"application called MPI_Abort\(.{1,80}\) - process (\d{1,7})"
+)
 _RULE = later(r"^[\s*%=~+#-]{8,}$")
 MAX_EXCEPTION_LINES = 30
 _WORD = later(r"[a-z]{2}")
@@ -140,9 +145,13 @@ def read_foam_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bar
 
 
 def read_charm_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Charm++'s ``Processor N Exiting: …`` and the ``Reason:`` under it: message, and signal where one was caught."""
+    """Charm++'s ``Processor N Exiting: …`` and the ``Reason:`` under it: message, and signal where one was caught.
+
+    The number is that of a worker thread.  Where MPI's abort under the stack names the rank, that is who ended.
+    """
     said, taken = list[str](), list[int]()
-    for line in islice(below, MAX_MESSAGE_LINES):
+    rest = list(islice(below, MAX_STACK_LINES))
+    for line in rest[:MAX_MESSAGE_LINES]:
         text = line.text.strip(" $")
         reason = _REASON.search(text)
         if not text or (reason is None) == (not said) or _OTHERS.match(text):
@@ -151,7 +160,10 @@ def read_charm_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
         taken.append(line.below)
     message = " ".join(said)
     kind = "simulation.no_memory" if _NO_MEMORY.search(message) else ""
-    more = signal_of({"message": message}) if "Signal" in str(fields.get("how", "")) else {}
+    more = dict(signal_of({"message": message})) if "Signal" in str(fields.get("how", "")) else {}
+    under = next((line.text for line in rest[len(taken) :] if not _CHARM_FRAME.match(line.text)), "")
+    if abort := _MPI_ABORT.match(under):
+        more["rank"] = int(abort[1] or abort[2])
     text = f"{head.text}\n{message}".strip()
     return Block(text, {"message": message, **more}, tuple(taken), taken[0] if taken else 0, kind=kind)
 

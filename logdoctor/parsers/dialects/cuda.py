@@ -64,7 +64,7 @@ ERRORS = (
         "(?:CUDA|Cuda|cuda|HIP|Hip) ?(?:runtime |driver |Runtime |Driver |API |kernel )?(?:[Ee]rror|ERROR|"
         "[Ff]ailure|[Ee]xception)"
         r"(?: (?:in|at) (?:file )?['\"]?)?(?: ?\(?(?P<file>[\w./+-]{1,300}\.(?:cpp|cuh|cu|cc|hpp|h|"
-        r"c)):\d+\)?)?(?:,? ?(?:code)?[ =:#(]{0,3}(?P<code>[1-9]\d{0,3}))?\b[ :,=()'\"]{0,4}"
+        r"c)):\d+\)?)?(?:,? ?(?:code)?[ =:#(]{0,3}(?P<code>[1-9]\d{0,3}))?\b[ :,=()'\"!<]{0,8}"
         rf"(?P<status>{_TEXTS}|{_ENUM})",
         level="error",
         priority=-1,

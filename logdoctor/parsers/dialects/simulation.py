@@ -109,6 +109,8 @@ LINES = (
            r"LAPACK: Routine \w+ failed!?.*)", "fatal", note="VASP ends with an error."),
     Record("simulation.fatal", r"^SYSTEM ABORT: (?:proc=(?P<rank>\d+) )?(?P<message>\S.*)", "fatal",
            note="QUIP (libAtoms) ends with an error."),
+    Record("simulation.fatal", r"^Error at (?:Node (?P<by_rank>\d+)|[Hh]ost): (?P<message>\S.+)", "fatal",
+           note="A process of ANSYS Fluent reports the error that stops the run."),
     Record("simulation.fatal", r"FATAL from PE +(?P<rank>\d+): (?P<message>.+)", "fatal",
            note="A model built on FMS ends with an error."),
     Record("simulation.fatal", r"^\s*pe=(?P<by_rank>\d+) FAIL at line=\d+ +(?P<place>\S+) +<(?P<message>.+)>", "fatal",
