@@ -86,6 +86,8 @@ class Picture:
         elif names_an_end(event):
             self._see_process(event)
             self.named_ends.observe(event)
+        elif event.kind in OWN_RANKS and event.rank is not None and event.speaker.pid is not None:
+            self._rank_of_pid.setdefault(event.speaker.pid, set()).add(event.rank)
         elif event.kind == "slurm.task_exit":
             self._see_tasks(event)
         elif event.kind == "progress.phase":
@@ -106,8 +108,6 @@ class Picture:
             self.hosts.setdefault(host)
             first = self._seen_on.get(host, (event,))[0]
             self._seen_on[host] = (first, event if not event.lines else first)  # those of many lines would fill memory
-        if rank is None and event.kind in OWN_RANKS:
-            rank = event.rank
         group_rank = event.fields.get("group_rank")
         of_comm = event.kind in ("nccl.comm_init", "nccl.comm_end")
         if rank is None and of_comm and isinstance(nranks, int) and isinstance(group_rank, int):
