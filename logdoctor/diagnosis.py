@@ -16,6 +16,7 @@ from logdoctor.guessing import preference, with_guess
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.novelty import Excerpts, with_novelty
+from logdoctor.parsers.bare_sentences import complains, sentences
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.parsers.missing_heads import stack_at_start
 from logdoctor.reasoning import Reasoner
@@ -84,7 +85,7 @@ def _concluded(
     for event in reading:
         reasoner.observe(event)
         counter.observe(event)
-    for event in reading.headless() if reasoner.quiet else ():
+    for event in _overlooked(reading) if reasoner.quiet else ():
         reasoner.observe(event)
         counter.observe(event)
     reading.insist()
@@ -96,6 +97,25 @@ def _concluded(
     diagnosis = with_guess(diagnosis, counter, known, lang, model)
     diagnosis = replace(diagnosis, decision=decide(diagnosis, lang))
     return with_novelty(diagnosis, reading.excerpts, lang, baseline)
+
+
+def _overlooked(reading: Reading) -> list[Event]:
+    """Failures in logs that read well, of which no line has the look of one.
+
+    A log may begin with the later lines of a record, whose head is cut off, or hold nothing but a message: one that a
+    rule knows for the cause of a failure, or one that complains.
+    """
+    known, logs = reading.known, reading.excerpts.logs if reading.excerpts else []
+    headless = [e for log in logs for e in stack_at_start(log.name, log.first_lines(), known.prefilter.match)]
+    if headless or len(logs) != 1:
+        return headless
+    told = sentences(logs[0].name, logs[0].first_lines(), known.prefilter.match)
+    alone = Reasoner(known.rules, known.owners)
+    for event in told:
+        alone.observe(event)
+    if any(finding.rule.role == "cause" for finding in alone.findings()[0]):
+        return told
+    return [event for event in told if complains(event)]
 
 
 def job_of(inputs: Input | Iterable[Input], name: str | None = None) -> Job:
@@ -146,11 +166,6 @@ class Reading:
                 self.lengths[stream.name] = scan.lines
             files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
             self.coverage = Coverage(files, size, lines, order)
-
-    def headless(self) -> Iterator[Event]:
-        """The failures with whose later lines logs begin: no scan finds what has lost its head."""
-        for log in self.excerpts.logs if self.excerpts else ():
-            yield from stack_at_start(log.name, log.first_lines(), self.known.prefilter.match)
 
     def insist(self) -> None:
         """Raise `InputError` where nothing could be read."""

@@ -1,0 +1,75 @@
+"""A log of a sentence or two without the look of an error: of a failure somebody copied the message alone.
+
+The type of the exception, the logger's level and the program's name stayed behind, so by its shape nobody takes such a
+line for a failure.  Here it is read as the message of an exception: what it means is for the rules to say, and where no
+rule knows it, its words tell whether somebody complains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from logdoctor.model import Candidate, Event, Line
+from logdoctor.parsers import records
+from logdoctor.parsers.line_parser import LineParser
+from logdoctor.parsers.missing_heads import Match
+from logdoctor.regexes import later
+
+MOST = 3
+"""A log of more lines is no copied sentence."""
+NOTE = "The log holds nothing but this message, and no rule knows it."
+_COMPLAINT = later(
+    r"(?i)\b(?:errors?|fail(?:s|ed|ure)?|fatal|cannot|can.t|could ?n[o']t|unable to|refused|denied|aborted|exploded"
+    r"|killed|died|crashed|timed out|mismatch|(?:are|is|was|were|been|do) (?:not|n't) \w+|does ?n[o']t \w+"
+    r"|not (?:found|set|supported|enough|allowed|match)|(?:must|should|has to|have to) (?:be|have|match|divide)"
+    r"|no such|no [\w ]{1,40} (?:found|available|specified)|(?:is|are) (?:required|missing|dead)"
+    r"|out of (?:\w+ )?memory|too (?:many|few|large|small|old))\b"
+)
+_GOT_OVER = later(
+    r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskip|optimi[sz]ations?\b"
+    r"|^\W{0,4}(?:info|debug|notice|note|hint)\b"
+)
+"""What went on without what it speaks of."""
+_NO_HARM = later(
+    r"(?i)default|will (?:be|not)|instead|retry|trying again|disabl|continu|no longer|optional"
+    r"|longer than the specified|\b(?:no|0|zero|without) (?:errors?|failures?)\b"
+    r"|(?:unable to|could not|cannot) (?:detect|determine|estimate|infer|verify)"
+)
+"""What may be no more than advice."""
+_SENTENCE = later(r"[\s>*`'\"✗×❌-]{0,8}[A-Za-z](?:[\w.'`\"()/:=<>*{},-]*[ ]){2}\S")
+
+
+def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
+    """The lines of the log ``file`` as messages, if it is no more than that; ``match`` is the scan's own search."""
+    told = [*islice((line for line in lines if line.text.strip()), MOST + 1)]
+    pieces = [LineParser(file).pieces_at(line.number, line.text.encode()) for line in told]
+    if len(told) > MOST or any(len(parts) > 1 or parts[0].who for parts in pieces):
+        return []  # whoever is named by a prefix, or gives a time or a level, would have said that it is an error
+    if any(_has_a_record(line, match) for line in told):
+        return []
+    return [
+        _message(line, parts[0].text.strip(), match, -n)
+        for n, (line, parts) in enumerate(zip(told, pieces, strict=True))
+        if _SENTENCE.match(parts[0].text) and not _GOT_OVER.search(parts[0].text)
+    ]
+
+
+def complains(message: Event) -> bool:
+    """Whether a message that no rule knows speaks of trouble by its words."""
+    return _COMPLAINT.search(message.text) is not None and _NO_HARM.search(message.text) is None
+
+
+def _has_a_record(line: Line, match: Match) -> bool:
+    """Whether a dialect knows the line: then it is as loud as that says."""
+    raw = line.text.encode()
+    candidate = Candidate(raw, line.number, tuple(match(raw)), lambda: iter(()))
+    return any(event.kind != "text.line" for event in LineParser(line.file, match).parse(candidate))
+
+
+def _message(line: Line, text: str, match: Match, order: int) -> Event:
+    count = len(records())
+    shown = tuple(pattern - count for pattern in match(text.encode()) if pattern >= count)
+    fields = {"exception": "", "message": text}
+    said = ("python", "python.exception", text)
+    return Event(line, *said, level="error", fields=fields, order=order, patterns=shown, note=NOTE)

@@ -1,0 +1,50 @@
+"""Logs of a sentence or two without the look of an error: somebody copied the message of a failure alone."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from logdoctor import diagnose
+
+
+def answer(text, knowledge):
+    told = diagnose(io.BytesIO(text.encode()), knowledge=knowledge)
+    return told.causes[0].signature if told.causes else told.verdict
+
+
+@pytest.mark.parametrize(
+    ("sentence", "cause"),
+    [
+        ("The number of experts (6) must be divisible by the expert parallel size (4)", "app.config"),
+        ("`gradient_clipping` cannot be used with `--optimizer adafactor`", "app.config"),
+        ("> No CUDA GPUs are available", "cuda.driver"),
+    ],
+)
+def test_a_message_that_a_rule_knows_is_the_cause_without_its_type(sentence, cause, knowledge):
+    assert answer(sentence, knowledge) == cause
+    assert sentence in diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).causes[0].evidence[0].line.text
+
+
+@pytest.mark.parametrize(
+    "sentence", ["The planner could not lay out the mesh for 6 islands", "Island 3 of the mesh was not reached"]
+)
+def test_a_complaint_that_no_rule_knows_is_not_healthy(sentence, knowledge):
+    assert answer(sentence, knowledge) == "unknown"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "Loading the tokenizer of the model from the cache",
+        "Could not read the cache of the planner, falling back to a new plan",
+        "INFO planner: the old plan could not be read",
+        "2026-03-04 10:00:00 the mesh could not be laid out at once",
+        "fit/plan.py:31: UserWarning: the plan is not optimal",
+        "first line of four\nsecond line of four\nthe third cannot be laid out\nfourth line of four",
+    ],
+    ids=["nothing is wrong", "got over", "a level", "a clock", "a warning", "a longer log"],
+)
+def test_what_does_not_complain_or_says_how_bad_it_is_stays_healthy(log, knowledge):
+    assert answer(log, knowledge) == "healthy"
