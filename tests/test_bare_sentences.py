@@ -41,10 +41,11 @@ def test_a_complaint_that_no_rule_knows_is_not_healthy(sentence, knowledge):
         "Could not read the cache of the planner, falling back to a new plan",
         "INFO planner: the old plan could not be read",
         "2026-03-04 10:00:00 the mesh could not be laid out at once",
+        "torchrun --nproc-per-node 4 plan.py --islands 3 --strict",
         "fit/plan.py:31: UserWarning: the plan is not optimal",
         "first line of four\nsecond line of four\nthe third cannot be laid out\nfourth line of four",
     ],
-    ids=["nothing is wrong", "got over", "a level", "a clock", "a warning", "a longer log"],
+    ids=["nothing is wrong", "got over", "a level", "a clock", "a command", "a warning", "a longer log"],
 )
 def test_what_does_not_complain_or_says_how_bad_it_is_stays_healthy(log, knowledge):
     assert answer(log, knowledge) == "healthy"

@@ -21,20 +21,21 @@ MOST = 3
 NOTE = "The log holds nothing but this message, and no rule knows it."
 _COMPLAINT = later(
     r"(?i)\b(?:errors?|fail(?:s|ed|ure)?|fatal|cannot|can.t|could ?n[o']t|unable to|refused|denied|aborted|exploded"
-    r"|killed|died|crashed|timed out|mismatch|(?:are|is|was|were|been|do) (?:not|n't) \w+|does ?n[o']t \w+"
-    r"|not (?:found|set|supported|enough|allowed|match)|(?:must|should|has to|have to) (?:be|have|match|divide)"
-    r"|no such|no [\w ]{1,40} (?:found|available|specified)|(?:is|are) (?:required|missing|dead)"
-    r"|out of (?:\w+ )?memory|too (?:many|few|large|small|old))\b"
+    r"|killed|died|crashed|timed out|mismatch|does ?n[o']t (?:exist|match|support|fit|have|work|respond|contain)"
+    r"|not (?:found|set|supported|enough|allowed|match|available|installed|initiali[sz]ed|defined|specified|valid"
+    r"|reach(?:ed|able)|respond(?:ing)?|alive|ready|compatible|implemented|recogni[sz]ed|divisible|have|exist)"
+    r"|(?:must|should|has to|have to) (?:be|have|match|divide)|no such|no [\w ]{1,40} (?:found|available|specified)"
+    r"|(?:is|are) (?:required|missing|dead)|out of (?:\w+ )?memory|too (?:many|few|large|small|old))\b"
 )
-_GOT_OVER = later(
-    r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskip|optimi[sz]ations?\b"
-    r"|^\W{0,4}(?:info|debug|notice|note|hint)\b"
+_NO_MESSAGE = later(
+    r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskip|optimi[sz]ations?\b|^\W{0,4}(?:info|debug|note|hint)\b"
+    r"|[,.;] (?:using|running|setting|proceeding|continuing|switching)\b|(?:[^\n]* --?[a-z][\w-]+(?:[= ]\S| |$)){2}"
 )
-"""What went on without what it speaks of."""
+"""What went on without what it speaks of, and commands."""
 _NO_HARM = later(
-    r"(?i)default|will (?:be|not)|instead|retry|trying again|disabl|continu|no longer|optional"
-    r"|longer than the specified|\b(?:no|0|zero|without) (?:errors?|failures?)\b"
-    r"|(?:unable to|could not|cannot) (?:detect|determine|estimate|infer|verify)"
+    r"(?i)default|will (?:be|not)|instead|retry|trying again|disabl|continu|no longer|optional|slower|not needed"
+    r"|longer than the specified|\b(?:no|0|zero|without) (?:errors?|failures?)\b|only used|please use|make sure"
+    r"|(?:unable to|could not|cannot) (?:be )?(?:detect|determine|estimate|infer|verif)"
 )
 """What may be no more than advice."""
 _SENTENCE = later(r"[\s>*`'\"✗×❌-]{0,8}[A-Za-z](?:[\w.'`\"()/:=<>*{},-]*[ ]){2}\S")
@@ -51,7 +52,7 @@ def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
     return [
         _message(line, parts[0].text.strip(), match, -n)
         for n, (line, parts) in enumerate(zip(told, pieces, strict=True))
-        if _SENTENCE.match(parts[0].text) and not _GOT_OVER.search(parts[0].text)
+        if _SENTENCE.match(parts[0].text) and not _NO_MESSAGE.search(parts[0].text)
     ]
 
 

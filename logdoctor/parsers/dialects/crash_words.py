@@ -33,6 +33,7 @@ _SCRIPT = r"(?:line|行|Zeile|ligne|línea|строка|riga|linha|줄) ?\d{0,7}
 _LINE = rf"(?:^|{_SCRIPT})"
 """Either the word begins the line, or the shell says which line of the script ran the process of this number."""
 _ENGLISH = r"Segmentation fault|Bus error|Aborted|Killed|Floating point exception|Illegal instruction"
+_DEADLY = r"Segmentation fault|Bus error|Killed|Floating point exception|Illegal instruction"
 _NOTE = "The shell reports that a signal ended a command."
 
 RECORDS: tuple[Record, ...] = (
@@ -48,6 +49,9 @@ RECORDS: tuple[Record, ...] = (
            "fatal", with_signal, _NOTE, -1, scan=rf"(?:{_CORED}){_CORE}"),
     Record("crash.signal", rf"^[*`]{{1,3}}(?P<signal_text>{_ENGLISH})(?: \(core dumped\))?[*`]{{1,3}}\s*$",
            "fatal", with_signal, _NOTE, -1, scan=rf"[*`](?:{_ENGLISH})(?: \(core dumped\))?[*`]"),
+    Record("crash.signal", rf"(?:\.{{3}}|%|\]|it/s|s/it) ?(?P<signal_text>{_DEADLY})(?: \(core dumped\))?\s*$", "fatal",
+           with_signal, "A signal ended a program within a line.", -1,
+           scan=rf"(?:\.\.\.|%|\]|it/s|s/it) ?(?:{_DEADLY})"),
     Record("crash.signal", r"^(?P<signal_text>Killed): 9\s*$", "fatal", with_signal, _NOTE, -1, scan=r"^Killed: 9"),
     Record("crash.signal", rf"^g?make(?:\[\d+\])?: \*\*\* \[[^\]]{{1,300}}\] (?P<signal_text>{_ENGLISH})\b",
            "fatal", with_signal, "make saw a signal end a command.", -1, scan=rf"\] (?:{_ENGLISH})"),
