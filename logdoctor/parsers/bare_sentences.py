@@ -27,18 +27,24 @@ _COMPLAINT = later(
     r"|(?:must|should|has to|have to) (?:be|have|match|divide)|no such|no [\w ]{1,40} (?:found|available|specified)"
     r"|(?:is|are) (?:required|missing|dead)|out of (?:\w+ )?memory|too (?:many|few|large|small|old))\b"
 )
-_NO_MESSAGE = later(
+_GOT_OVER = later(
     r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskip|optimi[sz]ations?\b|^\W{0,4}(?:info|debug|note|hint)\b"
-    r"|[,.;] (?:using|running|setting|proceeding|continuing|switching)\b|(?:[^\n]* --?[a-z][\w-]+(?:[= ]\S| |$)){2}"
+    r"|[,.;] (?:using|running|setting|proceeding|continuing|switching|disabling)\b|you (?:should|may)\b|\bif you \w"
 )
-"""What went on without what it speaks of, and commands."""
+"""What went on without what it speaks of, and advice."""
+_NO_PROSE = later(
+    r"(?:[^\n]* --?[a-z][\w-]+(?:[= ]\S| |$)){2}|\w\((?!\))|^\s*(?:from|import|raise|return) \w"
+    r"|^\W{0,9}[^\s`'\"]+(?: \S+)?: "
+)
+"""Commands and code, and what a program says under its name."""
 _NO_HARM = later(
     r"(?i)default|will (?:be|not)|instead|retry|trying again|disabl|continu|no longer|optional|slower|not needed"
-    r"|longer than the specified|\b(?:no|0|zero|without) (?:errors?|failures?)\b|only used|please use|make sure"
+    r"|automatically|scratch|locally|only used|please use|make sure|you can|longer than the specified"
+    r"|\b(?:no|0|zero|without) (?:errors?|failures?)\b"
     r"|(?:unable to|could not|cannot) (?:be )?(?:detect|determine|estimate|infer|verif)"
 )
 """What may be no more than advice."""
-_SENTENCE = later(r"[\s>*`'\"✗×❌-]{0,8}[A-Za-z](?:[\w.'`\"()/:=<>*{},-]*[ ]){2}\S")
+_SENTENCE = later(r"[\s>*`'\"✗×❌]{0,8}[A-Za-z](?:[\w.'`\"()/:=<>*{},-]*[ ]){2}\S")
 
 
 def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
@@ -52,13 +58,19 @@ def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
     return [
         _message(line, parts[0].text.strip(), match, -n)
         for n, (line, parts) in enumerate(zip(told, pieces, strict=True))
-        if _SENTENCE.match(parts[0].text) and not _NO_MESSAGE.search(parts[0].text)
+        if _is_message(parts[0].text)
     ]
+
+
+def _is_message(text: str) -> bool:
+    return bool(_SENTENCE.match(text)) and not (_GOT_OVER.search(text) or _NO_PROSE.search(text))
 
 
 def complains(message: Event) -> bool:
     """Whether a message that no rule knows speaks of trouble by its words."""
-    return _COMPLAINT.search(message.text) is not None and _NO_HARM.search(message.text) is None
+    said = message.text.lstrip(" >*`'\"✗×❌")
+    prose = said[:1].isupper() and ":" not in said
+    return prose and _COMPLAINT.search(said) is not None and _NO_HARM.search(said) is None
 
 
 def _has_a_record(line: Line, match: Match) -> bool:

@@ -67,8 +67,8 @@ class Reasoner:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing that was observed reads as a failure."""
-        return not self._failures
+        """Whether nothing that was observed reads as a failure, and no rule holds."""
+        return not self._failures and not (self._hits and self.findings()[0])
 
     def _match(self, event: Event) -> None:
         for number, shown in self._index.shown_by(event):
