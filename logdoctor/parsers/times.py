@@ -84,6 +84,7 @@ def _complete(date: str, own_year: str | None, year: int) -> str:
     return date.replace("/", "-").replace(".", "-") if date[:4].isdecimal() and date[4:5] in "/." else date
 
 
+@lru_cache(maxsize=256)
 def _moment(date: str, clock: str) -> datetime | None:
     form = "%I:%M:%S%p" if clock[-1] in "mM" else "%H:%M:%S"
     if date[4:5] == "-" and form == "%H:%M:%S":

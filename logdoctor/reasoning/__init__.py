@@ -73,7 +73,10 @@ class Reasoner:
     def _match(self, event: Event) -> None:
         for number, shown in self._index.shown_by(event):
             rule, symptom = self._index.symptoms[number]
-            self._hits.setdefault(rule, {}).setdefault(symptom.name, Hits()).add(shown)
+            of_rule = self._hits.setdefault(rule, {})
+            if symptom.name not in of_rule:
+                of_rule[symptom.name] = Hits()
+            of_rule[symptom.name].add(shown)
 
     def conclude(
         self, job: str, lang: str = "en", *, truncated: bool = False, prefer: Prefer = lambda _: None

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.catalogues import explain
-from logdoctor.model import Event, Rule, Symptom, Value, without_impossible_rank
+from logdoctor.model import Event, Rule, Speaker, Symptom, Value, without_impossible_rank
 from logdoctor.regexes import later
 
 FIRST_KEPT = 64
@@ -52,9 +52,10 @@ class Hits(Struct):
 
     def add(self, shown: Shown) -> None:
         """Take one more event in."""
+        event = shown.event
         self.count += 1
         (self.first if len(self.first) < FIRST_KEPT else self.last).append(shown)
-        rank, who = shown.event.rank, (shown.event.host, shown.event.pid)
+        rank, who = event.rank, (event.host, event.pid)
         if rank is not None and len(self.by_rank) < RANKS_KEPT:
             self.by_rank.setdefault(rank, shown)
         if len(self.spoken_by) < RANKS_KEPT:
@@ -118,6 +119,9 @@ class _Test:
     def __init__(self, symptom: Symptom) -> None:
         self._text = None if symptom.text is None else later(symptom.text, _FLAGS)
         self._asked = [_Asked.of(*asked) for asked in symptom.fields]
+        own = [a.name for a in self._asked if self._text is None and a.name not in Speaker.__struct_fields__]
+        self.needed = own[0] if own else None
+        """A field without which no event shows the symptom: few have it, and to ask for it costs next to nothing."""
 
     def __call__(self, event: Event) -> tuple[dict[str, Value], str] | None:
         """What the symptom's text captured, and what it matched; None if the event does not show it."""
@@ -169,7 +173,10 @@ class SymptomIndex:
             if len(self._possible) >= _REMEMBERED:
                 self._possible.clear()
             possible = self._possible[like] = tuple((n, self._test(n)) for n in self._numbers_for(*like))
+        fields = event.fields
         for number, test in possible:
+            if test.needed is not None and test.needed not in fields:
+                continue
             found = test(event)
             if found is not None:
                 captured, at = found
