@@ -39,8 +39,14 @@ def test_the_rank_with_another_fingerprint_than_most_is_odd() -> None:
     assert event.fields["other_op"] == "BROADCAST of [4]"
 
 
-def test_of_two_ranks_none_is_odd() -> None:
-    assert derived(says(0, "ALLREDUCE", 1, "BROADCAST") + says(1, "BROADCAST", 0, "ALLREDUCE")) == []
+def test_two_ranks_alone_are_the_two_that_differ() -> None:
+    both = says(0, "ALLREDUCE", 1, "BROADCAST") + says(1, "BROADCAST", 0, "ALLREDUCE")
+    assert derived(both)[0].fields["odd"] == (0, 1)
+    assert derived(says(3, "ALLREDUCE", 6, "BROADCAST"))[0].fields["odd"] == (3, 6)
+
+
+def test_of_two_equal_sides_none_is_odd() -> None:
+    assert derived("".join(says(r, "ALLREDUCE", r + 1, "BROADCAST") for r in (0, 2))) == []
 
 
 def test_the_own_word_of_a_rank_counts_more_than_what_another_reads_of_it() -> None:

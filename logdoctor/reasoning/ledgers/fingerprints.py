@@ -6,7 +6,8 @@ Derived event (dialect ``ledger``; it stands on what the odd rank says, and on w
 
 With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank that sees a mismatch names its own call first and then that of one other
 rank, whichever comes first (PyTorch 1.9 to 2.9, ProcessGroupWrapper.cpp).  What it says of the other may be misread, as
-the other's bytes mean something else; so a rank's own word counts more.  Of two equal sides none is the odd one.
+the other's bytes mean something else; so a rank's own word counts more.  Of two equal sides none is the odd one; where
+only two ranks are told of, they are the two that differ.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
 MISMATCH = "Detected mismatch between collectives"
-FEWEST = 3
+BOTH, FEWEST = 2, 3
 MAX_RANKS = 4096
 SEARCHED = 4000
 _SAYS = later(
@@ -60,6 +61,9 @@ class Ledger(Struct):
         sides: dict[str, list[int]] = {}
         for rank, call in sorted(calls.items()):
             sides.setdefault(call.op, []).append(rank)
+        if len(calls) == BOTH:
+            first, second = sorted(calls)
+            return _derived(calls, [second], [first, second], picture)
         if len(calls) < FEWEST or len(sides) < 2:
             return []
         ordered = sorted(sides.values(), key=lambda side: (-len(side), side))
