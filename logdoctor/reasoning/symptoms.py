@@ -39,6 +39,8 @@ class Shown(Struct, frozen=True):
     captured: dict[str, Value]
     width: int = 0
     """How much of the text the symptom's expression matched: the more, the more specific it is."""
+    below: bool = False
+    """Whether what matched begins below the first line of the text."""
 
 
 class Hits(Struct):
@@ -180,7 +182,8 @@ class SymptomIndex:
             found = test(event)
             if found is not None:
                 captured, at = found
-                yield number, Shown(_quoted(event, at) if event.lines and at else event, captured, len(at))
+                below = "\n" in event.text and "\n" in event.text[: event.text.find(at)]
+                yield number, Shown(_quoted(event, at) if event.lines and at else event, captured, len(at), below)
 
     def _test(self, number: int) -> _Test:
         """Made when it is first needed: most never are."""

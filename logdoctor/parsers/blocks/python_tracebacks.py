@@ -59,6 +59,8 @@ _FRESH = later(
       |\[?\d{4}[-/]\d\d[-/]\d\d[ T]|\[?\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|CRITICAL|FATAL)\b
       |\[?[IWEF]\d{4}[ ]|\[[IWEF][ ]|\[rank\d|\([\w.:]+[ ]pid=\d|\S+:\d+:\d+[ ]\[\d+\][ ]|\[[\w.-]+:\d+\][ ]
       |(?:srun|slurmstepd|mpirun|mpiexec|prterun|orterun|wandb|ninja|make|bash)(?:\[\d+\])?:[ ]
+      |\S{1,200}:[ ]line[ ]\d{1,5}:[ ]|\S{0,200}(?:slurm_script|\.(?:sh|bash|sbatch|slurm|pbs|lsf)):[ ](?:\d{1,5}:[ ])?
+      |(?:/bin/)?(?:rm|mv|cp|cat|ls|mkdir|rmdir|ln|tar|grep|sed|awk|scp|rsync|gzip|unzip|tee|kill):[ ]
       |terminate[ ]called|what\(\):|Fatal[ ]Python[ ]error|Aborted|Segmentation[ ]fault|Killed$|Bus[ ]error
       |={10}|-{20}|[+][ ]Exception[ ]Group|[╭┌├]|[+]-{4}|\*{3}|\#{3}|NCCL[ ]version|[^|]{0,60}\d+%\|
       |\S+\.py:\d+:[ ]|\S.{0,200}?:\d+:[ ](?:WARNING|ERROR|SEVERE|CRITICAL):[ ]|warnings\.warn\(
