@@ -86,8 +86,8 @@ class Picture:
         elif names_an_end(event):
             self._see_process(event)
             self.named_ends.observe(event)
-        elif event.kind in OWN_RANKS and event.rank is not None and event.speaker.pid is not None:
-            self._rank_of_pid.setdefault(event.speaker.pid, set()).add(event.rank)
+        elif event.kind in OWN_RANKS:
+            self._see_own_rank(event)
         elif event.kind == "slurm.task_exit":
             self._see_tasks(event)
         elif event.kind == "progress.phase":
@@ -168,6 +168,11 @@ class Picture:
             self._rank_of_pid.setdefault(pid, set()).add(rank)
         if isinstance(host, str) and len(self.hosts) < MAX_NAMES:
             self.hosts.setdefault(self._host_of.setdefault(rank, short_host(host)))
+
+    def _see_own_rank(self, event: Event) -> None:
+        """The process told its rank: its other lines, with the number alone, are that rank's."""
+        if event.rank is not None and event.speaker.pid is not None and len(self._rank_of_pid) < 1 << 20:
+            self._rank_of_pid.setdefault(event.speaker.pid, set()).add(event.rank)
 
     def _see_tasks(self, event: Event) -> None:
         """Slurm tells on which host tasks ended; they are the ranks, unless each starts several of them."""

@@ -6,6 +6,7 @@ message; ``mpich.peer_gone`` message, peer; ``mpich.time_limit`` seconds; and
 
 - ``poe.affinity`` host, message: the tasks do not fit the cores
 - ``poe.network`` message: the adapters' windows could not be set up
+- ``poe.unanswered`` message, peer: a task's message got no answer; `by_rank` sent it
 - ``poe.error`` message: any other message of class ERROR (ATTENTION and INFO are no failures)
 
 Sources: IBM Parallel Environment 5.2 and Runtime Edition 1.3 (Messages: 0031 POE, 0032 MPI), psmgmt 5 (psilogger).
@@ -41,6 +42,9 @@ POE = (
     Record("mpich.peer_gone",
            r"ERROR: 0031-161 +(?P<message>EOF on socket connection with (?:node|task) (?P<peer>[\w.-]{1,255}))",
            "error", note="POE lost its daemon on this node."),
+    Record("poe.unanswered", r"^Message id \d{1,12} from (?P<message>task (?P<by_rank>\d{1,7}) \([\w.:-]{1,255}\) to "
+           r"task \d{1,7} \((?P<peer>[\w.:-]{1,255})\) timed out)", "error", note="LAPI got no answer from this task.",
+           scan=r"^Message id \d{1,12} from task \d"),
     Record("poe.error", _ERROR + r"(?P<message>.+)", "error", note="POE reports a failure.", priority=-3),
     Record("mpich.fatal",
            r"ERROR: 0032-\d{3} +(?P<message>.{3,300}?)(?: +\(-?\w{1,20}\))? in (?P<function>MPI_\w+), task "
@@ -60,4 +64,4 @@ PARASTATION = (
 
 RECORDS: tuple[Record, ...] = (*POE, *PARASTATION)
 
-MEANS: Meanings = {"poe.affinity": ("last words",), "poe.network": ("last words",)}
+MEANS: Meanings = {"poe.affinity": ("last words",), "poe.network": ("last words",), "poe.unanswered": ("lost peer",)}
