@@ -16,6 +16,13 @@ from logdoctor.parsers.record import Record
 _NAG = r"^\s*Runtime Error: (?P<place>[\w./-]{1,200}, line \d+): "
 _NO_MEMORY = r"(?:ALLOCATE failed:? ?Out of memory|Insufficient memory .{0,80})"
 
+_TELLS = (
+    "(?i:error|fail|cannot|can't|could not|unable|invalid|illegal|not found|missing|wrong|too (?:small|large|many|few)|"
+    "exceed|must|mismatch|inconsisten|negative|not (?:supported|implemented|enough|allowed|converge)|abort|problem|"
+    "unknown|undefined|out of|abnormal|incorrect|incompatib|insufficient)"
+)
+"""What a program says of trouble; `STOP` alone, or with a calm text, is how many end well."""
+
 RECORDS = (
     Record("simulation.no_memory", _NAG + rf"(?P<message>{_NO_MEMORY})", "fatal", priority=2,
            note="The run-time of NAG Fortran got no memory.", scan=r"Runtime Error: [\w./-]{1,200}, line \d"),
@@ -39,4 +46,19 @@ RECORDS = (
            r"^\s*(?:\d{1,7}: )?(?P<message>(?:Subscript out of range for array|Null pointer for) \w.{0,200})",
            "fatal", note="The run-time of NVIDIA Fortran found an index outside of its array.",
            scan=r"(?:Subscript out of range for array|Null pointer for) "),
+    Record("simulation.fortran",
+           rf"^\s*(?:\[?\d{{1,6}}[\]:] ?)?(?P<message>STOP (?=[\"'A-Z]?.{{0,160}}\b{_TELLS}).{{3,200}})", "error",
+           priority=-3, note="A Fortran program stopped itself and says why.", scan=r"\bSTOP [\"'A-Za-z]"),
+    Record("simulation.fatal",
+           rf"^\W{{0,6}}(?P<message>(?:ABORTING|Aborting|aborting|ABORT|Abort)(?: (?:the )?(?:run|program|execution|job"
+           rf"|simulation))?(?:[:!] ?|\.{{3}} )(?=.{{0,200}}\b{_TELLS})[A-Za-z].{{4,200}})", "error", priority=-14,
+           note="A program says that it aborts, and why.",
+           scan=r"(?:ABORTING|[Aa]borting|ABORT|Abort)(?: [a-z ]{3,13})?(?:[:!] ?|\.{3} )[A-Za-z]"),
+    Record("simulation.fatal",
+           rf"^\W{{0,6}}(?P<message>(?:[Pp]rogram|PROGRAM|[Cc]alculation|[Ee]xecution|EXECUTION|[Ss]imulation) "
+           rf"(?:(?:is|was|has been|will be) )?(?:stopped|terminated|aborted|halted|STOPPED|TERMINATED|ABORTED)\b"
+           rf"(?=.{{0,160}}\b{_TELLS}).{{3,200}})", "error", priority=-14,
+           note="A program says that it ended abnormally.",
+           scan=r"(?:rogram|PROGRAM|alculation|xecution|EXECUTION|imulation) .{0,10}(?:stopped|terminated|aborted|"
+           r"halted|STOPPED|TERMINATED|ABORTED)[ :,]"),
 )  # fmt: skip

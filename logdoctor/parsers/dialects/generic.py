@@ -33,6 +33,9 @@ _WORK = (
 )
 _WORK_LOUD = "(?:RUN|JOB|TRAINING|SIMULATION|CALCULATION|BENCHMARK|BUILD|SCRIPT|EXPERIMENT|PIPELINE|EVALUATION)"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?"
+_RANK = "(?:[Rr]ank|RANK|[Pp]roc(?:ess(?:or)?)?|PE|[Tt]ask|[Nn]ode)"
+_SAYER = rf"(?:\[[\w.-]{{1,80}}:\d{{1,7}}\]:? |{_RANK} ?#?\d{{1,6}} ?[:)>-]{{1,3}} )"
+"""Who speaks, as MPI programs write it in front: `[host:pid]`, `Rank 3:`."""
 _EMPTY = later(
     r"^\W*(?:$|(?:none|null|nil|no|false|true|n/?a|0|ok)\b|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?\s*%?\s*(?:$|[,;|/)\]]))|"
     r"^\W*(?:rate|count|bars?|handl\w+|code|message|log|level|margin|threshold|toleran\w+|loss|budget)s?\b\s*[:=]",
@@ -91,8 +94,8 @@ def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[Record, ..
     scanned = words.replace("|ERR)", "| ERR | ERR:|\\|ERR\\|)")  # a short word alone would slow the scan
     shapes = (
         (
-            rf"^(?!;)[\W\d]{{0,40}}{words}\b(?![ '\"]*=)[\])>}}]?(?:\s*[:|-]+|\s)\s*(?P<message>\S.*)",
-            rf"{scanned}[\])>:| -]",
+            rf"^(?!;)[\W\d]{{0,40}}{words}\b(?![ '\"]*=)[\])>}}!*#]{{0,5}}(?:\s*[:|-]+|\s)\s*(?P<message>\S.*)",
+            rf"{scanned}[\])>:| !*#-]",
         ),
         (
             rf"{_CLOCK}\W{{1,6}}(?:[\w.:@/-]{{1,60}}\W{{1,4}}){{0,2}}{words}\b[\])>:|\s-]+(?P<message>\S.*)",
@@ -119,21 +122,22 @@ def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[Record, ..
 WORDS = (
     Record(
         "generic.fatal",
-        r"^(?:[\w./+\[\]-]{1,80}: ){0,3}(?:fatal(?: error)?|Fatal(?: error| Error|Error)?|"
-        r"FATAL ERROR): ?(?P<message>\S.*)",
+        rf"^ ?(?:[\w./+\[\]-]{{1,80}}: |{_SAYER}){{0,3}}(?:fatal(?: error)?|Fatal(?: error| Error|Error)?|"
+        r"FATAL(?: ERROR)?)[:!] ?(?P<message>[^\s=].*)",
         level="fatal",
         block=read_message,
         priority=-11,
-        scan=r"(?:fatal(?: error)?|Fatal(?: [Ee]rror|Error)?|FATAL ERROR): ?\S",
+        scan=r"(?:fatal(?: error)?|Fatal(?: [Ee]rror|Error)?|FATAL(?: ERROR)?)[:!] ?[^\s=]",
         note="A program says that it gives up.",
     ),
     Record(
         "generic.error",
-        r"^(?:[\w./+\[\]()-]{1,80}: ){1,3}(?:error|Error|ERROR|[Ee]xception)(?: \d{1,5})?: ?(?P<message>\S.*)",
+        rf"^(?:[\w./+\[\]()-]{{1,80}}: |{_SAYER}){{1,3}}(?:error|Error|ERROR|[Ee]xception)(?: \d{{1,5}})?: ?"
+        r"(?P<message>\S.*)",
         level="error",
         block=read_message,
         priority=-12,
-        scan=r": (?:error|Error|ERROR|[Ee]xception)(?: \d{1,5})?: ?[^\d\s]",
+        scan=r"[]:)>] (?:error|Error|ERROR|[Ee]xception)(?: \d{1,5})?: ?[^\d\s]",
         note="A program reports an error.",
     ),
     Record(
