@@ -1,11 +1,12 @@
-r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest, Catch2.
+r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest, Catch2, Automake's and GROMACS' own.
 
 Kinds and their fields:
 
 - ``tests.failed`` failed, name: so many tests failed, or this one did; message: what it met; level error
 
 Sources: pytest 7 and 8 (terminal.py), Python 3.12 (unittest/runner.py), CMake 3.28 (cmCTestTestHandler.cxx), GoogleTest
-1.14 (gtest.cc), Catch2 2 and 3 (reporter_console, fatal_condition_handler).
+1.14 (gtest.cc), Catch2 2 and 3 (reporter_console, fatal_condition_handler), Automake 1.16 (test-driver,
+parallel-tests), GROMACS 2021 (gmxtest.pl).
 """
 
 from __future__ import annotations
@@ -36,4 +37,10 @@ RECORDS: tuple[Record, ...] = (
            scan=r"C\+\+ exception with (?:description \"|type .{1,200} thrown in the)"),
     Record("tests.failed", rf"^test cases: +\d+ \|.{{0,60}}\b{_FAILED} failed\b", "error", note=_NOTE,
            scan=r"test cases: +\d+ \|.{0,60}failed"),
+    Record("tests.failed", r"^FAIL (?P<name>[\w./-]{1,200}) \(exit status: \d{1,3}\)$", "error", note=_NOTE,
+           scan=r"^FAIL [\w./-]{1,200} \(exit status: "),
+    Record("tests.failed", rf"^# (?:FAIL|ERROR): +{_FAILED}$", "error", note=_NOTE, scan="^# (?:FAIL|ERROR): +[1-9]"),
+    Record("tests.failed", rf"^{_FAILED} out of \d+ \w+ tests FAILED$", "error", note=_NOTE,
+           scan=r"\d out of \d+ \w+ tests FAILED"),
+    Record("tests.failed", r"^FAILED\. Check \S.{2,120}file\(s\) in (?P<name>\S{1,200})", "error", note=_NOTE),
 )  # fmt: skip
