@@ -16,6 +16,7 @@ _STD = r"<(?:stdout|stderr|stddiag)>:(?: (?=(?:  )*(?! )))?"
 _ROLE = r"(?:default|trainer|worker|role|main|learner|actor)"
 TORCH = (
     Wrapper("torch.logger", r"\[rank(?P<rank>\d{1,7})\]:(?=\[?[FEWIVCD]\d{0,4} )", "[", once=True),
+    Wrapper("monarch", r"\[(?:-|(?P<rank>\d{1,7}))\](?=[FEWID]\d{4} \d\d:\d\d:\d\d)", "[", once=True),
     Wrapper("torch.rank", r"\[rank(?P<rank>\d{1,7})\](?:: ?| )", "["),
     Wrapper("torchrun.tee", rf"\[{_ROLE}(?P<local_rank>\d{{1,4}})\]:", "["),
     # What sites set as TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE: TorchX's on Meta's clusters, the manual's, HyperPod's.
