@@ -206,7 +206,9 @@ class Picture:
         """The global rank that ``event`` is about, as far as the whole job's facts tell."""
         if event.rank is not None:
             return event.rank
-        known = self.rank_at(short_host(event.host or ""), event.pid)
+        told = "named end" in event.means and "own end" not in event.means
+        pid = event.fields.get("pid") if told else event.pid  # who tells of another's end has a pid of its own
+        known = self.rank_at(short_host(event.host or ""), pid if isinstance(pid, int) else None)
         if known is not None:
             return known
         local = told_local_rank(event)
