@@ -321,6 +321,12 @@ def test_a_line_that_an_export_packed_is_unpacked(line, text):
     assert said(line)[0] == text
 
 
+@pytest.mark.parametrize("head", ["-- Process 2 terminated", "--> FOAM FATAL ERROR:", "  -- indented"])
+def test_a_stamp_does_not_take_dashes_that_a_program_prints(head):
+    assert said(f"2024-10-28 10:13:38 {head}")[0] == head
+    assert said("2024-10-28 10:13:38 -- gone")[0] == "gone"
+
+
 def test_a_stamp_does_not_take_the_programs_own_word_with_it():
     (piece,) = pieces("2024-10-28T10:13:38Z FATAL:  the store is gone")
     assert [text for text, _ in piece.stages()][:2] == [" the store is gone", "FATAL:  the store is gone"]

@@ -22,7 +22,8 @@ _LEVEL = (
     rf"|\[ ?(?P<level2>{WORD}) *\]"
     rf"(?: \[(?P<source3>{SOURCE}:\d+)(?::[\w<>]+)?\])?(?: ?[-:](?= ))?(?: |$))?"
 )
-_BETWEEN = r"(?:(?: ?[-|>,]+|:|)[ \t]|(?=\[)|:?$)"
+_BETWEEN = r"(?:(?: ?(?!-- Process \d|--> FOAM )[-|>,]+|:|)[ \t]|(?=\[)|:?$)"
+"""Dashes are the stamp's, unless a program is known to begin a line with them."""
 
 WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper(
