@@ -224,6 +224,11 @@ def test_the_pieces_of_a_line_are_bounded():
     assert len(pieces("gone[rank1]: " * 900)) <= 65
 
 
+def test_a_piece_that_has_its_rank_from_the_piece_before_is_no_prefix():
+    petsc = "[3]n1:33:35 [2] NCCL INFO PETSC ERROR: Caught signal number 11 SEGV: Segmentation Violation"
+    assert parse_text(f"=== rank 0{petsc}\n{petsc}\n")
+
+
 def test_a_hostile_line_is_given_up_soon(monkeypatch):
     monkeypatch.setattr(line_parser, "records", lambda: tuple(Record(f"a.b{n}", f"(?:a+)+b{n}") for n in range(40)))
     line_parser._precedence.cache_clear()

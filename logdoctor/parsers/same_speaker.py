@@ -14,7 +14,8 @@ def as_said_by(head: Peeled, line: Peeled) -> tuple[str, Who] | None:
     A launcher's prefix stands on every line, so it must be the same.  A logger's stands at the head of a record only:
     it may be missing below, but must not name another.
     """
-    if not head.steady and line.steady and line.steady.keys() <= _DOUBTFUL and line.printed[:1] not in "[({<":
+    doubtful = line.before and line.steady and line.steady.keys() <= _DOUBTFUL  # a piece has it from the piece before
+    if not head.steady and doubtful and line.printed[:1] not in "[({<":
         return line.before[0]  # "3: " or "node7: " in a log whose lines are not numbered belongs to the text
     if head.steady != line.steady and not _may_be_same(head, line):
         return None
