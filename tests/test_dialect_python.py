@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdoctor.model import Speaker
+from logdoctor.parsers import parse_text
 from logdoctor.parsers.dialects.python import RECORDS
 from logdoctor.parsers.signals import signal_number
 
@@ -603,3 +604,15 @@ def test_hydra_prints_the_repr_of_what_an_object_raised_that_it_was_to_make(rais
 
 def test_below_hydras_line_stands_no_exception():
     assert not read(RECORDS, "Error in call to target 'fit.loops.Trainer':\nstep 3 loss 2.1")
+
+
+def test_frames_that_a_logger_passed_on_at_level_info_tell_of_an_exception_that_nobody_caught():
+    stamp = "2026-05-04 10:11:12,473 - tuner - INFO - [rank7]: "
+    glued = f'{stamp}  File "/srv/fit.py", line 8, in fit {stamp}  File "/srv/load.py", line 3, in load'
+    log = [f"{stamp}Traceback (most recent call last):", glued, f"{stamp}    assert index is not None"]
+    (seen,) = parse_text("\n".join(log))
+    assert (seen.kind, seen.level, seen.text) == (
+        "python.traceback",
+        "fatal",
+        "AssertionError: assert index is not None",
+    )

@@ -166,7 +166,7 @@ def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare |
         if frame:
             reading.add_frame(frame["path"], frame["line"], frame["function"] or "")
             reading.taken.append(bare.below)
-            reading.relayed = _relayed(bare)
+            reading.relayed = reading.relayed or _relayed(bare)
             after_frame = True
         elif _ends(reading, bare, indent, loose=after_frame):
             return bare
