@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_sources import read
 
+from logdoctor.sources import disguises
+
 PRINTED = {
     "\x1b[1;35mRuntimeError\x1b[0m: \x1b[35mnot enough\x1b[0m": "RuntimeError: not enough",
     "a\x1b[K\x1b[2A\x1b]0;title\x07b": "ab",
@@ -36,6 +38,15 @@ def test_no_line_comes_or_goes_and_pieces_do_not_matter(parts, piece):
     text = "".join(parts)
     assert seen(text, piece) == seen(text)
     assert seen(text).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("piece", [1, 3, 7, 1 << 16])
+def test_only_the_beginning_of_a_log_is_read_so_closely(piece, monkeypatch):
+    line = "a &gt; \x1b[31mb\x1b[0m\n"
+    monkeypatch.setattr(disguises, "AT_FIRST", 2 * len(line))
+    assert seen(4 * line, piece) == 2 * "a > b\n" + 2 * line
+    monkeypatch.setattr(disguises, "AT_FIRST", len(line) + 4)
+    assert seen(3 * line, piece) == "a > b\n" + 2 * line
 
 
 def test_a_line_without_end_is_not_waited_for():

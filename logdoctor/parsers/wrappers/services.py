@@ -44,9 +44,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("vertex", rf"[A-Z]{{4,9}}\t(?P<time>{DATED})\t(?P<tag>[\w-]{{1,60}})\t{{1,2}}", "ACDEINW"),
     Wrapper("airflow.pump", _AIRFLOW + rf"{_PUMPS}:\d{{1,6}}\}} {WORD} - ", "["),
     Wrapper("airflow", _AIRFLOW + rf"(?P<source>[\w.]{{1,80}}:\d{{1,6}})\}} (?P<level>{WORD}) - ", "[", once=True),
-    Wrapper(
-        "metaflow", rf"(?P<time>{DATED}) \[\d{{1,20}}/[\w-]{{1,60}}/\d{{1,12}} \(pid (?P<pid>\d{{1,10}})\)\] ", "2"
-    ),
+    Wrapper("metaflow", rf"(?P<time>{DATED}) \[\d{{1,20}}/[\w-]{{1,60}}/\d{{1,12}} \(pid \d{{1,10}}\)\] ", "2"),
     Wrapper(
         "cloudwatch",
         rf"(?P<time>{ISO}) (?:(?P<tag>algo-\d{{1,4}})(?:[/-]\d{{9,13}})?|[\w.-]{{1,80}}/[\w.-]{{1,80}}/{_ID}) ",
