@@ -111,7 +111,7 @@ COLLECTORS = [
         "[2024-10-28T10:13:38.000+0000] {taskinstance.py:1400} ERROR - ",
         {"time": MOMENT, "level": "error", "source": "taskinstance.py:1400"},
     ),
-    ("2024-10-28 10:13:38.000 [17/fit/42 (pid 4411)] ", {"time": MOMENT, "pid": 4411}),
+    ("2024-10-28 10:13:38.000 [17/fit/42 (pid 4411)] ", {"time": MOMENT}),
     ("2024-10-28T10:13:38.000000+00:00 algo-2-1730110000 ", {"time": MOMENT, "tag": "algo-2"}),
     ("2024-10-28T10:13:38Z fit/default/0a1b2c3d4e5f60718293a4b5c6d7e8f9 ", {"time": MOMENT}),
     ("1730110418000,", {"time": MOMENT}),
