@@ -14,6 +14,7 @@ Meaning = Literal[
     "own end",  # a process says why it ends itself: the first such end that nothing explains is the cause
     "end told",  # others say that a process ended; ``signal``, ``exit_code``, ``rank``, ``pid`` say how and which
     "named end",  # a launcher names the process whose end it noticed first
+    "own rank",  # a process tells its rank: its other lines, with its number alone, are that rank's
     "gave up",  # a process gave up on others: its own end is fallout
     "timed out",  # it waited in a collective until its time was over: what others did last before that counts
     "lost peer",  # it complains of the other side of a connection, which ``peer`` or its words name

@@ -26,8 +26,6 @@ MAX_SETTINGS, SETTING_KEPT = 256, 300
 CALENDAR_END = 253_402_300_800.0
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
 """Kinds of events whose ``world`` is the number of ranks of the job."""
-OWN_RANKS = ("openmpi.fatal_handler",)
-"""Kinds of events whose ``rank`` is that of the process that printed them."""
 
 
 class Picture:
@@ -86,7 +84,7 @@ class Picture:
         elif names_an_end(event):
             self._see_process(event)
             self.named_ends.observe(event)
-        elif event.kind in OWN_RANKS:
+        elif "own rank" in event.means:
             self._see_own_rank(event)
         elif event.kind == "slurm.task_exit":
             self._see_tasks(event)

@@ -58,7 +58,7 @@ LIKELY = (
 """Beside these stands a host if it looks like one."""
 
 _HOST_OPTION = later(
-    r"(?<!\S)--?(?:hosts?|H|w|nodelist|master[_-]addr|rdzv[_-]endpoint)[ =](?P<hosts>[\w.:,\[\]-]{1,2000})"
+    r"(?<!\S)(?<!sysctl )--?(?:hosts?|H|w|nodelist|master[_-]addr|rdzv[_-]endpoint)[ =](?P<hosts>[\w.:,\[\]-]{1,2000})"
 )
 _ONE_OF_LIST = later(rf"(?<![\w.:\[-]){_H}")
 

@@ -273,6 +273,7 @@ MEANS: Meanings = {
     "openmpi.completion": ("lost peer",),
     "openmpi.daemon_lost": ("named end",),
     "openmpi.exit_code": ("end told", "named end"),
+    "openmpi.fatal_handler": ("own rank",),
     "openmpi.killing": ("job ends",),
     "openmpi.rank_died": ("end told", "named end", "last words"),
     "openmpi.signal": ("own end", "named end"),
