@@ -13,7 +13,7 @@ from logdoctor.diagnosis import Input, Reading, Watch, diagnose, job_of
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.masking import template
 from logdoctor.model import Comparison, Diagnosis, Difference, Event, Evidence, Line, Novel, Topic
-from logdoctor.novelty import LINES, LOUD, NUMBER, SHAPES, SHORTEST, Excerpt, Excerpts
+from logdoctor.novelty import LINES, LOUD, NUMBER, SHAPES, SHORTEST, Excerpt
 from logdoctor.regexes import later
 
 SHOWN = 12
@@ -66,7 +66,6 @@ class _Run(Struct, frozen=True):
         job = job_of(inputs)
         found = diagnose(job.paths, name=job.name, knowledge=known, lang=lang, watch=watch)
         reading = Reading(job, known, watch=watch)
-        reading.excerpts = Excerpts()
         network: dict[str, dict[str, None]] = {}
         for event in reading:
             for name, value in _of_network(event):

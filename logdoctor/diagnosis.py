@@ -81,16 +81,10 @@ def _concluded(
 ) -> Diagnosis:
     known = reading.known
     reasoner = Reasoner(known.rules, known.owners, hung=hung)
-    counter, reading.excerpts = FeatureCounter(), Excerpts()
-    for event in reading:
-        reasoner.observe(event)
+    counter = FeatureCounter()
+    for event in observed(reading, reasoner):
         counter.observe(event)
-    for event in _overlooked(reading) if reasoner.quiet else ():
-        reasoner.observe(event)
-        counter.observe(event)
-    reading.insist()
     cut = bool(reading.problems)
-    reasoner.picture.lengths = reading.lengths
     diagnosis = reasoner.conclude(reading.job.name, lang, truncated=cut, prefer=preference(counter, model))
     problems = (*known.faults, *reading.problems)
     diagnosis = replace(diagnosis, coverage=reading.coverage, problems=problems, made_by=known.made_by)
@@ -99,13 +93,28 @@ def _concluded(
     return with_novelty(diagnosis, reading.excerpts, lang, baseline)
 
 
+def observed(reading: Reading, reasoner: Reasoner) -> Iterator[Event]:
+    """The events of ``reading`` when the ``reasoner`` has observed them, and then what was overlooked.
+
+    When they have run out, it may conclude.  Raises `InputError` where nothing could be read.
+    """
+    for event in reading:
+        reasoner.observe(event)
+        yield event
+    reading.insist()
+    for event in _overlooked(reading) if reasoner.quiet else ():
+        reasoner.observe(event)
+        yield event
+    reasoner.picture.lengths = reading.lengths
+
+
 def _overlooked(reading: Reading) -> list[Event]:
     """Failures in logs that read well, of which no line has the look of one.
 
     A log may begin with the later lines of a record, whose head is cut off, or hold nothing but a message: one that a
     rule knows for the cause of a failure, or one that complains.
     """
-    known, logs = reading.known, reading.excerpts.logs if reading.excerpts else []
+    known, logs = reading.known, reading.excerpts.logs
     headless = [e for log in logs for e in stack_at_start(log.name, log.first_lines(), known.prefilter.match)]
     if headless or len(logs) != 1:
         return headless
@@ -143,8 +152,8 @@ class Reading:
         self.problems: list[Problem] = []
         self.lengths: dict[str, int] = {}
         """How many lines each file has that was read to its end."""
-        self.excerpts: Excerpts | None = None
-        """What is put aside of the logs for a second look, where somebody wants one."""
+        self.excerpts = Excerpts()
+        """What is put aside of the logs for a second look."""
 
     def __iter__(self) -> Iterator[Event]:
         """Read all streams from start to end."""
@@ -160,8 +169,7 @@ class Reading:
                     if may_end_a_run(event):
                         scan.look_afresh()
             order = parser.order
-            if self.excerpts:
-                self.excerpts.ended(stream.name, scan.lines)
+            self.excerpts.ended(stream.name, scan.lines)
             if len(self.lengths) < MAX_FILES:
                 self.lengths[stream.name] = scan.lines
             files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
@@ -174,7 +182,7 @@ class Reading:
             raise InputError(first.what, first.where, first.why, first.help)
 
     def _readinto(self, stream: Stream) -> Callable[[memoryview], int]:
-        read = self.excerpts.watched(stream.name, stream.readinto) if self.excerpts else stream.readinto
+        read = self.excerpts.watched(stream.name, stream.readinto)
         watch = self.watch
         if watch is None:
             return read

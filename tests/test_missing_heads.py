@@ -7,6 +7,7 @@ import io
 import pytest
 
 from logdoctor import diagnose
+from logdoctor.authoring.tracing import trace_text
 from logdoctor.model import Diagnosis
 
 FRAMES = [
@@ -40,6 +41,10 @@ def test_the_rest_of_an_outer_frame_may_stand_above(above, knowledge):
 def test_the_frames_of_a_cplusplus_exception_alone_are_not_healthy(knowledge):
     log = "frame #1: c10::detail::torchCheckFail(char const*) + 0x64 (0x7f10 in libc10.so)\nframe #2: clone + 0x44 (0x7f11 in libc.so.6)"
     assert read(log, knowledge).verdict == "unknown"
+
+
+def test_whoever_asks_what_led_to_the_answer_is_told_of_the_same_events(knowledge):
+    assert [e.kind for e in trace_text("\n".join(FRAMES), knowledge).unaccounted] == ["python.traceback"]
 
 
 def test_who_printed_the_frames_is_known(knowledge):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from logdoctor.diagnosis import Reading
+from logdoctor.diagnosis import Reading, observed
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Diagnosis, Event, Finding, Job, Problem
 from logdoctor.reasoning import Reasoner
@@ -34,10 +34,8 @@ def trace(job: Job, known: Knowledge, *, hung: bool = False) -> Trace:
     """Diagnose ``job`` by the rules alone.  Raises `InputError` where nothing could be read."""
     reasoner = Reasoner(known.rules, known.owners, hung=hung)
     reading = Reading(job, known)
-    for event in reading:
-        reasoner.observe(event)
-    reading.insist()
-    reasoner.picture.lengths = reading.lengths
+    for _ in observed(reading, reasoner):
+        pass
     diagnosis = reasoner.conclude(job.name)
     findings, harmless = reasoner.findings()
     shown = {
