@@ -616,3 +616,15 @@ def test_frames_that_a_logger_passed_on_at_level_info_tell_of_an_exception_that_
         "fatal",
         "AssertionError: assert index is not None",
     )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "/spool/job4711/slurm_script: line 12: modul: command not found",
+        "run.sh: 9: modul: not found",
+        "cp: cannot stat 'best.pt': No such file or directory",
+    ],
+)
+def test_what_the_shell_says_after_a_traceback_is_no_part_of_it(said):
+    assert read(RECORDS, f"{PLAIN}\n{said}")[0].text == "KeyError: 'pixel_values'"

@@ -73,8 +73,6 @@ class Reasoner:
     def _match(self, event: Event) -> None:
         for number, shown in self._index.shown_by(event):
             rule, symptom = self._index.symptoms[number]
-            if shown.below and event.level == "fatal" and not symptom.kind and self.rules[rule].role == "benign":
-                continue  # a last word may have taken in what the shell said next, which excuses nothing
             of_rule = self._hits.setdefault(rule, {})
             if symptom.name not in of_rule:
                 of_rule[symptom.name] = Hits()

@@ -39,8 +39,6 @@ class Shown(Struct, frozen=True):
     captured: dict[str, Value]
     width: int = 0
     """How much of the text the symptom's expression matched: the more, the more specific it is."""
-    below: bool = False
-    """Whether what matched begins below the first line of the text."""
 
 
 class Hits(Struct):
@@ -182,8 +180,7 @@ class SymptomIndex:
             found = test(event)
             if found is not None:
                 captured, at = found
-                below = "\n" in event.text and "\n" in event.text[: event.text.find(at)]
-                yield number, Shown(_quoted(event, at) if event.lines and at else event, captured, len(at), below)
+                yield number, Shown(_quoted(event, at) if event.lines and at else event, captured, len(at))
 
     def _test(self, number: int) -> _Test:
         """Made when it is first needed: most never are."""
