@@ -135,7 +135,7 @@ class Conditions:
             return self.picture.launcher == str(wanted)
         if name == "ranks":
             return self.picture.expected is not None and _compare(self.picture.expected, str(wanted))
-        version = self.picture.versions.get(name)
+        version = self.picture.versions.first.get(name)
         return version is not None and version_in(version, str(wanted))
 
 

@@ -145,7 +145,7 @@ def _bindings(shown: Sequence[Shown], ranks: Sequence[int], picture: Picture) ->
         values.setdefault("last_progress", f"{progress.unit} {progress.value}".strip())
     if picture.expected:
         values.setdefault("nranks", picture.expected)
-    for product, version in picture.versions.items():
+    for product, version in picture.versions.first.items():
         values.setdefault(f"{product}_version", version)
     return values
 

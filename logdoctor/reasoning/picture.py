@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing, Value
 from logdoctor.reasoning.addresses import AddressBook, are_two_hosts, own_name, short_host
@@ -19,9 +19,9 @@ from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end, 
 from logdoctor.reasoning.seats import Seats
 from logdoctor.reasoning.spoken import RanksSpoke
 from logdoctor.reasoning.steps import Steps
+from logdoctor.reasoning.versions import Versions
 
 MAX_NAMES = 4096
-VERSIONS_KEPT = 64
 MAX_SETTINGS, SETTING_KEPT = 256, 300
 CALENDAR_END = 253_402_300_800.0
 WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
@@ -36,9 +36,9 @@ class Picture:
         self.expected: int | None = None
         self.ranks: set[int] = set()
         self.hosts: dict[str, None] = {}
-        self.versions: dict[str, str] = {}
         self.dialects: set[str] = set()
         self.runs = Attempts()
+        self.versions = Versions(self.runs)
         self.steps: dict[int | None, Steps] = {}
         self.good_ends = GoodEnds()
         self.first_step: int | None = None
@@ -59,9 +59,6 @@ class Picture:
         self.spoke = RanksSpoke()
         self.lengths: Mapping[str, int] = {}
         """How many lines each file has; known when all was read."""
-        self._versions: dict[str, list[Event]] = {}
-        """Where each product's version was told first in a run, or another one than before."""
-        self._spans_told: dict[str, int] = {}
         self._wanted: Callable[[Event], bool] = _any
         """Which events are of the run that is told."""
         self._rank_of_local: dict[tuple[str, int], tuple[int | None, int]] = {}
@@ -93,7 +90,7 @@ class Picture:
         elif event.kind.endswith(".env"):
             self._see_setting(event)
         elif event.kind.endswith(".version"):
-            self._see_version(event)
+            self.versions.observe(event)
 
     def _see_speaker(self, event: Event) -> None:
         rank, host, pid = event.speaker.rank, short_host(event.speaker.host or ""), event.speaker.pid
@@ -131,17 +128,6 @@ class Picture:
         if time is not None and 0 < time < CALENDAR_END and event.dialect.partition("_")[0] not in OUTSIDE:
             first, last = self._times.get(time >= A_YEAR, (time, time))
             self._times[time >= A_YEAR] = min(first, time), max(last, time)
-
-    def _see_version(self, event: Event) -> None:
-        version, product = event.fields.get("version"), str(event.fields.get("product", event.dialect))
-        if version is None:
-            return
-        self.versions.setdefault(product, str(version))
-        told = self._versions.setdefault(product, [])
-        other = not told or told[-1].fields["version"] != version or self.runs.spans > self._spans_told.get(product, 0)
-        if other and len(told) < VERSIONS_KEPT:
-            told.append(event)
-            self._spans_told[product] = self.runs.spans
 
     def _see_local_rank(self, tag: tuple[str, int], rank: int, width: int) -> None:
         known, widest = self._rank_of_local.get(tag, (rank, width))
@@ -345,12 +331,6 @@ class Picture:
         told = (h for h in self.hosts if h not in self._seen_on or any(map(self._wanted, self._seen_on[h])))
         return tuple(told) or tuple(self.hosts)
 
-    def _versions_told(self) -> Iterator[tuple[str, str]]:
-        """Each product's version: the one that the run itself told last, else the first one that was told at all."""
-        for product, first in sorted(self.versions.items()):
-            told = next((e for e in reversed(self._versions[product]) if self._wanted(e)), None)
-            yield product, str(told.fields["version"]) if told else first
-
     def evidence(self, event: Event, why: str = "") -> Evidence:
         """``event``'s line as evidence."""
         return Evidence(event.line, self.rank_of(event), self.host_of(event), event.time, why)
@@ -369,7 +349,7 @@ class Picture:
             ranks_expected=self.expected,
             ranks_seen=tuple(sorted(self.ranks)),
             hosts=self._hosts_told(),
-            versions=tuple(self._versions_told()),
+            versions=tuple(self.versions.of_run(self._wanted)),
             launcher=self.launcher,
             first_failure=self.evidence(first_failure) if first_failure else None,
             last_progress=self.last_progress(),

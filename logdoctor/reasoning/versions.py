@@ -1,0 +1,42 @@
+"""Which version of which product took part: what was told first, and what each run of a log told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from logdoctor.model import Event
+from logdoctor.reasoning.attempts import Attempts
+
+KEPT = 64
+"""So many changes of a product's version are kept."""
+
+
+class Versions:
+    """Folds what events tell of versions."""
+
+    def __init__(self, attempts: Attempts) -> None:
+        """Start with none; ``attempts`` tells the runs apart."""
+        self._attempts = attempts
+        self.first: dict[str, str] = {}
+        """By product, the version that was told first."""
+        self._told: dict[str, list[Event]] = {}
+        """Where each product's version was told first in a run, or another one than before."""
+        self._spans: dict[str, int] = {}
+
+    def observe(self, event: Event) -> None:
+        """Take one event in that tells a version."""
+        version, product = event.fields.get("version"), str(event.fields.get("product", event.dialect))
+        if version is None:
+            return
+        self.first.setdefault(product, str(version))
+        told = self._told.setdefault(product, [])
+        other = not told or told[-1].fields["version"] != version or self._attempts.spans > self._spans.get(product, 0)
+        if other and len(told) < KEPT:
+            told.append(event)
+            self._spans[product] = self._attempts.spans
+
+    def of_run(self, wanted: Callable[[Event], bool]) -> Iterator[tuple[str, str]]:
+        """Each product's version: the last of those whose events are ``wanted``, else the first of all."""
+        for product, first in sorted(self.first.items()):
+            told = next((e for e in reversed(self._told[product]) if wanted(e)), None)
+            yield product, str(told.fields["version"]) if told else first
