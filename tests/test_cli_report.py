@@ -72,6 +72,11 @@ def test_a_report_can_be_in_chinese(log):
     assert not re.search("[\u4e00-\u9fff]", call("--lang", "en", log).stdout)
 
 
+def test_why_a_line_is_shown_is_said_in_the_language_that_is_asked_for(log):
+    assert "last sign of progress" in call("-f", "json", log).stdout
+    assert "last sign of progress" not in call("-f", "json", "--lang", "zh", log).stdout
+
+
 @pytest.mark.parametrize("name", LOCALES)
 def test_the_locale_chooses_the_language(name, log, monkeypatch):
     chosen = call("-f", "markdown", "--lang", "zh", log).stdout

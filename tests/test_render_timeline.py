@@ -82,6 +82,13 @@ def test_the_decisive_line_has_its_place_on_the_axis():
     assert 40 < drawn.decisive < 60
 
 
+def test_a_place_names_its_file_unless_all_failed_in_that_of_the_decisive_line():
+    one = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=seen("job.log:10", "killed"))
+    assert [lane.line.place for lane in one.lanes] == [":10", ":90"]
+    two = of(row(0, "culprit", failed=10), row(1, failed=90, file="b"), decisive=seen("job.log:10", "killed"))
+    assert [lane.line.place for lane in two.lanes] == ["job.log:10", "b:90"]
+
+
 def test_a_thousand_ranks_share_a_few_lanes_and_the_culprit_has_its_own():
     drawn = timeline(THOUSAND, EN)
     assert len(drawn.lanes) <= MOST_LANES

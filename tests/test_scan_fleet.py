@@ -80,6 +80,10 @@ def test_the_longest_runs_that_failed_come_first():
     assert [(r.job, hours) for r, hours in fleet_of(jobs).slowest[:2]] == [("j299", 299.0), ("j298", 298.0)]
 
 
+def test_a_run_that_took_no_time_took_no_hours_and_not_minus_none():
+    assert str(fleet_of([failed("a", started=MONDAY, ended=MONDAY)]).slowest[0][1]) == "0.0"
+
+
 def test_unexplained_lines_are_a_worklist():
     jobs = [JobRecord(f"u{n}", verdict="unknown", signature="unknown", templates=("panic <n>",)) for n in range(3)]
     assert [(t.name, t.count) for t in fleet_of(jobs).unexplained] == [("panic <n>", 3)]

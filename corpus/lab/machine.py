@@ -42,10 +42,21 @@ def _no_hosts() -> str:
     return f"namespaces, which are refused here ({tried.stderr.strip()})" if tried.returncode else ""
 
 
+@functools.cache  # once for all experiments that need them
 def install(packages: tuple[str, ...]) -> None:
-    """Install Debian packages, where that may be done."""
+    """Install Debian packages, where that may be done; whoever else installs something is waited for."""
     if packages and os.geteuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "install", "-y", "-qq", *packages], check=False, stdout=subprocess.DEVNULL)
+        _know_packages()
+        command = ["apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq", *packages]
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, env=quiet)
+
+
+@functools.cache
+def _know_packages() -> None:
+    """A fresh machine, an image above all, knows of no packages until it is told."""
+    if not any(Path("/var/lib/apt/lists").glob("*_Packages*")):
+        subprocess.run(["apt-get", "update", "-qq"], check=False, stdout=subprocess.DEVNULL)
 
 
 def environment(name: str, where: Path) -> Path:

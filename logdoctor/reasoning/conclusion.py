@@ -22,6 +22,8 @@ PREFERRED = {
     "zh": "这些日志无法区分它与“{other}”;分类器认为它的可能性更大。",
 }
 
+LAST_PROGRESS = {"en": "last sign of progress", "zh": "最后进度"}
+
 
 def causes_of(ranked: Ranked, unexplained: Sequence[Event], picture: Picture, lang: str) -> tuple[Cause, ...]:
     """The answer first, then what else could be meant or went wrong independently; each the less sure."""
@@ -57,7 +59,8 @@ def _evidence(finding: Finding, picture: Picture, lang: str, *, with_progress: b
     lines = {_place(seen): seen for seen in _quoted(_each_once(finding.events, picture), picture, lang, EVIDENCE_SHOWN)}
     progress = picture.last_progress() if with_progress else None
     if progress:
-        lines.setdefault(_place(progress.evidence), progress.evidence)
+        seen = replace(progress.evidence, why=LAST_PROGRESS.get(lang, LAST_PROGRESS["en"]))
+        lines.setdefault(_place(seen), seen)
     return tuple(lines.values())
 
 

@@ -317,7 +317,7 @@ class Picture:
         value, total = event.fields.get("value"), event.fields.get("total")
         shown = "" if value is None else f"{value}/{total}" if total is not None else str(value)
         unit, epoch = str(event.fields.get("unit", "step")), str(event.fields.get("epoch", ""))
-        return Progress(unit, shown, self.evidence(event, "last sign of progress"), epoch)
+        return Progress(unit, shown, self.evidence(event), epoch)
 
     def _latest_step(self) -> Event | None:
         return max(self.last_steps().values(), key=lambda e: e.order, default=None)

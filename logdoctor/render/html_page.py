@@ -17,7 +17,7 @@ from logdoctor.render.facts import facts
 from logdoctor.render.rank_map import rank_map
 from logdoctor.render.rank_rows import rank_line
 from logdoctor.render.report import Page, Report, is_link, report
-from logdoctor.render.timeline import timeline
+from logdoctor.render.timeline import file_of_all, timeline
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -45,8 +45,7 @@ def _made(told: Diagnosis, page: Page, budget: Budget, *, shortened: bool) -> st
     template, assets = _page()
     words, picture = page.words, told.picture
     about = report(told, words)
-    file = told.causes[0].evidence[0].line.file if told.causes and told.causes[0].evidence else ""
-    each = picture.rank_table[: budget.ranks]
+    file, each = file_of_all(told), picture.rank_table[: budget.ranks]
     trees, others = _trees(about)
     lanes = timeline(told, words)
     return template.render(

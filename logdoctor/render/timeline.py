@@ -68,18 +68,25 @@ class Timeline(Struct, frozen=True):
 def timeline(told: Diagnosis, words: Catalogue) -> Timeline:
     """Give the lanes of the ranks of ``told``, the culprits first; without marks where there is no common order."""
     rows = told.picture.rank_table
-    file = told.causes[0].evidence[0].line.file if told.causes and told.causes[0].evidence else ""
+    decisive = _decisive(told)
+    file = file_of_all(told)
     groups = alike(rows, MOST_LANES)
     axis = _Axis.of(told, words) if groups else None
     lanes = tuple(_lane(group, words, file, axis) for group in groups)
     each = len(groups) == len(rows)
-    decisive = _decisive(told)
     at = axis.place(_moment(decisive)) if axis and decisive else None
     placed = {mark.at for lane in lanes for mark in lane.marks} | ({at} if at is not None else set())
     if axis is None or len(placed) < _FEWEST:
         bare = tuple(replace(lane, heard=None, marks=()) for lane in lanes)
         return Timeline(bare, each, note=words("timeline.none") if lanes else "")
     return Timeline(lanes, each, axis.ticks(), axis.note, at)
+
+
+def file_of_all(told: Diagnosis) -> str:
+    """The file of the decisive line, where every rank that failed did so in it: its name need not be in each row."""
+    decisive = _decisive(told)
+    files = {row.first_failure.line.file for row in told.picture.rank_table if row.first_failure}
+    return decisive.line.file if decisive and files <= {decisive.line.file} else ""
 
 
 def _lane(group: Sequence[RankRow], words: Catalogue, file: str, axis: _Axis | None) -> Lane:

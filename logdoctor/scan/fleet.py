@@ -187,7 +187,7 @@ class _Counted:
 
     def _note_slow(self, record: JobRecord) -> None:
         if record.started is not None and record.ended is not None:
-            self._slowest.append((record.started - record.ended, record.job, record))
+            self._slowest.append((-max(0.0, record.ended - record.started), record.job, record))
             if len(self._slowest) > 4 * SHOWN:
                 self._slowest = sorted(self._slowest, key=lambda one: one[:2])[:SHOWN]
 

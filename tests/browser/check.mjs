@@ -49,9 +49,16 @@ async function look(browser, file, mode) {
       fault(file, name, `axe: ${one.id}, ${one.nodes.length} times: ${one.nodes[0].html.slice(0, 120)}`);
     }
   }
-  await page.screenshot({ path: join(folder, "pictures", `${file}-${name}.png`), fullPage: true });
+  await page.screenshot({ path: join(folder, "pictures", `${file}-${name}.png`), fullPage: true, clip: await top(page), timeout: 120_000 });
   if (name === "light") await page.pdf({ path: join(folder, "pictures", `${file}.pdf`), format: "A4", printBackground: true });
   await context.close();
+}
+
+// Of a page that is longer than a texture of the GPU may be, the top: Chromium cannot paint the rest in one picture.
+async function top(page) {
+  const { width } = page.viewportSize();
+  const box = await page.locator("html").boundingBox();
+  return { x: 0, y: 0, width, height: Math.min(Math.ceil(box.height), 8192) };
 }
 
 mkdirSync(join(folder, "pictures"), { recursive: true });
