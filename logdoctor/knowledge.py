@@ -1,18 +1,16 @@
 """All that logdoctor knows, ready to use: the rules, and one compiled pattern database for parsers and rules together.
 
-Reading YAML and deriving scan forms takes seconds, so the result is cached as JSON under a key that is made of the
+Reading YAML and deriving scan forms takes seconds, so the result is cached under a key that is made of the
 sizes and times of the rules' and parsers' files, and what was derived for the expressions that stayed is used again; a
 broken, foreign or unwritable cache is silently made anew in memory.
 """
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import hashlib
 import os
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor import cached_files, parsers
+from logdoctor.cached_files import Stamp
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Plan, Prefilter, plan_of
@@ -31,11 +30,8 @@ from logdoctor.version import __version__
 if TYPE_CHECKING:
     from logdoctor.prefilter.kept_patterns import KeptPatterns
 
-FORMAT = 29
-"""Raise it when the shape of the cached JSON changes, or what is derived from an expression."""
-_PARSERS = parsers.__path__[0]
-_SETTLED = 2 * 10**9
-"""Nanoseconds after which a file that is changed again is sure to bear another time."""
+FORMAT = 30
+"""Raise it when the shape of what is cached changes, or what is derived from an expression."""
 
 
 class _Compiled(Struct, frozen=True):
@@ -80,40 +76,23 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     ``engine`` forces one of the scan's engines (tests, benchmarks); None takes the best that is installed.
     """
     folder = cached_files.folder()
-    key, settled = _key(folders)
-    file = folder / f"rules-{key}.json" if folder else None
+    stamp = _stamp(folders)
+    file = folder / f"rules-{stamp.digest}.msgpack" if folder else None
     made = _read(file) if file else None
     if made is None:
         made = _compile(folders, folder and folder / f"patterns-{__version__}-{FORMAT}.json")
-        if file and settled:
-            cached_files.write(file, msgspec.json.encode(made))
+        if file and stamp.settled:
+            cached_files.write(file, msgspec.msgpack.encode(made))
     prefilter = Prefilter.load(made.plan, folder, engine)
     return Knowledge(made.rules, made.owners, prefilter, made.faults, made.digest)
 
 
-def _key(folders: Sequence[Path]) -> tuple[str, bool]:
-    """A key of all that knowledge is made of, and whether it will change when any of that does.
-
-    Only the files' sizes and times are looked at: reading hundreds of rules and importing all parsers takes a tenth of
-    the time of a diagnosis.  A file system may tell two changes within a second apart by nothing.
-    """
-    digest, newest = hashlib.blake2b(f"{__version__} {FORMAT}".encode(), digest_size=16), 0
-    for folder in (_PARSERS, *map(str, folders)):
-        digest.update(b"\0\0" + os.fsencode(folder))
-        for path, status in sorted(_files(folder)):
-            told = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-            digest.update(b"\0" + os.fsencode(path) + repr(told).encode())
-            newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
-    return digest.hexdigest(), newest < time.time_ns() - _SETTLED
-
-
-def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _files(entry.path)
-            elif entry.name.endswith((".yaml", ".tsv", ".py")):
-                yield entry.path, entry.stat()
+def _stamp(folders: Sequence[Path]) -> Stamp:
+    """The stamp of all that knowledge is made of."""
+    stamps = [parsers.stamp(), *map(cached_files.stamp, folders)]
+    told = f"{__version__} {FORMAT} {[stamp.digest for stamp in stamps]}"
+    digest = hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+    return Stamp(digest, max(stamp.newest for stamp in stamps))
 
 
 def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
@@ -138,13 +117,13 @@ def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
             if pattern:
                 owners.setdefault(pattern, []).append(n)
         number += len(patterns)
-    parsers = [kept.of(r.scan or r.pattern, often=r.often) for r in records()]
+    forms = [kept.of(r.scan or r.pattern, often=r.often) for r in records()]
     kept.keep()
     shipped = _numbers_of_shipped(rules)
     ordered = sorted(owners.items(), key=lambda owned: shipped.isdisjoint(owned[1]))
-    common = len(parsers) + sum(not shipped.isdisjoint(own) for own in owners.values())
+    common = len(forms) + sum(not shipped.isdisjoint(own) for own in owners.values())
     return _Compiled(
-        plan=plan_of([*parsers, *(pattern for pattern, _ in ordered)], common),
+        plan=plan_of([*forms, *(pattern for pattern, _ in ordered)], common),
         owners=tuple(tuple(own) for _, own in ordered),
         rules=tuple(rules),
         digest=_digest(rules),
@@ -186,6 +165,6 @@ def _wants(glob: str | None, name: str) -> bool:
 
 def _read(file: Path) -> _Compiled | None:
     try:
-        return msgspec.json.decode(cached_files.read(file) or b"", type=_Compiled)
+        return msgspec.msgpack.decode(cached_files.read(file) or b"", type=_Compiled)
     except ValueError:
         return None

@@ -16,7 +16,8 @@ from typing import Any, cast
 import msgspec
 import regex
 
-from logdoctor import cached_files as files
+from logdoctor import cached_files
+from logdoctor.cached_entries import CachedEntries, digest, write
 
 MOST = 6000
 """So many expressions are kept, more than there are: beyond that most are of older versions, and all is begun anew."""
@@ -24,23 +25,24 @@ MOST = 6000
 _REQUIRED = 8
 """The place of the characters that every match must hold."""
 
-_new: dict[str, msgspec.Raw] = {}
-_bad: set[str] = set()
+_new: dict[bytes, bytes] = {}
+_bad: set[bytes] = set()
 """What is stored and cannot be rebuilt."""
 
 
 @cache
 def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     """The expression, rebuilt from the store where it is known, else compiled.  Raises `regex.error`."""
-    key = f"{int(flags)} {pattern}"
-    known = _stored().get(key)
+    key = digest(f"{int(flags)} {pattern}")
+    store = _store()
+    known = store.get(key) if store else None
     if known is not None:
         try:
             return cast("regex.Pattern[str]", _rebuild()[0](*_as_given(msgspec.msgpack.decode(known))))
         except Exception:  # noqa: BLE001  damaged or of another version: compiling again cures it
             _bad.add(key)
     made = regex.compile(pattern, flags)
-    _new[key] = msgspec.Raw(msgspec.msgpack.encode(_rebuild()[1](made)[1]))
+    _new[key] = msgspec.msgpack.encode(_rebuild()[1](made)[1])
     return made
 
 
@@ -65,32 +67,23 @@ def keep() -> None:
     path = _file()
     if not _new or path is None:
         return
-    kept = {key: made for key, made in _read(path).items() if key not in _bad}
-    merged = {**kept, **_new} if len(kept) + len(_new) <= MOST else _new
-    files.write(path, msgspec.msgpack.encode(merged, order="sorted"))
+    kept = {key: made for key, made in CachedEntries(path).all().items() if key not in _bad}
+    write(path, {**kept, **_new} if len(kept) + len(_new) <= MOST else _new)
     _new.clear()
 
 
 @cache
-def _stored() -> dict[str, msgspec.Raw]:
+def _store() -> CachedEntries | None:
     path = _file()
-    return _read(path) if path else {}
-
-
-def _read(path: Path) -> dict[str, msgspec.Raw]:
-    """All that is stored; each is decoded when it is asked for, since most of thousands never are."""
-    try:
-        return msgspec.msgpack.decode(files.read(path) or b"", type=dict[str, msgspec.Raw])
-    except ValueError:
-        return {}
+    return CachedEntries(path) if path else None
 
 
 def _file() -> Path | None:
-    folder = files.folder()
+    folder = cached_files.folder()
     version = (
         f"{regex.__version__}-{sys.version_info[0]}.{sys.version_info[1]}-{sys.byteorder}{sys.maxsize.bit_length()}"
     )
-    return folder / f"expressions-{version}.msgpack" if folder else None
+    return folder / f"expressions-{version}.entries" if folder else None
 
 
 def _as_given(arguments: list[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from logdoctor import cached_files
 from logdoctor import knowledge as knowing
 from logdoctor.knowledge import gather
 
@@ -37,7 +38,7 @@ def own(tmp_path, monkeypatch) -> Path:
 
 def settle(monkeypatch) -> None:
     """Go on as if what lies there had not been touched for long."""
-    monkeypatch.setattr(knowing, "_SETTLED", -(10**15))
+    monkeypatch.setattr(cached_files, "SETTLED", -(10**15))
 
 
 def count_compiled(monkeypatch) -> list[int]:

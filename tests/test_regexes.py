@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from logdoctor import regexes
+from logdoctor import cached_entries, regexes
+from logdoctor.cached_entries import CachedEntries, digest
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def store(tmp_path, monkeypatch):
 def forget() -> None:
     """As a new process begins."""
     regexes.compiled.cache_clear()
-    regexes._stored.cache_clear()
+    regexes._store.cache_clear()
     regexes._new.clear()
     regexes._bad.clear()
 
@@ -47,8 +48,8 @@ def test_a_damaged_expression_is_compiled_and_stored_again(store, monkeypatch):
     regexes.compiled("lost (?P<what>link)")
     regexes.keep()
     (file,) = store.glob("expressions-*")
-    kept = msgspec.msgpack.decode(file.read_bytes())
-    file.write_bytes(msgspec.msgpack.encode({key: ["no", "expression"] for key in kept}))
+    damaged = msgspec.msgpack.encode(["no", "expression"])
+    cached_entries.write(file, dict.fromkeys(CachedEntries(file).all(), damaged))
     forget()
     assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"
     regexes.keep()
@@ -67,15 +68,25 @@ def test_a_store_that_is_full_of_others_is_begun_anew(store, monkeypatch):
     regexes.compiled("new")
     regexes.keep()
     (file,) = store.glob("expressions-*")
-    assert list(msgspec.msgpack.decode(file.read_bytes())) == ["0 new"]
+    assert list(CachedEntries(file).all()) == [digest("0 new")]
 
 
-@pytest.mark.parametrize("damaged", [b"", b"\xff", b"\xc1\x00", msgspec.msgpack.encode([1, 2])])
-def test_a_damaged_store_is_as_good_as_none(store, damaged):
+@pytest.mark.parametrize("size", [0, 3, 8, 20, -1])
+def test_a_store_that_was_cut_is_as_good_as_none(store, size):
     regexes.compiled("lost (?P<what>link)")
     regexes.keep()
     (file,) = store.glob("expressions-*")
-    file.write_bytes(damaged)
+    file.write_bytes(file.read_bytes()[:size])
+    forget()
+    assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"
+
+
+@pytest.mark.parametrize("size", [b"\xff" * 8, b"\x7f" * 5 + b"\0\0\0", b"\0" * 8])
+def test_a_store_with_a_wrong_index_is_as_good_as_none(store, size):
+    regexes.compiled("lost (?P<what>link)")
+    regexes.keep()
+    (file,) = store.glob("expressions-*")
+    file.write_bytes(size + file.read_bytes()[8:])
     forget()
     assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"
 

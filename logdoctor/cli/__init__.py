@@ -24,6 +24,9 @@ from logdoctor.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
 
+SELDOM = 100_000
+"""So many more objects before garbage is looked for: a start makes as many, and none of them is any."""
+
 
 class Commands(Mapping[str, Any]):
     """The files ``<name>_command.py``, each imported when its command is asked for: most of a start is imports.
@@ -117,6 +120,7 @@ def top(version: Version = False) -> None:
 def run(args: list[str] | None = None) -> Any:
     """Run the command line on ``args`` (default: the process's own) and exit."""
     _stand_in_for_closed_streams()
+    gc.set_threshold(SELDOM)
     atexit.register(gc.freeze)  # all goes with the process: looking for garbage in it would take 20 ms
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a title in Chinese must not end `rules list` on an ASCII terminal

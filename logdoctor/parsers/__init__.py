@@ -7,39 +7,25 @@ has ``WRAPPERS`` (tuples).
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
 from typing import TYPE_CHECKING
 
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.grammar import dialect_modules, grammar, stamp
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from logdoctor.model import Event
-    from logdoctor.parsers.record import Meanings
+    from logdoctor.parsers.record import Meanings, Record
+
+__all__ = ["dialect_modules", "meanings", "parse_text", "records", "stamp"]
 
 
-@cache
-def dialect_modules() -> tuple[ModuleType, ...]:
-    """The files of all dialects, in the order of their names."""
-    from logdoctor.parsers import dialects
-
-    names = sorted(m.name for m in pkgutil.iter_modules(dialects.__path__))
-    return tuple(importlib.import_module(f"{dialects.__name__}.{name}") for name in names)
-
-
-@cache
 def records() -> tuple[Record, ...]:
     """All records of all dialects."""
-    return tuple(record for module in dialect_modules() for record in module.RECORDS)
+    return grammar().records
 
 
-@cache
 def meanings() -> Meanings:
     """What each kind of event means, where it means anything to the reasoning."""
-    return {kind: means for module in dialect_modules() for kind, means in getattr(module, "MEANS", {}).items()}
+    return grammar().meanings
 
 
 def parse_text(text: str, file: str = "job.log") -> list[Event]:

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any, cast
 
 import regex
@@ -89,7 +90,7 @@ def _is_code(text: str) -> bool:
 def _peel_one(peeled: Peeled) -> Wrapper | None:
     """Take one prefix off; None if there is none."""
     text = peeled.text
-    candidates = _beginning_with(text[:1])
+    candidates = _beginning_with(_SORTS.get(text[:1], text[:1]))
     if candidates is None:
         return None
     for wrapper, end, groups, level_at in candidates.hits(text):
@@ -166,7 +167,7 @@ def wrappers() -> tuple[Wrapper, ...]:
 
 
 class _Candidates(Struct, frozen=True):
-    """The wrappers that may begin with one character, and a search that tells the first of them to match.
+    """The wrappers that may begin with one sort of character, and a search that tells the first of them to match.
 
     The group that it closes last is ``_N``, N the wrapper's place; ``groups[N]`` are the names of the wrapper's groups
     and their numbers in ``first`` (``tag2`` is ``tag`` in another alternative).
@@ -192,12 +193,16 @@ class _Candidates(Struct, frozen=True):
                 yield wrapper, other.end(), told, other.start("level") if "level" in told else -1
 
 
+_SORTS = {first: sort for sort in (digits, ascii_lowercase, ascii_uppercase) for first in sort}
+"""Characters that share a search: compiling one takes as long as a hundred lines, and most wrappers begin with many."""
+
+
 @cache
-def _beginning_with(first: str) -> _Candidates | None:
-    """Compiled when the character is first seen: a log begins with few."""
-    if not first or not first.isascii():
+def _beginning_with(sort: str) -> _Candidates | None:
+    """The wrappers that may begin with one of these characters; compiled when one is first seen."""
+    if not sort or not sort.isascii():
         return None
-    found = [w for w in wrappers() if not w.starts or first in w.starts]
+    found = [w for w in wrappers() if not w.starts or not {*sort}.isdisjoint(w.starts)]
     if not found:
         return None
     together = compiled("|".join(f"(?:{_nameless(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(found)))

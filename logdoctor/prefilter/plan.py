@@ -20,14 +20,14 @@ class Expressions(Struct, frozen=True):
     digest: str
     count: int
     often: tuple[int, ...]
-    written: msgspec.Raw
+    written: bytes
 
     @classmethod
     def of(cls, texts: Collection[str], often: Sequence[int] = ()) -> Expressions:
         """The expressions ``texts``."""
         written = msgspec.json.encode(texts)
         digest = blake2b(written + msgspec.json.encode(often), digest_size=16).hexdigest()
-        return cls(digest, len(texts), tuple(often), msgspec.Raw(written))
+        return cls(digest, len(texts), tuple(often), written)
 
     def forms(self) -> list[bytes]:
         """The texts, as bytes."""
