@@ -7,7 +7,6 @@ broken, foreign or unwritable cache is silently made anew in memory.
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 
 from logdoctor import cached_files, parsers
 from logdoctor.cached_files import Stamp
+from logdoctor.kinds import fits
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.parsers import records
 from logdoctor.prefilter import Pattern, Plan, Prefilter, plan_of
@@ -160,7 +160,7 @@ def _pattern(rule: Rule, symptom: Symptom, kept: KeptPatterns, errors: list[Rule
 
 
 def _wants(glob: str | None, name: str) -> bool:
-    return glob is None or fnmatch.fnmatchcase(name, glob)
+    return glob is None or fits(name, glob)
 
 
 def _read(file: Path) -> _Compiled | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from logdoctor.authoring.remark import Remark, Written
+from logdoctor.kinds import fits
 from logdoctor.model import Rule, Symptom
 from logdoctor.parsers import records
 from logdoctor.rulebook.reader import NAME_LISTS, ROLES
@@ -36,8 +37,8 @@ def check_conditions(written: Written) -> Iterator[Remark]:
 def _possible(symptom: Symptom, kinds: set[str]) -> bool:
     if (symptom.kind or "").startswith(DERIVED):
         return True
-    fitting = [k for k in kinds if fnmatch.fnmatchcase(k, symptom.kind or "*")]
-    return any(fnmatch.fnmatchcase(k.partition(".")[0], symptom.dialect or "*") for k in fitting)
+    fitting = [k for k in kinds if fits(k, symptom.kind or "*")]
+    return any(fits(k.partition(".")[0], symptom.dialect or "*") for k in fitting)
 
 
 def _asked_for(rule: Rule) -> set[str]:

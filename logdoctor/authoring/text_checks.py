@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
 from logdoctor.authoring.remark import Remark, Written
+from logdoctor.kinds import fits
 from logdoctor.model import Symptom
 from logdoctor.prefilter import how_dear
 
@@ -23,8 +23,8 @@ def check_texts(written: Written) -> Iterator[Remark]:
 
 def _found_by_kind(symptom: Symptom) -> bool:
     """Whether records find the lines: the scan does not look for the text then."""
-    of_text = symptom.kind is None or fnmatchcase("text.line", symptom.kind)
-    return not of_text or (symptom.dialect is not None and not fnmatchcase("text", symptom.dialect))
+    of_text = symptom.kind is None or fits("text.line", symptom.kind)
+    return not of_text or (symptom.dialect is not None and not fits("text", symptom.dialect))
 
 
 def _check_text(written: Written, symptom: Symptom, text: str) -> Iterator[Remark]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from logdoctor.authoring.condition_checks import DERIVED
 from logdoctor.authoring.remark import Remark, Written
 from logdoctor.authoring.tracing import Trace
+from logdoctor.kinds import fits
 from logdoctor.model import Rule
 from logdoctor.parsers import records
 from logdoctor.rulebook.yaml_lines import Path
@@ -66,7 +66,7 @@ def _groups(rule: Rule) -> set[str]:
 def _fields(rule: Rule) -> set[str]:
     """The named groups of the records of the kinds that the symptoms ask for."""
     wanted = [s.kind for s in rule.symptoms if s.kind]
-    fitting = (r for r in records() if any(fnmatch.fnmatchcase(r.kind, kind) for kind in wanted))
+    fitting = (r for r in records() if any(fits(r.kind, kind) for kind in wanted))
     return {name for r in fitting for name in GROUP.findall(r.pattern)}
 
 

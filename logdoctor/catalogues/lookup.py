@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from logdoctor.catalogues.table import Catalogue, Entry, catalogue, heads
+from logdoctor.kinds import fits
 from logdoctor.model import Event, Value
 
 MOST_SENTENCES = 2
@@ -15,11 +15,17 @@ MOST_SENTENCES = 2
 @lru_cache(maxsize=1024)
 def _explaining(kind: str, field: str) -> tuple[str, ...]:
     """The catalogues that know the values of this field of events of this kind."""
-    return tuple(
-        head.name
-        for head in heads()
-        if any(f == field and fnmatch.fnmatchcase(kind, glob) for glob, f in head.explains)
-    )
+    return tuple(name for glob, name in _explained().get(field, ()) if fits(kind, glob))
+
+
+@cache
+def _explained() -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """For each field the kinds of events whose values of it are known, and by which catalogue."""
+    known: dict[str, tuple[tuple[str, str], ...]] = {}
+    for head in heads():
+        for glob, field in head.explains:
+            known[field] = (*known.get(field, ()), (glob, head.name))
+    return known
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logdoctor.parsers.grammar import dialect_modules, grammar, stamp
+from logdoctor.parsers.grammar import dialect_modules, read_grammar, stamp
 
 if TYPE_CHECKING:
     from logdoctor.model import Event
@@ -20,12 +20,12 @@ __all__ = ["dialect_modules", "meanings", "parse_text", "records", "stamp"]
 
 def records() -> tuple[Record, ...]:
     """All records of all dialects."""
-    return grammar().records
+    return read_grammar().records
 
 
 def meanings() -> Meanings:
     """What each kind of event means, where it means anything to the reasoning."""
-    return grammar().meanings
+    return read_grammar().meanings
 
 
 def parse_text(text: str, file: str = "job.log") -> list[Event]:

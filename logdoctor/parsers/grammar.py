@@ -36,7 +36,7 @@ class Grammar(Struct, frozen=True):
 
 
 @cache
-def grammar() -> Grammar:
+def read_grammar() -> Grammar:
     """What all dialects know."""
     file = _file()
     known = _kept(file) if file else None

@@ -116,6 +116,8 @@ def _dates_like(shape: str) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _zone(text: str) -> tzinfo:
     """``Z``, ``+0200`` and ``+02:00``; a zone's name (``CST``) means several things, so it counts as none."""
+    if text == "Z":
+        return timezone.utc
     try:
         return datetime.strptime(text, "%z").tzinfo or timezone.utc
     except ValueError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -11,13 +10,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.catalogues import explain
+from logdoctor.kinds import fits, is_glob
 from logdoctor.model import Event, Rule, Speaker, Symptom, Value, without_impossible_rank
 from logdoctor.regexes import later
 
 FIRST_KEPT = 64
 LAST_KEPT = 16
 RANKS_KEPT = 4096
-_WILD = frozenset("*?[")
 _Sort = tuple[str, str, str]
 """Kind, dialect and level of events: what a symptom may ask for without a look at the text."""
 _FLAGS = regex.MULTILINE.value
@@ -161,7 +160,7 @@ class SymptomIndex:
         for n, (_, symptom) in enumerate(self.symptoms):
             kind = symptom.kind or "*"
             if n not in scanned:
-                (self._named.setdefault(kind, []) if _WILD.isdisjoint(kind) else self._globs).append(n)
+                (self._globs if is_glob(kind) else self._named.setdefault(kind, [])).append(n)
         self._tests: dict[int, _Test] = {}
         self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _Test], ...]] = {}
 
@@ -199,8 +198,8 @@ def _allows(symptom: Symptom, sort: _Sort) -> bool:
     """Whether the symptom may be in events of this kind, dialect and level."""
     kind, dialect, level = sort
     return (
-        (symptom.kind in (None, kind) or fnmatch.fnmatchcase(kind, symptom.kind or ""))
-        and (symptom.dialect in (None, dialect) or fnmatch.fnmatchcase(dialect, symptom.dialect or ""))
+        (symptom.kind is None or fits(kind, symptom.kind))
+        and (symptom.dialect is None or fits(dialect, symptom.dialect))
         and (not symptom.level or level in symptom.level)
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 _FOLDER = Path(__file__).parent / "words"
@@ -37,4 +37,4 @@ def catalogue(lang: str) -> Catalogue:
     """Give the words of ``lang`` ("zh", "zh_CN.UTF-8", "zh-Hans"); English for a language that isn't there."""
     name = lang.replace("-", "_").partition("_")[0].lower()
     known = name if name in languages() else "en"
-    return Catalogue(known, json.loads((_FOLDER / f"{known}.json").read_text(encoding="utf-8")))
+    return Catalogue(known, msgspec.json.decode((_FOLDER / f"{known}.json").read_bytes()))

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import msgspec
 
 from logdoctor import cached_files
 
@@ -33,11 +34,11 @@ def installed_rules(cache: Path | None) -> list[Path]:
     key = hashlib.blake2b("\0".join(sys.path).encode("utf-8", "replace"), digest_size=8).hexdigest()
     file = cache / f"{key}.packages"
     with contextlib.suppress(ValueError, KeyError, TypeError):
-        known = json.loads(cached_files.read(file) or b"")
+        known = msgspec.json.decode(cached_files.read(file) or b"")
         if known["times"] == times:
             return [Path(f) for f in known["folders"]]
     folders = list(_look())
-    cached_files.write(file, json.dumps({"times": times, "folders": folders}).encode())
+    cached_files.write(file, msgspec.json.encode({"times": times, "folders": folders}))
     return [Path(f) for f in folders]
 
 

@@ -6,7 +6,6 @@ Metaflow, aws logs tail and CloudWatch's exports, Fluentd (out_file), and whole 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from logdoctor.model import Speaker
@@ -21,6 +20,8 @@ _ID = r"(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4})"
 
 def read_string(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
     """A line that is one quoted string: what it says; None where a quotation mark stands within."""
+    import json
+
     del groups
     text = rest.rstrip().removesuffix(",")
     mark, inner = text[0], text[1:-1]
