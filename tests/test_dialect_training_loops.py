@@ -33,6 +33,7 @@ from logdoctor.parsers.dialects.training_loops import RECORDS
         ("Node[0] Epoch[30] Batch [0-20]\tSpeed: 22701.33 samples/sec\taccuracy=0.60", {"unit": "epoch", "value": 30}),
         ("Epoch [61]", {"unit": "epoch", "value": 61}),
         ("\titers: 300, epoch: 2 | loss: 0.512", {"unit": "iteration", "value": 300, "epoch": "2"}),
+        ("Task: AC, Iter:55/825; Accuracy = 48.13% / 42.96%", {"unit": "iteration", "value": 55, "total": 825}),
         ("iter = 21700", {"unit": "step", "value": 21700}),
         ("KMC step count: 6", {"unit": "step", "value": 6}),
         ("4 of 6 steps (67%) done", {"unit": "step", "value": 4, "total": 6}),
@@ -54,6 +55,7 @@ def test_other_training_loops_make_progress(line, fields):
         "EPOCH 3 FAILED: TestError",
         "Train=3 Val=4",
         "Loop time limit reached",
+        "stopped at Iter:55/825; no memory",
     ],
 )
 def test_talk_about_them_is_none(line):

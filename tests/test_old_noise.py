@@ -55,3 +55,28 @@ def test_a_command_that_the_script_misses_counts_unless_ranks_speak_after_it(
 def test_ranks_that_spoke_before_prove_nothing(tmp_path: Path) -> None:
     text = "[rank0]: step 7 loss: 2.31\n/var/spool/slurmd/job7/slurm_script: line 8: torchrun: command not found\n"
     assert verdict(tmp_path, text) == "job.launch"
+
+
+GAVE_UP = "2026-05-07 12:40:00,100 - ERROR - Max retries exceeded for sample 4\n"
+
+
+def served(count: int) -> str:
+    """So many lines of work of which none is a step."""
+    return "".join(f"2026-05-07 12:41:00,{n:03d} - INFO - Sample {n} is complete\n" for n in range(count))
+
+
+def test_an_error_that_was_only_logged_is_got_over_where_far_more_was_done_after_it(tmp_path: Path) -> None:
+    assert verdict(tmp_path, served(90) + GAVE_UP + served(400)) == "healthy"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(served(90) + GAVE_UP + served(60), id="little was done after it"),
+        pytest.param(served(800) + GAVE_UP + served(400), id="more was done before it"),
+        pytest.param(GAVE_UP.replace("sample", "all, exiting at") + served(400), id="it speaks of an end"),
+        pytest.param(GAVE_UP + served(400) + GAVE_UP, id="it came again at the end"),
+    ],
+)
+def test_else_nobody_knows(tmp_path: Path, text: str) -> None:
+    assert verdict(tmp_path, text) == "unknown"

@@ -152,7 +152,8 @@ class Reasoner:
 
     def _not_outlived(self, events: Sequence[Event]) -> list[Event]:
         outlived = {shape(e) for e in events if self.picture.outlived(e, self.picture.rank_of(e))}
-        return [e for e in events if shape(e) not in outlived]
+        left = [e for e in events if shape(e) not in outlived]
+        return [] if all(map(self.picture.got_over, left)) else left
 
     def _left(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Event]:
         """The failures that no rule accounts for and that the job did not outlive."""

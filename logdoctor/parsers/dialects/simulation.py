@@ -173,13 +173,15 @@ FORTRAN = (
            r"Error: allocatable? .{0,80}(?:memory|allocat).*)", "fatal",
            note="The run-time of Fortran got no memory.", scan=r"bytes requested; not enough memory|"
            r"Operating system error: Cannot allocate memory|Error allocating \d"),
+    Record("simulation.fatal", r"^# ERROR IN: (?P<function>iotk_\w+) \((?P<place>\S+)\)\s*$", "fatal",
+           note="Quantum ESPRESSO could not read or write one of its XML files.", scan=r"# ERROR IN: iotk_"),
     Record("simulation.fortran", r"^Fortran runtime error: (?P<message>.+)", "fatal",
            note="The run-time of GNU Fortran ended the program."),
     Record("simulation.fortran", r"^(?P<message>ERROR STOP\b.*|Error termination\.(?: Backtrace:)?)\s*$", "fatal",
            note="The program ended itself by ERROR STOP, or the run-time of GNU Fortran ended it.", priority=-1),
     Record("simulation.fortran", r"fatal Fortran runtime error\((?P<place>[^)]{1,300})\): (?P<message>.+)", "fatal",
            note="The run-time of LLVM Fortran ended the program."),
-    Record("simulation.fortran", r"^(?P<message>(?:PG)?FIO-[FS]-[1-9]\d*/.+)|"
+    Record("simulation.fortran", r"^(?P<message>(?:PG)?FIO-[FS]-\d*/.+)|"
            r"^ *lib-\d{4} : UNRECOVERABLE library error",
            "fatal", message_below(r"^(?:Encountered during|In source file|\S+ terminated)"),
            "The run-time of Fortran could not read or write."),

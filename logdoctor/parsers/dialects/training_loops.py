@@ -5,8 +5,8 @@ r"""Signs of life of training loops that write them in their own way (see `progr
 Shapes from OLMo and OLMo-core (`[step=760/1000,epoch=0]`), fairseq's JSON logger (`"num_updates": "200"`), Knover, and
 loops that name several losses or write EPOCH large; Amber's and OpenMC's steps and LAMMPS' runs; the log.txt of DeiT,
 DINO and MAE (`{"train_lr": ..., "epoch": 3}`), the first MLPerf rounds, MXNet's Speedometer, Snakemake's count of done
-steps, ORCA's cycles, the Time-Series-Library; the meters of PyTorch's ImageNet example and of semseg (`Test: [10/124]
-Data 0.1 (0.2)`), Charm++; a notebook that nbconvert ran.
+steps, ORCA's cycles, the Time-Series-Library, SHOT; the meters of PyTorch's ImageNet example and of semseg (`Test:
+[10/124] Data 0.1 (0.2)`), Charm++; a notebook that nbconvert ran.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ RECORDS = (
            _epoch, _NOTE, -4, often=True, scan=r"(?:rain|raining|al|alid|alidation|est) [Ll]oss ?[:=] *-?\d"),
     Record("progress.step", rf"^\s*iters: {_NUMBER}, epoch: (?P<epoch>\d+) \| loss: (?P<loss>\S+)", "info", _iteration,
            _NOTE, -2, often=True, scan=r"iters: \d+, epoch: \d+ \| loss: "),
+    Record("progress.step", rf"\b[Ii]ter(?:ation)?[: ] ?{_NUMBER}/(?P<total>\d+); (?:[Aa]cc|[Tt]op|mIoU|AUC)", "info",
+           _iteration, _NOTE, -2, often=True, scan=r"(?:Iter|iter|ation)[: ] ?\d+/\d+; "),
     Record("progress.done", r"\[Partition \d+\]\[Node \d+\] End of program", "info",
            note="A program of Charm++ came to its end."),
     Record("progress.done", r"^\[NbConvertApp\] Writing \d+ bytes to ", "info", note="A notebook was run to its end."),

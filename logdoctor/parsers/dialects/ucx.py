@@ -149,7 +149,7 @@ _FI_HOSTS = (
 """The two instances, which EFA names behind the message."""
 _FI_MILD = (
     r"hmem|HMEM|dlopen|No data available|[Dd]isabling|not supported|[Nn]ot found|deprecated|is not set|"
-    r"[Uu]nable to (?:find|open|load)|libcuda|librocm|libze_|FI_\w+ .* unset|fork|huge"
+    r"[Uu]nable to (?:find|open|load)|libcuda|librocm|libze_|FI_\w+ .* unset|fork|huge|shm_open failed"
 )
 
 LIBFABRIC = (
