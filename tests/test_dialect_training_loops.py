@@ -34,6 +34,7 @@ from logdoctor.parsers.dialects.training_loops import RECORDS
         ("Epoch [61]", {"unit": "epoch", "value": 61}),
         ("\titers: 300, epoch: 2 | loss: 0.512", {"unit": "iteration", "value": 300, "epoch": "2"}),
         ("Task: AC, Iter:55/825; Accuracy = 48.13% / 42.96%", {"unit": "iteration", "value": 55, "total": 825}),
+        ("wandb: Agent Starting Run: k3x9a1bc with config:", {"unit": "run of a sweep"}),
         ("iter = 21700", {"unit": "step", "value": 21700}),
         ("KMC step count: 6", {"unit": "step", "value": 6}),
         ("4 of 6 steps (67%) done", {"unit": "step", "value": 4, "total": 6}),

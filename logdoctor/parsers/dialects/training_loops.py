@@ -5,8 +5,8 @@ r"""Signs of life of training loops that write them in their own way (see `progr
 Shapes from OLMo and OLMo-core (`[step=760/1000,epoch=0]`), fairseq's JSON logger (`"num_updates": "200"`), Knover, and
 loops that name several losses or write EPOCH large; Amber's and OpenMC's steps and LAMMPS' runs; the log.txt of DeiT,
 DINO and MAE (`{"train_lr": ..., "epoch": 3}`), the first MLPerf rounds, MXNet's Speedometer, Snakemake's count of done
-steps, ORCA's cycles, the Time-Series-Library, SHOT; the meters of PyTorch's ImageNet example and of semseg (`Test:
-[10/124] Data 0.1 (0.2)`), Charm++; a notebook that nbconvert ran.
+steps, ORCA's cycles, the Time-Series-Library, SHOT, sweeps of wandb; the meters of PyTorch's ImageNet example and of
+semseg (`Test: [10/124] Data 0.1 (0.2)`), Charm++; a notebook that nbconvert ran.
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ RECORDS = (
            _NOTE, -2, often=True, scan=r"iters: \d+, epoch: \d+ \| loss: "),
     Record("progress.step", rf"\b[Ii]ter(?:ation)?[: ] ?{_NUMBER}/(?P<total>\d+); (?:[Aa]cc|[Tt]op|mIoU|AUC)", "info",
            _iteration, _NOTE, -2, often=True, scan=r"(?:Iter|iter|ation)[: ] ?\d+/\d+; "),
+    Record("progress.step", r"\bAgent [Ss]tarting [Rr]un(?:: \w{1,40})? with config:", "info",
+           read_step("run of a sweep"), "The agent of a sweep starts its next run.", -2, often=True,
+           scan=r"Agent [Ss]tarting [Rr]un(?:: [a-z0-9]+)? with config:"),
     Record("progress.done", r"\[Partition \d+\]\[Node \d+\] End of program", "info",
            note="A program of Charm++ came to its end."),
     Record("progress.done", r"^\[NbConvertApp\] Writing \d+ bytes to ", "info", note="A notebook was run to its end."),
