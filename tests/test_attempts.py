@@ -124,6 +124,19 @@ def test_a_later_job_that_ended_well_leaves_nothing_to_tell(knowledge):
     assert verdicts(found) == [("failure", "cuda.oom", False), ("healthy", None, False)]
 
 
+def counted(last: int) -> str:
+    return "".join(f"Iter {n}/40, loss: 2.{n}\n" for n in range(1, last + 1))
+
+
+@pytest.mark.parametrize(("last", "answer"), [(40, "healthy"), (39, "cuda.oom")])
+def test_a_later_job_that_counted_its_steps_to_the_end_leaves_nothing_to_tell(knowledge, last, answer):
+    assert cause(diagnosed(LOAD + counted(9) + PLAIN_OOM + LOAD + counted(last), knowledge)) == answer
+
+
+def test_the_last_step_of_another_rank_does_not_outlive_the_failure(knowledge):
+    assert cause(diagnosed(LOAD + counted(39) + PLAIN_OOM + "Iter 40/40, loss: 2.1\n", knowledge)) == "cuda.oom"
+
+
 def test_of_two_failed_jobs_the_last_is_diagnosed(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
     found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)

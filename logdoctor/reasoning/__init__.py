@@ -13,7 +13,7 @@ from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
-from logdoctor.reasoning.good_ends import shape
+from logdoctor.reasoning.good_ends import got_over, shape
 from logdoctor.reasoning.ledgers import ledgers
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.rank_table import RankTable
@@ -153,7 +153,7 @@ class Reasoner:
     def _not_outlived(self, events: Sequence[Event]) -> list[Event]:
         outlived = {shape(e) for e in events if self.picture.outlived(e, self.picture.rank_of(e))}
         left = [e for e in events if shape(e) not in outlived]
-        return [] if all(map(self.picture.got_over, left)) else left
+        return [] if all(got_over(e, self.picture.lines_after(e)) for e in left) else left
 
     def _left(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Event]:
         """The failures that no rule accounts for and that the job did not outlive."""

@@ -15,6 +15,10 @@ BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
 """How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
 ENDS: frozenset[Meaning] = frozenset({"last words", "named end", "end told"})
 SHORT = 40
+CALM = 200
+"""So many lines after an error that was only logged may show that the program got over it."""
+_ENDING = later(r"(?i)\bexit|abort|terminat|crash|fatal|kill|shut|\bdie[ds]?\b|giv\w+ up|\bstop|memory|cannot continue")
+_BAR = "%|"
 DIGITS = later(r"\d+")
 
 
@@ -25,6 +29,8 @@ class GoodEnds(Struct):
     """Where the program said last that it is done."""
     job_done: Event | None = None
     """Where a batch system said last that a job ended well."""
+    finished: Event | None = None
+    """The last step of all, if it is the last one that was to be made; a bar may be of any loop."""
     scored: Event | None = None
     """The scores at the end of an evaluation, if no process had ended before."""
     greetings: Greetings = field(default_factory=Greetings)
@@ -35,7 +41,9 @@ class GoodEnds(Struct):
         """Take one event in."""
         self.over = self.over or not ENDS.isdisjoint(event.means)
         self.greetings.observe(event, over=self.over)
-        if event.kind == "progress.done":
+        if event.kind == "progress.step":
+            self.finished = event if _is_the_last_one(event) else None
+        elif event.kind == "progress.done":
             self.done = event
         elif event.kind == "progress.scored":
             self.scored = None if self.over else event
@@ -56,6 +64,21 @@ class GoodEnds(Struct):
         if self.greetings.covers(event):
             return True
         return self.job_done is not None and event.kind in BATCH_ENDS and printed_after(self.job_done, event)
+
+
+def _is_the_last_one(step: Event) -> bool:
+    value, total = step.fields.get("value"), step.fields.get("total")
+    return value is not None and value == total and _BAR not in step.text
+
+
+def got_over(event: Event, lines_after: int) -> bool:
+    """Whether a program only logged an error, in no words that an end has, and its file went on for long.
+
+    Longer than all that stood before it: a job that ends of what it reports seldom prints so much more.
+    """
+    if event.dialect != "generic" or event.level != "error" or _ENDING.search(event.text):
+        return False
+    return lines_after >= max(CALM, event.line.number)
 
 
 def shape(event: Event) -> tuple[str, str]:

@@ -20,11 +20,6 @@ from logdoctor.reasoning.seats import Seats
 from logdoctor.reasoning.spoken import RanksSpoke
 from logdoctor.reasoning.steps import Steps
 from logdoctor.reasoning.versions import Versions
-from logdoctor.regexes import later
-
-CALM = 200
-"""So many lines after an error that was only logged may show that the program got over it."""
-_ENDING = later(r"(?i)\bexit|abort|terminat|crash|fatal|kill|shut|\bdie[ds]?\b|giv\w+ up|\bstop|memory|cannot continue")
 
 MAX_NAMES = 4096
 MAX_SETTINGS, SETTING_KEPT = 256, 300
@@ -254,11 +249,16 @@ class Picture:
 
         ``run`` says what counts; else what the same job did, in later attempts too.
         """
-        if self.good_ends.outlast(event, run):
+        if self.good_ends.outlast(event, run) or (run is None and self._done_later(event)):
             return True
         counts = run or functools.partial(self.runs.same_job, event)
         own = [*self.steps.values()] if rank is None else [s for r in (rank, None) if (s := self.steps.get(r))]
         return any(s.survived(event, lambda e: counts(e) and self._well_after(e, event)) for s in own)
+
+    def _done_later(self, event: Event) -> bool:
+        """Whether a later job in the file of ``event`` counted its steps to the end, and made no others since."""
+        finished = self.good_ends.finished
+        return finished is not None and event.order < finished.order and not self.runs.same_job(event, finished)
 
     def _well_after(self, later: Event, earlier: Event) -> bool:
         """Whether the clocks of two hosts, which may differ, leave no doubt about the order."""
@@ -279,15 +279,6 @@ class Picture:
     def lines_after(self, event: Event) -> int:
         """How many lines stand behind ``event`` in its file."""
         return self.lengths.get(event.line.file, 0) - event.line.number
-
-    def got_over(self, event: Event) -> bool:
-        """Whether a program only logged an error, in no words that an end has, and its file went on for long.
-
-        Longer than all that stood before it: a job that ends of what it reports seldom prints so much more.
-        """
-        if event.dialect != "generic" or event.level != "error" or _ENDING.search(event.text):
-            return False
-        return self.lines_after(event) >= max(CALM, event.line.number)
 
     def phase_at(self, order: int) -> str:
         """What the job was doing when the event of this ``order`` was printed."""
