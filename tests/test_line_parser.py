@@ -110,9 +110,27 @@ def test_a_record_glued_to_a_progress_bar_is_found():
 @pytest.mark.parametrize(
     "bar", [" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s, loss=0.2]", "812it [1:03:11,  4.25s/it]"]
 )
-@pytest.mark.parametrize("said", ["Killed", "CUDA error: unspecified launch failure", "[node1:71] gone"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Killed",
+        "CUDA error: unspecified launch failure",
+        "[node1:71] gone",
+        "/var/spool/slurmd/job71/slurm_script: line 9: 3012 Killed   python fit.py",
+        "./fit.sh: line 9: 3012 Segmentation fault   python fit.py",
+        "2025-06-11 10:00:02,120 - ERROR - gone",
+    ],
+)
 def test_what_is_printed_behind_a_progress_bar_is_a_piece_of_its_own(bar, said):
     assert [piece.printed for piece in pieces(bar + said)] == [bar, said]
+
+
+@pytest.mark.parametrize(
+    "bar", ["clusters:  20% (117/558) [##     ] eta 1:34:54 \\", "Epoch 0 \u2501\u2578 40/100 0:00:12 loss: 2.31"]
+)
+def test_the_last_words_of_a_shell_are_found_behind_other_bars(bar):
+    assert [piece.printed for piece in pieces(bar + "Terminated")] == [bar, "Terminated"]
+    assert len(pieces(bar)) == 1
 
 
 def test_the_blanks_with_which_a_shorter_bar_covers_a_longer_one_are_no_obstacle():

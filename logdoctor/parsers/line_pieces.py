@@ -18,7 +18,10 @@ _BRACKET = later(
 )
 """Prefixes of records in the middle of a line; with a blank in front only what no sentence holds."""
 _NCCL = later(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
-_BAR = later(r"(?:\d|it) \[\d{1,3}:[\d:]{2,12}[<,][^\[\]\n]{1,300}\] {0,100}(?=[A-Za-z(\[])")
+_BAR = later(
+    r"(?:\d|it) \[\d{1,3}:[\d:]{2,12}[<,][^\[\]\n]{1,300}\] {0,100}"
+    r"(?=[A-Za-z(\[]|\.{0,2}/|\^C|\*{3} |\d{4}-\d\d-\d\d[ T])"
+)
 """A progress bar of tqdm, which ends no line: what is printed next stands right behind it."""
 _ETA = later(
     r"(?:task/s, elapsed: \d{1,9}s, ETA: {1,12}\d{1,9}s"
@@ -26,12 +29,18 @@ _ETA = later(
     r"(?=[^\W\d_]|[(\[]|\d{4}-\d\d-\d\d )"
 )
 """The bars of mmcv and of Keras end no line either."""
+_DRAWN = later(
+    r"(?:\u2501[^\n]{0,300}?| eta (?:\d+:){1,2}\d\d [-\\|/])"
+    r"(?=(?:Killed|Terminated|Hangup|Segmentation fault|Bus error|Aborted)(?: \(core dumped\))?\s*$"
+    r"|Traceback \(most recent|slurmstepd: error: |srun: error: |\S{1,200}: line \d{1,5}: )"
+)
+"""Nor do those of rich and progressbar; behind them only what ends a job is looked for."""
 _HOST = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 """What a host's name is made of."""
 MAX_PIECES = 64
 """What is glued behind so many records stays in one piece."""
 _TAG = later(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
-_HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:", "%|", "it [", " ETA: ")
+_HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:", "%|", "it [", " ETA: ", "\u2501", " eta ")
 
 
 def clean(raw: bytes) -> str:
@@ -91,6 +100,8 @@ def _glued(text: str) -> set[int]:
     found |= {hit.end() for hit in _BAR.finditer(text)}
     if " ETA: " in text:
         found |= {hit.end() for hit in _ETA.finditer(text)}
+    if "\u2501" in text or " eta " in text:
+        found |= {hit.end() for hit in _DRAWN.finditer(text)}
     if "NCCL " in text:
         for hit in _NCCL.finditer(text, 1):
             start = len(text[: hit.start()].rstrip(_HOST))
