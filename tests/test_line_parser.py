@@ -108,7 +108,12 @@ def test_a_record_glued_to_a_progress_bar_is_found():
 
 
 @pytest.mark.parametrize(
-    "bar", [" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s, loss=0.2]", "812it [1:03:11,  4.25s/it]"]
+    "bar",
+    [
+        " 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s, loss=0.2]",
+        "812it [1:03:11,  4.25s/it]",
+        "model.safetensors:  12%|#    | 1.2G/9.9G [00:10<01:20, 108MB/s]",
+    ],
 )
 @pytest.mark.parametrize(
     "said",

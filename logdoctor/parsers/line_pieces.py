@@ -19,7 +19,7 @@ _BRACKET = later(
 """Prefixes of records in the middle of a line; with a blank in front only what no sentence holds."""
 _NCCL = later(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
 _BAR = later(
-    r"(?:\d|it) \[\d{1,3}:[\d:]{2,12}[<,][^\[\]\n]{1,300}\] {0,100}"
+    r"(?:\d[kMGT]?|it) \[\d{1,3}:[\d:]{2,12}[<,][^\[\]\n]{1,300}\] {0,100}"
     r"(?=[A-Za-z(\[]|\.{0,2}/|\^C|\*{3} |\d{4}-\d\d-\d\d[ T])"
 )
 """A progress bar of tqdm, which ends no line: what is printed next stands right behind it."""
