@@ -80,3 +80,21 @@ def test_an_error_that_was_only_logged_is_got_over_where_far_more_was_done_after
 )
 def test_else_nobody_knows(tmp_path: Path, text: str) -> None:
     assert verdict(tmp_path, text) == "unknown"
+
+
+CAUGHT_IN = """\
+Traceback (most recent call last):
+  File "/home/kim/proj/judge.py", line 30, in {}
+    answer = solve(task)
+TimeoutError: the solver took too long
+"""
+
+
+@pytest.mark.parametrize("said", ["Task 31 failed, skipping it", "Task 31 failed; continuing with the next one"])
+def test_what_the_program_says_to_go_on_without_is_no_failure(tmp_path: Path, said: str) -> None:
+    assert verdict(tmp_path, CAUGHT_IN.format("judge_one") + said + "\nTask 32 is right\n") == "healthy"
+    assert verdict(tmp_path, CAUGHT_IN.format("<module>") + said + "\n") == "app.exception"
+
+
+def test_what_it_cannot_go_on_without_is_one(tmp_path: Path) -> None:
+    assert verdict(tmp_path, CAUGHT_IN.format("judge_one") + "Task 31 failed\n") == "app.exception"

@@ -14,6 +14,10 @@ MAX_FRAMES = 12
 """So many of the innermost frames are kept."""
 MAX_MESSAGE_CHARS = 4_000
 MAX_ASSERTED = 300
+_WENT_ON = later(
+    r"(?i)^(?!.{0,120}\bimport).{0,120}?(?:\bskipp(?:ing|ed)\b|[,;:.] continuing\b|\bcontinuing with\b|\bmoving on\b"
+    r"|\bgoing on with\b|\bignor(?:ing|ed)\b)"
+)
 _RAISED = later(
     r"\s*raise (?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)\(\s*[frFR]{0,2}(?P<quote>[\"'])(?P<said>[^\n]{8,300}?)(?P=quote)"
 )
@@ -60,6 +64,14 @@ class Reading(Struct):
             self.raised = f"AssertionError: {self.asserted[:MAX_ASSERTED]}"
         elif raised := _RAISED.match(text):
             self.asserted_at, self.raised = below, f"{raised['type']}: {raised['said']}"
+
+    def got_over(self, said: str) -> bool:
+        """Whether the line below the exception says that the program goes on without what failed."""
+        left_main = not self.frames or self.frames[0].endswith(":<module>")
+        if left_main or len(self.lines) != 1 or not _WENT_ON.search(said):
+            return False
+        self.level = "warning"
+        return True
 
     def close(self) -> Block:
         """The block, with the fields of the record ``python.traceback``."""

@@ -250,6 +250,8 @@ def _read_message(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
         if not text.strip():
             blank = True
             continue
+        if reading.got_over(text):
+            return
         inner, ends = _INNER.match(text), _EXCEPTION.match(text)
         if inner or (nested and _inside(text)):
             nested = True
