@@ -24,8 +24,8 @@ _TORN = later(r'[^"]{0,500}", line \d+, in \S')
 """A frame of which the beginning is missing."""
 _BOX_FRAME = later(r"│ \S[^│]{1,300}:\d+ in \S+")
 _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
-_SOURCE = later(r" {4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
-"""What stands between frames: source lines, marks below them, empty lines."""
+_SOURCE = later(r" {3,4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
+"""What stands between frames: source lines (of which ``srun --label`` takes a space), marks below, empty lines."""
 _STANDS_ABOVE = "most recent call"
 """The head of a traceback, of the stacks of a living process, of what a warning prints: it has a reader of its own."""
 Match = Callable[[bytes], Sequence[int]]

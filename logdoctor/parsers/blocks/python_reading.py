@@ -22,6 +22,9 @@ _RAISED = later(
     r"\s*raise (?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)\(\s*[frFR]{0,2}(?P<quote>[\"'])(?P<said>[^\n]{8,300}?)(?P=quote)"
 )
 """A source line that says with which words it raises what."""
+_RAISED_TYPE = later(r"\s*raise (?P<type>(?:[A-Za-z_]\w*\.)*(?P<name>[A-Z]\w*))\(")
+_SAYS_NOTHING = frozenset({"Exception", "RuntimeError", "ValueError", "OSError", "AssertionError", "SystemExit"})
+"""Types that anything is raised with: without its message such an exception may be of any cause."""
 
 
 class Reading(Struct):
@@ -64,6 +67,8 @@ class Reading(Struct):
             self.raised = f"AssertionError: {self.asserted[:MAX_ASSERTED]}"
         elif raised := _RAISED.match(text):
             self.asserted_at, self.raised = below, f"{raised['type']}: {raised['said']}"
+        elif (raised := _RAISED_TYPE.match(text)) and raised["name"] not in _SAYS_NOTHING:
+            self.asserted_at, self.raised = below, raised["type"]
 
     def got_over(self, said: str) -> bool:
         """Whether the line below the exception says that the program goes on without what failed."""
@@ -94,7 +99,9 @@ class Reading(Struct):
 
     def _end_as_raised(self) -> None:
         """Of a traceback that is cut off, the source line of its innermost frame says how it ends."""
-        self.fields["exception"], _, self.fields["message"] = self.raised.partition(": ")
+        self.fields["exception"], _, message = self.raised.partition(": ")
+        if message:
+            self.fields["message"] = message
         self.lines, self.evidence = [self.raised], self.asserted_at
 
     def _level(self) -> Level:

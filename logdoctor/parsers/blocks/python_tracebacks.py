@@ -48,7 +48,7 @@ _CELL_FRAME = later(
 )
 _HEAD = later(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
 _TOLD_OF = later(r":? ?\(RANK (?P<rank>\d{1,7})\)")
-"""A distributed checkpoint's exception quotes that of another rank so (torch/distributed/checkpoint/api.py, 2.0 on)."""
+"""A distributed checkpoint's exception quotes that of another rank so (`torch/distributed/checkpoint/api.py`)."""
 _RULER = later(r"^\s*[|+](?:-\+-+.*$| ?)")
 _BOX_LINE = later(r"^\s*[│|┃] ?(?P<inside>.*?)\s*[│|┃]?\s*$")
 _NUMBERED = later(r"^\s*(?:❱|>|[-]+>)?\s*\d+ ")
@@ -96,7 +96,7 @@ def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) ->
     if _FLAT_FRAME.match(found["rest"].lstrip(": ")):
         return _read_flat(head, found["rest"], found).close()
     if compiled(r"[A-Z]\w+").fullmatch(name) and not found["rest"].startswith(":"):
-        return _read_cell(head, below).close()
+        return _read_cell(head, name, below).close()
     reading = _read_plain(head, found["prefix"], below)
     if name.strip("|+ ") and "%|" not in name:
         reading.fields["context"] = name[-600:]
@@ -152,7 +152,7 @@ def _without_prefix(prefix: str, below: Iterator[Bare]) -> Iterator[Bare]:
     for bare in below:
         if prefix.strip() and bears(bare, prefix):
             rest = behind(bare, prefix)
-            borne = borne or _FRAME.match(rest.text) is not None
+            borne = borne or (_FRAME.match(rest.text) or _TORN_FRAME.match(rest.text)) is not None
             yield rest if borne else bare
         else:
             yield bare
@@ -384,8 +384,8 @@ def _read_box(head: Bare, below: Iterator[Bare]) -> Reading:
     return reading
 
 
-def _read_cell(head: Bare, below: Iterator[Bare]) -> Reading:
-    """Read IPython's frames (``File path:line, in function(...)``) down to ``Type: message``."""
+def _read_cell(head: Bare, name: str, below: Iterator[Bare]) -> Reading:
+    """Read IPython's frames down to ``Type: message``; the head's ``name`` is the type, should the end be cut off."""
     reading = Reading(level=head.speaker.level)
     for bare in below:
         frame = _CELL_FRAME.match(bare.text)
@@ -397,4 +397,5 @@ def _read_cell(head: Bare, below: Iterator[Bare]) -> Reading:
             return reading
         elif bare.text[:1] in " -" or not bare.text.strip():
             reading.taken.append(bare.below)
+    reading.fields["exception"], reading.lines = name, [name]
     return reading

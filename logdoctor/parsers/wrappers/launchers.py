@@ -19,6 +19,8 @@ TORCH = (
     Wrapper("monarch", r"\[(?:-|(?P<rank>\d{1,7}))\](?=[FEWID]\d{4} \d\d:\d\d:\d\d)", "[", once=True),
     Wrapper("torch.rank", r"\[rank(?P<rank>\d{1,7})\](?:: ?| )", "["),
     Wrapper("torchrun.tee", rf"\[{_ROLE}(?P<local_rank>\d{{1,4}})\]:", "["),
+    # A role without a name; numbers in brackets stand before much, so only a traceback's lines are taken for such.
+    Wrapper("torchrun.bare", r'\[(?P<local_rank>\d{1,4})\]:(?=Traceback \(most recent|  File "| {4}\S)', "["),
     # What sites set as TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE: TorchX's on Meta's clusters, the manual's, HyperPod's.
     Wrapper("torchrun.bar", rf"\[(?:{_ROLE}|[\w.-]{{1,60}}/)(?P<rank>\d{{1,7}})\|(?P<local_rank>\d{{1,4}})\]:", "["),
     Wrapper("torchrun.colon", rf"\[{_ROLE}-(?P<local_rank>\d{{1,4}}):(?P<rank>\d{{1,7}})\]:", "["),
