@@ -72,3 +72,22 @@ def test_the_last_source_line_tells_the_exception_that_is_cut_off(knowledge):
 )
 def test_what_is_no_failure_stays_none(log, knowledge):
     assert read(log, knowledge).verdict == "healthy"
+
+
+@pytest.mark.parametrize("mark", ["...", "[...]", "…", "# ...", "<snip>"])
+def test_a_stack_below_lines_that_were_left_out_is_found_too(mark, knowledge):
+    told = read("\n".join(["loading newt-7b", mark, *FRAMES]), knowledge)
+    assert told.verdict == "unknown"
+    assert told.unexplained[0].line.number == 3
+
+
+def test_a_type_that_says_what_failed_is_known_by_the_line_that_raises_it(knowledge):
+    frames = ['  File "/w/mcore/dist_checkpointing/validation.py", line 5, in validate_sharding_integrity']
+    told = read("\n".join([*frames, "    raise CheckpointingException(message)"]), knowledge)
+    assert told.causes[0].signature == "checkpoint.incompatible"
+    assert read("\n".join([*frames[:0], *FRAMES[:3], "    raise RuntimeError(message)"]), knowledge).verdict == "unknown"
+
+
+def test_a_box_whose_frame_is_broken_before_the_function_is_known(knowledge):
+    box = ["│ /w/site-packages/accel/cuda.py:217 in                    │", "│ pin                                   │"]
+    assert read("\n".join(box), knowledge).verdict == "unknown"

@@ -16,25 +16,38 @@ from logdoctor.parsers.line_parser import LineParser
 from logdoctor.parsers.record import MAX_BLOCK_LINES
 from logdoctor.regexes import later
 
+MAX_PIECES = 8
+"""So many pieces of an excerpt are looked at."""
 BEFORE = 3
 """So many lines may stand above the first whole frame: what is left of the one before it."""
 PLAIN, BOX = "Traceback (most recent call last):", "╭─ Traceback (most recent call last) ─╮"
 _FRAME = later(r'\s*File "[^"]{1,500}", line \d+(?:, in |\s*$)')
 _TORN = later(r'[^"]{0,500}", line \d+, in \S')
 """A frame of which the beginning is missing."""
-_BOX_FRAME = later(r"│ \S[^│]{1,300}:\d+ in \S+")
+_BOX_FRAME = later(r"│ \S[^│]{1,300}:\d+ in(?: \S+| +│)")
 _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
 _SOURCE = later(r" {3,4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
 """What stands between frames: source lines (of which ``srun --label`` takes a space), marks below, empty lines."""
 _STANDS_ABOVE = "most recent call"
 """The head of a traceback, of the stacks of a living process, of what a warning prints: it has a reader of its own."""
+_LEFT_OUT = later(r"\W{0,3}(?:\.{3,}|…+|(?:snip|omitted|truncated|省略)\W*)\W{0,3}$")
+"""What people write where they left lines out of an excerpt: below it a log begins anew."""
 Match = Callable[[bytes], Sequence[int]]
 
 
 def stack_at_start(file: str, lines: Iterable[Line], match: Match, order: int = 0) -> Iterator[Event]:
-    """The record with whose later lines the log ``file`` begins, if it does; ``match`` is the scan's own search."""
-    parser = LineParser(file)
+    """The record with whose later lines the log ``file``, or a piece of it, begins; ``match`` is the scan's search."""
     told = [line for line in islice(lines, MAX_BLOCK_LINES) if line.text.strip()]
+    begins = [0, *(at + 1 for at, line in enumerate(told) if _LEFT_OUT.match(line.text))]
+    for begin in begins[: MAX_PIECES + 1]:
+        if found := [*_stack_at(file, told[begin:], match, order)]:
+            yield from found
+            return
+
+
+def _stack_at(file: str, told: list[Line], match: Match, order: int) -> Iterator[Event]:
+    """The record with whose later lines ``told`` begins, if it does."""
+    parser = LineParser(file)
     for at, line in enumerate(told[: BEFORE + 1]):
         piece = parser.pieces_at(line.number, line.text.encode())[0]
         if _STANDS_ABOVE in piece.text:

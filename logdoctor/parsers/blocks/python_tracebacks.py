@@ -41,7 +41,7 @@ _FRAME = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<functi
 _TORN_FRAME = later(r'\s{2,}F(?:i(?:l(?:e(?: "[^"]*"?)?)?)?)?(?:, l[^:]{0,20})?$')
 """The last line of a paste that ends in a frame."""
 _FLAT_FRAME = later(r'File ["“”](?P<path>[^"“”]*)["“”], line (?P<line>\d+)(?:, in (?P<function><?[\w.]+>?))?')
-_BOX_FRAME = later(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in (?P<function>\S+))?\s*$")
+_BOX_FRAME = later(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in(?: (?P<function>\S+))?)?\s*$")
 _CELL_FRAME = later(
     r"(?:File )?(?P<path>~?/[^\s:]+|<[\w-]+>|Cell In ?\[\d+\])(?::(?P<line>\d+)"
     r"|, line \d+)?,? in (?P<function>[\w<>.]+)"

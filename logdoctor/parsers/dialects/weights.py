@@ -2,10 +2,12 @@ r"""What libraries say of a checkpoint that fits a model only partly, and that t
 
 Kinds and fields:
 
-``weights.partial``   OpenMMLab lists what did not fit, and goes on with the rest; a warning
+``weights.partial``     OpenMMLab lists what did not fit, and goes on with the rest; a warning
+``weights.not_loaded``  message: Megatron's older loader says why, and exits with status 0; an error
 
 A load that must fit raises the same words as an exception.  Sources: mmcv `runner/checkpoint.py` (0.2 to 1.7), MMEngine
-`runner/checkpoint.py` (0.1 to 0.10): ``load_state_dict`` with ``strict=False``, as ``load_from`` and ``init_cfg`` do.
+`runner/checkpoint.py` (0.1 to 0.10): ``load_state_dict`` with ``strict=False``, as ``load_from`` and ``init_cfg`` do;
+Megatron-LM `checkpointing.py` (2019 to core 0.6), which prints the exception under its own words.
 """
 
 from __future__ import annotations
@@ -31,6 +33,15 @@ def read_list(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -
     return Block(head.text, taken=tuple(taken))
 
 
+def read_reason(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """The exception's message is the next line."""
+    reason = next((bare for bare in below if bare.text.strip()), None)
+    if reason is None:
+        return Block(head.text)
+    message = reason.text.strip()
+    return Block(f"{head.text.strip()}\n{message}", {"message": message[:1_000]}, (reason.below,), reason.below)
+
+
 RECORDS: tuple[Record, ...] = (
     Record(
         "weights.partial",
@@ -39,5 +50,14 @@ RECORDS: tuple[Record, ...] = (
         read_list,
         "A checkpoint fits this model only partly: what fits was loaded, and the run goes on.",
         5,
+    ),
+    Record(
+        "weights.not_loaded",
+        r"^\s*could not load the checkpoint\s*$",
+        "error",
+        read_reason,
+        "Megatron could not load its checkpoint, and ends.",
+        5,
+        scan=r"could not load the checkpoint",
     ),
 )

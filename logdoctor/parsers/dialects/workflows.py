@@ -1,12 +1,14 @@
-r"""Nextflow and Snakemake: which step of a workflow failed, and what they try once more.
+r"""Nextflow, Snakemake and Kaldi: which step of a workflow failed, and what they try once more.
 
 Kinds and their fields:
 
 - ``script.error`` message, call (the process): the workflow ends because this step failed; level error
 - ``slurm.job_state`` as in `slurm`: how Slurm ended the job of a step that is not tried again
+- ``workflow.jobs_failed`` failed, all, log: of the parts of a step so many failed (Kaldi, ESPnet); level error
 - ``workflow.step_failed`` call: a step failed; it is tried again, left out, or the workflow says later that it ends
 
-Sources: Nextflow 23 to 25 (TaskProcessor.resumeOrDie, TaskErrorFormatter), Snakemake 5 to 8 (logging, scheduler).
+Sources: Nextflow 23 to 25 (TaskProcessor.resumeOrDie, TaskErrorFormatter), Snakemake 5 to 8 (logging, scheduler), Kaldi
+(egs/wsj/s5/utils/parallel: run.pl, queue.pl, slurm.pl, pbs.pl).
 """
 
 from __future__ import annotations
@@ -54,4 +56,8 @@ RECORDS: tuple[Record, ...] = (
            "Snakemake says how Slurm ended a job of its own.", 1),
     Record("script.error", r"^\s*Exiting because (?P<message>a job execution failed)\.", "error",
            note="A workflow of Snakemake ends; which rule failed stands above."),
+    Record("workflow.jobs_failed", r"^(?:run|queue|slurm|pbs|ssh|limit_num_gpus)\.pl: (?:(?P<failed>\d{1,6}) / "
+           r"(?P<all>\d{1,6}) failed|job failed(?: with status -?\d{1,5})?), log is in (?P<log>\S{1,300})", "error",
+           note="Parts of a step of Kaldi or ESPnet failed; their own logs say why.", priority=3,
+           scan=r"failed(?: with status -?\d+)?, log is in "),
 )  # fmt: skip

@@ -66,7 +66,7 @@ _FALLOUT = later(r"^(?:\w+\.)*(?:Dist\w*|ChildFailed|Signal|Connection\w*)(?:Err
 _GLOO_LIMIT = later(r"Timed out waiting \d+ ?ms for (?:send|recv)")
 """Gloo's time-out, raised in a traceback."""
 _SHARE = later(r"\b(?P<done>\d{1,12}) ?/ ?(?P<all>\d{1,12})\b")
-_OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
+_OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?(?! (?:epoch|step|iteration)s?\b)|done|took)\b")
 
 
 class Stuck(Struct, frozen=True):
