@@ -85,7 +85,9 @@ def test_a_type_that_says_what_failed_is_known_by_the_line_that_raises_it(knowle
     frames = ['  File "/w/mcore/dist_checkpointing/validation.py", line 5, in validate_sharding_integrity']
     told = read("\n".join([*frames, "    raise CheckpointingException(message)"]), knowledge)
     assert told.causes[0].signature == "checkpoint.incompatible"
-    assert read("\n".join([*frames[:0], *FRAMES[:3], "    raise RuntimeError(message)"]), knowledge).verdict == "unknown"
+    assert (
+        read("\n".join([*frames[:0], *FRAMES[:3], "    raise RuntimeError(message)"]), knowledge).verdict == "unknown"
+    )
 
 
 def test_a_box_whose_frame_is_broken_before_the_function_is_known(knowledge):
