@@ -13,7 +13,7 @@ from command_line import call, program, report, terminal
 from conftest import LOCALES
 from failing_job import ANSWER, HEALTHY, LOG, answer_in
 
-from logdoctor.cli import working
+from logdoctor.cli import progress_bar
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -140,14 +140,14 @@ def test_a_reader_that_goes_away_is_no_error(log):
 
 def test_what_takes_long_shows_a_sign_of_life_before_anything_is_read(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(working, "SLOW", 0.01)
-    with working.ProgressBar():
+    monkeypatch.setattr(progress_bar, "SLOW", 0.01)
+    with progress_bar.ProgressBar():
         time.sleep(0.3)
     assert "getting ready" in capsys.readouterr().err
 
 
 def test_what_is_quick_shows_no_bar(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with working.ProgressBar() as bar:
+    with progress_bar.ProgressBar() as bar:
         bar.watch("a.log", 5)
     assert capsys.readouterr().err == ""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from logdoctor.cli.complaints import complain_of, complaints
+from logdoctor.cli.progress_bar import working
 from logdoctor.cli.rule_options import Rules, all_folders, chosen_settings
-from logdoctor.cli.working import working
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from logdoctor.cli.complaints import complaints
+from logdoctor.cli.progress_bar import ProgressBar
 from logdoctor.cli.rule_options import Rules, chosen_settings
-from logdoctor.cli.working import ProgressBar
 
 if TYPE_CHECKING:
     from logdoctor.model import Diagnosis

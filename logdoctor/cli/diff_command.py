@@ -17,8 +17,8 @@ from logdoctor.cli.diagnose_command import (
     language_of,
     put_out,
 )
+from logdoctor.cli.progress_bar import ProgressBar
 from logdoctor.cli.rule_options import Rules, chosen_settings, own_folders
-from logdoctor.cli.working import ProgressBar
 
 Good = Annotated[str, typer.Argument(help="The log, folder or archive of a run that went well.")]
 Bad = Annotated[str, typer.Argument(help="That of a run of the same job that did not.")]

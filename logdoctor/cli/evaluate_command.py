@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli.complaints import complaints
+from logdoctor.cli.progress_bar import counting
 from logdoctor.cli.rule_options import all_folders
-from logdoctor.cli.working import counting
 
 if TYPE_CHECKING:
     import pandas as pd

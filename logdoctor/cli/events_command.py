@@ -11,8 +11,8 @@ import typer
 
 from logdoctor.cli.complaints import complain, complaints
 from logdoctor.cli.diagnose_command import Paths, given_or_piped, keep_inputs
+from logdoctor.cli.progress_bar import gathered
 from logdoctor.cli.rule_options import Rules, all_folders
-from logdoctor.cli.working import gathered
 
 Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file.", dir_okay=False)]

@@ -20,8 +20,8 @@ from logdoctor.cli.complaints import complain_of, complaints
 from logdoctor.cli.diagnose_command import Lang
 from logdoctor.cli.fleet_command import NewSince, wished, write_report
 from logdoctor.cli.moments import moment
+from logdoctor.cli.progress_bar import gathered
 from logdoctor.cli.rule_options import Rules, own_folders
-from logdoctor.cli.working import gathered
 
 if TYPE_CHECKING:
     from logdoctor.knowledge import Knowledge

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli.complaints import complaints
+from logdoctor.cli.progress_bar import counting
 from logdoctor.cli.rule_options import Rules, all_folders
-from logdoctor.cli.working import counting
 
 if TYPE_CHECKING:
     from logdoctor.classifier.training import Trained

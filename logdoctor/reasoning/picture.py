@@ -43,7 +43,6 @@ class Picture:
         self.good_ends = GoodEnds()
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
-        self.last_order = 0
         self.named_ends = NamedEnds(self.runs)
         self.seats = Seats()
         self.addresses = AddressBook()
@@ -66,7 +65,6 @@ class Picture:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        self.last_order = event.order
         self.dialects.add(event.dialect)
         self.good_ends.observe(event)
         self._see_speaker(event)

@@ -7,7 +7,7 @@ lines of the one log.  Where neither is there, no order can be shown and there a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import Literal
 
@@ -32,7 +32,6 @@ _NEAR = 1.6
 """Marks that are nearer to each other than this would lie on one another."""
 
 Kind = Literal["progress", "failure", "decisive"]
-Scale = Callable[[Moment], float | None]
 
 
 class Mark(Struct, frozen=True):
