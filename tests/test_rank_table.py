@@ -7,7 +7,9 @@ from handmade_events import handmade
 
 from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Speaker, Symptom, Words
 from logdoctor.reasoning import Reasoner
+from logdoctor.reasoning.attempts import Attempts
 from logdoctor.reasoning.seats import Seats
+from logdoctor.reasoning.versions import Versions
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.rank_rows import rank_lines
 
@@ -239,8 +241,11 @@ def test_a_group_holds_the_global_ranks_of_its_members():
 
 def test_versions_that_differ_between_ranks_are_told():
     versions = [event("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
-    assert seated(*versions).versions_apart() == (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
-    assert seated(*versions[:2]).versions_apart() == ()
+    told = Versions(Attempts())
+    for count, one in enumerate(versions, 1):
+        told.observe(one)
+        apart = (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
+        assert told.apart() == (apart if count == 3 else ())
 
 
 # ── for people ──────────────────────────────────────────────────────────────────────────────────────────────────────

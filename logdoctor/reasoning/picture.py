@@ -362,7 +362,7 @@ class Picture:
             groups=self.seats.groups(self),
             nodes=self.seats.nodes,
             ranks_per_node=self.seats.per_node,
-            versions_apart=self.seats.versions_apart(),
+            versions_apart=self.versions.apart(),
             environment=tuple(sorted(self.environment)),
             standings=standings,
             clocks=tuple(c for c in self.clocks.compared() if abs(c.ahead) > JITTER),

@@ -85,7 +85,6 @@ class Seats:
         self._comms: dict[Process, _Comm] = {}
         self._on_gpu: dict[str, dict[Process, None]] = {}
         self._groups: dict[str, _Group] = {}
-        self._versions: dict[str, dict[str, set[int]]] = {}
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
@@ -94,8 +93,6 @@ class Seats:
             self._see_comm(event)
         elif kind in ("elastic.workers", "elastic.config"):
             self._see_node(event)
-        elif kind.endswith(".version"):
-            self._see_version(event)
         elif kind in PLACED and event.host and len(self.placed) < MAX_PLACES:
             self.placed.setdefault(short_host(event.host))
         if rank is not None:
@@ -176,15 +173,6 @@ class Seats:
         if len(group.members) < MAX_MEMBERS:
             group.members.setdefault(place, who)
 
-    def _see_version(self, event: Event) -> None:
-        rank, version = event.speaker.rank, event.fields.get("version")
-        if rank is None or version is None:
-            return
-        product = str(event.fields.get("product", event.dialect))
-        ranks = self._versions.setdefault(product, {}).setdefault(str(version), set())
-        if len(ranks) < MAX_MEMBERS:
-            ranks.add(rank)
-
     # ── what follows ────────────────────────────────────────────────────────────────────────────────────────────
 
     def of_ranks(self, known: Ranks) -> dict[int, Seat]:
@@ -232,13 +220,6 @@ class Seats:
             if len(ranks) > 1:
                 found.append(ProcessGroup(name, group.size or None, ranks))
         return tuple(sorted(found, key=lambda g: (-len(g.ranks), g.ranks, g.name))[:GROUPS_SHOWN])
-
-    def versions_apart(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
-        """Product, version and ranks, for the products of which ranks run different versions."""
-        apart = (
-            (p, v, tuple(sorted(r))) for p, found in self._versions.items() if len(found) > 1 for v, r in found.items()
-        )
-        return tuple(sorted(apart))
 
 
 def _one_node_only(hosts: set[str], first: int, seats: Mapping[int, Seat], size: int) -> bool:

@@ -1,4 +1,4 @@
-"""Which version of which product took part: what was told first, and what each run of a log told."""
+"""Which version of which product took part: what was told first, what each run told, and which ranks differ."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from logdoctor.reasoning.attempts import Attempts
 
 KEPT = 64
 """So many changes of a product's version are kept."""
+MAX_RANKS = 1 << 16
 
 
 class Versions:
@@ -22,6 +23,8 @@ class Versions:
         self._told: dict[str, list[Event]] = {}
         """Where each product's version was told first in a run, or another one than before."""
         self._spans: dict[str, int] = {}
+        self._ranks: dict[str, dict[str, set[int]]] = {}
+        """By product and version, the ranks that told it."""
 
     def observe(self, event: Event) -> None:
         """Take one event in that tells a version."""
@@ -29,6 +32,10 @@ class Versions:
         if version is None:
             return
         self.first.setdefault(product, str(version))
+        if event.speaker.rank is not None:
+            ranks = self._ranks.setdefault(product, {}).setdefault(str(version), set())
+            if len(ranks) < MAX_RANKS:
+                ranks.add(event.speaker.rank)
         told = self._told.setdefault(product, [])
         other = not told or told[-1].fields["version"] != version or self._attempts.spans > self._spans.get(product, 0)
         if other and len(told) < KEPT:
@@ -40,3 +47,8 @@ class Versions:
         for product, first in sorted(self.first.items()):
             told = next((e for e in reversed(self._told[product]) if wanted(e)), None)
             yield product, str(told.fields["version"]) if told else first
+
+    def apart(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        """Product, version and ranks, for the products of which ranks run different versions."""
+        apart = ((p, v, tuple(sorted(r))) for p, of in self._ranks.items() if len(of) > 1 for v, r in of.items())
+        return tuple(sorted(apart))
