@@ -110,10 +110,6 @@ def test_jobs_whose_output_stands_below_the_reports_of_lsf_are_told_apart(knowle
     assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
 
 
-def test_a_report_of_lsf_that_was_pasted_twice_is_of_one_job(knowledge):
-    assert diagnosed(OOM + lsf(71) + lsf(71), knowledge).runs == ()
-
-
 def test_jobs_that_pbs_sums_up_are_told_apart(knowledge):
     found = diagnosed(OOM + STATUS.format(job=71) + NO_KEY + STATUS.format(job=72), knowledge)
     assert runs(found) == [("cuda.oom", False), ("app.exception", True)]

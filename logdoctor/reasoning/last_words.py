@@ -42,8 +42,6 @@ class LastWords(Struct):
     """The last report of a batch system on a job."""
     follows: bool = False
     """Whether a job's output stands below its report."""
-    job: str = ""
-    """The job of that report, where it is named."""
     left: Event | None = None
     """The last exception that left a script which names no rank or worker."""
     latest: Event | None = None
@@ -76,9 +74,6 @@ class LastWords(Struct):
         """The report on the job before; where output follows its report, the new job begins with the new report."""
         if event.kind == "batch.follows":
             self.follows, self.report = True, self.report or event
-        told_of, self.job = self.job, str(event.fields.get("job", self.job))
-        if event.kind == "batch.report" and told_of == self.job:  # a mail that somebody pasted twice
-            self.report = None
         if event.kind != ("batch.report" if self.follows else "batch.reported") and "report" not in event.fields:
             return None
         earlier, self.report = self.report, event

@@ -77,17 +77,16 @@ def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     frames: list[str] = []
     libraries: list[str] = []
     between = 0
-    for bare in _with_head_frame(head, below):
+    for bare in below:
         found = [frame for text in _NEXT_FRAME.split(bare.text) if (frame := FRAME.match(text))]
         if not found:
             between += 1
             if between > _MAX_BETWEEN or STACK_WORDS.match(bare.text) is None:
                 break
             continue
-        if bare is not head:
-            taken.append(bare.below)
-            if len(lines) < _MAX_FRAMES:
-                lines.append(bare.text.strip())
+        taken.append(bare.below)
+        if len(lines) < _MAX_FRAMES:
+            lines.append(bare.text.strip())
         for function, library in (frame.group("function", "library") for frame in found):
             if function and not function.startswith(NO_FUNCTION) and len(frames) < _MAX_FRAMES:
                 frames.append(function.strip())
@@ -99,13 +98,6 @@ def read_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     if libraries:
         more["library"] = libraries[0]
     return Block("\n".join(lines), more, tuple(taken))
-
-
-def _with_head_frame(head: Bare, below: Iterator[Bare]) -> Iterator[Bare]:
-    """The lines of a stack; the head counts as one where it is a frame itself."""
-    if FRAME.match(head.text):
-        yield head
-    yield from below
 
 
 def read_terminate(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

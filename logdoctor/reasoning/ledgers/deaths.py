@@ -44,7 +44,6 @@ _FALLOUT = later(
 )
 _LAUNCHERS = later(r"\A(?:\w+\.)*(?:ChildFailedError|ProcessExitedException|CalledProcessError)\b")
 """What launchers raise themselves, over the end of another process."""
-_SPAWNED = later(r"\bprocess (?P<local_rank>\d{1,6}) terminated with (?:signal|exit code)")
 
 
 Process = tuple[int | None, str | None, int | None, str]
@@ -127,7 +126,7 @@ class Ledger(Struct):
         told_of = picture.runs.of_the_last([*self.own.values(), *self.reports])
         all_told = [d for e in told_of for d in _deaths(e, picture)]
         deaths: dict[Value, Death] = {}
-        for death in sorted(_identified(all_told), key=lambda d: d.event.order):
+        for death in sorted(all_told, key=lambda d: d.event.order):
             if not self._is_fallout(death, waits):
                 deaths.setdefault(death.who, death)
         first = _first(_without_the_cleaned_up(list(deaths.values())), picture)
@@ -208,28 +207,12 @@ def _deaths(event: Event, picture: Picture) -> Iterator[Death]:
     listed: list[int | None] = [_rank(event, picture)]
     if isinstance(ranks, tuple) and "elastic" not in picture.dialects:  # with it a task is an agent of several ranks
         listed = [r for r in ranks if isinstance(r, int)]
-    if listed == [None] and (hit := _SPAWNED.search(event.text[:400])) and len(picture.hosts) < 2:
-        listed = [int(hit["local_rank"])]
     if listed == [None] and event.kind == "openmpi.exit_code":
         return  # a headline over the report that names the rank
     pid = fields.get("pid", event.speaker.pid if "own end" in event.means else None)
     for rank in listed:
         host = picture.host_of(event) or picture.host_with(rank)
         yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, event)
-
-
-def _identified(told: Sequence[Death]) -> Iterator[Death]:
-    """The same with the rank and host that other lines tell of a process of that number, if only one is meant."""
-    known: dict[int, set[tuple[int, str | None]]] = {}
-    for death in told:
-        if death.rank is not None and death.pid is not None:
-            known.setdefault(death.pid, set()).add((death.rank, death.host))
-    for death in told:
-        who = known.get(death.pid, set()) if death.rank is None and death.pid is not None else set()
-        if len(who) == 1 and death.event.host in (None, (only := next(iter(who)))[1]):
-            yield replace(death, rank=only[0], host=only[1])
-        else:
-            yield death
 
 
 def _signal(value: Value | None, exit_code: int | None, *, waited_status: bool) -> int | None:
