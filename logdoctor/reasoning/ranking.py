@@ -194,16 +194,7 @@ def _ended_by_itself(end: Finding, seen: Finding, picture: Picture) -> bool:
     """Whether ``end`` is one rank's own exception or crash, not about others, and ``seen`` what only others report."""
     if not _is_of_one(end) or not _seen_from_outside(seen, end, picture):
         return False
-    event = end.events[0]
-    if end.rule.signature == "app.segfault":
-        return _FAULT.search(event.text[:SEARCHED]) is not None
-    return _is_own_exception(end)
-
-
-def _is_own_exception(end: Finding) -> bool:
-    event = end.events[0]
-    own = end.rule.role == "fallback" and event.dialect == "python" and event.level == "fatal"
-    return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
+    return _is_own_failure(end)
 
 
 def _stood_until_time_was_up(end: Finding, seen: Finding, picture: Picture) -> bool:
@@ -229,12 +220,16 @@ def _stand_together(above: Event, below: Event) -> bool:
 
 def _is_own_failure(end: Finding) -> bool:
     """Whether it is a process' own exception, crash, or last word as simulation codes and run-times print it."""
-    event = end.events[0]
-    text = event.text[:SEARCHED]
     if end.rule.signature == "app.segfault":
-        return _FAULT.search(text) is not None
+        return _FAULT.search(end.events[0].text[:SEARCHED]) is not None
+    return _is_own_last_word(end)
+
+
+def _is_own_last_word(end: Finding) -> bool:
+    """The same without crashes: what a process itself said when it ended, unless it speaks of others."""
+    event = end.events[0]
     own = end.rule.role == "fallback" and "own end" in event.means and event.level == "fatal"
-    return own and not _LOST_OTHERS.search(text)
+    return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
 
 
 def _fell_with_it(end: Finding, crash: Finding, picture: Picture) -> bool:
@@ -263,7 +258,7 @@ def _of_two_processes(a: Event, b: Event) -> bool:
 
 def _crashed_at_its_end(end: Finding, crash: Finding, picture: Picture) -> bool:
     """Whether ``crash`` is how a process broke down whose own exception had ended it: what ends it is printed first."""
-    if crash.rule.signature != "app.segfault" or not _is_late(crash) or not _is_own_exception(end):
+    if crash.rule.signature != "app.segfault" or not _is_late(crash) or not _is_own_last_word(end):
         return False
     one = end.ranks == crash.ranks and (len(end.ranks) == 1 or len(picture.ranks) < 2)
     return one and end.events[0].line.file == crash.events[0].line.file and end.first < crash.first
