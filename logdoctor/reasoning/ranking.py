@@ -14,6 +14,7 @@ from msgspec import Struct
 from logdoctor.catalogues import follows
 from logdoctor.model import Event, Finding
 from logdoctor.reasoning.clocks import elapsed, moment
+from logdoctor.reasoning.fallout import may_be_fallout
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -37,12 +38,6 @@ WAITED, LEFT = "collective.timeout", "net.peer-closed"
 """What a rank says that gave up waiting, and what others see of it when it then leaves."""
 TOLD_TO_END = "job.preempted"
 TIME_UP = "job.time-limit"
-_LOST_OTHERS = later(
-    r"(?i)closed by|reset by peer|broken pipe|timed? ?out|remote|aborted|shut ?down|store|connection|NCCL|gloo|socket"
-    r"|SignalException|KeyboardInterrupt|SystemExit|ChildFailed|ProcessExited|ProcessRaised|Terminat|watchdog|heartbeat"
-    r"|\bDist\w*Error|EOFError|killed|died|horovod|actor|MPI"
-)
-"""Exceptions that may follow from another process' end."""
 _ORDERED = later(r"(?i)\bsignal\b|\bSIG[A-Z]{3,5}\b|preempt|time ?limit|wall ?time|interrupt|cancel|deadline|\bstop")
 """Exceptions that a program's own handler of such an order may raise."""
 _FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illegal instruction|SIGILL|SIGFPE")
@@ -229,7 +224,7 @@ def _is_own_last_word(end: Finding) -> bool:
     """The same without crashes: what a process itself said when it ended, unless it speaks of others."""
     event = end.events[0]
     own = end.rule.role == "fallback" and "own end" in event.means and event.level == "fatal"
-    return own and not _LOST_OTHERS.search(event.text[:SEARCHED])
+    return own and not may_be_fallout(event.text)
 
 
 def _fell_with_it(end: Finding, crash: Finding, picture: Picture) -> bool:

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.clocks import printed_after
+from logdoctor.reasoning.fallout import may_be_fallout
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -34,14 +35,6 @@ SIGNALS = range(1, 65)
 MAX_EVENTS = 4096
 FEWEST_TERMINATED = 3
 """Of fewer, the list may well be cut."""
-SEARCHED = 4000
-_FALLOUT = later(
-    r"(?i)closed by (?:remote )?peer|reset by peer|broken pipe|timed? ?out|ncclRemoteError|remote process exited|"
-    r"unhandled system error|communicator was aborted|shut ?down|TCPStore|store->|SignalException|KeyboardInterrupt|"
-    r"ChildFailedError|ProcessExitedException|ProcessRaisedException|HorovodInternalError|ActorDied|ActorUnavailable|"
-    r"WorkerCrashed|EOFError|NCCL error|Connection (?:refused|closed|lost)|eof \(this error|CalledProcessError|"
-    r"died with|MPI_ERR|watchdog|heartbeat|exited unexpectedly|monitoredBarrier"
-)
 _LAUNCHERS = later(r"\A(?:\w+\.)*(?:ChildFailedError|ProcessExitedException|CalledProcessError)\b")
 """What launchers raise themselves, over the end of another process."""
 
@@ -115,7 +108,7 @@ class Ledger(Struct):
             if len(self.reports) < MAX_EVENTS:
                 self.reports.append(event)
         elif event.level == "fatal" and not _LAUNCHERS.match(event.text):
-            _keep(self.waited if _FALLOUT.search(event.text[:SEARCHED]) else self.own, event)
+            _keep(self.waited if may_be_fallout(event.text) else self.own, event)
 
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The first death, if the log tells one."""
