@@ -46,7 +46,7 @@ class FeatureCounter:
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
-        if event.level in ("error", "fatal"):
+        if event.failing:
             self._observe_failure(event)
         elif event.level == "warning":
             if len(self.warnings) < WARNINGS_KEPT:

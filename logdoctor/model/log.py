@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Literal, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 Level = Literal["fatal", "error", "warning", "info"]
 """How loud the program itself was: ``fatal`` it says that it ends, ``error`` it says that something failed."""
@@ -132,6 +133,15 @@ class Event(Struct, frozen=True):
     def time(self) -> float | None:
         """When the record was printed, see `Speaker.time`."""
         return self.speaker.time
+
+    @property
+    def failing(self) -> bool:
+        """Whether it reads as a failure."""
+        return self.level in ("error", "fatal")
+
+    def without_lines(self) -> Event:
+        """The same without the lines that are kept for quoting: those of many would fill memory."""
+        return replace(self, lines=()) if self.lines else self
 
 
 def without_impossible_rank(fields: dict[str, Value]) -> dict[str, Value]:

@@ -27,7 +27,6 @@ SHOWN = 2000
 """Characters of a line that are kept as evidence."""
 KEPT = 40
 """So many lines of a record are kept, to be quoted."""
-_FAILING = ("error", "fatal")
 _REMEMBERED = 2048
 """Lines below candidates that are kept peeled, and numbers of lines that blocks took."""
 
@@ -110,7 +109,7 @@ class LineParser:
 
     def _tells(self, event: Event | None) -> bool:
         """Whether such events count however many there are."""
-        if event is None or event.kind != "text.line" or event.level in _FAILING:
+        if event is None or event.kind != "text.line" or event.failing:
             return event is not None
         alone, count = self.alone, len(records())
         return alone is None or any(i + count in alone for i in event.patterns)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
-from msgspec.structs import replace
-
 from logdoctor.catalogues import in_words
 from logdoctor.model import Diagnosis, Event, Evidence, Finding, JobPicture, RankRow, Rule, Verdict
 from logdoctor.reasoning.advice import advise
@@ -59,11 +57,9 @@ class Reasoner:
         for ledger in self._ledgers:
             ledger.observe(event)
         self._match(event)
-        if event.level in ("error", "fatal"):
-            if event.lines:  # they are for quoting symptoms: thousands of unexplained tracebacks would fill memory
-                event = replace(event, lines=())
+        if event.failing:
             few = len(self._failures) < FAILURES_KEPT
-            (self._failures if few else self._latest_failures).append(event)
+            (self._failures if few else self._latest_failures).append(event.without_lines())
 
     @property
     def quiet(self) -> bool:

@@ -30,7 +30,7 @@ class Greetings:
         elif event.kind == "shell.launch":
             self._since, self._total, self.complete = event.order, 0, None
             self._seen.clear()
-        elif event.level in ("error", "fatal"):
+        elif event.failing:
             self.complete = None
 
     def covers(self, event: Event) -> bool:

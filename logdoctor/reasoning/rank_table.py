@@ -80,7 +80,7 @@ class RankTable:
                 heard.time = event.time
             elif len(self._heard) < MAX_SPEAKERS:
                 self._heard[who] = Heard(event.line.file, event.line.number, event.order, event.time)
-        if event.level in ("error", "fatal"):
+        if event.failing:
             self._see_failure(event, span)
 
     def _see_failure(self, event: Event, span: int) -> None:

@@ -7,7 +7,6 @@ from msgspec import Struct, field
 from logdoctor.model import Event
 
 MAX_FILES = 4096
-FAILURES = ("error", "fatal")
 
 
 class RanksSpoke(Struct):
@@ -17,7 +16,7 @@ class RanksSpoke(Struct):
 
     def observe(self, event: Event) -> None:
         """Take one event in; a launcher's tag (`srun -l`) in front of a shell's complaint makes no rank of it."""
-        if event.speaker.rank is None or event.level in FAILURES:
+        if event.speaker.rank is None or event.failing:
             return
         if event.line.file in self.last or len(self.last) < MAX_FILES:
             self.last[event.line.file] = event.order

@@ -64,7 +64,7 @@ class Ledger(Struct):
         self.waiting.add(rank)
         self.joined = max(self.joined, joined)
         self.lines += 1
-        failed = event.level in ("error", "fatal")
+        failed = event.failing
         if self.first is None or (failed and not self.gave_up):
             self.first = event
         self.gave_up = self.gave_up or failed

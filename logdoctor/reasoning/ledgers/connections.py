@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import bare_address, is_address, peer_of, short_host
@@ -52,7 +51,7 @@ class Ledger(Struct):
         if "restart" in event.means:
             self.links = {link: e for link, e in self.links.items() if e.line.file != event.line.file}
             self.spoke.clear()
-        if event.level not in ("error", "fatal"):
+        if not event.failing:
             return
         speaker = event.speaker
         who = (speaker.rank, speaker.host, speaker.pid)
@@ -61,9 +60,7 @@ class Ledger(Struct):
         if "lost peer" in event.means and len(self.links) < MAX_LINKS:
             peer = _peer(event)
             if peer:
-                self.links.setdefault(
-                    (who, bare_address(peer), event.line.file), replace(event, lines=()) if event.lines else event
-                )
+                self.links.setdefault((who, bare_address(peer), event.line.file), event.without_lines())
 
     def derive(self, picture: Picture) -> Iterator[Event]:
         """The host or rank that others point at, if there is exactly one."""

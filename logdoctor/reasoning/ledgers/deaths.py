@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from logdoctor.model import Event, Speaker, Value
 from logdoctor.reasoning.addresses import short_host
@@ -173,7 +172,7 @@ def _keep(table: dict[Process, Event], event: Event) -> None:
     """Remember the first such event of this process; its further lines are not needed."""
     who = (event.rank, event.host, event.pid, event.line.file)
     if who not in table and len(table) < MAX_EVENTS:
-        table[who] = replace(event, lines=()) if event.lines else event
+        table[who] = event.without_lines()
 
 
 def _rank(event: Event, picture: Picture) -> int | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
@@ -56,5 +55,5 @@ class Ledger(Struct):
             return
         seen = (event.line.file, event.rank)
         if seen in self.told and len(self.twice) < KEPT:
-            self.twice.setdefault(event.rank, replace(event, lines=()) if event.lines else event)
+            self.twice.setdefault(event.rank, event.without_lines())
         self.told.add(seen)

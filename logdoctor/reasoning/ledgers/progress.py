@@ -114,7 +114,7 @@ class Ledger(Struct):
             self.failed.clear()
             self.courses.clear()
             self.doing.clear()
-        elif event.level in ("error", "fatal") and (who := _who(event)) is not None and len(self.failed) < MAX_RANKS:
+        elif event.failing and (who := _who(event)) is not None and len(self.failed) < MAX_RANKS:
             self.failed[who] = event
         if "why ended" in event.means and self.limit is None and _LIMIT.search(event.text):
             self.limit = event

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
@@ -44,7 +43,7 @@ class Ledger(Struct):
         elif event.kind == "nccl.retry":
             who = _process(event)
             if len(self.last) < MAX_PROCESSES or who in self.last:
-                self.last[who] = replace(event, lines=()) if event.lines else event
+                self.last[who] = event.without_lines()
                 self.lines[who] = self.lines.get(who, 0) + 1
         elif self.last and event.kind == "nccl.comm_init" and event.fields.get("phase") == "COMPLETE":
             self.last.pop(_process(event), None)

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import STARTS
@@ -62,7 +61,7 @@ class Ledger(Struct):
             others = event.fields.get("other_ranks")
             ranks = (event.rank, *(others if isinstance(others, tuple) else ()))
             self.named.update(r for r in ranks[:MAX_RANKS] if isinstance(r, int))
-        elif event.rank is not None and event.level in ("error", "fatal"):
+        elif event.rank is not None and event.failing:
             self._see_failure(event, event.rank)
 
     def _start_anew(self) -> None:
@@ -78,7 +77,7 @@ class Ledger(Struct):
                 self.troubled.add(rank)
         elif rank not in self.waits and len(self.waits) < MAX_RANKS:
             self.gave_up = self.gave_up or gave_up
-            self.waits[rank] = replace(event, lines=())
+            self.waits[rank] = event.without_lines()
 
     def derive(self, picture: Picture) -> list[Event]:
         """The events that follow from all that was observed."""
