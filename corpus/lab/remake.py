@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from argparse import Namespace
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,7 +35,8 @@ class Lab:
         """``asked``: the options of run.py."""
         self.asked, self.journal = asked, journal
         self._spoilt: dict[str, str] = {}
-        self._preparing, self._judging = threading.Lock(), threading.Lock()
+        self._installing, self._judging = threading.Lock(), threading.Lock()
+        self._making: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._running: set[Bench] = set()
         self._stopped = False
 
@@ -82,16 +84,16 @@ class Lab:
         there = (folder / "case.yaml").exists()
         if there and (asked.new or (self.journal.has(experiment) and not asked.again)):
             return "there", ""
-        with self._preparing:
-            if asked.install:
+        if asked.install:
+            with self._installing:
                 install(experiment.needs.packages)
-            lacking = lacks(experiment.needs)
+        lacking = lacks(experiment.needs)
         return ("skipped", f"needs {lacking}") if lacking else None
 
     def _made(self, experiment: Experiment) -> tuple[str, str]:
         """Run an experiment and write its case, if logdoctor finds the truth in what was printed."""
         name = experiment.needs.environment
-        with self._preparing:
+        with self._making[name]:  # gigabytes are fetched for some: the other families go on meanwhile
             made = self._environment(name) if name else None
         bench, logs = self._run(experiment, made)
         if not shown(experiment, logs):

@@ -70,6 +70,18 @@ BARE = "mkdir -p bare && for p in sh dash bash env cat hostname uname id; do cp 
 
 EXPERIMENTS = (
     refused(
+        "unwritable-session-folder-openmpi",
+        OPENMPI,
+        "host.filesystem",
+        "The folder for Open MPI's session files may not be written",
+        "TMPDIR names a scratch folder that is mounted read-only; mpirun cannot make its session folder there.",
+        "-n 2 ./heat",
+        "ompi.login1",
+        also=("mpi.launch",),
+        prepare="mount -t tmpfs tmpfs /mnt && mount -o remount,ro /mnt",
+        env={"TMPDIR": "/mnt", "PMIX_SYSTEM_TMPDIR": "/mnt"},
+    ),
+    refused(
         "slots-openmpi",
         OPENMPI,
         "mpi.slots",

@@ -52,6 +52,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--gpus", type=int, default=0, help="GPUs that the placement group asks for")
     parser.add_argument("--retries", type=int, default=0)
     parser.add_argument("--package", help="a package of the runtime environment's working directory")
+    parser.add_argument("--pip", nargs="*", help="packages that the runtime environment installs")
     parser.add_argument("--memory", type=int, default=80, help="MiB of the object store")
     return parser.parse_args()
 
@@ -64,7 +65,7 @@ def main() -> None:
         if args.address
         else {"num_cpus": args.cpus, "object_store_memory": args.memory << 20, "_temp_dir": str(Path("ray").absolute())}
     )
-    environment = {"working_dir": args.package} if args.package else None
+    environment = {"working_dir": args.package} if args.package else {"pip": args.pip} if args.pip else None
     ray.init(args.address, include_dashboard=False, runtime_env=environment, **local)
     log.info("cluster: %s", {k: v for k, v in ray.cluster_resources().items() if ":" not in k})
     if args.gpus:
