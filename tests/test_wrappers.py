@@ -475,3 +475,11 @@ def test_two_words_of_a_sentence_are_no_pod_and_container(line):
 )
 def test_the_number_of_a_job_of_the_shell_is_no_rank(line):
     assert said(line) == (line, {})
+
+
+@pytest.mark.parametrize(
+    ("escaped", "text"), [(r"\ud83d\ude00", "\U0001f600"), (r"\uD83D gone", "\ufffd gone"), (r"\\ud83d", r"\ud83d")]
+)
+def test_a_character_that_json_escapes_in_halves_is_whole_or_replaced(escaped, text):
+    for line in (f'{{"log": "{escaped}", "stream": "stderr"}}', f'"{escaped}"'):
+        assert said(line)[0].strip('"') == text

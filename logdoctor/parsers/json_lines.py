@@ -12,6 +12,7 @@ from typing import Any
 
 from logdoctor.model import Level, Speaker
 from logdoctor.parsers.escapes import without_escapes
+from logdoctor.parsers.json_texts import from_json
 from logdoctor.parsers.shapes import level_of
 from logdoctor.parsers.syslog_programs import with_program
 from logdoctor.parsers.times import seconds
@@ -48,12 +49,10 @@ def read_kaggle(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | N
 
 def _object(text: str) -> dict[str, Any] | None:
     """The JSON object that ``text`` is; None if it is none, or too long."""
-    import json
-
     if len(text) > _LONGEST:
         return None
     try:
-        found = json.loads(text.rstrip().removesuffix(","))
+        found = from_json(text.rstrip().removesuffix(","))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_reading import MAX_MESSAGE_CHARS
 from logdoctor.parsers.blocks.python_tracebacks import read_message
+from logdoctor.parsers.json_texts import from_json
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import later
 
@@ -32,7 +33,7 @@ def read_report(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare])
     if found is None or not (rest or "extraInfo" in found[2]):
         return None
     try:
-        text = str(json.loads(found[1], strict=False)).strip()
+        text = str(from_json(found[1], strict=False)).strip()
     except ValueError:
         return None
     block = read_message(Bare(text.partition("\n")[0], head.speaker), {}, iter(()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from logdoctor.model import Speaker
+from logdoctor.parsers.json_texts import from_json
 from logdoctor.parsers.record import Wrapper
 from logdoctor.parsers.shapes import DATED, ISO, WORD
 
@@ -27,7 +28,7 @@ def read_string(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | N
     mark, inner = text[0], text[1:-1]
     if mark == '"':
         try:
-            return str(json.loads(text)).rstrip("\r\n"), Speaker()
+            return str(from_json(text)).rstrip("\r\n"), Speaker()
         except ValueError:
             inner = inner.replace('""', "\0")
     else:
