@@ -55,6 +55,13 @@ def test_the_one_rank_that_never_says_that_it_waited_is_missing() -> None:
     assert derived(text)["silent_rank"].fields["missing"] == (2,)
 
 
+def test_the_one_rank_that_begins_to_send_when_all_others_have_given_up_is_missing() -> None:
+    late = waits(2, "isend", CLOSED)
+    assert derived(waits(0, "send") + waits(1, "recv") + late)["silent_rank"].fields["missing"] == (2,)
+    assert "silent_rank" not in derived(late + waits(0, "send") + waits(1, "recv"))
+    assert "silent_rank" not in derived(waits(0, "send") + waits(1, "recv", CLOSED) + late)
+
+
 def test_of_two_silent_ranks_nobody_knows_which_one_is_missing() -> None:
     text = "[rank2]: step 3 loss 2.31\n[rank3]: step 3 loss 2.30\n" + waits(0, "all_reduce") + waits(1, "barrier")
     assert derived(text) == {}

@@ -5,8 +5,8 @@ Derived events (dialect ``ledger``; each stands on the exception of a rank that 
 - ``ledger.waits_differ``  every rank waited for the others, but not all in the same call: function, others_function,
   odd, odd_hosts (the smaller side; absent where the sides are equal), others (how many)
 - ``ledger.all_send``      every rank waited until somebody takes what it sends: function, count
-- ``ledger.silent_rank``   all ranks but one waited and gave up, and that one never said a word about it: missing,
-  missing_hosts, function; unresponsive (``yes``: a process did not even end when it was told to)
+- ``ledger.silent_rank``   all ranks but one waited and gave up, and that one never said a word about it, or began its
+  part when the others had gone: missing, missing_hosts, function; unresponsive (``yes``: it did not even end when told)
 
 Only exceptions of libraries that raise where the program waits count (Gloo, blocking waits of NCCL): the watchdog's
 words come from a thread of its own and are read by the ledger of collectives.
@@ -35,6 +35,8 @@ _GAVE_UP = later(
 _LOST = later(r"Connection closed by peer \[|Application timeout caused pair closure|reached monitoredBarrier, but rec")
 """What the others read once the first has given up."""
 _SEND = later(r":i?send\w*$")
+_BEGAN = later(r":i(?:send|recv)$")
+"""The frame in which an operation is begun; who waits for its end stands further out."""
 _ENDED_BY_FORCE = 9
 
 
@@ -46,6 +48,8 @@ class Ledger(Struct):
     """Ranks that failed in another way."""
     named: set[int] = field(default_factory=set)
     """Ranks that the launcher tells of at the end."""
+    late: set[int] = field(default_factory=set)
+    """Ranks that began to send or receive when the others had given up."""
     forced: set[int] = field(default_factory=set)
     """Processes that the launcher had to kill."""
     gave_up: bool = False
@@ -65,7 +69,7 @@ class Ledger(Struct):
             self._see_failure(event, event.rank)
 
     def _start_anew(self) -> None:
-        for memory in (self.waits, self.troubled, self.named, self.forced):
+        for memory in (self.waits, self.troubled, self.named, self.late, self.forced):
             memory.clear()
         self.gave_up = False
 
@@ -76,6 +80,8 @@ class Ledger(Struct):
             if len(self.troubled) < MAX_RANKS:
                 self.troubled.add(rank)
         elif rank not in self.waits and len(self.waits) < MAX_RANKS:
+            if self.gave_up and not gave_up and _BEGAN.search(str(event.fields.get("frames", ""))):
+                self.late.add(rank)
             self.gave_up = self.gave_up or gave_up
             self.waits[rank] = event.without_lines()
 
@@ -89,9 +95,14 @@ class Ledger(Struct):
             return [self._silent(absent[0], picture)]
         if absent or self.troubled - self.waits.keys():
             return []
+        if len(self.late) == 1 and self._all_gave_up(self.waits.keys() - self.late):
+            return [self._silent(min(self.late), picture)]
         stands = {rank: stand for rank, event in self.waits.items() if (stand := stand_of(event)) is not None}
         told = len(stands) == len(self.waits) and all(s.at in ("comm", "gpu") for s in stands.values())
         return _compared(stands, picture) if told else []
+
+    def _all_gave_up(self, ranks: Collection[int]) -> bool:
+        return len(ranks) >= FEWEST_WAITING and all(_GAVE_UP.search(self.waits[r].text[:SEARCHED]) for r in ranks)
 
     def _silent(self, missing: int, picture: Picture) -> Event:
         first = min((e for e in self.waits.values() if _GAVE_UP.search(e.text[:SEARCHED])), key=lambda e: e.order)
