@@ -26,8 +26,6 @@ _BELOW = later(r'\s*"(?:extraInfo|py_callstack|timestamp)": ')
 
 def read_report(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """The exception that the report names, with its further lines; None for the JSON of somebody else."""
-    import json
-
     found = _REPORT.match(head.text)
     rest = list(takewhile(lambda bare: _BELOW.match(bare.text), below))
     if found is None or not (rest or "extraInfo" in found[2]):

@@ -21,8 +21,6 @@ _ID = r"(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4})"
 
 def read_string(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
     """A line that is one quoted string: what it says; None where a quotation mark stands within."""
-    import json
-
     del groups
     text = rest.rstrip().removesuffix(",")
     mark, inner = text[0], text[1:-1]
