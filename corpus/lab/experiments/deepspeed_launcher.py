@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from bench import SYSTEM_PATH, Bench, Host
@@ -35,6 +37,20 @@ def config(stage: int = 1, batch: Mapping[str, int] | None = None, **more: Any) 
     return {**sizes, "optimizer": adamw, "zero_optimization": {"stage": stage}, "steps_per_print": 20, **more}
 
 
+def build_operator(bench: Bench) -> None:
+    """Let DeepSpeed compile its operator, for which a busy machine needs longer than any experiment has.
+
+    A lock that is there is one of a run that was killed while it compiled: everybody would wait for it for ever.
+    """
+    folder = Path(f"{bench.environment}/extensions")
+    for lock in folder.glob("*/lock"):
+        lock.unlink()
+    if not any(folder.glob("*/*.so")):
+        program = "from deepspeed.accelerator import get_accelerator as a; a().create_op_builder('ShareMemCommBuilder').load()"
+        around = {"PATH": f"{bench.environment}/bin:{SYSTEM_PATH}", "TORCH_EXTENSIONS_DIR": str(folder)}
+        subprocess.run([bench.python, "-c", program], env=around, cwd=bench.folder, check=True, capture_output=True)
+
+
 def launch(bench: Bench, *arguments: str, ranks: int = 2, settings: dict[str, Any] | None = None, **how: Any) -> None:
     """``deepspeed --num_gpus N program``, as on a machine with N GPUs."""
     started(bench, bench.host(), ("--num_gpus", str(ranks)), *arguments, settings=settings, **how)
@@ -49,6 +65,7 @@ def started(
     **how: Any,
 ) -> None:
     """Run the program by the launcher on a host."""
+    build_operator(bench)
     (bench.folder / "ds_config.json").write_text(json.dumps(settings or config(), indent=2))
     around = {
         "PATH": f"{bench.folder}/bin:{bench.environment}/bin:{SYSTEM_PATH}",
