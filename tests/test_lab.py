@@ -138,6 +138,14 @@ def test_a_run_that_does_not_show_its_fault_is_made_again(run):
     assert run(experiment(once_silent)).word == "new"
 
 
+def test_a_healthy_job_that_ran_out_of_its_time_is_no_case(run):
+    def slow(bench: Bench) -> None:
+        bench.run("sleep", "60", timeout=0.2)
+
+    told = run(experiment(slow, label="healthy", evidence=()))
+    assert (told.word, "time was up" in told.why) == ("failed", True)
+
+
 def test_an_experiment_that_never_shows_its_fault_fails(run):
     told = run(experiment(prints("step 10 loss 2.31\n")))
     assert told.word == "failed"

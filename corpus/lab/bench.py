@@ -35,6 +35,7 @@ class Bench:
                 shutil.copy(program, folder)
         self.versions: dict[str, str] = {}
         self.ends = time.monotonic() + seconds
+        self.overran = False
         self._hosts: dict[str, Host] = {}
 
     @property
@@ -235,6 +236,7 @@ class Running:
         try:
             self.process.wait(max(0.1, ends - time.monotonic()))
         except subprocess.TimeoutExpired:
+            self.host.bench.overran = True
             self.stop()
         self._reader.join(5)
         return self.process.wait()

@@ -96,6 +96,8 @@ class Lab:
         with self._making[name]:  # gigabytes are fetched for some: the other families go on meanwhile
             made = self._environment(name) if name else None
         bench, logs = self._run(experiment, made)
+        if _cut_short(experiment, bench):
+            return "failed", f"a healthy job was ended because its time was up; see {bench.logs}"
         if not shown(experiment, logs):
             return "failed", f"no log of {TRIES} runs holds any of {list(experiment.evidence)}; see {bench.logs}"
         if named := _private(logs):
@@ -135,7 +137,7 @@ class Lab:
             if self._stopped:
                 raise InterruptedError("stopped before its end")
             logs = sorted(p for p in bench.logs.rglob("*.log") if p.stat().st_size)
-            if shown(experiment, logs):
+            if shown(experiment, logs) and not _cut_short(experiment, bench):
                 break
         return bench, logs
 
@@ -147,6 +149,11 @@ class Lab:
             except (OSError, subprocess.SubprocessError) as error:
                 self._spoilt[name] = f"no environment {name}: {_told(error)}"
         raise RuntimeError(self._spoilt[name])
+
+
+def _cut_short(experiment: Experiment, bench: Bench) -> bool:
+    """Whether what shall be a healthy job had to be ended: its log holds no fault, but no good end either."""
+    return experiment.label == "healthy" and bench.overran
 
 
 def shown(experiment: Experiment, logs: Sequence[Path]) -> bool:
