@@ -37,3 +37,11 @@ def test_the_list_ends_where_something_else_is_said():
     assert one(RECORDS, LIST).kind == "weights.partial"
     found = read(RECORDS, LIST + "step 1\n" + LIST)
     assert len(found) == 2
+
+
+def test_the_line_below_says_why_megatron_could_not_load():
+    seen = one(RECORDS, "could not load the checkpoint\n[Errno 13] Permission denied: '/ckpt/model.pt'\n")
+    assert (seen.kind, seen.fields["message"]) == (
+        "weights.not_loaded",
+        "[Errno 13] Permission denied: '/ckpt/model.pt'",
+    )

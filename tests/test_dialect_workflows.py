@@ -35,3 +35,8 @@ def test_how_slurm_ended_a_job_counts_where_snakemake_does_not_start_it_again():
     ended = "message: SLURM-job '8812' failed, SLURM status is: 'OUT_OF_MEMORY'. For further error details\n"
     assert one(RECORDS, ended).fields["state"] == "OUT_OF_MEMORY"
     assert kinds(RECORDS, f"{ended}    jobid: 4\n\nTrying to restart job 4.\n") == []
+
+
+def test_kaldi_counts_the_parts_of_a_step_that_failed():
+    seen = one(RECORDS, "queue.pl: 3 / 20 failed, log is in exp/mono/log/acc.*.log")
+    assert (seen.kind, seen.fields["failed"], seen.fields["all"]) == ("workflow.jobs_failed", 3, 20)
