@@ -298,9 +298,13 @@ def _gave_up(end: Finding, seen: Finding) -> bool:
 
 
 def _before(a: Finding, b: Finding, picture: Picture) -> bool:
-    """``a`` comes first: stronger of two variants of one signature, late reporters first, then time, then place."""
+    """``a`` comes first: of two variants the one that names the other, or is stronger; late reporters; time; place.
+
+    In files without times, ranks that left because they had waited too long come before those that see them leave.
+    """
     if a.rule.signature == b.rule.signature:
-        return _order_of_merit(a) < _order_of_merit(b)
+        named = b.rule.id in a.rule.explains
+        return named if named != (a.rule.id in b.rule.explains) else _order_of_merit(a) < _order_of_merit(b)
     if _is_late(a) != _is_late(b):
         return _is_late(a)
     first, second = _first_event(a), _first_event(b)
@@ -310,6 +314,8 @@ def _before(a: Finding, b: Finding, picture: Picture) -> bool:
         seconds, _ = picture.seconds_between(_stamped(a), _stamped(b))
         if seconds is not None:
             return (0.0, a.first) < (seconds, b.first)
+        if {a.rule.signature, b.rule.signature} == {WAITED, LEFT}:
+            return a.rule.signature == WAITED
     return (a.first, a.rule.id) < (b.first, b.rule.id)
 
 
