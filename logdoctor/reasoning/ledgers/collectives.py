@@ -84,6 +84,8 @@ class Ledger(Struct):
     """Folds what the ranks say about their collectives; `derive` tells what follows from all of it."""
 
     waits: dict[tuple[int, int], Event] = field(default_factory=dict)
+    unnumbered: dict[int, Event] = field(default_factory=dict)
+    """Who waits in what, where PyTorch (before 1.13) does not number its collectives."""
     states: dict[tuple[str, int], Event] = field(default_factory=dict)
     stalls: list[Event] = field(default_factory=list)
     latest: dict[str, Event] = field(default_factory=dict)
@@ -114,7 +116,7 @@ class Ledger(Struct):
             self.exceeded = event
 
     def _start_anew(self) -> None:
-        for memory in (self.waits, self.states, self.stalls, self.latest, self.ended, self.troubled):
+        for memory in (self.waits, self.unnumbered, self.states, self.stalls, self.latest, self.ended, self.troubled):
             memory.clear()
         self.crashed = False
 
@@ -138,6 +140,8 @@ class Ledger(Struct):
                 self.states[_group(event), who] = event
         elif (seq := _int(_work(event, "seq"))) is not None:
             self.waits.setdefault((who, seq), event)
+        elif "op" in event.fields:
+            self.unnumbered.setdefault(who, event)
 
     def derive(self, picture: Picture) -> list[Event]:
         """The events that follow from all that was observed."""
@@ -147,7 +151,24 @@ class Ledger(Struct):
         found: list[Event] = []
         for name, members in sorted(groups.items()):
             found += self._of_group(name, members, picture)
-        return [*found, *self._busy(picture), *self._stalled(), *self._exceeded()]
+        return [*found, *self._one_apart(picture), *self._busy(picture), *self._stalled(), *self._exceeded()]
+
+    def _one_apart(self, picture: Picture) -> list[Event]:
+        """Of ranks whose collectives have no numbers exactly one waits in another operation than all the rest.
+
+        Groups of a model's parallel parts show several ranks on each side.
+        """
+        sides: dict[str, list[Event]] = {}
+        for event in self.unnumbered.values():
+            sides.setdefault(str(event.fields["op"]), []).append(event)
+        if len(sides) != 2 or self.waits or not POINT_TO_POINT.isdisjoint(sides):
+            return []
+        odd, most = sorted(sides.values(), key=len)
+        if len(odd) != 1 or len(most) < FEWEST_WAITING:
+            return []
+        ops: dict[str, Value] = {"op": most[0].fields["op"], "other_op": odd[0].fields["op"]}
+        found = {**ops, **_named("odd", odd, picture)}
+        return [_derived("collective_mismatch", e, found) for e in (odd[0], most[0])]
 
     def stuck(self) -> Iterator[Stuck]:
         """Every rank that waits, its group taken from the state line of the same rank and number."""
