@@ -84,6 +84,7 @@ _HARMLESS = (
     r"^NET/IB ?: No device found|failed to (?:IPC|NET|NVLS|CollNet) register (?:user|send|recv) ?buff",
     r"^Empty sink for dataset|^Failed to create scuba file|^Could not find table name",  # NCCLX: its statistics
     r"CC On, Multi-GPU CC Off|unknown event type|Encountered a stale CQE|Duplicate registration for key",
+    r"\(shim\) mismatch recommended: |^No NCCL_TUNER_CONFIG_PATH provided|^Call to ibv_query_port_speed failed",
     r"marked as failed\. Initiating recovery\?|outstanding recovery operations on|^NET/IB: Resiliency is enabled",
     r"\bdeprecated\b|\bis not recommended\b|\bmay (?:impact|affect|reduce|degrade)\b|\bcan lead to variability\b",
 )
@@ -102,7 +103,7 @@ _REASONS = "|".join(sorted((*TELLING, *_MORE_REASONS), key=len, reverse=True))
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
 _RAS_PROCESS = later(r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPU")
 _GOES_ON = later("|".join(_HARMLESS))
-_UNCAUGHT = ("group.cc", "group.cu", "p2p.cc", "p2p.cu")
+_UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
 """Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
 _FAILURES = range(1, 7)
 _SEARCHED = 400
