@@ -4,7 +4,8 @@ All of it lies under the named dialects (priority -10 to -6).  Kinds and their f
 
 - ``os.error`` errno, reason: a call failed with this errno text (``cannot open x: No such file or
   directory``); what a program itself calls a warning keeps that level
-- ``os.library`` library, symbol, message: a shared library, symbol or version is missing
+- ``os.library`` library (wanted: by a program that could not start), symbol, message: a shared library, symbol or
+  version is missing
 - ``os.command`` command: a command is not there or cannot run; ``os.script`` message: the shell stopped at a mistake in
   the script; ``os.modules`` message: an environment module or conda environment is not there
 - ``os.threads`` message: no more threads or processes; ``os.openmp`` message: OpenMP gave up
@@ -79,7 +80,7 @@ ERRNOS = (
 LOADER = (
     Record(
         "os.library",
-        r"error while loading shared libraries: (?P<library>[^:]{1,300}): (?P<message>.{1,200})",
+        r"error while loading shared libraries: (?P<wanted>[^:]{1,300}): (?P<message>.{1,200})",
         level="fatal",
         priority=-6,
         note="A program could not start because this shared library is missing or unreadable.",

@@ -231,9 +231,17 @@ RECORDS: tuple[Record, ...] = (
         note="The program joined a Ray cluster.",
         scan=r"Connecting to existing Ray cluster|Connected to Ray cluster|Started a local Ray instance",
     ),
+    Record(
+        "progress.done",
+        r"^(?:SUCC )?(?:-- )?Job '[\w.-]{3,120}' succeeded\s*$",
+        "info",
+        note="Ray says that the submitted job ended well.",
+        scan=r"Job '[\w.-]{3,120}' succeeded",
+    ),
 )
 
 MEANS: Meanings = {
+    "progress.done": ("done",),
     "ray.actor_died": ("end told",),
     "ray.worker_died": ("end told",),
 }
