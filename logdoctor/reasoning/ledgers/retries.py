@@ -20,8 +20,10 @@ from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-MANY, MANY_LINES = 10, 3
-"""After so many attempts NCCL has waited more than five seconds; NCCL before 2.24 prints every thousandth only."""
+MANY, MANY_LINES, MANY_MINUTES = 10, 3, 2
+"""After so many attempts NCCL has waited more than five seconds; NCCL before 2.24 prints every thousandth only.
+
+An attempt that timed out took the kernel two minutes, so two lines of them are many."""
 MAX_PROCESSES = 4096
 SEARCHED = 400
 _COUNTED = later(r"retry(?:ing)? \(?(?:attempt )?(?P<attempt>\d{1,5})(?:/| of )(?P<attempts>\d{1,5})\b")
@@ -54,7 +56,8 @@ class Ledger(Struct):
         for event in picture.runs.of_the_last(self.last.values()):
             counted = _COUNTED.search(event.text[:SEARCHED])
             attempt = int(counted["attempt"]) if counted else self.lines[_process(event)]
-            if attempt < (MANY if counted else MANY_LINES):
+            timed_out = "Connection timed out" in event.text[:SEARCHED]
+            if attempt < (MANY if counted else MANY_MINUTES if timed_out else MANY_LINES):
                 continue
             fields: dict[str, Value] = {name: event.fields[name] for name in ("peer", "error") if name in event.fields}
             fields["attempt"] = attempt
