@@ -42,6 +42,24 @@ def read_links(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     return None
 
 
+_CELL = later(r"^ ?\| (?P<test>[^|]{26})\| (?P<cell>[^|]{45})[^|]{0,8}\|")
+"""A row of the table of ``dcgmi diag``: what it says is broken at 45 characters, within words too."""
+
+
+def read_diagnosis(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """What the test that failed warns of, in the rows below its verdict."""
+    told, evidence = "", 0
+    for bare in islice(below, 60):
+        row = _CELL.search(bare.text)
+        if row is None or row["test"].strip() not in {"", "Warning", "Error"}:
+            break
+        told += row["cell"]
+        evidence = evidence or bare.below
+    words = " ".join(head.text.replace("|", " ").split())
+    message = f"{words}: {' '.join(told.split())}" if told.strip() else words
+    return Block(message, {**fields, "message": message[:300]}, evidence=evidence)
+
+
 NVIDIA = (
     Record(
         "gpu.links",
@@ -119,9 +137,10 @@ NVIDIA = (
     ),
     Record(
         "gpu.health",
-        r"^\| (?P<message>[\w /-]{3,28}\| Fail - .{0,80})",
+        r"^\| (?P<message>[\w /-]{3,28}\| Fail(?: - |\b).{0,80})",
         level="error",
-        scan=r"\| Fail - ",
+        block=read_diagnosis,
+        scan=r"\| Fail(?: - | +\|)",
         note="A test of dcgmi diag failed.",
     ),
     Record(

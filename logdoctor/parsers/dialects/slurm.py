@@ -271,6 +271,10 @@ NODES = (
            r"(?:down|fail)\*)[@$^-]?\*? +(?P<hosts>[A-Za-z][\w.,\[\]-]*)\s*$", "warning", read_hosts,
            "sinfo lists nodes that take no jobs.",
            scan=r" up +(?:infinite|[\d:-]+) +\d+ +(?:drain\w*@|drng@|down\*|fail\*)"),
+    Record("slurm.node_state", r"node-mark-offline: +Marking +(?P<hosts>[\w.-]+) +offline: +(?P<reason>NHC: .{1,200})|"
+           r"\bnhc(?:\[\d+\])?: +(?P<reason>Health check failed: .{1,200})", "error", read_hosts,
+           "The node's health check failed and takes it out of service.", 4,
+           scan=r"node-mark-offline: +Marking |\bnhc.{0,9}: +Health check failed"),
     Record("slurm.node_state",
            r"^\s*Reason=(?P<reason>(?:Not responding|Node unexpectedly|Kill task failed|Low |gres/|Prolog|Epilog|"
            r"NHC|GPU|Xid)[^\n\[]{1,200})", "error", note="A node is out of service for this reason."),
