@@ -298,13 +298,12 @@ def _gave_up(end: Finding, seen: Finding) -> bool:
 
 
 def _before(a: Finding, b: Finding, picture: Picture) -> bool:
-    """``a`` comes first: of two variants the one that names the other, or is stronger; late reporters; time; place.
+    """``a`` comes first: stronger of two variants of one signature, late reporters first, then time, then place.
 
     In files without times, ranks that left because they had waited too long come before those that see them leave.
     """
     if a.rule.signature == b.rule.signature:
-        named = b.rule.id in a.rule.explains
-        return named if named != (a.rule.id in b.rule.explains) else _order_of_merit(a) < _order_of_merit(b)
+        return _order_of_merit(a) < _order_of_merit(b)
     if _is_late(a) != _is_late(b):
         return _is_late(a)
     first, second = _first_event(a), _first_event(b)
