@@ -26,6 +26,30 @@ _TORN = later(r'[^"]{0,500}", line \d+, in \S')
 """A frame of which the beginning is missing."""
 _BOX_FRAME = later(r"│ \S[^│]{1,300}:\d+ in(?: \S+| +│)")
 _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
+_FRAMES = {
+    "a native stack": later(  # gdb and GNU Fortran, UCX, backtrace_symbols(), Intel Fortran
+        r" {0,4}#\d{1,3} +0x[0-9a-f]{4,16} in (?P<function>\S+)"
+        r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>\w+)\(\)"
+        r"|(?: {0,4}\d{1,3}:? +)?[\w./+-]{1,300}\((?P<function>[^\s()+]{0,300})(?:\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]+\]"
+        r"|[\w./+-]{1,80} +[0-9A-F]{16} +(?P<function>\S+) +(?:\d+|Unknown) +[\w./+-]{1,100}\s*$"
+    ),
+    "a stack of Julia": later(
+        r"(?P<function>[\w#!.~]{1,200}) at (?:[\w./@+-]{1,400}\.\w{1,4}:\d+(?: \[inlined\])?"
+        r"|\S{1,400} \(unknown line\))\s*$"
+    ),
+    "a stack of Java": later(
+        r"\s{1,12}at (?P<function>[\w$.<>/@-]{3,300})\((?:[\w$]{1,100}\.(?:java|scala|kt):\d+|Native Method)\)"
+    ),
+    "a stack of Go": later(r"\s{0,8}(?P<function>/\S{1,300}\.go:\d+) \+0x[0-9a-f]+\s*$"),
+    "a dump of Python's stacks": later(r'\s*File "[^"]{1,500}", line \d+ in (?P<function>\S+)'),
+    "MPICH's error stack": later(r"(?P<function>P?MPI[A-Z]{0,3}_\w{2,60}\(\d{1,5}\))\.* ?:"),
+    "the memory map below a crash": later(
+        r"(?P<function>[0-9a-f]{6,16}-[0-9a-f]{6,16}) [r-][w-][x-][ps] [0-9a-f]{8,16} "
+    ),
+}
+"""Frames of one line each: what prints them does it for a failure, as the programs' manuals say."""
+ENOUGH, AMONG = 2, 8
+"""So many such frames among so many lines are a stack."""
 _SOURCE = later(r" {3,4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
 """What stands between frames: source lines (of which ``srun --label`` takes a space), marks below, empty lines."""
 _STANDS_ABOVE = "most recent call"
@@ -56,6 +80,10 @@ def _stack_at(file: str, told: list[Line], match: Match, order: int) -> Iterator
             said = f"The stack of a C++ exception, without its head: {native['function']}"
             yield Event(line, "crash", "crash.frames", said, parser.speaker(piece.who), "error", order=order)
             return
+        if found := _frames(parser, told[at : at + AMONG]):
+            said = f"The later lines of {found[0]}, without its head: {found[1]}"
+            yield Event(line, "crash", "crash.frames", said, parser.speaker(piece.who), "error", order=order)
+            return
         head = BOX if _BOX_FRAME.match(piece.text) else PLAIN
         torn = at == 0 and _TORN.match(piece.text) is not None
         if head == BOX or torn or _FRAME.match(piece.text):
@@ -67,6 +95,17 @@ def _stack_at(file: str, told: list[Line], match: Match, order: int) -> Iterator
             return
         if not _SOURCE.match(piece.text):
             return
+
+
+def _frames(parser: LineParser, lines: Sequence[Line]) -> tuple[str, str] | None:
+    """What the ``lines`` are the frames of, if they are, and what the first of them names; it is the first line."""
+    texts = (parser.pieces_at(line.number, line.text.encode())[0].text for line in lines)
+    text = next(texts)
+    for name, frame in _FRAMES.items():
+        if first := frame.match(text):
+            more = sum(frame.match(below) is not None for below in texts)
+            return (name, first["function"]) if more + 1 >= ENOUGH else None
+    return None
 
 
 def _prefix(parser: LineParser, line: Line) -> str:

@@ -65,7 +65,7 @@ _FATAL = (
     ),
     _fatal(
         "openmpi.slots",
-        r"There are not enough slots available in the system|"
+        r"There are not enough slots available in the(?: system|\s*$)|"
         r"All nodes which are allocated for this job are already filled|"
         r"There are no allocated resources for the application|"
         r"Either the -host or -?-?hostfile options were given, but|"
@@ -92,6 +92,11 @@ _FATAL = (
         r"A daemon on node [\w.-]+ failed to start|daemons? failed to (?:start|launch) on|"
         r"The launch of a daemon failed",
         "The launcher lost or could not start a daemon on another node.",
+    ),
+    _fatal(
+        "openmpi.left_behind",
+        r"WARNING: A process refused to die",
+        "The launcher ended the job, and could not kill one of its processes.",
     ),
     _fatal(
         "openmpi.daemon_lost",

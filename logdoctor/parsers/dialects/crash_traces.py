@@ -108,6 +108,13 @@ RECORDS: tuple[Record, ...] = (
         note="The stacks of one rank, under a headline that names it.",
     ),
     Record(
+        "crash.signal",
+        r"^ {2,20}Signal: (?P<signal>\d+) \((?P<signal_text>[A-Z]{3,6})\)\s*$",
+        level="fatal",
+        scan=r"^ {2,20}Signal: \d+ \([A-Z]{3,6}\)",
+        note="coredumpctl says which signal ended the process.",
+    ),
+    Record(
         "crash.core",
         r"Process (?P<pid>\d+) \((?P<process>[^)]{1,64})\) of user \d+ (?:dumped core|terminated abnormally)",
         level="fatal",

@@ -74,6 +74,23 @@ ERRORS = (
     ),
     Record(
         "cuda.error",
+        rf"(?:^|[:\]] ) {{0,4}}(?P<status>{_TEXTS}) in (?P<file>[\w./+-]{{1,300}}) at line \d+"
+        r"(?: \(error-code (?P<code>\d+)\)|\b)",
+        level="error",
+        priority=2,
+        scan=r"\.(?:cu|cuh|hip) at line \d|\(error-code \d",
+        note="A program's own check found this status of a CUDA call.",
+    ),
+    Record(
+        "cuda.error",
+        rf"(?P<file>[\w./+-]{{1,300}}):\d+, code: ?(?P<code>\d+), reason: (?P<status>{_TEXTS})",
+        level="error",
+        priority=2,
+        scan=r", code: ?\d+, reason: ",
+        note="A program's own check found this status of a CUDA call.",
+    ),
+    Record(
+        "cuda.error",
         r"HPL ERROR: CUDART Error: .{1,400} = (?P<code>\d{1,4}) \((?P<status>[^)\n]{3,160})\) on "
         r"(?P<by_host>[\w.-]{1,255}) at \((?P<file>[\w./-]{1,300}):\d+\)",
         level="error",

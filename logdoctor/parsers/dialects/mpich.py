@@ -309,6 +309,8 @@ MVAPICH = (
     Record("mpich.mvapich",
            r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] (?P<message>.{0,300}?(?:[Ee]rror|"
            r"ERROR|[Ff]ail|[Cc]annot|[Uu]nable|[Nn]o such).*)", level="error", note="MVAPICH reports a failure."),
+    Record("mpich.error", r"MPIDI_CRAY_init: (?P<message>GPU_SUPPORT_ENABLED is requested.*)", level="fatal",
+           priority=-1, note="Cray MPICH was told to send GPU memory, and cannot."),
     Record("mpich.mvapich", r"(?:rdma_iba_hca_init\w*|rdma_cm\w*|ibv_channel_manager|rdma_open_hca|"
            r"rdma_find_active_port)[ (].*?(?P<message>(?:[Nn]o active|[Cc]annot|[Ff]ailed|[Ee]rror).*)", level="error",
            priority=-1, note="MVAPICH could not set up InfiniBand."),

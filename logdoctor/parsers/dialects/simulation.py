@@ -64,6 +64,8 @@ FRAMES = (
     Record("simulation.signal",
            r"(?:^|\[(?P<by_rank>\d{1,7})\] ?)\s*(?:#\d+ +)?Foam::(?P<message>sig(?:Fpe|Segv)::sigHandler)", "fatal",
            note="A rank of OpenFOAM crashed and prints its stack."),
+    Record("simulation.stack", r"^=== If no file names and line numbers are shown below, one can run\s*$", "error",
+           note="AMReX prints the stack of a rank that aborts or that a signal ended."),
     Record("simulation.stack", r"(?:^|\[(?P<by_rank>\d{1,7})\] ?)\s*(?:#\d+ *)?Foam::error::printStack\(", "fatal",
            read_foam_stack, "OpenFOAM prints the stack of a rank that ends.", -1),
     Record("simulation.input", _GROMACS_INPUT, "fatal", _read_gromacs, "GROMACS cannot use its input.", -5),
@@ -88,7 +90,7 @@ FRAMES = (
 )  # fmt: skip
 
 LINES = (
-    Record("simulation.fatal", r"^\s*ERROR on proc (?P<rank>\d+): (?P<message>.+)", "fatal",
+    Record("simulation.fatal", r"(?:^\s*|\bMPIAbortException: ')ERROR on proc (?P<rank>\d+): (?P<message>.+)", "fatal",
            note="LAMMPS ends with an error on this rank."),
     Record("simulation.fatal",
            r"^\s*(?:(?:ior|mdtest) )?ERROR: (?P<message>.{3,400}?) "

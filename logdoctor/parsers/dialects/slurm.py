@@ -32,7 +32,7 @@ from logdoctor.parsers.record import Meanings, Record
 
 _PROGRAM = (
     r"\b(?P<program>srun|slurmstepd|sbatch|salloc|slurmd|slurmctld|slurmrestd|slurmdbd|sattach|sbcast|squeue|"
-    r"scontrol|scancel|sinfo)(?:-[\w.-]+|\[\d+\])?: "
+    r"scontrol|scancel|sinfo)(?:-(?P<by_host>[\w.-]+)|\[\d+\])?: "
 )
 _ERROR = _PROGRAM + r"error: "
 _ANY = _PROGRAM + r"(?:error: |fatal: )"
@@ -54,7 +54,8 @@ ENDS = (
            "error", read_task_exit, "srun says how these tasks ended.", 4),
     Record("slurm.task_exit", r"\bsrun: error: tasks? (?P<ranks>[\d,-]+): (?P<how>(?!running|unknown)\S.*)", "error",
            read_task_exit, "srun says how these tasks ended, but not where.", 5, scan=r"srun: error: tasks? \d"),
-    Record("slurm.oom", r"Detected (?P<count>\d+) oom[-_]kill events?(?:\(s\))? in (?:step |StepId=|"
+    Record("slurm.oom", r"(?:\bslurmstepd-(?P<by_host>[\w.-]+): error: )?"
+           r"Detected (?P<count>\d+) oom[-_]kill events?(?:\(s\))? in (?:step |StepId=|"
            r"JobId=)?(?P<step>[\w+]+(?:\.[\w+]+)?)", "fatal",
            note="The kernel killed processes of this step because it reached its memory limit.", priority=5),
     Record("slurm.memory_limit", r"(?P<message>(?:[Ss]tep|[Jj]ob|StepId=|JobId=)[ \w.=]{0,40}(?:exceeded memory limit|"
@@ -328,6 +329,7 @@ REST = (
            r"(?P<message>(?:(?:slurmstepd: )?Can't propagate RLIMIT_\w+ of |Unable to create TMPDIR |Setting TMPDIR "
            r"to |"
            r"TMPDIR \[[^\]]{1,300}\] is not |ConstrainSwapSpace is enabled but|Not monitoring OOM events|"
+           r"xcpuinfo_hwloc_topo_load: failed \(load will be required|Could not run slurm task_(?:prolog|epilog) |"
            r"Unable to rmdir\(|--\S+ is ignored|OOM events were not monitored|"
            r"_get_\w*(?:joules|energy)|.*(?:acct_gather|rapl|energy|ipmi|[Hh]yper-?[Tt]hread|"
            r"cpu_freq|x11|lua|job_container/tmpfs|_rpc_\w+: .*already)|Plugin initialization warning).*)", "warning",

@@ -50,7 +50,9 @@ MILABENCH = (
 SLURM = (
     Wrapper(
         "srun.label",
-        r" {0,5}(?P<task>\d{1,6}): (?!0x|/|std::|core::)|(?P<task2>\d{1,6}):$",
+        r" {0,5}(?P<task>\d{1,6}): (?!0x|/|std::|core::)|"
+        r"(?P<task2>\d{1,6}):(?=$|MPT[ :]|Program received signal|forrtl: |Backtrace for this error|"
+        r"#\d{1,3} +0x|\tat )",
         " 0123456789",
         unless=_LABELLED,
     ),
