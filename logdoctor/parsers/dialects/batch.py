@@ -108,6 +108,9 @@ _TERM = (
 
 PBS = (
     Record("batch.killed",
+           r"=>> (?P<system>PBS): (?P<message>job killed: node \d+ \((?P<host>[\w.-]+)\) requested job .*?)\s*$",
+           "fatal", read_reason, "One node of the job asked PBS to end it.", 1),
+    Record("batch.killed",
            r"=>> (?P<system>PBS): (?P<message>(?:job killed: )?.*?(?:(?P<used>\d[\w:.]*) ?(?:\w+ )?exceeded "
            r"(?:job )?limit (?P<limit>\d[\w:.]*))?)\s*$", "fatal", read_reason, "PBS ended the job."),
     Record("batch.killed",
@@ -163,7 +166,8 @@ PBS = (
     Record("batch.error",
            r"^(?:pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel|qstat|pbsnodes|qnodes|qmgr|"
            r"qrun)(?:\[\d+\]|\d+)?[:;] ?(?P<message>.{0,300}?(?:[Ee]rror|"
-           r"[Ff]ail|[Uu]nknown|[Cc]annot|[Uu]nable|killed).*)", "error", note="A program of PBS reports a failure.",
+           r"[Ff]ail|[Uu]nknown|[Cc]annot|[Uu]nable|killed|is not a node in job).*)", "error",
+           note="A program of PBS reports a failure.",
            scan=r"pbs_mom|pbsdsh|pbs_attach|pbs_tmrsh|qdel: |qstat: |pbsnodes: |qnodes: |"
            r"qmgr: |qrun: "),
 )  # fmt: skip

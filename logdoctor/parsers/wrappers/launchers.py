@@ -36,6 +36,14 @@ TORCH = (
         once=True,
         unless=("rank",),
     ),
+    Wrapper(  # what simulation codes and scripts set before their own complaints
+        "rank.words",
+        r"(?:[Rr]ank|RANK|MPI [Rr]ank|[Pp]rocess(?:or)?|PE|Task) #?(?P<rank>\d{1,7}): ?"
+        r"(?=ERROR\b|Error\b|FATAL\b|Fatal\b|Traceback )",
+        "RrMPT",
+        once=True,
+        unless=("rank",),
+    ),
     Wrapper("composer", r"rank(?P<rank>\d{1,7})\[(?P<pid>\d{1,10})\]\[[\w-]{1,40}\]: ?", "r", once=True),
 )
 
