@@ -39,7 +39,7 @@ TORCH = (
     Wrapper(  # what simulation codes and scripts set before their own complaints
         "rank.words",
         r"(?:[Rr]ank|RANK|MPI [Rr]ank|[Pp]rocess(?:or)?|PE|Task) #?(?P<rank>\d{1,7}): ?"
-        r"(?=ERROR\b|Error\b|FATAL\b|Fatal\b|Traceback )",
+        r"(?=ERROR\b|Error\b|FATAL\b|Fatal\b)",
         "RrMPT",
         once=True,
         unless=("rank",),
