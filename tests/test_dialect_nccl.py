@@ -34,12 +34,6 @@ def test_a_warning_is_known_in_every_era_of_the_prefix(line, file, number):
     assert event.rank is None, "the number in brackets is a CUDA device, not a rank"
 
 
-def test_a_name_whose_head_is_cut_off_is_read_from_the_lines_below():
-    using = "NCCL INFO Bootstrap : Using eth0:10.9.1.7<0>"
-    cut, whole, other = parse_text(f"n07:4811:4902 [3] {using}\ntrn07:4811:4902 [3] {using}\nn07:17:18 [0] {using}")
-    assert [e.speaker.host for e in (cut, whole, other)] == ["trn07", "trn07", "n07"]
-
-
 @pytest.mark.parametrize("left", ["07", "-", "---"])
 def test_the_last_digits_of_a_name_or_dashes_in_its_place_are_no_host(left):
     event = only(f"{left}:4811:4902 [3] NCCL INFO comm 0x5d rank 3 nranks 8 cudaDev 3 busId 4e000 - Init COMPLETE")

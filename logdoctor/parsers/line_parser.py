@@ -8,7 +8,6 @@ from typing import Any
 
 from logdoctor.model import Candidate, Event, Level, Line, Speaker, Value, without_impossible_rank
 from logdoctor.parsers import meanings, peeling, records
-from logdoctor.parsers.cut_heads import made_whole
 from logdoctor.parsers.file_speakers import speaker_of
 from logdoctor.parsers.line_pieces import clean, pieces
 from logdoctor.parsers.mute_shapes import MuteShapes
@@ -119,8 +118,6 @@ class LineParser:
     ) -> Event | None:
         """The event of a record that matched; None if its block turns out to be none."""
         fields, spoken = _fields(hit)
-        if spoken and below.candidate.number == 1:
-            spoken = made_whole(spoken, below.candidate.following())
         head = Bare(text, self.speaker({**spoken, **who}, timed=True))
         said = str(hit.groupdict().get("text") or text)
         block = Block(said)
