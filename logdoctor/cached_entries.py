@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
 
 from logdoctor import cached_files
+from logdoctor.digests import blake2b
 
 _KEY_BYTES = 12
 _HEAD_BYTES = 8

@@ -7,7 +7,6 @@ sort that were not used for longest go when a new one is written.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
@@ -16,6 +15,8 @@ from contextlib import nullcontext, suppress
 from io import FileIO
 from pathlib import Path
 from typing import NamedTuple
+
+from logdoctor.digests import blake2b
 
 KEPT = 12
 """So many files of one sort stay."""
@@ -105,7 +106,7 @@ class Stamp(NamedTuple):
 
 def stamp(place: str | os.PathLike[str]) -> Stamp:
     """The stamp of all sources below a folder: reading them would take a tenth of the time of a diagnosis."""
-    digest, newest = hashlib.blake2b(os.fsencode(place), digest_size=16), 0
+    digest, newest = blake2b(os.fsencode(place), digest_size=16), 0
     for path, status in sorted(_sources(os.fspath(place))):
         told = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
         digest.update(b"\0" + os.fsencode(path) + repr(told).encode())

@@ -7,7 +7,6 @@ broken, foreign or unwritable cache is silently made anew in memory.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 
 from logdoctor import cached_files, parsers
 from logdoctor.cached_files import Stamp
+from logdoctor.digests import blake2b
 from logdoctor.kinds import fits
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.parsers import records
@@ -30,7 +30,7 @@ from logdoctor.version import __version__
 if TYPE_CHECKING:
     from logdoctor.prefilter.kept_patterns import KeptPatterns
 
-FORMAT = 30
+FORMAT = 31
 """Raise it when the shape of what is cached changes, or what is derived from an expression."""
 
 
@@ -91,7 +91,7 @@ def _stamp(folders: Sequence[Path]) -> Stamp:
     """The stamp of all that knowledge is made of."""
     stamps = [parsers.stamp(), *map(cached_files.stamp, folders)]
     told = f"{__version__} {FORMAT} {[stamp.digest for stamp in stamps]}"
-    digest = hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+    digest = blake2b(told.encode(), digest_size=16).hexdigest()
     return Stamp(digest, max(stamp.newest for stamp in stamps))
 
 
@@ -133,7 +133,7 @@ def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
 
 def _digest(rules: Iterable[Rule]) -> str:
     said = sorted(msgspec.json.encode(replace(rule, path=""), order="sorted") for rule in rules)
-    return hashlib.blake2b(b"\n".join(said), digest_size=6).hexdigest()
+    return blake2b(b"\n".join(said), digest_size=6).hexdigest()
 
 
 def _numbers_of_shipped(rules: Iterable[Rule]) -> set[int]:

@@ -106,11 +106,11 @@ def diagnose(
 def diagnosed(paths: list[str] | None, format: str, **asked: Any) -> Diagnosis:
     """The diagnosis of the job in ``paths`` (none: standard input), with the lines that ``format`` shows."""
     from logdoctor.diagnosis import diagnose as diagnose_job
-    from logdoctor.render import CONTEXT
+    from logdoctor.render import context_of
 
     given = given_or_piped(paths)
     with complaints(), ProgressBar() as bar:
-        return diagnose_job(given, watch=bar.watch, context=CONTEXT[format], **asked)
+        return diagnose_job(given, watch=bar.watch, context=context_of(format), **asked)
 
 
 def given_or_piped(paths: list[str] | None) -> list[str]:
@@ -131,9 +131,9 @@ def keep_inputs(output: Path | None, paths: Iterable[str] | None) -> None:
 
 def fit_to_show(found: Diagnosis, format: str, redact: bool | None, key_file: Path | None) -> Diagnosis:  # noqa: FBT001
     """``found`` without secrets and names where that is asked for, or where ``format`` is made to be shared."""
-    from logdoctor.render import SHARED
+    from logdoctor.render import is_shared
 
-    if not (SHARED[format] if redact is None else redact):
+    if not (is_shared(format) if redact is None else redact):
         if key_file is not None:
             raise typer.BadParameter("nothing is redacted: add --redact", param_hint="--redact-map")
         return found

@@ -44,7 +44,7 @@ from logdoctor.model.log import (
     Value,
     without_impossible_rank,
 )
-from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words
+from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words, packed
 
 __all__ = [
     "COMPARISON_SCHEMA",
@@ -94,5 +94,6 @@ __all__ = [
     "Value",
     "Verdict",
     "Words",
+    "packed",
     "without_impossible_rank",
 ]

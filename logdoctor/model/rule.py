@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct, field
 
 from logdoctor.model.log import Level, Scalar
@@ -50,6 +51,14 @@ class Words(Struct, frozen=True):
     remedy: tuple[str, ...]
 
 
+InLanguages = tuple[tuple[str, Words], ...]
+
+
+def packed(words: InLanguages) -> bytes:
+    """The words as `Rule.packed_words` holds them."""
+    return msgspec.msgpack.encode(words)
+
+
 class Rule(Struct, frozen=True):
     """One failure signature and how to know it.  See docs/rules.md for every key.
 
@@ -63,7 +72,7 @@ class Rule(Struct, frozen=True):
     action: Action
     role: Role
     strength: Strength
-    words: tuple[tuple[str, Words], ...]
+    packed_words: bytes
     symptoms: tuple[Symptom, ...]
     when: Mapping[str, Any]
     culprit: Mapping[str, str] = field(default_factory=dict)
@@ -75,6 +84,11 @@ class Rule(Struct, frozen=True):
     outlived: str = "by progress"
     """What printed after it says that it was none: ``by progress``, only ``by a good end`` (it ended the job, and steps
     below it were printed before), or ``never`` (what goes on is wrong)."""
+
+    @property
+    def words(self) -> InLanguages:
+        """What a person reads, by language; unpacked when it is asked for, since of hundreds of rules one speaks."""
+        return msgspec.msgpack.decode(self.packed_words, type=InLanguages)
 
     def say(self, lang: str) -> Words:
         """The rule's words in ``lang``, else in English."""

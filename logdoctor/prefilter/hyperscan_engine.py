@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
-from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 import hyperscan
 
 from logdoctor import cached_files
+from logdoctor.digests import blake2b
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
 from logdoctor.prefilter.plan import Expressions
 
@@ -32,6 +32,8 @@ _MOST_HITS = 1 << 16
 """More raw hits in one window than this, and the patterns that make them are thinned at once (bounds the memory)."""
 _WASTE = 1_000_000
 """So many callbacks thrown away cost about what compiling costs."""
+_WASTE_TO_LOAD = _WASTE // 50
+"""So many cost what loading the usual split database costs."""
 _WASTE_OF_ALL = _WASTE // 5
 """The same where what is compiled will serve every later run."""
 
@@ -69,6 +71,11 @@ class HyperscanEngine:
         self._whole = _Part(flag, frozenset(range(wanted.count)))
         self._database = self._stored(self._whole) or self._compiled(self._whole)
         self._split: Split | None = None
+
+    @property
+    def has_split(self) -> bool:
+        """Whether the usual split database is loaded."""
+        return self._split is not None
 
     @property
     def keeps(self) -> bool:
@@ -161,6 +168,8 @@ class _Session:
 
     def _split(self, thinned: AbstractSet[int]) -> None:
         """Take a split one when there is one, or when enough callbacks were thrown away to pay for it."""
+        if self._wasted < _WASTE_TO_LOAD and not self._engine.has_split:
+            return
         worth = self._wasted > self._worth
         if thinned == self._thinned and not worth:
             return

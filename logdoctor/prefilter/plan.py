@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from hashlib import blake2b
 
 import msgspec
 from msgspec import Struct
 
+from logdoctor.digests import blake2b
 from logdoctor.prefilter.pattern import Pattern
 
 

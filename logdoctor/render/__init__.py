@@ -1,16 +1,15 @@
-"""Turns a `Diagnosis` into text.  A format is one file in ``formats/`` with ``NAME`` and ``render(diagnosis, page)``.
+"""Turns a `Diagnosis` into text.  A format is one file in ``formats/``, called like it, with ``render``.
 
-One that shows the lines around each proof says how many: ``CONTEXT``; one that is made for strangers says ``SHARED``.
+It is imported when it is asked for.  One that shows the lines around each proof says how many: ``CONTEXT``; one that
+is made for strangers says ``SHARED``.
 Decides, sorts and filters nothing; nothing that stands in a log or in a file name can act on a screen, a page or a
 ticket (see `logdoctor.contract.visible`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
-from types import MappingProxyType
 from typing import Any
 
 from logdoctor.model import Diagnosis, LogdoctorError
@@ -18,20 +17,10 @@ from logdoctor.render import formats
 from logdoctor.render.catalogue import catalogue, languages
 from logdoctor.render.report import Page
 
-__all__ = ["CONTEXT", "FORMATS", "SHARED", "languages", "plain", "render"]
+__all__ = ["FORMATS", "context_of", "is_shared", "languages", "plain", "render"]
 
-Format = Callable[[Diagnosis, Page], str]
-
-
-_MODULES: tuple[Any, ...] = tuple(
-    import_module(f"{formats.__name__}.{name}") for name in sorted(one.name for one in iter_modules(formats.__path__))
-)
-FORMATS: Mapping[str, Format] = MappingProxyType({one.NAME: one.render for one in _MODULES})
-"""The formats by name."""
-CONTEXT: Mapping[str, int] = MappingProxyType({one.NAME: getattr(one, "CONTEXT", 0) for one in _MODULES})
-"""How many lines above and below each proof a format shows."""
-SHARED: Mapping[str, bool] = MappingProxyType({one.NAME: getattr(one, "SHARED", False) for one in _MODULES})
-"""Whether a format is made for tickets and other places where strangers read it."""
+FORMATS = tuple(sorted(one.name for one in iter_modules(formats.__path__)))
+"""The names of the formats."""
 
 _PLAIN = str.maketrans(
     {"✗": "x", "✓": "+", "…": "...", "·": "-", "—": "--", "←": "<-", "│": "|", "，": ", ", "（": " (", "）": ")"}
@@ -57,7 +46,21 @@ def render(
     if format not in FORMATS:
         known = ", ".join(sorted(FORMATS))
         raise LogdoctorError(f"there is no format {format!r}", help=f"one of: {known}")
-    return FORMATS[format](diagnosis, Page(catalogue(lang), color, width, quiet, elapsed))
+    return str(_module(format).render(diagnosis, Page(catalogue(lang), color, width, quiet, elapsed)))
+
+
+def context_of(format: str) -> int:
+    """How many lines above and below each proof a format shows."""
+    return int(getattr(_module(format), "CONTEXT", 0))
+
+
+def is_shared(format: str) -> bool:
+    """Whether a format is made for tickets and other places where strangers read it."""
+    return bool(getattr(_module(format), "SHARED", False))
+
+
+def _module(format: str) -> Any:
+    return import_module(f"{formats.__name__}.{format}")
 
 
 def plain(text: str) -> str:

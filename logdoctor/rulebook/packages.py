@@ -13,7 +13,6 @@ the import path and its folders' times, and looked for again only when something
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sys
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from pathlib import Path
 import msgspec
 
 from logdoctor import cached_files
+from logdoctor.digests import blake2b
 
 GROUP = "logdoctor.rules"
 
@@ -31,7 +31,7 @@ def installed_rules(cache: Path | None) -> list[Path]:
     times = [_time(place) for place in sys.path]
     if cache is None:
         return [Path(f) for f in _look()]
-    key = hashlib.blake2b("\0".join(sys.path).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    key = blake2b("\0".join(sys.path).encode("utf-8", "replace"), digest_size=8).hexdigest()
     file = cache / f"{key}.packages"
     with contextlib.suppress(ValueError, KeyError, TypeError):
         known = msgspec.json.decode(cached_files.read(file) or b"")

@@ -1,1 +1,1 @@
-"""One module a format: ``NAME`` and ``render(diagnosis, page) -> str``; `logdoctor.render` finds it by itself."""
+"""One module a format, called like it: ``render(diagnosis, page) -> str``; `logdoctor.render` finds it by itself."""

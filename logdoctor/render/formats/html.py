@@ -8,7 +8,6 @@ from __future__ import annotations
 from logdoctor.model import Diagnosis
 from logdoctor.render.report import Page
 
-NAME = "html"
 SHARED = True
 CONTEXT = 3
 """It shows so many lines above and below each proof."""

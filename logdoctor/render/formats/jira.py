@@ -12,7 +12,6 @@ from logdoctor.render import markup
 from logdoctor.render.columns import shorten
 from logdoctor.render.report import Page, is_link, report
 
-NAME = "jira"
 SHARED = True
 
 # A backslash that is meant has no other spelling than an entity: before markup it would be an escape.

@@ -9,7 +9,6 @@ from logdoctor.render import markup
 from logdoctor.render.columns import shorten
 from logdoctor.render.report import Page, is_link, report
 
-NAME = "markdown"
 SHARED = True
 
 # Patterns are compiled when they are first used: most runs of the program never need them.

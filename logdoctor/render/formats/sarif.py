@@ -17,7 +17,6 @@ from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.report import Page, is_link
 from logdoctor.render.who import who_is
 
-NAME = "sarif"
 SHARED = True
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 UNKNOWN = "unknown"

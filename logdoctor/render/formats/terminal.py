@@ -11,8 +11,6 @@ from logdoctor.render.columns import padded, shorten, shorten_path, text_width, 
 from logdoctor.render.rank_rows import RankLine
 from logdoctor.render.report import Answer, Fallout, Page, Proof, Report, report
 
-NAME = "terminal"
-
 _MARKS = {"failure": ("✗", "1;31"), "unknown": ("?", "1;33"), "healthy": ("✓", "1;32")}
 _CODE = "36"
 _MOST_PROOFS, _MOST_ROWS, _MOST_UNEXPLAINED = 8, 12, 3

@@ -7,8 +7,6 @@ import json
 from logdoctor.model import Diagnosis
 from logdoctor.render.report import Page
 
-NAME = "json"
-
 
 def render(diagnosis: Diagnosis, page: Page) -> str:  # noqa: ARG001 - every format has this shape
     """Give one JSON object in ASCII, so that no encoding of an output can break it."""
