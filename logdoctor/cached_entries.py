@@ -30,6 +30,11 @@ class CachedEntries:
             self._start = _HEAD_BYTES + size
             self._index = msgspec.msgpack.decode(self._read(_HEAD_BYTES, size), type=dict[bytes, tuple[int, int]])
 
+    def __del__(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
     def get(self, key: bytes) -> bytes | None:
         """The entry with that digest."""
         with suppress(KeyError, OSError, OverflowError):

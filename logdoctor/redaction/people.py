@@ -36,7 +36,7 @@ FORMS = (
 NOBODY = frozenset(
     "root home buildd mockbuild ubuntu ec2-user admin administrator user users nobody slurm mpi mpiuser runner "
     "centos debian opc azureuser core jovyan default shared app appuser dev test tests guest daemon www-data "
-    "code data work workspace project projects public scratch docker vscode ray worker node host all other "
+    "kubernetes code data work workspace project projects public scratch docker vscode ray worker node host all other "
     "others the your you name username null none unknown git hostname id is was and not has space process "
     "program mode defined input request groups group env torch pytorch deepspeed train model python conda cuda "
     "nvidia file files lib bin opt src local system kernel self namespace namespaces but".split()

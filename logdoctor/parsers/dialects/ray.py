@@ -241,7 +241,6 @@ RECORDS: tuple[Record, ...] = (
 )
 
 MEANS: Meanings = {
-    "progress.done": ("done",),
     "ray.actor_died": ("end told",),
     "ray.worker_died": ("end told",),
 }
