@@ -138,7 +138,8 @@ def _digest(rules: Iterable[Rule]) -> str:
 
 def _numbers_of_shipped(rules: Iterable[Rule]) -> set[int]:
     """The numbers of the symptoms that everyone has: their database need not be made anew for somebody's own rules."""
-    ours = [rule.path.startswith(f"{shipped_rules()}{os.sep}") for rule in rules for _ in rule.symptoms]
+    folder = f"{shipped_rules()}{os.sep}"
+    ours = [rule.path.startswith(folder) for rule in rules for _ in rule.symptoms]
     return {number for number, is_ours in enumerate(ours) if is_ours}
 
 
