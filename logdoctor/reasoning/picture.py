@@ -60,11 +60,14 @@ class Picture:
         """How many lines each file has; known when all was read."""
         self._wanted: Callable[[Event], bool] = _any
         """Which events are of the run that is told."""
+        self._last_steps: dict[int | None, Event] | None = None
+        """What `last_steps` found, until another event comes."""
         self._rank_of_local: dict[tuple[str, int], tuple[int | None, int]] = {}
         """By file and local rank, where a launcher tags lines with it: the rank (None: several), the group's width."""
 
     def observe(self, event: Event) -> None:
         """Take one event in."""
+        self._last_steps = None
         self.dialects.add(event.dialect)
         self.good_ends.observe(event)
         self._see_speaker(event)
@@ -297,7 +300,7 @@ class Picture:
     def of_run(self, wanted: Callable[[Event], bool]) -> Picture:
         """The same picture, of which progress, hosts and versions are those of one run, whose events are ``wanted``."""
         view = copy.copy(self)
-        view._wanted = wanted  # noqa: SLF001 - its own
+        view._wanted, view._last_steps = wanted, None  # noqa: SLF001 - its own
         return view
 
     def last_steps(self) -> dict[int | None, Event]:
@@ -305,6 +308,11 @@ class Picture:
 
         A rank that is named by its local rank or its process is known only when all was read.
         """
+        if self._last_steps is None:
+            self._last_steps = self._find_last_steps()
+        return self._last_steps
+
+    def _find_last_steps(self) -> dict[int | None, Event]:
         found = {rank: last for rank, own in self.steps.items() if (last := own.last(self._wanted)) is not None}
         for event in self.steps[None].kept() if None in self.steps else ():
             rank = self.rank_of(event) if self._wanted(event) else None

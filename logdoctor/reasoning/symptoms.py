@@ -75,11 +75,14 @@ class Hits(Struct):
 
     def without(self, orders: Collection[int]) -> Hits:
         """The same without the events of these orders."""
+        kept = self.all()
+        wanted = [shown for shown in kept if shown.event.order not in orders]
+        if len(wanted) == len(kept):
+            return self
         left = Hits()
-        for shown in self.all():
-            if shown.event.order not in orders:
-                left.add(shown)
-        left.count += max(0, self.count - len(self.all())) if left.count else 0
+        for shown in wanted:
+            left.add(shown)
+        left.count += max(0, self.count - len(kept)) if wanted else 0
         return left
 
 
