@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from logdoctor.model import Candidate, LogdoctorError
 from logdoctor.prefilter import Pattern, Prefilter, newlines, plan_of
-from logdoctor.prefilter.engine import ID_BITS, load_engine
+from logdoctor.prefilter.engine import ID_BITS, ID_MASK, load_engine
 from logdoctor.prefilter.flood import (
     AT_THE_END,
     FULL,
@@ -25,6 +25,8 @@ from logdoctor.prefilter.flood import (
     TOGETHER,
     Flood,
 )
+from logdoctor.prefilter.hyperscan_engine import HyperscanEngine
+from logdoctor.prefilter.plan import Expressions
 from logdoctor.prefilter.scan import TAIL, Scan
 from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, SIZE
 
@@ -366,3 +368,11 @@ def test_the_account_of_floods_is_each_jobs_own() -> None:
     kept = [len(list(scans(reader(file)))) for _ in range(STREAMS + 1)]
     assert (kept[0], kept[-1]) == (OFTEN + TOGETHER, SCANT)
     assert len(list(prefilter.scans()(reader(file)))) == OFTEN + TOGETHER
+
+
+def test_the_databases_of_one_flood_are_left_when_another_one_comes():
+    session = HyperscanEngine(Expressions.of(["lost [0-9]", "late [0-9]", "gone [0-9]"], often=(2,)), None).session()
+    session._wasted = 2 * session._worth  # as if the first flood had lasted: it gets databases of its own
+    session.hits(memoryview(b"lost 1, late 2"), {0: -1, 1: -1})
+    found = {hit & ID_MASK for hit in session.hits(memoryview(b"lost 1, late 2, gone 3"), {2: -1})}
+    assert found == {0, 1, 2}

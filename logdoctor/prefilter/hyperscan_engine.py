@@ -168,7 +168,7 @@ class _Session:
 
     def _split(self, thinned: AbstractSet[int]) -> None:
         """Take a split one when there is one, or when enough callbacks were thrown away to pay for it."""
-        if self._wasted < _WASTE_TO_LOAD and not self._engine.has_split:
+        if self._scan_loud is None and self._wasted < _WASTE_TO_LOAD and not self._engine.has_split:
             return
         worth = self._wasted > self._worth
         if thinned == self._thinned and not worth:
