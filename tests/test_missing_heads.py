@@ -100,14 +100,14 @@ def test_a_box_whose_frame_is_broken_before_the_function_is_known(knowledge):
     [
         "#4  0x55d01a in step_\n        at ./src/step.F90:88\n#5  0x55e09b in main_loop_",
         " 4 0x000000000001a298 dispatch()  /build/callbackq.h:209\n 5 0x000000000001a2a0 progress()  /build/uct.h:1677",
-        "  3: ./app(_Z4stepv+0x12) [0x743e10]\n  4: ./app(main+0x99) [0x7470df]",
+        "  3: ./app(_Z4stepv+0x12) [0x51a2c4]\n  4: ./app(main+0x99) [0x51b960]",
         "solver  00000000004A1B2C  step_mod_mp_step_  212  step_mod.F90\nsolver  00000000004B0011  MAIN__  40  main.F90",
         "jl_apply at /build/src/julia.h:1982 [inlined]\ntrue_main at /build/src/jlapi.c:573",
         "\tat org.fit.Loop.run(Loop.java:88)\n\tat java.lang.Thread.run(Thread.java:750)",
         "\t/src/agent/run.go:88 +0x1d\ncreated by main.main\n\t/src/agent/main.go:12 +0x5a",
         '  File "/w/net.py", line 12 in forward\n  File "/w/fit.py", line 80 in run',
         "MPIR_Waitall(167)..............: \nMPIR_Waitall_impl(51)..........: ",
-        "2b1bbf84c000-2b1bbf84f000 rw-s 00000000 00:12 71\n2b1bbf84f000-2b1bbf852000 r-xp 00000000 00:12 72  /lib64/libc.so",
+        "2ac3d1e07000-2ac3d1e0a000 rw-s 00000000 00:12 71\n2ac3d1e0a000-2ac3d1e0d000 r-xp 00000000 00:12 72  /lib64/libc.so",
     ],
 )
 def test_the_later_lines_of_other_stacks_are_not_healthy(frames, knowledge):
