@@ -12,7 +12,7 @@ from itertools import chain
 from msgspec import Struct, field
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION
+from logdoctor.parsers.blocks.python_exceptions import EXCEPTION
 from logdoctor.parsers.blocks.unknown_prefixes import bears, behind
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.windows_codes import exit_code_elsewhere

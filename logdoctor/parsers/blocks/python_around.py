@@ -13,7 +13,8 @@ from itertools import chain
 from msgspec.structs import replace
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, read_traceback
+from logdoctor.parsers.blocks.python_exceptions import EXCEPTION
+from logdoctor.parsers.blocks.python_tracebacks import read_traceback
 from logdoctor.parsers.record import Bare, Block, BlockReader
 from logdoctor.regexes import later
 

@@ -12,8 +12,8 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from logdoctor.model import Value
+from logdoctor.parsers.blocks.python_exceptions import read_message
 from logdoctor.parsers.blocks.python_reading import MAX_MESSAGE_CHARS
-from logdoctor.parsers.blocks.python_tracebacks import read_message
 from logdoctor.parsers.json_texts import from_json
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import later

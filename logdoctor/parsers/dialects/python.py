@@ -25,10 +25,11 @@ from collections.abc import Iterator, Mapping
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.hydra_errors import CALL, CALL_SCAN, read_call
 from logdoctor.parsers.blocks.python_around import read_hook, read_ignored, reader
+from logdoctor.parsers.blocks.python_exceptions import EXCEPTION, IN_FRONT, read_message
 from logdoctor.parsers.blocks.python_messages import read_worker
 from logdoctor.parsers.blocks.python_reports import REPORT, REPORT_SCAN, read_report
 from logdoctor.parsers.blocks.python_stacks import read_fatal, read_pystack, read_section, read_threads
-from logdoctor.parsers.blocks.python_tracebacks import EXCEPTION, IN_FRONT, read_message, read_traceback
+from logdoctor.parsers.blocks.python_tracebacks import read_traceback
 from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
