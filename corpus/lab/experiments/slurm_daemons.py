@@ -16,21 +16,12 @@ def without_munge(bench: Bench) -> None:
     cluster.run("srun", "-n2", *TOKENIZE, timeout=60)
 
 
-def failing_prolog(bench: Bench) -> None:
-    """The site's prolog finds something wrong with the second node."""
-    check = bench.folder / "prolog.sh"
-    check.write_text('#!/bin/sh\n[ "$SLURMD_NODENAME" = node01 ] || { echo "scratch is not mounted" >&2; exit 1; }\n')
-    check.chmod(0o755)
-    cluster = Cluster(bench, more=f"Prolog={check}\nPrologFlags=Alloc")
-    cluster.run("srun", "-N2", "-n4", *TOKENIZE, timeout=30)
-
-
-def failing_task_prolog(bench: Bench) -> None:
-    """The site's task prolog ends with an error."""
-    check = bench.folder / "task_prolog.sh"
-    check.write_text("#!/bin/sh\nmodule load site-defaults || exit 3\n")
-    check.chmod(0o755)
-    cluster = Cluster(bench, more=f"TaskProlog={check}")
+def with_prolog(bench: Bench, setting: str, name: str, command: str) -> None:
+    """The site has Slurm run a script of that ``name`` before each job, as ``setting`` says with the script's place."""
+    prolog = bench.folder / name
+    prolog.write_text(f"#!/bin/sh\n{command}\n")
+    prolog.chmod(0o755)
+    cluster = Cluster(bench, more=setting.format(prolog))
     cluster.run("srun", "-N2", "-n4", *TOKENIZE, timeout=30)
 
 
@@ -67,7 +58,12 @@ EXPERIMENTS = (
         "job.launch",
         "The prolog of the site fails on a node",
         "A prolog that looks for the scratch file system fails on node02. Slurm drains the node, and the step is never started.",
-        failing_prolog,
+        lambda b: with_prolog(
+            b,
+            "Prolog={}\nPrologFlags=Alloc",
+            "prolog.sh",
+            '[ "$SLURMD_NODENAME" = node01 ] || { echo "scratch is not mounted" >&2; exit 1; }',
+        ),
         "Prolog failure",
         also=("host.node-failure", "job.resources"),
     ),
@@ -76,7 +72,7 @@ EXPERIMENTS = (
         "job.launch",
         "The task prolog of the site fails",
         "The task prolog calls the command module, which the nodes do not know; no task is started.",
-        failing_task_prolog,
+        lambda b: with_prolog(b, "TaskProlog={}", "task_prolog.sh", "module load site-defaults || exit 3"),
         "task_prolog|TaskProlog",
     ),
     slurm(
