@@ -14,7 +14,7 @@ class Log:
 
     def __init__(self, *, ranks: int | None = None) -> None:
         self.ledger, self.picture, self.order = Ledger(), Picture(), 0
-        self.picture.expected = ranks
+        self.picture.places.expected = ranks
 
     def add(self, kind: str, text: str = "", rank: int | None = None, level: Level = "error", **fields: Value) -> Log:
         self.order += 1

@@ -20,7 +20,7 @@ class Log:
     def __init__(self, *, hosts: int = 4, heard: tuple[int, ...] = (0, 1, 2, 3), apart: bool = False) -> None:
         self.apart = apart
         self.ledger, self.picture, self.order = Ledger(), Picture(), 0
-        self.picture.expected = hosts * 2
+        self.picture.places.expected = hosts * 2
         for host in heard:
             text = f"n{host}:{host * 2}:9 [0] NCCL INFO Bootstrap : Using eth0:10.9.0.{host}<0>"
             for rank in (host * 2, host * 2 + 1):

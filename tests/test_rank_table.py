@@ -8,7 +8,7 @@ from handmade_events import handmade
 from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Speaker, Symptom, Words, packed
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.attempts import Attempts
-from logdoctor.reasoning.seats import Seats
+from logdoctor.reasoning.places import Places
 from logdoctor.reasoning.versions import Versions
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.rank_rows import rank_lines
@@ -37,7 +37,7 @@ class Log:
 
     def __init__(self, *rules, ranks=None):
         self.reasoner, self.order = Reasoner(rules, ()), 0
-        self.reasoner.picture.expected = ranks
+        self.reasoner.picture.places.expected = ranks
 
     def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, tag=None, **fields):
         self.order += 1
@@ -167,24 +167,25 @@ def test_the_last_progress_of_each_rank_is_told():
 # ── where each rank sits ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Known:
-    def __init__(self, expected=None, **ranks):
-        self.expected, self.ranks = expected, ranks
-
-    def rank_at(self, host, pid):
-        return self.ranks.get(f"{host}_{pid}")
-
-
 def event(kind, rank=None, host=None, pid=None, **fields):
     speaker = Speaker(rank=rank, host=host, pid=pid)
     return handmade(Line("job.log", 1, kind), kind, kind, speaker, "info", fields)
 
 
-def seated(*events):
-    seats = Seats()
+def placed(*events, expected=None):
+    places = Places()
+    places.expected = expected
     for one in events:
-        seats.observe(one)
-    return seats
+        places.observe(one)
+    return places
+
+
+def seated(*events, expected=None):
+    return placed(*events, expected=expected).seats()
+
+
+def of_rank(rank, pid):
+    return event("text.line", rank, "n1", pid)
 
 
 def comm(host, pid, rank, nranks, **more):
@@ -195,47 +196,47 @@ def comm(host, pid, rank, nranks, **more):
 
 
 def test_a_communicator_of_the_whole_job_tells_rank_host_process_and_gpu():
-    seat = seated(comm("n1", 71, 3, 16)).of_ranks(Known(16))[3]
+    seat = seated(comm("n1", 71, 3, 16), expected=16)[3]
     assert (seat.host, seat.pid, seat.gpu, seat.bus_id) == ("n1", 71, 3, "0000:13:00")
 
 
 def test_the_rank_in_a_part_of_the_job_is_not_the_global_one():
-    assert seated(comm("n1", 71, 1, 4)).of_ranks(Known(16)) == {}
-    assert seated(comm("n1", 71, 1, 4)).of_ranks(Known(16, n1_71=9))[9].bus_id == "0000:11:00"
+    assert seated(comm("n1", 71, 1, 4), expected=16) == {}
+    assert seated(comm("n1", 71, 1, 4), of_rank(9, 71), expected=16)[9].bus_id == "0000:11:00"
 
 
 def test_one_process_with_two_gpus_holds_two_ranks():
-    seats = seated(comm("n1", 71, 0, 2), comm("n1", 71, 1, 2)).of_ranks(Known(2))
+    seats = seated(comm("n1", 71, 0, 2), comm("n1", 71, 1, 2))
     assert [seats[r].bus_id for r in (0, 1)] == ["0000:10:00", "0000:11:00"]
 
 
 def test_the_layout_line_tells_nodes_and_ranks_per_node():
     layout = event("nccl.comm_layout", pid=5, group_rank=1, nranks=16, nnodes=2, local_ranks=8, group_local_rank=1)
-    seats = seated(layout)
-    assert (seats.nodes, seats.per_node) == (2, 8)
+    places = placed(layout)
+    assert (places.nodes, places.per_node) == (2, 8)
 
 
 def test_torchruns_list_tells_the_local_ranks_of_a_node():
-    seats = seated(event("elastic.workers", host="n2", ranks=(8, 9), world_size=10)).of_ranks(Known(10))
+    seats = seated(event("elastic.workers", host="n2", ranks=(8, 9), world_size=10))
     assert (seats[9].host, seats[9].local_rank) == ("n2", 1)
 
 
 def test_a_rank_without_a_host_is_where_its_neighbours_are():
     layout = event("nccl.comm_layout", pid=5, group_rank=0, nranks=4, nnodes=2, local_ranks=2)
     known = [event("nccl.env", rank, host) for rank, host in ((0, "n1"), (2, "n2"))]
-    seats = seated(layout, *known).of_ranks(Known(4))
+    seats = seated(layout, *known)
     assert {rank: seat.host for rank, seat in seats.items()} == {0: "n1", 1: "n1", 2: "n2", 3: "n2"}
 
 
 def test_ranks_that_are_dealt_out_node_by_node_are_not_guessed():
     layout = event("nccl.comm_layout", pid=5, group_rank=0, nranks=6, nnodes=3, local_ranks=2)
     known = [event("nccl.env", rank, host) for rank, host in ((0, "n1"), (3, "n1"))]
-    assert 1 not in seated(layout, *known).of_ranks(Known(6))
+    assert 1 not in seated(layout, *known)
 
 
 def test_a_group_holds_the_global_ranks_of_its_members():
     members = [comm("n1", pid, place, 2, comm_id="0xa1") for place, pid in ((0, 71), (1, 72))]
-    (group,) = seated(*members).groups(Known(8, n1_71=2, n1_72=6))
+    (group,) = placed(*members, of_rank(2, 71), of_rank(6, 72), expected=8).groups()
     assert (group.size, group.ranks) == (2, (2, 6))
 
 

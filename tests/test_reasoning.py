@@ -238,7 +238,7 @@ COMM = {"group_rank": 10, "nranks": 16}
 def test_a_launchers_tag_tells_whose_line_it_is_where_the_tagged_process_told_its_rank():
     tagged = Speaker(local_rank=2, host="n1", pid=7)
     picture, last = picture_of(("nccl.comm_init", tagged, COMM), ("python.traceback", Speaker(local_rank=2), {}))
-    assert picture.rank_of(last) == 10
+    assert picture.places.rank_of(last) == 10
 
 
 def test_a_tag_that_two_processes_of_a_file_share_tells_nothing():
@@ -250,12 +250,12 @@ def test_a_tag_that_two_processes_of_a_file_share_tells_nothing():
         ("python.traceback", Speaker(local_rank=2), {}),
     )
     picture, last = picture_of(*rows)
-    assert picture.rank_of(last) is None
+    assert picture.places.rank_of(last) is None
 
 
 def test_a_rank_inside_a_small_group_is_not_taken_for_the_global_one():
     picture, last = picture_of(("c10d.watchdog_timeout", Speaker(local_rank=7), {"group_rank": 1}))
-    assert picture.rank_of(last) is None
+    assert picture.places.rank_of(last) is None
 
 
 TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", explains=["app.exception"])
@@ -328,7 +328,7 @@ def test_a_process_number_tells_the_rank_of_a_process_on_that_host_only():
             handmade(Line("a", order, ""), "c10d.x", "", Speaker(rank=rank, host=host, pid=41), "info", {}, order)
         )
     asked = ["10.0.0.7", "10.0.0.9", "gx7", ""]
-    assert [picture.rank_at(host, 41) for host in asked] == [None, 5, None, None]
+    assert [picture.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]
 
 
 def test_a_line_that_shows_several_symptoms_of_a_rule_is_shown_once():

@@ -147,7 +147,7 @@ class Reasoner:
         return [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]
 
     def _not_outlived(self, events: Sequence[Event]) -> list[Event]:
-        outlived = {shape(e) for e in events if self.picture.outlived(e, self.picture.rank_of(e))}
+        outlived = {shape(e) for e in events if self.picture.outlived(e, self.picture.places.rank_of(e))}
         left = [e for e in events if shape(e) not in outlived]
         return [] if all(got_over(e, self.picture.lines_after(e)) for e in left) else left
 

@@ -78,7 +78,11 @@ def _each_once(events: Iterable[Event], picture: Picture) -> Iterator[Event]:
     """Of what one speaker repeats word by word the first line is enough."""
     told = set[tuple[int | None, str | None, str]]()
     for event in events:
-        said = picture.rank_of(event), picture.host_of(event), event.line.text if event.lines else event.text
+        said = (
+            picture.places.rank_of(event),
+            picture.places.host_of(event),
+            event.line.text if event.lines else event.text,
+        )
         if said not in told:
             told.add(said)
             yield event

@@ -83,11 +83,11 @@ class Conditions:
         return counted
 
     def _ranks(self, shown: Sequence[Shown]) -> set[int]:
-        return {r for s in shown if (r := self.picture.rank_of(s.event)) is not None}
+        return {r for s in shown if (r := self.picture.places.rank_of(s.event)) is not None}
 
     def _quantity(self, shown: Sequence[Shown], wanted: str | int) -> bool:
         ranks = self._ranks(shown)
-        total = self.picture.expected or len(self.picture.ranks)
+        total = self.picture.places.expected or len(self.picture.places.ranks)
         if isinstance(wanted, int):
             return len(ranks) == wanted
         if not ranks:  # nobody knows who spoke: a quantifier cannot be refused
@@ -134,7 +134,7 @@ class Conditions:
         if name == "launcher":
             return self.picture.launcher == str(wanted)
         if name == "ranks":
-            return self.picture.expected is not None and _compare(self.picture.expected, str(wanted))
+            return self.picture.places.expected is not None and _compare(self.picture.places.expected, str(wanted))
         version = self.picture.versions.first.get(name)
         return version is not None and version_in(version, str(wanted))
 

@@ -73,7 +73,7 @@ def _finding(rule: Rule, seen: Seen, hits: RuleHits, picture: Picture) -> Findin
     others = [shown[0] for name, shown in seen.items() if name != decisive.name]
     blamed = _blamed(rule, hits)
     events = tuple(s.event for s in (decisive.shown, *others, *blamed, *own)[:EVENTS_KEPT])
-    ranks = sorted({r for s in ordered if (r := picture.rank_of(s.event)) is not None})
+    ranks = sorted({r for s in ordered if (r := picture.places.rank_of(s.event)) is not None})
     latest = max((s.event for s in ordered), key=lambda e: e.order)
     values = _bindings([decisive.shown, *others, *blamed], ranks, picture)
     values |= {k: v for s in blamed[:1] for k, v in s.event.fields.items() if k == "peer"}
@@ -110,7 +110,7 @@ def _blamed(rule: Rule, hits: RuleHits) -> list[Shown]:
 
 def _about(events: Sequence[Event], culprit: Culprit, picture: Picture) -> Culprit:
     """``culprit`` with the ranks and hosts that ``events`` are about in place of its own."""
-    named = [e for e in events if e.host or picture.rank_of(e) is not None]
+    named = [e for e in events if e.host or picture.places.rank_of(e) is not None]
     return replace(culprit, ranks=tuple(_ranks(named, picture)), hosts=tuple(_hosts(named, picture)))
 
 
@@ -137,14 +137,14 @@ def _bindings(shown: Sequence[Shown], ranks: Sequence[int], picture: Picture) ->
     for s in reversed(shown):
         values.update(s.event.fields)
         values.update(s.captured)
-        known = {"rank": picture.rank_of(s.event), "host": picture.host_of(s.event), "pid": s.event.pid}
+        known = {"rank": picture.places.rank_of(s.event), "host": picture.places.host_of(s.event), "pid": s.event.pid}
         values.update({k: v for k, v in known.items() if v is not None})
     values.setdefault("ranks", tuple(ranks))
     progress = picture.last_progress()
     if progress:
         values.setdefault("last_progress", f"{progress.unit} {progress.value}".strip())
-    if picture.expected:
-        values.setdefault("nranks", picture.expected)
+    if picture.places.expected:
+        values.setdefault("nranks", picture.places.expected)
     for product, version in picture.versions.first.items():
         values.setdefault(f"{product}_version", version)
     return values
@@ -166,20 +166,22 @@ def _culprit(
     rule: Rule, shown: Sequence[Shown], same: Sequence[Event], values: Mapping[str, Value], picture: Picture
 ) -> Culprit:
     events = [s.event for s in shown]
-    named = [e for e in events if picture.rank_of(e) is not None]
+    named = [e for e in events if picture.places.rank_of(e) is not None]
     said = () if named else _ranks_said(shown)
     ranks = rule.culprit.get("ranks", "speaker")
     hosts = rule.culprit.get("hosts", "speaker")
     if not (named or said) and rule.role in ("cause", "fallback"):  # nobody's line: a launcher may say who died
         hosts_named = _hosts(events, picture)
         ends = picture.named_ends.in_the_attempt_of(events[0])
-        told = [e for e in same if picture.rank_of(e) is not None]
+        told = [e for e in same if picture.places.rank_of(e) is not None]
         one = told[:1] if len(_ranks(told, picture)) == 1 else ends
-        events += [e for e in one if not hosts_named or picture.host_of(e) in (None, *hosts_named)]
+        events += [e for e in one if not hosts_named or picture.places.host_of(e) in (None, *hosts_named)]
     if "alone" in (ranks, hosts):  # many who report the same are victims
         both_heard = _both_sides(rule, shown, picture)
         alone = both_heard and len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1
-        one_host = len(picture.hosts) == 1 and (picture.expected or 0) <= max(ON_A_NODE, len(picture.ranks))
+        one_host = len(picture.places.hosts) == 1 and (picture.places.expected or 0) <= max(
+            ON_A_NODE, len(picture.places.ranks)
+        )
         ranks = "speaker" if ranks == "alone" and alone else ranks
         hosts = "speaker" if hosts == "alone" and (alone or (one_host and both_heard)) else hosts
     guilty = tuple(_ranks(events, picture)) if ranks == "speaker" else _numbers(values.get(ranks))
@@ -202,21 +204,25 @@ def _culprit(
 
 def _both_sides(rule: Rule, shown: Sequence[Shown], picture: Picture) -> bool:
     """Whether who could not reach a peer can be named: both sides are heard, or its line names both."""
-    if "peers" not in rule.culprit or len(picture.hosts) != 1 or _known_to_be_one_node(picture):
+    if "peers" not in rule.culprit or len(picture.places.hosts) != 1 or _known_to_be_one_node(picture):
         return True
-    return any((s.captured.get("peer") or peer_of(s.event)) and picture.host_of(s.event) for s in shown)
+    return any((s.captured.get("peer") or peer_of(s.event)) and picture.places.host_of(s.event) for s in shown)
 
 
 def _known_to_be_one_node(picture: Picture) -> bool:
     """Whether nobody on another host can be meant: else who could not reach a peer is only one side of the story."""
-    return picture.expected is not None and picture.expected <= max(ON_A_NODE, len(picture.ranks))
+    return picture.places.expected is not None and picture.places.expected <= max(ON_A_NODE, len(picture.places.ranks))
 
 
 def _only_ones(rule: Rule, picture: Picture) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Where nobody is named: the only rank and the only host that the log knows, unless others are to blame."""
     speaker = rule.culprit.get("ranks", "speaker") == "speaker"
-    ranks = tuple(picture.ranks) if speaker and len(picture.ranks) == 1 and (picture.expected or 1) == 1 else ()
-    hosts = tuple(picture.hosts or picture.seats.placed)
+    ranks = (
+        tuple(picture.places.ranks)
+        if speaker and len(picture.places.ranks) == 1 and (picture.places.expected or 1) == 1
+        else ()
+    )
+    hosts = tuple(picture.places.hosts or picture.places.assigned)
     return ranks, hosts if rule.role in ("cause", "fallback") and len(hosts) == 1 else ()
 
 
@@ -225,7 +231,7 @@ def _hosts_named(value: Value | None) -> tuple[str, ...]:
 
 
 def _ranks(events: Sequence[Event], picture: Picture) -> list[int]:
-    known = (picture.rank_of(e) for e in events)
+    known = (picture.places.rank_of(e) for e in events)
     return list(dict.fromkeys(r for r in known if r is not None))[:CULPRITS_NAMED]
 
 
@@ -243,7 +249,7 @@ def _hosts_said(shown: Sequence[Shown]) -> tuple[str, ...]:
 
 
 def _hosts(events: Sequence[Event], picture: Picture) -> list[str]:
-    known = (picture.host_of(e) for e in events)
+    known = (picture.places.host_of(e) for e in events)
     return list(dict.fromkeys(h for h in known if h))[:CULPRITS_NAMED]
 
 

@@ -15,8 +15,8 @@ from logdoctor.model import Event, Finding, Moment, Part, RankRow, Role, Rule
 from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.findings import CULPRITS_NAMED
 from logdoctor.reasoning.picture import Picture
+from logdoctor.reasoning.places import Seat
 from logdoctor.reasoning.ranking import Ranked
-from logdoctor.reasoning.seats import Seat
 from logdoctor.reasoning.symptoms import Hits
 from logdoctor.regexes import later
 
@@ -100,16 +100,16 @@ class RankTable:
         self, picture: Picture, ranked: Ranked, rules: Sequence[Rule], hits: Found, harmless: Collection[int]
     ) -> tuple[RankRow, ...]:
         """The table of a job that failed; empty where fewer than two ranks are known or all are alike and blank."""
-        seats = picture.seats.of_ranks(picture)
+        seats = picture.places.seats()
         answer = _Answer(ranked, seats, picture)
         heard = self._last_words(picture)
         failures = self._first_failures(picture, _known(rules, hits, ranked), harmless, answer.ranks)
         known = heard.keys() | failures.keys() | answer.ranks | {r for r in picture.steps if r is not None}
         if len(known) < 2:
             return ()
-        everyone = sorted({*range(min(picture.expected or 0, MAX_ROWS)), *known})[:MAX_ROWS]
+        everyone = sorted({*range(min(picture.places.expected or 0, MAX_ROWS)), *known})[:MAX_ROWS]
         began = min((f.event for f in failures.values()), key=_moment, default=None)
-        near, steps = _Neighbours(known, heard, picture.seats.per_node), picture.last_steps()
+        near, steps = _Neighbours(known, heard, picture.places.per_node), picture.last_steps()
         rows = []
         for rank in everyone:
             failure = failures.get(rank)
@@ -127,7 +127,7 @@ class RankTable:
         last: dict[int, Heard] = {}
         for (rank, host, pid), heard in self._heard.items():
             if rank is None and pid is not None:
-                rank = picture.rank_at(short_host(host or ""), pid)
+                rank = picture.places.rank_at(short_host(host or ""), pid)
             if rank is not None and (rank not in last or last[rank].order < heard.order):
                 last[rank] = heard
         return last
@@ -145,7 +145,7 @@ class RankTable:
         told = [f for f in (*known, *plain) if f.event.order not in harmless]
         of_last = {e.order for e in picture.runs.of_the_last(f.event for f in told)}
         for failure in (f for f in told if f.event.order in of_last):
-            rank = picture.rank_of(failure.event)
+            rank = picture.places.rank_of(failure.event)
             if rank is None or (not failure.signature and (rank in first or picture.outlived(failure.event, rank))):
                 continue
             merit = failure.event.order, (OF_BLAMED if rank in blamed else OF_OTHERS).index(failure.role)
@@ -164,7 +164,7 @@ class _Answer:
         derived = event is not None and event.dialect == "ledger"
         self.never_started = _never_started(event) if event and derived else ""
         self.busy_with = _busy_with(event) if event and derived else ""
-        told = event is not None and not derived and picture.rank_of(event) in (None, *self.ranks)
+        told = event is not None and not derived and picture.places.rank_of(event) in (None, *self.ranks)
         self.failure = Failure(event, finding.rule.signature) if finding and event and told else None
         """The decisive line, where somebody else tells of the failure: it stands for a blamed rank that is mute."""
 
@@ -230,11 +230,13 @@ def _unhurt(rank: int, heard: Heard | None, began: Event | None, near: _Neighbou
 
 
 def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _Answer, picture: Picture) -> RankRow:
-    only_host = next(iter(picture.hosts)) if len(picture.hosts) == 1 else None
+    only_host = next(iter(picture.places.hosts)) if len(picture.places.hosts) == 1 else None
     return RankRow(
         rank=rank,
         role=part,
-        host=short_host(seat.host or "") or picture.host_with(rank) or (only_host if part != "missing" else None),
+        host=short_host(seat.host or "")
+        or picture.places.host_with(rank)
+        or (only_host if part != "missing" else None),
         local_rank=seat.local_rank,
         pid=seat.pid,
         gpu=seat.gpu,

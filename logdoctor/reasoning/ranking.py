@@ -75,7 +75,7 @@ def _is_old_noise(finding: Finding, picture: Picture, run: Callable[[Event], boo
     if not caught or finding.count <= NOISE:
         return False
     same = [e for e in finding.events if e.fields.get("exception") == finding.latest.fields.get("exception")]
-    return sum(picture.outlived(e, picture.rank_of(e), run) for e in same) >= NOISE
+    return sum(picture.outlived(e, picture.places.rank_of(e), run) for e in same) >= NOISE
 
 
 def rank(findings: Sequence[Finding], picture: Picture, run: Callable[[Event], bool] | None = None) -> Ranked:
@@ -255,7 +255,7 @@ def _crashed_at_its_end(end: Finding, crash: Finding, picture: Picture) -> bool:
     """Whether ``crash`` is how a process broke down whose own exception had ended it: what ends it is printed first."""
     if crash.rule.signature != "app.segfault" or not _is_late(crash) or not _is_own_last_word(end):
         return False
-    one = end.ranks == crash.ranks and (len(end.ranks) == 1 or len(picture.ranks) < 2)
+    one = end.ranks == crash.ranks and (len(end.ranks) == 1 or len(picture.places.ranks) < 2)
     return one and end.events[0].line.file == crash.events[0].line.file and end.first < crash.first
 
 

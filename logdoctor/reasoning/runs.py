@@ -144,4 +144,4 @@ def _listed(
 def _open_ends(part: Part, failures: Sequence[Event], picture: Picture) -> tuple[Event, ...]:
     """The failing lines of the run that nothing accounts for and that it did not outlive."""
     own = (e for e in failures if part.holds(e) and e.order not in part.harmless)
-    return tuple(e for e in own if not picture.outlived(e, picture.rank_of(e), part.holds))
+    return tuple(e for e in own if not picture.outlived(e, picture.places.rank_of(e), part.holds))

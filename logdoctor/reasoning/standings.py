@@ -58,4 +58,4 @@ def _numbers(state: Event) -> Iterator[tuple[str, int]]:
 
 
 def _is_rank(number: int, picture: Picture) -> bool:
-    return number < (picture.expected or 1 << 22)
+    return number < (picture.places.expected or 1 << 22)

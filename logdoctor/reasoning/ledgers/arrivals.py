@@ -78,7 +78,7 @@ class Ledger(Struct):
         missing = tuple(sorted(set(range(self.world)) - self.waiting))
         if not missing:
             return []
-        hosts = tuple(sorted({host for rank in missing if (host := picture.host_with(rank))}))
+        hosts = tuple(sorted({host for rank in missing if (host := picture.places.host_with(rank))}))
         fields: dict[str, Value] = {"missing": missing, "joined": self.joined, "world": self.world}
         if hosts:
             fields["missing_hosts"] = hosts

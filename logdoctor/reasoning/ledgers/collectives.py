@@ -209,11 +209,11 @@ class Ledger(Struct):
         Not at the very start: there nothing has ever worked, and who is silent tells nothing.
         """
         there = {s.who for s in waiting}
-        missing = sorted(picture.ranks - there)
+        missing = sorted(picture.places.ranks - there)
         first = waiting[0]
         if len({s.seq for s in waiting}) > 1 or len(there) < FEWEST_WAITING or len(missing) != 1:
             return []
-        few = len(there) < (picture.expected or 0) * MOST
+        few = len(there) < (picture.places.expected or 0) * MOST
         if first.seq < FEWEST_WAITING or few or missing[0] in self.troubled:
             return []
         if any(who == missing[0] and "last_enqueued" in e.fields for (_, who), e in self.states.items()):
@@ -242,7 +242,7 @@ class Ledger(Struct):
 
     def _kept_others_waiting(self, file: str, busy: Event, picture: Picture) -> bool:
         """Whether ``busy``, the last progress in its file, is of a rank that had not come when the others gave up."""
-        end, who = self.ended.get(file), picture.rank_of(busy)
+        end, who = self.ended.get(file), picture.places.rank_of(busy)
         if (end is None and who is None) or not _under_way(busy, end):
             return False
         if (busy.kind == "progress.step" or busy.fields.get("phase") == "resume") and not _skips(busy):
@@ -258,9 +258,9 @@ class Ledger(Struct):
     def _one_absent(self, picture: Picture, busy: Event) -> int | None:
         """The one rank that does not wait, where all others do (or the local rank that is busy, on a single node)."""
         waiting = {who for who, _ in self.waits}
-        absent = set(range(max(picture.expected or 0, max(waiting, default=0) + 1))) - waiting
+        absent = set(range(max(picture.places.expected or 0, max(waiting, default=0) + 1))) - waiting
         local = busy.speaker.local_rank
-        if local in absent and max((*waiting, *picture.ranks), default=0) < ONE_NODE:
+        if local in absent and max((*waiting, *picture.places.ranks), default=0) < ONE_NODE:
             return local
         if 0 in absent and busy.fields.get("phase") in FIRST_ALONE:
             return 0
@@ -315,8 +315,8 @@ def _int(value: Value | None) -> int | None:
 
 def _named(name: str, events: Collection[Event], picture: Picture) -> dict[str, Value]:
     """The ranks and hosts of ``events`` as two fields, as far as they are known."""
-    ranks = sorted({r for e in events if (r := picture.rank_of(e)) is not None})
-    hosts = sorted({h for e in events if (h := picture.host_of(e))})
+    ranks = sorted({r for e in events if (r := picture.places.rank_of(e)) is not None})
+    hosts = sorted({h for e in events if (h := picture.places.host_of(e))})
     fields: dict[str, Value] = {name: tuple(ranks)} if ranks else {}
     return {**fields, f"{name}_hosts": tuple(hosts)} if hosts else fields
 

@@ -68,14 +68,16 @@ class Ledger(Struct):
         if not votes:
             yield from self._at_home(picture)
         several = [t for t, by in votes.items() if len(by) >= FEWEST]
-        accused = [t for t in several if t in picture.hosts and _weighty([*votes[t].values()], picture)]
-        accused = accused or [t for t, by in votes.items() if t in picture.hosts and len(votes) == 1 and _left(by)]
+        accused = [t for t in several if t in picture.places.hosts and _weighty([*votes[t].values()], picture)]
+        accused = accused or [
+            t for t, by in votes.items() if t in picture.places.hosts and len(votes) == 1 and _left(by)
+        ]
         dead = [t for t in accused if t not in complaining]
         dead = dead or [t for t in accused if self._silent(t, picture) is not None]
         if len(dead) == 1:
             yield self._pointed_at(dead[0], votes[dead[0]], picture)
-        elif len(picture.hosts) > 1 or (picture.expected or 0) > len(picture.ranks):
-            yield from _unclear([t for t in several if t not in picture.hosts], votes, complaining, picture)
+        elif len(picture.places.hosts) > 1 or (picture.places.expected or 0) > len(picture.places.ranks):
+            yield from _unclear([t for t in several if t not in picture.places.hosts], votes, complaining, picture)
 
     def _votes(self, picture: Picture) -> tuple[dict[str, dict[Value, Event]], set[str | None]]:
         """Which host is accused by whom (a rank, or host and pid) with which first line; and which hosts accuse."""
@@ -85,7 +87,7 @@ class Ledger(Struct):
         for event in picture.runs.of_the_last(self.links.values()):
             peer = peers[id(event)]
             target = picture.addresses.host_at(peer)
-            source = picture.host_of(event)
+            source = picture.places.host_of(event)
             if target == source:
                 continue
             complaining.add(source)
@@ -95,7 +97,7 @@ class Ledger(Struct):
     def _at_home(self, picture: Picture) -> Iterator[Event]:
         """The one host that holds both ends of all that is told of: whoever left, left there."""
         told = picture.runs.of_the_last(self.links.values())
-        hosts = {picture.host_of(event) for event in told}
+        hosts = {picture.places.host_of(event) for event in told}
         if len(hosts) == 1 and (host := hosts.pop()) is not None:
             yield self._pointed_at(host, {_who(e, picture): e for e in told}, picture)
 
@@ -113,8 +115,8 @@ class Ledger(Struct):
 
     def _silent(self, host: str, picture: Picture) -> int | None:
         """The one rank of ``host`` that has not complained of anything, where all its ranks are known."""
-        there = picture.ranks_on(host)
-        if not there or picture.expected is None or picture.ranks_placed() < picture.expected:
+        there = picture.places.ranks_on(host)
+        if not there or picture.places.expected is None or picture.places.ranks_placed() < picture.places.expected:
             return None
         quiet = there - {rank for who in self.spoke if (rank := _rank(who, picture)) is not None}
         return quiet.pop() if len(quiet) == 1 else None
@@ -126,7 +128,7 @@ def _unclear(
     """All hosts that complain point at somebody of whom nothing is known: it can be none of them."""
     for target in targets:
         by = votes[target]
-        if complaining <= {picture.host_of(e) for e in by.values()}:
+        if complaining <= {picture.places.host_of(e) for e in by.values()}:
             first = min(by.values(), key=lambda e: e.order)
             fields: dict[str, Value] = {"peer": _peer(first) or target, "votes": len(by)}
             if len(votes) == 1 and _told_together(by, picture) and not is_address(target):
@@ -139,7 +141,7 @@ def _told_together(by: Mapping[Value, Event], picture: Picture) -> bool:
     """Whether several hosts complain in one file: what all of a job print is in it, so that who is silent is silent."""
     hosts: dict[str, set[str]] = {}
     for event in by.values():
-        if host := picture.host_of(event):
+        if host := picture.places.host_of(event):
             hosts.setdefault(event.line.file, set()).add(host)
     return any(len(named) >= FEWEST for named in hosts.values())
 
@@ -154,7 +156,7 @@ def _weighty(complaints: list[Event], picture: Picture) -> bool:
 
     A broken link seen from one end looks the same whichever end is at fault.
     """
-    hosts = {h for e in complaints if (h := picture.host_of(e))}
+    hosts = {h for e in complaints if (h := picture.places.host_of(e))}
     if len(hosts) >= FEWEST:
         return True
     return all(_CLOSED.search(e.text[:SEARCHED]) for e in complaints)
@@ -162,13 +164,13 @@ def _weighty(complaints: list[Event], picture: Picture) -> bool:
 
 def _who(event: Event, picture: Picture) -> Value:
     """The rank of the process that ``event`` is of; else its host and pid."""
-    rank = picture.rank_of(event)
-    return rank if rank is not None else f"{picture.host_of(event)}:{event.pid}"
+    rank = picture.places.rank_of(event)
+    return rank if rank is not None else f"{picture.places.host_of(event)}:{event.pid}"
 
 
 def _rank(who: Process, picture: Picture) -> int | None:
     rank, host, pid = who
-    return rank if rank is not None else picture.rank_at(short_host(host or ""), pid)
+    return rank if rank is not None else picture.places.rank_at(short_host(host or ""), pid)
 
 
 def _peer(event: Event) -> str | None:

@@ -176,7 +176,7 @@ def _keep(table: dict[Process, Event], event: Event) -> None:
 
 
 def _rank(event: Event, picture: Picture) -> int | None:
-    rank = picture.rank_of(event)
+    rank = picture.places.rank_of(event)
     group_rank = event.fields.get("group_rank")
     return rank if rank is not None else group_rank if isinstance(group_rank, int) else None
 
@@ -203,7 +203,7 @@ def _deaths(event: Event, picture: Picture) -> Iterator[Death]:
         return  # a headline over the report that names the rank
     pid = fields.get("pid", event.speaker.pid if "own end" in event.means else None)
     for rank in listed:
-        host = picture.host_of(event) or picture.host_with(rank)
+        host = picture.places.host_of(event) or picture.places.host_with(rank)
         yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, event)
 
 

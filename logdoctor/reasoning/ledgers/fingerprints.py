@@ -76,7 +76,7 @@ def _derived(calls: Mapping[int, Call], most: list[int], odd: list[int], picture
     fields: dict[str, Value] = {"op": other.op, "other_op": one.op, "ranks": tuple(odd), "odd": tuple(odd)}
     if one.seq is not None and one.seq == other.seq:
         fields["seq"] = one.seq
-    if hosts := tuple(sorted({host for rank in odd if (host := picture.host_with(rank))})):
+    if hosts := tuple(sorted({host for rank in odd if (host := picture.places.host_with(rank))})):
         fields["odd_hosts"] = hosts
     events = [one.event] if one.event is other.event else [one.event, other.event]
     return [

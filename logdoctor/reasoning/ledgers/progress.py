@@ -154,11 +154,11 @@ class Ledger(Struct):
         if not behind:
             return []
         first = min(behind, key=lambda r: (courses[r].place, courses[r].last.order))
-        ranks = sorted({r for b in behind if (r := picture.rank_of(courses[b].last)) is not None})
+        ranks = sorted({r for b in behind if (r := picture.places.rank_of(courses[b].last)) is not None})
         course, ahead = courses[first], [c for r, c in courses.items() if r not in behind]
         fields: dict[str, Value] = {
             "late": tuple(ranks),
-            "late_hosts": tuple(sorted({h for r in behind if (h := picture.host_of(courses[r].last))})),
+            "late_hosts": tuple(sorted({h for r in behind if (h := picture.places.host_of(courses[r].last))})),
             "unit": series[0],
             "step": course.place[1],
             "others_step": min(c.place for c in ahead)[1],

@@ -98,7 +98,7 @@ class Ledger(Struct):
         for who, event in self.latest.items():
             stand = stand_of(event)
             if stand is not None:
-                rank = picture.rank_of(event)
+                rank = picture.places.rank_of(event)
                 by_rank[who if rank is None else rank] = stand
         stands = sorted(by_rank.values(), key=lambda s: s.event.order)
         odd, others = _split(stands) if stands else ([], [])
@@ -190,8 +190,8 @@ def _odd(odd: list[Stand], others: list[Stand], picture: Picture) -> list[Event]
         "others_function": other_call,
         "others_at": other.at,
         "others": len(others),
-        "odd": tuple(sorted({r for s in odd if (r := picture.rank_of(s.event)) is not None})[:MAX_NAMED]),
-        "odd_hosts": _sorted(picture.host_of(s.event) for s in odd),
+        "odd": tuple(sorted({r for s in odd if (r := picture.places.rank_of(s.event)) is not None})[:MAX_NAMED]),
+        "odd_hosts": _sorted(picture.places.host_of(s.event) for s in odd),
         "odd_pids": tuple(sorted({p for s in odd if (p := s.event.pid) is not None})[:MAX_NAMED]),
     }
     below = [s for s in others if s.stack == other.stack and s.event.order > first.event.order]

@@ -53,7 +53,7 @@ class Ledger(Struct):
             return []
         first = min((named or self.waited).values(), key=lambda e: e.order)
         fields: dict[str, Value] = {"rank": 0, "waiting": tuple(sorted(self.waited))}
-        if host := picture.host_with(0):
+        if host := picture.places.host_with(0):
             fields["host"] = host
         who = Speaker(time=first.time)
         return [Event(first.line, "ledger", "ledger.id_awaited", first.text, who, "error", fields, first.order)]

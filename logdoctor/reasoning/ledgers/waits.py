@@ -89,7 +89,12 @@ class Ledger(Struct):
         """The events that follow from all that was observed."""
         if not self.gave_up or len(self.waits) < FEWEST_WAITING:
             return []
-        world = picture.ranks | self.named | self.waits.keys() | set(range(min(picture.expected or 0, MAX_RANKS)))
+        world = (
+            picture.places.ranks
+            | self.named
+            | self.waits.keys()
+            | set(range(min(picture.places.expected or 0, MAX_RANKS)))
+        )
         absent = sorted(world - self.waits.keys())
         if len(absent) == 1 and absent[0] not in self.troubled:
             return [self._silent(absent[0], picture)]
@@ -106,7 +111,7 @@ class Ledger(Struct):
 
     def _silent(self, missing: int, picture: Picture) -> Event:
         first = min((e for e in self.waits.values() if _GAVE_UP.search(e.text[:SEARCHED])), key=lambda e: e.order)
-        host, stand = picture.host_with(missing), stand_of(first)
+        host, stand = picture.places.host_with(missing), stand_of(first)
         fields: dict[str, Value] = {
             "missing": (missing,),
             "missing_hosts": (host,) if host else (),
@@ -141,7 +146,7 @@ def _name(stand: Stand) -> str:
 
 
 def _hosts(ranks: Collection[int], picture: Picture) -> tuple[str, ...]:
-    return tuple(sorted({host for rank in ranks if (host := picture.host_with(rank))}))
+    return tuple(sorted({host for rank in ranks if (host := picture.places.host_with(rank))}))
 
 
 def _derived(kind: str, source: Event, fields: Mapping[str, Value]) -> Event:
