@@ -12,7 +12,8 @@ from collections.abc import Collection, Sequence
 
 from logdoctor.model import Event, Finding
 from logdoctor.reasoning.good_ends import shape
-from logdoctor.reasoning.ranking import TIERS, Ranked
+from logdoctor.reasoning.merit import TIERS
+from logdoctor.reasoning.ranking import Ranked
 
 WEIGHTS = {
     "any answer": 4.1,

@@ -15,7 +15,8 @@ from logdoctor.reasoning.attempts import Span
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import RuleHits, find
 from logdoctor.reasoning.picture import Picture
-from logdoctor.reasoning.ranking import Ranked, rank, speaks_of_the_past
+from logdoctor.reasoning.precedence import speaks_of_the_past
+from logdoctor.reasoning.ranking import Ranked, rank
 from logdoctor.reasoning.wording import Told, fill
 
 Found = Mapping[int, RuleHits]
