@@ -11,8 +11,8 @@ from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import find
-from logdoctor.reasoning.good_ends import got_over, shape
 from logdoctor.reasoning.ledgers import ledgers
+from logdoctor.reasoning.outlived import not_outlived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.rank_table import RankTable
 from logdoctor.reasoning.ranking import rank
@@ -137,7 +137,7 @@ class Reasoner:
         findings, harmless = self.findings()
         held = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
         unknown = [e for e in self._failing(harmless) if held.isdisjoint(self._rules_on(e))]
-        return self._not_outlived(unknown)
+        return not_outlived(unknown, self.picture)
 
     def _rules_on(self, event: Event) -> set[str]:
         """The ids of the rules of which ``event`` shows a symptom."""
@@ -146,15 +146,10 @@ class Reasoner:
     def _failing(self, harmless: Collection[int]) -> list[Event]:
         return [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]
 
-    def _not_outlived(self, events: Sequence[Event]) -> list[Event]:
-        outlived = {shape(e) for e in events if self.picture.outlived(e, self.picture.places.rank_of(e))}
-        left = [e for e in events if shape(e) not in outlived]
-        return [] if all(got_over(e, self.picture.lines_after(e)) for e in left) else left
-
     def _left(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Event]:
         """The failures that no rule accounts for and that the job did not outlive."""
         taken = {e.order for f in findings for e in f.events}
-        return self._not_outlived([e for e in failures if e.order not in taken])
+        return not_outlived([e for e in failures if e.order not in taken], self.picture)
 
     def _unexplained(self, left: Sequence[Event], lang: str) -> list[Evidence]:
         """Their lines, the loudest first."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from logdoctor.model import Rule
+from logdoctor.reasoning.outlived import went_on
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.symptoms import Hits, Shown
 
@@ -122,8 +123,7 @@ class Conditions:
     def _fact(self, name: str, wanted: Any, counted: Seen) -> bool:
         if name == "went_on":
             shown = [s.event for events in counted.values() for s in events]
-            went_on = (self.picture.spoke.after(e) or self.picture.outlived(e, None) for e in shown)
-            return all(went_on) is bool(wanted)
+            return all(went_on(e, self.picture) for e in shown) is bool(wanted)
         if name == "lines_after":
             shown = [s.event for events in counted.values() for s in events]
             return all(_compare(self.picture.lines_after(e), str(wanted)) for e in shown)

@@ -11,8 +11,8 @@ import math
 from collections.abc import Collection, Sequence
 
 from logdoctor.model import Event, Finding
-from logdoctor.reasoning.good_ends import shape
 from logdoctor.reasoning.merit import TIERS
+from logdoctor.reasoning.outlived import shape
 from logdoctor.reasoning.ranking import Ranked
 
 WEIGHTS = {

@@ -9,17 +9,11 @@ from msgspec import Struct, field
 from logdoctor.model import Event, Meaning
 from logdoctor.reasoning.clocks import printed_after
 from logdoctor.reasoning.greetings import Greetings
-from logdoctor.regexes import later
 
 BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
 """How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
 ENDS: frozenset[Meaning] = frozenset({"last words", "named end", "end told"})
-SHORT = 40
-CALM = 200
-"""So many lines after an error that was only logged may show that the program got over it."""
-_ENDING = later(r"(?i)\bexit|abort|terminat|crash|fatal|kill|shut|\bdie[ds]?\b|giv\w+ up|\bstop|memory|cannot continue")
 _BAR = "%|"
-DIGITS = later(r"\d+")
 
 
 class GoodEnds(Struct):
@@ -69,24 +63,3 @@ class GoodEnds(Struct):
 def _is_the_last_one(step: Event) -> bool:
     value, total = step.fields.get("value"), step.fields.get("total")
     return value is not None and value == total and _BAR not in step.text
-
-
-def got_over(event: Event, lines_after: int) -> bool:
-    """Whether a program only logged an error, in no words that an end has, and its file went on for long.
-
-    Longer than all that stood before it: a job that ends of what it reports seldom prints so much more.
-    """
-    if event.dialect != "generic" or event.level != "error" or _ENDING.search(event.text):
-        return False
-    return lines_after >= max(CALM, event.line.number)
-
-
-def shape(event: Event) -> tuple[str, str]:
-    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is.
-
-    Not so the end of a job, which another job of the same file outlived.  Of an exception that was only reported the
-    beginning counts: what follows quotes the sample that it met.
-    """
-    if event.dialect == "python" and event.level == "error":
-        return "python", DIGITS.sub("#", event.text[:SHORT])
-    return event.kind, str(event.order) if event.kind in BATCH_ENDS else DIGITS.sub("#", event.text[:200])

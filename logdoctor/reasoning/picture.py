@@ -6,7 +6,6 @@ Who is where (places.py), versions, launcher, how far each rank got, what ended 
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Mapping
 
 from logdoctor.model import Event, Evidence, JobPicture, Progress, RankRow, Standing
@@ -105,27 +104,6 @@ class Picture:
         name, value = event.fields.get("name"), event.fields.get("value")
         if isinstance(name, str) and value is not None and len(self.environment) < MAX_SETTINGS:
             self.environment.setdefault((name, str(value)[:SETTING_KEPT]))
-
-    def outlived(self, event: Event, rank: int | None, run: Callable[[Event], bool] | None = None) -> bool:
-        """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps.
-
-        ``run`` says what counts; else what the same job did, in later attempts too.
-        """
-        if self.good_ends.outlast(event, run) or (run is None and self._done_later(event)):
-            return True
-        counts = run or functools.partial(self.runs.same_job, event)
-        own = [*self.steps.values()] if rank is None else [s for r in (rank, None) if (s := self.steps.get(r))]
-        return any(s.survived(event, lambda e: counts(e) and self._well_after(e, event)) for s in own)
-
-    def _done_later(self, event: Event) -> bool:
-        """Whether a later job in the file of ``event`` counted its steps to the end, and made no others since."""
-        finished = self.good_ends.finished
-        return finished is not None and event.order < finished.order and not self.runs.same_job(event, finished)
-
-    def _well_after(self, later: Event, earlier: Event) -> bool:
-        """Whether the clocks of two hosts, which may differ, leave no doubt about the order."""
-        one, two = self.places.host_of(later), self.places.host_of(earlier)
-        return one is None or two is None or one == two or self.surely_after(later, earlier)
 
     def seconds_between(self, earlier: Event, later: Event) -> tuple[float | None, float]:
         """The seconds from one event to the other (None: unknown), and how far that may be wrong."""

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from logdoctor.model import Event, Finding, Moment, Part, RankRow, Role, Rule
 from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.findings import CULPRITS_NAMED
+from logdoctor.reasoning.outlived import outlived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.places import Seat
 from logdoctor.reasoning.ranking import Ranked
@@ -146,7 +147,7 @@ class RankTable:
         of_last = {e.order for e in picture.runs.of_the_last(f.event for f in told)}
         for failure in (f for f in told if f.event.order in of_last):
             rank = picture.places.rank_of(failure.event)
-            if rank is None or (not failure.signature and (rank in first or picture.outlived(failure.event, rank))):
+            if rank is None or (not failure.signature and (rank in first or outlived(failure.event, rank, picture))):
                 continue
             merit = failure.event.order, (OF_BLAMED if rank in blamed else OF_OTHERS).index(failure.role)
             if rank not in best or merit < best[rank]:

@@ -9,10 +9,8 @@ from msgspec import Struct
 from logdoctor.model import Event, Finding
 from logdoctor.reasoning.explaining import explains
 from logdoctor.reasoning.merit import order_of_merit
+from logdoctor.reasoning.outlived import finding_outlived
 from logdoctor.reasoning.picture import Picture
-
-NOISE = 5
-"""So many exceptions of one type that were only reported, and that the job outlived, make the next one harmless."""
 
 
 class Ranked(Struct, frozen=True):
@@ -26,28 +24,9 @@ class Ranked(Struct, frozen=True):
     preferred: Finding | None = None
 
 
-def survived(finding: Finding, picture: Picture, run: Callable[[Event], bool] | None = None) -> bool:
-    """Whether the job (or only the ``run`` that holds these events) went on well after all that this rests on."""
-    if finding.rule.outlived == "never":
-        return False
-    if finding.rule.outlived == "by a good end":
-        return picture.good_ends.outlast(finding.latest, run)
-    ranks: list[int | None] = [*finding.ranks] or [None]
-    return all(picture.outlived(finding.latest, rank, run) for rank in ranks) or _is_old_noise(finding, picture, run)
-
-
-def _is_old_noise(finding: Finding, picture: Picture, run: Callable[[Event], bool] | None) -> bool:
-    """Whether it is what the program reports again and again and goes on: the job outlived most of what it rests on."""
-    caught = finding.rule.role == "fallback" and all(e.level == "error" for e in (*finding.events, finding.latest))
-    if not caught or finding.count <= NOISE:
-        return False
-    same = [e for e in finding.events if e.fields.get("exception") == finding.latest.fields.get("exception")]
-    return sum(picture.outlived(e, picture.places.rank_of(e), run) for e in same) >= NOISE
-
-
 def rank(findings: Sequence[Finding], picture: Picture, run: Callable[[Event], bool] | None = None) -> Ranked:
     """Split ``findings`` into causes and consequences; with ``run``, only what it holds says what was survived."""
-    alive = [f for f in findings if not survived(f, picture, run)]
+    alive = [f for f in findings if not finding_outlived(f, picture, run)]
     roots = [f for f in alive if not any(explains(other, f, picture) for other in alive)] or alive
     causes = sorted(roots, key=order_of_merit)
     rest = [f for f in findings if f not in causes]

@@ -14,6 +14,7 @@ from logdoctor.model import Culprit, Event, Finding, Rule, Run, Verdict
 from logdoctor.reasoning.attempts import Span
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import RuleHits, find
+from logdoctor.reasoning.outlived import outlived_by_speaker
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.precedence import speaks_of_the_past
 from logdoctor.reasoning.ranking import Ranked, rank
@@ -145,4 +146,4 @@ def _listed(
 def _open_ends(part: Part, failures: Sequence[Event], picture: Picture) -> tuple[Event, ...]:
     """The failing lines of the run that nothing accounts for and that it did not outlive."""
     own = (e for e in failures if part.holds(e) and e.order not in part.harmless)
-    return tuple(e for e in own if not picture.outlived(e, picture.places.rank_of(e), part.holds))
+    return tuple(e for e in own if not outlived_by_speaker(e, picture, part.holds))
