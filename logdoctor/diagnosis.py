@@ -16,7 +16,8 @@ from logdoctor.guessing import preference, with_guess
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.novelty import Excerpts, with_novelty
-from logdoctor.parsers.bare_sentences import complains, sentences
+from logdoctor.parsers.bare_sentences import sentences
+from logdoctor.parsers.complaints import complains
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.parsers.missing_heads import stack_at_start
 from logdoctor.reasoning import Reasoner
@@ -124,7 +125,7 @@ def _overlooked(reading: Reading) -> list[Event]:
         alone.observe(event)
     if any(finding.rule.role == "cause" for finding in alone.findings()[0]):
         return told
-    return [event for event in told if complains(event)]
+    return [event for event in told if complains(event.text)]
 
 
 def job_of(inputs: Input | Iterable[Input], name: str | None = None) -> Job:

@@ -12,6 +12,7 @@ from itertools import islice
 
 from logdoctor.model import Candidate, Event, Line
 from logdoctor.parsers import records
+from logdoctor.parsers.complaints import goes_on
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.parsers.missing_heads import Match
 from logdoctor.regexes import later
@@ -19,32 +20,18 @@ from logdoctor.regexes import later
 MOST = 3
 """A log of more lines is no copied sentence."""
 NOTE = "The log holds nothing but this message, and no rule knows it."
-_COMPLAINT = later(
-    r"(?i)\b(?:errors?|fail(?:s|ed|ure)?|fatal|cannot|can.t|could ?n[o']t|unable to|refused|denied|aborted|exploded"
-    r"|killed|died|crashed|timed out|mismatch|does ?n[o']t (?:exist|match|support|fit|have|work|respond|contain)"
-    r"|not (?:found|set|supported|enough|allowed|match|available|installed|initiali[sz]ed|defined|specified|valid"
-    r"|reach(?:ed|able)|respond(?:ing)?|alive|ready|compatible|implemented|recogni[sz]ed|divisible|have|exist)"
-    r"|(?:must|should|has to|have to) (?:be|have|match|divide)|no such|no [\w ]{1,40} (?:found|available|specified)"
-    r"|(?:is|are) (?:required|missing|dead)|out of (?:\w+ )?memory|too (?:many|few|large|small|old))\b"
-)
-_GOT_OVER = later(
-    r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskip|optimi[sz]ations?\b|^\W{0,4}(?:info|debug|note|hint)\b"
-    r"|[,.;] (?:using|running|setting|proceeding|continuing|switching|disabling)\b|you (?:should|may)\b|\bif you \w"
-)
-"""What went on without what it speaks of, and advice."""
 _NO_PROSE = later(
-    r"(?:[^\n]* --?[a-z][\w-]+(?:[= ]\S| |$)){2}|\w\((?!\))|^\s*(?:from|import|raise|return) \w"
-    r"|^\W{0,9}[^\s`'\"]+(?: \S+)?: "
+    r"^\W{0,4}[\w./~-]+ (?:[\w./=~-]+ ){0,6}--?[a-z][\w-]+(?:[= ]\S| |$)(?:[^\n]* --?[a-z][\w-]+(?:[= ]\S| |$))"
+    r"|^\s*(?:from|import|raise|return|assert|def|class|if|elif|for|while|with|except) \w[^\n]*[:)\w]$(?<![.!?])"
+    r"|^\s*[\w.\[\]]+ = |^\s*[\w.]+\([^\n]*\)\s*$|^\s*[\w./-]+\.(?:py|sh|cc?|cpp|h)\b"
+    r"|^\W{0,9}(?i:(?!(?:invalid|un(?:known|supported|expected|able)|expected|cannot|failed|duplicate|mismatch|no|not)\b))"
+    r"[^\s`'\"]+(?: \S+){0,3}: "
 )
 """Commands and code, and what a program says under its name."""
-_NO_HARM = later(
-    r"(?i)default|will (?:be|not)|instead|retry|trying again|disabl|continu|no longer|optional|slower|not needed"
-    r"|automatically|scratch|locally|only used|please use|make sure|you can|longer than the specified"
-    r"|\b(?:no|0|zero|without) (?:errors?|failures?)\b"
-    r"|(?:unable to|could not|cannot) (?:be )?(?:detect|determine|estimate|infer|verif)"
+_SENTENCE = later(
+    r"[\s>*`'\"✗×❌]{0,8}(?:--\S+ (?:must|should|requires?|can|cannot|is|needs|does|with|and) \S"
+    r"|[A-Za-z_\d](?:[\w.'`\"()/:=<>*{},’-]*[ ]){2}\S)"
 )
-"""What may be no more than advice."""
-_SENTENCE = later(r"[\s>*`'\"✗×❌]{0,8}[A-Za-z](?:[\w.'`\"()/:=<>*{},-]*[ ]){2}\S")
 
 
 def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
@@ -63,14 +50,7 @@ def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
 
 
 def _is_message(text: str) -> bool:
-    return bool(_SENTENCE.match(text)) and not (_GOT_OVER.search(text) or _NO_PROSE.search(text))
-
-
-def complains(message: Event) -> bool:
-    """Whether a message that no rule knows speaks of trouble by its words."""
-    said = message.text.lstrip(" >*`'\"✗×❌")
-    prose = said[:1].isupper() and ":" not in said
-    return prose and _COMPLAINT.search(said) is not None and _NO_HARM.search(said) is None
+    return bool(_SENTENCE.match(text)) and not (goes_on(text) or _NO_PROSE.search(text))
 
 
 def _has_a_record(line: Line, match: Match) -> bool:

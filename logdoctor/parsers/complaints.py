@@ -1,0 +1,57 @@
+"""What tells a complaint from news, by its words alone.
+
+A program that refuses to go on says what must be, what it expected and got instead, what it cannot do or does not
+know; one that goes on says what it will do instead.  Four of five messages with which the usual frameworks end are of
+the first kind, and one of seventeen that they print while all is well.
+"""
+
+from __future__ import annotations
+
+from logdoctor.regexes import later
+
+_DEMAND = later(
+    r"(?i)\bmust\b|\bshould (?:not |only )?(?:be|have|match|contain|equal|start|end|take|return|use)\b|\b(?:has"
+    r"|have|needs?) to (?:be|have|set|match|use|specify|provide|install|call|pass)\b|\brequires?\b|\b(?:is|are"
+    r"|as) (?:\w+ )?(?:required|needed|missing|incompatible|inconsistent|unavailable|undefined|empty|dead)\b"
+    r"|\bexpect(?:s|ed)\b|\bgot\b|\bbut (?:\w+ )?(?:found|received|was|is|has|only)\b|\b(?:conflicts"
+    r"|clashes) with\b|\b(?:invalid|unsupported|unrecogni[sz]ed|illegal|malformed|corrupt(?:ed)?|duplicated?"
+    r"|inconsistent|incompatible|insufficient|mismatch(?:ed)?|refused|denied|aborted|crashed|exploded|killed|died"
+    r"|divisible)\b|^\W{0,4}(?:please|only|not|bad|too|fatal|error) \w|\bno [\w ]{1,40} (?:found|available"
+    r"|specified|provided|given)\b|\bunknown \w|\bunexpected \w|\b(?:can ?not|can only|only accepts?|only works?"
+    r"|at least (?:one|two|\d)|exactly (?:one|\d)|mutually exclusive|out of (?:\w+ )?(?:range|bounds|memory)"
+    r"|too (?:many|few|large|small|old)|no such|timed out|exceed(?:s|ed|ing)?)\b|(?:only|not|n['’]t|never|cannot"
+    r"|be|currently|yet) (?:yet |be |been |fully |currently )?(?:support(?:s|ed)?|allow(?:ed|s)?|implement(?:ed)?"
+    r"|compatible|available|valid|match(?:es)?|exist|found|set|initiali[sz]ed|specified|defined|installed|provided"
+    r"|registered|contain|have|work|respond(?:ing)?|fit|reach(?:ed|able)|alive|ready|recogni[sz]ed)\b"
+    r"|\bplease (?:\w+ly )?(?:set|specify|provide|install|select|choose|pass|call|upgrade|update|rerun|enable"
+    r"|disable|increase|reduce|decrease|change|fix|define|add|remove|check)\b|\b(?:you|we) (?:\w+ )?(?:tried"
+    r"|passed|specified|asked|requested)\b|\b(?:greater|less|larger|smaller|more|fewer|longer|lower|higher"
+    r"|bigger) than\b|\bnot (?:an?|one of|equal|enough|both|be|present|been)\b|\balready (?:been|exists"
+    r"|registered)\b|\b(?:unable|failed) to\b|\b(?:ca|does|do|is|are|has|have|did|could)n?['’]t\b|\b(?:does|do|did"
+    r"|could|has|have) not\b|\b(?:errors?|failed|fails|failure)\b|\b\d+ != \d"
+)
+"""What must be, what was expected, what cannot be, what is wrong."""
+_GOES_ON = later(
+    r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskipp|\bwill\b|\b(?:may|might)\b(?! (?:only|not be))"
+    r"|succe(?:ss|ed)|recommend|\bconsider\b|optimi[sz]ations?\b|\binfo\b|^\W{0,4}(?:debug|note|hint)\b|\bretr(?:y"
+    r"|ies)|trying again|in the future|[,.;:] (?:using|running|setting|proceeding|continuing|switching|disabling"
+    r"|generating|keeping|leaving|assuming|returning|overriding|defaulting|dropping|downgrading|treating"
+    r"|initiali[sz]ing|creating|adjusting|attempting)\b|\b(?:dropped|downgrad\w+|defaulting|defaults to"
+    r"|continu(?:e|es|ing)|slower|anyway|automatically|not needed|optional)\b|you (?:should|can(?! only))\b"
+    r"|\bthis is (?:expected|fine|ok|normal|harmless)\b|longer than the specified|scratch|locally|\b(?:no|0|zero"
+    r"|without) (?:\w+ )?(?:errors?|failures?|failed)\b|(?:unable to|could not|cannot|can't) (?:be )?(?:detect"
+    r"|determine|estimate|infer|verif|get|log)|^\W{0,12}(?:(?!missing)[a-z]+ing|finished|completed|saved|exiting"
+    r"|loaded|created|started|enabled|disabled|detected)\b(?![^.,;]*\b(?:is|are|must|requires?|only|can|cannot"
+    r"|can['’]t|does|failed)\b)"
+)
+"""What a program does instead of what it speaks of, advice, and news of what it does."""
+
+
+def complains(text: str) -> bool:
+    """Whether ``text`` speaks of something that is wrong and of nobody who got over it."""
+    return _DEMAND.search(text) is not None and _GOES_ON.search(text) is None
+
+
+def goes_on(text: str) -> bool:
+    """Whether who says ``text`` did without what it speaks of, or only gives advice."""
+    return _GOES_ON.search(text) is not None
