@@ -5,9 +5,11 @@ from __future__ import annotations
 from dialect_probe import kinds, one, read
 
 from logdoctor.parsers.dialects.simulation import RECORDS
+from logdoctor.parsers.dialects.simulation_biology import RECORDS as OF_BIOLOGY
 from logdoctor.parsers.dialects.simulation_chemistry import RECORDS as OF_CHEMISTRY
 from logdoctor.parsers.dialects.simulation_earth import RECORDS as OF_EARTH
 from logdoctor.parsers.dialects.simulation_engineering import RECORDS as OF_ENGINEERING
+from logdoctor.parsers.dialects.simulation_physics import RECORDS as OF_PHYSICS
 
 
 def test_a_framed_error_of_openfoam_is_one_event_of_the_rank_that_prints_it():
@@ -98,3 +100,38 @@ def test_electrons_that_do_not_converge_end_quantum_espresso_only_where_it_says_
 def test_the_process_that_mitgcm_names_is_the_rank_and_its_warnings_are_no_end():
     assert one(OF_EARTH, "(PID.TID 0011.0001) *** ERROR *** INI_PARMS: no namelist\n").fields["rank"] == 11
     assert kinds(OF_EARTH, "(PID.TID 0011.0001) ** WARNING ** INI_PARMS: no namelist\n") == []
+
+
+def test_where_pio_dies_the_message_may_stand_below_and_rank_minus_one_is_nobody():
+    said = "pio_support::pio_die:: myrank=          -1 : ERROR: nf_mod.F90:        1204 : \nNetCDF: Not a valid ID\n"
+    seen = one(OF_EARTH, said)
+    assert seen.fields["message"] == "NetCDF: Not a valid ID"
+    assert "rank" not in seen.fields
+
+
+def test_the_box_in_which_abacus_gives_up_is_no_part_of_its_message():
+    box = " " + "!" * 57
+    seen = one(
+        OF_CHEMISTRY,
+        f"{' ' * 25}NOTICE{' ' * 27}\n{box}\n\n atoms 3 and 9 lie upon each other\n CHECK IN FILE : OUT.bulk/warning.log\n",
+    )
+    assert seen.fields["message"] == "atoms 3 and 9 lie upon each other"
+
+
+def test_the_error_of_fleur_is_a_failure_and_its_warning_is_none():
+    assert one(OF_CHEMISTRY, " 0**************juDFT-Error*****************\n 0Error message:spheres overlap\n")
+    assert kinds(OF_CHEMISTRY, " ************juDFT-Warning*****************\nError message:spheres overlap\n") == []
+
+
+def test_an_exception_of_bout_is_what_stands_below_its_ruler():
+    seen = one(OF_PHYSICS, "====== Exception thrown ======\nSolver timestep failed\n")
+    assert seen.fields["message"] == "Solver timestep failed"
+
+
+def test_a_step_that_fluent_calls_diverged_is_an_error_and_a_residual_is_none():
+    assert kinds(OF_ENGINEERING, "Error: Divergence detected in AMG solver: k\n") == ["simulation.fatal"]
+    assert kinds(OF_ENGINEERING, "  412  9.1e-04  3.3e-06 stabilizing x-momentum to enhance linear solver\n") == []
+
+
+def test_a_command_that_mrbayes_refuses_is_its_input():
+    assert kinds(OF_BIOLOGY, '   Error in command "Lset"\n') == ["simulation.input"]

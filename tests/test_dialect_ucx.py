@@ -114,6 +114,13 @@ def test_a_crash_line_with_a_blank_before_the_thread_names_its_process_too():
             "warning",
             {},
         ),
+        (
+            "fi_endpoint(): common/shared.c:512, ret=-12 (Cannot allocate memory)",
+            "libfabric.error",
+            "error",
+            {"function": "fi_endpoint", "errno": 12},
+        ),
+        ("[error] 1719301440:fabtests:common/shared.c:77: cq_readerr 5 (I/O error)", "libfabric.error", "error", {}),
         ("gn2.215 PSM2 can't open hfi unit: -1 (err=23)", "psm.error", "error", {}),
         ("libibverbs: Warning: couldn't load driver 'libfoo-rdmav34.so'", "verbs.warning", "warning", {}),
     ],

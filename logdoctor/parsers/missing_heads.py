@@ -29,7 +29,7 @@ _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)
 _FRAMES = {
     "a native stack": later(  # gdb and GNU Fortran, UCX, backtrace_symbols(), Intel Fortran
         r" {0,4}#\d{1,3} +0x[0-9a-f]{4,16} in (?P<function>\S+)"
-        r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>\w+)\(\)"
+        r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>[\w.]+)\(\)"
         r"|(?: {0,4}\d{1,3}:? +)?[\w./+-]{1,300}\((?P<function>[^\s()+]{0,300})(?:\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]+\]"
         r"|[\w./+-]{1,80} +[0-9A-F]{16} +(?P<function>\S+) +(?:\d+|Unknown) +[\w./+-]{1,100}\s*$"
     ),

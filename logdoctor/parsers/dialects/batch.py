@@ -176,7 +176,8 @@ _BHIST = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?: )?"
 """The time in front of what bjobs -l and bhist -l tell."""
 
 LSF = (
-    Record("batch.host", r"\bDispatched (?:to|1 Task\(s\) on Host\(s\)) <(?P<host>[\w.-]+)>", "info",
+    Record("batch.host", r"\bDispatched (?:to|1 Task\(s\) on Host\(s\)) <(?P<host>[\w.-]+)>|"
+           r"\bStarted \d{1,6} Task\(s\) on Host\(s\) <(?:\d{1,5}\*)?(?P<host>[\w.-]+)>,", "info",
            note="LSF names the one host that it ran the job on."),
     Record("batch.host", r"^Job was executed on host\(s\) <(?:\d{1,5}\*)?(?P<host>[\w.-]+)>, in queue", "info",
            note="LSF names the one host that it ran the job on."),

@@ -194,7 +194,8 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "frameworks.shutdown",
         r"Horovod has been shut down|Horovod background loop (?:failed|uncaught exception)|HorovodInternalError"
-        r"|Shutdown error\. One or more of the ranks",
+        r"|Shutdown error\. One or more of the ranks"
+        r"|an attempt to allreduce, allgather or broadcast a tensor after one of the ranks",
         "error",
         note="Horovod stopped, because a rank failed or ended before the others.",
         priority=-4,

@@ -106,7 +106,7 @@ LINES = (
     Record("simulation.fatal", _PETSC + rf"(?!{_PETSC_REST})(?P<message>\S.*)", "fatal",
            note="PETSc reports an error.", priority=1),
     Record("simulation.fatal",
-           r"(?P<message>VERY BAD NEWS! internal error in subroutine \w+|Error EDDDAV: .*|"
+           r"(?P<message>VERY BAD NEWS! internal error in subroutine \w+|Error EDDDAV: .*|ERROR FEXC[PF]: .*|"
            r"I REFUSE TO CONTINUE WITH THIS SICK JOB|ZBRENT: fatal (?:internal )?(?:error )?in .*|"
            r"LAPACK: Routine \w+ failed!?.*)", "fatal", note="VASP ends with an error."),
     Record("simulation.fatal", r"^SYSTEM ABORT: (?:proc=(?P<rank>\d+) )?(?P<message>\S.*)", "fatal",

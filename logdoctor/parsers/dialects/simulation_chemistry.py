@@ -9,7 +9,8 @@ Sources: ORCA 5 and 6 (qcmsg), Gaussian 16 (l9999, QPErr), Q-Chem 5, GAMESS (ABR
 and NWChem 7, Molpro, OpenMolcas 24 (xQuit, warnings.h), Turbomole 7, xTB 6, Psi4 1, Siesta 4 (die), exciting and Elk,
 Dalton, MCNP 6, DL_POLY 4 (error), AMBER 22 (mexit, MMPBSA), VASP 5 and 6 (vtutor), Octopus 14 (messages), WIEN2k 23
 (run_lapw), QMCPACK 3 (APP_ABORT), DFTB+ 24, CHARMM c47 (WRNDIE), TeraChem 1.9, NAMD 2 and 3, MRCC 2023, CPMD 4
-(stopgm), GAMESS (ddi), FHI-aims, Wannier90 3 (io_error).
+(stopgm), GAMESS (ddi), FHI-aims, Wannier90 3 (io_error), ABACUS 3
+(WARNING_QUIT), FLEUR 6 (juDFT_error), Tinker 8 (fatal), CRYSTAL 17 (errvrs), CASTEP 20 (io_abort).
 """
 
 from __future__ import annotations
@@ -111,6 +112,17 @@ RECORDS: tuple[Record, ...] = (
            note="FHI-aims ends with an error; what it is stands above.", scan=r"\*{3} Aborting\.\s*$"),
     Record("simulation.fatal", r"^ ?Exiting\.{7}\s*$", "fatal", message_below(r"^Exiting\."),
            "Wannier90 ends with an error."),
+    Record("simulation.fatal", r"^ {20,28}(?:NOTICE|!ERROR!) {0,28}$", "fatal",
+           message_below(r"^(?:CHECK IN FILE|For detailed manual)", skip=r"^!{8,}$"), "ABACUS ends with an error.",
+           scan=r"^ {20,28}(?:NOTICE|!ERROR!) {0,28}$"),
+    Record("simulation.fatal", r"^[\s\d]*\*{10,}juDFT-Error\*{10,}\s*$", "fatal",
+           message_below(r"^(?:\d+)?(?:Error occurred|Hint)"), "FLEUR ends with an error."),
+    Record("simulation.fatal", r"^\s*(?:Tinker|TINKER) is (?P<message>Unable to Continue; Terminating)", "fatal",
+           note="Tinker ends with an error; what it is stands above.", scan="is Unable to Continue; Terminating"),
+    Record("simulation.fatal", r"^\s*ERROR \*{4} (?P<function>\w{2,20}) \*{4} (?P<message>\S.*)", "fatal",
+           note="CRYSTAL ends with an error.", scan=r"ERROR \*{4} \w{2,20} \*{4} "),
+    Record("simulation.fatal", r"^(?P<message>Current trace stack:)\s*$", "fatal",
+           note="CASTEP ends with an error; what it is stands above."),
     Record("simulation.fatal", r"^FATAL ERROR: (?P<message>[A-Za-z].{2,300})", "fatal", priority=-4,
            note="NAMD or another program ends with an error."),
 )  # fmt: skip

@@ -85,6 +85,11 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*CRITICAL ERROR: (?P<message>\S.*)", "fatal", note="MPAS ends with an error."),
     Record("simulation.fatal", r"PIO: FATAL ERROR: (?:Aborting\.{3} )?(?P<message>\S.{0,600})", "fatal",
            note="The parallel input and output library of an earth model ends the program."),
+    Record("simulation.fatal", r"^\s*pio_support::pio_die:: myrank= *(?:-1|(?P<rank>\d{1,7})) *: *ERROR: *"
+           r"(?P<place>\S{3,200}: +\d+)? *:? *(?P<message>.*)", "fatal",
+           message_below(r"^Image +PC|^Traceback|^Offset"),
+           "The parallel input and output library of an earth model ends the program.",
+           scan=r"pio_support::pio_die:: myrank= "),
     Record("simulation.fatal", r"^\s*ENDRUN: ?(?P<message>\S.*)", "fatal", note="CAM or CLM ends with an error."),
     Record("simulation.fatal", r"PROGRAM TERMINATED BECAUSE OF ERRORS DETECTED", "fatal",
            message_below(r"^\*-{8}", alone=True), "COSMO ends with an error."),

@@ -8,7 +8,8 @@ Kinds and their fields, as in `simulation`:
 Sources: FDS 6 (SHUTDOWN), SU2 (CSysSolve, Error Exit), SPECFEM3D (exit_MPI), Abaqus and LS-DYNA (their last line),
 deal.II 9 (base/exceptions), MOOSE (mooseError), MFEM 4 (MFEM_VERIFY), DOLFIN 2019, Teuchos, Nektar++ 5 (ErrorUtil),
 Smilei 5 (Tools.h), code_saturne 8 (bft_error), CalculiX 2.21, Elmer 9 (Messages), BLACS, OSU 7, NAS 3.4,
-libgfortran 13, CFX 2023, Code_Aster 15, PIConGPU 0.6, OSIRIS 4, RELION 4 (error.cpp), LAPACK (xerbla).
+libgfortran 13, CFX 2023, Code_Aster 15, PIConGPU 0.6, OSIRIS 4, RELION 4 (error.cpp), LAPACK (xerbla),
+Nastran 2020, ANSYS 2022, Fluent 2022, OpenGeoSys 6, CaNS 2 (sanity), Xcompact3d 4, code_saturne 7 (cs_run).
 """
 
 from __future__ import annotations
@@ -29,9 +30,25 @@ RECORDS: tuple[Record, ...] = (
            "fatal", read_dealii_error, "A check of deal.II failed, or the program on it threw an exception."),
     Record("simulation.fatal", r"^\s*(?P<message>Error detected, aborting MPI)\.\.\. proc +(?P<rank>\d+)", "fatal",
            note="SPECFEM3D ends with an error on this rank."),
-    Record("simulation.fatal", r"^\s*(?P<message>Abaqus/\w+ exited with errors|Abaqus Error: .+|"
-           r"E r r o r +t e r m i n a t i o n)", "fatal", scan=r"Abaqus/\w+ exited with errors|Abaqus Error: |"
-           r"E r r o r +t e r m i n a t i o n", note="Abaqus or LS-DYNA ends with an error."),
+    Record("simulation.fatal", r"^\s*(?P<message>Abaqus/\w+(?: \w+)? exited with (?:an )?errors?|Abaqus Error: .+|"
+           r"E r r o r +t e r m i n a t i o n|\*{3} Error \d{5} \([A-Z]{3}\+\d{1,4}\).*)", "fatal",
+           scan=r"Abaqus/\w+.{0,12} exited with |Abaqus Error: |E r r o r +t e r m i n a t i o n|"
+           r"\*{3} Error \d{5} \([A-Z]{3}\+", note="Abaqus or LS-DYNA ends with an error."),
+    Record("simulation.fatal", r"^[\s*]*(?P<message>(?:USER|SYSTEM) FATAL (?:MESSAGE|ERROR) +\d{1,6} ?.*)", "fatal",
+           note="Nastran ends with an error.", scan=r"(?:USER|SYSTEM) FATAL (?:MESSAGE|ERROR) +\d"),
+    Record("simulation.fatal", r"^\s*\*{3} ERROR \*{3} +CP = +[\d.]+ +TIME= ", "fatal",
+           message_below(r"^$|^\*{3} ", alone=True), "ANSYS reports an error.", scan=r"\*{3} ERROR \*{3} +CP = "),
+    Record("simulation.fatal", r"^(?:\d+: )?Error: +(?P<message>(?:Divergence detected in AMG solver|"
+           r"[Ff]loating point (?:error|exception))\b.*)", "fatal", note="ANSYS Fluent diverges.",
+           scan=r"Error: +(?:Divergence detected in AMG|[Ff]loating point e)"),
+    Record("simulation.fatal", r"^\s*(?P<message>solver script exited with status [1-9]\d*)", "fatal", priority=-1,
+           note="code_saturne's solver ended with an error; what it is stands in its own logs."),
+    Record("simulation.fatal", r"(?P<message>OGS terminated with error)\b", "fatal", priority=-1,
+           note="OpenGeoSys ends with an error; what it is stands above."),
+    Record("simulation.input", r"^\s*\*{3} (?P<message>Simulation aborted due to errors in the (?:input|case) file)",
+           "fatal", note="CaNS, or a program made from it, refuses its input; why stands above."),
+    Record("simulation.fatal", r"^\s*(?P<message>Velocity diverged! SIMULATION IS STOPPED!)", "fatal",
+           note="Xcompact3d ends: the flow diverged."),
     Record("simulation.fatal", r"^\s*\*{3} ERROR \*{3}\s*$", "fatal", message_below(r"^(?:Stack frames:|\*{3} )"),
            "An application of MOOSE ends with an error."),
     Record("simulation.fatal", r"^(?:MFEM abort: (?P<message>\S.*)|(?:Verification|Assertion) failed: "

@@ -6,7 +6,8 @@ Kinds and their fields, as in `simulation`:
 - ``simulation.partner_gone`` message, error: the program that this one is coupled to closed the connection
 
 Sources: QUDA 1.1 (util_quda errorQuda_), QDP++ and QMP, MILC 7 (terminate), VPIC 1 (util_base ERROR), Geant4 11
-(G4ExceptionHandler), Serpent 2 (die), preCICE 1 to 3 (logging, SocketCommunication, utils/assertion), ParFlow 3.
+(G4ExceptionHandler), Serpent 2 (die), preCICE 1 to 3 (logging, SocketCommunication, utils/assertion), ParFlow 3,
+BOUT++ 5 (boutexception).
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.input", r"^Input error in (?:parameter|input option|card) (?P<message>\"?[\w ]{1,40}\"? on line "
            r"\d{1,7} in file .{1,200})$", "fatal", note="Serpent cannot use its input.",
            scan=r"Input error in .{3,60} on line \d"),
+    Record("simulation.fatal", r"^\s*={6} Exception thrown ={6}\s*$", "fatal", message_below(r"^==="),
+           "BOUT++ ends with an exception."),
     Record("simulation.fatal", r"^Fatal error in function (?P<function>\w{2,60}):\s*$", "fatal",
            message_below(r"^Simulation aborted"), "Serpent ends with an error."),
 )  # fmt: skip

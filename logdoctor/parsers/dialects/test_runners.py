@@ -1,4 +1,4 @@
-r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest, Catch2, Automake's and GROMACS' own.
+r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest, Catch2, Automake's, GROMACS' and fabtests' own.
 
 Kinds and their fields:
 
@@ -6,7 +6,7 @@ Kinds and their fields:
 
 Sources: pytest 7 and 8 (terminal.py), Python 3.12 (unittest/runner.py), CMake 3.28 (cmCTestTestHandler.cxx), GoogleTest
 1.14 (gtest.cc), Catch2 2 and 3 (reporter_console, fatal_condition_handler), Automake 1.16 (test-driver,
-parallel-tests), GROMACS 2021 (gmxtest.pl).
+parallel-tests), GROMACS 2021 (gmxtest.pl), fabtests 2 (runfabtests.sh).
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ RECORDS: tuple[Record, ...] = (
     Record("tests.failed", r"^FAIL (?P<name>[\w./-]{1,200}) \(exit status: \d{1,3}\)$", "error", note=_NOTE,
            scan=r"^FAIL [\w./-]{1,200} \(exit status: "),
     Record("tests.failed", rf"^# (?:FAIL|ERROR): +{_FAILED}$", "error", note=_NOTE, scan="^# (?:FAIL|ERROR): +[1-9]"),
+    Record("tests.failed", r"^(?P<name>fi_\w{2,40}\b[^\n]{0,200}):\s+Fail(?: \[\d+/\d+\])?\s*$", "error", note=_NOTE,
+           scan=r"fi_\w{2,40}\b.{0,200}:\s+Fail"),
+    Record("tests.failed", rf"^# Total Fail +{_FAILED}\s*$", "error", note=_NOTE, scan=r"# Total Fail +[1-9]"),
     Record("tests.failed", rf"^{_FAILED} out of \d+ \w+ tests FAILED$", "error", note=_NOTE,
            scan=r"\d out of \d+ \w+ tests FAILED"),
     Record("tests.failed", r"^FAILED\. Check \S.{2,120}file\(s\) in (?P<name>\S{1,200})", "error", note=_NOTE),

@@ -17,7 +17,8 @@ Kinds and their fields:
 
 A line is ``[SEC.USEC] [HOST:PID:TID] FILE:LINE UCX LEVEL text``, the pid padded to five places. UCX's WARN lines never
 end a job by themselves.
-Sources: UCX 1.8 to 1.18 (ucs/debug/log.c, uct/ib, uct/tcp, ucp/wireup), libfabric 1.8 to 2.1 (src/log.c), opa-psm2
+Sources: UCX 1.8 to 1.18 (ucs/debug/log.c, uct/ib, uct/tcp, ucp/wireup), libfabric 1.8 to 2.1 (src/log.c,
+fabtests/include/shared.h), opa-psm2
 and psm3, rdma-core libibverbs/init.c.
 """
 
@@ -168,6 +169,16 @@ LIBFABRIC = (
            note="libfabric met an error that it cannot report to its caller."),
 )  # fmt: skip
 
+FABTESTS = (
+    Record("libfabric.error", r"^(?P<function>f[it]_\w{2,40})\(\): (?P<file>[\w./-]{1,200}\.c):\d+, "
+           r"ret=-(?P<errno>\d{1,4}) \((?P<message>[^)\n]{2,120})\)", "error",
+           note="A call of libfabric failed in one of its own tests.",
+           scan=r"f[it]_\w{2,40}\(\): .{1,200}\.c:\d+, ret=-"),
+    Record("libfabric.error", r"^\[error\] (?:\d{6,}:)?fabtests:(?P<file>[\w./-]{1,200}\.c):\d+: (?P<message>\S.*)",
+           "error", with_peer, "One of libfabric's own tests reports an error.",
+           scan=r"\[error\] (?:\d{6,}:)?fabtests:"),
+)  # fmt: skip
+
 _PSM_LABEL = (
     r"(?:^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d+(?=[hipPAm])|"
     r"^[#\s]*(?P<by_host>[\w-]{1,63})(?:\.[\w.-]{1,100})?:(?:rank(?P<by_rank>\d{1,7})|pid(?P<by_pid>\d{1,10}))"
@@ -232,7 +243,7 @@ VERBS = (
            note="A verbs call failed."),
 )  # fmt: skip
 
-RECORDS: tuple[Record, ...] = (*COMPLETIONS, *ERRORS, *LIBFABRIC, *PSM, *VERBS)
+RECORDS: tuple[Record, ...] = (*COMPLETIONS, *ERRORS, *LIBFABRIC, *FABTESTS, *PSM, *VERBS)
 
 MEANS: Meanings = {
     "libfabric.error": ("lost peer",),
