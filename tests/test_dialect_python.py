@@ -535,6 +535,11 @@ def test_a_chain_that_follows_an_uncaught_exception_stays_fatal():
     assert [seen.level for seen in read(RECORDS, CHAIN)] == ["fatal", "fatal"]
 
 
+def test_a_plug_in_that_jax_does_without_ended_nothing():
+    logged = f"ERROR:jax:Jax plugin configuration error: Exception when calling plug.initialize()\n{CHAIN}"
+    assert [seen.level for seen in read(RECORDS, logged)] == ["warning"]
+
+
 def test_what_follows_a_caught_exception_and_is_no_chain_is_read():
     caught = "Exception ignored in: <function Pool.__del__ at 0x7f00aa10>\n" + CHAIN.partition("\n\n")[0]
     seen = read(RECORDS, f"{caught}\n\n{PLAIN}")

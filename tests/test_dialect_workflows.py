@@ -40,3 +40,17 @@ def test_how_slurm_ended_a_job_counts_where_snakemake_does_not_start_it_again():
 def test_kaldi_counts_the_parts_of_a_step_that_failed():
     seen = one(RECORDS, "queue.pl: 3 / 20 failed, log is in exp/mono/log/acc.*.log")
     assert (seen.kind, seen.fields["failed"], seen.fields["all"]) == ("workflow.jobs_failed", 3, 20)
+
+
+def test_snakemake_names_the_exception_the_place_and_below_them_what_it_says():
+    old = one(RECORDS, "NameError in line 36 of /w/rules/qc.smk:\nname 'lanes' is not defined\n")
+    new = one(RECORDS, 'NameError in file "/w/rules/qc.smk", line 36:\nname \'lanes\' is not defined\n')
+    for seen in (old, new):
+        assert seen.text == seen.fields["message"] == "NameError: name 'lanes' is not defined"
+        assert seen.fields["call"] == "line 36 of /w/rules/qc.smk"
+
+
+def test_a_job_whose_exception_snakemake_answers_with_a_new_start_ended_nothing():
+    text = 'MissingOutputException in rule trim in file "/w/Snakefile", line 4:\nJob 3 completed.\n'
+    assert kinds(RECORDS, text) == ["script.error"]
+    assert kinds(RECORDS, f"{text}Trying to restart job 3.\n") == []

@@ -120,6 +120,14 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.traceback",
+        r"Jax plugin configuration error: Exception when calling ",
+        "warning",
+        reader("warning", caught=1),
+        "JAX does without a plug-in for a kind of device and goes on, with the CPU if need be (`xla_bridge.py`).",
+        6,
+    ),
+    Record(
+        "python.traceback",
         r"(?:Error loading server extension |\| (?:error (?:adding|linking|loading) extension|extension failed load))",
         "warning",
         reader("warning", caught=1),

@@ -2,13 +2,13 @@ r"""Nextflow, Snakemake and Kaldi: which step of a workflow failed, and what the
 
 Kinds and their fields:
 
-- ``script.error`` message, call (the process): the workflow ends because this step failed; level error
+- ``script.error`` message, call (the process, or the place in the workflow): the workflow ends because of this
 - ``slurm.job_state`` as in `slurm`: how Slurm ended the job of a step that is not tried again
 - ``workflow.jobs_failed`` failed, all, log: of the parts of a step so many failed (Kaldi, ESPnet); level error
 - ``workflow.step_failed`` call: a step failed; it is tried again, left out, or the workflow says later that it ends
 
-Sources: Nextflow 23 to 25 (TaskProcessor.resumeOrDie, TaskErrorFormatter), Snakemake 5 to 8 (logging, scheduler), Kaldi
-(egs/wsj/s5/utils/parallel: run.pl, queue.pl, slurm.pl, pbs.pl).
+Sources: Nextflow 23 to 25 (TaskProcessor.resumeOrDie, TaskErrorFormatter), Snakemake 5 to 9 (logging, scheduler,
+`format_error` in exceptions.py), Kaldi (egs/wsj/s5/utils/parallel: run.pl, queue.pl, slurm.pl, pbs.pl).
 """
 
 from __future__ import annotations
@@ -35,6 +35,18 @@ def read_cause(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     return Block(head.text, {"message": message} if message else {})
 
 
+def read_exception(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """An exception of Snakemake with its place; the message stands below.  None where the job is started again."""
+    lines = list(islice(below, 60))
+    if any(line.text.lstrip().startswith("Trying to restart job") for line in lines):
+        return None
+    said = lines[0].text.strip() if lines else ""
+    place = fields.get("in_file") or fields.get("of_file", "")
+    text = f"{fields['exception']}: {said}" if said else str(fields["exception"])
+    found: dict[str, Value] = {"message": text, "call": f"line {fields['at']} of {place}"}
+    return Block(text, found, (lines[0].below,) if said else (), lines[0].below if said else 0)
+
+
 def read_last_state(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """How Slurm ended a job; None where Snakemake starts it again."""
     again = any(line.text.lstrip().startswith("Trying to restart job") for line in islice(below, 60))
@@ -56,6 +68,14 @@ RECORDS: tuple[Record, ...] = (
            "Snakemake says how Slurm ended a job of its own.", 1),
     Record("script.error", r"^\s*Exiting because (?P<message>a job execution failed)\.", "error",
            note="A workflow of Snakemake ends; which rule failed stands above."),
+    Record("script.error", r"^\s*(?P<exception>(?!CalledProcess)[A-Z]\w{2,60}(?:Error|Exception))(?: in rule \w{1,80})? in "
+           r"(?:line (?P<at>\d{1,6}) of (?P<of_file>[^\n:]{1,300})|"
+           r"file \"?(?P<in_file>[^\n\"]{1,300}?)\"?, line (?P<at>\d{1,6}))[:.]\s*$", "fatal", read_exception,
+           "Snakemake ends: its workflow, or the code of a rule, raised this.", 1,
+           scan=r"(?:Error|Exception)(?: in rule \w{1,80})? in (?:line \d{1,6} of |file )"),
+    Record("script.error", r"^\s*Error: (?P<message>Directory cannot be locked)\. Please make sure that no other Snakemake",
+           "error", note="Another Snakemake works in this directory, or one that was killed left its lock.",
+           scan=r"Error: Directory cannot be locked\. Please make sure"),
     Record("workflow.jobs_failed", r"^(?:run|queue|slurm|pbs|ssh|limit_num_gpus)\.pl: (?:(?P<failed>\d{1,6}) / "
            r"(?P<all>\d{1,6}) failed|job failed(?: with status -?\d{1,5})?), log is in (?P<log>\S{1,300})", "error",
            note="Parts of a step of Kaldi or ESPnet failed; their own logs say why.", priority=3,
