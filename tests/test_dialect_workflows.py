@@ -44,7 +44,7 @@ def test_kaldi_counts_the_parts_of_a_step_that_failed():
 
 def test_snakemake_names_the_exception_the_place_and_below_them_what_it_says():
     old = one(RECORDS, "NameError in line 36 of /w/rules/qc.smk:\nname 'lanes' is not defined\n")
-    new = one(RECORDS, 'NameError in file "/w/rules/qc.smk", line 36:\nname \'lanes\' is not defined\n')
+    new = one(RECORDS, "NameError in file \"/w/rules/qc.smk\", line 36:\nname 'lanes' is not defined\n")
     for seen in (old, new):
         assert seen.text == seen.fields["message"] == "NameError: name 'lanes' is not defined"
         assert seen.fields["call"] == "line 36 of /w/rules/qc.smk"

@@ -218,6 +218,12 @@ def test_words_for_the_unknown_leave_other_words_before_them():
     assert fill("rank {rank|unknown}", {}) == "rank unknown"
 
 
+def test_several_ranks_are_ranks():
+    assert fill("Rank {late|A rank} and rank {odd}", {"late": (1, 2), "odd": (4,)}) == "Ranks 1-2 and rank 4"
+    assert fill("crank {late}", {"late": (1, 2)}) == "crank 1-2"
+    assert fill("在 rank {late} 上", {"late": (1, 2)}) == "在 rank 1-2 上"
+
+
 def test_ranks_are_compressed_to_ranges():
     assert compress((0, 1, 2, 5, 7, 8)) == "0-2,5,7-8"
     assert compress(("b", "a")) == "b, a"

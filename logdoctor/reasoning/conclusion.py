@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -12,9 +13,14 @@ from logdoctor.reasoning import confidence
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.ranking import Ranked
 from logdoctor.reasoning.wording import Told, fill, fill_words
+from logdoctor.regexes import later
 
+_Said = tuple[tuple[int | None, str | None], str]
+_NUMBER = later(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b")
 CAUSES_SHOWN = 3
 EVIDENCE_SHOWN, SYMPTOM_EVIDENCE = 6, 3
+ALIKE_SHOWN = 3
+"""So many lines of one speaker that differ in their numbers only prove as much as more of them."""
 SENTENCE_LINES = 2
 """A sentence goes on in so many lines."""
 PREFERRED = {
@@ -75,16 +81,15 @@ def _quoted(events: Iterable[Event], picture: Picture, lang: str, most: int) -> 
 
 
 def _each_once(events: Iterable[Event], picture: Picture) -> Iterator[Event]:
-    """Of what one speaker repeats word by word the first line is enough."""
-    told = set[tuple[int | None, str | None, str]]()
+    """Of what one speaker repeats word by word the first line is enough; of lines of one shape the first few are."""
+    told, shapes = set[_Said](), Counter[_Said]()
     for event in events:
-        said = (
-            picture.places.rank_of(event),
-            picture.places.host_of(event),
-            event.line.text if event.lines else event.text,
-        )
-        if said not in told:
-            told.add(said)
+        who = picture.places.rank_of(event), picture.places.host_of(event)
+        text = event.line.text if event.lines else event.text
+        shape = who, _NUMBER.sub("#", text)
+        if (who, text) not in told and shapes[shape] < ALIKE_SHOWN:
+            told.add((who, text))
+            shapes[shape] += 1
             yield event
 
 

@@ -10,6 +10,8 @@ from logdoctor.regexes import later
 
 OPEN = later(r"\{(\w+(?:\.\w+)?)([|?}])")
 LONGEST = 160
+_RANK = later(r"(?<![\w-])[Rr]ank $")
+_CHINESE = later(r"[\u4e00-\u9fff]")
 
 
 class Told(Mapping[str, Value]):
@@ -25,7 +27,8 @@ class Told(Mapping[str, Value]):
 
     def __getitem__(self, name: str) -> Value:
         if name == "awaited" and self._awaited:
-            return f"rank {compress(self._awaited)}"
+            several = len(self._awaited) > 1 and self._lang == "en"
+            return f"rank{'s' if several else ''} {compress(self._awaited)}"
         field, _, column = name.partition(".")
         value = self._finding.bindings[field]
         if not column:
@@ -63,9 +66,15 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
             said = fill(words, values) if found[2] == "|" else "?"
             parts += [_without_the_end_of(said, before), said]
         else:
-            parts += [before, _shown(known)]
+            several = isinstance(known, tuple) and len(known) > 1
+            parts += [_of_several(before) if several else before, _shown(known)]
         at = end + 1
     return "".join([*parts, template[at:]])
+
+
+def _of_several(before: str) -> str:
+    """``before`` more than one number: "Rank 3", but "Ranks 3,5"; Chinese has one form for both."""
+    return f"{before[:-1]}s " if _RANK.search(before) and not _CHINESE.search(before) else before
 
 
 def _without_the_end_of(said: str, before: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -121,9 +122,11 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
     named = told.causes[:1] if told.verdict == "failure" else ()
     also = tuple(one for one in told.causes[1:] if named and _is_another_fault(one, named[0]))
     instead = tuple(one for one in told.causes if one not in named and one not in also)
-    answer = _answer(named[0], words) if named else None
+    hosts = told.picture.hosts
+    answer = _answer(named[0], hosts, words) if named else None
     file = named[0].evidence[0].line.file if named and named[0].evidence else ""
-    rows = _Rows(words, file, bool(also))
+    proof = frozenset(proof.place for proof in answer.proofs) if answer else frozenset()
+    rows = _Rows(words, file, bool(also), answer.signature if answer else "", proof)
     picture = told.picture
     sentence = answer.title if answer else _sentence_without_cause(told, words)
     return Report(
@@ -132,15 +135,15 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
         head=f"{answer.signature if answer else told.verdict} — {sentence}",
         sentence=sentence,
         answer=answer,
-        also=tuple(_answer(one, words) for one in also),
-        instead=tuple(_answer(one, words) for one in instead),
+        also=tuple(_answer(one, hosts, words) for one in also),
+        instead=tuple(_answer(one, hosts, words) for one in instead),
         seen=proofs((*told.unexplained, *(one.evidence for one in told.novel))),
         missing=tuple(_missing(told, words)) if told.verdict == "unknown" else (),
         advice=told.advice,
         fallout=rows.of(one for one in told.symptoms if one.explained_by is not None),
         symptoms=rows.of(one for one in told.symptoms if one.explained_by is None),
         ranks=rank_lines(picture.rank_table, words, file),
-        runs=tuple(_run(one, n, len(told.runs), words) for n, one in enumerate(told.runs, 1) if not one.told),
+        runs=tuple(_runs(told.runs, words)),
         decision=_decision(told, words),
         job=_job(told.job, picture, words),
         progress=_progress(picture.last_progress, words) if picture.last_progress else "",
@@ -177,7 +180,7 @@ def _outlived(told: Diagnosis, words: Catalogue) -> str:
     return "; ".join([*shown, words("more", n=left)] if left else shown)
 
 
-def _answer(cause: Cause, words: Catalogue) -> Answer:
+def _answer(cause: Cause, hosts: Sequence[str], words: Catalogue) -> Answer:
     who = who_is(cause.culprit, words)
     mentioned = not who or _mentions(cause.title, cause.culprit)
     return Answer(
@@ -186,7 +189,7 @@ def _answer(cause: Cause, words: Catalogue) -> Answer:
         sure=f"{words('confidence', value=f'{cause.confidence:.2f}')} · {words(f'by.{cause.by}')}",
         summary=cause.summary,
         proofs=proofs(cause.evidence),
-        doing=_doing(cause, who, words),
+        doing=_doing(cause, who, hosts, words),
         remedies=cause.remedy,
         references=cause.references,
         who=who,
@@ -202,20 +205,26 @@ def _mentions(title: str, culprit: Culprit) -> bool:
     return any(name in title for name in names) or any(rank in numbers for rank in culprit.ranks)
 
 
-def _doing(cause: Cause, who: str, words: Catalogue) -> str:
+def _doing(cause: Cause, who: str, hosts: Sequence[str], words: Catalogue) -> str:
+    guilty = cause.culprit.hosts
+    if cause.action == "exclude" and len(guilty) > 1 and not set(hosts) - set(guilty):  # taking all out leaves none
+        return words("do.exclude.all", hosts=hosts_in_words(guilty, words))
     if cause.action == "exclude" and who:
         return words("do.exclude.who", who=who_to_drain(cause.culprit, words))
     return words(f"do.{cause.action}")
 
 
 def proofs(evidence: Iterable[Evidence]) -> tuple[Proof, ...]:
-    """Give lines of evidence with their places, in the order given."""
-    return tuple(_proof(one) for one in evidence)
+    """Give lines of evidence with their places, in the order given; what a code means is said once."""
+    said: set[str] = set()
+    return tuple(_proof(one, said) for one in evidence)
 
 
-def _proof(one: Evidence) -> Proof:
+def _proof(one: Evidence, said: set[str]) -> Proof:
     around = tuple((line.number, line.text.rstrip()) for line in one.around)
-    return Proof(place(one), one.line.text.strip(), one.why, one.line.number, around)
+    why = "" if one.why in said else one.why
+    said.add(why)
+    return Proof(place(one), one.line.text.strip(), why, one.line.number, around)
 
 
 def place(evidence: Evidence) -> str:
@@ -237,11 +246,17 @@ class _Rows(Struct, frozen=True):
     words: Catalogue
     file: str
     reasons: bool
+    told: str
+    """The signature of the answer."""
+    shown: frozenset[str]
+    """The places of its proof."""
 
     def of(self, symptoms: Iterable[SymptomSeen]) -> tuple[Fallout, ...]:
         """Give one row for all symptoms of one signature with one explanation, in the order they came."""
         groups: dict[tuple[str, str | None], list[SymptomSeen]] = {}
         for one in symptoms:
+            if one.signature == self.told and all(place(proof) in self.shown for proof in one.evidence):
+                continue  # the answer itself in other words
             groups.setdefault((one.signature, one.explained_by), []).append(one)
         return tuple(self._row(group) for group in groups.values())
 
@@ -293,12 +308,26 @@ def _clocks(clocks: Sequence[HostClock], words: Catalogue) -> Iterable[str]:
         yield words("clock.more", n=len(clocks) - CLOCKS_SHOWN)
 
 
-def _run(run: Run, number: int, of: int, words: Catalogue) -> str:
-    """Give one line about another run of the same log: what became of it, and where it is."""
-    where = f"{run.file}:{run.first_line}" + (f"-{run.last_line}" if run.last_line else "-")
+def _runs(runs: Sequence[Run], words: Catalogue) -> Iterable[str]:
+    """Give one line for each other run of the same log, or for several in a row that fared alike: what, and where."""
+    of = len(runs)
+    for (fared, file), grouped in groupby(
+        enumerate(runs, 1), lambda pair: (_how_it_fared(pair[1], words), pair[1].file)
+    ):
+        alike = list(grouped)
+        (first, start), (last, end) = alike[0], alike[-1]
+        if fared:
+            one = words("run", n=first, of=of)
+            which = one if first == last else words("run.n", first=first, last=last, of=of)
+            yield f"{which}{words('colon')}{fared} · {file}:{start.first_line}-{end.last_line or ''}"
+
+
+def _how_it_fared(run: Run, words: Catalogue) -> str:
+    """Give what became of a run; "" for the one that is told."""
+    if run.told:
+        return ""
     otherwise = words("run.healthy" if run.verdict == "healthy" else "run.unknown")
-    what = f"{run.signature} — {run.title}" if run.signature else otherwise
-    return f"{words('run', n=number, of=of)}{words('colon')}{what} · {where}"
+    return f"{run.signature} — {run.title}" if run.signature else otherwise
 
 
 def _decision(told: Diagnosis, words: Catalogue) -> str:

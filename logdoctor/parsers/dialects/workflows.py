@@ -37,6 +37,7 @@ def read_cause(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 
 def read_exception(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """An exception of Snakemake with its place; the message stands below.  None where the job is started again."""
+    del head
     lines = list(islice(below, 60))
     if any(line.text.lstrip().startswith("Trying to restart job") for line in lines):
         return None
@@ -68,13 +69,13 @@ RECORDS: tuple[Record, ...] = (
            "Snakemake says how Slurm ended a job of its own.", 1),
     Record("script.error", r"^\s*Exiting because (?P<message>a job execution failed)\.", "error",
            note="A workflow of Snakemake ends; which rule failed stands above."),
-    Record("script.error", r"^\s*(?P<exception>(?!CalledProcess)[A-Z]\w{2,60}(?:Error|Exception))(?: in rule \w{1,80})? in "
-           r"(?:line (?P<at>\d{1,6}) of (?P<of_file>[^\n:]{1,300})|"
+    Record("script.error", r"^\s*(?P<exception>(?!CalledProcess)[A-Z]\w{2,60}(?:Error|Exception))"
+           r"(?: in rule \w{1,80})? in (?:line (?P<at>\d{1,6}) of (?P<of_file>[^\n:]{1,300})|"
            r"file \"?(?P<in_file>[^\n\"]{1,300}?)\"?, line (?P<at>\d{1,6}))[:.]\s*$", "fatal", read_exception,
            "Snakemake ends: its workflow, or the code of a rule, raised this.", 1,
            scan=r"(?:Error|Exception)(?: in rule \w{1,80})? in (?:line \d{1,6} of |file )"),
-    Record("script.error", r"^\s*Error: (?P<message>Directory cannot be locked)\. Please make sure that no other Snakemake",
-           "error", note="Another Snakemake works in this directory, or one that was killed left its lock.",
+    Record("script.error", r"^\s*Error: (?P<message>Directory cannot be locked)\. Please make sure that no other "
+           r"Snakemake", "error", note="Another Snakemake works in this directory, or a killed one left its lock.",
            scan=r"Error: Directory cannot be locked\. Please make sure"),
     Record("workflow.jobs_failed", r"^(?:run|queue|slurm|pbs|ssh|limit_num_gpus)\.pl: (?:(?P<failed>\d{1,6}) / "
            r"(?P<all>\d{1,6}) failed|job failed(?: with status -?\d{1,5})?), log is in (?P<log>\S{1,300})", "error",

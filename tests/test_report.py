@@ -1,0 +1,79 @@
+"""What a report leaves out because it said it already, and what it says in one line for several."""
+
+from __future__ import annotations
+
+from failing_job import diagnosed
+from msgspec.structs import replace
+from render_diagnoses import OOM
+
+from logdoctor.model import Culprit, Diagnosis, Evidence, Line, Run, SymptomSeen
+from logdoctor.render.catalogue import catalogue
+from logdoctor.render.report import report
+
+WORDS = catalogue("en")
+
+
+def evidence(number: int, why: str = "") -> Evidence:
+    return Evidence(Line("job.log", number, f"line {number}"), why=why)
+
+
+def with_answer(diagnosis: Diagnosis, **changes) -> Diagnosis:
+    first, *rest = diagnosis.causes
+    return replace(diagnosis, causes=(replace(first, **changes), *rest))
+
+
+def run(number: int, title: str, *, told: bool = False) -> Run:
+    return Run(
+        kind="job",
+        verdict="failure",
+        signature="cuda.oom",
+        title=title,
+        file="nohup.out",
+        first_line=number * 100,
+        last_line=number * 100 + 99,
+        told=told,
+    )
+
+
+def test_what_a_code_means_is_said_beside_its_first_line_only():
+    told = report(
+        with_answer(OOM, evidence=(evidence(1, "status 12"), evidence(2, "status 12"), evidence(3, "x"))), WORDS
+    )
+    assert told.answer is not None
+    assert [proof.why for proof in told.answer.proofs] == ["status 12", "", "x"]
+
+
+def test_runs_in_a_row_that_fared_alike_are_one_line():
+    runs = (run(1, "No room"), run(2, "No room"), run(3, "Lost"), run(4, "No room", told=True), run(5, "No room"))
+    assert report(replace(OOM, runs=runs), WORDS).runs == (
+        "Runs 1-2 of 5: cuda.oom — No room · nohup.out:100-299",
+        "Run 3 of 5: cuda.oom — Lost · nohup.out:300-399",
+        "Run 5 of 5: cuda.oom — No room · nohup.out:500-599",
+    )
+
+
+def test_hosts_are_not_to_be_taken_out_where_none_would_be_left():
+    all_of_them = with_answer(OOM, action="exclude", culprit=Culprit(hosts=("a1", "a2")))
+    told = report(replace(all_of_them, picture=replace(OOM.picture, hosts=("a1", "a2"))), WORDS)
+    assert told.answer is not None
+    assert told.answer.doing.startswith("a1, a2 all show it")
+    told = report(replace(all_of_them, picture=replace(OOM.picture, hosts=("a1", "a2", "a3"))), WORDS)
+    assert told.answer is not None
+    assert told.answer.doing == "take out a1, a2, then restart"
+
+
+def test_the_lines_of_the_proof_are_not_the_answers_own_fallout():
+    answer = with_answer(OOM, evidence=(evidence(1),))
+    own = SymptomSeen(answer.causes[0].signature, "again", answer.causes[0].signature, (), 1, (evidence(1),))
+    assert report(replace(answer, symptoms=(own,)), WORDS).fallout == ()
+    elsewhere = replace(own, evidence=(evidence(1), evidence(9)))
+    assert len(report(replace(answer, symptoms=(elsewhere,)), WORDS).fallout) == 1
+    other = replace(own, signature="job.preempted")
+    assert len(report(replace(answer, symptoms=(other,)), WORDS).fallout) == 1
+
+
+def test_lines_that_differ_in_their_numbers_only_are_shown_three_times(knowledge):
+    check = "../aten/src/ATen/native/cuda/Indexing.cu:1308: take: block: [6,0,0], thread: [{},0,0] Assertion `i < n` failed."
+    found = diagnosed("".join(f"{check.format(thread)}\n" for thread in range(9)), knowledge)
+    assert found.causes[0].signature == "cuda.device-assert"
+    assert len(found.causes[0].evidence) == 3
