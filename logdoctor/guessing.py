@@ -17,6 +17,7 @@ from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Cause, Culprit, Diagnosis, InputError, Rule
 from logdoctor.reasoning.wording import fill_words
+from logdoctor.regexes import later
 
 SUMMARY = {
     "en": "A guess, proved by no rule: the failure lines resemble those of '{name}' ({percent} % sure). {cause}",
@@ -26,6 +27,8 @@ TITLE = {"en": "Perhaps: {title}", "zh": "可能是:{title}"}
 EVIDENCE_SHOWN = 3
 MUCH_LIKELIER = 0.8
 """That share of the chances of tied answers must fall to one of them."""
+NUMBER_ALONE = later(r"(?:exit(?:ed)? (?:with )?|return ?)(?:code|status)\b[^\n\d]{0,12}-?\d{1,10}\W*$")
+"""How a program ended, and no word of why: what such lines resemble is chance."""
 
 
 def preference(counter: FeatureCounter, model: Path | None = None) -> Callable[[Sequence[str]], str | None]:
@@ -53,6 +56,8 @@ def with_guess(
     ``model`` replaces the shipped model; one that cannot be used is a problem of the diagnosis, not an error.
     """
     if diagnosis.verdict != "unknown" or diagnosis.causes or not diagnosis.unexplained or not counter.failures:
+        return diagnosis
+    if all(NUMBER_ALONE.search(text) for *_, text in counter.failures):
         return diagnosis
     from logdoctor.classifier.features import features_of
     from logdoctor.classifier.linear_model import load_model

@@ -184,6 +184,13 @@ def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(knowledge: K
     assert not cause.culprit.hosts
 
 
+@pytest.mark.parametrize("line", ["command terminated with exit code 100", "the step exited with status 3."])
+def test_a_number_without_a_word_of_why_resembles_nothing(line: str, knowledge: Knowledge, tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    file.write_text(rigged("cuda.oom").to_json(), "utf-8")
+    assert with_guess(an_open_failure(), fed(event(line)), knowledge, model=file).verdict == "unknown"
+
+
 @pytest.mark.parametrize("verdict", ["healthy", "failure"])
 def test_it_never_speaks_about_other_verdicts(verdict: str, knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"

@@ -101,6 +101,8 @@ def test_a_box_whose_frame_is_broken_before_the_function_is_known(knowledge):
         "#4  0x55d01a in step_\n        at ./src/step.F90:88\n#5  0x55e09b in main_loop_",
         " 4 0x000000000001a298 dispatch()  /build/callbackq.h:209\n 5 0x000000000001a2a0 progress()  /build/uct.h:1677",
         "  3: ./app(_Z4stepv+0x12) [0x51a2c4]\n  4: ./app(main+0x99) [0x51b960]",
+        "[11] /opt/lib/libfit.so(+0x7c212)[0x7fb6e5ab52dd]\n[12] /opt/lib/libfit.so(step+0xcc)[0x7fb4614edcec]",
+        "24  Python      0x0000000102c450e4 pyrun_file + 156\n25  dyld        0x000000018157c274 start + 2840 start",
         "solver  00000000004A1B2C  step_mod_mp_step_  212  step_mod.F90\nsolver  00000000004B0011  MAIN__  40  main.F90",
         "jl_apply at /build/src/julia.h:1982 [inlined]\ntrue_main at /build/src/jlapi.c:573",
         "\tat org.fit.Loop.run(Loop.java:88)\n\tat java.lang.Thread.run(Thread.java:750)",

@@ -5,7 +5,7 @@ r"""What the training services of clouds say about a job as a whole: SageMaker, 
   why
 
 Sources: SageMaker's secondary status and failure reasons (DescribeTrainingJob), Vertex AI's CustomJob errors, Azure
-ML's run errors of the classic compute.
+ML's run errors of the classic compute; SkyPilot's task code generation and job driver (0.5 to 0.10).
 """
 
 from __future__ import annotations
@@ -13,6 +13,12 @@ from __future__ import annotations
 from logdoctor.parsers.record import Meanings, Record
 
 _STAMP = r"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +)?"
+
+_CODES = (
+    r"\bJob \S{1,40} failed with return code list: {0,4}\[(?:0\b[, ]+|137\b[, ]+(?=[^\]\n]{0,4000}\b(?!0\b|137\b)\d))*"
+    r"(?P<exit_code>-?[1-9]\d{0,9})\b"
+)
+"""The first code of a node that failed by itself: 137 only where there is no other."""
 
 RECORDS = (
     Record("cloud.exit",
@@ -27,6 +33,12 @@ RECORDS = (
            note="SageMaker calls the job failed."),
     Record("cloud.failed", r"\b(?P<message>[Jj]ob \S{1,40} is already in terminal state (?P<reason>FAILED\w*).{0,120})",
            "error", note="SkyPilot calls the job failed."),
+    Record("cloud.failed", r"\bJob finished \(status: (?P<reason>FAILED\w*)\)", "error",
+           note="SkyPilot calls the job failed."),
+    Record("cloud.failed", r"\b(?P<message>Job \S{1,40} setup failed\b.{0,200})", "error",
+           note="SkyPilot: the commands that prepare the nodes failed.", scan=r"Job \S{1,20}'s setup failed"),
+    Record("cloud.exit", _CODES, "error", note="How the nodes of the job ended; where one failed, SkyPilot ends the "
+           "others with 137.", scan="failed with return code list"),
     Record("cloud.time_limit", rf"^{_STAMP}MaxRuntimeExceeded - .{{0,120}}|exceeded MaxRuntimeInSeconds provided",
            "fatal", note="SageMaker ended the job, for it ran as long as it was allowed to."),
     Record("cloud.time_limit", rf"^{_STAMP}MaxWaitTimeExceeded - .{{0,120}}", "fatal",

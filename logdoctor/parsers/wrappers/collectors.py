@@ -111,6 +111,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("quote", r"(?:> ){1,3}(?!>)|>$", ">"),
     Wrapper("bold", r"\*\*(?=[^\s*\\][^\n*]{3,2000}\*\*\s*$)", "*", read_bold),
     Wrapper("framed", rf" {{1,40}}[|+] (?={_TRACEBACK}| {{4,60}}[^|\s][^|\n]*$)", " "),
+    Wrapper("columns", rf" {{0,4}}(?:\| {{0,4}}){{1,4}}(?={DATED} +\|)", " |"),
     Wrapper("comment", rf"# (?={_TRACEBACK}|\[20\d\d-\d\d-\d\d[ T])", "#"),
     Wrapper(
         "grep",

@@ -103,6 +103,11 @@ ACTORS = (
         r" pid=(?P<pid>\d{1,10})\) ",
         "(",
     ),
+    Wrapper(  # SkyPilot, with Ray and without; the rank that it tells is the node's
+        "skypilot",
+        r"\((?P<tag>head|worker\d{1,6}), rank=\d{1,7}(?:, pid=(?P<pid>\d{1,10}))?(?:, ip=(?P<host>[\w.:-]{1,80}))?\) ",
+        "(",
+    ),
     Wrapper(
         "ray.actor",
         r"\((?P<tag>[A-Za-z_][^\n]{0,80}?)? ?pid=(?:(?P<pid>\d{1,10})|\w{1,40})(?:, ip=(?P<host>[\w.:-]{1,80}))?"
@@ -114,9 +119,6 @@ ACTORS = (
         r"\((?P<tag>raylet|autoscaler|gcs_server|scheduler|dashboard|driver|monitor)(?: [+\dhms.]{1,16})?"
         r"(?:, ip=(?P<host>[\w.:-]{1,80}))?\) ",
         "(",
-    ),
-    Wrapper(  # SkyPilot without Ray; the rank that it tells is the node's
-        "skypilot", r"\((?P<tag>head|worker\d{1,6}), rank=\d{1,7}(?:, ip=(?P<host>[\w.:-]{1,80}))?\) ", "("
     ),
     Wrapper("stream", r"\[(?:stdout|stderr)\]:? ?", "["),
 )
