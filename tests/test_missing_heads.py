@@ -103,6 +103,8 @@ def test_a_box_whose_frame_is_broken_before_the_function_is_known(knowledge):
         "  3: ./app(_Z4stepv+0x12) [0x51a2c4]\n  4: ./app(main+0x99) [0x51b960]",
         "[11] /opt/lib/libfit.so(+0x7c212)[0x7fb6e5ab52dd]\n[12] /opt/lib/libfit.so(step+0xcc)[0x7fb4614edcec]",
         "24  Python      0x0000000102c450e4 pyrun_file + 156\n25  dyld        0x000000018157c274 start + 2840 start",
+        "    @     0x7f3396f38b4c       1072  net::Mesh::Meet()\n    @     0x7f35362c7e4b  (unknown)  fit::call()",
+        "    @     0x7f64489de02a abort\n    @     0x7f644ddc66ba start_thread",
         "solver  00000000004A1B2C  step_mod_mp_step_  212  step_mod.F90\nsolver  00000000004B0011  MAIN__  40  main.F90",
         "jl_apply at /build/src/julia.h:1982 [inlined]\ntrue_main at /build/src/jlapi.c:573",
         "\tat org.fit.Loop.run(Loop.java:88)\n\tat java.lang.Thread.run(Thread.java:750)",

@@ -72,6 +72,7 @@ LAUNCHERS = [
     ("[gpu-b07:3]:", {"host": "gpu-b07", "local_rank": 3}),
     ("(worker1, rank=1, ip=10.3.0.7) ", {"tag": "worker1", "host": "10.3.0.7"}),
     ("(worker1, rank=1, pid=4411, ip=10.3.0.7) ", {"tag": "worker1", "host": "10.3.0.7", "pid": 4411}),
+    ("2024-10-28 10:13:38 10.3.0.7 [12] ", {"time": MOMENT, "host": "10.3.0.7", "tag": "12"}),
     ("[trainer10|2]:", {"rank": 10, "local_rank": 2}),
     ("[group/10|2]:", {"rank": 10, "local_rank": 2}),
     ("[default-2:10]:", {"rank": 10, "local_rank": 2}),

@@ -27,13 +27,14 @@ _TORN = later(r'[^"]{0,500}", line \d+, in \S')
 _BOX_FRAME = later(r"│ \S[^│]{1,300}:\d+ in(?: \S+| +│)")
 _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
 _FRAMES = {
-    "a native stack": later(  # gdb, GNU Fortran, UCX, backtrace_symbols(), Intel Fortran, macOS; Open MPI
+    "a native stack": later(  # gdb, glog, GNU Fortran, UCX, backtrace_symbols(), Intel Fortran, macOS; Open MPI
         r" {0,4}#\d{1,3} +0x[0-9a-f]{4,16} in (?P<function>\S+)"
         r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>[\w.]+)\(\)"
         r"|(?: {0,4}(?:\d{1,3}:?|\[ ?\d{1,3}\]) +)?[\w./+-]{1,300}"
         r"\((?P<function>[^\s()+]{0,300})(?:\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]+\]"
         r"|[\w./+-]{1,80} +[0-9A-F]{16} +(?P<function>\S+) +(?:\d+|Unknown) +[\w./+-]{1,100}\s*$"
         r"|\d{1,3} {1,4}[\w.+-]{1,100} +0x[0-9a-f]{16} (?P<function>\S+) \+ \d+(?: |$)"
+        r"| {0,4}(?:PC: )?@ {1,20}0x[0-9a-f]{1,16} +(?:(?:\d{1,12}|\(unknown\)) +)?(?P<function>\S+)"
     ),
     "a stack of Julia": later(
         r"(?P<function>[\w#!.~]{1,200}) at (?:[\w./@+-]{1,400}\.\w{1,4}:\d+(?: \[inlined\])?"

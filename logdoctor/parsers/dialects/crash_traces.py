@@ -8,7 +8,7 @@ Kinds and their fields:
 - ``crash.core`` pid, process: a core dump was written
 
 ``frames`` are function names, innermost first, ``library`` the first shared object of the stack outside libc.
-Sources: glog signalhandler.cc, abseil failure_signal_handler.cc, gdb infrun.c.
+Sources: glog signalhandler.cc, PyTorch c10/util/signal_handler.cpp, abseil failure_signal_handler.cc, gdb infrun.c.
 """
 
 from __future__ import annotations
@@ -57,6 +57,15 @@ RECORDS: tuple[Record, ...] = (
         block=read_stack,
         scan=r"encountered !!!",
         note="PyTorch's crash handler printed the stack of a dying process.",
+    ),
+    Record(
+        "crash.trace",
+        rf"(?:^|(?<=\s))(?P<signal_text>{SIGNAL_NAME})\((?P<signal>\d{{1,2}})\), PID: (?P<pid>\d{{1,10}}), "
+        r"Thread \d{1,10}: *$",
+        level="fatal",
+        block=read_stack,
+        scan=r"SIG[A-Z]{3,5}\(\d+\), PID: \d+, Thread ",
+        note="PyTorch's signal handler printed the stacks of a dying process.",
     ),
     Record(
         "crash.trace",

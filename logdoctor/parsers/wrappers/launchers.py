@@ -120,6 +120,9 @@ ACTORS = (
         r"(?:, ip=(?P<host>[\w.:-]{1,80}))?\) ",
         "(",
     ),
+    Wrapper(  # torch_xla's xla_dist, behind its stamp: the address and the number of the TPU host
+        "xla.dist", r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}) \[(?P<tag>\d{1,5})\](?: |$)", "0123456789", once=True
+    ),
     Wrapper("stream", r"\[(?:stdout|stderr)\]:? ?", "["),
 )
 
