@@ -59,7 +59,7 @@ RECORDS: tuple[Record, ...] = (
         note="PyTorch's crash handler printed the stack of a dying process.",
     ),
     Record(
-        "crash.trace",
+        "crash.signal",
         rf"(?:^|(?<=\s))(?P<signal_text>{SIGNAL_NAME})\((?P<signal>\d{{1,2}})\), PID: (?P<pid>\d{{1,10}}), "
         r"Thread \d{1,10}: *$",
         level="fatal",
