@@ -330,6 +330,20 @@ def test_the_report_of_ras_names_communicator_and_rank():
     assert (events[1].fields["group_rank"], events[1].pid, events[1].host) == (5, 991, "10.9.1.7")
 
 
+def test_of_the_ranks_that_ras_lists_those_behind_are_odd():
+    report = (
+        "#0-0 (9f3c55aa01b2c3d4) MISMATCH\n"
+        "  Communicator ranks have different AllReduce operation counts\n"
+        "  5 ranks have launched up to operation 90\n"
+        "  2 ranks have launched up to operation {}\n"
+        "  Rank 1 -- GPU 1 managed by process 991 on node 10.9.1.7\n"
+        "  Rank 4 -- GPU 4 managed by process 994 on node 10.9.1.7\n"
+        "  Rank 6 has not launched any operations -- GPU 6 managed by process 996 on node 10.9.1.8\n"
+    )
+    assert parse_text(report.format(88))[0].fields["odd"] == (1, 4, 6)
+    assert parse_text(report.format(91))[0].fields["odd"] == (6,)
+
+
 @pytest.mark.parametrize(
     "line", ["Failed: Cuda error ring.cu:31 'unknown error'", "CUDA failure ring.cu:31 'unknown error'"]
 )

@@ -178,7 +178,8 @@ def _culprit(
         events += [e for e in one if not hosts_named or picture.places.host_of(e) in (None, *hosts_named)]
     if "alone" in (ranks, hosts):  # many who report the same are victims
         both_heard = _both_sides(rule, shown, picture)
-        alone = both_heard and len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1
+        by_one = len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(events, picture)) <= 1
+        alone = both_heard and by_one and not _waits_for_others(values)
         one_host = len(picture.places.hosts) == 1 and (picture.places.expected or 0) <= max(
             ON_A_NODE, len(picture.places.ranks)
         )
@@ -209,6 +210,12 @@ def _both_sides(rule: Rule, shown: Sequence[Shown], picture: Picture) -> bool:
     return any((s.captured.get("peer") or peer_of(s.event)) and picture.places.host_of(s.event) for s in shown)
 
 
+def _waits_for_others(values: Mapping[str, Value]) -> bool:
+    """Whether the line counts who came: then its speaker is one of those, and the guilty are the others."""
+    joined, expected = values.get("joined"), values.get("expected")
+    return isinstance(joined, int) and isinstance(expected, int) and 0 < joined < expected
+
+
 def _known_to_be_one_node(picture: Picture) -> bool:
     """Whether nobody on another host can be meant: else who could not reach a peer is only one side of the story."""
     return picture.places.expected is not None and picture.places.expected <= max(ON_A_NODE, len(picture.places.ranks))
@@ -231,8 +238,7 @@ def _hosts_named(value: Value | None) -> tuple[str, ...]:
 
 
 def _ranks(events: Sequence[Event], picture: Picture) -> list[int]:
-    known = (picture.places.rank_of(e) for e in events)
-    return list(dict.fromkeys(r for r in known if r is not None))[:CULPRITS_NAMED]
+    return list(dict.fromkeys(r for e in events for r in picture.places.ranks_of(e)))[:CULPRITS_NAMED]
 
 
 def _ranks_said(shown: Sequence[Shown]) -> tuple[int, ...]:

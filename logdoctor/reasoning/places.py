@@ -230,6 +230,16 @@ class Places:
             return _only(event.fields.get("ranks"))
         return self._rank_by_tag(event)
 
+    def ranks_of(self, event: Event) -> tuple[int, ...]:
+        """The ranks that ``event`` is about: several that Slurm lists in one line, unless they are all."""
+        one = self.rank_of(event)
+        if one is not None or event.kind != "slurm.task_exit" or self._by_agents:
+            return () if one is None else (one,)
+        told = event.fields.get("ranks")
+        ranks = tuple(r for r in told if isinstance(r, int)) if isinstance(told, tuple) else ()
+        some = len(ranks) <= max(ranks, default=0) or len(ranks) < (self.expected or 0)
+        return ranks if some else ()
+
     def _rank_by_tag(self, event: Event) -> int | None:
         """The rank of the process that the launcher's tag names, else what the process itself calls its rank."""
         local = event.speaker.local_rank

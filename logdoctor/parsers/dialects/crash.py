@@ -81,7 +81,7 @@ SIGNALS = (
     Record(
         "crash.signal",
         r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) *:\d+:\d+\] )?Caught signal (?P<signal>\d+) "
-        r"\((?P<message>[^)]{1,200})\)",
+        r"\((?P<message>[^)]{1,200})(?:\)|$)",
         level="fatal",
         block=read_stack,
         priority=-1,

@@ -101,6 +101,10 @@ _MORE_REASONS = (
 )
 _REASONS = "|".join(sorted((*TELLING, *_MORE_REASONS), key=len, reverse=True))
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
+_RAS_COUNT = later(
+    r"\s+(?:\d{1,7} ranks have|Rank \d{1,7} has) "
+    r"(?:launched up to operation (?P<done>\d{1,18})|not launched any operations)"
+)
 _RAS_PROCESS = later(r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPU")
 _GOES_ON = later("|".join(_HARMLESS))
 _UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
@@ -123,16 +127,26 @@ def _failed_start(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare
 
 
 def _ras_group(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """The indented lines below: what is wrong, and the ranks that differ from the most."""
+    """The indented lines below: what is wrong, and the ranks that differ from the most.
+
+    Where operations are counted, those of them that are ahead wait for the others: nobody of them is odd.
+    """
     lines, taken, ranks, hosts = [head.text], list[int](), list[int](), dict[str, None]()
+    count, most, listed = -1, -1, list[tuple[int, int, str]]()
     for bare in below:
         if not bare.text.startswith("  ") or not bare.text.strip():
             break
         lines.append(bare.text.strip())
         taken.append(bare.below)
+        if hit := _RAS_COUNT.match(bare.text):
+            count = int(hit["done"] or 0)
+            most = max(most, count)
         if hit := _RAS_RANK.match(bare.text):
-            ranks.append(int(hit["rank"]))
-            hosts.setdefault(hit["host"])
+            listed.append((count, int(hit["rank"]), hit["host"]))
+    for done, rank, host in listed:
+        if done < most or most < 0:
+            ranks.append(rank)
+            hosts.setdefault(host)
     more: dict[str, Value] = {"odd": tuple(ranks), "odd_hosts": tuple(hosts)} if ranks else {}
     return Block("\n".join(lines), more, tuple(taken))
 
