@@ -27,6 +27,11 @@ def test_a_message_that_a_rule_knows_is_the_cause_without_its_type(sentence, cau
     assert sentence in diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).causes[0].evidence[0].line.text
 
 
+def test_a_rule_knows_a_message_though_advice_follows(knowledge):
+    said = "Ray does not allocate any GPUs on the driver node. Consider running the driver elsewhere."
+    assert answer(said, knowledge) == "job.resources"
+
+
 @pytest.mark.parametrize(
     "sentence", ["The planner could not lay out the mesh for 6 islands", "Island 3 of the mesh was not reached"]
 )

@@ -121,3 +121,24 @@ def test_the_later_lines_of_other_stacks_are_not_healthy(frames, knowledge):
 
 def test_one_line_that_looks_like_a_frame_is_no_stack(knowledge):
     assert read("listen at /run/fit/socket.c:40\nstep 10 loss: 2.31\n", knowledge).verdict == "healthy"
+
+
+@pytest.mark.parametrize("head", ["raceback (most recent call last):", "recent call last):"])
+def test_a_head_that_lost_its_first_letters_is_no_head(head, knowledge):
+    assert read("\n".join([head, *FRAMES]), knowledge).verdict == "unknown"
+
+
+def test_source_lines_of_a_box_may_stand_above_its_first_whole_frame(knowledge):
+    box = [
+        "│   40                                     │",
+        "│   41 │   for part in parts:              │",
+        "│ ❱ 42 │   │   total += reduce(part)       │",
+        "│                                          │",
+        "│ /w/site-packages/fit/islands.py:88 in    │",
+        "│ lay_out                                  │",
+        "│                                          │",
+        "│   87 │   def lay_out(self):              │",
+        "│ ❱ 88 │   │   return self.mesh[self.at]   │",
+    ]
+    assert read("\n".join(box), knowledge).verdict == "unknown"
+    assert read("\n".join(box[:4]), knowledge).verdict == "healthy"

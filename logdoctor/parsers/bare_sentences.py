@@ -12,7 +12,7 @@ from itertools import islice
 
 from logdoctor.model import Candidate, Event, Line
 from logdoctor.parsers import records
-from logdoctor.parsers.complaints import goes_on
+from logdoctor.parsers.complaints import got_over
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.parsers.missing_heads import Match
 from logdoctor.regexes import later
@@ -50,7 +50,7 @@ def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
 
 
 def _is_message(text: str) -> bool:
-    return bool(_SENTENCE.match(text)) and not (goes_on(text) or _NO_PROSE.search(text))
+    return bool(_SENTENCE.match(text)) and not (got_over(text) or _NO_PROSE.search(text))
 
 
 def _has_a_record(line: Line, match: Match) -> bool:

@@ -31,27 +31,31 @@ _DEMAND = later(
     r"|could|has|have) not\b|\b(?:errors?|failed|fails|failure)\b|\b\d+ != \d"
 )
 """What must be, what was expected, what cannot be, what is wrong."""
-_GOES_ON = later(
-    r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskipp|\bwill\b|\b(?:may|might)\b(?! (?:only|not be))"
-    r"|succe(?:ss|ed)|recommend|\bconsider\b|optimi[sz]ations?\b|\binfo\b|^\W{0,4}(?:debug|note|hint)\b|\bretr(?:y"
-    r"|ies)|trying again|in the future|[,.;:] (?:using|running|setting|proceeding|continuing|switching|disabling"
-    r"|generating|keeping|leaving|assuming|returning|overriding|defaulting|dropping|downgrading|treating"
-    r"|initiali[sz]ing|creating|adjusting|attempting)\b|\b(?:dropped|downgrad\w+|defaulting|defaults to"
-    r"|continu(?:e|es|ing)|slower|anyway|automatically|not needed|optional)\b|you (?:should|can(?! only))\b"
-    r"|\bthis is (?:expected|fine|ok|normal|harmless)\b|longer than the specified|scratch|locally|\b(?:no|0|zero"
-    r"|without) (?:\w+ )?(?:errors?|failures?|failed)\b|(?:unable to|could not|cannot|can't) (?:be )?(?:detect"
-    r"|determine|estimate|infer|verif|get|log)|^\W{0,12}(?:(?!missing)[a-z]+ing|finished|completed|saved|exiting"
-    r"|loaded|created|started|enabled|disabled|detected)\b(?![^.,;]*\b(?:is|are|must|requires?|only|can|cannot"
-    r"|can['’]t|does|failed)\b)"
+_GOT_OVER = later(
+    r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskipp|optimi[sz]ations?\b|\binfo\b|^\W{0,4}(?:debug|note"
+    r"|hint)\b|[,.;:] (?:using|running|setting|proceeding|continuing|switching|disabling|generating|keeping"
+    r"|leaving|assuming|returning|overriding|defaulting|dropping|downgrading|treating|initiali[sz]ing|creating"
+    r"|adjusting|attempting)\b|\b(?:dropped|downgrad\w+|defaulting|defaults to)\b|\byou (?:should|may)\b"
+    r"|\bif you \w"
 )
-"""What a program does instead of what it speaks of, advice, and news of what it does."""
+"""What a program does instead of what it speaks of, and advice for the next time."""
+_NEWS = later(
+    r"(?i)\bwill\b|\b(?:may|might)\b(?! (?:only|not be))|succe(?:ss|ed)|recommend|\bconsider\b|\bretr(?:y|ies)"
+    r"|trying again|in the future|\b(?:continu(?:e|es|ing)|slower|anyway|automatically|not needed|optional)\b"
+    r"|you can(?! only)\b|\bthis is (?:expected|fine|ok|normal|harmless)\b|longer than the specified|scratch"
+    r"|locally|\b(?:no|0|zero|without) (?:\w+ )?(?:errors?|failures?|failed)\b|(?:unable to|could not|cannot"
+    r"|can't) (?:be )?(?:detect|determine|estimate|infer|verif|get|log)|^\W{0,12}(?:(?!missing)[a-z]+ing|finished"
+    r"|completed|saved|exiting|loaded|created|started|enabled|disabled|detected)\b(?![^.,;]*\b(?:is|are|must"
+    r"|requires?|only|can|cannot|can['’]t|does|failed)\b)"
+)
+"""What may be no more than news of what a program does, or a guess."""
 
 
 def complains(text: str) -> bool:
     """Whether ``text`` speaks of something that is wrong and of nobody who got over it."""
-    return _DEMAND.search(text) is not None and _GOES_ON.search(text) is None
+    return _DEMAND.search(text) is not None and _NEWS.search(text) is None and not got_over(text)
 
 
-def goes_on(text: str) -> bool:
+def got_over(text: str) -> bool:
     """Whether who says ``text`` did without what it speaks of, or only gives advice."""
-    return _GOES_ON.search(text) is not None
+    return _GOT_OVER.search(text) is not None

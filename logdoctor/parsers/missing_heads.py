@@ -18,12 +18,15 @@ from logdoctor.regexes import later
 
 MAX_PIECES = 8
 """So many pieces of an excerpt are looked at."""
-BEFORE = 3
-"""So many lines may stand above the first whole frame: what is left of the one before it."""
+BEFORE, BOXED = 3, 9
+"""So many lines may stand above the first whole frame, in a box more: what is left of the one before it."""
 PLAIN, BOX = "Traceback (most recent call last):", "╭─ Traceback (most recent call last) ─╮"
 _FRAME = later(r'\s*File "[^"]{1,500}", line \d+(?:, in |\s*$)')
 _TORN = later(r'[^"]{0,500}", line \d+, in \S')
 """A frame of which the beginning is missing."""
+_TORN_HEAD = later(r"[a-z]{0,8} ?\(?(?:most )?recent call last\)?:\s*$")
+_BOX_LINE = later(r"│(?: [ ❱]? {0,6}\d+ │.*| {0,6}(?:\d+)? +│?)\s*$")
+"""A source line of a box, or an empty one."""
 _BOX_FRAME = later(r"│ \S[^│]{1,300}:\d+ in(?: \S+| +│)")
 _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
 _FRAMES = {
@@ -75,7 +78,10 @@ def stack_at_start(file: str, lines: Iterable[Line], match: Match, order: int = 
 def _stack_at(file: str, told: list[Line], match: Match, order: int) -> Iterator[Event]:
     """The record with whose later lines ``told`` begins, if it does."""
     parser = LineParser(file)
-    for at, line in enumerate(told[: BEFORE + 1]):
+    if told and _TORN_HEAD.match(told[0].text):
+        told = told[1:]
+    boxed = bool(told) and _BOX_LINE.match(told[0].text) is not None
+    for at, line in enumerate(told[: (BOXED if boxed else BEFORE) + 1]):
         piece = parser.pieces_at(line.number, line.text.encode())[0]
         if _STANDS_ABOVE in piece.text:
             return
@@ -96,7 +102,7 @@ def _stack_at(file: str, told: list[Line], match: Match, order: int) -> Iterator
             for event in LineParser(file, match, order - 1).parse(candidate):
                 yield replace(event, line=printed.get(event.line.number, line), lines=())
             return
-        if not _SOURCE.match(piece.text):
+        if not (_BOX_LINE if boxed else _SOURCE).match(piece.text):
             return
 
 

@@ -77,7 +77,7 @@ _HARMLESS = (
     r"\bnot dumping\b|NPKIT_DUMP_DIR is empty|NPKit currently does not|rocprofiler-register failed|as fallback$",
     r"Could not open XML topology file|No NVML, trying|Failed to open libgdrapi|dlvsym failed on",
     r"CollNet currently only supports|fails to share parent comms",
-    r"Failed to find CUDA library \S{0,120} \(NCCL_CUDA_PATH=",  # the runtime has its own, libcuda.so.1
+    r"Failed to find CUDA library (?:in )?\S{0,120} \(NCCL_CUDA_PATH=",  # the runtime has its own, libcuda.so.1
     r"MSCCL Internal Scheduler: (?:Unable to find|open) algo",
     r"MSCCL\+\+: (?:Cannot enable|Feature not enabled)|PCI relaxed order memory access requested",
     r"cuMem support requires VMM|ROCr missing symbol hsa_amd_portable_export_dmabuf",
