@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import Event, Finding, Moment, Part, RankRow, Role, Rule
 from logdoctor.reasoning.addresses import short_host
-from logdoctor.reasoning.findings import CULPRITS_NAMED
+from logdoctor.reasoning.culprits import CULPRITS_NAMED
 from logdoctor.reasoning.outlived import outlived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.places import Seat
