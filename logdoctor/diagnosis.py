@@ -21,8 +21,9 @@ from logdoctor.parsers.complaints import complains
 from logdoctor.parsers.line_parser import LineParser
 from logdoctor.parsers.missing_heads import stack_at_start
 from logdoctor.reasoning import Reasoner
-from logdoctor.reasoning.attempts import MAX_FILES, may_end_a_run
+from logdoctor.reasoning.attempts import MAX_FILES
 from logdoctor.reasoning.decision import decide
+from logdoctor.reasoning.spans import may_end_a_run
 from logdoctor.sources import Bounds, streams
 
 Input = str | os.PathLike[str] | IO[bytes]

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.model import Culprit, Event, Finding, Rule, Run, Verdict
-from logdoctor.reasoning.attempts import Span
 from logdoctor.reasoning.conditions import Conditions
 from logdoctor.reasoning.findings import RuleHits, find
 from logdoctor.reasoning.outlived import outlived_by_speaker
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.precedence import speaks_of_the_past
 from logdoctor.reasoning.ranking import Ranked, rank
+from logdoctor.reasoning.spans import Span
 from logdoctor.reasoning.wording import Told, fill
 
 Found = Mapping[int, RuleHits]

@@ -1,0 +1,212 @@
+"""The spans of one file: where a job or attempt in it ends and the next one begins (see attempts.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from logdoctor.model import Event, Meaning
+from logdoctor.reasoning.last_words import LastWords
+from logdoctor.regexes import later
+
+Kind = Literal["attempt", "job"]
+Series = tuple[str, str]
+Place = tuple[float, float]
+
+MAX_SPANS = 32
+MAX_SERIES = 8
+GOING = 3
+"""So many steps after a supposed end, without any start, and it was none."""
+FIRST_VALUES = (0, 1)
+OVER: frozenset[Meaning] = frozenset({"last words", "done"})
+"""What is said at the end of a job.  Some programs say that they are done after each epoch."""
+AGAIN = frozenset({"requeue", "preemption", "node failure"})
+"""Reasons of a scheduler to end a job that it starts again."""
+_DIGITS = later(r"\d+")
+_MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
+
+
+class Span(Struct):
+    """A stretch of one file: from ``first`` (`Event.order`) on; ``start`` is the event that began it.
+
+    ``after_all``: the job before had ended for sure; ``fresh``: it surely is another start; ``proved``: both ended.
+    """
+
+    first: int
+    kind: Kind = "job"
+    start: Event | None = None
+    after_all: bool = False
+    fresh: bool = False
+    proved: bool = False
+    steps: int = 0
+
+    @property
+    def restarted(self) -> bool:
+        """Whether a launcher began it that had started workers before."""
+        return self.start is not None and "restart" in self.start.means
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is a run of its own."""
+        return self.restarted or self.proved or (self.after_all and self.fresh and self.steps >= GOING)
+
+
+class Track(Struct):
+    """The spans of one file, and how far the present one got."""
+
+    spans: list[Span] = field(default_factory=lambda: [Span(0)])
+    begun: bool = False
+    ended: Event | None = None
+    awaited: bool = False
+    """torchrun found a worker dead and has not given up: what starts next is another attempt, which it seldom says."""
+    steps_since: int = 0
+    counts: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
+    """The first and the last step of each series in this span."""
+    before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
+    """The same of the span before."""
+    restarts: int = 0
+    words: LastWords = field(default_factory=LastWords)
+
+    def runs(self) -> list[Span]:
+        """The first span of each run."""
+        return [s for i, s in enumerate(self.spans) if i == 0 or s.sure]
+
+    def span_at(self, order: int) -> int:
+        """The number of the span that the event of this ``order`` belongs to."""
+        return sum(s.first <= order for s in self.spans[1:])
+
+    def job_at(self, order: int) -> int:
+        """The number of the job that the event of this ``order`` belongs to."""
+        return sum(s.kind == "job" and s.first <= order for s in self.spans[1:])
+
+    def step(self, event: Event) -> None:
+        """Work was done."""
+        anew = _counts_anew(event)
+        if self.ended is not None and (_is_over(self.ended) or anew or _starts_over(event, self.counts)):
+            self.begin(event)
+        span = self.spans[-1]
+        series, place = _series(event), _place(event)
+        if series not in self.counts:  # its first step in this span
+            span.fresh = span.fresh or (_starts_over(event, self.before) if self.before else anew)
+        self.begun = True
+        if place is not None and (series in self.counts or len(self.counts) < MAX_SERIES):
+            self.counts[series] = (self.counts.get(series, (place,))[0], place)
+        span.steps += 1
+        self.steps_since += 1
+        if self.steps_since >= GOING:
+            self.ended = None
+
+    def end(self, event: Event) -> None:
+        """The job or a process of it ended."""
+        if _is_over(event) or str(event.fields.get("exception")).endswith("ChildFailedError"):
+            self.awaited = False
+        if self.begun and (self.ended is None or _is_over(event)):
+            self.ended, self.steps_since = event, 0
+
+    def begin(self, event: Event) -> None:
+        """Something starts: a new span, if the one before had ended."""
+        launch, ended, span = "launch" in event.means, self.ended, self.spans[-1]
+        if ended is not None and (launch or "done" not in ended.means):
+            resumes = _resumes(event)
+            again = self.awaited or ended.fields.get("reason") in AGAIN or resumes
+            kind: Kind = "attempt" if again else "job"
+            over = _is_over(ended) or (not self.awaited and _by_nobody(ended))
+            del self.spans[MAX_SPANS - 1 :]  # the last place is for the last job
+            self.spans.append(Span(event.order, kind, event, over, launch or resumes))
+            self.ended, self.awaited = None, False
+            self.before, self.counts = self.counts, {}
+        elif launch and not span.steps:  # the first sign of work came before it
+            span.fresh = True
+        self.begun = True
+
+    def prove(self, event: Event) -> None:
+        """Look whether ``event`` proves that another job ran since the last word of the one before."""
+        words = self.words
+        if "once" in event.means:
+            words.warn(event)
+            return
+        earlier = words.typed() if event.kind == "shell.launch" else words.said_before(event)
+        words.note_end(event, over=may_end_a_run(event))
+        if earlier is None and left_the_main_script(event) and _by_nobody(event):
+            earlier = words.left_before(event)
+        if earlier is None:
+            return
+        last = self.spans[-1]
+        first = event.order if event.kind == "batch.report" else earlier.order + 1
+        if last.first <= earlier.order and len(self.spans) < MAX_SPANS:
+            last = Span(first, "job", earlier)
+            self.spans.append(last)
+        elif last.first <= earlier.order:  # the last place is for the last job
+            last.first, last.start = first, earlier
+        last.proved = True
+
+    def restart(self, event: Event) -> None:
+        """The launcher starts the workers again; several agents say so one after the other.
+
+        Where there are too many, the last place is for the last attempt.
+        """
+        last = self.spans[-1]
+        once_more = last.restarted and not self.begun
+        self.restarts += not once_more
+        if once_more or len(self.spans) >= MAX_SPANS:
+            last.first, last.start, last.kind = event.order + 1, event, "attempt"
+        else:
+            self.spans.append(Span(event.order + 1, "attempt", event))
+        self.begun, self.ended = False, None
+
+
+def _counts_anew(event: Event) -> bool:
+    """Whether this is the first epoch, or the first step of a count that does not begin with each epoch."""
+    if event.fields.get("value") not in FIRST_VALUES:
+        return False
+    return event.fields.get("unit") == "epoch" or ("epoch" not in event.fields and "%|" not in event.text)
+
+
+def _series(event: Event) -> Series:
+    what = event.fields.get("what", "")
+    return str(event.fields.get("unit")), _DIGITS.sub("#", str(what)[:80]) if what else ""
+
+
+def _place(event: Event) -> Place | None:
+    """The epoch and the number of a step; none of a bar that names no epoch: each loop over anything draws its own."""
+    if "epoch" not in event.fields and "%|" in event.text:
+        return None
+    try:
+        return float(str(event.fields.get("epoch", 0))), float(str(event.fields.get("value")))
+    except ValueError:
+        return None
+
+
+def _starts_over(event: Event, counts: Mapping[Series, tuple[Place, Place]]) -> bool:
+    """Whether this step stands where its series began in ``counts``, which had got further since."""
+    place, known = _place(event), counts.get(_series(event))
+    return place is not None and known is not None and place <= known[0] < known[1]
+
+
+def _by_nobody(event: Event) -> bool:
+    """Whether the line names no rank or worker: a program that was started without a launcher ended."""
+    speaker = event.speaker
+    return event.rank is None and (speaker.local_rank, speaker.pid, speaker.tag) == (None, None, None)
+
+
+def _is_over(event: Event) -> bool:
+    """Whether a launcher or a batch system says that the job ended."""
+    return not OVER.isdisjoint(event.means)
+
+
+def _resumes(event: Event) -> bool:
+    return event.kind == "lightning.resume" or event.fields.get("phase") == "resume"
+
+
+def may_end_a_run(event: Event) -> bool:
+    """Whether a process or all of them ended here: what comes next in the file may be another run."""
+    return _is_over(event) or event.kind == "crash.signal" or left_the_main_script(event)
+
+
+def left_the_main_script(event: Event) -> bool:
+    """Whether ``event`` is an exception that nothing in the main script caught."""
+    if event.kind != "python.traceback" or event.level != "fatal" or event.fields.get("caught"):
+        return False
+    return any(_MAIN.search(line.text) for line in event.lines[:3])
