@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
 from logdoctor.catalogues import in_words
-from logdoctor.model import Diagnosis, Event, Evidence, Finding, JobPicture, RankRow, Rule, Verdict
+from logdoctor.model import Diagnosis, Event, Evidence, Finding, Rule, Verdict
 from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
 from logdoctor.reasoning.conditions import Conditions
@@ -15,8 +15,7 @@ from logdoctor.reasoning.ledgers import ledgers
 from logdoctor.reasoning.outlived import not_outlived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.rank_table import RankTable
-from logdoctor.reasoning.ranking import rank
-from logdoctor.reasoning.runs import listed, parts_of, told_part
+from logdoctor.reasoning.runs import listed, parts_of, story_of, told_part
 from logdoctor.reasoning.standings import standings_of
 from logdoctor.reasoning.symptoms import Hits, index_of
 from logdoctor.reasoning.ties import Prefer, broken
@@ -84,22 +83,23 @@ class Reasoner:
         derived = [event for ledger in self._ledgers for event in ledger.derive(self.picture)]
         for event in derived:
             self._match(event)
-        findings, harmless = self.findings()
-        ranked = rank(findings, self.picture)
-        hits, others, picture = self.shown(), set[int](), self.picture
-        parts = parts_of(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
+        conditions = Conditions(self.picture, hung=self.hung)
+        parts = parts_of(self.rules, self._hits, conditions)
         told = told_part(parts)
-        if told is not None:
-            findings, harmless, ranked, hits = told.findings, told.harmless, told.ranked, told.hits
-            picture = told.picture
-            others = {e.order for e in self._failing(()) if told.of_others(e)}
-        ranked = broken(ranked, prefer)
-        apart = harmless.keys() | others
+        story = told.story if told else story_of(self.rules, self._hits, conditions)
+        ranked, picture = broken(story.ranked, prefer), story.picture
+        everything = self._failing(())
+        apart = story.harmless.keys() | {e.order for e in everything if told and told.of_others(e)}
         failures = self._failing(apart)
-        left = self._left(failures, findings)
+        left = self._left(failures, story.findings)
         unexplained = [] if ranked.causes else self._unexplained(left, lang)
         verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
-        table = () if verdict == "healthy" else self._table.rows(picture, ranked, self.rules, hits, apart)
+        if verdict == "healthy":
+            summary = picture.summary(None, truncated=truncated)
+        else:
+            table = self._table.rows(picture, ranked, self.rules, story.hits, apart)
+            standings = tuple(s for ledger in self._ledgers for s in standings_of(ledger, self.picture))
+            summary = picture.summary(next(iter(failures), None), table, standings, truncated=truncated)
         return Diagnosis(
             job=job,
             verdict=verdict,
@@ -107,19 +107,9 @@ class Reasoner:
             symptoms=symptoms_of(ranked, picture, lang),
             unexplained=tuple(unexplained),
             advice=advise(self.picture, derived, lang) if verdict == "unknown" else (),
-            picture=self._summary(picture, self._first_failure(failures, verdict), table, verdict, truncated=truncated),
-            runs=listed(parts, told, self._failing(()), self.picture, lang),
+            picture=summary,
+            runs=listed(parts, told, everything, self.picture, lang),
         )
-
-    def _summary(
-        self, picture: Picture, first: Event | None, table: tuple[RankRow, ...], verdict: Verdict, *, truncated: bool
-    ) -> JobPicture:
-        at_fault = () if verdict == "healthy" else self._ledgers
-        standings = tuple(s for ledger in at_fault for s in standings_of(ledger, self.picture))
-        return picture.summary(first, table, standings, truncated=truncated)
-
-    def _first_failure(self, failures: Sequence[Event], verdict: str) -> Event | None:
-        return failures[0] if failures and verdict != "healthy" else None
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
         """Every rule that holds, and the events that benign rules account for; whole after `conclude`."""

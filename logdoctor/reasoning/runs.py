@@ -24,17 +24,30 @@ Found = Mapping[int, RuleHits]
 """The events that showed each symptom, by the rule's number and the symptom's name."""
 
 
-class Part(Struct, frozen=True):
-    """What one run says: its findings, ranked in the light of the whole job and (``alone``) of itself only."""
+class Story(Struct, frozen=True):
+    """What is told of the failure: what holds, and what is the cause of what."""
 
-    span: Span
-    number: int
     picture: Picture
-    """The job's picture, with the progress, hosts and versions of this run."""
+    """The job's picture, with the progress, hosts and versions of the run that is told."""
     hits: Found
     findings: list[Finding]
     harmless: Mapping[int, Finding]
+    """The events that benign rules account for."""
     ranked: Ranked
+
+
+def story_of(rules: Sequence[Rule], hits: Found, conditions: Conditions) -> Story:
+    """The story that these ``hits`` tell."""
+    findings, harmless = find(rules, hits, conditions)
+    return Story(conditions.picture, hits, findings, harmless, rank(findings, conditions.picture))
+
+
+class Part(Struct, frozen=True):
+    """What one run says: its story in the light of the whole job, and what is its cause by itself (``alone``)."""
+
+    span: Span
+    number: int
+    story: Story
     alone: Ranked
     holds: Callable[[Event], bool]
     """Whether an event belongs to this run and no other."""
@@ -46,7 +59,7 @@ class Part(Struct, frozen=True):
     @property
     def speaks(self) -> bool:
         """Whether it says itself why it failed."""
-        own = [f for f in self.ranked.causes if self._own(f)]
+        own = [f for f in self.story.ranked.causes if self._own(f)]
         if self.span.proved:  # a job of its own: whatever ended it ended no other
             return bool(own)
         early = (f for f in own if not speaks_of_the_past(f.events[0]))
@@ -92,11 +105,9 @@ def _part(
         return not of_others(event)
 
     picture = conditions.picture.of_run(wanted)
-    own = dict(_restricted(hits, wanted))
-    findings, harmless = find(rules, own, Conditions(picture, hung=conditions.hung))
+    story = story_of(rules, dict(_restricted(hits, wanted)), Conditions(picture, hung=conditions.hung))
     at_work = any(holds(e) for steps in picture.steps.values() for e in (*steps.older, *steps.latest))
-    ranked, alone = rank(findings, picture), rank(findings, picture, holds)
-    return Part(span, number, picture, own, findings, harmless, ranked, alone, holds, of_others, at_work)
+    return Part(span, number, story, rank(story.findings, picture, holds), holds, of_others, at_work)
 
 
 def _restricted(hits: Found, wanted: Callable[[Event], bool]) -> Iterator[tuple[int, RuleHits]]:
@@ -139,11 +150,11 @@ def _listed(
         told=told is part,
         evidence=(picture.evidence(proof),) if proof else (),
         culprit=causes[0].culprit if causes else Culprit(),
-        last_progress=part.picture.last_progress() if part.at_work else None,
+        last_progress=part.story.picture.last_progress() if part.at_work else None,
     )
 
 
 def _open_ends(part: Part, failures: Sequence[Event], picture: Picture) -> tuple[Event, ...]:
     """The failing lines of the run that nothing accounts for and that it did not outlive."""
-    own = (e for e in failures if part.holds(e) and e.order not in part.harmless)
+    own = (e for e in failures if part.holds(e) and e.order not in part.story.harmless)
     return tuple(e for e in own if not outlived_by_speaker(e, picture, part.holds))
