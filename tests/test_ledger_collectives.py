@@ -127,27 +127,3 @@ def test_a_launch_after_a_time_out_forgets_what_was_before_it() -> None:
 def test_a_launch_before_any_time_out_forgets_nothing() -> None:
     log = Log().state(0, 40, 41).state(2, None, 39).add("nccl.version", level="info").waits(0, 40).waits(1, 40)
     assert log.derived["straggler"].fields["late"] == (2,)
-
-
-def test_more_processes_than_the_world_has_are_told() -> None:
-    text = "Timed out initializing process group in store based barrier on rank: 2, for key: k (world_size=2, worker_count=4,"
-    assert Log().add("python.traceback", text).derived["world_exceeded"].fields == {"rank": 2, "world": 2, "joined": 4}
-
-
-def test_fewer_processes_than_the_world_has_are_no_excess() -> None:
-    text = (
-        "Waiting in store based barrier to initialize process group for rank: 2, key: k (world_size=8, worker_count=4,"
-    )
-    assert not Log().add("c10d.barrier_wait", text).derived
-
-
-def test_horovod_waits_for_one_rank_or_the_ranks_for_each_other() -> None:
-    one = Log().add("frameworks.stall", missing=(3,), stalled_ops="grad_1, grad_2", sides=1)
-    many = Log().add("frameworks.stall", missing=(0, 1), stalled_ops="bcast_1, bcast_2", sides=2)
-    assert one.derived["stalled"].fields["late"] == (3,)
-    assert "collective_mismatch" in many.derived
-
-
-def test_a_stall_that_is_cut_before_its_ranks_does_not_hide_the_one_that_names_them() -> None:
-    log = Log().add("frameworks.stall", missing=(3,), stalled_ops="grad_1", sides=1).add("frameworks.stall", sides=0)
-    assert log.derived["stalled"].fields["late"] == (3,)

@@ -7,7 +7,7 @@ lines of who is where, Slurm's ends of tasks, nccl-tests' list of ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -274,6 +274,10 @@ class Places:
         """The host on which ``rank`` runs."""
         seat = self._seats.get(rank) if rank is not None else None
         return seat.host if seat else None
+
+    def hosts_with(self, ranks: Iterable[int]) -> tuple[str, ...]:
+        """The hosts on which ``ranks`` run, sorted, as far as they are known."""
+        return tuple(sorted({host for rank in ranks if (host := self.host_with(rank))}))
 
     def ranks_placed(self) -> int:
         """Of how many ranks the host is known."""

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import STARTS
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -78,9 +79,5 @@ class Ledger(Struct):
         missing = tuple(sorted(set(range(self.world)) - self.waiting))
         if not missing:
             return []
-        hosts = tuple(sorted({host for rank in missing if (host := picture.places.host_with(rank))}))
         fields: dict[str, Value] = {"missing": missing, "joined": self.joined, "world": self.world}
-        if hosts:
-            fields["missing_hosts"] = hosts
-        at = self.first
-        return [Event(at.line, "ledger", "ledger.never_came", at.text, at.speaker, "error", fields, at.order)]
+        return [derived("never_came", self.first, {**fields, "missing_hosts": picture.places.hosts_with(missing)})]

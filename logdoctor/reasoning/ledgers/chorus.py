@@ -15,6 +15,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -62,7 +63,7 @@ class Ledger(Struct):
         first = self.first
         told: dict[str, Value] = {"voices": voices}
         told |= {name: first.fields[known] for name, known in _NAMES if known in first.fields}
-        return [Event(first.line, "ledger", "ledger.told_alike", first.text, first.speaker, "info", told, first.order)]
+        return [derived("told_alike", first, told, level="info")]
 
 
 _NAMES = (("unit", "unit"), ("step", "value"))

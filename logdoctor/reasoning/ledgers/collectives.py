@@ -7,8 +7,6 @@ Derived events (dialect ``ledger``; each stands on a line of the log that shows 
 - ``ledger.missing_rank``         all but one (or few) waited: seq, op, missing, missing_hosts
 - ``ledger.straggler``            a rank was still at other work when the others gave up: phase, work, late, late_hosts;
   phase ``enqueue``: it lives and had not started the collective
-- ``ledger.stalled``              Horovod waits for ranks: late, work
-- ``ledger.world_exceeded``       more processes came to the store than the world has: world, joined
 
 Facts: PyTorch numbers the collectives of a group on the host when they are enqueued and its watchdog reports the oldest
 one that is not complete (ProcessGroupNCCL.cpp, 1.13 to 2.15).  An operation in which every rank needs data of every
@@ -24,6 +22,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import COMING_UP
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -52,10 +51,6 @@ OWN_ERRORS = ("python", "crash", "kernel")
 FIRST_ALONE = ("data", "save")
 """What frameworks let rank 0 do first, or alone, while the others wait in a barrier."""
 _WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
-_BARRIER = later(
-    r"(?:for|on) rank:? (?P<rank>\d{1,7})\b[^\n]{0,200}?world_size=(?P<world>\d{1,7}), "
-    r"(?:worker_count|num_workers_joined)=(?P<joined>\d{1,7})"
-)
 _SKIP = later(
     r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b(?! ?[=:]| iterations:)|fast[- ]?forward|\bresum(?:e|ing)\b"
 )
@@ -87,14 +82,12 @@ class Ledger(Struct):
     unnumbered: dict[int, Event] = field(default_factory=dict)
     """Who waits in what, where PyTorch (before 1.13) does not number its collectives."""
     states: dict[tuple[str, int], Event] = field(default_factory=dict)
-    stalls: list[Event] = field(default_factory=list)
     latest: dict[str, Event] = field(default_factory=dict)
     """The last sign of progress in each file, before somebody gave up there."""
     ended: dict[str, Event] = field(default_factory=dict)
     """Where in each file somebody gave up first."""
     troubled: set[int] = field(default_factory=set)
     """Ranks that report a failure, whichever."""
-    exceeded: Event | None = None
     crashed: bool = False
     """A process ended on an error of its own before anybody gave up waiting."""
 
@@ -108,15 +101,11 @@ class Ledger(Struct):
                 self.latest[file] = event
         elif event.level != "info":
             self._see_trouble(event)
-        if event.kind == "frameworks.stall" and len(self.stalls) < MAX_RANKS:
-            self.stalls.append(event)
         if event.kind in TIMEOUTS or event.kind in STATES:
             self._see_rank(event)
-        if self.exceeded is None and "store based barrier" in event.text and _joined(event) > 0:
-            self.exceeded = event
 
     def _start_anew(self) -> None:
-        for memory in (self.waits, self.unnumbered, self.states, self.stalls, self.latest, self.ended, self.troubled):
+        for memory in (self.waits, self.unnumbered, self.states, self.latest, self.ended, self.troubled):
             memory.clear()
         self.crashed = False
 
@@ -151,7 +140,7 @@ class Ledger(Struct):
         found: list[Event] = []
         for name, members in sorted(groups.items()):
             found += self._of_group(name, members, picture)
-        return [*found, *self._one_apart(picture), *self._busy(picture), *self._stalled(), *self._exceeded()]
+        return [*found, *self._one_apart(picture), *self._busy(picture)]
 
     def _one_apart(self, picture: Picture) -> list[Event]:
         """Of ranks whose collectives have no numbers exactly one waits in another operation than all the rest.
@@ -168,7 +157,7 @@ class Ledger(Struct):
             return []
         ops: dict[str, Value] = {"op": most[0].fields["op"], "other_op": odd[0].fields["op"]}
         found = {**ops, **_named("odd", odd, picture)}
-        return [_derived("collective_mismatch", e, found) for e in (odd[0], most[0])]
+        return [derived("collective_mismatch", e, found) for e in (odd[0], most[0])]
 
     def stuck(self) -> Iterator[Stuck]:
         """Every rank that waits, its group taken from the state line of the same rank and number."""
@@ -219,7 +208,7 @@ class Ledger(Struct):
         if any(who == missing[0] and "last_enqueued" in e.fields for (_, who), e in self.states.items()):
             return []
         fields: dict[str, Value] = {"seq": first.seq, "op": first.op, "missing": (missing[0],)}
-        return [_derived("missing_rank", first.event, fields)]
+        return [derived("missing_rank", first.event, fields)]
 
     def _busy(self, picture: Picture) -> list[Event]:
         """Work of one rank that was under way when the first of the others gave up."""
@@ -238,7 +227,7 @@ class Ledger(Struct):
             if "late" not in fields and (rank := self._one_absent(picture, last)) is not None:
                 fields["late"] = (rank,)
         wait: dict[str, Value] = {k: v for k, v in first.fields.items() if k in ("seq", "op", "timeout_ms")}
-        return [_derived("straggler", event, {**wait, **fields}) for event in (last, first)]
+        return [derived("straggler", event, {**wait, **fields}) for event in (last, first)]
 
     def _kept_others_waiting(self, file: str, busy: Event, picture: Picture) -> bool:
         """Whether ``busy``, the last progress in its file, is of a rank that had not come when the others gave up."""
@@ -266,36 +255,10 @@ class Ledger(Struct):
             return 0
         return absent.pop() if len(absent) == 1 and len(waiting) > 1 else None
 
-    def _exceeded(self) -> list[Event]:
-        if self.exceeded is None:
-            return []
-        hit = _BARRIER.search(self.exceeded.text)
-        return [
-            _derived("world_exceeded", self.exceeded, {k: int(v) for k, v in hit.groupdict().items()} if hit else {})
-        ]
-
-    def _stalled(self) -> list[Event]:
-        """Horovod's last stall that names ranks: one side waits for few, or ranks wait for each other."""
-        if not self.stalls:
-            return []
-        last = next((e for e in reversed(self.stalls) if e.fields.get("missing")), self.stalls[-1])
-        missing = last.fields.get("missing")
-        ranks = tuple(r for r in missing if isinstance(r, int)) if isinstance(missing, tuple) else ()
-        work = str(last.fields.get("stalled_ops", "")).partition(",")[0]
-        if len(ranks) > 1 and (_int(last.fields.get("sides")) or 0) > 1:
-            return [_derived("collective_mismatch", last, {"op": work, "ranks": ranks})]
-        return [_derived("stalled", last, {"late": ranks, "work": f"it has not submitted {work or 'a tensor'}"})]
-
 
 def _who(event: Event) -> int | None:
     """The global rank, or the rank in its group where only that is told."""
     return event.rank if event.rank is not None else _int(event.fields.get("group_rank"))
-
-
-def _joined(event: Event) -> int:
-    """How many more processes joined than the world has."""
-    hit = _BARRIER.search(event.text)
-    return int(hit["joined"]) - int(hit["world"]) if hit else 0
 
 
 def _group(event: Event) -> str:
@@ -319,11 +282,6 @@ def _named(name: str, events: Collection[Event], picture: Picture) -> dict[str, 
     hosts = sorted({h for e in events if (h := picture.places.host_of(e))})
     fields: dict[str, Value] = {name: tuple(ranks)} if ranks else {}
     return {**fields, f"{name}_hosts": tuple(hosts)} if hosts else fields
-
-
-def _derived(kind: str, source: Event, fields: dict[str, Value]) -> Event:
-    kept = {k: v for k, v in fields.items() if v not in ("", ())}
-    return Event(source.line, "ledger", f"ledger.{kind}", source.text, source.speaker, "error", kept, source.order)
 
 
 def _mismatch(waiting: list[Stuck], *, known: bool) -> tuple[list[Stuck], list[Stuck]] | None:
@@ -351,7 +309,7 @@ def _mismatch_events(sides: tuple[list[Stuck], list[Stuck]], unsure: int, pictur
     }
     if len(odd) + unsure < len(most) or len(odd) * CLEARLY <= len(most):
         fields |= _named("odd", [s.event for s in odd], picture)
-    return [_derived("collective_mismatch", s[0].event, fields) for s in (odd, most)]
+    return [derived("collective_mismatch", s[0].event, fields) for s in (odd, most)]
 
 
 def _shape(own: Stuck, other: Stuck) -> str:
@@ -367,10 +325,10 @@ def _behind_events(behind: dict[int, Event], waiting: list[Stuck], picture: Pict
     fields: dict[str, Value] = {"seq": first.seq, "op": first.op}
     if len(behind) > len(waiting):
         fields |= {**_named("odd", [s.event for s in waiting], picture), "other_op": "nothing"}
-        return [_derived("collective_mismatch", first.event, fields)]
+        return [derived("collective_mismatch", first.event, fields)]
     fields |= {"phase": "enqueue", "work": f"it had not started {first.op} number {first.seq}"}
     fields |= _named("late", list(behind.values()), picture)
-    return [_derived("straggler", event, fields) for event in (*behind.values(), first.event)]
+    return [derived("straggler", event, fields) for event in (*behind.values(), first.event)]
 
 
 def _skips(busy: Event) -> bool:

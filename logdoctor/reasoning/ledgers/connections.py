@@ -21,8 +21,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from logdoctor.model import Event, Speaker, Value
+from logdoctor.model import Event, Value
 from logdoctor.reasoning.addresses import bare_address, is_address, peer_of, short_host
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -110,8 +111,7 @@ class Ledger(Struct):
             fields["pointing"] = pointing
         if rank is not None:
             fields["rank"] = rank
-        speaker = Speaker(time=first.time)
-        return Event(first.line, "ledger", "ledger.pointed_at", first.text, speaker, "error", fields, first.order)
+        return derived("pointed_at", first, fields, spoken=False)
 
     def _silent(self, host: str, picture: Picture) -> int | None:
         """The one rank of ``host`` that has not complained of anything, where all its ranks are known."""
@@ -133,8 +133,7 @@ def _unclear(
             fields: dict[str, Value] = {"peer": _peer(first) or target, "votes": len(by)}
             if len(votes) == 1 and _told_together(by, picture) and not is_address(target):
                 fields["host"] = target
-            speaker = Speaker(time=first.time)
-            yield Event(first.line, "ledger", "ledger.pointed_at", first.text, speaker, "error", fields, first.order)
+            yield derived("pointed_at", first, fields, spoken=False)
 
 
 def _told_together(by: Mapping[Value, Event], picture: Picture) -> bool:

@@ -20,9 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from logdoctor.model import Event, Speaker, Value
+from logdoctor.model import Event, Value
 from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.clocks import printed_after
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.fallout import may_be_fallout
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
@@ -134,7 +135,7 @@ class Ledger(Struct):
         ending, code = self.endings.get(event.line.file), event.fields.get("exit_code")
         if "end told" in event.means and ending is not None and code and printed_after(ending, event):
             known = {name: event.fields[name] for name in ("ranks", "exit_code") if name in event.fields}
-            yield _ledger_event("ledger.first_exits", event, {**known, "reporter": event.dialect})
+            yield derived("first_exits", event, {**known, "reporter": event.dialect}, spoken=False)
 
     def _is_fallout(self, death: Death, waits: Mapping[int, list[Event]]) -> bool:
         """Whether this end only follows from another; ``waits``: where each rank gave up on others."""
@@ -165,7 +166,7 @@ def _spared(told: Sequence[Death]) -> Iterator[Event]:
     hosts = {d.host for d in told}
     fields: dict[str, Value] = {"rank": left.pop(), "how": "task failure", "reporter": "slurm"}
     fields |= {"host": short_host(host)} if len(hosts) == 1 and (host := hosts.pop()) else {}
-    yield _ledger_event("ledger.first_death", told[0].event, fields)
+    yield derived("first_death", told[0].event, fields, spoken=False)
 
 
 def _keep(table: dict[Process, Event], event: Event) -> None:
@@ -236,7 +237,7 @@ def _first(deaths: list[Death], picture: Picture) -> Death | None:
 def _derived(death: Death) -> Event:
     event = death.event
     reporter = "itself" if "own end" in event.means else event.dialect
-    known: dict[str, Value | None] = {
+    fields: dict[str, Value | None] = {
         "rank": death.rank,
         "host": short_host(death.host) if death.host else None,
         "pid": death.pid,
@@ -246,9 +247,4 @@ def _derived(death: Death) -> Event:
         "how": death.how,
         "reporter": reporter,
     }
-    fields = {name: value for name, value in known.items() if value is not None and value != ""}
-    return _ledger_event("ledger.first_death", event, fields)
-
-
-def _ledger_event(kind: str, event: Event, fields: Mapping[str, Value]) -> Event:
-    return Event(event.line, "ledger", kind, event.text, Speaker(time=event.time), "error", fields, event.order)
+    return derived("first_death", event, fields, spoken=False)

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -76,10 +77,6 @@ def _derived(calls: Mapping[int, Call], most: list[int], odd: list[int], picture
     fields: dict[str, Value] = {"op": other.op, "other_op": one.op, "ranks": tuple(odd), "odd": tuple(odd)}
     if one.seq is not None and one.seq == other.seq:
         fields["seq"] = one.seq
-    if hosts := tuple(sorted({host for rank in odd if (host := picture.places.host_with(rank))})):
-        fields["odd_hosts"] = hosts
+    fields["odd_hosts"] = picture.places.hosts_with(odd)
     events = [one.event] if one.event is other.event else [one.event, other.event]
-    return [
-        Event(e.line, "ledger", "ledger.collective_mismatch", e.text, e.speaker, "error", fields, e.order)
-        for e in events
-    ]
+    return [derived("collective_mismatch", event, fields) for event in events]

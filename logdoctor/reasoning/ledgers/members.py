@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 
 MAX_RANKS = 65536
@@ -48,7 +49,7 @@ class Ledger(Struct):
         fields: dict[str, Value] = {"twice": tuple(sorted(e.rank for e in standing if e.rank is not None))}
         if (world := first.fields.get("world_size")) is not None:
             fields["world_size"] = world
-        yield Event(first.line, "ledger", "ledger.rank_twice", first.text, first.speaker, "error", fields, first.order)
+        yield derived("rank_twice", first, fields)
 
     def _tell(self, event: Event) -> None:
         if event.rank is None or len(self.told) >= MAX_RANKS:

@@ -23,6 +23,7 @@ from msgspec import Struct, field
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import STARTS
 from logdoctor.reasoning.clocks import printed_after
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -170,7 +171,7 @@ class Ledger(Struct):
             fields |= {"phase": str(own.fields.get("phase", "")), "work": own.text.strip()[:120]}
         if len(ranks) == 1:
             fields["rank"] = ranks[0]
-        return [_derived("stopped_first", own or course.last, fields)]
+        return [derived("stopped_first", own or course.last, fields)]
 
     def _goes_on(self, who: Who, course: Course, ahead: list[Course]) -> bool:
         """Whether the log of a process that stopped surely reaches beyond its last step."""
@@ -229,7 +230,7 @@ class Ledger(Struct):
             fields["step"] = step.fields["value"]
         if self.phase is not None and not _OVER.search(self.phase.text):
             fields["phase"] = str(self.phase.fields.get("phase", ""))
-        return [_derived("stood_still", limit, fields)]
+        return [derived("stood_still", limit, fields)]
 
 
 def _who(event: Event) -> Who | None:
@@ -257,8 +258,3 @@ def _back(course: Course, place: tuple[int, int]) -> int:
 def _span(seconds: float) -> str:
     minutes = int(seconds) // 60
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
-
-
-def _derived(kind: str, source: Event, fields: Mapping[str, Value]) -> Event:
-    kept = {name: value for name, value in fields.items() if value not in ("", ())}
-    return Event(source.line, "ledger", f"ledger.{kind}", source.text, source.speaker, "error", kept, source.order)

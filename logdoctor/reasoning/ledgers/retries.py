@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -63,9 +64,7 @@ class Ledger(Struct):
             fields["attempt"] = attempt
             if counted:
                 fields["attempts"] = int(counted["attempts"])
-            yield Event(
-                event.line, "ledger", "ledger.still_trying", event.text, event.speaker, "error", fields, event.order
-            )
+            yield derived("still_trying", event, fields)
 
 
 def _process(event: Event) -> Process:

@@ -20,6 +20,7 @@ import regex
 from msgspec import Struct, field
 
 from logdoctor.model import Event, Line, Value
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -221,9 +222,7 @@ def _same(stands: list[Stand]) -> Event:
 
 
 def _derived(kind: str, stand: Stand, fields: dict[str, Value]) -> Event:
-    source = stand.event
-    kept = {name: value for name, value in fields.items() if value not in ("", ())}
-    return Event(_line(stand), "ledger", f"ledger.{kind}", source.text, source.speaker, "error", kept, source.order)
+    return derived(kind, stand.event, fields, line=_line(stand))
 
 
 def _line(stand: Stand) -> Line:

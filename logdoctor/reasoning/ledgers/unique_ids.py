@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from logdoctor.model import Event, Speaker, Value
+from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import STARTS
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
@@ -53,7 +54,4 @@ class Ledger(Struct):
             return []
         first = min((named or self.waited).values(), key=lambda e: e.order)
         fields: dict[str, Value] = {"rank": 0, "waiting": tuple(sorted(self.waited))}
-        if host := picture.places.host_with(0):
-            fields["host"] = host
-        who = Speaker(time=first.time)
-        return [Event(first.line, "ledger", "ledger.id_awaited", first.text, who, "error", fields, first.order)]
+        return [derived("id_awaited", first, {**fields, "host": picture.places.host_with(0)}, spoken=False)]

@@ -20,6 +20,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.attempts import STARTS
+from logdoctor.reasoning.derived import derived
 from logdoctor.reasoning.ledgers.stacks import PAIRWISE, Stand, stand_of
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
@@ -118,14 +119,14 @@ class Ledger(Struct):
             "function": _name(stand) if stand else "",
             "unresponsive": "yes" if len(self.forced) == 1 else "no",
         }
-        return _derived("silent_rank", first, fields)
+        return derived("silent_rank", first, fields)
 
 
 def _compared(stands: Mapping[int, Stand], picture: Picture) -> list[Event]:
     """Whether ranks that all wait wait for different things."""
     if all(_SEND.search(s.call) for s in stands.values()):
         first = min(stands.values(), key=lambda s: s.event.order)
-        return [_derived("all_send", first.event, {"function": _name(first), "count": len(stands)})]
+        return [derived("all_send", first.event, {"function": _name(first), "count": len(stands)})]
     sides: dict[str, list[int]] = {}  # by call, not by stack: who comes late to one barrier may come another way
     for rank, stand in sorted(stands.items()):
         sides.setdefault(stand.call, []).append(rank)
@@ -136,19 +137,10 @@ def _compared(stands: Mapping[int, Stand], picture: Picture) -> list[Event]:
     one, other = stands[odd[0]], stands[most[0]]
     fields: dict[str, Value] = {"function": _name(one), "others_function": _name(other), "others": len(most)}
     if len(odd) < len(most):
-        fields |= {"odd": tuple(odd), "odd_hosts": _hosts(odd, picture)}
-    return [_derived("waits_differ", stand.event, fields) for stand in (one, other)]
+        fields |= {"odd": tuple(odd), "odd_hosts": picture.places.hosts_with(odd)}
+    return [derived("waits_differ", stand.event, fields) for stand in (one, other)]
 
 
 def _name(stand: Stand) -> str:
     """The call without its file."""
     return stand.call.rpartition(":")[2]
-
-
-def _hosts(ranks: Collection[int], picture: Picture) -> tuple[str, ...]:
-    return tuple(sorted({host for rank in ranks if (host := picture.places.host_with(rank))}))
-
-
-def _derived(kind: str, source: Event, fields: Mapping[str, Value]) -> Event:
-    kept = {name: value for name, value in fields.items() if value not in ("", ())}
-    return Event(source.line, "ledger", f"ledger.{kind}", source.text, source.speaker, "error", kept, source.order)
