@@ -86,6 +86,29 @@ def test_every_room_of_the_house_is_on_the_plan_once():
     assert sorted(told) == sorted(p.name + "/" * p.is_dir() for p in rooms)
 
 
+REASONING = ROOT / "logdoctor" / "reasoning"
+
+
+def rows_of_reasoning():
+    """Each file of the room and the number of its row in the plan."""
+    told = (ROOT / "docs/architecture.md").read_text("utf-8").partition("In `reasoning/` a file asks only")[2]
+    rows = told.partition("**")[0].splitlines()
+    return {name: number for number, row in enumerate(rows) for name in re.findall(r"`(\w+)`", row)}
+
+
+def test_every_file_of_the_reasoning_is_in_a_row_of_its_plan():
+    there = {p.stem for p in REASONING.glob("[!_]*.py")} | {"ledgers"}
+    assert rows_of_reasoning().keys() == there
+
+
+def test_no_file_of_the_reasoning_asks_one_of_a_row_below_its_own():
+    rows = rows_of_reasoning()
+    for file in REASONING.rglob("[!_]*.py"):
+        own = rows["ledgers" if file.parent.name == "ledgers" else file.stem]
+        asked = re.findall(r"from logdoctor\.reasoning\.(\w+)", file.read_text("utf-8"))
+        assert [name for name in asked if rows[name] > own] == [], file.name
+
+
 def test_a_page_of_the_site_links_to_pages_of_the_site(gathered):
     pages = sorted((gathered / "pages").rglob("*.md"))
     assert [(page.name, faults) for page in pages if (faults := broken(page))] == []

@@ -14,11 +14,11 @@ from logdoctor.reasoning.symptoms import Hits, Shown
 EVENTS_KEPT = 24
 RuleHits = Mapping[str, Hits]
 """The hits of one rule's symptoms, by the symptom's name."""
+Found = Mapping[int, RuleHits]
+"""The events that showed each symptom, by the rule's number and the symptom's name."""
 
 
-def find(
-    rules: Sequence[Rule], hits: Mapping[int, RuleHits], conditions: Conditions
-) -> tuple[list[Finding], dict[int, Finding]]:
+def find(rules: Sequence[Rule], hits: Found, conditions: Conditions) -> tuple[list[Finding], dict[int, Finding]]:
     """Every rule that holds (benign ones apart), and the events that benign rules account for, by `Event.order`.
 
     Benign rules come first: a line that is known to be harmless is no symptom of anything.  Fallback rules come last
@@ -39,7 +39,7 @@ def _shown(seen: Seen) -> Iterator[Shown]:
 
 def _hold(
     rules: Sequence[Rule],
-    hits: Mapping[int, RuleHits],
+    hits: Found,
     roles: Sequence[str],
     conditions: Conditions,
     harmless: Collection[int] = (),

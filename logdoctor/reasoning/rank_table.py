@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from logdoctor.model import Event, Finding, Moment, Part, RankRow, Role, Rule
 from logdoctor.reasoning.addresses import short_host
 from logdoctor.reasoning.culprits import CULPRITS_NAMED
+from logdoctor.reasoning.findings import Found
 from logdoctor.reasoning.outlived import outlived
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.places import Seat
 from logdoctor.reasoning.ranking import Ranked
-from logdoctor.reasoning.symptoms import Hits
 from logdoctor.regexes import later
 
 MAX_SPEAKERS = 1 << 14
@@ -30,8 +30,6 @@ OF_OTHERS: tuple[Role, ...] = ("symptom", "cause", "fallback", "benign")
 _WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)")
 Who = tuple[int | None, str | None, int | None]
 """Rank, host and pid as printed."""
-Found = Mapping[int, Mapping[str, Hits]]
-"""The events that showed each symptom, by the rule's number and the symptom's name."""
 
 
 class Heard(Struct):

@@ -12,16 +12,13 @@ from msgspec import Struct
 
 from logdoctor.model import Culprit, Event, Finding, Rule, Run, Verdict
 from logdoctor.reasoning.conditions import Conditions
-from logdoctor.reasoning.findings import RuleHits, find
+from logdoctor.reasoning.findings import Found, RuleHits, find
 from logdoctor.reasoning.outlived import outlived_by_speaker
 from logdoctor.reasoning.picture import Picture
 from logdoctor.reasoning.precedence import speaks_of_the_past
 from logdoctor.reasoning.ranking import Ranked, rank
 from logdoctor.reasoning.spans import Span
 from logdoctor.reasoning.wording import Told, fill
-
-Found = Mapping[int, RuleHits]
-"""The events that showed each symptom, by the rule's number and the symptom's name."""
 
 
 class Story(Struct, frozen=True):
