@@ -1,7 +1,7 @@
 """Greetings: the smallest test of MPI lets each rank say which it is.
 
-Once all have, the network was set up well enough: what was only reported before that, such as a transport that could
-not be used, is outlived; not so in the run before.
+Once all have, the network was set up well enough: what was only reported before that, such as a transport or a store of
+PMIx that could not be used, is outlived; not so in the run before.
 """
 
 from __future__ import annotations

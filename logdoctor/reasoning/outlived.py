@@ -72,7 +72,11 @@ def finding_outlived(finding: Finding, picture: Picture, run: Run = None) -> boo
 
 
 def _is_old_noise(finding: Finding, picture: Picture, run: Run) -> bool:
-    """Whether it is what the program reports again and again and goes on: the job outlived most of what it rests on."""
+    """Whether it is what the program reports again and again and goes on: the job outlived most of what it rests on.
+
+    So do loops that let a model's code run, or retry a service: they print the traceback of each try that failed, the
+    last one mostly behind the last steps of the log.
+    """
     caught = finding.rule.role == "fallback" and all(e.level == "error" for e in (*finding.events, finding.latest))
     if not caught or finding.count <= NOISE:
         return False

@@ -147,9 +147,9 @@ class Places:
     def _see_rank(self, event: Event, rank: int) -> None:
         """What a line tells of the rank that it is about; of its speaker, only where that is the same one."""
         fields, speaker = event.fields, event.speaker
-        seat, own = self._seat(rank), speaker.rank == rank
-        if seat.host is None and event.host:
-            seat.host = short_host(event.host)
+        seat, own = self._seat(rank), speaker.rank == rank or "own rank" in event.means
+        if seat.host is None and event.host and (own or "host" in fields or event.dialect == "elastic"):
+            seat.host = short_host(event.host)  # an agent of torchrun sits on the node of its workers
         if seat.local_rank is None:
             seat.local_rank = number(fields.get("local_rank", speaker.local_rank if own else None))
         if seat.pid is None:

@@ -1,4 +1,7 @@
-"""Where ranks spoke: a script that complains of a command and then starts its ranks did not end there."""
+"""Where ranks spoke: a script that complains of a command and then starts its ranks did not end there.
+
+So do job scripts whose profile misses a command (rules/benign/shell-went-on).
+"""
 
 from __future__ import annotations
 
