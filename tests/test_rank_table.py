@@ -167,8 +167,8 @@ def test_the_last_progress_of_each_rank_is_told():
 # ── where each rank sits ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def event(kind, rank=None, host=None, pid=None, **fields):
-    speaker = Speaker(rank=rank, host=host, pid=pid)
+def event(kind, said_by=None, host=None, said_pid=None, **fields):
+    speaker = Speaker(rank=said_by, host=host, pid=said_pid)
     return handmade(Line("job.log", 1, kind), kind, kind, speaker, "info", fields)
 
 
@@ -193,6 +193,15 @@ def comm(host, pid, rank, nranks, **more):
     return event(
         "nccl.comm_init", None, host, pid, group_rank=rank, nranks=nranks, cuda_dev=rank % 8, bus_id=bus, **more
     )
+
+
+def test_what_one_process_says_of_another_rank_does_not_move_that_one_to_its_host():
+    places = placed(event("c10d.watchdog_timeout", 3, "n1", 71), event("text.line", 3, "n1", 71, rank=5))
+    assert (places.host_with(3), places.host_with(5)) == ("n1", None)
+
+
+def test_an_agent_of_torchrun_sits_on_the_node_of_the_ranks_that_it_tells_of():
+    assert seated(event("elastic.failure_entry", None, "n2", rank=9, pid=71))[9].host == "n2"
 
 
 def test_a_communicator_of_the_whole_job_tells_rank_host_process_and_gpu():
