@@ -9,7 +9,8 @@ Sources: FDS 6 (SHUTDOWN), SU2 (CSysSolve, Error Exit), SPECFEM3D (exit_MPI), Ab
 deal.II 9 (base/exceptions), MOOSE (mooseError), MFEM 4 (MFEM_VERIFY), DOLFIN 2019, Teuchos, Nektar++ 5 (ErrorUtil),
 Smilei 5 (Tools.h), code_saturne 8 (bft_error), CalculiX 2.21, Elmer 9 (Messages), BLACS, OSU 7, NAS 3.4,
 libgfortran 13, CFX 2023, Code_Aster 15, PIConGPU 0.6, OSIRIS 4, RELION 4 (error.cpp), LAPACK (xerbla),
-Nastran 2020, ANSYS 2022, Fluent 2022, OpenGeoSys 6, CaNS 2 (sanity), Xcompact3d 4, code_saturne 7 (cs_run).
+Nastran 2020, ANSYS 2022, Fluent 2022, OpenGeoSys 6, CaNS 2 (sanity), Xcompact3d 4, code_saturne 7 (cs_run),
+HiFiLES 0.1, OPM Flow 2020.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ RECORDS: tuple[Record, ...] = (
            note="OpenGeoSys ends with an error; what it is stands above."),
     Record("simulation.input", r"^\s*\*{3} (?P<message>Simulation aborted due to errors in the (?:input|case) file)",
            "fatal", note="CaNS, or a program made from it, refuses its input; why stands above."),
+    Record("simulation.fatal", r"^Fatal error '(?P<message>[^'\n]{3,300})' at (?P<place>[\w./-]{1,200}:\d+)", "fatal",
+           note="HiFiLES or Flurry ends with an error.", scan=r"Fatal error '.{3,300}' at \S{1,200}:\d"),
+    Record("simulation.fatal", r"(?P<message>Solver failed to converge after cutting timestep \d+ times)", "fatal",
+           note="OPM Flow ends: no time step is small enough."),
     Record("simulation.fatal", r"^\s*(?P<message>Velocity diverged! SIMULATION IS STOPPED!)", "fatal",
            note="Xcompact3d ends: the flow diverged."),
     Record("simulation.fatal", r"^\s*\*{3} ERROR \*{3}\s*$", "fatal", message_below(r"^(?:Stack frames:|\*{3} )"),
