@@ -135,12 +135,6 @@ def test_a_stall_without_its_first_line_is_read():
             {"worker": "Worker_DP1_TP0"},
         ),
         ("Scheduler hit an exception: boom", "frameworks.engine_died", "fatal", {"component": "Scheduler"}),
-        (
-            "Rank 0 scheduler is dead. Please check if there are relevant logs.",
-            "frameworks.engine_died",
-            "error",
-            {"rank": 0},
-        ),
         ("Watchdog timeout (self.watchdog_timeout=300)", "frameworks.engine_stuck", "error", {}),
         ("Possible persistent error!", "frameworks.rerun", "error", {}),
         (

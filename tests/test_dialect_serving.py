@@ -92,3 +92,21 @@ def test_requests_that_the_server_could_not_answer_are_failures_that_later_answe
     assert diagnose([log]).verdict == "unknown"
     log.write_text(log.read_text() + "".join(ANSWERED.format(n) for n in range(6)))
     assert diagnose([log]).verdict == "healthy"
+
+
+def dead_scheduler(tmp_path: Path, code: int):
+    log = tmp_path / "server.log"
+    log.write_text(
+        f"[2025-03-04 10:11:12] Rank 2 scheduler is dead. See its log.\n[2025-03-04 10:11:13] Exit code: {code}\n"
+    )
+    return diagnose(log)
+
+
+@pytest.mark.parametrize(("code", "signature"), [(-9, "host.oom-kill"), (-11, "app.segfault")])
+def test_the_line_below_says_by_what_a_scheduler_died(code, signature, tmp_path):
+    (cause, *_) = dead_scheduler(tmp_path, code).causes
+    assert (cause.signature, cause.culprit.ranks) == (signature, (2,))
+
+
+def test_a_scheduler_that_was_told_to_end_does_not_say_why(tmp_path):
+    assert dead_scheduler(tmp_path, -3).verdict == "unknown"

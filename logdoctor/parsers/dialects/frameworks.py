@@ -279,12 +279,12 @@ RECORDS: tuple[Record, ...] = (
         "frameworks.engine_died",
         r"(?:Engine core(?: proc)? (?P<component>\S{1,80}) died"
         r"|Worker proc (?P<worker>(?:VllmWorker[- ](?:TP)?(?P<rank>\d{1,5})\b)?\S{0,80}) died"
-        r"|Rank (?P<rank>\d+) scheduler is dead|Received sigquit from a child process?\b"
+        r"|Received sigquit from a child process?\b"
         r"|Engine core initialization failed|(?:One or more|Some) (?:engine|worker) (?:core )?process(?:es)? died)",
         "error",
         note="The inference server lost one of its processes.",
         priority=3,
-        scan=r"Engine core(?: proc)? .{1,80}died|Worker proc .{1,80}died|scheduler is dead|Received sigquit from a "
+        scan=r"Engine core(?: proc)? .{1,80}died|Worker proc .{1,80}died|Received sigquit from a "
         r"child|Engine core initialization failed|(?:engine|worker) (?:core )?process(?:es)? died",
     ),
     Record(

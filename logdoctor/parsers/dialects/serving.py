@@ -3,7 +3,8 @@ r"""Inference servers: signs of life (tokens that came out, requests answered), 
 - ``progress.step`` unit (answered request): as for training programs (see `progress`).  A server that goes on
   answering has outlived what it complained of before; lines that tell of nothing done (0.0 tokens/s) do not count.
 - ``frameworks.refused`` status: it could not answer one; what it answers later outlives that
-- ``frameworks.exit`` exit_code, signal, rank: a server's launcher tells what ended a shard (see `frameworks`)
+- ``frameworks.exit`` exit_code, signal, rank: a server's launcher tells what ended a shard (see `frameworks`), or by
+  which signal a scheduler died; with another exit code it is ``frameworks.engine_died``
 - ``frameworks.error`` message: SGLang could not take new weights from a trainer (it logs that without a level)
 - ``frameworks.transfer`` request, message: the prefill's KV cache did not reach the server that decodes
 
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.progress_lines import read_step
 from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
 
 _NOTE = "The server answers."
 _request = read_step("answered request")
@@ -29,6 +31,21 @@ def read_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
     del below
     number = int(str(fields.get("signal", 0)))
     return Block(head.text, {"signal": number, "exit_code": -number})
+
+
+_EXIT_CODE = later(r"Exit code: (?P<exit_code>-?[1-9]\d{0,9})\s*$")
+_SIGNALS = (-4, -6, -7, -8, -9, -11)
+"""Of these it dies by itself or from outside; others are what the launcher ends the rest with."""
+
+
+def read_exit_code(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """A scheduler that died, and on the next line by what."""
+    under = next(below, None)
+    if under is None or not (found := _EXIT_CODE.match(under.text)):
+        return Block(head.text)
+    code = int(found["exit_code"])
+    kind = "frameworks.exit" if code in _SIGNALS else ""
+    return Block(f"{head.text}\n{under.text}", {"exit_code": code}, (under.below,), kind=kind)
 
 
 RECORDS = (
@@ -49,6 +66,8 @@ RECORDS = (
            scan=r"process was signaled to shutdown with signal \d"),
     Record("frameworks.exit", r"\bShard (?P<rank>\d{1,6}) failed to start", "error",
            note="The launcher says which shard failed first.", priority=5, scan=r"Shard \d+ failed to start"),
+    Record("frameworks.engine_died", r"\bRank (?P<rank>\d{1,6}) scheduler is dead\b", "error", read_exit_code,
+           "The inference server lost one of its processes.", 5, scan=r"Rank \d+ scheduler is dead"),
     Record("frameworks.error",
            r"(?P<message>Failed to (?:update parameter online|(?:update|load|send|get) weights(?: iterator)?|"
            r"(?:initialize|destroy) custom process group): .{1,300})",
