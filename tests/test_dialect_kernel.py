@@ -5,7 +5,7 @@ from dialect_probe import PRINTABLE, kinds, one, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.parsers.dialects import kernel, kernel_gpu, kernel_io
+from logdoctor.parsers.dialects import gpu_tools, kernel, kernel_gpu, kernel_io, kernel_nics
 from logdoctor.parsers.record import Bare
 
 OS, GPU, IO = kernel.RECORDS, kernel_gpu.RECORDS, kernel_io.RECORDS
@@ -224,6 +224,27 @@ def test_a_hung_task_keeps_the_functions_it_waits_in():
 def test_lines_of_the_kernel_about_the_host(line, kind, level):
     seen = one(OS, line)
     assert (seen.kind, seen.level) == (kind, level)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "module"),
+    [
+        ("modprobe: ERROR: could not insert 'nvidia': No such device", "gpu.module", "nvidia"),
+        (
+            "modprobe: FATAL: Module nvidia-peermem not found in directory /lib/modules/5.15",
+            "gpu.module",
+            "nvidia-peermem",
+        ),
+        ("insmod: ERROR: could not insert module nv_peer_mem.ko: Invalid parameters", "gpu.module", "nv_peer_mem"),
+        ("failed to load nvidia-peermem module", "gpu.module", "nvidia-peermem"),
+        ("[   12.2] nvidia_uvm: Unknown symbol nvUvmInterfaceX (err -22)", "gpu.module", "nvidia_uvm"),
+        ("modprobe: ERROR: could not insert 'mlx5_ib': Invalid argument", "kernel.nic_module", "mlx5_ib"),
+        ("[   12.2] ib_uverbs: disagrees about version of symbol ib_create_cq", "kernel.nic_module", "ib_uverbs"),
+    ],
+)
+def test_a_kernel_module_that_does_not_load_is_named(line, kind, module):
+    seen = one((*gpu_tools.RECORDS, *kernel_nics.RECORDS), line)
+    assert (seen.kind, seen.level, seen.fields["module"]) == (kind, "error", module)
 
 
 @pytest.mark.parametrize(

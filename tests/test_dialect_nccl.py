@@ -151,6 +151,9 @@ def test_what_a_warning_names_becomes_fields(message, fields):
         "NET/Plugin: Failed to find ncclNetPlugin_v8 symbol.",
         "Could not open plugin, falling back to the internal network",
         "Could not find a path for pattern 4, falling to simple order",
+        "Retrieve cuMemCreate version 10020 failed with 500",
+        "Failed to load CUDA missing symbol cuGetProcAddress",
+        "Could not read node # 5",
     ],
 )
 def test_advice_and_fallbacks_are_no_errors(message):
@@ -355,6 +358,19 @@ def test_the_error_check_of_the_examples_is_read(line):
 def test_a_prefix_without_the_process_names_the_host():
     failure = only("gpu-a32 [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed with error Invalid argument")
     assert (failure.host, failure.pid, failure.fields["device"]) == ("gpu-a32", None, 5)
+
+
+@pytest.mark.parametrize("processes", ["XXXX:XXXX", "XXXXXX", "pid:tid", "<pid>:<tid>", "****:****"])
+def test_the_host_is_read_where_the_processes_are_blacked_out(processes):
+    failure = only(f"gpu-a32:{processes} [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed")
+    assert (failure.host, failure.pid, failure.fields["device"]) == ("gpu-a32", None, 5)
+
+
+def test_what_nvshmem_lists_in_its_info_lines_is_no_error():
+    said = only(
+        "gpu-a32:4811:4811 [0] NVSHMEM INFO [0] status 0 cudaErrorInvalidValue 1 cudaErrorNoKernelImageForDevice 209"
+    )
+    assert (said.kind, said.level, said.host) == ("nvshmem.info", "info", "gpu-a32")
 
 
 def test_what_counts_processes_or_devices_is_no_host():

@@ -19,17 +19,18 @@ NAME = (
     r"|stdout|stderr|nccl|rccl|step|epoch|iter) )[A-Za-z][\w.-]{2,80}"
 )
 """A host in front of ``[D]``: a word there that is none of those which count processes, devices or steps."""
+_MASKED = r"(?:[xX*#]{2,12}|<?(?:[pt]id|[PT]ID)>?)"
 HEAD = (
-    r"(?:(?:(?P<by_host>(?!\d{1,7}:|[._-]{1,80}:)[\w.-]+)|\d{1,7}|[._-]{1,80}):(?P<by_pid>\d+):"
-    r"(?P<tid>\d+) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{1,60}\])? *)?"
+    r"(?:(?:(?P<by_host>(?!\d{1,7}:|[._-]{1,80}:)[\w.-]+)|\d{1,7}|[._-]{1,80}):"
+    rf"(?:(?P<by_pid>\d+):(?P<tid>\d+)|{_MASKED}(?::{_MASKED})?) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{1, 60}\])? *)?"
     rf"|^(?P<by_host>{NAME}) \[(?P<device>\d{{1,2}})\] )?"
 )
 """``H:P:T [D] `` of debug.cc (NCCLX: ``[D][THREAD]``); D is the CUDA device of the calling thread and never the rank.
 May be cut off;
 some take the processes out of what they paste (``H [D] ``).
 
-A host of some digits only is what is left of a name at the head of a file that begins within a line; one of dashes
-only was taken out."""
+Processes may be blacked out (``H:XXXX:XXXX [D] ``). A host of some digits only is what is left of a name at the head of
+a file that begins within a line; one of dashes only was taken out."""
 
 _STARTS = (
     r"NET/OFI |NET/FasTrak |NET/GPUDirectTCPX |NET/FastSocket |NET/UCX|SHARP group create|SHARP allreduce|SHARP regmr",

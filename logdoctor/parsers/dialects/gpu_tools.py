@@ -71,19 +71,20 @@ NVIDIA = (
     ),
     Record(
         "gpu.module",
-        r"(?P<module>nvidia[\w-]*|amdgpu|gdrdrv): (?P<message>disagrees about version of symbol.{0,80}|"
+        r"(?P<module>nvidia[\w-]*|nv_peer_mem|amdgpu|gdrdrv): (?P<message>disagrees about version of symbol.{0,80}|"
         r"version magic '.{0,160}|Unknown symbol .{0,80}|Failed to load module.{0,120})",
         level="error",
-        scan=r"(?:nvidia|amdgpu|gdrdrv).{0,20}: (?:disagrees about version of symbol|version magic '|Unknown symbol |"
-        r"Failed to load module)",
+        scan=r"(?:nvidia|nv_peer_mem|amdgpu|gdrdrv).{0,20}: (?:disagrees about version of symbol|version magic '|"
+        r"Unknown symbol |Failed to load module)",
         note=_NO_MODULE,
     ),
     Record(
         "gpu.module",
         r"(?:modprobe|insmod): (?:ERROR|FATAL): (?P<message>(?:could not insert|Module).{0,20}?(?P<module>nvidia[\w-]*|"
-        r"amdgpu|gdrdrv).{0,120})",
+        r"nv_peer_mem|amdgpu|gdrdrv).{0,120})|(?P<message>failed to load (?P<module>nvidia[\w-]*) module)",
         level="error",
-        scan=r"(?:modprobe|insmod): (?:ERROR|FATAL): (?:could not insert|Module)",
+        scan=r"(?:modprobe|insmod): (?:ERROR|FATAL): (?:could not insert|Module)|"
+        r"failed to load nvidia[\w-]{0,12} module",
         note=_NO_MODULE,
         priority=1,
     ),
@@ -162,11 +163,9 @@ NVIDIA = (
     Record(
         "gpu.peer",
         r"(?P<message>nvidia[-_]peermem nv_\w{3,40}:\d+ (?:ERROR|error) .{1,120}|"
-        r"(?:insmod|modprobe): ERROR: could not insert (?:module )?'?nvidia[-_]peermem.{0,120}|"
         r"nvidia_p2p_\w{3,30}(?:\(\))?: (?:failed|error).{0,60})",
         level="error",
-        scan=r"nvidia[-_]peermem nv_\w{3,40}:\d+ (?:ERROR|error)|could not insert (?:module )?'?nvidia[-_]peermem|"
-        r"nvidia_p2p_\w{3,30}(?:\(\))?: (?:failed|error)",
+        scan=r"nvidia[-_]peermem nv_\w{3,40}:\d+ (?:ERROR|error)|nvidia_p2p_\w{3,30}(?:\(\))?: (?:failed|error)",
         note="Network cards cannot read GPU memory directly.",
         priority=2,
     ),

@@ -284,12 +284,14 @@ TOOLS = (
     Record(
         "gpu.fabric_manager",
         r"(?P<message>request to query NVSwitch device information .{0,60}failed.{0,120}|"
-        r"[Ff]abric [Mm]anager (?:is not running|failed).{0,120}|nv-fabricmanager\b.{0,160}failed!.{0,60}|"
+        r"[Ff]abric [Mm]anager (?:is not running|failed|config file item: \S{1,60} has an invalid value).{0,120}|"
+        r"nv-fabricmanager\b.{0,160}failed!.{0,60}|"
         r"fabricmanager\.service: .{0,60}(?:status=\d*[1-9]|[Ff]ailed).{0,60}|"
         r"Job for nvidia-fabricmanager\.service failed .{0,120}|"
         r"(?:detected|Detected) NVSwitch (?:fatal|non-fatal) error.{0,160}|NVLink .{0,30}training failed.{0,120})",
         level="error",
-        scan=r"query NVSwitch device information .{0,60}failed|[Ff]abric [Mm]anager (?:is not running|failed)|"
+        scan=r"query NVSwitch device information .{0,60}failed|[Ff]abric [Mm]anager (?:is not running|failed|"
+        r"config file item: )|"
         r"nv-fabricmanager.{0,160}failed!|Job for nvidia-fabricmanager\.service failed|"
         r"fabricmanager\.service: .{0,60}(?:status=\d*[1-9]|[Ff]ailed)|"
         r"etected NVSwitch (?:fatal|non-fatal) error|NVLink .{0,30}training failed",

@@ -5,6 +5,7 @@ Kinds and their fields (``bus_id`` is domain:bus:slot, without the function digi
 - ``kernel.nic_health`` bus_id, message: the firmware, a command or a transmit queue of a card does not answer
 - ``kernel.nic_command`` bus_id, message: a card's firmware refused a command
 - ``kernel.rdma`` device, message: an RDMA driver could not do what it was asked for
+- ``kernel.nic_module`` module, message: a module of an RDMA driver could not be loaded
 - ``kernel.link`` interface, state: links of cards that kernel_io does not know
 
 Shapes: drivers/net/ethernet/{mellanox,broadcom,intel,amazon}, drivers/infiniband/{core,hw,ulp} (Linux 5.4 to 6.8),
@@ -19,7 +20,20 @@ _HEX = "[0-9a-fA-F]"
 _BUS = rf"(?P<bus_id>{_HEX}{{4}}:{_HEX}{{2}}:{_HEX}{{2}})\.\d"
 _FIRMWARE = "A network card's firmware stopped working or does not answer."
 
+_MODULES = r"(?:mlx[45]_|ib_|rdma_|iw_)\w{2,24}|irdma|efa|bnxt_re|hfi1"
+
 RECORDS: tuple[Record, ...] = (
+    Record(
+        "kernel.nic_module",
+        rf"\b(?P<module>{_MODULES}): (?P<message>disagrees about version of symbol.{{0,80}}|version magic '.{{0,160}}|"
+        r"Unknown symbol .{0,80})|(?:modprobe|insmod): (?:ERROR|FATAL): "
+        rf"(?P<message>(?:could not insert|Module) (?:module )?'?(?P<module>{_MODULES})\b.{{0,120}})",
+        level="error",
+        scan=rf"(?:{_MODULES}): (?:disagrees about version of symbol|version magic '|Unknown symbol )|"
+        rf"(?:could not insert|Module) (?:module )?'?(?:{_MODULES})",
+        note="A kernel module of an RDMA driver could not be loaded.",
+        priority=1,
+    ),
     Record(
         "kernel.nic_command",
         rf"mlx[45]_core {_BUS}: (?P<message>mlx5_cmd_\w+:\d+:\(pid \d+\): .{{0,200}}|"

@@ -78,9 +78,12 @@ _HARMLESS = (
     r"Could not open XML topology file|No NVML, trying|Failed to open libgdrapi|dlvsym failed on",
     r"CollNet currently only supports|fails to share parent comms",
     r"Failed to find CUDA library (?:in )?\S{0,120} \(NCCL_CUDA_PATH=",  # the runtime has its own, libcuda.so.1
+    r"^Failed to load (?:CUDA|ROCr) missing symbol|^(?:CUDA|ROCr) Driver version found is|PFN functions not found in",
+    r"^Retrieve cu\w+ (?:version \d+ )?failed|^(?:cuDriverGetVersion|pfn_hsa_system_get_info) failed with",
+    r"^Failed to find ROCm runtime|^Could not read node # \d+$",  # nodes of GPUs that a container does not get
     r"MSCCL Internal Scheduler: (?:Unable to find|open) algo",
     r"MSCCL\+\+: (?:Cannot enable|Feature not enabled)|PCI relaxed order memory access requested",
-    r"cuMem support requires VMM|ROCr missing symbol hsa_amd_portable_export_dmabuf",
+    r"cuMem support requires VMM",
     r"^NET/IB ?: No device found|failed to (?:IPC|NET|NVLS|CollNet) register (?:user|send|recv) ?buff",
     r"^Empty sink for dataset|^Failed to create scuba file|^Could not find table name",  # NCCLX: its statistics
     r"CC On, Multi-GPU CC Off|unknown event type|Encountered a stale CQE|Duplicate registration for key",

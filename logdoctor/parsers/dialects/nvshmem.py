@@ -3,6 +3,7 @@ r"""NVSHMEM, the one-sided communication library under DeepEP and other GPU-init
 Kinds and their fields:
 
 - ``nvshmem.error``   file, func, line, code (its status); a failed set-up or transfer; level error
+- ``nvshmem.info``    what it says of itself; the list of CUDA's error names in it is no error
 
 Source: NVSHMEM 2.10 to 3.4, src/host (init.cu, topo.cpp, transport.cpp) and src/modules/transport.
 """
@@ -12,6 +13,14 @@ from __future__ import annotations
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
+    Record(
+        "nvshmem.info",
+        r"(?P<by_host>[\w.-]{1,80}):(?P<by_pid>\d+):\d+ \[-?\d+\] NVSHMEM (?:INFO|TRACE|VERSION) (?P<text>[^\n]*)",
+        level="info",
+        priority=6,
+        scan=r" NVSHMEM (?:INFO|TRACE) ",
+        note="NVSHMEM says what it does.",
+    ),
     Record(
         "nvshmem.error",
         r"(?P<file>[^\s:]{0,60}\bsrc/(?:host|modules|comm|init|util|device|include)/[^\s:]{1,80}\.(?:cpp|cu|h|c)):"
