@@ -237,6 +237,7 @@ def test_lines_of_the_kernel_about_the_host(line, kind, level):
         ),
         ("insmod: ERROR: could not insert module nv_peer_mem.ko: Invalid parameters", "gpu.module", "nv_peer_mem"),
         ("failed to load nvidia-peermem module", "gpu.module", "nvidia-peermem"),
+        ("modprobe: ERROR: could not insert 'amdgpu': Operation not permitted", "gpu.module", "amdgpu"),
         ("[   12.2] nvidia_uvm: Unknown symbol nvUvmInterfaceX (err -22)", "gpu.module", "nvidia_uvm"),
         ("modprobe: ERROR: could not insert 'mlx5_ib': Invalid argument", "kernel.nic_module", "mlx5_ib"),
         ("[   12.2] ib_uverbs: disagrees about version of symbol ib_create_cq", "kernel.nic_module", "ib_uverbs"),

@@ -106,10 +106,11 @@ NVIDIA = (
     Record(
         "gpu.service",
         r"(?P<message>nv-hostengine(?:\[\d+\])?: Err: .{1,160}|(?:Error: )?(?:[Uu]nable to connect to host engine|"
-        r"Host engine (?:connection invalid|not available)).{0,160}|Failed to start DCGM Server.{0,60})",
+        r"Host engine (?:connection invalid|not available)).{0,160}|Failed to start DCGM Server.{0,60}|"
+        r"Failed to start host engine server|Got error \d+ while waiting for SIGUSR1 from child process)",
         level="error",
         scan=r"nv-hostengine.{0,12}: Err: |nable to connect to host engine|Host engine (?:connection invalid|not "
-        r"avail)",
+        r"avail)|Failed to start host engine server|while waiting for SIGUSR1 from child process",
         note="The GPU health service (DCGM) cannot be reached.",
         priority=1,
     ),

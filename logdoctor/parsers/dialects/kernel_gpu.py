@@ -182,11 +182,12 @@ NVRM = (
     ),
     Record(
         "kernel.nvrm_init",
-        rf"NVRM: (?:The NVIDIA GPU {_BUS}|The NVIDIA probe routine failed|No NVIDIA GPU found|"
+        rf"NVRM: (?:The NVIDIA GPU {_BUS}|The NVIDIA probe routine failed|"
+        r"No NVIDIA (?:GPU|graphics adapter|devices?) (?:found|probed)|NVIDIA init module failed|"
         r"None of the NVIDIA (?:devices|graphics adapters)|The NVIDIA probe routine was not called)",
         level="error",
         block=read_sentence,
-        scan=r"NVRM: (?:The NVIDIA (?:GPU|probe)|No NVIDIA GPU found|None of the NVIDIA)",
+        scan=r"NVRM: (?:The NVIDIA (?:GPU|probe)|No NVIDIA \w|NVIDIA init module|None of the NVIDIA)",
         note="The GPU driver could not take over a GPU.",
     ),
     Record(

@@ -163,7 +163,8 @@ TRANSPORTS = (
            r"(?P<other_pml>\w+))", level="error",
            note="Two processes chose different transports, so they cannot talk to each other."),
     Record("openmpi.hcoll", _WHO +
-           r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|ERROR|unable|[Cc]annot).*)",
+           r"\[LOG_CAT_(?P<category>\w+)\] (?!ml_discover_hierarchy|failed to init ucx)"
+           r"(?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|ERROR|unable|[Cc]annot).*)",
            level="error", note="The HCOLL library reports a failure."),
     Record("openmpi.hcoll", _WHO + r"\[LOG_CAT_(?P<category>\w+)\] (?P<message>MCAST rank=.*|.{0,80}\bMCAST comm\b.*)",
            level="warning", priority=1, note="HCOLL goes on without multicast."),
