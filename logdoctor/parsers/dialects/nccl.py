@@ -62,6 +62,8 @@ _HARMLESS = (
     r"SHARP coll init error",
     r"NET/OFI Attempt to call \w+_close\w* with outstanding requests|Turning off TX zero copy",
     r"NET/OFI (?:CUDA flush enabled|Closing (?:send|recv)_comm \S+ with inflight|Could not capture a CUDA context)",
+    r"NET/OFI [^\n]{0,40}(?:Failed to close \w+|was already closed|freelist: there are \d+ in-use)",
+    r"NET/OFI (?:MR cache destroyed while|Cannot (?:register|aggregate|print) histogram)",
     r"NET/OFI (?:\d+ \w+(?: \w+)? still (?:active|open)|AWS platform priority|[^\n]{0,40}leaking key)",
     r"NET/OFI [^\n]{0,80}Not configuring NCCL_TUNER|NET/OFI Could not find \w+ symbol",
     r"Cannot get incoming CPU|Maximum retry reached for (?:accept|connect) \d",

@@ -3,6 +3,7 @@ r"""NVSHMEM, the one-sided communication library under DeepEP and other GPU-init
 Kinds and their fields:
 
 - ``nvshmem.error``   file, func, line, code (its status); a failed set-up or transfer; level error
+- ``nvshmem.closing`` what it could not tidy up at its end; level warning
 - ``nvshmem.info``    what it says of itself; the list of CUDA's error names in it is no error
 
 Source: NVSHMEM 2.10 to 3.4, src/host (init.cu, topo.cpp, transport.cpp) and src/modules/transport.
@@ -11,6 +12,13 @@ Source: NVSHMEM 2.10 to 3.4, src/host (init.cu, topo.cpp, transport.cpp) and src
 from __future__ import annotations
 
 from logdoctor.parsers.record import Record
+
+_SOURCE = r"\bsrc/(?:host|modules|comm|init|util|device|include)/"
+_PLACE = (
+    rf"(?P<file>[^\s:]{{0,60}}{_SOURCE}[^\s:]{{1,80}}\.(?:cpp|cu|h|c)):"
+    r"(?:(?P<func>\w+):)?(?P<line>\d+): "
+)
+_PLACE_SCAN = rf"{_SOURCE}[^\s:]{{1,200}}\.(?:cpp|cu|h|c):(?:\w+:)?\d+: "
 
 RECORDS: tuple[Record, ...] = (
     Record(
@@ -22,14 +30,22 @@ RECORDS: tuple[Record, ...] = (
         note="NVSHMEM says what it does.",
     ),
     Record(
+        "nvshmem.closing",
+        rf"{_PLACE}(?P<text>[^\n]{{0,60}}(?:\b|_)(?:destroy|dealloc|dereg|close|finalize|cleanup|release)\w*[^\n]{{0,40}}"
+        r" failed[^\n]*)",
+        level="warning",
+        priority=5,
+        scan=_PLACE_SCAN,
+        note="NVSHMEM could not tidy up at its end.",
+    ),
+    Record(
         "nvshmem.error",
-        r"(?P<file>[^\s:]{0,60}\bsrc/(?:host|modules|comm|init|util|device|include)/[^\s:]{1,80}\.(?:cpp|cu|h|c)):"
-        r"(?:(?P<func>\w+):)?(?P<line>\d+): (?P<text>(?:(?:non-zero|error) status: (?P<code>-?\d+) )?[^\n]{0,200}?"
+        rf"{_PLACE}(?P<text>(?:(?:non-zero|error) status: (?P<code>-?\d+) )?[^\n]{{0,200}}?"
         r"(?:failed|exiting|not accessible|[uU]nable to|[aA]bort|error|non-zero|NULL value|[cC]annot |"
         r"No devices selected|called before NVSHMEM)[^\n]*)",
         level="error",
         priority=4,
-        scan=r"\bsrc/(?:host|modules|comm|init|util|device|include)/[^\s:]{1,200}\.(?:cpp|cu|h|c):(?:\w+:)?\d+: ",
+        scan=_PLACE_SCAN,
         note="NVSHMEM, a library for exchanges between GPUs, reports a failure.",
     ),
     Record(
