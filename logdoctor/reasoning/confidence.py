@@ -16,15 +16,14 @@ from logdoctor.reasoning.outlived import shape
 from logdoctor.reasoning.ranking import Ranked
 
 WEIGHTS = {
-    "any answer": 4.1,
-    "a symptom is the answer": -1.2,
-    "a catch-all is the answer": -2.1,
-    "proof": 0.8,
-    "likely": -0.1,
-    "hint": -2.2,
-    "unexplained failures before it": -1.6,
+    "any answer": 4.6,
+    "a symptom is the answer": -1.1,
+    "a catch-all is the answer": -2.0,
+    "proof": 1.0,
+    "likely": -0.3,
+    "hint": -1.6,
+    "unexplained failures before it": -1.1,
     "unexplained failures, logarithm": -0.6,
-    "it explains others": 0.8,
     "equal rivals": -2.0,
 }
 ASSUMED = ("equal rivals",)
@@ -53,7 +52,6 @@ def facts(finding: Finding, ranked: Ranked, unexplained: Sequence[Event]) -> dic
         "hint": rule.strength == "hint",
         "unexplained failures before it": before,
         "unexplained failures, logarithm": math.log1p(len({shape(e) for e in others})),
-        "it explains others": any(by is finding for _, by in ranked.explained),
         "equal rivals": min(2, len(rivals(finding, ranked.causes))),
     }
 
