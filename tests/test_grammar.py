@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 from logdoctor.parsers import grammar as grammars
 from logdoctor.parsers import records
+from logdoctor.parsers.peeling import wrappers
 
 LOADED = "[m.rpartition('.')[2] for m in sys.modules if m.startswith('logdoctor.parsers.dialects.')]"
 
@@ -57,3 +59,9 @@ def test_a_log_that_speaks_one_dialect_imports_few():
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(2)
     ]
     assert int(runs[-1].stdout) < 10
+
+
+def test_no_pattern_counts_with_a_blank():
+    """``{1, 60}`` is plain text to a regular expression, and what a formatter makes of ``{1,60}`` in an f-string."""
+    torn = re.compile(r"\{\d+, \d*\}")
+    assert not [p for p in (*(r.pattern for r in records()), *(w.pattern for w in wrappers())) if torn.search(p)]
