@@ -310,13 +310,13 @@ def test_who_could_not_connect_is_not_named_where_only_that_side_is_heard():
     assert refused() == Culprit()
 
 
-def test_a_complaint_that_no_rule_knows_weighs_as_much_a_thousand_times_as_once():
+def test_a_complaint_that_no_rule_knows_weighs_as_much_many_times_as_once():
     known = rule("oom", "cuda.oom")
-    once, often, three = (
+    once, often, many = (
         conclude([known], ("cuda.oom", 3, "fatal"), *((kind, 1, "error") for kind in kinds))
-        for kinds in (["strange"], ["strange"] * 900, ["strange", "stranger", "strangest"])
+        for kinds in (["strange"], ["strange"] * 9, [f"strange.{n}" for n in range(9)])
     )
-    sure = [found.causes[0].confidence for found in (once, often, three)]
+    sure = [found.causes[0].confidence for found in (once, often, many)]
     assert sure[0] == sure[1] > sure[2]
 
 
