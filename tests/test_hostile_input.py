@@ -399,3 +399,8 @@ def test_a_member_cannot_act_by_its_name(knowledge):
     for name in FORMATS:
         assert ESC not in render(diagnosis, name)
     assert "<script>.log" not in render(diagnosis, "html")
+
+
+def test_a_proof_full_of_digits_that_are_no_number_takes_little_time(knowledge):
+    warning = "gx0{0}:5120:5288 [3] NCCL WARN Call to connect returned Connection refused {0}{1}g\n"
+    timed("".join(warning.format(n, "1" * 8000) for n in range(9)), knowledge, 10)

@@ -16,7 +16,7 @@ from logdoctor.reasoning.wording import Told, fill, fill_words
 from logdoctor.regexes import later
 
 _Said = tuple[tuple[int | None, str | None], str]
-_NUMBER = later(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b")
+_NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 CAUSES_SHOWN = 3
 EVIDENCE_SHOWN, SYMPTOM_EVIDENCE = 6, 3
 ALIKE_SHOWN = 3
