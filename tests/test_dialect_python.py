@@ -132,8 +132,16 @@ def test_a_spawned_process_names_its_index_and_its_own_exception():
         + "\n\n-- Process 5 terminated with the following error:\n"
         + PLAIN,
     )
-    assert (seen.fields["local_rank"], seen.fields["inner"]) == (5, "KeyError")
+    assert (seen.fields["local_rank"], seen.fields["exception"], seen.fields["inner"]) == (5, "KeyError", "KeyError")
     assert "KeyError: 'pixel_values'" in seen.text
+
+
+def test_a_test_that_spawned_processes_shows_the_exception_of_the_one_that_failed_behind_its_marks():
+    message = f"torch.multiprocessing.spawn.ProcessRaisedException: \n\n-- Process 5 terminated with the following error:\n{PLAIN}"
+    seen = [e for e in parse_text("".join(f"E           {line}\n" for line in message.splitlines())) if e.failing]
+    assert [(e.kind, e.fields["local_rank"], e.fields["exception"]) for e in seen] == [
+        ("python.traceback", 5, "KeyError")
+    ]
 
 
 def test_an_exception_that_ray_only_carries_is_the_one_that_the_task_raised():

@@ -1,6 +1,7 @@
 """What "outlived" means: the job went on well after something, so that it was no failure.
 
-- An event is outlived where the job ended well after it (good_ends.py), where its rank made enough steps after it
+- An event is outlived where the job ended well after it (good_ends.py), where a program logged it as an exception that
+  it had caught, and nothing went wrong from then on (got_over.py), where its rank made enough steps after it
   (steps.py), or where a later job in its file came to its last step.
 - A finding is outlived where all that it rests on is, unless its rule asks for a good end or says that it never is;
   or where it is old noise.
@@ -32,7 +33,9 @@ _DIGITS = later(r"\d+")
 
 def outlived(event: Event, rank: int | None, picture: Picture, run: Run = None) -> bool:
     """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps."""
-    if picture.good_ends.outlast(event, run) or (run is None and _done_later(event, picture)):
+    if picture.good_ends.outlast(event, run) or picture.got_over.covers(event):
+        return True
+    if run is None and _done_later(event, picture):
         return True
     counts = run or functools.partial(picture.runs.same_job, event)
     own = [*picture.steps.values()] if rank is None else [s for r in (rank, None) if (s := picture.steps.get(r))]

@@ -68,6 +68,8 @@ def stood_until_time_was_up(end: Finding, seen: Finding, picture: Picture) -> bo
     if seen.rule.signature != TIME_UP or not _is_own_failure(end) or end.first > seen.first:
         return False
     failure, order = end.events[0], seen.events[0]
+    if "went_on" in failure.fields:
+        return False
     if not end.ranks and not picture.stepped_until(failure) and not _stand_together(failure, order):
         return False
     return not _ORDERED.search(failure.text[:SEARCHED]) and not picture.surely_after(failure, order)

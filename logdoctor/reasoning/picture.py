@@ -13,6 +13,7 @@ from logdoctor.reasoning.addresses import AddressBook, short_host
 from logdoctor.reasoning.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.clocks import A_YEAR, JITTER, Clocks
 from logdoctor.reasoning.good_ends import GoodEnds
+from logdoctor.reasoning.got_over import GotOver
 from logdoctor.reasoning.launchers import NamedEnds, launcher_of, names_an_end
 from logdoctor.reasoning.places import Places
 from logdoctor.reasoning.spoken import RanksSpoke
@@ -35,6 +36,7 @@ class Picture:
         self.versions = Versions(self.runs)
         self.steps: dict[int | None, Steps] = {}
         self.good_ends = GoodEnds()
+        self.got_over = GotOver()
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.named_ends = NamedEnds(self.runs)
@@ -56,6 +58,7 @@ class Picture:
         self._last_steps = None
         self.dialects.add(event.dialect)
         self.good_ends.observe(event)
+        self.got_over.observe(event)
         self.places.observe(event)
         self._see_time(event)
         self._see_start(event)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.python_exceptions import EXCEPTION
+from logdoctor.parsers.blocks.python_reading import Lines
 from logdoctor.parsers.blocks.python_tracebacks import read_traceback
 from logdoctor.parsers.record import Bare, Block, BlockReader
 from logdoctor.regexes import later
@@ -30,7 +31,7 @@ def reader(level: Level | None = None, **fields: Value) -> BlockReader:
     """A block reader for a line that announces a traceback; ``level`` and ``fields`` are added to what is read."""
 
     def read(_head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-        lines = _Lines(below)
+        lines = Lines(below)
         between, start = _find_head(lines)
         if start is None:
             return None
@@ -50,31 +51,7 @@ def reader(level: Level | None = None, **fields: Value) -> BlockReader:
     return read
 
 
-class _Lines:
-    """The lines below; the last one can be read once more."""
-
-    def __init__(self, below: Iterator[Bare]) -> None:
-        """Nothing is read yet."""
-        self._below = below
-        self.last: Bare | None = None
-
-    def __iter__(self) -> Iterator[Bare]:
-        """These lines, from where the reading stands."""
-        return self
-
-    def __next__(self) -> Bare:
-        """The next line."""
-        self.last = next(self._below)
-        return self.last
-
-    def back(self) -> None:
-        """Read the last line once more."""
-        if self.last is not None:
-            self._below = chain([self.last], self._below)
-            self.last = None
-
-
-def _with_chain(block: Block, lines: _Lines) -> Block:
+def _with_chain(block: Block, lines: Lines) -> Block:
     """What was caught was caught with its chain: the tracebacks that follow it belong to the same record."""
     while lines.last is not None:
         if lines.last.below not in block.taken:

@@ -132,7 +132,7 @@ def read_further(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
             continue
         if nested and ends:
             reading.fields["inner"] = ends["exception"]
-            if carried or old:
+            if carried or old or "local_rank" in reading.fields:
                 _note_type(reading, ends)
             elif passed_on or caught:
                 reading.fields["message"] = text.strip()[:1_000]
@@ -220,7 +220,7 @@ def _add_line(reading: Reading, bare: Bare, *, alone: bool) -> bool:
 
 
 def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Read on from a bare exception line whose traceback is not in view."""
+    """Read on from a bare exception line whose traceback is not in view; a spawned process' own may be its message."""
     del fields
     text = compiled(f"^(?:{IN_FRONT}| +)").sub("", head.text).strip().rstrip("`*")
     found = EXCEPTION_LINE.match(text)
@@ -230,4 +230,5 @@ def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare])
     note_exception(reading, found, Bare(text, head.speaker, head.below))
     read_further(reading, head, below)
     block = reading.close()
-    return Block(block.text, block.fields, tuple(n for n in block.taken if n), block.evidence)
+    kind = "python.traceback" if reading.frames else ""
+    return Block(block.text, block.fields, tuple(n for n in block.taken if n), block.evidence, kind=kind)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from msgspec import Struct, field
 
 from logdoctor.model import Level, Value
 from logdoctor.parsers.blocks.python_messages import message_fields
 from logdoctor.parsers.blocks.python_paths import of_a_library, short_path
-from logdoctor.parsers.record import Block
+from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import later
 
 MAX_FRAMES = 12
@@ -25,6 +28,30 @@ _RAISED = later(
 _RAISED_TYPE = later(r"\s*raise (?P<type>(?:[A-Za-z_]\w*\.)*(?P<name>[A-Z]\w*))\(")
 _SAYS_NOTHING = frozenset({"Exception", "RuntimeError", "ValueError", "OSError", "AssertionError", "SystemExit"})
 """Types that anything is raised with: without its message such an exception may be of any cause."""
+
+
+class Lines:
+    """The lines below; the last one can be read once more."""
+
+    def __init__(self, below: Iterator[Bare]) -> None:
+        """Nothing is read yet."""
+        self._below = below
+        self.last: Bare | None = None
+
+    def __iter__(self) -> Iterator[Bare]:
+        """These lines, from where the reading stands."""
+        return self
+
+    def __next__(self) -> Bare:
+        """The next line."""
+        self.last = next(self._below)
+        return self.last
+
+    def back(self) -> None:
+        """Read the last line once more."""
+        if self.last is not None:
+            self._below = chain([self.last], self._below)
+            self.last = None
 
 
 class Reading(Struct):

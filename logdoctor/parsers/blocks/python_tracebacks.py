@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Value
+from logdoctor.parsers.blocks.python_after import caught_within, went_on
 from logdoctor.parsers.blocks.python_exceptions import (
     EXCEPTION_LINE,
     FRAME,
@@ -21,7 +22,7 @@ from logdoctor.parsers.blocks.python_exceptions import (
     note_exception,
     read_further,
 )
-from logdoctor.parsers.blocks.python_reading import Reading
+from logdoctor.parsers.blocks.python_reading import Lines, Reading
 from logdoctor.parsers.blocks.unknown_prefixes import bears, behind
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled, later
@@ -97,7 +98,11 @@ def _read_plain(head: Bare, prefix: str, below: Iterator[Bare]) -> Reading:
     first = _read_frames(reading, lines, indent)
     if first is not None:
         reading.relayed = reading.relayed or (not reading.frames and _relayed(first))
-        read_further(reading, first, lines)
+        further = Lines(lines)
+        read_further(reading, first, further)
+        further.back()
+        if caught_within(reading.frames) and not reading.relayed and went_on(further):
+            reading.fields["went_on"] = 1
     return reading
 
 

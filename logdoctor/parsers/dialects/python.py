@@ -5,7 +5,8 @@ Kinds and fields (all tracebacks read to one event; `Event.text` is ``Type: mess
 ``python.traceback``  exception (dotted type, "" if the end is missing), message (first line), inner (type raised
     inside, in a worker or a Ray task), where ("file.py:12 in f"), function, frames (the innermost 12, "path:f >
     path:g", path from the package on), chained ("during" | "direct": it follows another exception), caught (1: logged,
-    ignored or at exit, it ended nothing), thread, process (a child's name), local_rank (the index of a spawned process
+    ignored or at exit, it ended nothing), went_on (1: caught further in, and calm lines of a logger follow), thread,
+    process (a child's name), local_rank (the index of a spawned process
     that failed), context (text before it on the head line), and those that the message tells:
     worker, worker_pids, signal, exit_code, errno, pid
 ``python.exception``  an exception line alone, or a report of PyTorch's error handler: exception, message, inner, and

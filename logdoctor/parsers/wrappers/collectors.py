@@ -3,8 +3,8 @@
 Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
 logs --prefix and --timestamps, stern (its default template), TorchX (its command log), docker compose, Determined's
 trial logs (0.12 on), Kaggle's notebook logs, Alibaba Cloud PAI-DLC (its pods), logrus and logfmt, common keys of JSON
-loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic); what people paste (quoted, as comments) and Python
-frames (exception groups).
+loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic); what people paste (quoted, as comments), Python
+frames (exception groups) and pytest marks (what a test ended with).
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("bold", r"\*\*(?=[^\s*\\][^\n*]{3,2000}\*\*\s*$)", "*", read_bold),
     Wrapper("framed", rf" {{1,40}}[|+] (?={_TRACEBACK}| {{4,60}}[^|\s][^|\n]*$)", " "),
     Wrapper("columns", rf" {{0,4}}(?:\| {{0,4}}){{1,4}}(?={DATED} +\|)", " |"),
+    Wrapper("pytest.mark", rf"E {{3,60}}(?={_TRACEBACK}|-- Process \d)|E(?: {{3}}|\s*$)", "E"),
     Wrapper("comment", rf"# (?={_TRACEBACK}|\[20\d\d-\d\d-\d\d[ T])", "#"),
     Wrapper(
         "grep",
