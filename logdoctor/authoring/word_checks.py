@@ -19,7 +19,7 @@ ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited", 
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")
-NOT_FIELDS = ("speaker", "alone", "nobody", "peer", "bus_id")
+NOT_FIELDS = ("speaker", "alone", "only", "nobody", "peer", "bus_id")
 """What ``culprit`` may say of any line: the last two are its defaults, and name nobody where no field is called so."""
 
 

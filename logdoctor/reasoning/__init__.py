@@ -83,6 +83,7 @@ class Reasoner:
         derived = [event for ledger in self._ledgers for event in ledger.derive(self.picture)]
         for event in derived:
             self._match(event)
+            self.picture.named_ends.learn(event)
         conditions = Conditions(self.picture, hung=self.hung)
         parts = parts_of(self.rules, self._hits, conditions)
         told = told_part(parts)

@@ -63,13 +63,19 @@ def _heard(rule: Rule, seen: Seen, picture: Picture) -> list[Event]:
 def _asked(
     rule: Rule, shown: Sequence[Shown], heard: Sequence[Event], values: Mapping[str, Value], picture: Picture
 ) -> tuple[str, str]:
-    """Which fields name the ranks and the hosts; ``alone`` is the speaker where just one reports: many are victims."""
+    """Which fields name the ranks and the hosts.
+
+    ``alone`` is the speaker where just one reports: many are victims.  Who gave up waiting is a victim even alone:
+    there a rule says ``only``, which is the job's host where it can have no other.
+    """
     ranks, hosts = rule.culprit.get("ranks", "speaker"), rule.culprit.get("hosts", "speaker")
+    one_host = len(picture.places.hosts) == 1 and (picture.places.expected or 0) <= _on_one_node(picture)
+    if hosts == "only":
+        hosts = "speaker" if one_host and _known_to_be_one_node(picture) else "nobody"
     if "alone" not in (ranks, hosts) or not _both_sides(rule, shown, picture):
         return ranks, hosts
     by_one = len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(heard, picture)) <= 1
     alone = by_one and not _waits_for_others(values)
-    one_host = len(picture.places.hosts) == 1 and (picture.places.expected or 0) <= _on_one_node(picture)
     if ranks == "alone" and alone:
         ranks = "speaker"
     if hosts == "alone" and (alone or one_host):
@@ -109,7 +115,7 @@ def _waits_for_others(values: Mapping[str, Value]) -> bool:
 
 def _known_to_be_one_node(picture: Picture) -> bool:
     """Whether nobody on another host can be meant: else who could not reach a peer is only one side of the story."""
-    return picture.places.expected is not None and picture.places.expected <= _on_one_node(picture)
+    return picture.places.expected is not None and picture.places.at_least <= _on_one_node(picture)
 
 
 def _only_ones(rule: Rule, picture: Picture) -> tuple[tuple[int, ...], tuple[str, ...]]:

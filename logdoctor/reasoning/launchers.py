@@ -37,12 +37,13 @@ def told_local_rank(event: Event) -> int | None:
 
 
 class NamedEnds:
-    """Folds the ends that launchers name: of each attempt the first one."""
+    """Folds the ends that launchers name: of each attempt the first one; ``first_death`` is what the ledger tells."""
 
     def __init__(self, attempts: Attempts) -> None:
         """Start with none; ``attempts`` tells them apart."""
         self._attempts = attempts
         self._first: list[Event] = []
+        self.first_death: Event | None = None
 
     def observe(self, event: Event) -> None:
         """Take one event in: by place, by time where files that are read one after the other tell it."""
@@ -52,6 +53,13 @@ class NamedEnds:
         elif (elapsed(event, known) or 0.0) > SKEW:
             self._first[-1] = event
 
+    def learn(self, derived: Event) -> None:
+        """Take in what the ledgers tell: which end came before all others."""
+        if derived.kind == "ledger.first_death" and derived.rank is not None:
+            self.first_death = derived
+
     def in_the_attempt_of(self, event: Event) -> list[Event]:
-        """Those of the attempt that ``event`` belongs to."""
+        """Those of the attempt that ``event`` belongs to: the one that surely came first, where the log tells it."""
+        if self.first_death is not None and self._attempts.same_span(self.first_death, event):
+            return [self.first_death]
         return [end for end in self._first if self._attempts.same_span(end, event)]

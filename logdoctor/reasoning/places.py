@@ -300,6 +300,11 @@ class Places:
         return tuple(told) or tuple(self.hosts)
 
     @property
+    def at_least(self) -> int:
+        """So many ranks the job has at the least: as it says itself, or as the highest number that was heard tells."""
+        return max(self.expected or 0, max(self.ranks, default=-1) + 1)
+
+    @property
     def nodes(self) -> int | None:
         """How many nodes the job has."""
         return self.comms.nodes
