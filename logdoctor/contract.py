@@ -197,6 +197,7 @@ def _picture(picture: JobPicture) -> dict[str, Any]:
         "versions": dict(picture.versions),
         "launcher": picture.launcher,
         "first_failure": _evidence(picture.first_failure) if picture.first_failure else None,
+        "first_death": _evidence(picture.first_death) if picture.first_death else None,
         "last_progress": _progress(picture.last_progress) if picture.last_progress else None,
         "attempts": picture.attempts,
         "truncated": picture.truncated,

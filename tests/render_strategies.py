@@ -125,6 +125,7 @@ pictures = st.builds(
     versions=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),
     launcher=maybe_text,
     first_failure=st.none() | evidence,
+    first_death=st.none() | evidence,
     last_progress=progress,
     attempts=st.integers(0, 9),
     truncated=st.booleans(),

@@ -191,6 +191,8 @@ class JobPicture(Struct, frozen=True):
     versions: tuple[tuple[str, str], ...] = ()
     launcher: str | None = None
     first_failure: Evidence | None = None
+    first_death: Evidence | None = None
+    """The process that ended before all others, and why: how it ended; None where the logs do not tell the order."""
     last_progress: Progress | None = None
     attempts: int = 1
     truncated: bool = False

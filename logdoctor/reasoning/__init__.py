@@ -107,7 +107,7 @@ class Reasoner:
             causes=causes_of(ranked, left, picture, lang),
             symptoms=symptoms_of(ranked, picture, lang),
             unexplained=tuple(unexplained),
-            advice=advise(self.picture, derived, lang) if verdict == "unknown" else (),
+            advice=advise(self.picture, next(iter(failures), None), lang) if verdict == "unknown" else (),
             picture=summary,
             runs=listed(parts, told, everything, self.picture, lang),
         )

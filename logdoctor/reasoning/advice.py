@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
-from logdoctor.model import Event
+from logdoctor.model import Event, Value
 from logdoctor.reasoning.picture import Picture
 
 ADVICE: dict[str, dict[str, str]] = {
@@ -47,24 +47,45 @@ ALWAYS = {
 }
 
 
-FIRST = {
-    "en": "Begin with the output of {who}: of all whose end these logs tell, it ended first{how}.",
-    "zh": "先看 {who} 的输出：在这些日志说明其结束的进程中，它最先结束{how}。",
-}
+DIED, NOTICED, SHOWN = (
+    {
+        "en": "Begin with the output of {who}: of all whose end these logs tell, it ended first{how}.",
+        "zh": "先看 {who} 的输出：在这些日志说明其结束的进程中，它最先结束{how}。",
+    },
+    {
+        "en": "Begin with the output of {who}: it is the first whose end its launcher noticed{how}.",
+        "zh": "先看 {who} 的输出：它是启动器最先发现其结束的进程{how}。",
+    },
+    {
+        "en": "Begin with the output of {who}: the first failure that these logs show is its own.",
+        "zh": "先看 {who} 的输出：这些日志显示的第一个错误来自它。",
+    },
+)
 _A_PROCESS = {"en": "the process", "zh": "那个进程"}
 _ON = {"en": "{who} on {host}", "zh": "{host} 上的 {who}"}
 
 
-def advise(picture: Picture, derived: Iterable[Event], lang: str) -> tuple[str, ...]:
-    """What to collect, in the order of use, for the programs that took part; ``derived``: what the ledgers tell."""
-    deaths = [_begin_with(event, lang) for event in derived if event.kind == "ledger.first_death"]
+def advise(picture: Picture, first_failure: Event | None, lang: str) -> tuple[str, ...]:
+    """What to collect, in the order of use, for the programs that took part; with whom to begin, if that is told."""
     fitting = [words.get(lang, words["en"]) for dialect, words in ADVICE.items() if dialect in picture.dialects]
-    return (*deaths[:1], *fitting, *ALWAYS.get(lang, ALWAYS["en"]))
+    return (*_begin_with(picture, first_failure, lang), *fitting, *ALWAYS.get(lang, ALWAYS["en"]))
 
 
-def _begin_with(death: Event, lang: str) -> str:
-    rank, host = death.fields.get("rank"), death.fields.get("host")
+def _begin_with(picture: Picture, first_failure: Event | None, lang: str) -> list[str]:
+    """Whose output to read first: who surely ended first, whom a launcher names, who shows the first failure."""
+    if (died := picture.named_ends.first_death) is not None:
+        told = "" if died.fields.keys().isdisjoint(("signal", "exit_code", "exception")) else died.fields["how"]
+        return [_told(DIED, died.fields.get("rank"), died.fields.get("host"), told, lang)]
+    if first_failure is None:
+        return []
+    named = picture.named_ends.in_the_attempt_of(first_failure)
+    for words, event in [*((NOTICED, end) for end in named[:1]), (SHOWN, first_failure)]:
+        if (rank := picture.places.rank_of(event)) is not None:
+            return [_told(words, rank, picture.places.host_of(event), "", lang)]
+    return []
+
+
+def _told(words: Mapping[str, str], rank: Value | None, host: Value | None, how: Value, lang: str) -> str:
     who = f"rank {rank}" if rank is not None else _A_PROCESS.get(lang, _A_PROCESS["en"])
     place = _ON.get(lang, _ON["en"]).format(who=who, host=host) if host else who
-    how = "" if death.fields.keys().isdisjoint(("signal", "exit_code", "exception")) else f" ({death.fields['how']})"
-    return FIRST.get(lang, FIRST["en"]).format(who=place, how=how)
+    return words.get(lang, words["en"]).format(who=place, how=f" ({how})" if how else "")

@@ -55,11 +55,12 @@ class NamedEnds:
 
     def learn(self, derived: Event) -> None:
         """Take in what the ledgers tell: which end came before all others."""
-        if derived.kind == "ledger.first_death" and derived.rank is not None:
+        if derived.kind == "ledger.first_death":
             self.first_death = derived
 
     def in_the_attempt_of(self, event: Event) -> list[Event]:
         """Those of the attempt that ``event`` belongs to: the one that surely came first, where the log tells it."""
-        if self.first_death is not None and self._attempts.same_span(self.first_death, event):
-            return [self.first_death]
+        died = self.first_death
+        if died is not None and died.rank is not None and self._attempts.same_span(died, event):
+            return [died]
         return [end for end in self._first if self._attempts.same_span(end, event)]

@@ -193,6 +193,7 @@ class Picture:
         truncated: bool,
     ) -> JobPicture:
         """The picture as the report shows it."""
+        died = self.named_ends.first_death
         started, ended = self._times.get(True) or self._times.get(False) or (None, None)
         return JobPicture(
             ranks_expected=self.places.expected,
@@ -201,6 +202,7 @@ class Picture:
             versions=tuple(self.versions.of_run(self._wanted)),
             launcher=self.launcher,
             first_failure=self.evidence(first_failure) if first_failure else None,
+            first_death=self.evidence(died, str(died.fields.get("how", ""))) if died and first_failure else None,
             last_progress=self.last_progress(),
             attempts=self.runs.count,
             truncated=truncated,
