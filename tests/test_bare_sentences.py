@@ -33,7 +33,12 @@ def test_a_rule_knows_a_message_though_advice_follows(knowledge):
 
 
 @pytest.mark.parametrize(
-    "sentence", ["The planner could not lay out the mesh for 6 islands", "Island 3 of the mesh was not reached"]
+    "sentence",
+    [
+        "The planner could not lay out the mesh for 6 islands",
+        "Island 3 of the mesh was not reached",
+        "Encountered an error: island 3 of the mesh has no way out",
+    ],
 )
 def test_a_complaint_that_no_rule_knows_is_not_healthy(sentence, knowledge):
     assert answer(sentence, knowledge) == "unknown"

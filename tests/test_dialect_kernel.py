@@ -46,6 +46,42 @@ def test_an_xid_whose_address_was_taken_out_is_one_all_the_same(place):
     assert (seen.kind, seen.level, seen.fields) == ("kernel.xid", "error", {"xid": 79, "pid": 88, "name": "python3"})
 
 
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ("11:52:30  Xid 31 PCI:0000:4f:00 pid=6021 ... UNRECOGNIZED_CLIENT", {"xid": 31, "bus_id": "0000:4f:00"}),
+        ("06-10 11:52:30 Xid 31 GPC2 GPCCLIENT_T1_4 @ 0x7e00_12340000 FAULT_PTE ACCESS_TYPE_VIRT_READ", {"xid": 31}),
+    ],
+)
+def test_an_xid_retold_with_fewer_words_is_one_by_what_only_the_driver_says(line, fields):
+    seen = one(GPU, line)
+    assert (seen.kind, seen.level, seen.fields) == ("kernel.xid", "error", fields)
+
+
+def test_an_xid_that_somebody_only_speaks_of_is_none():
+    assert kinds(GPU, "we saw Xid 31 on two of the hosts last week") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "amdgpu 0000:c3:00.0: amdgpu: GPU reset(4) succeeded!",
+        "drmn1: GPU reset begin!",
+        "[drm ERROR :amdgpu_job_timedout] ring comp_1.0.0 timeout, signaled seq=812, emitted seq=814",
+        "[drm:sdma_v4_0_ring_test_ring [amdgpu]] *ERROR* amdgpu: ring 9 test failed (0xDEADBEEF)",
+        "[drm:amdgpu_device_recover_vram [amdgpu]] *ERROR* VRAM is lost!",
+    ],
+)
+def test_the_reset_of_an_amd_gpu_is_told_by_any_of_its_lines_on_linux_and_freebsd(line):
+    seen = one(GPU, line)
+    assert (seen.kind, seen.level) == ("kernel.amdgpu", "error")
+
+
+def test_a_ring_that_recovered_softly_is_no_fault_of_the_gpu():
+    line = "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout, but soft recovered"
+    assert kinds(GPU, line) == []
+
+
 def test_metadata_that_xfs_cannot_read_is_an_error_of_the_file_system():
     line = "XFS (dm-3): metadata I/O error in xfs_imap_to_bp at daddr 0x40 len 32 error 5"
     assert [one(IO, line).kind, one(IO, "XFS (dm-3): xfs_do_force: error -5 returned.").kind] == ["kernel.fs"] * 2

@@ -24,7 +24,8 @@ _NO_PROSE = later(
     r"^\W{0,4}[\w./~-]+ (?:[\w./=~-]+ ){0,6}--?[a-z][\w-]+(?:[= ]\S| |$)(?:[^\n]* --?[a-z][\w-]+(?:[= ]\S| |$))"
     r"|^\s*(?:from|import|raise|return|assert|def|class|if|elif|for|while|with|except) \w[^\n]*[:)\w]$(?<![.!?])"
     r"|^\s*[\w.\[\]]+ = |^\s*[\w.]+\([^\n]*\)\s*$|^\s*[\w./-]+\.(?:py|sh|cc?|cpp|h)\b"
-    r"|^\W{0,9}(?i:(?!(?:invalid|un(?:known|supported|expected|able)|expected|cannot|failed|duplicate|mismatch|no|not)\b))"
+    r"|^\W{0,9}(?i:(?!(?:invalid|un(?:known|supported|expected|able)|expected|cannot|failed|duplicate|mismatch|no|not)\b)"
+    r"(?!(?:\w+ )?an? (?:\w+ )?(?:error|exception|failure)(?: (?:occurred|happened))?: ))"
     r"[^\s`'\"]+(?: \S+){0,3}: "
 )
 """Commands and code, and what a program says under its name."""

@@ -118,6 +118,17 @@ XID = (
         scan=r"Detected XID \d",
         note="A watch over the GPUs (DCGM) passes on an event of the driver.",
     ),
+    # the driver's line retold with fewer words: time, number, and what only the driver says
+    Record(
+        "kernel.xid",
+        rf"^(?!.{{0,120}}NVRM: Xid).{{0,60}}?(?<!S)\bXid (?P<xid>\d{{1,3}})[ ,:](?: ?(?:PCI:)?{_BUS})?"
+        r"(?P<text>.{0,80}?(?:\bpid=\d|\b(?:GPC|HUB)CLIENT_|UNRECOGNIZED_CLIENT|\bFAULT_P[DT]E\b).*)",
+        level="error",
+        block=_level,
+        priority=-1,
+        scan=r"Xid \d{1,3}[ ,:].{0,120}(?:pid=\d|CLIENT_|_CLIENT|FAULT_P[DT]E)",
+        note="The GPU driver reports an event of a GPU or of the program that ran on it.",
+    ),
     Record(
         "kernel.sxid",
         rf"SXid \(PCI:{_BUS}\): (?P<sxid>\d+), (?P<severity>Fatal), (?:Link (?P<link>\d+) ?)?(?P<text>.*)",
@@ -262,21 +273,24 @@ NVRM = (
     ),
     Record(
         "kernel.amdgpu",
-        rf"amdgpu {_BUS}: (?:amdgpu: )?.{{0,80}}?(?:(?P<event>ring \S+ timeout)(?!, but soft recovered)|"
-        r"GPU reset begin|(?<!\b0 )(?<!\b0 new )[Uu]ncorrectable|RAS poison|bad pages? .{0,40}threshold|"
+        rf"(?:amdgpu {_BUS}|\bdrmn\d+): (?:amdgpu: )?.{{0,80}}?(?:(?P<event>ring \S+ timeout)(?!, but soft recovered)|"
+        r"GPU reset(?:\(\d+\))? (?:begin|succeeded|failed)|VRAM is lost|"
+        r"(?<!\b0 )(?<!\b0 new )[Uu]ncorrectable|RAS poison|bad pages? .{0,40}threshold|"
         r"device lost from bus|page fault|GPU fault detected|"
         r"(?P<event>MES failed)|failed to)",
         level="error",
-        scan=r"amdgpu .{0,100}(?:ring \S+ timeout|GPU reset begin|[Uu]ncorrectable|RAS poison|reaches threshold|"
-        "device lost from bus|page fault|GPU fault)",
+        scan=r"(?:amdgpu|drmn\d+:) .{0,100}(?:ring \S+ timeout|GPU reset(?:\(\d+\))? (?:begin|succeeded|failed)|"
+        "VRAM is lost|[Uu]ncorrectable|RAS poison|reaches threshold|device lost from bus|page fault|GPU fault)",
         note="The AMD GPU driver reports a fault of this GPU.",
     ),
+    # [drm:FUNC [amdgpu]] *ERROR* on Linux, [drm ERROR :FUNC] on FreeBSD
     Record(
         "kernel.amdgpu",
-        r"\[drm:\w*amdgpu_job_timedout(?: \[amdgpu\])?\] \*ERROR\* "
-        r"(?P<event>ring \S+ timeout)(?!, but soft recovered|, signaled seq=\d+, but soft)",
+        r"\[drm(?::\w{3,60}(?: \[amdgpu\])?\] \*ERROR\*| ERROR :\w{3,60}\]) (?:amdgpu: )?"
+        r"(?P<event>ring \S+ (?:timeout(?!, but soft|, signaled seq=\d+, but soft)|test failed)|"
+        r"MES failed|VRAM is lost)",
         level="error",
-        scan=r"amdgpu_job_timedout\b.{0,30}\*ERROR\* ring \S+ timeout",
+        scan=r"\[drm.{3,80}(?:ERROR.{1,70}ring \S+ (?:timeout|test failed)|MES failed to res|VRAM is lost)",
         note="Work on a ring (a queue) of an AMD GPU did not end in time; the driver resets the GPU next.",
     ),
 )
