@@ -171,6 +171,12 @@ def test_every_era_of_the_memory_killer_line(words, step):
             {"code": 401},
         ),
         ('FATAL:   "solve": executable file not found in $PATH', "container.apptainer", "fatal", {}),
+        (
+            "FATAL   [U=0,P=412]        Master()                      container creation failed: mount /scratch failed",
+            "container.apptainer",
+            "fatal",
+            {"message": "container creation failed: mount /scratch failed"},
+        ),
         ("docker: open ./site.env: no such file or directory", "container.client", "fatal", {"program": "docker"}),
         ("BIND MOUNT FAILED from /scratch/a to /var/udiMount/a", "container.shifter", "fatal", {}),
         ("srun: error: Failed to lookup image.  Aborting.", "container.shifter", "fatal", {}),
@@ -182,6 +188,7 @@ def test_every_era_of_the_memory_killer_line(words, step):
         ),
         ("ssh: Could not resolve hostname gn9: Name or service not known", "ssh.resolve", "error", {"peer": "gn9"}),
         ("ssh: connect to host gn4 port 22: No route to host", "ssh.connect", "error", {"peer": "gn4", "errno": 113}),
+        ("connect to address 10.4.0.9 port 22: Connection refused", "ssh.connect", "error", {"peer": "10.4.0.9"}),
         ("gn4: Permission denied (publickey,password).", "ssh.auth", "error", {}),
         (
             "=>> PBS: job killed: walltime 3633 exceeded limit 3600",

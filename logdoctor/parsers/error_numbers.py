@@ -48,6 +48,7 @@ TELLING = (
     "Connection reset by peer",
     "No buffer space available",
     "Transport endpoint is not connected",
+    "Communication error on send",
     "Connection timed out",
     "Connection refused",
     "Host is down",

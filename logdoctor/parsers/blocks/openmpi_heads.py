@@ -11,7 +11,7 @@ from logdoctor.parsers.blocks import openmpi_rare_heads as rare
 from logdoctor.parsers.blocks.openmpi_help import read_known, read_warning
 from logdoctor.parsers.record import Record
 
-_RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?"
+_RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun|oshrun|shmemrun)(?:\.\w+)?"
 _RTE = r"(?:ORTE|PRTE|PRRTE)"
 
 
@@ -87,7 +87,7 @@ _FATAL = (
     _fatal(
         "openmpi.daemon",
         rf"{_RTE} was unable to reliably start one or more daemons|"
-        rf"An? {_RTE} daemon has unexpectedly failed after launch|A daemon \(pid \d+\) died unexpectedly|"
+        rf"An? {_RTE} daemon has unexpectedly failed after launch|A daemon \(pid (?:\d+|unknown)\) died unexpectedly|"
         rf"{_RTE} does not know how to route a message|A process or daemon was unable to complete a TCP connection|"
         r"A daemon on node [\w.-]+ failed to start|daemons? failed to (?:start|launch) on|"
         r"The launch of a daemon failed",

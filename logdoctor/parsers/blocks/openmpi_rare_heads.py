@@ -7,7 +7,7 @@ Source: the ``help-*.txt`` files of Open MPI 3.1 to 5.0 (orte, opal, ompi), PRRT
 
 from __future__ import annotations
 
-_RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.\w+)?"
+_RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun|oshrun|shmemrun)(?:\.\w+)?"
 
 
 def _one_of(*sentences: str) -> str:

@@ -21,6 +21,8 @@ from logdoctor.parsers.dialects.os_errors import keep_level
 from logdoctor.parsers.record import Record
 
 _PYXIS = r"(?:\b(?:slurmstepd|srun|salloc|sbatch)(?:-[\w.-]+)?: |\[\d+\.[\w.]+\] |^)(?:error: )?pyxis: "
+_CALLER = r"\[U=\d{1,10},P=\d{1,10}\] +[\w.]{1,80}\(\) +"
+"""Who speaks, where Apptainer was told to talk (``-d``): user, process, function."""
 _OCI = r"OCI runtime (?:create|exec|start) failed"
 
 RECORDS: tuple[Record, ...] = (
@@ -94,6 +96,10 @@ RECORDS: tuple[Record, ...] = (
            note="The image could not be fetched.", priority=2),
     Record("container.apptainer", r"(?:^|\s)FATAL: {3}(?P<message>\S.+)", "fatal",
            note="Apptainer (Singularity) could not start the container."),
+    Record("container.apptainer", r"^FATAL {3}" + _CALLER + r"(?P<message>\S.+)", "fatal",
+           note="Apptainer (Singularity), told to talk, could not start the container."),
+    Record("container.apptainer", r"^ERROR {3}" + _CALLER + r"(?P<message>\S.+)", "error",
+           note="Apptainer (Singularity), told to talk, reports an error."),
     Record("container.apptainer", r"^ERROR {2}: (?P<message>(?:Failed to |Could not |No setuid |Error while ).+)",
            "error", note="Apptainer (Singularity) could not start the container.", priority=1, scan=r"ERROR  : "),
     Record("container.apptainer", r"^ABORT {2}: (?P<message>(?:Retval = |Aborting with RETVAL=)\d+)", "fatal",

@@ -80,6 +80,8 @@ FRAMES = (
            note="Open MPI or its launcher explains something in a framed text."),
     Record("openmpi.help", r"Sorry! +You were supposed to get help about:", level="error", priority=1,
            block=read_missing_help, note="Open MPI wanted to explain something and did not find its own help file."),
+    Record("openmpi.daemon", r"^\s*(?P<host>[\w.-]{1,255}) - daemon did not report back when launched", level="fatal",
+           note="The launcher started a daemon on this node and never heard of it."),
     Record("openmpi.more_help", _WHO +
            r"(?P<count>\d+) more process(?:es)? ha(?:s|ve) sent help message (?P<help_file>\S+) ?/ ?"
            r"(?P<topic>\S.*?)\s*$", level="info", note="The same help text came from more ranks and was left out."),

@@ -286,12 +286,14 @@ BUILD = (
         "fatal): .{3,160}|"
         r"collect2: (?:fatal )?error: .{3,120}|(?:/usr/bin/)?ld(?:\.\w+)?: (?:cannot find|"
         ".{1,200}undefined reference).{0,200}|undefined reference to .{3,200}|"
-        r"CMake Error.{0,200}|(?:gcc|g\+\+|c\+\+|clang(?:\+\+)?|nvcc|hipcc|cc1plus|x86_64\S*-(?:gcc|g\+\+|"
+        r"CMake Error.{0,200}|(?:gcc|g\+\+|c\+\+|gfortran|flang|clang(?:\+\+)?|nvcc|hipcc|cc1plus|f951|"
+        r"x86_64\S*-(?:gcc|g\+\+|gfortran|"
         "cc)): (?:fatal )?error: .{3,200})",
         level="error",
-        priority=-7,
+        priority=-6,
         scan="nvcc fatal|ptxas (?:fatal|error)|ninja: (?:build stopped|error|fatal)|collect2: |"
-        r"ld(?:\.\w+)?: cannot find|undefined reference to |CMake Error|(?:gcc|\+\+|clang|nvcc|hipcc|cc1plus|"
+        r"ld(?:\.\w+)?: cannot find|undefined reference to |CMake Error|(?:gcc|\+\+|gfortran|f951|flang|"
+        "clang|nvcc|hipcc|cc1plus|"
         "cc): (?:fatal )?error: ",
         note="A compiler, linker or build tool failed.",
     ),

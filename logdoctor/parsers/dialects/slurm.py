@@ -103,7 +103,8 @@ ENDS = (
 
 LAUNCH = (
     Record("slurm.refused", _ANY + r"(?P<message>(?:Batch job submission failed|Unable to allocate resources|"
-           r"Unable to create step for job \S+|Unable to confirm allocation for job \S+|Job submit/allocate failed|"
+           r"Unable to create (?:step for job(?: \S+)?|job step)|Unable to confirm allocation for job \S+|"
+           r"Job submit/allocate failed|"
            r"Invalid (?:job id|partition|account|qos|directive|node|numeric|--\S+|generic|feature|argument|"
            r"time limit|constraint|dependency|Trackable).*?|invalid (?:partition|account|number|argument|"
            r"\S+ specification).*?|"

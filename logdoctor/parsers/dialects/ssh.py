@@ -20,6 +20,8 @@ RECORDS: tuple[Record, ...] = (
            note="ssh does not know the name of this host."),
     Record("ssh.connect", r"ssh: connect to host (?P<peer>\S{1,255}) port (?P<port>\d+): (?P<message>.+)", "error",
            with_peer, "ssh could not reach this host."),
+    Record("ssh.connect", r"^(?:debug1: )?connect to address (?P<peer>\S{1,255}) port (?P<port>\d+): (?P<message>.+)",
+           "error", with_peer, "ssh could not reach this address of the host."),
     Record("ssh.auth",
            r"(?:(?P<user>[\w.-]+)@(?P<peer>[\w.-]+): )?(?P<message>Permission denied \((?:publickey|password|gssapi|"
            r"keyboard|hostbased)[\w,-]*\))", "error", note="The host did not let the user in."),

@@ -1,4 +1,4 @@
-r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest, Catch2, Automake's, GROMACS' and fabtests' own.
+r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest, Catch2, Automake, ReFrame, GROMACS and fabtests.
 
 Kinds and their fields:
 
@@ -6,7 +6,7 @@ Kinds and their fields:
 
 Sources: pytest 7 and 8 (terminal.py), Python 3.12 (unittest/runner.py), CMake 3.28 (cmCTestTestHandler.cxx), GoogleTest
 1.14 (gtest.cc), Catch2 2 and 3 (reporter_console, fatal_condition_handler), Automake 1.16 (test-driver,
-parallel-tests), GROMACS 2021 (gmxtest.pl), fabtests 2 (runfabtests.sh).
+parallel-tests), ReFrame 3 and 4 (frontend/printer.py), GROMACS 2021 (gmxtest.pl), fabtests 2 (runfabtests.sh).
 """
 
 from __future__ import annotations
@@ -45,5 +45,9 @@ RECORDS: tuple[Record, ...] = (
     Record("tests.failed", rf"^# Total Fail +{_FAILED}\s*$", "error", note=_NOTE, scan=r"# Total Fail +[1-9]"),
     Record("tests.failed", rf"^{_FAILED} out of \d+ \w+ tests FAILED$", "error", note=_NOTE,
            scan=r"\d out of \d+ \w+ tests FAILED"),
+    Record("tests.failed", r"^\[ {1,5}FAIL \] (?:\( *\d+/\d+\) )?(?P<name>[\w.]{3,200})", "error", note=_NOTE,
+           scan=r"\[     FAIL \] "),
+    Record("tests.failed", rf"^\[  FAILED  \] Ran \d+(?:/\d+)? test case\(s\) from \d+ check\(s\) \({_FAILED} failure",
+           "error", note=_NOTE, scan=r"\[  FAILED  \] Ran \d"),
     Record("tests.failed", r"^FAILED\. Check \S.{2,120}file\(s\) in (?P<name>\S{1,200})", "error", note=_NOTE),
 )  # fmt: skip
