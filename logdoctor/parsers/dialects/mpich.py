@@ -201,8 +201,9 @@ LAUNCHER = (
            r"duplicate setting: .*|token \w+ not supported.*|unable to open host ?file.*)", level="fatal", priority=2,
            note="mpiexec does not understand its arguments."),
     Record("mpich.connect", _HYDRA + r"(?:" + _WHERE +
-           r")?(?P<message>(?:unable to get host address for|unable to connect from|connection to proxy|"
-           r"error connecting to|could not resolve)\W*(?P<peer>[\w.-]+)?.*)", level="error", priority=2,
+           r")?(?P<message>(?:unable to get host address for|unable to connect from \"?[\w.-]{1,200}\"? to|"
+           r"connection to proxy(?: \d{1,7} at host)?|error connecting to|could not resolve)\W*"
+           r"(?P<peer>[\w.-]+)?.*)", level="error", priority=2,
            note="The launcher's processes could not reach each other."),
     Record("mpich.interrupt", _HYDRA +
            r"(?P<message>Sending Ctrl-C to processes as requested|Press Ctrl-C again to force abort)", level="info",
