@@ -7,7 +7,13 @@ from logdoctor.parsers.line_parser import parse_text
 
 @pytest.mark.parametrize(
     "line",
-    ["ops@node-07 ~ % nvidia-smi", "[ops@node-07 logs]$ sudo dmesg | tail", "root@node-07:/opt# ibstat mlx5_0"],
+    [
+        "ops@node-07 ~ % nvidia-smi",
+        "[ops@node-07 logs]$ sudo dmesg | tail",
+        "root@node-07:/opt# ibstat mlx5_0",
+        "[root@node-07 ~]# ibstatus",
+        "ops@node-07:~$ sudo modprobe amdgpu",
+    ],
 )
 def test_a_prompt_names_the_host_of_a_tool_that_looks_at_its_own_machine(line):
     (event,) = [e for e in parse_text(line) if e.kind == "shell.prompt"]

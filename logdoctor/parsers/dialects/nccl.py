@@ -65,6 +65,7 @@ _HARMLESS = (
     r"NET/OFI [^\n]{0,40}(?:Failed to close \w+|was already closed|freelist: there are \d+ in-use)",
     r"NET/OFI (?:MR cache destroyed while|Cannot (?:register|aggregate|print) histogram)",
     r"NET/OFI (?:\d+ \w+(?: \w+)? still (?:active|open)|AWS platform priority|[^\n]{0,40}leaking key)",
+    r"NET/OFI No eligible providers were found",  # for its first protocol; if none fits it says so as well
     r"NET/OFI [^\n]{0,80}Not configuring NCCL_TUNER|NET/OFI Could not find \w+ symbol",
     r"Cannot get incoming CPU|Maximum retry reached for (?:accept|connect) \d",
     r"failure (?:\d+ )?'(?:CUDA )?driver shutting down'",

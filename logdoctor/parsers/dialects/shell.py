@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from logdoctor.parsers.record import Meanings, Record
 
-_TOOLS = r"(?:nvidia-smi|dmesg|ibstat|ibv_devinfo|ibdev2netdev|journalctl|lspci|lsmod)"
+_TOOLS = (
+    r"(?:nvidia-smi|nvidia-debugdump|dcgmi|rocm-smi|amd-smi|rocminfo|npu-smi|hl-smi|xpu-smi|dmesg|journalctl|systemctl|lspci"
+    r"|lsmod|modprobe|modinfo|ibstat(?:us)?|ibv_devinfo|ibv_devices|ibdev2netdev|show_gids|mlxlink|ethtool|fi_info|ucx_info)"
+)
 _SETTINGS = r"(?:(?:[A-Z_][A-Z\d_]{0,60}=\S{0,200}|sudo|nohup|time|env) ){0,12}"
 _LAUNCHERS = (
     r"(?:python[\d.]{0,5}|torchrun|deepspeed|accelerate|colossalai|horovodrun|mpirun|mpiexec|srun|bash|sh)(?= )"
