@@ -44,6 +44,7 @@ _LIMIT_MET = (
 )
 """Torque's words for a limit that the job met, and Moab's."""
 _MAILED = later(rf"^(?P<message>{_LIMIT_MET})")
+_NOT_RUN = later(r"^(?P<error>Job cannot be executed)\b")
 _WALLTIME = later(r"Walltime requested: +(?P<limit>\d+:\d\d:\d\d) +Walltime Used: +(?P<used>\d+:\d\d:\d\d)")
 
 _REASON_WORDS = (
@@ -73,9 +74,12 @@ def read_reason(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) 
 
 
 def read_mail(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """The host in a mail of Torque, with the limit that the job met, which stands some lines below it."""
+    """The host in a mail of Torque, with the limit that the job met, or that it could not start, some lines below."""
     del head
     for bare in islice(below, SUMMARY_LINES):
+        if found := _NOT_RUN.search(bare.text):
+            told = {**fields, **found.groupdict()}
+            return Block(bare.text, told, (bare.below,), bare.below, "error", "batch.start")
         if found := _MAILED.search(bare.text):
             why = read_reason(bare, found.groupdict(), iter(()))
             more = dict(why.fields) if why else {}
@@ -134,7 +138,7 @@ PBS = (
            r"limit \S{1,30})", "fatal", read_reason, "PBS ended the job."),
     Record("batch.note", r"^qsub: (?P<message>(?:waiting for job|job) \S{1,60} (?:to start|ready|completed)\s*)$",
            "info", note="An interactive job waits, starts or is over.", priority=1),
-    Record("batch.error", r"^(?P<message>Aborted by PBS Server.*|Job cannot be executed.*|"
+    Record("batch.error", r"^(?P<message>Aborted by PBS Server.*|"
            r"An error has occurred processing your job, see below.*|Post job file processing error; job .*)", "error",
            note="PBS could not run the job or copy its files."),
     Record("batch.module", r"^(?P<message>Lmod has detected the following error: .*|"
@@ -161,6 +165,10 @@ PBS = (
            r"failed: .{1,80})",
            "error", note="The daemon of PBS on the first node did not start the job.",
            scan=r"pelog_err, prolog/epilog failed|job exec failure, |execv of \S{1,200}/mom_priv/prolog"),
+    Record("batch.start", r"^(?P<error>Job cannot be executed)\b|^(?P<error>Job start failed\. +Can't set \"[\w ]{2,30}\" "
+           r"limit: .{1,80})|\bREJHOST=(?P<host>[\w-]{1,100})\S* MSG=(?P<error>.{5,300})", "error",
+           note="PBS could not start the job, and on which host.",
+           scan=r"Job cannot be executed|Job start failed\. +Can't set|\bREJHOST=\S{1,200} MSG="),
     Record("batch.node_down", r"^\s*(?P<message>comment = node down: .{1,200})$", "error",
            note="PBS says that a node is down.", scan="comment = node down"),
     Record("batch.error",
