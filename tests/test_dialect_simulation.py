@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dialect_probe import kinds, one, read
 
+from logdoctor.parsers.dialects.fortran import RECORDS as OF_FORTRAN
 from logdoctor.parsers.dialects.simulation import RECORDS
 from logdoctor.parsers.dialects.simulation_biology import RECORDS as OF_BIOLOGY
 from logdoctor.parsers.dialects.simulation_chemistry import RECORDS as OF_CHEMISTRY
@@ -135,3 +136,17 @@ def test_a_step_that_fluent_calls_diverged_is_an_error_and_a_residual_is_none():
 
 def test_a_command_that_mrbayes_refuses_is_its_input():
     assert kinds(OF_BIOLOGY, '   Error in command "Lset"\n') == ["simulation.input"]
+
+
+PLACE = "At line 31 of file ../src/halo.f90 (unit = 12, file = 'halo.in')\n"
+
+
+def test_the_place_of_an_error_of_gnu_fortran_tells_it_where_its_message_is_cut_off():
+    below = "\nError termination. Backtrace:\n#0  0x7f00 in ???\n"
+    assert [e.fields["message"] for text in (PLACE, PLACE + below) for e in read(OF_FORTRAN, text)] == [
+        PLACE.strip()
+    ] * 2
+
+
+def test_a_place_of_gnu_fortran_with_a_message_below_is_for_that_to_tell():
+    assert not read(OF_FORTRAN, PLACE + "Fortran runtime warning: An array temporary was created\n")

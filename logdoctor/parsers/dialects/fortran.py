@@ -9,9 +9,25 @@ Computing Suite V4.0 (Fortran run-time messages jweNNNNi-x), Absoft Pro Fortran 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from logdoctor.model import Value
 from logdoctor.parsers.blocks.crash_stacks import with_signal
 from logdoctor.parsers.blocks.simulation_frames import message_below
-from logdoctor.parsers.record import Record
+from logdoctor.parsers.record import Bare, Block, Record
+from logdoctor.regexes import later
+
+MAX_BELOW = 8
+_PLACE_ONLY = later(r"\s*$|At line \d{1,7} of file |Error termination\.|#\d")
+"""What may stand below a place of libgfortran whose message is cut off: other ranks' places, and the stack."""
+
+
+def read_place(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """The place of an error whose message is missing; where one is there, that tells (or it was but a warning)."""
+    cut = all(_PLACE_ONLY.match(bare.text) for bare in islice(below, MAX_BELOW))
+    return Block(head.text, fields) if cut else None
+
 
 _NAG = r"^\s*Runtime Error: (?P<place>[\w./-]{1,200}, line \d+): "
 _NO_MEMORY = r"(?:ALLOCATE failed:? ?Out of memory|Insufficient memory .{0,80})"
@@ -42,6 +58,9 @@ RECORDS = (
            note="The run-time of Fujitsu Fortran ended the program.", scan=r"jwe\d{4}i-[su] "),
     Record("simulation.fortran", r"^\s*\?FORTRAN Runtime Error:", "fatal", message_below(r"^(?!\?)"),
            "The run-time of Absoft Fortran ended the program."),
+    Record("simulation.fortran", r"^\s*(?P<message>At line \d{1,7} of file [\w./+-]{1,300}(?: \(unit = .{0,400})?)\s*$",
+           "fatal", read_place, "The run-time of GNU Fortran names the place of an error; what it says is cut off.", -1,
+           scan=r"At line \d{1,7} of file "),
     Record("simulation.fortran",
            r"^\s*(?:\d{1,7}: )?(?P<message>(?:Subscript out of range for array|Null pointer for) \w.{0,200})",
            "fatal", note="The run-time of NVIDIA Fortran found an index outside of its array.",
