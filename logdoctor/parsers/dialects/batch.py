@@ -165,8 +165,8 @@ PBS = (
            r"failed: .{1,80})",
            "error", note="The daemon of PBS on the first node did not start the job.",
            scan=r"pelog_err, prolog/epilog failed|job exec failure, |execv of \S{1,200}/mom_priv/prolog"),
-    Record("batch.start", r"^(?P<error>Job cannot be executed)\b|^(?P<error>Job start failed\. +Can't set \"[\w ]{2,30}\" "
-           r"limit: .{1,80})|\bREJHOST=(?P<host>[\w-]{1,100})\S* MSG=(?P<error>.{5,300})", "error",
+    Record("batch.start", r"^(?P<error>Job cannot be executed)\b|^(?P<error>Job start failed\. +Can't set "
+           r"\"[\w ]{2,30}\" limit: .{1,80})|\bREJHOST=(?P<host>[\w-]{1,100})\S* MSG=(?P<error>.{5,300})", "error",
            note="PBS could not start the job, and on which host.",
            scan=r"Job cannot be executed|Job start failed\. +Can't set|\bREJHOST=\S{1,200} MSG="),
     Record("batch.node_down", r"^\s*(?P<message>comment = node down: .{1,200})$", "error",
