@@ -404,3 +404,9 @@ KNOWN = (
 @given(st.sampled_from(KNOWN), st.text(PRINTABLE, max_size=80), st.text(PRINTABLE, max_size=80))
 def test_garbage_around_known_words_never_raises(words, before, after):
     read(ALL, f"{before}{words}{after}\n{after}\n{words}")
+
+
+def test_only_errors_of_the_log_files_of_fabric_manager_and_imex_are_read():
+    said = "[Sep 18 2026 06:40:3%d] [%s] [tid 77] no address of this node is in the list\n"
+    seen = one(gpu_tools.RECORDS, said % (1, "INFO") + said % (2, "ERROR"))
+    assert (seen.kind, seen.text) == ("gpu.fabric_log", "no address of this node is in the list")

@@ -1,17 +1,18 @@
-"""What GPU management says outside of the driver: modules, NVML, daemons, DCGM, IMEX; and more of AMD's driver.
+"""What GPU management says outside of the driver: modules, NVML, daemons, IMEX; and more of AMD's driver.
 
 Kinds and their fields:
 
 - ``gpu.module`` module, message: a GPU kernel module could not be loaded
 - ``gpu.nvml`` message: NVML refused (Python and command line)
 - ``gpu.service`` message: nvidia-persistenced, nv-hostengine, nvidia-imex or the fabric manager does not work
+- ``gpu.fabric_log`` message: an error in the log file of the fabric manager or of nvidia-imex
 - ``gpu.switch`` message: the NVSwitch or NVLink driver
 - ``gpu.links`` device, down, message: dcgmi says that NVLinks of this GPU or switch are down
 - ``gpu.peer`` message: GPU memory could not be shared with another device
 - ``kernel.amdgpu`` bus_id, message: more faults of AMD GPUs; ``kernel.kfd`` message: their compute driver
 - ``kernel.habanalabs`` bus_id, device, message: the driver of Gaudi; ``gpu.gaudi`` message: its library
 
-Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560, amdgpu of Linux 5.15-6.8
+Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560-580, GDRCopy 2.5, amdgpu of Linux 5.15-6.8
 (kfd_int_process_v10.c for sq_intr).
 """
 
@@ -40,24 +41,6 @@ def read_links(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
             message = f"{down} of {len(states)} NVLinks are down"
             return Block(f"{head.text.strip()} {bare.text.strip()}", {**fields, "down": down, "message": message})
     return None
-
-
-_CELL = later(r"^ ?\| (?P<test>[^|]{26})\| (?P<cell>[^|]{45})[^|]{0,8}\|")
-"""A row of the table of ``dcgmi diag``: what it says is broken at 45 characters, within words too."""
-
-
-def read_diagnosis(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """What the test that failed warns of, in the rows below its verdict."""
-    told, evidence = "", 0
-    for bare in islice(below, 60):
-        row = _CELL.search(bare.text)
-        if row is None or row["test"].strip() not in {"", "Warning", "Error"}:
-            break
-        told += row["cell"]
-        evidence = evidence or bare.below
-    words = " ".join(head.text.replace("|", " ").split())
-    message = f"{words}: {' '.join(told.split())}" if told.strip() else words
-    return Block(message, {**fields, "message": message[:300]}, evidence=evidence)
 
 
 NVIDIA = (
@@ -123,6 +106,25 @@ NVIDIA = (
         priority=1,
     ),
     Record(
+        "gpu.fabric_log",
+        r"\[[A-Z][a-z]{2} {1,2}\d{1,2} \d{4} \d\d:\d\d:\d\d\] \[(?:ERROR|CRITICAL|FATAL)\] \[tid \d{1,9}\] "
+        r"(?P<text>(?P<message>\S[^\n]{3,400}))",
+        level="error",
+        scan=r"\] \[(?:ERROR|CRITICAL|FATAL)\] \[tid \d",
+        note="The fabric manager or IMEX, which connect GPUs over NVLink, report a failure in their log.",
+        priority=1,
+    ),
+    Record(
+        "gpu.module",
+        r"^(?:ERR: {1,2})(?P<message>error opening driver \(errno=.{1,80}|Error getting the (?P<module>gdrdrv) driver "
+        r"version .{1,120}|Error: gdrcopy requires (?P<module>gdrdrv) .{1,120})|^(?P<message>gdr_open error: Is "
+        r"(?P<module>gdrdrv) driver installed and loaded\?)",
+        level="error",
+        scan=r"ERR: {1,2}(?:error opening driver \(errno=|Error getting the gdrdrv driver|Error: gdrcopy requires gdrdrv)"
+        r"|gdr_open error: Is gdrdrv driver",
+        note="GDRCopy, with which the CPU writes GPU memory, does not reach its kernel module.",
+    ),
+    Record(
         "gpu.service",
         r"nv-fabricmanager\S{0,12}: (?P<message>(?:failed to|unable to) .{1,200})",
         level="error",
@@ -136,14 +138,6 @@ NVIDIA = (
         scan="detected NVSwitch non-fatal error",
         note="An NVSwitch reports a fault that it could handle.",
         priority=2,
-    ),
-    Record(
-        "gpu.health",
-        r"^\| (?P<message>[\w /-]{3,28}\| Fail(?: - |\b).{0,80})",
-        level="error",
-        block=read_diagnosis,
-        scan=r"\| Fail(?: - | +\|)",
-        note="A test of dcgmi diag failed.",
     ),
     Record(
         "gpu.switch",

@@ -16,9 +16,16 @@ from logdoctor.parsers.record import Record
 _SOURCE = r"\bsrc/(?:host|modules|comm|init|util|device|include)/"
 _PLACE = (
     rf"(?P<file>[^\s:]{{0,60}}{_SOURCE}[^\s:]{{1,80}}\.(?:cpp|cu|h|c)):"
-    r"(?:(?P<func>\w+):)?(?P<line>\d+): "
+    r"(?:(?P<func>[A-Za-z_]\w*):)?(?P<line>\d+): "
 )
-_PLACE_SCAN = rf"{_SOURCE}[^\s:]{{1,200}}\.(?:cpp|cu|h|c):(?:\w+:)?\d+: "
+_PLACE_SCAN = rf"{_SOURCE}[^\s:]{{1,200}}\.(?:cpp|cu|h|c):(?:[A-Za-z_]\w*:)?\d+: "
+_BY_FORM = (
+    r"(?P<file>[^\s:]{0,60}\bsrc/(?:host/(?:bootstrap|coll|comm|init|launch|mem|proxy|stream|team|topo|transport|util)"
+    r"|modules/(?:bootstrap|transport)|device/(?:init|launch)|include/(?:internal|non_abi))/[^\s:]{1,80}\.(?:cpp|cuh?|h|c)):"
+    r"(?:(?P<func>[A-Za-z_]\w*):(?P<line>\d+): (?P<text>[^\n]{3,400})"
+    r"|(?P<line>\d+): (?P<text>(?:(?:non-zero|error) status: (?P<code>-?\d+)|NULL value) [^\n]{3,400}))"
+)
+"""Its macros print a place for errors alone; those that name the function there have no other mark of one."""
 
 RECORDS: tuple[Record, ...] = (
     Record(
@@ -32,11 +39,21 @@ RECORDS: tuple[Record, ...] = (
     Record(
         "nvshmem.closing",
         rf"{_PLACE}(?P<text>[^\n]{{0,60}}(?:\b|_)(?:destroy|dealloc|dereg|close|finalize|cleanup|release)\w*[^\n]{{0,40}}"
-        r" failed[^\n]*)",
+        r" failed[^\n]*|[^\n]{0,80}(?:[Uu]nable to (?:destroy|dealloc|dereg|close|properly unregister)|[Ss]kipping\b"
+        r"|[Ii]gnoring\b|[Cc]annot (?:destroy|finalize)|show info not implemented|Requested Heap Kind|Destroying team)"
+        r"[^\n]*)",
         level="warning",
         priority=5,
         scan=_PLACE_SCAN,
-        note="NVSHMEM could not tidy up at its end.",
+        note="NVSHMEM could not tidy up at its end, or does without something.",
+    ),
+    Record(
+        "nvshmem.error",
+        _BY_FORM,
+        level="error",
+        priority=4,
+        scan=_PLACE_SCAN,
+        note="NVSHMEM, a library for exchanges between GPUs, reports a failure.",
     ),
     Record(
         "nvshmem.error",
