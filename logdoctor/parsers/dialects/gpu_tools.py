@@ -12,8 +12,8 @@ Kinds and their fields:
 - ``kernel.amdgpu`` bus_id, message: more faults of AMD GPUs; ``kernel.kfd`` message: their compute driver
 - ``kernel.habanalabs`` bus_id, device, message: the driver of Gaudi; ``gpu.gaudi`` message: its library
 
-Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560-580, GDRCopy 2.5, amdgpu of Linux 5.15-6.8
-(kfd_int_process_v10.c for sq_intr).
+Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560-580, GDRCopy 2.5, amdgpu of Linux
+5.15-6.8 (kfd_int_process_v10.c for sq_intr).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ NVIDIA = (
         r"version .{1,120}|Error: gdrcopy requires (?P<module>gdrdrv) .{1,120})|^(?P<message>gdr_open error: Is "
         r"(?P<module>gdrdrv) driver installed and loaded\?)",
         level="error",
-        scan=r"ERR: {1,2}(?:error opening driver \(errno=|Error getting the gdrdrv driver|Error: gdrcopy requires gdrdrv)"
+        scan=r"ERR: {1,2}(?:error opening driver \(errno=|Error getting the gdrdrv driver|Error: gdrcopy requires)"
         r"|gdr_open error: Is gdrdrv driver",
         note="GDRCopy, with which the CPU writes GPU memory, does not reach its kernel module.",
     ),
