@@ -12,8 +12,8 @@ Kinds and their fields:
 - ``kernel.amdgpu`` bus_id, message: more faults of AMD GPUs; ``kernel.kfd`` message: their compute driver
 - ``kernel.habanalabs`` bus_id, device, message: the driver of Gaudi; ``gpu.gaudi`` message: its library
 
-Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560-580, GDRCopy 2.5, amdgpu of Linux
-5.15-6.8 (kfd_int_process_v10.c for sq_intr).
+Sources: open-gpu-kernel-modules 595, DCGM 3-4, nvidia-persistenced 470-580, nvidia-imex 560-580, GDRCopy 2.5, amdgpu
+of Linux 5.15-6.8 (kfd_int_process_v10.c for sq_intr).
 """
 
 from __future__ import annotations
