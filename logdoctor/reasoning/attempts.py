@@ -115,6 +115,11 @@ class Attempts:
         track = self._shared(earlier, later)
         return track is None or track.span_at(earlier.order) == track.span_at(later.order)
 
+    def told_above(self, event: Event) -> bool:
+        """Whether ``event`` is of a batch system's report that stands above its job's output."""
+        track = self.tracks.get(event.line.file)
+        return track is not None and track.told_above(event)
+
     def _shared(self, one: Event, other: Event) -> Track | None:
         """The file of both events, if it tells anything of attempts."""
         track = self.tracks.get(one.line.file) if self.spans and one.line.file == other.line.file else None

@@ -10,6 +10,8 @@ from logdoctor.model import Event, Meaning
 from logdoctor.reasoning.clocks import printed_after
 from logdoctor.reasoning.greetings import Greetings
 
+Run = Callable[[Event], bool] | None
+"""Which events count; None: those of the same job, also of its later attempts."""
 BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
 """How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
 ENDS: frozenset[Meaning] = frozenset({"last words", "named end", "end told"})
@@ -23,6 +25,8 @@ class GoodEnds(Struct):
     """Where the program said last that it is done."""
     job_done: Event | None = None
     """Where a batch system said last that a job ended well."""
+    job_failed: Event | None = None
+    """The same of one that ended badly."""
     finished: Event | None = None
     """The last step of all, if it is the last one that was to be made; a bar may be of any loop."""
     scored: Event | None = None
@@ -43,8 +47,10 @@ class GoodEnds(Struct):
             self.scored = None if self.over else event
         elif event.kind == "batch.done":
             self.job_done = event
+        elif event.kind in BATCH_ENDS:
+            self.job_failed = event
 
-    def outlast(self, event: Event, run: Callable[[Event], bool] | None) -> bool:
+    def outlast(self, event: Event, run: Run) -> bool:
         """Whether the job, or ``run`` of it, ended well after ``event``.
 
         What a batch system says of a job's bad end is outlived where it says later that one ended well.  The scores of
@@ -57,7 +63,22 @@ class GoodEnds(Struct):
             return True
         if self.greetings.covers(event):
             return True
-        return self.job_done is not None and event.kind in BATCH_ENDS and printed_after(self.job_done, event)
+        return self.outlast_by_report(event, run)
+
+    def outlast_by_report(self, event: Event, run: Run) -> bool:
+        """Whether the batch system's last word is that a later job ended well.
+
+        It ended another one badly before; an exception that ended a program is of that one, if it stands in a file of
+        its own without a time, as stderr does.
+        """
+        done, ended = self.job_done, self.job_failed
+        if done is None or (run is not None and not run(done)):
+            return False
+        if event.kind in BATCH_ENDS:
+            return printed_after(done, event)
+        if ended is None or event.line.file == done.line.file or event.time is not None or event.level != "fatal":
+            return False
+        return "own end" in event.means and ended.line.file == done.line.file and printed_after(done, ended)
 
 
 def _is_the_last_one(step: Event) -> bool:

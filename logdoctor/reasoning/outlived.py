@@ -2,7 +2,8 @@
 
 - An event is outlived where the job ended well after it (good_ends.py), where a program logged it as an exception that
   it had caught, and nothing went wrong from then on (got_over.py), where its rank made enough steps after it
-  (steps.py), or where a later job in its file came to its last step.
+  (steps.py), or where a later job in its file came to its last step.  What a batch system's report says above a job's
+  output came last: no step below it outlives it.
 - A finding is outlived where all that it rests on is, unless its rule asks for a good end or says that it never is;
   or where it is old noise.
 - A rule may ask for less (``job: {went_on: true}``): that ranks spoke later, whatever they said (spoken.py).
@@ -13,15 +14,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from logdoctor.model import Event, Finding
-from logdoctor.reasoning.good_ends import BATCH_ENDS
+from logdoctor.reasoning.good_ends import BATCH_ENDS, Run
 from logdoctor.reasoning.picture import Picture
 from logdoctor.regexes import later
 
-Run = Callable[[Event], bool] | None
-"""Which events count; None: those of the same job, also of its later attempts."""
 NOISE = 5
 """So many exceptions of one type that were only reported, and that the job outlived, make the next one harmless."""
 CALM = 200
@@ -33,6 +32,8 @@ _DIGITS = later(r"\d+")
 
 def outlived(event: Event, rank: int | None, picture: Picture, run: Run = None) -> bool:
     """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps."""
+    if picture.runs.told_above(event):
+        return picture.good_ends.outlast_by_report(event, run)
     if picture.good_ends.outlast(event, run) or picture.got_over.covers(event):
         return True
     if run is None and _done_later(event, picture):

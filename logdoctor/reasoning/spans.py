@@ -67,6 +67,10 @@ class Track(Struct):
     before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
     """The same of the span before."""
     restarts: int = 0
+    opened: Event | None = None
+    """Where the last report of a batch system begins."""
+    headers: list[tuple[int, int]] = field(default_factory=list)
+    """From where to where (`Event.order`) reports go whose jobs' output stands below them."""
     words: LastWords = field(default_factory=LastWords)
 
     def runs(self) -> list[Span]:
@@ -124,6 +128,10 @@ class Track(Struct):
     def prove(self, event: Event) -> None:
         """Look whether ``event`` proves that another job ran since the last word of the one before."""
         words = self.words
+        if event.kind == "batch.report":
+            self.opened = event
+        elif event.kind == "batch.follows":
+            self._head(event)
         if "once" in event.means:
             words.warn(event)
             return
@@ -141,6 +149,18 @@ class Track(Struct):
         elif last.first <= earlier.order:  # the last place is for the last job
             last.first, last.start = first, earlier
         last.proved = True
+
+    def _head(self, event: Event) -> None:
+        """What ended, as the report says that is complete here, stands below it."""
+        first = self.opened.order if self.opened else 0
+        if len(self.headers) < MAX_SPANS:
+            self.headers.append((first, event.order))
+        if self.ended is not None and self.ended.order >= first:
+            self.ended = None
+
+    def told_above(self, event: Event) -> bool:
+        """Whether ``event`` is of a report above the output of its job: it came after all that stands below."""
+        return any(first <= event.order <= last for first, last in self.headers)
 
     def restart(self, event: Event) -> None:
         """The launcher starts the workers again; several agents say so one after the other.

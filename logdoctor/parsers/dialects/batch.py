@@ -13,7 +13,7 @@ Kinds and their fields:
 - ``batch.module`` message: the job script could not load its software; ``batch.loaded`` file: it loaded this module
 - ``batch.usage`` message, file: jsrun does not understand what to use; ``batch.remote`` message, host: Grid Engine
   could not start a task on another node; ``batch.node_down`` message: PBS says that a node is down
-- ``batch.start`` error, message: Grid Engine could not start the job
+- ``batch.start`` error, message, pbs: Grid Engine, or PBS (pbs), could not start the job
 - ``batch.rank_died`` rank, signal | exit_code: jsrun names the first rank that ended
 - ``flux.exception`` type, severity, message; ``flux.exit`` exit_code | signal, ranks; ``flux.error`` message, rank
 - ``flux.interface`` interface, message: its broker finds no such network
@@ -44,7 +44,7 @@ _LIMIT_MET = (
 )
 """Torque's words for a limit that the job met, and Moab's."""
 _MAILED = later(rf"^(?P<message>{_LIMIT_MET})")
-_NOT_RUN = later(r"^(?P<error>Job cannot be executed)\b")
+_NOT_RUN = later(r"^(?P<error>(?P<pbs>Job cannot be executed))\b")
 _WALLTIME = later(r"Walltime requested: +(?P<limit>\d+:\d\d:\d\d) +Walltime Used: +(?P<used>\d+:\d\d:\d\d)")
 
 _REASON_WORDS = (
@@ -165,8 +165,9 @@ PBS = (
            r"failed: .{1,80})",
            "error", note="The daemon of PBS on the first node did not start the job.",
            scan=r"pelog_err, prolog/epilog failed|job exec failure, |execv of \S{1,200}/mom_priv/prolog"),
-    Record("batch.start", r"^(?P<error>Job cannot be executed)\b|^(?P<error>Job start failed\. +Can't set "
-           r"\"[\w ]{2,30}\" limit: .{1,80})|\bREJHOST=(?P<host>[\w-]{1,100})\S* MSG=(?P<error>.{5,300})", "error",
+    Record("batch.start", r"^(?P<error>(?P<pbs>Job cannot be executed))\b|^(?P<error>(?P<pbs>Job start failed)\. +"
+           r"Can't set \"[\w ]{2,30}\" limit: .{1,80})|\b(?P<pbs>REJHOST)=(?P<host>[\w-]{1,100})\S* "
+           r"MSG=(?P<error>.{5,300})", "error",
            note="PBS could not start the job, and on which host.",
            scan=r"Job cannot be executed|Job start failed\. +Can't set|\bREJHOST=\S{1,200} MSG="),
     Record("batch.node_down", r"^\s*(?P<message>comment = node down: .{1,200})$", "error",
