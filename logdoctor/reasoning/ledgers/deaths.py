@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Event, Value
 from logdoctor.reasoning.addresses import short_host
@@ -122,7 +123,7 @@ class Ledger(Struct):
         for death in sorted(all_told, key=lambda d: d.event.order):
             if not self._is_fallout(death, waits):
                 deaths.setdefault(death.who, death)
-        first = _first(_without_the_cleaned_up(list(deaths.values())), picture)
+        first = _named(_first(_without_the_cleaned_up(list(deaths.values())), picture), list(deaths.values()))
         if first is not None and (first.rank is not None or first.host):
             yield _derived(first)
         elif first is None and deaths:
@@ -232,6 +233,15 @@ def _first(deaths: list[Death], picture: Picture) -> Death | None:
     first = min(deaths, key=lambda d: d.event.order)
     others = [d for d in deaths if d is not first]
     return first if all(d.how != first.how and picture.surely_after(d.event, first.event) for d in others) else None
+
+
+def _named(first: Death | None, deaths: list[Death]) -> Death | None:
+    """``first`` with the rank of the only other end that is told: a launcher's word of an exception that is nobody's."""
+    if first is None or first.rank is not None or not first.exception or len(deaths) != 2:
+        return first
+    told = next(d for d in deaths if d is not first)
+    same = told.signal is None and "end told" in told.event.means and first.host in (None, told.host)
+    return replace(first, rank=told.rank, host=told.host) if same else first
 
 
 def _derived(death: Death) -> Event:
