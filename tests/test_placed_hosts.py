@@ -23,3 +23,16 @@ def test_of_two_nodes_none_is_named(knowledge):
 def test_what_runs_in_the_pod_goes_by_the_name_of_the_pod(knowledge):
     found = diagnosed(PLACED.format(pod=0, node="a7") + RANK + OOM, knowledge)
     assert found.causes[0].culprit.hosts == ("fit-0",)
+
+
+STACK = "[trn03:4411] [ 3] /srv/solver(main+0x409) [0x41d369]\n[trn03:4411] *** End of error message ***\n"
+NOTICED = "mpirun noticed that process rank 5 with PID {pid} on node 10.8.0.3 exited on signal 6 (Aborted).\n"
+
+
+def test_a_host_that_mpirun_knows_by_its_address_goes_by_the_name_that_its_process_prints(knowledge):
+    found = diagnosed(STACK + NOTICED.format(pid=4411), knowledge)
+    assert (found.causes[0].culprit.hosts, found.picture.hosts) == (("trn03",), ("trn03",))
+
+
+def test_the_address_stays_where_no_process_of_this_number_prints_a_name(knowledge):
+    assert "10.8.0.3" in diagnosed(STACK + NOTICED.format(pid=4412), knowledge).picture.hosts

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor.model import Event, ProcessGroup, Value
-from logdoctor.reasoning.addresses import are_two_hosts, own_name, short_host
+from logdoctor.reasoning.addresses import are_two_hosts, is_address, own_name, short_host
 from logdoctor.reasoning.communicators import COMMS, Communicators, Member, Process, number
 from logdoctor.reasoning.launchers import names_an_end, told_local_rank
 
@@ -26,6 +26,10 @@ WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
 """Kinds of events whose ``world`` is the number of ranks of the job."""
 ASSIGNED = ("kubernetes.node_of_pod", "batch.host")
 """How a scheduler tells where it put the job; inside, the same place may go by another name (a pod's)."""
+
+
+CRASHING = ("openmpi", "ucx", "crash")
+"""Dialects in which a process says host and number when it crashes."""
 
 
 class Seat(Struct):
@@ -68,6 +72,10 @@ class Places:
         """By file and local rank, where a launcher tags lines with it: the rank (None: several), the group's width."""
         self._seen_on: dict[str, tuple[Event, Event]] = {}
         """The first and the last event of each host."""
+        self._name_by_pid: dict[int, str | None] = {}
+        """Which host says a process's number in what crashing processes print (None: several do)."""
+        self._names: dict[str, str] = {}
+        """What the hosts call themselves that a launcher knows by their addresses."""
         self._by_agents = False
         """Whether agents of torchrun start the ranks: a task of Slurm is an agent then, no rank."""
 
@@ -97,6 +105,8 @@ class Places:
         speaker, host, width = event.speaker, short_host(event.speaker.host or ""), self._see_size(event)
         if host:
             self._see_host(host, event)
+            if event.dialect in CRASHING and speaker.pid is not None and not is_address(host):
+                self._see_name(host, speaker.pid)
         rank = self._rank_in_widest(event, width) if speaker.rank is None else speaker.rank
         if rank is None:
             return
@@ -149,7 +159,8 @@ class Places:
         fields, speaker = event.fields, event.speaker
         seat, own = self._seat(rank), speaker.rank == rank or "own rank" in event.means
         if seat.host is None and event.host and (own or "host" in fields or event.dialect == "elastic"):
-            seat.host = short_host(event.host)  # an agent of torchrun sits on the node of its workers
+            # an agent of torchrun sits on the node of its workers
+            seat.host = self._named(short_host(event.host), fields.get("pid"))
         if seat.local_rank is None:
             seat.local_rank = number(fields.get("local_rank", speaker.local_rank if own else None))
         if seat.pid is None:
@@ -165,7 +176,17 @@ class Places:
         if isinstance(rank, int):
             self._pair(event.fields.get("pid"), rank)
             if isinstance(host, str) and len(self.hosts) < MAX_HOSTS:
-                self.hosts.setdefault(self._settle(rank, short_host(host)))
+                self.hosts.setdefault(self._settle(rank, self._named(short_host(host), event.fields.get("pid"))))
+
+    def _see_name(self, host: str, pid: int) -> None:
+        if len(self._name_by_pid) < MAX_RANKS and self._name_by_pid.setdefault(pid, host) != host:
+            self._name_by_pid[pid] = None
+
+    def _named(self, host: str, pid: Value | None) -> str:
+        """What ``host`` calls itself, where a launcher that knows its address tells of a process that was heard."""
+        if is_address(host) and isinstance(pid, int) and (name := self._name_by_pid.get(pid)):
+            self._names.setdefault(host, name)
+        return self._names.get(host, host)
 
     def _pair(self, pid: Value | None, rank: int | None) -> None:
         """The process of this number is that rank: its other lines, with the number alone, are the rank's."""
@@ -287,7 +308,8 @@ class Places:
         """The host that ``event`` is about; the job's only host where there is just one."""
         rank = self.rank_of(event)
         told = event.host or rank is None
-        return (short_host(own_name(event) or event.host or "") if told else self.host_with(rank)) or self.only_host
+        host = short_host(own_name(event) or event.host or "") if told else self.host_with(rank)
+        return self._names.get(host, host) if host else self.only_host
 
     @property
     def only_host(self) -> str | None:

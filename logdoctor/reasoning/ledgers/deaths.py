@@ -236,7 +236,7 @@ def _first(deaths: list[Death], picture: Picture) -> Death | None:
 
 
 def _named(first: Death | None, deaths: list[Death]) -> Death | None:
-    """``first`` with the rank of the only other end that is told: a launcher's word of an exception that is nobody's."""
+    """``first``, an exception that is nobody's, with the rank of the only other end: a launcher tells of the same."""
     if first is None or first.rank is not None or not first.exception or len(deaths) != 2:
         return first
     told = next(d for d in deaths if d is not first)
