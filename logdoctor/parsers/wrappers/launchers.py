@@ -58,7 +58,7 @@ MILABENCH = (
 SLURM = (
     Wrapper(
         "srun.label",
-        r" {0,5}(?P<task>\d{1,6}): (?!0x|/|std::|core::)|"
+        r" {0,5}(?P<task>\d{1,6}): (?!0x|/|std::|core::|Test (?:NCCL|CUDA|HIP|RCCL) failure )|"
         r"(?P<task2>\d{1,6}):(?=$|MPT[ :]|Program received signal|forrtl: |Backtrace for this error|"
         r"#\d{1,3} +0x|\tat )",
         " 0123456789",
