@@ -13,6 +13,7 @@ from logdoctor.parsers.line_parser import parse_text
         "root@node-07:/opt# ibstat mlx5_0",
         "[root@node-07 ~]# ibstatus",
         "ops@node-07:~$ sudo modprobe amdgpu",
+        "(torch) ops@node-07:~$ rocminfo",
     ],
 )
 def test_a_prompt_names_the_host_of_a_tool_that_looks_at_its_own_machine(line):

@@ -292,7 +292,8 @@ SPOKEN = (
         level="error",
         block=read_spoken,
         priority=-20,
-        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,160}(?:\.cpp|\.rs|(?:init|group|proxy|socket|server|client|engine|"
+        scan=r"\b[EF]\d{3,4} \d\d:\d\d:\d\d[^\n]{1,160}(?:\.cpp|\.rs|\.h(?:pp)?|"
+        r"(?:init|group|proxy|socket|server|client|engine|"
         r"runtime|manager|worker|service|channel|context|session|device|stream|memory|pool|executor|controller|"
         r"operations|coordinator|common|comm|net|main|util|utils)\.cc|(?:kubelet|workers|runtime|reflector|server|"
         r"manager|controller)\.go):\d+\]|"

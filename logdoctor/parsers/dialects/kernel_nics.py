@@ -65,13 +65,13 @@ RECORDS: tuple[Record, ...] = (
         "kernel.nic_health",
         rf"(?P<driver>ice|i40e|ixgbe|igb|irdma|ena|efa) {_BUS}.{{0,40}}?(?P<message>Unhandled MDD event.{{0,60}}|"
         r"CQP completion error.{0,60}|TX driver issue detected.{0,60}|initiating reset due to tx timeout.{0,40}|"
-        r"TX hasn't completed.{0,120}|Failed to process command \w+.{0,80}|Wait for completion \(polling\) "
+        r"TX hasn't completed.{0,120}|Failed to (?:process|submit) command \w+.{0,80}|Wait for completion \(polling\) "
         r"timeout.{0,60}|"
         r"Keep alive watchdog timeout.{0,60}|Trigger reset.{0,60}|Hardware Error.{0,60})",
         level="error",
         scan=r"Unhandled MDD event|CQP completion error|TX driver issue detected|initiating reset due to tx timeout|"
-        r"TX hasn't completed, qid|Failed to process command [A-Z_]+ \(opcode|Wait for completion \(polling\) timeout|"
-        r"Keep alive watchdog timeout",
+        r"TX hasn't completed, qid|Failed to (?:process|submit) command [A-Z_]+ \(opcode|"
+        r"Wait for completion \(polling\) timeout|Keep alive watchdog timeout",
         note=_FIRMWARE,
     ),
     Record(
@@ -114,6 +114,15 @@ RECORDS: tuple[Record, ...] = (
         level="error",
         scan=r"error cqe on cqn|, vendor syndrome 0x|dump_cqe:",
         note="A transfer of the kernel itself (storage, IP over InfiniBand) ended with an error.",
+    ),
+    # what ibdev_err prints, whatever the driver
+    Record(
+        "kernel.rdma",
+        r"\binfiniband (?P<device>(?!mlx)\w{2,20}): "
+        r"(?P<message>(?:Failed to|Couldn't|Cannot|Can't|Unable to|Error) .{3,160})",
+        level="error",
+        scan=r"infiniband \w{2,20}: (?:Failed to|Couldn't|Cannot|Can't|Unable to|Error) ",
+        note="An RDMA driver could not do what it was asked for.",
     ),
     Record(
         "kernel.rdma",

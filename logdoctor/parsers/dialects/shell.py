@@ -32,7 +32,8 @@ _SEARCHED = (
 RECORDS: tuple[Record, ...] = (
     Record(
         "shell.prompt",
-        rf"^\[?[a-z_][\w.-]{{0,31}}@(?P<by_host>[A-Za-z][\w.-]{{0,63}})(?:[ :][^\n]{{0,80}}?)?\]? ?[$%#] (?:sudo )?"
+        r"^(?:\([\w./-]{1,60}\) ?){0,2}"
+        r"\[?[a-z_][\w.-]{0,31}@(?P<by_host>[A-Za-z][\w.-]{0,63})(?:[ :][^\n]{0,80}?)?\]? ?[$%#] (?:sudo )?"
         rf"(?P<command>{_TOOLS})\b",
         level="info",
         priority=-3,
