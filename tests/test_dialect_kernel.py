@@ -234,6 +234,19 @@ def test_a_hung_task_keeps_the_functions_it_waits_in():
     assert seen.fields["frames"] == ("__schedule", "rpc_wait_bit_killable", "nfs_wait_on_request")
 
 
+@pytest.mark.parametrize("state", ["    0  5121   4000 0x00000000", " running task        0  5121   4000 0x00000008"])
+def test_before_linux_5_10_the_free_stack_of_a_hung_task_stands_behind_its_state(state):
+    text = (
+        "INFO: task rsync:5121 blocked for more than 120 seconds.\n"
+        "      Tainted: G           OE     5.4.0-42-generic #46\n"
+        f"rsync           D{state}\n"
+        "Call Trace:\n"
+        " __schedule+0x2e3/0x740\n"
+        " io_schedule+0x16/0x40\n"
+    )
+    assert read(OS, text)[0].fields["frames"] == ("__schedule", "io_schedule")
+
+
 @pytest.mark.parametrize(
     ("line", "kind", "level"),
     [

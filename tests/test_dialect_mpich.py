@@ -221,3 +221,16 @@ WORDS = st.sampled_from([*STACK.split("\n"), *HYDRA_END.split("\n"), "Abort(1) o
 @given(st.lists(st.one_of(WORDS, st.text(st.sampled_from(PRINTABLE), max_size=60)), max_size=14))
 def test_garbage_around_known_words_never_raises(lines):
     read(RECORDS, "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Fatal error in MPI_Recv:\nOther MPI error, error stack:",
+        "Fatal error in MPI_Recv: Other MPI error, error stack:",
+    ],
+)
+def test_mvapich_names_host_and_rank_before_the_error_stack(head):
+    text = f"[gn9:mpi_rank_3][MPIDI_CH3_Abort] {head}\nMPI_Recv(200)......: MPI_Recv(buf=0x1, count=4) failed\n"
+    (seen,) = read(RECORDS, text)
+    assert (seen.kind, seen.fields["rank"], seen.fields["host"]) == ("mpich.fatal", 3, "gn9")

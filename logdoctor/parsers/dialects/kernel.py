@@ -32,7 +32,7 @@ _MAX_FRAMES = 24
 _FRAME = later(r"(?P<function>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?")
 _STACK = later(
     r"Call Trace:|^(?:\[[^\]]*\]\s?)*\s*(?:task:\S.{0,60}state:|</?TASK>|R[A-Z0-9]{2}: |\"echo 0 > |"
-    r"(?:Not tainted|Tainted:)|Workqueue: |\S.{0,20}? +[DRSI] (?:[0-9a-f]{8,16}|running) +\d+ +\d+ |"
+    r"(?:Not tainted|Tainted:)|Workqueue: |\S.{0,20}? +[DRSI] +(?:[0-9a-f]{8,16}|running(?: task)?|\d{1,7}) +\d+ +\d+ |"
     r"(?:[0-9a-f]{16} ?){2,4}$)"
 )
 """What stands between the frames; until 5.x the state of the task follows its name, and words of its stack in hex."""

@@ -99,6 +99,10 @@ ERRORS = (
            note="An MPI call failed in the process that this line of mpiexec's table is about."),
     Record("mpich.fatal", _ABORT + _FATAL, level="fatal", block=read_error_stack, priority=4,
            note="An MPI call failed and MPI ends the job; its error stack follows."),
+    Record("mpich.fatal", r"\[(?P<host>[\w.-]+):mpi_rank_(?P<rank>\d+)\]\[\w+\] (?:" + _FATAL +
+           r"|Fatal error in (?P<function>P?MPI_\w+):\s*$)", level="fatal", block=read_error_stack, priority=4,
+           scan=r":mpi_rank_\d+\]\[\w+\] Fatal error in ",
+           note="An MPI call failed on this rank and MVAPICH ends the job; its error stack follows."),
     Record("mpich.fatal", r"(?:^|[\]\s:])" + _FATAL + r"(?:, error stack:)?", level="fatal", block=read_error_stack,
            priority=3, note="An MPI call failed and MPI ends the job; its error stack follows."),
     Record("mpich.fatal", r"(?:^|[\]\s:])Fatal error in (?P<function>P?MPI_\w+):\s*$", level="fatal",

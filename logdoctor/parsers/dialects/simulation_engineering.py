@@ -19,12 +19,16 @@ from logdoctor.parsers.blocks.simulation_frames import message_below, read_deali
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
-    Record("simulation.fatal", r"^\s*(?:STOP|ERROR(?:\(\d{1,4}\))?): (?P<message>Numerical [Ii]nstability.*)", "fatal",
-           note="FDS ends with an error.", scan="Numerical [Ii]nstability - FDS"),
+    Record("simulation.fatal", r"^[\s_*]*(?:STOP|ERROR(?:\(\d{1,4}\))?): (?P<message>(?:Numerical [Ii]nstability|"
+           r"Unrealizable mass density|Combustion ODE solver fail|An MPI exchange timed out|External program failure)"
+           r".*)", "fatal", note="FDS ends with an error while it runs.",
+           scan=r"(?:Numerical [Ii]nstability|Unrealizable mass density|solver failure|solver failed|timed out|"
+           r"program failure) (?:- FDS stopped|\(CHID: )"),
     Record("simulation.input", r"^\s*(?:STOP|ERROR(?:\(\d{1,4}\))?): (?P<message>FDS was improperly set-up.*)", "fatal",
            note="FDS cannot use its input.", scan="FDS was improperly set-up", priority=-1),
-    Record("simulation.input", r"^\s*ERROR(?:\(\d{1,4}\))?: (?!FDS was|Numerical)(?P<message>\S.{2,400}?) "
-           r"\(CHID: [^)\n]{1,80}\)", "fatal", note="FDS cannot use its input, or the number of processes.",
+    Record("simulation.input", r"^\s*ERROR(?:\(\d{1,4}\))?: (?!FDS was|Numerical|Unrealizable|Combustion ODE|"
+           r"An MPI|External)(?P<message>\S.{2,400}?) \(CHID: [^)\n]{1,80}\)", "fatal",
+           note="FDS cannot use its input, or the number of processes.",
            scan=r"ERROR.{3,500} \(CHID: "),
     Record("simulation.fatal", r"^-+ (?P<message>Error Exit) -+\s*$", "fatal", note="SU2 ends with an error."),
     Record("simulation.fatal", r"^\s*An error occurred in line <\d+> of file <(?P<place>[^>]{1,400})> in function",
