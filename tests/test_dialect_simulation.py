@@ -134,6 +134,15 @@ def test_a_step_that_fluent_calls_diverged_is_an_error_and_a_residual_is_none():
     assert kinds(OF_ENGINEERING, "  412  9.1e-04  3.3e-06 stabilizing x-momentum to enhance linear solver\n") == []
 
 
+def test_the_last_lines_of_febio_nastran_and_fluents_cortex_are_errors():
+    lines = (
+        " E R R O R   T E R M I N A T I O N",
+        "0*** USER FATAL MESSAGE 3001, A SET IS EMPTY",
+        "Fatal error in one of the compute processes.",
+    )
+    assert [kinds(OF_ENGINEERING, line) for line in lines] == [["simulation.fatal"]] * 3
+
+
 def test_a_command_that_mrbayes_refuses_is_its_input():
     assert kinds(OF_BIOLOGY, '   Error in command "Lset"\n') == ["simulation.input"]
 

@@ -5,7 +5,7 @@ Kinds and their fields, as in `simulation`:
 - ``simulation.fatal`` message, rank, function, place, code: the program found an error and ends
 - ``simulation.input`` message, rank: the same, and the program says that its input or the number of processes is wrong
 
-Sources: FDS 6 (SHUTDOWN), SU2 (CSysSolve, Error Exit), SPECFEM3D (exit_MPI), Abaqus and LS-DYNA (their last line),
+Sources: FDS 6 (SHUTDOWN), SU2 (CSysSolve, Error Exit), SPECFEM3D (exit_MPI), Abaqus, LS-DYNA, FEBio 4 (last line),
 deal.II 9 (base/exceptions), MOOSE (mooseError), MFEM 4 (MFEM_VERIFY), DOLFIN 2019, Teuchos, Nektar++ 5 (ErrorUtil),
 Smilei 5 (Tools.h), code_saturne 8 (bft_error), CalculiX 2.21, Elmer 9 (Messages), BLACS, OSU 7, NAS 3.4,
 libgfortran 13, CFX 2023, Code_Aster 15, PIConGPU 0.6, OSIRIS 4, RELION 4 (error.cpp), LAPACK (xerbla),
@@ -36,16 +36,22 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*(?P<message>Error detected, aborting MPI)\.\.\. proc +(?P<rank>\d+)", "fatal",
            note="SPECFEM3D ends with an error on this rank."),
     Record("simulation.fatal", r"^\s*(?P<message>Abaqus/\w+(?: \w+)? exited with (?:an )?errors?|Abaqus Error: .+|"
-           r"E r r o r +t e r m i n a t i o n|\*{3} Error \d{5} \([A-Z]{3}\+\d{1,4}\).*)", "fatal",
+           r"E r r o r +t e r m i n a t i o n|E R R O R +T E R M I N A T I O N|"
+           r"\*{3} Error \d{5} \([A-Z]{3}\+\d{1,4}\).*)", "fatal",
            scan=r"Abaqus/\w+.{0,12} exited with |Abaqus Error: |E r r o r +t e r m i n a t i o n|"
-           r"\*{3} Error \d{5} \([A-Z]{3}\+", note="Abaqus or LS-DYNA ends with an error."),
-    Record("simulation.fatal", r"^[\s*]*(?P<message>(?:USER|SYSTEM) FATAL (?:MESSAGE|ERROR) +\d{1,6} ?.*)", "fatal",
+           r"E R R O R +T E R M I N|\*{3} Error \d{5} \([A-Z]{3}\+",
+           note="Abaqus, LS-DYNA or FEBio ends with an error."),
+    Record("simulation.fatal", r"^[\s*0]*(?P<message>(?:USER|SYSTEM) FATAL (?:MESSAGE|ERROR) +\d{1,6}[, ]?.*)", "fatal",
            note="Nastran ends with an error.", scan=r"(?:USER|SYSTEM) FATAL (?:MESSAGE|ERROR) +\d"),
     Record("simulation.fatal", r"^\s*\*{3} ERROR \*{3} +CP = +[\d.]+ +TIME= ", "fatal",
            message_below(r"^$|^\*{3} ", alone=True), "ANSYS reports an error.", scan=r"\*{3} ERROR \*{3} +CP = "),
     Record("simulation.fatal", r"^(?:\d+: )?Error: +(?P<message>(?:Divergence detected in AMG solver|"
            r"[Ff]loating point (?:error|exception))\b.*)", "fatal", note="ANSYS Fluent diverges.",
            scan=r"Error: +(?:Divergence detected in AMG|[Ff]loating point e)"),
+    Record("simulation.fatal", r"^(?:Error: )?(?P<message>Fatal error in one of the compute processes|Cortex received "
+           r"a fatal signal\b.{0,60})", "fatal", priority=-1,
+           note="A process of ANSYS Fluent ended; what it is stands above.",
+           scan=r"Fatal error in one of the compute proc|Cortex received a fatal signal"),
     Record("simulation.fatal", r"^\s*(?P<message>solver script exited with status [1-9]\d*)", "fatal", priority=-1,
            note="code_saturne's solver ended with an error; what it is stands in its own logs."),
     Record("simulation.fatal", r"(?P<message>OGS terminated with error)\b", "fatal", priority=-1,

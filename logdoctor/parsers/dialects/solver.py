@@ -4,7 +4,7 @@ r"""Signs of life of simulation codes under MPI: steps with residuals or energie
 - ``progress.done`` the program says that it came to its end
 
 Ends from LAMMPS (`lammps.cpp`), GROMACS, Quantum ESPRESSO, WRF, Gaussian, CP2K, NAMD, Psi4, ORCA, NWChem, Nek5000,
-AMBER, HPL, HPCG.
+AMBER, HPL, HPCG, LS-DYNA, FEBio.
 Shapes from OpenFOAM (`ExecutionTime = ... ClockTime = ...` after each time step), WRF (`Timing for main`), PETSc's
 KSP monitor and the usual `step N ... residual R` of hand-written solvers.
 """
@@ -30,6 +30,7 @@ RECORDS = (
            r"\bSUCCESS COMPLETE WRF|^ *Normal termination of Gaussian|\bPROGRAM ENDED AT  |"
            r"^WallClock: +[\d.]+ +CPUTime: |\*\*\* Psi4 exiting successfully|ORCA TERMINATED NORMALLY|"
            r"^ Total times  cpu: |^run successful: dying|^\|  Final Performance Info:|^End of Tests\.$|"
-           r"HPCG result is VALID|^Finalising parallel run$", "info",
+           r"HPCG result is VALID|^Finalising parallel run$|^ *N o r m a l +t e r m i n a t i o n|"
+           r"^ *N O R M A L +T E R M I N A T I O N", "info",
            note="A simulation says that it came to its end.", priority=-3),
 )  # fmt: skip
