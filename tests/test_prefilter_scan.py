@@ -376,3 +376,14 @@ def test_the_databases_of_one_flood_are_left_when_another_one_comes():
     session.hits(memoryview(b"lost 1, late 2"), {0: -1, 1: -1})
     found = {hit & ID_MASK for hit in session.hits(memoryview(b"lost 1, late 2, gone 3"), {2: -1})}
     assert found == {0, 1, 2}
+
+
+def test_lines_are_named_about_once_however_often_a_run_ends() -> None:
+    prefilter = Prefilter.load(plan_of([Pattern.of_form("done")]), None)
+    named: list[bytes] = []
+    name = prefilter._naming
+    prefilter._naming = lambda raw: named.append(raw) or name(raw)
+    scan = prefilter.scan(reader(b"done\n" * 1000))
+    for _ in scan:
+        scan.look_afresh()
+    assert 1000 <= len(named) < 1100

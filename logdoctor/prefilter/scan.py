@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 from logdoctor.model import Candidate
@@ -21,7 +21,7 @@ TAIL = 32 << 10
 AFRESH = 1024
 """So many hits behind the end of a run are looked at for signs that another one began."""
 TOGETHER = 64
-"""So many lines are named in a row."""
+"""So many lines are named in a row, at most."""
 
 
 class _Picked(NamedTuple):
@@ -82,7 +82,7 @@ class Scan:
         while window.advance(ahead=bool(self._flood.thinned)):
             self._counted = window.shown_from
             self._all_hits = []
-            yield from self._candidates(self._hits())
+            yield from self._candidates(deque(self._hits()))
             self._count_to(window.shown_to)
             self._unfinished = window.buffer[window.shown_to - 1] != ord("\n")
 
@@ -101,17 +101,19 @@ class Scan:
             hits = [h for h in hits if window.shown_from < h >> ID_BITS <= window.shown_to]
         return self._flood.note_last(hits, thinned) if last else self._flood.note(hits)
 
-    def _hits_after(self, position: int, rest: Iterator[int]) -> Iterator[int]:
-        """The hits of this window behind ``position``, with those that were thinned; the ``rest`` if there are none."""
+    def _add_hits_behind(self, position: int, hits: deque[int]) -> None:
+        """Put in order among the ``hits`` still to come what was thinned of this window behind ``position``."""
         self._afresh = False
         if not self._flood.forgive():
-            return rest
+            return
         window = self._window
         self._all_hits = self._all_hits or sorted(set(self._session.hits(window.view[: window.cut], {})))
         begin = bisect_right(self._all_hits, position << ID_BITS | ID_MASK)
         found = self._all_hits[begin : begin + AFRESH]
         seen = self._flood.note([h for h in found if h >> ID_BITS <= window.shown_to])
-        return iter(sorted({*rest, *seen}))
+        everything = sorted({*hits, *seen})
+        hits.clear()
+        hits.extend(everything)
 
     def _last_hits(self) -> list[int]:
         """The hits of a last window of which only the end may show what the job has had enough of."""
@@ -120,32 +122,34 @@ class Scan:
         tail = window.buffer.rfind(b"\n", 0, max(0, window.cut - TAIL)) + 1
         return found + [hit + (tail << ID_BITS) for hit in self._session.hits(window.view[tail : window.cut], {})]
 
-    def _candidates(self, hits: list[int]) -> Iterator[Candidate]:
+    def _candidates(self, hits: deque[int]) -> Iterator[Candidate]:
         """The lines that hits are in, each once."""
-        window, end, left = self._window, -1, iter(hits)
-        while picked := self._next_picked(left, end):
+        window, end, together = self._window, -1, TOGETHER
+        while picked := self._next_picked(hits, end, together):
+            together = min(2 * together, TOGETHER)
             for place, (_, start, end, raw, ids) in enumerate(picked, 1):
                 if not self._alone.isdisjoint(ids):
                     self._count_to(start)
                     yield Candidate(raw, self._numbers + 1, ids, partial(window.lines_below, end, window.turn))
                 if self._afresh:
-                    left = self._hits_after(end, chain([later.hit for later in picked[place:]], left))
+                    hits.extendleft(later.hit for later in reversed(picked[place:]))
+                    self._add_hits_behind(end, hits)
+                    together = 1  # runs that end line upon line would have the lines between named again and again
                     break
 
-    def _next_picked(self, hits: Iterator[int], end: int) -> list[_Picked]:
-        """The next lines behind ``end`` that ``hits`` are in, each with the patterns that it holds.
+    def _next_picked(self, hits: deque[int], end: int, most: int) -> list[_Picked]:
+        """The next lines behind ``end`` that ``hits`` are in, each with the patterns that it holds; ``most`` of them.
 
         Many at a time: the naming engine is several times as fast while its tables are in the processor's cache.
         """
         window, picked = self._window, list[_Picked]()
-        for hit in hits:
+        while hits and len(picked) < most:
+            hit = hits.popleft()
             position = hit >> ID_BITS
             if position > end:
                 start, end = bounds(window.buffer, position, window.cut)
                 raw = bytes(window.view[start:end])
                 picked.append(_Picked(hit, start, end, raw, self._naming(raw)))
-                if len(picked) == TOGETHER:
-                    break
         return picked
 
     def _count_to(self, position: int) -> None:
