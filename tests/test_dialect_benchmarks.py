@@ -62,3 +62,8 @@ def test_a_result_that_was_checked_and_is_right_is_no_failure(line):
 @pytest.mark.parametrize("line", ["Result = FAIL", "\tGPU 3: FAULTY", " Verification    =             UNSUCCESSFUL"])
 def test_a_result_that_the_benchmark_found_wrong_is_an_error(line):
     assert kinds(RECORDS, line) == ["benchmark.wrong"]
+
+
+def test_the_state_of_a_failed_transfer_of_perftest_is_no_exit_code():
+    seen = one(RECORDS, "Failed status 4: wr_id 0 syndrom 0x51")
+    assert (seen.kind, seen.fields) == ("benchmark.completion", {"status": 4, "vendor_err": "0x51"})

@@ -208,6 +208,18 @@ def test_a_reported_exit_code_is_kept(line, code):
     assert (seen.kind, seen.fields["exit_code"]) == ("crash.exit", code)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mlx5_core 0000:41:00.0: mlx5_function_setup:1190: failed with error code -22",
+        "loading of the firmware returned error code -110",
+        "Return code: -16",
+    ],
+)
+def test_a_negative_number_that_is_no_signal_is_an_errno_and_no_exit_code(line):
+    assert kinds(RECORDS, line) == []
+
+
 def test_killed_by_a_signal_gives_the_number():
     assert one(RECORDS, "worker 3 was terminated by signal SIGKILL").fields["signal"] == 9
     assert one(RECORDS, "child died with <Signals.SIGSEGV: 11>").fields["signal"] == 11

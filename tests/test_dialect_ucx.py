@@ -131,6 +131,11 @@ def test_the_level_and_kind_of_single_lines(line, kind, level, fields):
     assert fields.items() <= seen.fields.items()
 
 
+def test_what_ucx_calls_an_input_output_error_is_none_of_a_disk():
+    line = "[gn2:87:0] ucp_worker.c:1432 UCX  ERROR failed to open a lane of tcp with status Input/output error"
+    assert "errno" not in one(RECORDS, line).fields
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -7,6 +7,7 @@ the codes.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
@@ -38,7 +39,7 @@ def with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
     del below
     text = str(fields.get("message", head.text))
     more: dict[str, Value] = {}
-    if (number := errno_of(text)) is not None:
+    if (number := errno_of(text)) not in (None, errno.EIO):  # UCS_ERR_IO_ERROR is any failure of a transport
         more["errno"] = number
     if peer := _PEER.search(text):
         more["peer"] = peer["peer"]

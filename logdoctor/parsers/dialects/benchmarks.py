@@ -6,6 +6,7 @@ Kinds and fields:
 - ``progress.done``  the benchmark printed its last words
 - ``progress.greeted`` value, total: this rank of so many greets, as test programs of MPI do
 - ``benchmark.wrong``  message: the benchmark checked its own result, and it is wrong
+- ``benchmark.completion`` status, vendor_err: a transfer of perftest ended with this state (NOTIFY_COMP_ERROR_SEND)
 - ``progress.scored`` an evaluation printed what all its tasks scored, which it does last; a benchmark its first result
 
 Small sizes are left out: a line ``8  12.45`` is too much like any other.
@@ -45,6 +46,8 @@ RECORDS: tuple[Record, ...] = (
            r"|^\s*Verification {2,}= +UNSUCCESSFUL\s*$|^\tGPU \d+: FAULTY\s*$|^Result = FAIL\s*$)", "error",
            note=_WRONG,
            scan=r"HPCG result is INVALID|Failed Validation on array|= +UNSUCCESSFUL|: FAULTY|Result = FAIL"),
+    Record("benchmark.completion", r"Failed status (?P<status>\d{1,2}): wr_id \d+ syndrom (?P<vendor_err>0x[0-9a-f]{1,8})",
+           "error", priority=1),
     Record("progress.step", rf"^ *(?P<value>{_SIZES})(?: {{2,}}\d+)?(?: {{2,}}\d+\.\d{{1,6}}){{1,8}} *$", "info",
            read_step("step"), "A benchmark measured messages of this size.", -2, often=True,
            scan=rf"\b(?:{_SIZES}) {{2,}}[ \d]{{0,24}}\d+\.\d"),

@@ -254,12 +254,15 @@ RUNTIME = (
     ),
 )
 
+_EXIT_CODE = r"(?!-(?:1[6-9]|2[0-36-9]|3[02-9]|[4-9]\d|1\d\d)\b)(?P<exit_code>-?[1-9]\d{0,9})\b"
+"""Negative ones are signals that end programs; any other is an errno, as the kernel's drivers print them."""
+
 EXITS = (
     Record(
         "crash.exit",
         r"(?:[Ee]xit(?:ed|s|ing)?|[Ff]inished|[Tt]erminated|[Cc]ompleted|[Ff]ailed|[Rr]eturned|[Dd]ied|[Cc]rashed)"
         " (?:with |abnormally )?(?:a )?(?:non-?zero )?(?:error |exit |return )?(?:code|status|"
-        r"exitcode)[^\w-]{1,4}(?P<exit_code>-?[1-9]\d{0,9})\b",
+        rf"exitcode)[^\w-]{{1,4}}{_EXIT_CODE}",
         level="error",
         priority=-5,
         scan=r"(?:exit|rror|eturn|with|zero|xited|xits|xiting|inished|erminated|ompleted|ailed|eturned|ied|rashed|mally"
@@ -269,7 +272,7 @@ EXITS = (
     Record(
         "crash.exit",
         r"(?:^|[\s\"'{(,;-])(?:[Ee]xit[ _]?[Cc]ode|EXIT CODE|[Ee]xit status|[Rr]eturn ?[Cc]ode)\"?(?: ?[=:]| is|"
-        r" was|) ?(?P<exit_code>-?[1-9]\d{0,9})\b",
+        rf" was|) ?{_EXIT_CODE}",
         level="error",
         priority=-5,
         scan=r"(?:xit[ _]?[Cc]ode|EXIT CODE|xit status|eturn ?[Cc]ode)\"?(?: ?[=:]| is| was)? ?-?[1-9]",
