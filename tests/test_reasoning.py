@@ -201,6 +201,12 @@ def test_what_only_makes_sense_with_a_value_is_left_out_without_it():
     assert fill(said, {"worker": 2}) == "A process ended"
 
 
+def test_what_only_makes_sense_with_a_name_may_be_said_otherwise_without():
+    said = "{pid?Process {pid|?}|A process of {host|a host}} ended"
+    assert fill(said, {"pid": 7}) == "Process 7 ended"
+    assert fill(said, {}) == "A process of a host ended"
+
+
 def test_a_bracket_that_closes_what_is_not_quoted_is_left_out():
     assert fill("({what})", {"what": "poll failed (ofi.c:7): gone))"}) == "(poll failed (ofi.c:7): gone)"
 

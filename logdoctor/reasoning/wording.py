@@ -49,7 +49,7 @@ class Told(Mapping[str, Value]):
 def fill(template: str, values: Mapping[str, Value]) -> str:
     """``{name}``, ``{field.column}``, ``{name|words when unknown}`` and ``{name?words when known}`` replaced.
 
-    The words may hold names in turn.
+    The words may hold names in turn, those of a question mark a ``|`` and what is said when it is unknown.
     What stands before the brace is not said twice where the words end in it: ``Rank {rank|A rank}`` gives "Rank 3" or
     "A rank".  Text of a log is cut, never interpreted.
     """
@@ -61,7 +61,8 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
         unknown = known in (None, (), "")
         before = template[at : found.start()]
         if found[2] == "?":
-            parts += [before, "" if unknown else fill(words, values)]
+            when_known, when_unknown = _halves(words)
+            parts += [before, fill(when_unknown if unknown else when_known, values)]
         elif unknown:
             said = fill(words, values) if found[2] == "|" else "?"
             parts += [_without_the_end_of(said, before), said]
@@ -96,6 +97,16 @@ def _closing(template: str, start: int) -> int:
         if depth == 0:
             return i
     return len(template)
+
+
+def _halves(words: str) -> tuple[str, str]:
+    """What stands before and behind the first ``|`` that is in no brace."""
+    depth = 0
+    for i, char in enumerate(words):
+        depth += {"{": 1, "}": -1}.get(char, 0)
+        if char == "|" and depth == 0:
+            return words[:i], words[i + 1 :]
+    return words, ""
 
 
 def _shown(value: Value | None) -> str:

@@ -46,7 +46,7 @@ RECORDS: tuple[Record, ...] = (
            r"|^\s*Verification {2,}= +UNSUCCESSFUL\s*$|^\tGPU \d+: FAULTY\s*$|^Result = FAIL\s*$)", "error",
            note=_WRONG,
            scan=r"HPCG result is INVALID|Failed Validation on array|= +UNSUCCESSFUL|: FAULTY|Result = FAIL"),
-    Record("benchmark.completion", r"Failed status (?P<status>\d{1,2}): wr_id \d+ syndrom (?P<vendor_err>0x[0-9a-f]{1,8})",
+    Record("benchmark.completion", r"Failed status (?P<status>\d{1,2}): wr_id \d+ syndrom (?P<vendor_err>0x[0-9a-f]+)",
            "error", priority=1),
     Record("progress.step", rf"^ *(?P<value>{_SIZES})(?: {{2,}}\d+)?(?: {{2,}}\d+\.\d{{1,6}}){{1,8}} *$", "info",
            read_step("step"), "A benchmark measured messages of this size.", -2, often=True,
