@@ -201,6 +201,10 @@ def test_what_only_makes_sense_with_a_value_is_left_out_without_it():
     assert fill(said, {"worker": 2}) == "A process ended"
 
 
+def test_a_sentence_that_ends_in_a_name_ends_in_one_full_stop():
+    assert fill("It said {message}. Then {message} ended.", {"message": "no more."}) == "It said no more. Then no more. ended."
+
+
 def test_what_only_makes_sense_with_a_name_may_be_said_otherwise_without():
     said = "{pid?Process {pid|?}|A process of {host|a host}} ended"
     assert fill(said, {"pid": 7}) == "Process 7 ended"

@@ -68,7 +68,10 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
             parts += [_without_the_end_of(said, before), said]
         else:
             several = isinstance(known, tuple) and len(known) > 1
-            parts += [_of_several(before) if several else before, _shown(known)]
+            shown = _shown(known)
+            if template.startswith(".", end + 1):
+                shown = shown.removesuffix(".")
+            parts += [_of_several(before) if several else before, shown]
         at = end + 1
     return "".join([*parts, template[at:]])
 

@@ -38,4 +38,4 @@ class Ledger(Struct):
         work = str(self.last.fields.get("stalled_ops", "")).partition(",")[0]
         if len(ranks) > 1 and isinstance(sides, int) and sides > 1:
             return [derived("collective_mismatch", self.last, {"op": work, "ranks": ranks})]
-        return [derived("stalled", self.last, {"late": ranks, "work": f"it has not submitted {work or 'a tensor'}"})]
+        return [derived("stalled", self.last, {"late": ranks, "work": f"{work or 'a tensor'} not submitted"})]
