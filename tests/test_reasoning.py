@@ -202,7 +202,10 @@ def test_what_only_makes_sense_with_a_value_is_left_out_without_it():
 
 
 def test_a_sentence_that_ends_in_a_name_ends_in_one_full_stop():
-    assert fill("It said {message}. Then {message} ended.", {"message": "no more."}) == "It said no more. Then no more. ended."
+    assert (
+        fill("It said {message}. Then {message} ended.", {"message": "no more."})
+        == "It said no more. Then no more. ended."
+    )
 
 
 def test_what_only_makes_sense_with_a_name_may_be_said_otherwise_without():
