@@ -143,7 +143,19 @@ def test_what_takes_long_shows_a_sign_of_life_before_anything_is_read(monkeypatc
     monkeypatch.setattr(progress_bar, "SLOW", 0.01)
     with progress_bar.ProgressBar():
         time.sleep(0.3)
-    assert "getting ready" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "getting ready" in said
+    assert "bytes" not in said
+
+
+def test_the_bar_counts_bytes_once_something_is_read(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(progress_bar, "SLOW", 0.01)
+    with progress_bar.ProgressBar() as bar:
+        time.sleep(0.3)
+        bar.watch("a.log", 5)
+        time.sleep(0.3)
+    assert "5/? bytes" in capsys.readouterr().err
 
 
 def test_what_is_quick_shows_no_bar(monkeypatch, capsys):

@@ -66,6 +66,9 @@ class ProgressBar:
         """Nothing is shown yet."""
         self._bar: Any = None
         self._task: Any = None
+        self._columns: tuple[Any, ...] = ()
+        self._counts: tuple[Any, ...] = ()
+        """The columns that count what was read: nothing is, while rules are compiled."""
         self._bytes = 0
         self._doing = "getting ready: the first run after an installation compiles the rules"
         self._clock = threading.Timer(SLOW, self._open)
@@ -82,19 +85,17 @@ class ProgressBar:
         self._bytes += count
         self._doing = name[-40:]
         if self._bar is not None:
+            self._bar.columns = (*self._columns, *self._counts)
             self._bar.update(self._task, completed=self._bytes, description=self._doing)
 
     def _open(self) -> None:
         from rich.console import Console
         from rich.progress import DownloadColumn, Progress, SpinnerColumn, TextColumn, TransferSpeedColumn
 
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-        )
-        bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
+        self._counts = (DownloadColumn(), TransferSpeedColumn())
+        counts = self._counts if self._bytes else ()
+        bar = Progress(*self._columns, *counts, console=Console(stderr=True), transient=True)
         self._task = bar.add_task(self._doing, total=None)
         bar.start()
         self._bar = bar
