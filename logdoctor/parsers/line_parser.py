@@ -6,6 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from logdoctor.model import Candidate, Event, Level, Line, Speaker, Value, without_impossible_rank
 from logdoctor.parsers import meanings, peeling, records
 from logdoctor.parsers.file_speakers import speaker_of
@@ -71,10 +73,22 @@ class LineParser:
             below = _Below(self, candidate, piece, found[at + 1 :])
             event = self._recognise(piece, ids, symptoms, below)
             if event is not None:
-                events.append(event)
+                events += [event, *self._passed_on(event, below.passes_on, candidate)]
             mute = mute and not below.was_read and not self._tells(event)
         if mute:
             self._mute.note(candidate.raw)
+        return events
+
+    def _passed_on(self, event: Event, said: str, candidate: Candidate) -> list[Event]:
+        """What the line says that ``event`` quotes of another program, where anybody asks for it."""
+        found = pieces(said) if said else []
+        events = list[Event]()
+        for piece in found:
+            ids, symptoms = self._hits(piece, candidate.patterns, alone=False)
+            lone = Candidate(b"", event.line.number, (), lambda: iter(()))
+            inner = self._recognise(piece, ids, symptoms, _Below(self, lone, piece, []))
+            if inner is not None and inner.patterns:
+                events.append(replace(inner, line=event.line, speaker=event.speaker))
         return events
 
     def _hits(self, piece: Peeled, ids: tuple[int, ...], *, alone: bool) -> tuple[list[int], tuple[int, ...]]:
@@ -127,7 +141,7 @@ class LineParser:
             read = record.block(head, given, iter(below))
             if read is None:
                 return None
-            block = read
+            block, below.passes_on = read, read.passes_on
             symptoms = self._symptoms_of(block, said, symptoms)
         return self._event(
             block.kind or record.kind,
@@ -217,6 +231,8 @@ class _Below:
         self.was_read = False
         """Whether what became of the head may depend on them."""
         self.patience = 0
+        self.passes_on = ""
+        """The line of another program that the record of the head quotes."""
         """So many lines of others in a row are read over."""
         self.kept: list[tuple[int, str]] = []
         """Number and text of the lines of the block, the head first (bounded)."""

@@ -26,7 +26,8 @@ class Block(Struct, frozen=True):
     ``text`` is the message that rules search (for a traceback: the exception line and what follows, not the frames).
     ``taken`` are the `Bare.below` numbers of the lines that belong to the record and that nobody else shall read.
     ``evidence`` is the `Bare.below` of the line to quote (0 is the head).  ``level`` and ``kind`` override the
-    record's.
+    record's.  ``passes_on`` is the line of another program that the message quotes, as that program prints it: it is
+    read as a line of its own too.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Block(Struct, frozen=True):
     evidence: int = 0
     level: Level | None = None
     kind: str = ""
+    passes_on: str = ""
 
 
 BlockReader = Callable[[Bare, Mapping[str, Value], Iterator[Bare]], "Block | None"]

@@ -13,7 +13,7 @@ import regex
 from msgspec import Struct, field
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.blocks.nccl_lines import message_fields, number
+from logdoctor.parsers.blocks.nccl_lines import message_fields, number, passed_on
 from logdoctor.parsers.record import Bare, Block, BlockReader, Record
 from logdoctor.regexes import later
 
@@ -123,7 +123,8 @@ def read_error(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     if tail.frames:
         more["frames"] = " > ".join(tail.frames[:_MAX_FRAMES])
     more = {**message_fields(str(more.get("last_error", text))), **more}
-    return Block(text, {k: v for k, v in more.items() if k not in fields}, tuple(tail.taken), tail.quote)
+    more = {k: v for k, v in more.items() if k not in fields}
+    return Block(text, more, tuple(tail.taken), tail.quote, passes_on=passed_on(text))
 
 
 def rejoin(pattern: str, last: str) -> BlockReader:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from logdoctor.model import Value
 from logdoctor.parsers.error_numbers import errno_texts
 from logdoctor.parsers.record import Bare, Block
-from logdoctor.regexes import compiled
+from logdoctor.regexes import compiled, later
 
 NAME = (
     r"(?!(?i:rank|local_?rank|world_?rank|gpu|device|dev|proc|process|pid|thread|task|worker|stage|info|warn|warning|error|debug"
@@ -70,6 +72,13 @@ TRAIL_SCAN = (
     r":\d+ (?:\(\w+\) )?-> \d"
 )
 """How a failure is passed up, ``FILE:LINE -> RESULT``: by the names of NCCL's and RCCL's own sources."""
+
+_PASSED_ON = later(
+    r"\n\s{0,8}Last error:[ \n]\s{0,8}+"
+    r"(?P<said>(?!Exception raised from|frame #|nccl\w{0,20}(?:Error|Invalid\w{1,20}): )\S[^\n]+)"
+    r"|Last NCCL warning\(error\) log entry \(may be unrelated\) '(?P<said>[^\n]+?)'\.?(?:;|\s|$)"
+)
+"""NCCL's last warning, as PyTorch and XLA quote it with the error of a call (``ncclGetLastError``)."""
 
 _LONGEST = 2000
 """NCCL's own buffer is 1024 bytes; a longer text is not one message, and bounding it bounds the time."""
@@ -197,6 +206,18 @@ def read_message(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]
     """The message itself (``text``, else the whole line) with what it names; it has no further lines."""
     text = str(fields.get("text", head.text))
     return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
+
+
+def read_call(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """The message of a call that failed, and the warning of NCCL that it quotes."""
+    block = read_message(head, fields, below)
+    return replace(block, passes_on=passed_on(block.text))
+
+
+def passed_on(text: str) -> str:
+    """The warning of NCCL that a framework's message quotes, as NCCL prints it; empty without one."""
+    quoted = _PASSED_ON.search(text[: 2 * _LONGEST]) if "NCCL" in text else None
+    return f"NCCL WARN {quoted['said'].strip()}" if quoted else ""
 
 
 def _standard(found: dict[str, str], message: str) -> dict[str, Value]:

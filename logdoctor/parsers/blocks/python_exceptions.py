@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import regex
+from msgspec.structs import replace
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_reading import Reading
@@ -231,4 +232,4 @@ def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare])
     read_further(reading, head, below)
     block = reading.close()
     kind = "python.traceback" if reading.frames else ""
-    return Block(block.text, block.fields, tuple(n for n in block.taken if n), block.evidence, kind=kind)
+    return replace(block, taken=tuple(n for n in block.taken if n), level=None, kind=kind)

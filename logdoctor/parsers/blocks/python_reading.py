@@ -8,6 +8,7 @@ from itertools import chain
 from msgspec import Struct, field
 
 from logdoctor.model import Level, Value
+from logdoctor.parsers.blocks.nccl_lines import passed_on
 from logdoctor.parsers.blocks.python_messages import message_fields
 from logdoctor.parsers.blocks.python_paths import of_a_library, short_path
 from logdoctor.parsers.record import Bare, Block
@@ -122,7 +123,7 @@ class Reading(Struct):
         text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"{before}\nTraceback without its last line {self.where}"
         text = text.strip()
         fields |= message_fields(text)
-        return Block(text, fields, tuple(self.taken), self.evidence, level)
+        return Block(text, fields, tuple(self.taken), self.evidence, level, passes_on=passed_on(text))
 
     def _end_as_raised(self) -> None:
         """Of a traceback that is cut off, the source line of its innermost frame says how it ends."""

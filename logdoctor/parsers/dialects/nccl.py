@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, TRAIL_SCAN, read_message
+from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, TRAIL_SCAN, read_call, read_message
 from logdoctor.parsers.error_numbers import TELLING
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import later
@@ -354,7 +354,7 @@ RECORDS: tuple[Record, ...] = (
         r"\b(?P<call>p?nccl(?:Comm|Group|All|Reduce|Broad|Send|Recv|Get|Mem|Bcast)\w*)(?:\([^\n]{0,200}?\))? "
         r"(?:failed|returned(?: with)? error)(?: with)?:? (?P<error>[^\n]+)",
         level="error",
-        block=read_message,
+        block=read_call,
         priority=1,
         scan=r"nccl[A-Z]\w{2,40}(?:\([^\n]{0,200}\))? (?:failed|returned error)",
         note="The program says that a call of NCCL failed.",
