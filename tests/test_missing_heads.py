@@ -142,3 +142,36 @@ def test_source_lines_of_a_box_may_stand_above_its_first_whole_frame(knowledge):
     ]
     assert read("\n".join(box), knowledge).verdict == "unknown"
     assert read("\n".join(box[:4]), knowledge).verdict == "healthy"
+
+
+def test_a_box_may_begin_below_its_frame_with_the_path_of_a_module(knowledge):
+    box = ["│ /w/site-packages/fit/loader.py:217                    │", "│ in fetch                                 │"]
+    assert read("\n".join(box), knowledge).verdict == "unknown"
+    assert read("│ fit-a:29500   │\n│ fit-b:29500   │\n", knowledge).verdict == "healthy"
+
+
+def test_the_marked_line_of_a_cut_box_tells_what_is_raised(knowledge):
+    box = [
+        "╭─────────── Traceback (most recent call last) ───────────╮",
+        "│ /w/site-packages/fit/alloc.py:88 in take                │",
+        "│                                                         │",
+        "│   87 │   if free < wanted:                              │",
+        '│ ❱ 88 │   │   raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")  │',
+    ]
+    assert read("\n".join(box), knowledge).causes[0].signature == "cuda.oom"
+
+
+def test_a_frame_may_be_broken_before_its_function(knowledge):
+    frames = ['  File "/w/site-packages/fit/loop.py", line 80, i', "n run", *FRAMES[2:]]
+    assert read("\n".join(frames), knowledge).verdict == "unknown"
+
+
+def test_where_anomaly_mode_points_something_was_raised(knowledge):
+    said = "[W python_anomaly_mode.cpp:104] Warning: Error detected in MulBackward0. Traceback of forward call that caused the error:\n"
+    assert read(said + "\n".join(FRAMES), knowledge).verdict == "unknown"
+    raised = (
+        "Traceback (most recent call last):\n"
+        + FRAMES[0]
+        + "\nRuntimeError: Function 'MulBackward0' returned nan values in its 0th output."
+    )
+    assert read(f"{said}{raised}", knowledge).causes[0].signature == "app.nan-loss"

@@ -21,13 +21,14 @@ MAX_PIECES = 8
 BEFORE, BOXED = 3, 9
 """So many lines may stand above the first whole frame, in a box more: what is left of the one before it."""
 PLAIN, BOX = "Traceback (most recent call last):", "╭─ Traceback (most recent call last) ─╮"
-_FRAME = later(r'\s*File "[^"]{1,500}", line \d+(?:, in |\s*$)')
+_FRAME = later(r'\s*File "[^"]{1,500}", line \d+(?:, in |,? ?(?:in?)?\s*$)')
+"""Whole, or broken by a narrow terminal before the function."""
 _TORN = later(r'[^"]{0,500}", line \d+, in \S')
 """A frame of which the beginning is missing."""
 _TORN_HEAD = later(r"[a-z]{0,8} ?\(?(?:most )?recent call last\)?:\s*$")
 _BOX_LINE = later(r"│(?: [ ❱]? {0,6}\d+ │.*| {0,6}(?:\d+)? +│?)\s*$")
 """A source line of a box, or an empty one."""
-_BOX_FRAME = later(r"│ \S[^│]{1,300}:\d+ in(?: \S+| +│)")
+_BOX_FRAME = later(r"│ \S[^│]{1,300}(?:\.pyx?:\d+ +│|:\d+ in(?: \S+| +│))")
 _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
 _FRAMES = {
     "a native stack": later(  # gdb, glog, GNU Fortran, UCX, backtrace_symbols(), Intel Fortran, macOS; Open MPI

@@ -43,6 +43,8 @@ _TOLD_OF = later(r":? ?\(RANK (?P<rank>\d{1,7})\)")
 _RULER = later(r"^\s*[|+](?:-\+-+.*$| ?)")
 _BOX_LINE = later(r"^\s*[│|┃] ?(?P<inside>.*?)\s*[│|┃]?\s*$")
 _NUMBERED = later(r"^\s*(?:❱|>|[-]+>)?\s*\d+ ")
+_MARKED = later(r"^\s*❱\s*\d+ (?:[│|] {0,3})*(?P<code>.*)")
+"""The source line of a box at which the frame stands, behind rich's rulers for the indentation."""
 
 
 def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
@@ -173,6 +175,8 @@ def _read_box(head: Bare, below: Iterator[Bare]) -> Reading:
             frame = None if _NUMBERED.match(inside) else _BOX_FRAME.match(inside)
             if frame:
                 reading.add_frame(frame["path"] or path, frame["line"], frame["function"] or "")
+            elif marked := _MARKED.match(inside):
+                reading.note_source(marked["code"], bare.below)
             path = inside.strip() if inside.strip().startswith(("/", "~", ".")) else path
         elif text and ends(reading, bare, 0, loose=bool(reading.frames)):
             read_further(reading, bare, below)

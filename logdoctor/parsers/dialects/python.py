@@ -12,6 +12,7 @@ Kinds and fields (all tracebacks read to one event; `Event.text` is ``Type: mess
 ``python.exception``  an exception line alone, or a report of PyTorch's error handler: exception, message, inner, and
     those that the message tells
 ``python.dataloader`` worker (its number), worker_pids, signal, exit_code
+``python.anomaly``    function (the one whose backward raised: ``CudnnBatchNormBackward``)
 ``python.fatal``      message, signal, threads, where, frames
 ``python.stack``      stacks of a living process: threads, where, frames (of the main or current thread, the
     innermost 32), thread_id, pid, local_rank, after_s, and the rank and host of a headline above it
@@ -74,6 +75,15 @@ RECORDS: tuple[Record, ...] = (
         reader(chained="direct"),
         "An exception was raised because of the one before it.",
         6,
+    ),
+    Record(
+        "python.anomaly",
+        r"\bError detected in (?P<function>\w{3,80})\. (?:Traceback of forward call that|No forward pass information)",
+        "error",
+        None,
+        "PyTorch's anomaly mode shows where the operation was called whose backward raised an exception.",
+        7,
+        scan=r"Error detected in \w{3,80}\. (?:Traceback of forward call|No forward pass information)",
     ),
     Record(
         "python.traceback",
