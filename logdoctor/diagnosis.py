@@ -126,7 +126,7 @@ def _overlooked(reading: Reading) -> list[Event]:
         alone.observe(event)
     if any(finding.rule.role == "cause" for finding in alone.findings()[0]):
         return told
-    return [event for event in told if complains(event.text)]
+    return [event for event in told if event.fields.get("exception") or complains(event.text)]
 
 
 def job_of(inputs: Input | Iterable[Input], name: str | None = None) -> Job:

@@ -59,3 +59,23 @@ def test_a_complaint_that_no_rule_knows_is_not_healthy(sentence, knowledge):
 )
 def test_what_does_not_complain_or_says_how_bad_it_is_stays_healthy(log, knowledge):
     assert answer(log, knowledge) == "healthy"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "exception"),
+    [
+        ("module 'fit.mesh' has no attribute 'shards'", "AttributeError"),
+        ("'NoneType' object is not subscriptable", "TypeError"),
+        ("local variable 'total' referenced before assignment", "UnboundLocalError"),
+        ("step() got an unexpected keyword argument 'scale'", "TypeError"),
+    ],
+)
+def test_pythons_own_words_tell_the_type_of_the_exception(sentence, exception, knowledge):
+    told = diagnose(io.BytesIO(f"{sentence}\n".encode()), knowledge=knowledge)
+    assert told.causes[0].signature == "app.exception"
+    assert f"{exception}: {sentence}" in told.causes[0].title
+
+
+def test_who_does_without_what_python_lacks_had_no_exception(knowledge):
+    log = b"No module named 'flash_fit', falling back to the slow kernel\n"
+    assert diagnose(io.BytesIO(log), knowledge=knowledge).verdict == "healthy"

@@ -110,6 +110,7 @@ def test_a_box_whose_frame_is_broken_before_the_function_is_known(knowledge):
         "\tat org.fit.Loop.run(Loop.java:88)\n\tat java.lang.Thread.run(Thread.java:750)",
         "\t/src/agent/run.go:88 +0x1d\ncreated by main.main\n\t/src/agent/main.go:12 +0x5a",
         '  File "/w/net.py", line 12 in forward\n  File "/w/fit.py", line 80 in run',
+        "#43 PyObject_Call from ??:0\n#44 c10::take(int) from alloc.cpp:88",
         "MPIR_Waitall(167)..............: \nMPIR_Waitall_impl(51)..........: ",
         "2ac3d1e07000-2ac3d1e0a000 rw-s 00000000 00:12 71\n2ac3d1e0a000-2ac3d1e0d000 r-xp 00000000 00:12 72  /lib64/libc.so",
     ],

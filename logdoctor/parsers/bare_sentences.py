@@ -19,6 +19,8 @@ from logdoctor.regexes import later
 
 MOST = 3
 """A log of more lines is no copied sentence."""
+_SEARCHED = 400
+"""So much of a line is looked at for Python's own words."""
 NOTE = "The log holds nothing but this message, and no rule knows it."
 _NO_PROSE = later(
     r"^\W{0,4}[\w./~-]+ (?:[\w./=~-]+ ){0,6}--?[a-z][\w-]+(?:[= ]\S| |$)(?:[^\n]* --?[a-z][\w-]+(?:[= ]\S| |$))"
@@ -33,6 +35,23 @@ _SENTENCE = later(
     r"[\s>*`'\"✗×❌]{0,8}(?:--\S+ (?:must|should|requires?|can|cannot|is|needs|does|with|and) \S"
     r"|[A-Za-z_\d](?:[\w.'`\"()/:=<>*{},’-]*[ ]){2}\S)"
 )
+_BUILT_IN = {
+    "AttributeError": r"(?:module '[\w.]{1,120}'|'[\w.]{1,80}' object|type object '\w{1,80}') has no attribute '",
+    "NameError": r"name '\w{1,80}' is not defined",
+    "UnboundLocalError": r"(?:local variable '\w{1,80}' referenced before assignment|cannot access local variable ')",
+    "TypeError": r"(?:\w[\w.]{0,80}\(\) "
+    r"(?:got (?:an unexpected keyword|multiple values for)|missing \d+ required|takes \d)"
+    r"|'\w{1,80}' object (?:is not (?:callable|iterable|subscriptable)|does not support item)"
+    r"|unsupported operand type\(s\) for )",
+    "IndexError": r"(?:(?:list|tuple|string) index out of range|pop from empty list)",
+    "ImportError": r"cannot import name '\w{1,80}' from ",
+    "ModuleNotFoundError": r"No module named '[\w.]{1,120}'",
+    "ZeroDivisionError": r"(?:(?:integer |float )?division (?:or modulo )?by zero)",
+    "RecursionError": r"maximum recursion depth exceeded",
+    "UnicodeDecodeError": r"'[\w-]{2,20}' codec can't decode byte",
+}
+"""How Python words its own exceptions (CPython, `Objects/*.c`, `Python/ceval.c`): the words tell the type."""
+_TOLD = later(r"(?<![\w.])(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _BUILT_IN.items()) + ")")
 
 
 def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
@@ -51,6 +70,8 @@ def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
 
 
 def _is_message(text: str) -> bool:
+    if _TOLD.search(text[:_SEARCHED]):
+        return not got_over(text)
     return bool(_SENTENCE.match(text)) and not (got_over(text) or _NO_PROSE.search(text))
 
 
@@ -64,6 +85,9 @@ def _has_a_record(line: Line, match: Match) -> bool:
 def _message(line: Line, text: str, match: Match, order: int) -> Event:
     count = len(records())
     shown = tuple(pattern - count for pattern in match(text.encode()) if pattern >= count)
-    fields = {"exception": "", "message": text}
-    said = ("python", "python.exception", text)
+    told = _TOLD.search(text[:_SEARCHED])
+    name = str(told.lastgroup) if told else ""
+    message = text[told.start() :] if told else text
+    fields = {"exception": name, "message": message}
+    said = ("python", "python.exception", f"{name}: {message}" if told else text)
     return Event(line, *said, level="error", fields=fields, order=order, patterns=shown, note=NOTE)

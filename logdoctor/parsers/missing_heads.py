@@ -31,8 +31,9 @@ _BOX_LINE = later(r"│(?: [ ❱]? {0,6}\d+ │.*| {0,6}(?:\d+)? +│?)\s*$")
 _BOX_FRAME = later(r"│ \S[^│]{1,300}(?:\.pyx?:\d+ +│|:\d+ in(?: \S+| +│))")
 _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
 _FRAMES = {
-    "a native stack": later(  # gdb, glog, GNU Fortran, UCX, backtrace_symbols(), Intel Fortran, macOS; Open MPI
+    "a native stack": later(  # gdb, glog, Fortran, PyTorch, UCX, backtrace_symbols(), Intel Fortran, macOS; Open MPI
         r" {0,4}#\d{1,3} +0x[0-9a-f]{4,16} in (?P<function>\S+)"
+        r"|#\d{1,3} (?P<function>\S[^\n]{0,300}?) from \S{1,300}:\d+\W{0,3}$"
         r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>[\w.]+)\(\)"
         r"|(?: {0,4}(?:\d{1,3}:?|\[ ?\d{1,3}\]) +)?[\w./+-]{1,300}"
         r"\((?P<function>[^\s()+]{0,300})(?:\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]+\]"

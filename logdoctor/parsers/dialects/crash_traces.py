@@ -69,6 +69,13 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "crash.trace",
+        r"\*\*\* Begin stack trace \*\*\*",
+        level="error",
+        block=read_stack,
+        note="TensorFlow or XLA printed the stack with an error (`CurrentStackTrace`); the message stands above it.",
+    ),
+    Record(
+        "crash.trace",
         r"=+ (?:[Bb]acktrace|BACKTRACE)(?: \(tid: *(?P<tid>\d+)\))?:? =+",
         level="error",
         block=read_stack,
