@@ -13,11 +13,17 @@ from filelock import FileLock
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.rulebook import shipped_rules
 
+LONG_NAME = 1000
 LOCALES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "fuzz: random inputs; LOGDOCTOR_FUZZ=nightly runs a hundred thousand of them")
+
+
+def pytest_make_parametrize_id(val, argname):
+    """A test is named in an environment variable of every program that it starts: long texts do not fit there."""
+    return f"{argname} of {len(val)}" if isinstance(val, (bytes, str)) and len(val) > LONG_NAME else None
 
 
 @pytest.fixture(scope="session", autouse=True)
