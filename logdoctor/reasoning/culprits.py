@@ -65,8 +65,8 @@ def _asked(
 ) -> tuple[str, str]:
     """Which fields name the ranks and the hosts.
 
-    ``alone`` is the speaker where just one reports: many are victims.  Who gave up waiting is a victim even alone:
-    there a rule says ``only``, which is the job's host where it can have no other.
+    ``alone`` is the speaker where just one reports: many are victims.  Who gave up waiting is mostly a victim even
+    alone: there a rule says ``only`` for the host, which is the job's where it can have no other.
     """
     ranks, hosts = rule.culprit.get("ranks", "speaker"), rule.culprit.get("hosts", "speaker")
     one_host = len(picture.places.hosts) == 1 and (picture.places.expected or 0) <= _on_one_node(picture)
