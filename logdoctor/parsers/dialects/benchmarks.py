@@ -47,7 +47,7 @@ RECORDS: tuple[Record, ...] = (
            note=_WRONG,
            scan=r"HPCG result is INVALID|Failed Validation on array|= +UNSUCCESSFUL|: FAULTY|Result = FAIL"),
     Record("benchmark.completion", r"Failed status (?P<status>\d{1,2}): wr_id \d+ syndrom (?P<vendor_err>0x[0-9a-f]+)",
-           "error", priority=1),
+           "error", note="A transfer of perftest failed.", priority=1),
     Record("progress.step", rf"^ *(?P<value>{_SIZES})(?: {{2,}}\d+)?(?: {{2,}}\d+\.\d{{1,6}}){{1,8}} *$", "info",
            read_step("step"), "A benchmark measured messages of this size.", -2, often=True,
            scan=rf"\b(?:{_SIZES}) {{2,}}[ \d]{{0,24}}\d+\.\d"),
