@@ -201,6 +201,13 @@ def test_what_only_makes_sense_with_a_value_is_left_out_without_it():
     assert fill(said, {"worker": 2}) == "A process ended"
 
 
+def test_a_rank_that_a_text_begins_with_is_written_large():
+    assert fill("{who|A rank} ended first", {"who": "rank 3 (gx07)"}) == "Rank 3 (gx07) ended first"
+    assert fill("{who|A rank} ended first", {"who": "gx07"}) == "gx07 ended first"
+    assert fill("on {host|{peer|a host}}", {"peer": "rank 3"}) == "on rank 3"
+    assert fill("{who|某个 rank} 最先结束", {"who": "rank 3"}) == "rank 3 最先结束"
+
+
 def test_a_sentence_that_ends_in_a_name_ends_in_one_full_stop():
     assert (
         fill("It said {message}. Then {message} ended.", {"message": "no more."})

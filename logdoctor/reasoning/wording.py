@@ -51,8 +51,14 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
 
     The words may hold names in turn, those of a question mark a ``|`` and what is said when it is unknown.
     What stands before the brace is not said twice where the words end in it: ``Rank {rank|A rank}`` gives "Rank 3" or
-    "A rank".  Text of a log is cut, never interpreted.
+    "A rank"; a rank that a text begins with is written large.  Text of a log is cut, never interpreted.
     """
+    said = _filled(template, values)
+    begins = template.startswith("{") and said.startswith("rank") and not _CHINESE.search(template)
+    return f"R{said[1:]}" if begins else said
+
+
+def _filled(template: str, values: Mapping[str, Value]) -> str:
     parts: list[str] = []
     at = 0
     while found := OPEN.search(template, at):
@@ -62,9 +68,9 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
         before = template[at : found.start()]
         if found[2] == "?":
             when_known, when_unknown = _halves(words)
-            parts += [before, fill(when_unknown if unknown else when_known, values)]
+            parts += [before, _filled(when_unknown if unknown else when_known, values)]
         elif unknown:
-            said = fill(words, values) if found[2] == "|" else "?"
+            said = _filled(words, values) if found[2] == "|" else "?"
             parts += [_without_the_end_of(said, before), said]
         else:
             several = isinstance(known, tuple) and len(known) > 1
