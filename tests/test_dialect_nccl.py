@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from logdoctor.model import Event
 from logdoctor.parsers import parse_text
-from logdoctor.parsers.blocks.nccl_lines import bus_of, message_fields, peer_of
+from logdoctor.parsers.blocks.nccl_lines import format_address, format_bus_id, message_fields
 
 HEAD = "trn07:4811:4902 [3] "
 
@@ -430,10 +430,14 @@ def test_the_test_programs_end_and_failures_are_read():
 
 
 def test_bus_ids_and_peers_are_written_as_everyone_else_writes_them():
-    assert [bus_of(b) for b in ("1a000", 61000, "101d0", "100001a000", "")] == [
+    assert [format_bus_id(b) for b in ("1a000", 61000, "101d0", "100001a000", "")] == [
         "0000:1a:00", "0000:61:00", "0000:10:1d", "10000:1a:00", "",
     ]  # fmt: skip
-    assert [peer_of(a) for a in ("10.0.0.1<4>", "fe80::1%e0<4>", "trn07")] == ["10.0.0.1:4", "[fe80::1%e0]:4", "trn07"]
+    assert [format_address(a) for a in ("10.0.0.1<4>", "fe80::1%e0<4>", "trn07")] == [
+        "10.0.0.1:4",
+        "[fe80::1%e0]:4",
+        "trn07",
+    ]
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,7 +6,7 @@ import pytest
 from failing_job import answer, diagnosed
 
 from logdoctor import diagnose
-from logdoctor.parsers.blocks.python_after import caught_within
+from logdoctor.parsers.blocks.python_after import is_caught
 
 WITHIN = """\
 Traceback (most recent call last):
@@ -86,4 +86,4 @@ def test_a_job_whose_time_was_up_did_not_end_at_an_exception_that_it_got_over(kn
     ],
 )
 def test_the_outermost_frame_tells_whether_somebody_caught_it(frames, caught):
-    assert caught_within(frames) is caught
+    assert is_caught(frames) is caught
