@@ -1,7 +1,9 @@
 """Messages of PyTorch's process groups, and the tail of a C++ error.
 
-A prefix in front of the message names the rank. Sources: PyTorch 1.8 to 2.15,
-torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, NCCLUtils.cpp, c10/util/Exception.h, c10/cuda/CUDAException.cpp.
+A prefix in front of the message names the rank.
+
+Sources: PyTorch 1.8 to 2.15, torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, NCCLUtils.cpp, c10/util/Exception.h,
+c10/cuda/CUDAException.cpp.
 """
 
 from __future__ import annotations

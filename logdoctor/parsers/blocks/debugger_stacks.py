@@ -2,7 +2,9 @@
 
 gdb prints them for ``bt`` and ``thread apply all bt``. The innermost call comes first. gdb gives the main thread number
 1 and prints it last. eu-stack and pstack print it first. Dumps of several processes one after the other are several
-records. Sources: gdb `thread.c`, elfutils `stack.c`.
+records.
+
+Sources: gdb `thread.c`, elfutils `stack.c`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Errors that Hydra prints in place of a traceback.
 
-They tell that a configured object raised. ``Error in call to target 'NAME':``, below it the ``repr`` of the exception
-and the key of the configuration. Sources: `hydra/_internal/instantiate/_instantiate2.py` and `run_and_report` in
-`hydra/_internal/utils.py` (1.1 to 1.3).
+A configured object raised. Hydra prints ``Error in call to target 'NAME':``, the ``repr`` of the exception, and the
+key.
+
+Sources: `hydra/_internal/instantiate/_instantiate2.py` and `run_and_report` in `hydra/_internal/utils.py` (1.1 to 1.3).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Crash reports and errors of MPI libraries.
 
-They are crash reports, error handlers, error stacks, and Hydra's BAD TERMINATION. Open MPI puts ``[HOST:PID] `` before
-every line of such a record. Lines of other processes in between are skipped. Sources: opal/util/stacktrace.c and
-ompi/errhandler/errhandler_predefined.c (Open MPI 3.0-5.0), MPICH 3.1-4.2 src/mpi/errhan and src/pm/hydra (Intel MPI:
-the same with a RANK column), MVAPICH2 2.3 error_sighandler.
+They come from Open MPI's crash reports and error handlers, MPICH's error stacks, Hydra and MPD. Open MPI puts
+``[HOST:PID] `` before every line of such a record. Lines of other processes in between are skipped.
+
+Sources: opal/util/stacktrace.c and ompi/errhandler/errhandler_predefined.c (Open MPI 3.0-5.0), MPICH 3.1-4.2
+src/mpi/errhan and src/pm/hydra (Intel MPI: the same with a RANK column), MVAPICH2 2.3 error_sighandler.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Lines of NCCL and RCCL: logger prefix and values in messages.
 
 The readers return fields with the names that all formats use (``peer``, ``errno``, ``hca``, ``bus_id`` ...). Nothing
-here raises. Sources: NCCL, tags 2.3.5 to 2.30.7 (src/debug.cc, src/misc, src/transport, src/bootstrap.cc, src/proxy.cc)
-and aws-ofi-nccl 1.1 to 1.21.
+here raises.
+
+Sources: NCCL, tags 2.3.5 to 2.30.7 (src/debug.cc, src/misc, src/transport, src/bootstrap.cc, src/proxy.cc) and
+aws-ofi-nccl 1.1 to 1.21.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """First sentences of Open MPI's help texts, with kind and level.
 
 Each is found with or without the rows of dashes around it, because tickets are often cut. The record takes the whole
-text. Source: the ``help-*.txt`` files of Open MPI 3.0 to 5.0 (orte, opal, ompi) and PRRTE 2 and 3. Their wordings
-differ in the program's name (mpirun, orterun, prterun) and in line breaks.
+text.
+
+Source: the ``help-*.txt`` files of Open MPI 3.0 to 5.0 (orte, opal, ompi) and PRRTE 2 and 3. Their wordings differ in
+the program's name (mpirun, orterun, prterun) and in line breaks.
 """
 
 from __future__ import annotations

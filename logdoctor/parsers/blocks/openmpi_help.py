@@ -1,8 +1,9 @@
 """Open MPI's help frames: a text between two rows of dashes.
 
-mpirun or a rank prints the frame. Each row has 74 dashes. Source: opal/util/show_help.c (1.x to 5.x), PRRTE src/util
-and PMIx src/util/pmix_show_help.c (the same frame), the ``help-*.txt`` files of Open MPI 3.0 to 5.0 and PRRTE 2 and 3
-for the wordings.
+mpirun or a rank prints the frame. Each row has 74 dashes.
+
+Source: opal/util/show_help.c (1.x to 5.x), PRRTE src/util and PMIx src/util/pmix_show_help.c (the same frame), the
+``help-*.txt`` files of Open MPI 3.0 to 5.0 and PRRTE 2 and 3 for the wordings.
 """
 
 from __future__ import annotations

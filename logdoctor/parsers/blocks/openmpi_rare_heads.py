@@ -1,8 +1,9 @@
 """First sentences of rarer help texts of Open MPI, PRRTE and PMIx.
 
 They are grouped by the kind of record. The common ones stand in `openmpi_heads`. All are found with or without the rows
-of dashes, whole or cut. Only the words of the first line are used, because line breaks differ between versions. Source:
-the ``help-*.txt`` files of Open MPI 3.1 to 5.0 (orte, opal, ompi), PRRTE 2 to 4, OpenPMIx 3 to 6.
+of dashes, whole or cut. Only the words of the first line are used, because line breaks differ between versions.
+
+Source: the ``help-*.txt`` files of Open MPI 3.1 to 5.0 (orte, opal, ompi), PRRTE 2 to 4, OpenPMIx 3 to 6.
 """
 
 from __future__ import annotations

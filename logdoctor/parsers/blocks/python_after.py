@@ -1,8 +1,8 @@
 """Log lines below a traceback that show whether the program went on.
 
-Python prints an uncaught exception from the entry point of the script, thread or process on. A
-traceback that begins further in was caught there and logged by the program. The program may have ended afterwards. It
-went on if its logger reports more work without an error.
+Python prints an uncaught exception from the entry point of the script, thread or process on. A traceback that begins
+further in was caught there and logged by the program. The program may have ended afterwards. It went on if its logger
+reports more work without an error.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Lines that Python prints around a traceback.
 
 They are chains, ignored exceptions, threads, child processes, and errors of logging. They decide the level of the
-traceback below. An ignored exception, or an exception in a thread, does not end the process. Sources: CPython
-`Lib/traceback.py`, `Lib/threading.py`, `Lib/logging/__init__.py`, `Lib/multiprocessing/process.py`, `Lib/asyncio`,
-`Modules/atexitmodule.c`.
+traceback below. An ignored exception, or an exception in a thread, does not end the process.
+
+Sources: CPython `Lib/traceback.py`, `Lib/threading.py`, `Lib/logging/__init__.py`, `Lib/multiprocessing/process.py`,
+`Lib/asyncio`, `Modules/atexitmodule.c`.
 """
 
 from __future__ import annotations

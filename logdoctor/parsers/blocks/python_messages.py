@@ -1,10 +1,11 @@
 """Numbers in the messages of Python exceptions.
 
-They are workers, processes, signals, exit codes and errno. Sources: `torch/utils/data/dataloader.py` and `_utils` (1.0
-to 2.9), `torch/multiprocessing/spawn.py`, `torch/distributed/elastic/multiprocessing/api.py`, CPython
-`Lib/subprocess.py` and `OSError`, `python/ray/exceptions.py` (RayTaskError repeats a task's exception, RayActorError
-names the actor that died), `torch_npu` (PID, device, rank), `horovod/runner/gloo_run.py` (rank and exit code of the
-first process that ended).
+They name workers, processes, signals, exit codes and errno.
+
+Sources: `torch/utils/data/dataloader.py` and `_utils` (1.0 to 2.9), `torch/multiprocessing/spawn.py`,
+`torch/distributed/elastic/multiprocessing/api.py`, CPython `Lib/subprocess.py` and `OSError`,
+`python/ray/exceptions.py` (RayTaskError repeats a task's exception, RayActorError names the actor that died),
+`torch_npu` (PID, device, rank), `horovod/runner/gloo_run.py` (rank and exit code of the first process that ended).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The JSON report of PyTorch's error handler.
 
-An agent prints it, and workers write it to a file. ``{"message": {"message": "Type: text", "extraInfo":
-{"py_callstack": "Traceback ...", "timestamp": "..."}}}``, indented over several lines or on one. Source:
-`torch/distributed/elastic/multiprocessing/errors/error_handler.py` (1.9 to 2.9).
+An agent prints the report, and workers write it to a file, indented over several lines or on one:
+``{"message": {"message": "Type: text", "extraInfo": {"py_callstack": "Traceback ...", "timestamp": "..."}}}``.
+
+Source: `torch/distributed/elastic/multiprocessing/errors/error_handler.py` (1.9 to 2.9).
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Stacks of all threads from faulthandler, py-spy and pystack.
 
-They come from fatal errors, time-outs, signals, ``py-spy dump`` and ``pystack``. The first two print the innermost
-frame first. The field ``frames`` is reversed, so that it reads like a traceback. Dumps of several processes one after
-the other are several records. Sources: CPython `Python/traceback.c` and `Modules/faulthandler.c` (3.6 to 3.14), py-spy
-`src/dump.rs` (0.3, 0.4), pystack `traceback_formatter.py` (1.0 to 1.4).
+They come from fatal errors, time-outs, signals, ``py-spy dump`` and ``pystack``. faulthandler and py-spy print the
+innermost frame first. The field ``frames`` is reversed, so that it reads like a traceback. Dumps of several processes
+one after the other are several records.
+
+Sources: CPython `Python/traceback.c` and `Modules/faulthandler.c` (3.6 to 3.14), py-spy `src/dump.rs` (0.3, 0.4),
+pystack `traceback_formatter.py` (1.0 to 1.4).
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ MAX_HEAD = 3
 class Stacks(Struct):
     """The threads read so far.
 
-    Kept are their number, and the frames of the current or main thread.
+    The object keeps their number, and the frames of the current or main thread.
     """
 
     threads: int = 0
