@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.diagnosis import Input, Reading, Watch, diagnose, job_of
+from logdoctor.diagnosis import Input, JobReader, Watch, diagnose, make_job
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.masking import template
 from logdoctor.model import Comparison, Diagnosis, Difference, Event, Evidence, Line, Novel, Topic
@@ -63,9 +63,9 @@ class _Run(Struct, frozen=True):
 
     @classmethod
     def read(cls, inputs: Input | Iterable[Input], known: Knowledge, lang: str, watch: Watch | None) -> _Run:
-        job = job_of(inputs)
+        job = make_job(inputs)
         found = diagnose(job.paths, name=job.name, knowledge=known, lang=lang, watch=watch)
-        reading = Reading(job, known, watch=watch)
+        reading = JobReader(job, known, watch=watch)
         network: dict[str, dict[str, None]] = {}
         for event in reading:
             for name, value in _of_network(event):
