@@ -148,8 +148,8 @@ def _shipped_symptoms(rules: Iterable[Rule]) -> set[int]:
 def _symptom_pattern(rule: Rule, symptom: Symptom, derived: KeptPatterns, errors: list[RuleError]) -> Pattern | None:
     """Return the pattern to scan for, if the symptom needs a scan.
 
-    Return None without a text. Return None as well for a text too weak to scan for, if the symptom has a record kind,
-    because the pattern of that kind finds its records. Without a kind a weak text adds an error.
+    Return None without a text. A text too weak to scan for gives None if the symptom has a record kind. The pattern of
+    that kind then finds its records. Without a kind a weak text adds an error.
     """
     if symptom.text is None:
         return None
