@@ -26,7 +26,10 @@ near_misses: [{is: healthy, log: 'the spinet is in tune'}]
 
 @pytest.fixture
 def rules_folder(tmp_path, monkeypatch) -> Path:
-    """Return a folder with one rule and a cache of its own, with few of the formats' patterns, which take seconds."""
+    """Return a folder with one rule, with a cache of its own.
+
+    Only a few of the formats' patterns are used, because all of them take seconds.
+    """
     monkeypatch.setenv("LOGDOCTOR_CACHE", str(tmp_path / "cache"))
     few = pack_module.records()[:3]
     monkeypatch.setattr(pack_module, "records", lambda: few)
