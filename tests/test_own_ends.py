@@ -1,4 +1,7 @@
-"""A process that ended by its own exception: reports of other processes, and its crash afterwards."""
+"""A process that ended by its own exception.
+
+Other processes report its end, and it may crash afterwards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""LSF's reports above the output of their jobs, and stderr in a file of its own."""
+"""LSF's reports above the output of their jobs.
+
+stderr is a file of its own.
+"""
 
 from __future__ import annotations
 
