@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import Cause, Diagnosis, Evidence, Job, Line, Stream, SymptomSeen
 from logdoctor.parsers.escapes import without_escapes
-from logdoctor.sources import Bounds, streams
+from logdoctor.sources import Bounds, open_streams
 
 MAX_EVIDENCE = 32
 MAX_BYTES = 2 << 30
@@ -87,7 +87,7 @@ def _read(job: Job, bounds: Bounds, wanted: Wanted) -> Found:
     found: Found = {}
     left = MAX_BYTES
     missing = set(wanted)
-    for stream in streams(job, [], bounds):
+    for stream in open_streams(job, [], bounds):
         if stream.name in missing:
             missing.discard(stream.name)
             left -= _read_lines(stream, wanted[stream.name], left, found)

@@ -24,7 +24,7 @@ from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.attempts import MAX_FILES
 from logdoctor.reasoning.decision import decide
 from logdoctor.reasoning.spans import may_end_a_run
-from logdoctor.sources import Bounds, streams
+from logdoctor.sources import Bounds, open_streams
 
 Input = str | os.PathLike[str] | IO[bytes]
 Watch = Callable[[str, int], None]
@@ -165,7 +165,7 @@ class JobReader:
         files = size = lines = order = 0
         prefilter = self.pack.prefilter
         scans = prefilter.scans()
-        for stream in streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
+        for stream in open_streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
             parser = LineParser(stream.name, prefilter.match, order, prefilter.alone)
             scan = scans(self._readinto(stream))
             for candidate in scan:

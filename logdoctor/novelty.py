@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.model import Diagnosis, Evidence, InputError, Job, Line, Novel, Problem
-from logdoctor.sources import Bounds, streams
+from logdoctor.sources import Bounds, open_streams
 
 START = 1 << 16
 SAMPLE = 1 << 14
@@ -157,7 +157,7 @@ def _of_good_run(baseline: str) -> set[str]:
     problems: list[Problem] = []
     excerpts, left = Excerpts(), BASELINE
     buffer = memoryview(bytearray(CHUNK))
-    for stream in streams(Job(Path(baseline).name, (baseline,)), problems, Bounds()):
+    for stream in open_streams(Job(Path(baseline).name, (baseline,)), problems, Bounds()):
         read = excerpts.watched(stream.name, stream.readinto)
         while left > 0 and (count := read(buffer)):
             left -= count

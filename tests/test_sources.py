@@ -10,15 +10,15 @@ import threading
 import pytest
 
 from logdoctor.model import Job, Problem
-from logdoctor.sources import Bounds, streams
-from logdoctor.sources.paths import in_reading_order, may_be_log
+from logdoctor.sources import Bounds, open_streams
+from logdoctor.sources.paths import may_be_log, sort_for_reading
 
 
 def read(*paths, bounds=None, piece=1 << 16):
-    """Everything that ``streams`` gives for the paths: the text by name, and the problems."""
+    """Everything that ``open_streams`` gives for the paths: the text by name, and the problems."""
     problems: list[Problem] = []
     texts: dict[str, bytes] = {}
-    for stream in streams(Job("job", tuple(paths)), problems, bounds or Bounds()):
+    for stream in open_streams(Job("job", tuple(paths)), problems, bounds or Bounds()):
         texts[stream.name] = b"".join(pieces(stream, piece))
     return texts, problems
 
@@ -165,18 +165,18 @@ def test_a_folder_is_read_whole_in_natural_order(tmp_path):
 
 
 def test_rotated_parts_are_read_before_what_came_after_them():
-    assert in_reading_order(["x.log", "x.log.1", "x.log.10.gz", "x.log.2.gz"]) == [
+    assert sort_for_reading(["x.log", "x.log.1", "x.log.10.gz", "x.log.2.gz"]) == [
         "x.log.10.gz",
         "x.log.2.gz",
         "x.log.1",
         "x.log",
     ]
-    assert in_reading_order(["x.log", "x.log-20260302", "x.log-20260301.gz"]) == [
+    assert sort_for_reading(["x.log", "x.log-20260302", "x.log-20260301.gz"]) == [
         "x.log-20260301.gz",
         "x.log-20260302",
         "x.log",
     ]
-    assert in_reading_order(["out.10", "out.9", "a", "a/b"]) == ["a", "a/b", "out.9", "out.10"]
+    assert sort_for_reading(["out.10", "out.9", "a", "a/b"]) == ["a", "a/b", "out.9", "out.10"]
 
 
 @pytest.mark.parametrize(
@@ -315,9 +315,9 @@ def test_a_glob_that_matches_nothing_is_a_problem(tmp_path):
 
 _READ_STDIN = """
 from logdoctor.model import Job
-from logdoctor.sources import streams
+from logdoctor.sources import open_streams
 buffer, problems = memoryview(bytearray(1000)), []
-for stream in streams(Job("job", ("-",)), problems):
+for stream in open_streams(Job("job", ("-",)), problems):
     total = 0
     while count := stream.readinto(buffer):
         total += count

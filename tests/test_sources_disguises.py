@@ -43,9 +43,9 @@ def test_no_line_comes_or_goes_and_pieces_do_not_matter(parts, piece):
 @pytest.mark.parametrize("piece", [1, 3, 7, 1 << 16])
 def test_only_the_beginning_of_a_log_is_read_so_closely(piece, monkeypatch):
     line = "a &gt; \x1b[31mb\x1b[0m\n"
-    monkeypatch.setattr(disguises, "AT_FIRST", 2 * len(line))
+    monkeypatch.setattr(disguises, "CLEANED_BYTES", 2 * len(line))
     assert seen(4 * line, piece) == 2 * "a > b\n" + 2 * line
-    monkeypatch.setattr(disguises, "AT_FIRST", len(line) + 4)
+    monkeypatch.setattr(disguises, "CLEANED_BYTES", len(line) + 4)
     assert seen(3 * line, piece) == "a > b\n" + 2 * line
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from test_sources import read
 
 from logdoctor import diagnose
-from logdoctor.sources.layers import Foreign
-from logdoctor.sources.margins import WithoutMargin, margin_of
+from logdoctor.sources.layers import Guarded
+from logdoctor.sources.margins import MarginStripper, detect_margin
 
 PRINTED = (
     "Traceback (most recent call last):\n"
@@ -96,13 +96,13 @@ def test_a_margin_is_taken_off(tmp_path, frame, piece):
     ],
 )
 def test_what_may_be_the_programs_own_is_left(tmp_path, text):
-    assert margin_of(text.encode()) == b""
+    assert detect_margin(text.encode()) == b""
 
 
 def test_lines_further_down_without_the_margin_are_left():
     text = framed(["    "] * 9) * 90 + "slurmstepd: error: done\n   three\n"
-    told = Foreign(io.BytesIO(text.encode()), "a")
-    assert WithoutMargin(told, rb" {4}").read(1 << 20).endswith(b"epoch 4\nslurmstepd: error: done\n   three\n")
+    told = Guarded(io.BytesIO(text.encode()), "a")
+    assert MarginStripper(told, rb" {4}").read(1 << 20).endswith(b"epoch 4\nslurmstepd: error: done\n   three\n")
 
 
 def test_the_margin_of_utf_16_is_taken_off_too(tmp_path):
@@ -126,5 +126,5 @@ def test_a_job_is_diagnosed_as_without_its_margin_and_quoted_by_the_same_line(fr
 )
 def test_any_text_loses_its_margin_only_however_it_is_read(lines, size, ended):
     text = "\n".join(lines).encode() + (b"\n" if ended else b"")
-    source = WithoutMargin(Foreign(io.BytesIO(text), "a"), rb" {4}")
-    assert b"".join(iter(lambda: source.read(size), b"")) == re.sub(rb"(?m)^ {4}", b"", text)
+    reader = MarginStripper(Guarded(io.BytesIO(text), "a"), rb" {4}")
+    assert b"".join(iter(lambda: reader.read(size), b"")) == re.sub(rb"(?m)^ {4}", b"", text)

@@ -197,12 +197,12 @@ def test_a_tar_file_is_read_from_a_pipe():
 
 def test_members_that_are_not_read_to_their_end_do_not_disturb_the_next():
     from logdoctor.model import Job
-    from logdoctor.sources import streams
+    from logdoctor.sources import open_streams
 
     data = tar_of([("a", TEXT), ("b", TEXT), ("c", b"last")])
     buffer = memoryview(bytearray(10))
     problems = []
-    heads = [s.readinto(buffer) and bytes(buffer[:4]) for s in streams(Job("j", (io.BytesIO(data),)), problems)]
+    heads = [s.readinto(buffer) and bytes(buffer[:4]) for s in open_streams(Job("j", (io.BytesIO(data),)), problems)]
     assert heads == [b"step", b"step", b"last"]
     assert not problems
 
@@ -233,11 +233,11 @@ def test_member_names_that_point_elsewhere_are_names_only(tmp_path):
 
 def test_members_of_the_same_name_are_both_read():
     from logdoctor.model import Job
-    from logdoctor.sources import streams
+    from logdoctor.sources import open_streams
 
     data = tar_of([("a.log", b"one"), ("a.log", b"two")])
     buffer = memoryview(bytearray(10))
-    got = [(s.name, bytes(buffer[: s.readinto(buffer)])) for s in streams(Job("j", (io.BytesIO(data),)), [])]
+    got = [(s.name, bytes(buffer[: s.readinto(buffer)])) for s in open_streams(Job("j", (io.BytesIO(data),)), [])]
     assert got == [("<open file>:a.log", b"one"), ("<open file>:a.log", b"two")]
 
 
@@ -405,12 +405,12 @@ def test_a_bomb_stops_at_the_bound_on_its_growth():
 @each_compression
 def test_a_bomb_takes_little_memory(pack):
     from logdoctor.model import Job
-    from logdoctor.sources import streams
+    from logdoctor.sources import open_streams
 
     file = io.BytesIO(pack(bytes(64 << 20)))
     buffer = memoryview(bytearray(1 << 16))
     tracemalloc.start()
-    for stream in streams(Job("j", (file,)), [], Bounds(inflated_bytes=60 << 20)):
+    for stream in open_streams(Job("j", (file,)), [], Bounds(inflated_bytes=60 << 20)):
         while stream.readinto(buffer):
             pass
     peak = tracemalloc.get_traced_memory()[1]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from test_sources import read
 
 from logdoctor import diagnose
-from logdoctor.sources.layers import Foreign
-from logdoctor.sources.wrapped_lines import Unwrapped, width_of
+from logdoctor.sources.layers import Guarded
+from logdoctor.sources.wrapped_lines import LineJoiner, detect_width
 
 TIMEOUT = (
     "[rank0]:[E1103 10:14:22.481920377 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught collective operation timeout: "
@@ -62,19 +62,19 @@ def test_a_broken_line_is_diagnosed_as_whole_and_quoted_by_the_line_where_it_beg
     ids=["not broken", "one kind", "rulers", "box", "table", "indented below", "short", "longer than a terminal", "empty"],
 )  # fmt: skip
 def test_lines_that_are_as_long_for_other_reasons_are_left(lines):
-    assert width_of("".join(f"{line}\n" for line in lines).encode()) == 0
+    assert detect_width("".join(f"{line}\n" for line in lines).encode()) == 0
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text("ab é", max_size=90)), st.integers(1, 300), st.booleans())
 def test_no_character_and_no_line_is_lost_however_it_is_read(lines, size, ended):
     text = ("\n".join(lines) + "\n" * ended).encode()
-    source = Unwrapped(Foreign(io.BytesIO(text), "a"), 60)
-    read = b"".join(iter(lambda: source.read(size), b""))
+    reader = LineJoiner(Guarded(io.BytesIO(text), "a"), 60)
+    read = b"".join(iter(lambda: reader.read(size), b""))
     assert read.replace(b"\n", b"") == text.replace(b"\n", b"")
     assert read.count(b"\n") == text.count(b"\n")
 
 
 def test_an_endless_line_is_read_in_parts():
-    source = Unwrapped(Foreign(io.BytesIO(b"x" * 5_000_000), "a"), 80)
-    assert len(source.read(100_000)) == 100_000
+    reader = LineJoiner(Guarded(io.BytesIO(b"x" * 5_000_000), "a"), 80)
+    assert len(reader.read(100_000)) == 100_000

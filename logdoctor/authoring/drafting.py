@@ -17,7 +17,7 @@ from logdoctor.parsers import parse_text
 from logdoctor.parsers.line_parser import peel
 from logdoctor.prefilter import pattern_of
 from logdoctor.rulebook.signatures import Signature
-from logdoctor.sources import streams
+from logdoctor.sources import open_streams
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
 LINES_READ = 200
@@ -53,7 +53,7 @@ def lines_at(place: str) -> str:
     if not file or not number.isdigit() or int(number) < 1:
         raise InputError("this names no line", place, "", "give FILE:LINE, as reports and 'rules gaps' print it")
     problems: list[Problem] = []
-    for stream in streams(Job(file, (_on_disk(file),)), problems):
+    for stream in open_streams(Job(file, (_on_disk(file),)), problems):
         if stream.name == file:
             return _from(stream, int(number), place)
     first = problems[0] if problems else Problem("no log found", file, "it is not there, or holds no text")
