@@ -476,7 +476,8 @@ def test_any_damage_to_any_file_ends_as_text_or_problem(seed: bytes, chance: ran
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([*PACK.values()]), st.binary(max_size=3000), st.integers(0, 3000), st.integers(1, 300))
-def test_what_comes_out_of_a_cut_file_is_the_beginning_of_the_text(pack, text, cut, piece):
+def test_a_cut_compressed_file_gives_the_beginning_of_its_text(pack, text, cut, piece):
+    text = text.translate(None, b"\x1b&\xc2\xe2\xef")  # bytes that begin a terminal code, which would be removed
     data = pack(b"log:" + text)[: cut + 20]
     texts, _ = unpack(data, piece=piece)
     assert all((b"log:" + text).startswith(got) for got in texts.values())
