@@ -164,15 +164,15 @@ class JobReader:
     def __iter__(self) -> Iterator[Event]:
         files = size = lines = order = 0
         prefilter = self.pack.prefilter
-        scans = prefilter.scans()
+        scans = prefilter.job_scanner()
         for stream in open_streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
-            parser = LineParser(stream.name, prefilter.match, order, prefilter.alone)
+            parser = LineParser(stream.name, prefilter.match, order, prefilter.standalone)
             scan = scans(self._readinto(stream))
             for candidate in scan:
                 for event in parser.parse(candidate):
                     yield event
                     if may_end_a_run(event):
-                        scan.look_afresh()
+                        scan.reset_throttle()
             order = parser.order
             self.excerpts.ended(stream.name, scan.lines)
             if len(self.lengths) < MAX_FILES:

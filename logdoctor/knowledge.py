@@ -22,13 +22,13 @@ from logdoctor.digests import blake2b
 from logdoctor.kinds import fits
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.parsers import records
-from logdoctor.prefilter import Pattern, Plan, Prefilter, plan_of
+from logdoctor.prefilter import Pattern, Plan, Prefilter, make_plan
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
 if TYPE_CHECKING:
-    from logdoctor.prefilter.kept_patterns import KeptPatterns
+    from logdoctor.prefilter.kept_patterns import PatternCache
 
 FORMAT = 31
 """Increase it if the cached data or the derivation of scan patterns changes."""
@@ -96,10 +96,10 @@ def _stamp(folders: Sequence[Path]) -> Stamp:
 
 def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
     """Read and compile all rules. ``file`` keeps the derived patterns for the next time."""
-    from logdoctor.prefilter.kept_patterns import KeptPatterns
+    from logdoctor.prefilter.kept_patterns import PatternCache
     from logdoctor.rulebook.loading import read
 
-    derived = KeptPatterns(file)
+    derived = PatternCache(file)
     rulebook = read(folders)
     faults = list(rulebook.faults)
     rules: list[Rule] = []
@@ -116,13 +116,13 @@ def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
             if pattern:
                 owners.setdefault(pattern, []).append(n)
         number += len(patterns)
-    forms = [derived.of(r.scan or r.pattern, often=r.often) for r in records()]
-    derived.keep()
+    forms = [derived.derive(r.scan or r.pattern, often=r.often) for r in records()]
+    derived.save()
     shipped_symptoms = _shipped_symptoms(rules)
     ordered = sorted(owners.items(), key=lambda owned: shipped_symptoms.isdisjoint(owned[1]))
     common = len(forms) + sum(not shipped_symptoms.isdisjoint(numbers) for numbers in owners.values())
     return _Compiled(
-        plan=plan_of([*forms, *(pattern for pattern, _ in ordered)], common),
+        plan=make_plan([*forms, *(pattern for pattern, _ in ordered)], common),
         owners=tuple(tuple(numbers) for _, numbers in ordered),
         rules=tuple(rules),
         digest=_digest(rules),
@@ -145,7 +145,7 @@ def _shipped_symptoms(rules: Iterable[Rule]) -> set[int]:
     return {number for number, is_ours in enumerate(ours) if is_ours}
 
 
-def _symptom_pattern(rule: Rule, symptom: Symptom, derived: KeptPatterns, errors: list[RuleError]) -> Pattern | None:
+def _symptom_pattern(rule: Rule, symptom: Symptom, derived: PatternCache, errors: list[RuleError]) -> Pattern | None:
     """Return the pattern to scan for, if the symptom needs a scan.
 
     Return None without a text. A text too weak to scan for gives None if the symptom has a record kind. The pattern of
@@ -155,7 +155,7 @@ def _symptom_pattern(rule: Rule, symptom: Symptom, derived: KeptPatterns, errors
         return None
     of_record = not _is_wanted(symptom.kind, "text.line") or not _is_wanted(symptom.dialect, "text")
     try:
-        return derived.of(symptom.text, within=of_record)
+        return derived.derive(symptom.text, within=of_record)
     except ValueError as error:
         if not of_record:
             what = f"the text of the symptom '{symptom.name}' is too weak for the scan"

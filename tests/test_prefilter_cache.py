@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from logdoctor import cached_files
-from logdoctor.prefilter import Pattern, Prefilter, hyperscan_engine, kept_patterns, pattern_of, plan_of
-from logdoctor.prefilter.kept_patterns import KeptPatterns
+from logdoctor.prefilter import Pattern, Prefilter, hyperscan_engine, kept_patterns, make_pattern, make_plan
+from logdoctor.prefilter.kept_patterns import PatternCache
 
 PATTERNS = [Pattern.of_form("error: [a-z]"), Pattern.of_form("peer [0-9]+ lost")]
 
 
 def build(folder: Path, patterns: list[Pattern] | None = None) -> Prefilter:
-    prefilter = Prefilter.load(plan_of(patterns or PATTERNS), folder, "hyperscan")
+    prefilter = Prefilter.load(make_plan(patterns or PATTERNS), folder, "hyperscan")
     assert [c.number for c in prefilter.scan(io.BytesIO(b"x\nerror: y\n").readinto)] == [2]
     return prefilter
 
@@ -48,33 +48,33 @@ def test_other_patterns_are_other_files(tmp_path: Path, compiled: list[int]) -> 
 def test_what_is_common_is_named_by_a_database_that_stays(tmp_path: Path, compiled: list[int]) -> None:
     own = [Pattern.of_form("error: own"), Pattern.of_form("error: other")]
     for pattern in own:
-        prefilter = Prefilter.load(plan_of([*PATTERNS, pattern], len(PATTERNS)), tmp_path, "hyperscan")
+        prefilter = Prefilter.load(make_plan([*PATTERNS, pattern], len(PATTERNS)), tmp_path, "hyperscan")
     assert len(compiled) == 3 + 2
     assert prefilter.match(b"peer 7 lost, error: other") == (0, 1, 2)
 
 
 def test_an_expression_is_thought_about_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = KeptPatterns(tmp_path / "patterns.json")
-    derived = [first.of("peer [0-9]+ lost"), first.of("peer [0-9]+ lost", within=True)]
-    first.keep()
-    monkeypatch.setattr(kept_patterns, "pattern_of", None)
-    second = KeptPatterns(tmp_path / "patterns.json")
-    assert [second.of("peer [0-9]+ lost"), second.of("peer [0-9]+ lost", within=True)] == derived
+    first = PatternCache(tmp_path / "patterns.json")
+    derived = [first.derive("peer [0-9]+ lost"), first.derive("peer [0-9]+ lost", within=True)]
+    first.save()
+    monkeypatch.setattr(kept_patterns, "make_pattern", None)
+    second = PatternCache(tmp_path / "patterns.json")
+    assert [second.derive("peer [0-9]+ lost"), second.derive("peer [0-9]+ lost", within=True)] == derived
 
 
 @pytest.mark.parametrize("broken", [b"", b"[]", b'{"00peer": 1}', b'{"00peer": ["a"'])
 def test_kept_patterns_that_are_damaged_are_derived_anew(tmp_path: Path, broken: bytes) -> None:
     cached_files.write(tmp_path / "patterns.json", broken)
-    assert KeptPatterns(tmp_path / "patterns.json").of("peer lost") == pattern_of("peer lost")
+    assert PatternCache(tmp_path / "patterns.json").derive("peer lost") == make_pattern("peer lost")
 
 
 def test_what_nobody_asks_for_any_more_is_forgotten(tmp_path: Path) -> None:
     file = tmp_path / "patterns.json"
     for texts in (["peer lost", "peer gone", "peer found"], ["link down"]):
-        kept = KeptPatterns(file)
+        kept = PatternCache(file)
         for text in texts:
-            kept.of(text)
-        kept.keep()
+            kept.derive(text)
+        kept.save()
     assert list(json.loads(file.read_bytes())) == ["00link down"]
 
 

@@ -9,7 +9,7 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from logdoctor.prefilter import Pattern, Prefilter, plan_of, scan_form
+from logdoctor.prefilter import Pattern, Prefilter, make_plan, scan_form
 
 REALISTIC = [
     (r"^\s*(?P<head>Traceback) \(most recent call last\):$", "  Traceback (most recent call last):"),
@@ -46,7 +46,7 @@ def test_a_scan_form_finds_the_line_inside_a_json_string_too(pattern: str, line:
 
 @pytest.mark.parametrize("engine", ["hyperscan", "re2", "regex"])
 def test_every_engine_takes_the_forms_and_agrees(engine: str) -> None:
-    prefilter = Prefilter.load(plan_of([Pattern.of_form(scan_form(p)) for p, _ in REALISTIC]), None, engine)
+    prefilter = Prefilter.load(make_plan([Pattern.of_form(scan_form(p)) for p, _ in REALISTIC]), None, engine)
     for number, (_, line) in enumerate(REALISTIC):
         assert number in prefilter.match(line.encode())
         assert prefilter.match(b"nothing of note here, step 3 of 9") == ()

@@ -15,7 +15,7 @@ from logdoctor.masking import Piece, pieces
 from logdoctor.model import Event, InputError, Job, Problem, Stream
 from logdoctor.parsers import parse_text
 from logdoctor.parsers.line_parser import peel
-from logdoctor.prefilter import pattern_of
+from logdoctor.prefilter import make_pattern
 from logdoctor.rulebook.signatures import Signature
 from logdoctor.sources import open_streams
 
@@ -139,7 +139,7 @@ def _symptom(message: str, kind: str) -> dict[str, str]:
 
 def _too_weak(expression: str) -> bool:
     try:
-        pattern_of(expression)
+        make_pattern(expression)
     except ValueError:
         return True
     return False
