@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from logdoctor.diagnosis import Input, JobReader, Watch, diagnose, make_job
 from logdoctor.knowledge import Knowledge, gather, rule_folders
-from logdoctor.masking import template
+from logdoctor.masking import to_template
 from logdoctor.model import Comparison, Diagnosis, Difference, Event, Evidence, Line, Novel, Topic
-from logdoctor.novelty import LINES, LOUD, NUMBER, SHAPES, SHORTEST, Excerpt
+from logdoctor.novelty import ALARM_WORDS, MAX_LINES, MAX_SHAPES, MIN_TEMPLATE_CHARS, NUMBERS, Excerpt
 from logdoctor.regexes import later
 
 SHOWN = 12
@@ -87,13 +87,13 @@ class _Run(Struct, frozen=True):
     def messages(self) -> dict[str, Novel]:
         """Each template with how many of the lines put aside have it, and the first of them."""
         groups: dict[str, list[Line]] = {}
-        for line in itertools.islice(self.lines(), LINES * 4):
+        for line in itertools.islice(self.lines(), MAX_LINES * 4):
             if line.text.strip():
-                groups.setdefault(NUMBER.sub("0", line.text), []).append(line)
+                groups.setdefault(NUMBERS.sub("0", line.text), []).append(line)
         found: dict[str, Novel] = {}
-        for shape, lines in itertools.islice(groups.items(), SHAPES * 4):
-            masked = template(shape)
-            if len(masked) >= SHORTEST:
+        for shape, lines in itertools.islice(groups.items(), MAX_SHAPES * 4):
+            masked = to_template(shape)
+            if len(masked) >= MIN_TEMPLATE_CHARS:
                 first = found.setdefault(masked, Novel(masked, 0, Evidence(lines[0])))
                 found[masked] = replace(first, count=first.count + len(lines))
         return found
@@ -113,7 +113,7 @@ def _of_network(event: Event) -> Iterator[tuple[str, str]]:
 
 def _only(here: Mapping[str, Novel], there: Mapping[str, Novel]) -> tuple[Novel, ...]:
     found = [one for masked, one in here.items() if masked not in there]
-    return tuple(sorted(found, key=lambda n: (not LOUD.search(n.template), n.count)))[:SHOWN]
+    return tuple(sorted(found, key=lambda n: (not ALARM_WORDS.search(n.template), n.count)))[:SHOWN]
 
 
 def _differences(good: _Run, bad: _Run) -> Iterator[Difference]:

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from logdoctor import regexes
 from logdoctor.classifier import FeatureCounter
-from logdoctor.context import with_context
+from logdoctor.context import add_context
 from logdoctor.guessing import add_guess, build_preference
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
-from logdoctor.novelty import Excerpts, with_novelty
+from logdoctor.novelty import Excerpts, add_new_templates
 from logdoctor.parsers.bare_sentences import sentences
 from logdoctor.parsers.complaints import complains
 from logdoctor.parsers.line_parser import LineParser
@@ -63,7 +63,7 @@ def diagnose(
     diagnosis = _diagnose(reader, lang, Path(model) if model else None, baseline_path, hung=hung)
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
         regexes.keep()
-    return with_context(diagnosis, reader.job, reader.bounds, context) if context else diagnosis
+    return add_context(diagnosis, reader.job, reader.bounds, context) if context else diagnosis
 
 
 def diagnose_streams(
@@ -92,7 +92,7 @@ def _diagnose(
     diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
     diagnosis = add_guess(diagnosis, counter, pack, lang, model)
     diagnosis = replace(diagnosis, decision=decide(diagnosis, lang))
-    return with_novelty(diagnosis, reader.excerpts, lang, baseline)
+    return add_new_templates(diagnosis, reader.excerpts, lang, baseline)
 
 
 def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Event]:
@@ -174,7 +174,7 @@ class JobReader:
                     if may_end_a_run(event):
                         scan.reset_throttle()
             order = parser.order
-            self.excerpts.ended(stream.name, scan.lines)
+            self.excerpts.finish(stream.name, scan.lines)
             if len(self.lengths) < MAX_FILES:
                 self.lengths[stream.name] = scan.lines
             files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
@@ -187,7 +187,7 @@ class JobReader:
             raise InputError(first.what, first.where, first.why, first.help)
 
     def _readinto(self, stream: Stream) -> Callable[[memoryview], int]:
-        read = self.excerpts.watched(stream.name, stream.readinto)
+        read = self.excerpts.record(stream.name, stream.readinto)
         watch = self.watch
         if watch is None:
             return read

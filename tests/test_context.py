@@ -54,13 +54,13 @@ def test_a_pipe_is_not_waited_for_a_second_time(tmp_path, knowledge):
 def test_a_log_that_was_written_anew_in_between_gives_no_false_lines(log, knowledge, monkeypatch):
     from logdoctor import diagnosis
 
-    real = diagnosis.with_context
+    real = diagnosis.add_context
 
     def rotated(*args):
         log.write_text("another job\n" * 200)
         return real(*args)
 
-    monkeypatch.setattr(diagnosis, "with_context", rotated)
+    monkeypatch.setattr(diagnosis, "add_context", rotated)
     assert decisive(diagnose(log, knowledge=knowledge, context=3)).around == ()
 
 

@@ -41,7 +41,7 @@ def rules_folder(tmp_path, monkeypatch) -> Path:
 
 def settle(monkeypatch) -> None:
     """Treat all files as unchanged for a long time."""
-    monkeypatch.setattr(cached_files, "SETTLED", -(10**15))
+    monkeypatch.setattr(cached_files, "SETTLE_NS", -(10**15))
 
 
 def count_compilations(monkeypatch) -> list[int]:

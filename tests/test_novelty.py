@@ -12,7 +12,7 @@ from logdoctor.cli import app
 from logdoctor.diagnosis import diagnose
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Diagnosis
-from logdoctor.novelty import END, FILES, SHOWN, START, Excerpt, Excerpts
+from logdoctor.novelty import END_BYTES, MAX_LOGS, MAX_SHOWN, START_BYTES, Excerpt, Excerpts
 
 STEPS = "".join(f"step {n}/900 loss 2.{n} lr 3e-4\nheartbeat of shard {n} ok\n" for n in range(200))
 TROUBLE = "quokka ring left its lane at hop 7\nRuntimeError: the quokka is gone\n"
@@ -80,7 +80,7 @@ def test_loud_and_rare_lines_come_first_and_few_are_shown(knowledge: Knowledge) 
     shapes = "".join(f"{word} moved along\n" for word in "alpha beta gamma delta omega sigma kappa theta".split())
     log = STEPS + "ERROR quokkas: ring unwell\n" + shapes + "zebra rail not found\n"
     found = asked(log, knowledge)
-    assert len(found.novel) == SHOWN
+    assert len(found.novel) == MAX_SHOWN
     assert found.novel[0].template == "zebra rail not found"
 
 
@@ -89,12 +89,12 @@ def test_the_excerpt_of_a_long_log_is_bounded_and_knows_its_line_numbers() -> No
     rest = b""
     for n in range(400):
         chunk = b"".join(b"line %d\n" % i for i in range(n * 5000, (n + 1) * 5000))
-        log.take(rest + chunk[:-3])
+        log.add(rest + chunk[:-3])
         rest = chunk[-3:]
-    log.take(rest)
+    log.add(rest)
     log.lines = 400 * 5000
-    assert len(log.start) == START
-    assert len(log.end) == END
+    assert len(log.start) == START_BYTES
+    assert len(log.end) == END_BYTES
     assert sum(map(len, log.samples)) < 1 << 20
     assert all(line.text == f"line {line.number - 1}" for line in [*log.last_lines()][:-1])
     assert all(line.text == f"line {line.number - 1}" for line in log.first_lines())
@@ -102,9 +102,9 @@ def test_the_excerpt_of_a_long_log_is_bounded_and_knows_its_line_numbers() -> No
 
 def test_of_very_many_logs_only_some_are_put_aside() -> None:
     excerpts = Excerpts()
-    for n in range(FILES + 5):
-        excerpts.watched(f"{n}.log", lambda _: 0)
-    assert len(excerpts.logs) == FILES
+    for n in range(MAX_LOGS + 5):
+        excerpts.record(f"{n}.log", lambda _: 0)
+    assert len(excerpts.logs) == MAX_LOGS
 
 
 @pytest.mark.parametrize("format", ["terminal", "markdown", "html", "json"])

@@ -144,7 +144,7 @@ def test_what_is_used_stays_and_what_was_not_used_for_longest_goes(tmp_path: Pat
         cached_files.write(path, b"")
         os.utime(path, (age, age))
     cached_files.read(used)
-    for n in range(cached_files.KEPT - 1):
+    for n in range(cached_files.MAX_FILES - 1):
         cached_files.write(tmp_path / f"{n}.db", b"")
     assert used.exists()
     assert not unused.exists()

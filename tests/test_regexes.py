@@ -21,8 +21,8 @@ def forget() -> None:
     """As a new process begins."""
     regexes.compiled.cache_clear()
     regexes._store.cache_clear()
-    regexes._new.clear()
-    regexes._bad.clear()
+    regexes._unsaved.clear()
+    regexes._damaged_keys.clear()
 
 
 def count_compiled(monkeypatch) -> list[str]:
@@ -64,7 +64,7 @@ def test_a_store_that_is_full_of_others_is_begun_anew(store, monkeypatch):
         regexes.compiled(f"old {number}")
     regexes.keep()
     forget()
-    monkeypatch.setattr(regexes, "MOST", 3)
+    monkeypatch.setattr(regexes, "MAX_EXPRESSIONS", 3)
     regexes.compiled("new")
     regexes.keep()
     (file,) = store.glob("expressions-*")

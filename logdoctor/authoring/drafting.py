@@ -11,7 +11,7 @@ import regex
 import yaml
 from msgspec import Struct
 
-from logdoctor.masking import Piece, pieces
+from logdoctor.masking import Piece, split_values
 from logdoctor.model import Event, InputError, Job, Problem, Stream
 from logdoctor.parsers import parse_text
 from logdoctor.parsers.line_parser import peel
@@ -151,7 +151,7 @@ def suggest(message: str) -> str:
     parts: list[str] = []
     used: dict[str, int] = {}
     before = ""
-    for piece in pieces(line):
+    for piece in split_values(line):
         if len(before) + len(piece.text) > LONGEST_TEXT and parts:
             parts += [] if piece.kind else [_quoted(_cut(piece.text, LONGEST_TEXT - len(before)))]
             break
