@@ -88,13 +88,13 @@ def _drop_unused(newest: Path) -> None:
         path.unlink()
 
 
-def is_kept_in(place: Path | None) -> bool:
-    """Report whether files in ``place`` can be stored. The folder is made if missing."""
-    if place is None:
+def is_kept_in(directory: Path | None) -> bool:
+    """Report whether files in ``directory`` can be stored. The folder is made if missing."""
+    if directory is None:
         return False
     with suppress(OSError):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return place.is_dir() and os.access(place, os.W_OK)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return directory.is_dir() and os.access(directory, os.W_OK)
 
 
 class Stamp(NamedTuple):
@@ -112,21 +112,21 @@ class Stamp(NamedTuple):
         return self.newest < time.time_ns() - SETTLE_NS
 
 
-def stamp(place: str | os.PathLike[str]) -> Stamp:
+def stamp(directory: str | os.PathLike[str]) -> Stamp:
     """Return the stamp of all sources below a folder.
 
     Files are not read, because that would take a tenth of the time of a diagnosis.
     """
-    digest, newest = blake2b(os.fsencode(place), digest_size=16), 0
-    for path, status in sorted(_sources(os.fspath(place))):
+    digest, newest = blake2b(os.fsencode(directory), digest_size=16), 0
+    for path, status in sorted(_sources(os.fspath(directory))):
         identity = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
         digest.update(b"\0" + os.fsencode(path) + repr(identity).encode())
         newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
     return Stamp(digest.hexdigest(), newest)
 
 
-def _sources(place: str) -> Iterator[tuple[str, os.stat_result]]:
-    with suppress(OSError), os.scandir(place) as entries:
+def _sources(directory: str) -> Iterator[tuple[str, os.stat_result]]:
+    with suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 yield from _sources(entry.path)

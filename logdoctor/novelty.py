@@ -150,8 +150,8 @@ def add_new_templates(diagnosis: Diagnosis, excerpts: Excerpts, lang: str = "en"
     shown_places = {(e.line.file, e.line.number) for e in diagnosis.unexplained}
     words = REASONS.get(lang, REASONS["en"])
     why = words["good" if baseline else "own"]
-    found = _find_new(excerpts.logs, first_failure, healthy, shown_places)
-    return replace(diagnosis, novel=tuple(_with_reason(novel, why, words["times"]) for novel in found[:MAX_SHOWN]))
+    new_lines = _find_new(excerpts.logs, first_failure, healthy, shown_places)
+    return replace(diagnosis, novel=tuple(_with_reason(novel, why, words["times"]) for novel in new_lines[:MAX_SHOWN]))
 
 
 def _with_reason(novel: Novel, why: str, times: str) -> Novel:
@@ -193,8 +193,8 @@ def _healthy_phase_templates(logs: Iterable[Excerpt], first_failure: Line | None
         texts += (text for number, text in lines.items() if number < end)
         if end >= log.lines // 2:
             texts += log.middle_lines()
-    found = _templates(texts)
-    return found if len(texts) >= MIN_HEALTHY_LINES else set()
+    templates = _templates(texts)
+    return templates if len(texts) >= MIN_HEALTHY_LINES else set()
 
 
 def _templates(texts: Iterable[str], limit: int = MAX_SHAPES) -> set[str]:
@@ -225,13 +225,13 @@ def _find_new(
     for line in itertools.islice((line for log in logs for line in _candidates(log, first_failure)), MAX_LINES):
         if line.text.strip() and (line.file, line.number) not in shown_places:
             groups.setdefault(_shape(line.text), []).append(line)
-    found: dict[str, Novel] = {}
+    new_lines: dict[str, Novel] = {}
     for shape, lines in itertools.islice(groups.items(), MAX_SHAPES):
         masked = to_template(shape)
         if len(masked) >= MIN_TEMPLATE_CHARS and masked not in healthy:
-            first = found.setdefault(masked, Novel(masked, 0, Evidence(lines[0])))
-            found[masked] = replace(first, count=first.count + len(lines))
-    return sorted(found.values(), key=lambda n: (not ALARM_WORDS.search(n.template), n.count > FREQUENT))
+            first = new_lines.setdefault(masked, Novel(masked, 0, Evidence(lines[0])))
+            new_lines[masked] = replace(first, count=first.count + len(lines))
+    return sorted(new_lines.values(), key=lambda n: (not ALARM_WORDS.search(n.template), n.count > FREQUENT))
 
 
 def _candidates(log: Excerpt, first_failure: Line | None) -> Iterator[Line]:

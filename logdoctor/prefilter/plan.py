@@ -58,7 +58,7 @@ def make_plan(patterns: Sequence[Pattern], shipped: int | None = None) -> Plan:
     for number, pattern in enumerate(patterns):
         for atom in pattern.atoms:
             patterns_of_atom.setdefault(atom, []).append(number)
-    often = [i for i, site in enumerate(patterns_of_atom.values()) if all(patterns[n].often for n in site)]
+    often = [i for i, numbers in enumerate(patterns_of_atom.values()) if all(patterns[n].often for n in numbers)]
     wholes = [pattern.whole for pattern in patterns]
     return Plan(
         Expressions.from_texts(tuple(patterns_of_atom), often),

@@ -63,7 +63,7 @@ class Re2Engine:
     def hits(self, window: memoryview, throttled: dict[int, int], *, silent: bool = False) -> list[int]:
         text = bytes(window)
         skip_often = silent and self._rare and self._often <= throttled.keys()
-        found: list[int] = []
+        hits: list[int] = []
         after = 0
         for match in (self._find_rare if skip_often else self._find_any).finditer(text):
             end = match.end()
@@ -72,12 +72,12 @@ class Re2Engine:
             start, after = line_bounds(text, end, len(text))
             for i in self._set.Match(text[start:after]) or ():
                 if i not in throttled:
-                    found.append(end << ID_BITS | i)
+                    hits.append(end << ID_BITS | i)
                 elif throttled[i] < 0:
                     throttled[i] = end
         if not silent:
-            found.extend(end << ID_BITS | i for i, end in throttled.items() if end >= 0)
-        return found
+            hits.extend(end << ID_BITS | i for i, end in throttled.items() if end >= 0)
+        return hits
 
     def ids(self, text: bytes) -> tuple[int, ...]:
         return tuple(sorted(set(self._set.Match(text) or ())))

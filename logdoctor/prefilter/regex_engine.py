@@ -36,7 +36,7 @@ class RegexEngine:
         return self
 
     def hits(self, window: memoryview, throttled: dict[int, int], *, silent: bool = False) -> list[int]:
-        branch: list[int] = []
+        hits: list[int] = []
         text = bytes(window)
         lower = text.lower()
         for i, searcher in enumerate(self._searchers):
@@ -46,9 +46,9 @@ class RegexEngine:
             if i in throttled:
                 throttled[i] = next((m.end() for m in matches), -1)
                 matches = ()
-            branch.extend(m.end() << ID_BITS | i for m in matches)
-        branch.extend(end << ID_BITS | i for i, end in throttled.items() if end >= 0)
-        return branch
+            hits.extend(m.end() << ID_BITS | i for m in matches)
+        hits.extend(end << ID_BITS | i for i, end in throttled.items() if end >= 0)
+        return hits
 
     def ids(self, text: bytes) -> tuple[int, ...]:
         lower = text.lower()

@@ -104,10 +104,10 @@ class Scan:
         throttled = self._throttle.before_window(last=last)
         silent = bool(throttled) and not self._throttle.reports_throttled
         if last and self._throttle.exhausted:
-            found = self._last_window_hits()
+            raw_hits = self._last_window_hits()
         else:
-            found = self._session.hits(window.view[: window.cut], throttled, silent=silent)
-        hits = sorted(set(found))
+            raw_hits = self._session.hits(window.view[: window.cut], throttled, silent=silent)
+        hits = sorted(set(raw_hits))
         if window.own_end < window.cut or window.own_start:
             hits = [h for h in hits if window.own_start < h >> ID_BITS <= window.own_end]
         return self._throttle.count_last_hits(hits, throttled) if last else self._throttle.count_hits(hits)
@@ -120,8 +120,8 @@ class Scan:
         window = self._window
         self._all_hits = self._all_hits or sorted(set(self._session.hits(window.view[: window.cut], {})))
         begin = bisect_right(self._all_hits, position << ID_BITS | ID_MASK)
-        found = self._all_hits[begin : begin + MAX_LATE_HITS]
-        reported = self._throttle.count_hits([h for h in found if h >> ID_BITS <= window.own_end])
+        raw_hits = self._all_hits[begin : begin + MAX_LATE_HITS]
+        reported = self._throttle.count_hits([h for h in raw_hits if h >> ID_BITS <= window.own_end])
         merged = sorted({*hits, *reported})
         hits.clear()
         hits.extend(merged)
@@ -132,9 +132,11 @@ class Scan:
         Exhausted patterns are searched at the end of the window only.
         """
         window = self._window
-        found = self._session.hits(window.view[: window.cut], dict.fromkeys(self._throttle.exhausted, -1), silent=True)
+        raw_hits = self._session.hits(
+            window.view[: window.cut], dict.fromkeys(self._throttle.exhausted, -1), silent=True
+        )
         tail = window.buffer.rfind(b"\n", 0, max(0, window.cut - TAIL_BYTES)) + 1
-        return found + [hit + (tail << ID_BITS) for hit in self._session.hits(window.view[tail : window.cut], {})]
+        return raw_hits + [hit + (tail << ID_BITS) for hit in self._session.hits(window.view[tail : window.cut], {})]
 
     def _candidates(self, hits: deque[int]) -> Iterator[Candidate]:
         """Yield each line with a hit once."""
