@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "corpus" / "lab"))
 import machine
 import remake
+from approval import differences, read_answer, write_answer
 from bench import Bench
 from experiment import Experiment, Needs
 from journal import Journal
@@ -23,6 +25,7 @@ CRASH = """Traceback (most recent call last):
     raise ValueError("no such column: label")
 ValueError: no such column: label
 """
+APPROVED = {"verdict": "failure", "signature": "app.exception", "culprit": {}, "line": "job.log:4"}
 OPTIONS = {
     "at_once": 2,
     "again": False,
@@ -73,10 +76,21 @@ def test_what_was_made_is_not_made_again(run):
     assert run(experiment()).word == "there"
 
 
-def test_whoever_asks_gets_it_made_again_with_its_report(run):
+def test_a_new_case_has_no_approved_answer(run):
+    assert run(experiment()).why == "app.exception"
+    assert read_answer(Path("column")) is None
+
+
+def test_a_case_made_again_gets_its_new_line_and_golden_report(run):
     run(experiment())
-    assert run(experiment(), again=True).word == "same"
-    assert "no such column" in Path("column/report.md").read_text()
+    write_answer(Path("column"), APPROVED)
+    Path("column/report.md").touch()
+    Path("column/report.zh.md").touch()
+    outcome = run(experiment(prints(f"step 1 loss 2.31\n{CRASH}")), again=True)
+    assert (outcome.word, outcome.why) == ("same", "app.exception")
+    assert read_answer(Path("column")) == {**APPROVED, "line": "job.log:5"}
+    assert "What to do" in Path("column/report.md").read_text()
+    assert "怎么办" in Path("column/report.zh.md").read_text()
 
 
 def test_a_case_whose_folder_is_gone_is_made_again(run):
@@ -85,11 +99,27 @@ def test_a_case_whose_folder_is_gone_is_made_again(run):
     assert run(experiment()).word == "new"
 
 
-def test_another_diagnosis_than_before_is_told_and_its_report_left_to_be_read(run):
+def test_another_answer_than_the_approved_one_is_left_to_be_approved(run):
     run(experiment())
-    told = run(experiment(prints("finished: 10 steps, no such column\n"), also=("healthy",)), again=True)
-    assert (told.word, Path("column/report.md").exists()) == ("differs", False)
-    assert told.why == "healthy; before: app.exception"
+    write_answer(Path("column"), APPROVED)
+    outcome = run(experiment(prints("finished: 10 steps, no such column\n"), also=("healthy",)), again=True)
+    assert outcome.word == "differs"
+    assert "verdict: expected failure, actual healthy; signature: expected app.exception, actual null" in outcome.why
+    assert read_answer(Path("column")) == APPROVED
+
+
+def test_an_answer_is_replaced_and_the_rest_of_the_file_stays(tmp_path):
+    text = "label: app.exception  # by hand\nstory: >\n  expect: nothing.\n"
+    (tmp_path / "case.yaml").write_text(text)
+    for line in ("job.log:1", "job.log:2"):
+        write_answer(
+            tmp_path, {**APPROVED, "culprit": {"hosts": [f"gpu-node-{n:03}" for n in range(30)]}, "line": line}
+        )
+        written = (tmp_path / "case.yaml").read_text()
+        assert written.startswith(f"{text}expect: {{verdict: failure")
+        assert yaml.safe_load(written)["expect"] == read_answer(tmp_path)
+    assert "job.log:1" not in written
+    assert differences(APPROVED, {**APPROVED, "line": None}) == ["line: expected job.log:4, actual null"]
 
 
 def test_a_wrong_answer_spoils_no_case(run):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WORDS = {
-    "same": "made anew, and diagnosed as before",
-    "differs": "made anew and right, but another diagnosis than before: read it and approve its report",
-    "new": "made for the first time: read and approve its report",
+    "same": "made anew, with the approved answer",
+    "differs": "made anew and right, but not with the approved answer: read it and approve it",
+    "new": "made for the first time: read its answer and approve it",
     "there": "was made before (--again makes it anew)",
     "known": "not made: known to be diagnosed wrongly",
     "skipped": "not made: this machine lacks what it needs",

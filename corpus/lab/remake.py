@@ -16,13 +16,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import yaml
+from approval import Answer, answer, differences, golden_reports, is_alike, read_answer, summary, write_answer
 from bench import Bench
 from experiment import Experiment, write
 from journal import Journal
 from machine import environment, install, lacks, private_words, versions
 from outcome import Outcome
-from truth import diagnosed, faults, said
+from truth import diagnosed, faults
 
 WORK = Path("/tmp/lab")
 TRIES = 3
@@ -110,19 +110,22 @@ class Lab:
         self, experiment: Experiment, about: Mapping[str, Any], bench: Bench, logs: Sequence[Path]
     ) -> tuple[str, str]:
         """Write the case if what is printed is diagnosed as it should be."""
-        found = diagnosed(bench.logs, about)
-        wrong = "; ".join(faults(about, found))
+        diagnosis = diagnosed(bench.logs, about)
+        wrong = "; ".join(faults(about, diagnosis))
         if wrong and not self.asked.wrong:
             return "wrong", f"{wrong}; the logs are in {bench.logs}"
-        folder, now = Path(experiment.case), said(found)
-        before = _said_of(folder)
-        _write(folder, bench.logs, logs, about)
+        folder, actual = Path(experiment.case), answer(diagnosis, bench.logs)
+        expect = read_answer(folder)
+        _write(folder, bench.logs, logs, about, expect)
         if wrong:
             return "wrong", wrong
         self.journal.add(experiment)
-        if before == now:
-            _report(folder, about)
-        return ("same", now) if before == now else ("differs", f"{now}; before: {before}") if before else ("new", now)
+        if expect is None:
+            return "new", summary(actual)
+        if not is_alike(expect, actual):
+            return "differs", "; ".join(differences(expect, actual))
+        _approve(folder, about, actual)
+        return "same", summary(actual)
 
     def _run(self, experiment: Experiment, made: Path | None) -> tuple[Bench, list[Path]]:
         """Run an experiment until its log holds what shows the fault: launchers now and then end before they say it."""
@@ -167,8 +170,8 @@ def _private(logs: Sequence[Path]) -> list[str]:
     return [word for word in private_words() if re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text)]
 
 
-def _write(folder: Path, made: Path, logs: Sequence[Path], about: Mapping[str, Any]) -> None:
-    """Put new logs in the place of the old ones, and the truth beside them."""
+def _write(folder: Path, made: Path, logs: Sequence[Path], about: Mapping[str, Any], expect: Answer | None) -> None:
+    """Replace the logs of a case and its truth; the approved answer stays as it was."""
     for old in folder.rglob("*.log"):
         old.unlink()
     for log in logs:
@@ -176,19 +179,17 @@ def _write(folder: Path, made: Path, logs: Sequence[Path], about: Mapping[str, A
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(log, new)
     write(folder, about)
+    if expect:
+        write_answer(folder, expect)
 
 
-def _said_of(folder: Path) -> str:
-    """What is said of the case as it lies there."""
-    path = folder / "case.yaml"
-    return said(diagnosed(folder, yaml.safe_load(path.read_text("utf-8")))) if path.exists() else ""
-
-
-def _report(folder: Path, about: Mapping[str, Any]) -> None:
-    """A report was approved once; where only pids, times and lines are others it is written anew."""
+def _approve(folder: Path, about: Mapping[str, Any], actual: Answer) -> None:
+    """Write an answer anew that was approved before, because only pids, times and lines are others."""
     from logdoctor.render import render
 
-    (folder / "report.md").write_text(render(diagnosed(folder, about), "markdown"), "utf-8")
+    write_answer(folder, actual)
+    for lang, path in golden_reports(folder).items():
+        path.write_text(render(diagnosed(folder, about, lang), "markdown", lang=lang), "utf-8")
 
 
 def _told(error: Exception) -> str:
