@@ -74,7 +74,7 @@ GOLDEN = [(case, lang) for case in CASES for lang in approval.golden_reports(cas
 
 
 def param(case: Path, *values: str) -> object:
-    """Put all tests of a case into one worker, where the case is diagnosed once."""
+    """Put all tests of a case into one worker, to diagnose it once."""
     group = pytest.mark.xdist_group(f"corpus-{case.name}")
     return pytest.param(case, *values, id="-".join((case.name, *values)), marks=group)
 
@@ -124,6 +124,7 @@ def test_the_answer_to_a_case_is_the_approved_one(case):
 
 @each_golden_report
 def test_a_golden_report_is_the_approved_one(case, lang):
+    assert lang in languages()
     report, golden = render(diagnosed(case, lang), "markdown", lang=lang), approval.golden_reports(case)[lang]
     if APPROVE:
         golden.write_text(report, "utf-8")

@@ -1,4 +1,4 @@
-"""The lab that makes captured cases: what it runs again, what it keeps, and what it tells of the rest."""
+"""The lab that makes captured cases of corpus/."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ def breaks(bench: Bench) -> None:
 
 
 def experiment(run: Callable[[Bench], None] | None = None, **more: object) -> Experiment:
-    told = {"title": "A column lacks", "story": "It lacks.", "evidence": ("no such column",), "suite": "torch_data"}
-    return Experiment(**{"case": "column", "label": "app.exception", "run": run or prints(CRASH), **told, **more})
+    fields = {"title": "A column lacks", "story": "It lacks.", "evidence": ("no such column",), "suite": "torch_data"}
+    return Experiment(**{"case": "column", "label": "app.exception", "run": run or prints(CRASH), **fields, **more})
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Runs an experiment in a corpus of its own; returns its outcome."""
+    """Run an experiment in a corpus of its own, and return its outcome."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(remake, "WORK", tmp_path / "work")
     monkeypatch.setattr(remake, "private_words", lambda: ["secret-host"])
     monkeypatch.setattr(machine, "_no_hosts", lambda: "")
-    made = Journal(tmp_path / "made")
+    journal = Journal(tmp_path / "made")
 
     def once(chosen: Experiment, **options: object) -> Outcome:
-        lab = remake.Lab(Namespace(**{**OPTIONS, **options}), made)
+        lab = remake.Lab(Namespace(**{**OPTIONS, **options}), journal)
         return next(lab.run([chosen]))
 
     return once
@@ -71,7 +71,7 @@ def test_a_case_is_written_where_logdoctor_finds_the_truth(run):
     assert "label: app.exception" in Path("column/case.yaml").read_text()
 
 
-def test_what_was_made_is_not_made_again(run):
+def test_a_case_that_exists_is_not_made_again(run):
     run(experiment())
     assert run(experiment()).word == "there"
 
@@ -122,17 +122,17 @@ def test_an_answer_is_replaced_and_the_rest_of_the_file_stays(tmp_path):
     assert differences(APPROVED, {**APPROVED, "line": None}) == ["line: expected job.log:4, actual null"]
 
 
-def test_a_wrong_answer_spoils_no_case(run):
+def test_a_wrong_diagnosis_leaves_the_case_unchanged(run):
     run(experiment())
-    told = run(experiment(prints("finished: 10 steps, no such column\n")), again=True)
-    assert told.word == "wrong"
+    outcome = run(experiment(prints("finished: 10 steps, no such column\n")), again=True)
+    assert outcome.word == "wrong"
     assert Path("column/job.log").read_text() == CRASH
 
 
 def test_an_experiment_that_breaks_does_not_end_the_run(run):
-    told = run(experiment(breaks))
-    assert told.word == "failed"
-    assert "column never came up" in told.why
+    outcome = run(experiment(breaks))
+    assert outcome.word == "failed"
+    assert "column never came up" in outcome.why
 
 
 def test_families_run_at_the_same_time(tmp_path, run):
@@ -143,11 +143,11 @@ def test_families_run_at_the_same_time(tmp_path, run):
         prints(CRASH)(bench)
 
     both = [experiment(meets, case=suite, suite=suite) for suite in ("torch_data", "mpi_errors")]
-    told = list(remake.Lab(Namespace(**OPTIONS), Journal(tmp_path / "made")).run(both))
-    assert [outcome.word for outcome in told] == ["new", "new"]
+    outcomes = list(remake.Lab(Namespace(**OPTIONS), Journal(tmp_path / "made")).run(both))
+    assert [outcome.word for outcome in outcomes] == ["new", "new"]
 
 
-def test_whoever_interrupts_the_lab_waits_for_no_other_experiment(tmp_path, run):
+def test_an_interrupted_lab_runs_no_other_experiment(tmp_path, run):
     begun, ended = threading.Event(), []
     first = experiment(lambda bench: begun.wait(10) and None, case="first", evidence=())
     second = experiment(ended.append, case="second")
@@ -172,19 +172,19 @@ def test_a_healthy_job_that_ran_out_of_its_time_is_no_case(run):
     def slow(bench: Bench) -> None:
         bench.run("sleep", "60", timeout=0.2)
 
-    told = run(experiment(slow, label="healthy", evidence=()))
-    assert (told.word, "time was up" in told.why) == ("failed", True)
+    outcome = run(experiment(slow, label="healthy", evidence=()))
+    assert (outcome.word, "time was up" in outcome.why) == ("failed", True)
 
 
 def test_an_experiment_that_never_shows_its_fault_fails(run):
-    told = run(experiment(prints("step 10 loss 2.31\n")))
-    assert told.word == "failed"
-    assert "no such column" in told.why
+    outcome = run(experiment(prints("step 10 loss 2.31\n")))
+    assert outcome.word == "failed"
+    assert "no such column" in outcome.why
 
 
-def test_what_a_machine_lacks_is_named(run):
-    told = run(experiment(needs=Needs(programs=("no-such-mpirun",), packages=("no-such-bin",))))
-    assert (told.word, told.why) == ("skipped", "needs the program no-such-mpirun (package no-such-bin)")
+def test_a_missing_need_is_named(run):
+    outcome = run(experiment(needs=Needs(programs=("no-such-mpirun",), packages=("no-such-bin",))))
+    assert (outcome.word, outcome.why) == ("skipped", "needs the program no-such-mpirun (package no-such-bin)")
 
 
 def test_an_environment_that_cannot_be_made_is_tried_once(run, monkeypatch):
@@ -194,17 +194,17 @@ def test_an_environment_that_cannot_be_made_is_tried_once(run, monkeypatch):
         tries.append(name)
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(remake, "environment", no_room)
+    monkeypatch.setattr(remake, "make_environment", no_room)
     monkeypatch.setattr(remake, "lacks", lambda needs: "")
     both = [experiment(case=case, needs=Needs(environment="jax")) for case in ("a", "b")]
-    told = list(remake.Lab(Namespace(**OPTIONS), Journal(Path("made"))).run(both))
+    outcomes = list(remake.Lab(Namespace(**OPTIONS), Journal(Path("made"))).run(both))
     assert tries == ["jax"]
-    assert all("No space left on device" in outcome.why for outcome in told)
+    assert all("No space left on device" in outcome.why for outcome in outcomes)
 
 
 def test_a_log_that_names_the_machine_is_refused(run):
-    told = run(experiment(prints(CRASH + "on secret-host\n")))
-    assert told.word == "failed"
+    outcome = run(experiment(prints(CRASH + "on secret-host\n")))
+    assert outcome.word == "failed"
     assert not Path("column").exists()
 
 

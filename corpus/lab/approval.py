@@ -1,4 +1,4 @@
-"""The approved answer to a case: ``expect:`` in its case.yaml, and the golden reports of some cases.
+"""Approved answers: ``expect:`` in case.yaml, and golden reports.
 
 ``label``, ``culprit`` and ``evidence`` in case.yaml are the truth.  ``expect`` is the answer that logdoctor gives today.
 """
@@ -41,14 +41,14 @@ def answer(diagnosis: Diagnosis, folder: Path) -> dict[str, Any]:
 
 
 def read_answer(folder: Path) -> dict[str, Any] | None:
-    """Return the ``expect:`` of a case, None if it has none or is no case yet."""
+    """Return the ``expect:`` of a case, None if there is none."""
     path = folder / "case.yaml"
     block = BLOCK.search(path.read_text("utf-8")) if path.exists() else None
     return yaml.safe_load(block[0])["expect"] if block else None
 
 
 def write_answer(folder: Path, expect: Answer) -> None:
-    """Replace ``expect:`` in the case.yaml of a case, or add it at the end; all other lines stay as they are."""
+    """Replace ``expect:`` in case.yaml, or add it at the end. All other lines stay unchanged."""
     path = folder / "case.yaml"
     flow = yaml.safe_dump(dict(expect), default_flow_style=True, sort_keys=False, allow_unicode=True, width=110)
     block = "expect: " + flow.rstrip("\n").replace("\n", "\n ") + "\n"
@@ -57,7 +57,7 @@ def write_answer(folder: Path, expect: Answer) -> None:
 
 
 def differences(expect: Answer | None, actual: Answer) -> list[str]:
-    """Return a line a field in which two answers differ."""
+    """Return a line for each field in which two answers differ."""
     if expect is None:
         return ["case.yaml has no expect:"]
     names = [name for name in {**actual, **expect} if expect.get(name) != actual.get(name)]
@@ -65,7 +65,7 @@ def differences(expect: Answer | None, actual: Answer) -> list[str]:
 
 
 def is_alike(expect: Answer, actual: Answer) -> bool:
-    """Tell whether two answers are the same but for what differs from run to run."""
+    """Tell whether two answers agree in all that is stable from run to run."""
     return _steady(expect) == _steady(actual)
 
 
@@ -78,8 +78,11 @@ def summary(expect: Answer) -> str:
 
 
 def golden_reports(folder: Path) -> dict[str, Path]:
-    """Return the golden reports of a case by language: ``report.md`` is English, ``report.zh.md`` Chinese."""
-    return {path.stem.partition(".")[2] or "en": path for path in sorted(folder.glob("report*.md"))}
+    """Return the golden reports of a case by language.
+
+    ``report.md`` is English, ``report.zh.md`` Chinese.
+    """
+    return {path.stem.partition(".")[2] or "en": path for path in sorted(folder.glob("report.*md"))}
 
 
 def _steady(expect: Answer) -> dict[str, Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def faults(about: Mapping[str, Any], diagnosis: Diagnosis) -> list[str]:
-    """Return where a diagnosis contradicts a case.yaml: in its signature, its culprit or its evidence."""
+    """Return where a diagnosis contradicts case.yaml: signature, culprit or evidence."""
     from logdoctor.rule_check import answer  # here, so that the lab can be listed without logdoctor
 
     signature, right = answer(diagnosis), {about["label"], *about.get("also", ())}
@@ -31,7 +31,7 @@ def faults(about: Mapping[str, Any], diagnosis: Diagnosis) -> list[str]:
 
 
 def diagnosed(folder: Path, about: Mapping[str, Any], lang: str = "en") -> Diagnosis:
-    """Diagnose the logs of a case by the shipped rules alone; the report names files as ``folder`` is given."""
+    """Diagnose the logs of a case by the shipped rules alone. File names begin with ``folder``."""
     from logdoctor import diagnose
 
     logs = sorted(folder.rglob("*.log"))

@@ -55,7 +55,7 @@ def filled_in(entry: dict[str, str], pages: Path) -> dict[str, Any]:
 def write_gallery(folder: Path) -> None:
     """Write a page a golden case, a page a family and an overview."""
     families: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
-    for case in sorted({report.parent for report in (ROOT / "corpus").glob("*/report*.md")}):
+    for case in sorted({report.parent for report in (ROOT / "corpus").glob("*/report.*md")}):
         about = yaml.safe_load((case / "case.yaml").read_text("utf-8"))
         families[about["label"].split(".")[0]].append((case.name, about))
         page = folder / "cases" / f"{case.name}.md"
@@ -71,7 +71,7 @@ def case_page(case: Path, about: dict[str, Any]) -> str:
     family = about["label"].split(".")[0]
     truth = " or ".join(f"`{label}`" for label in (about["label"], *about.get("also", ())))
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    reports = "\n".join(report_section(path) for path in sorted(case.glob("report*.md")))
+    reports = "\n".join(report_section(path) for path in sorted(case.glob("report.*md")))
     return f"""# {about["title"]}
 
 [{family}](../{family}.md) · truth: {truth} · {about["made"]} · {versions}
