@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench simulate lab rule-pages docs browser clean
+.PHONY: demo test lint check setup fuzz bench simulate lab docs browser clean
 
 demo: $(VENV)/.ready
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -42,11 +42,7 @@ browser: $(VENV)/.ready
 	$(BIN)/python tests/browser/pages.py build/pages
 	node tests/browser/check.mjs build/pages $(CHROMIUM)
 
-# The pages of docs/rules, one a family and language, are made from the rule files.
-rule-pages: $(VENV)/.ready
-	$(BIN)/logdoctor rules pages docs/rules
-
-# The pages of docs/ as a site with search and a gallery, in site/; a broken link is an error.
+# The pages of docs/, of all rules and of corpus/ as a site with search, in site/; a broken link is an error.
 docs: $(VENV)/.docs
 	$(BIN)/python docs/site/pages.py build/docs
 	$(BIN)/zensical build --strict --clean --config-file build/docs/mkdocs.yml

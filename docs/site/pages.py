@@ -1,8 +1,9 @@
-"""Gather the pages of the site: ``python docs/site/pages.py FOLDER``, which ``make docs`` then builds.
+"""Gather the pages of the site: ``python docs/site/pages.py FOLDER``. Then ``make docs`` builds the site.
 
-The Markdown of the repository keeps its places, so links between pages hold here and there. The gallery shows the
-golden cases of ``corpus/``, which have a report file: a page a family of failures, a page a case with what really
-happened and the approved reports.
+Markdown files keep their paths, so links between pages hold on the site and in the repository. Two sections are made:
+
+- ``docs/rules/`` from the rule files (`tools/rule_pages.py`)
+- ``gallery/`` from the golden cases of ``corpus/``, which have a report file: one page per family and one per case
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from markdown_it import MarkdownIt
 
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parent.parent
+sys.path.append(str(ROOT / "tools"))
+from rule_pages import write_rule_pages  # noqa: E402 - a folder of scripts, no package
+
 VERDICTS = {"healthy": "nothing failed", "unknown": "the logs do not hold the cause"}
-PAGES = ("*.md", "docs/*.md", "docs/rules/*.md", "benchmarks/*.md", "corpus/lab/*.md")
+PAGES = ("*.md", "docs/*.md", "benchmarks/*.md", "corpus/lab/*.md")
 
 
 def gather(folder: Path) -> None:
@@ -32,6 +36,7 @@ def gather(folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
     shutil.copy(SITE / "style.css", pages)
+    write_rule_pages(pages / "docs" / "rules")
     write_gallery(pages / "gallery")
     settings = yaml.safe_load((SITE / "mkdocs.yml").read_text("utf-8"))
     settings["nav"] = [filled_in(entry, pages) for entry in settings["nav"]]

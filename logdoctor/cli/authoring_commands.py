@@ -1,4 +1,4 @@
-"""``logdoctor rules new|lint|gaps|pages``: the tools of those who write rules."""
+"""``logdoctor rules new|lint|gaps``: commands for authors of rules."""
 
 from __future__ import annotations
 
@@ -176,34 +176,3 @@ def _next_steps(name: str, file: Path, rules: Path | None, begun: Draft) -> Iter
     yield f"  2. logdoctor rules lint {name}{option}"
     yield f"  3. logdoctor rules test {name}{option}"
     yield f"  4. logdoctor diagnose{option} LOG"
-
-
-def pages(
-    folder: Annotated[Path, typer.Argument(help="Write the pages to this folder.", file_okay=False)],
-    rules: Rules = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 if a page is out of date.")
-    ] = False,
-) -> None:
-    """Write the rules as Markdown pages to read, one a family, in English and Chinese."""
-    from logdoctor.authoring.pages import is_page, rule_pages
-    from logdoctor.rulebook.loading import load
-
-    with complaints():
-        wanted = rule_pages(load(all_folders(rules)).rules)
-    there = {p.name: p.read_text("utf-8", "replace") for p in sorted(folder.glob("*.md"))} if folder.is_dir() else {}
-    gone = [name for name, text in there.items() if name not in wanted and is_page(text)]
-    changed = [name for name, text in wanted.items() if there.get(name) != text]
-    if check:
-        for name in (*changed, *gone):
-            typer.echo(f"{folder / name} is out of date", err=True)
-        raise typer.Exit(1 if changed or gone else 0)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in changed:
-            (folder / name).write_text(wanted[name], encoding="utf-8")
-        for name in gone:
-            (folder / name).unlink()
-    except OSError as error:
-        raise typer.BadParameter(f"{folder} cannot be written: {error.strerror}", param_hint="FOLDER") from None
-    typer.echo(f"{len(wanted)} pages in {folder}, {len(changed)} written, {len(gone)} removed")

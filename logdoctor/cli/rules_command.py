@@ -23,7 +23,6 @@ app = typer.Typer(
 app.command("new")(authoring_commands.new)
 app.command("lint")(authoring_commands.lint)
 app.command("gaps")(authoring_commands.gaps)
-app.command("pages")(authoring_commands.pages)
 
 
 def _read(folders: list[Path]) -> Rulebook:

@@ -1,23 +1,28 @@
-"""The rules as pages to read, in Markdown: one page a family and language, and a table of all.
+"""The rules as pages to read, in Markdown: ``python tools/rule_pages.py OUT_FOLDER``.
 
-What a page says is only what the rule files say; a page is never edited by hand.
+There is one page per family and language, and one table of all rules per language. Pages hold only what the rule files
+hold. `docs/site/pages.py` puts them into the site.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from logdoctor.model import Example, Rule, Symptom
 from logdoctor.reasoning.wording import fill, fill_words
+from logdoctor.rulebook import shipped_rules
+from logdoctor.rulebook.loading import load
 
 Labels = Mapping[str, str]
 
 LABELS: dict[str, dict[str, str]] = {
     "en": {
         "index": "All rules",
-        "note": "Made from the rule files by `make rule-pages`; do not edit.",
+        "note": "Made from the rule files by `make docs`.",
         "table": "| rule | what it says | what to do with the job |",
         "stop": "fix it first",
         "retry": "start it again",
@@ -41,7 +46,7 @@ LABELS: dict[str, dict[str, str]] = {
     },
     "zh": {
         "index": "所有规则",
-        "note": "由 `make rule-pages` 根据规则文件生成；请勿手工修改。",
+        "note": "由 `make docs` 根据规则文件生成。",
         "table": "| 规则 | 结论 | 对作业的处理 |",
         "stop": "先修复",
         "retry": "重新启动",
@@ -67,8 +72,17 @@ LABELS: dict[str, dict[str, str]] = {
 SUFFIX = {"en": ".md", "zh": ".zh.md"}
 
 
+def write_rule_pages(folder: Path) -> int:
+    """Write the pages of the shipped rules into ``folder``.  Return the number of pages."""
+    pages = rule_pages(load([shipped_rules()]).rules)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return len(pages)
+
+
 def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
-    """All pages by file name: ``net.md``, ``net.zh.md`` ..., and ``README.md`` with a table of all."""
+    """Return all pages by file name: ``net.md``, ``net.zh.md`` …, and ``README.md`` with the table of all rules."""
     families: dict[str, list[Rule]] = {}
     for rule in rules:
         families.setdefault(rule.id.partition(".")[0], []).append(rule)
@@ -78,11 +92,6 @@ def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
         for family, members in families.items():
             pages[family + SUFFIX[lang]] = _text(_page(family, members, lang, labels))
     return pages
-
-
-def is_page(text: str) -> bool:
-    """Whether a file holds one of our pages, and not what somebody wrote."""
-    return any(labels["note"] in text[:400] for labels in LABELS.values())
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -105,7 +114,7 @@ def _cell(text: str) -> str:
 
 
 def _anchor(rule: Rule) -> str:
-    """What a heading that is the rule's id is linked by."""
+    """Return the anchor of the heading that is the rule's id: ``net.link-lost`` becomes ``netlink-lost``."""
     return re.sub(r"[^\w-]", "", rule.id.lower())
 
 
@@ -168,7 +177,7 @@ def _value(value: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """``text`` as code in a line, whatever backticks it holds."""
+    """Return ``text`` as inline code, with more backticks around it than it holds in a row."""
     ticks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     edge = " " if text[:1] == "`" or text[-1:] == "`" else ""
     return f"{ticks}{edge}{' '.join(text.split())}{edge}{ticks}"
@@ -181,3 +190,14 @@ def _example(label: str, example: Example) -> Iterator[str]:
     yield f"{fence}text"
     yield from example.log.rstrip("\n").split("\n")
     yield fence
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the shipped rules as Markdown pages, in English and Chinese.")
+    parser.add_argument("folder", type=Path, metavar="OUT_FOLDER")
+    folder = parser.parse_args().folder
+    print(f"{write_rule_pages(folder)} pages in {folder}")
+
+
+if __name__ == "__main__":
+    main()
