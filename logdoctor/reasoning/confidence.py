@@ -1,7 +1,7 @@
 """How sure an answer is: the chance that it is right, from what speaks for it and what against.
 
 A logistic curve over a handful of plain facts; no rule has a weight of its own.  The weights were fitted by
-``benchmarks/calibrate.py`` on rule examples, corpus and simulated jobs, whole and cut, with the rules as they are and
+``tools/calibrate.py`` on rule examples, corpus and simulated jobs, whole and cut, with the rules as they are and
 with the right ones taken away: so it is known how answers look that stand in for one that nobody knows.
 """
 

@@ -1,6 +1,6 @@
 """Fits the weights of ``logdoctor/reasoning/confidence.py`` and says how well they tell right answers from wrong ones.
 
-    python benchmarks/calibrate.py [CORPUS ...] [--fit]
+    python tools/calibrate.py [CORPUS ...] [--fit]
 
 Each log is judged whole, cut at either end and wrapped; and once with all rules of its true signature taken away, as if
 nobody had written them.  One failure in twenty is taken to be of such a kind.  Without ``--fit`` the weights are
