@@ -53,7 +53,9 @@ $(VENV)/.docs: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
+# In a checkout of Git, commits then run the checks of .githooks/.
 setup: $(VENV)/.ready
+	@if [ -e .git ]; then git config core.hooksPath .githooks || true; fi
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
