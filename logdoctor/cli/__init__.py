@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from logdoctor.cli.complaints import broken_off
+from logdoctor.cli.errors import report_os_error
 from logdoctor.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
@@ -87,7 +87,7 @@ class DiagnoseByDefault(TyperGroup):
             done = super().invoke(ctx)
             sys.stdout.flush()
         except OSError as error:
-            raise typer.Exit(broken_off(error)) from None
+            raise typer.Exit(report_os_error(error)) from None
         return done
 
 

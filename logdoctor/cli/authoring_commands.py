@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complain_of, complaints
+from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.progress_bar import working
 from logdoctor.cli.rule_options import Rules, all_folders, chosen_settings
 
@@ -93,7 +93,7 @@ def gaps(
         known = gather(all_folders(rules))
         found = find_gaps(paths, known, told)
         frame = table(found.gaps, top)
-    complain_of((*known.faults, *found.problems))
+    print_problems((*known.faults, *found.problems))
     if format == "json":
         typer.echo(frame.to_json(orient="records", force_ascii=False, indent=1))
     elif format == "csv":
@@ -140,7 +140,7 @@ def new(
     file = home.joinpath(*name.split(".")).with_suffix(".yaml")
     if file.exists():
         raise typer.BadParameter(f"{file} is there already; choose another id, or edit it", param_hint="ID")
-    with complaints():
+    with report_errors():
         text = lines_at(place) if place else line if line is not None else sys.stdin.read()
         book = read(all_folders([rules] if rules and rules.is_dir() else None))
         begun = draft(name, text, book.signatures, signature)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complaints
+from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import ProgressBar
 from logdoctor.cli.rule_options import Rules, chosen_settings
 
@@ -109,7 +109,7 @@ def diagnosed(paths: list[str] | None, format: str, **asked: Any) -> Diagnosis:
     from logdoctor.render import context_of
 
     given = given_or_piped(paths)
-    with complaints(), ProgressBar() as bar:
+    with report_errors(), ProgressBar() as bar:
         return diagnose_job(given, watch=bar.watch, context=context_of(format), **asked)
 
 

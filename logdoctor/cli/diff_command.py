@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from logdoctor.cli.complaints import complaints
 from logdoctor.cli.diagnose_command import (
     Lang,
     Output,
@@ -17,6 +16,7 @@ from logdoctor.cli.diagnose_command import (
     language_of,
     put_out,
 )
+from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import ProgressBar
 from logdoctor.cli.rule_options import Rules, chosen_settings, own_folders
 
@@ -49,7 +49,7 @@ def diff(
         raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
     keep_inputs(output, (good, bad))
     language = language_of(lang, chosen_settings().lang)
-    with complaints(), ProgressBar() as bar:
+    with report_errors(), ProgressBar() as bar:
         found = compare(good, bad, rules=own_folders(rules), lang=language, watch=bar.watch)
     if format in SHARED if redact is None else redact:
         from logdoctor.redaction import redacted

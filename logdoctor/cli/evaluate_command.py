@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from logdoctor.cli.complaints import complaints
+from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import counting
 from logdoctor.cli.rule_options import all_folders
 
@@ -58,7 +58,7 @@ def evaluate(
     """
     if format not in FORMATS:
         raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
-    with complaints(), counting() as told:
+    with report_errors(), counting() as told:
         scores = _scores(cases, all_folders(None), model, told, rules=rules)
         if baselines or corpus:
             scores += _baselines(cases, corpus or [], all_folders(None), told)

@@ -9,8 +9,8 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complain, complaints
 from logdoctor.cli.diagnose_command import Paths, given_or_piped, keep_inputs
+from logdoctor.cli.errors import print_error, report_errors
 from logdoctor.cli.progress_bar import gathered
 from logdoctor.cli.rule_options import Rules, all_folders
 
@@ -36,13 +36,13 @@ def events(paths: Paths = None, format: Format = "jsonl", output: Output = None,
     keep_inputs(output, paths)
     given = given_or_piped(paths)
     known = gathered(all_folders(rules))
-    with complaints(), _opened(output) as out:
+    with report_errors(), _opened(output) as out:
         try:
             WRITERS[format](events_of(given, knowledge=known), out)
         except InputError:
             raise
         except LogdoctorError as error:
-            complain(error)
+            print_error(error)
             raise typer.Exit(2) from None
         out.flush()
 

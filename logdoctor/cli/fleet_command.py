@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from logdoctor.cli.complaints import complaints
 from logdoctor.cli.diagnose_command import Lang, language_of
-from logdoctor.cli.moments import moment
+from logdoctor.cli.errors import report_errors
+from logdoctor.cli.time_options import read_time
 
 if TYPE_CHECKING:
     from logdoctor.scan import JobRecord
@@ -43,8 +43,8 @@ def fleet(
     from logdoctor.scan.fleet import records_of, time_of
 
     wish = wished(output, new_since, lang, by)
-    first, last = moment(since, "--since"), moment(until, "--until")
-    with complaints():
+    first, last = read_time(since, "--since"), read_time(until, "--until")
+    with report_errors():
         records = records_of(folders)
         wanted = (
             record
@@ -69,7 +69,7 @@ def wished(path: Path, new_since: str | None, lang: str | None, by: str | None =
         raise typer.BadParameter(f"'{by}' is none of day, week, month", param_hint="--by")
     if not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"'{path}' cannot be written: there is no such folder")
-    return Wish(path, language_of(lang), moment(new_since, "--new-since"), by)  # type: ignore[arg-type]  # one of them
+    return Wish(path, language_of(lang), read_time(new_since, "--new-since"), by)  # type: ignore[arg-type]  # one of them
 
 
 def write_report(records: Iterable[JobRecord], wish: Wish) -> None:

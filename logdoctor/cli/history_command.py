@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complaints
-from logdoctor.cli.moments import moment
+from logdoctor.cli.errors import report_errors
+from logdoctor.cli.time_options import read_time
 
 if TYPE_CHECKING:
     from logdoctor.scan.history import Answer
@@ -50,8 +50,8 @@ def history(
         raise typer.BadParameter(f"'{by}' is none of {', '.join(BY)}", param_hint="--by")
     if format not in ("table", "csv", "jsonl"):
         raise typer.BadParameter(f"'{format}' is none of table, csv, jsonl", param_hint="--format")
-    asked = Question(by, cause, host, user, moment(since, "--since"), moment(until, "--until"), most)
-    with complaints():
+    asked = Question(by, cause, host, user, read_time(since, "--since"), read_time(until, "--until"), most)
+    with report_errors():
         answer = query(folders, sql) if sql is not None else ask(folders, asked)
     {"table": _table, "csv": _csv, "jsonl": _jsonl}[format](answer)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logdoctor.cli.complaints import complain_of
+from logdoctor.cli.errors import print_problems
 
 if TYPE_CHECKING:
     from logdoctor.knowledge import Knowledge
@@ -115,5 +115,5 @@ def gathered(folders: Sequence[Path]) -> Knowledge:
 
     with ProgressBar():
         known = gather(folders)
-    complain_of(known.faults)
+    print_problems(known.faults)
     return known

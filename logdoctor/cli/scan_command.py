@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.complaints import complain_of, complaints
 from logdoctor.cli.diagnose_command import Lang
+from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.fleet_command import NewSince, wished, write_report
-from logdoctor.cli.moments import moment
 from logdoctor.cli.progress_bar import gathered
 from logdoctor.cli.rule_options import Rules, own_folders
+from logdoctor.cli.time_options import read_time
 
 if TYPE_CHECKING:
     from logdoctor.knowledge import Knowledge
@@ -114,9 +114,9 @@ def scan(
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
     wish = wished(report, new_since, lang) if report is not None else None
-    filters = Filters(_expression(job_pattern), moment(since, "--since"), moment(until, "--until"))
+    filters = Filters(_expression(job_pattern), read_time(since, "--since"), read_time(until, "--until"))
     own = own_folders(rules)
-    with complaints(), _folder(out) as folder:
+    with report_errors(), _folder(out) as folder:
         plan = Plan(
             folder,
             workers or os.cpu_count() or 1,
@@ -189,7 +189,7 @@ def _shard(text: str) -> tuple[int, int]:
 def _tell_problems(made: Scan) -> None:
     from logdoctor.model import InputError
 
-    complain_of(made.problems)
+    print_problems(made.problems)
     if made.jobs:
         return
     if made.problems:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from logdoctor.cli.complaints import complaints
+from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import counting
 from logdoctor.cli.rule_options import Rules, all_folders
 
@@ -28,7 +28,7 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
     It learns from the examples of all rules and from the cases in CORPORA, takes minutes, shows how well it does on
     what was held out, and gives the same bytes for the same input.
     """
-    with complaints(), counting() as told:
+    with report_errors(), counting() as told:
         trained = _trained(corpora or [], all_folders(rules), told)
     try:
         output.write_text(trained.model.to_json(), encoding="utf-8")

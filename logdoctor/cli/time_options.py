@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import typer
 
 
-def moment(text: str | None, option: str) -> float | None:
+def read_time(text: str | None, option: str) -> float | None:
     """Seconds since 1970 of ``2026-11-01``, ``2026-11-01T12:00+02:00``, or so long ago: ``7d``, ``12h``, ``30m``."""
     if text is None:
         return None

@@ -15,37 +15,37 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def complaints() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """End with 3 where nothing could be read, with 2 where rules are faulty, and say why on standard error."""
     from logdoctor.model import InputError, RulesError
 
     try:
         yield
     except InputError as error:
-        complain(error)
+        print_error(error)
         raise typer.Exit(3) from None
     except RulesError as error:
         for fault in error.errors:
-            complain(fault)
+            print_error(fault)
         raise typer.Exit(2) from None
 
 
-def complain(error: LogdoctorError) -> None:
+def print_error(error: LogdoctorError) -> None:
     """Say on standard error what is wrong."""
     from logdoctor.contract import visible
 
     typer.echo("logdoctor: " + "\n".join(map(visible, str(error).splitlines())), err=True)
 
 
-def complain_of(problems: Iterable[Problem]) -> None:
+def print_problems(problems: Iterable[Problem]) -> None:
     """Say on standard error what could not be read, or which rules are faulty."""
     from logdoctor.model import LogdoctorError
 
     for one in problems:
-        complain(LogdoctorError(one.what, one.where, one.why, one.help))
+        print_error(LogdoctorError(one.what, one.where, one.why, one.help))
 
 
-def broken_off(error: OSError) -> int:
+def report_os_error(error: OSError) -> int:
     """The exit code of a command that the system did not let read or write; standard error says why."""
     from logdoctor.model import InputError
 
@@ -55,5 +55,5 @@ def broken_off(error: OSError) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):  # `| head` has seen enough
         return 0
-    complain(InputError("cannot go on", str(error.filename or ""), error.strerror or str(error)))
+    print_error(InputError("cannot go on", str(error.filename or ""), error.strerror or str(error)))
     return 3
