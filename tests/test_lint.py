@@ -9,14 +9,14 @@ import pytest
 from command_line import call
 from rule_texts import LICENCE, rule_file
 
-from logdoctor.authoring.linting import lint
-from logdoctor.authoring.remark import CODES
+from logdoctor.authoring.lint import lint
+from logdoctor.authoring.lint_issue import CODES
 
 pytestmark = [pytest.mark.usefixtures("surroundings"), pytest.mark.xdist_group("rules")]
 """One worker: reading all rules for the first time takes seconds."""
 
 
-def remarks(folder) -> list[tuple[str, str]]:
+def issues(folder) -> list[tuple[str, str]]:
     """(code, rule) of what is said about the rules in a folder, alone."""
     return [(r.code, r.rule) for r in lint([folder])[1]]
 
@@ -24,7 +24,7 @@ def remarks(folder) -> list[tuple[str, str]]:
 def codes(folder, *changes: tuple[str, str]) -> list[str]:
     """What is said about one rule that was changed so."""
     rule_file(folder, "site.licence", LICENCE, *changes)
-    return [code for code, _ in remarks(folder)]
+    return [code for code, _ in issues(folder)]
 
 
 GONE = "gone: {text: 'licence server (?P<server>[a-z]+) did not answer'}"
@@ -82,13 +82,13 @@ def test_every_kind_of_remark_is_explained():
 def test_a_rule_that_another_always_beats_is_shadowed(tmp_path):
     rule_file(tmp_path, "site.licence")
     rule_file(tmp_path, "site.any", LICENCE, ("action", "explains: [site.licence]\naction"), ("gone:", "lost:"))
-    assert ("shadowed", "site.licence") in remarks(tmp_path)
+    assert ("shadowed", "site.licence") in issues(tmp_path)
 
 
 def test_two_rules_that_claim_one_line_overlap_until_one_explains_the_other(tmp_path):
     rule_file(tmp_path, "site.licence")
     rule_file(tmp_path, "site.hydra", LICENCE, ("text: 'lic", "text: 'FATAL lic"))
-    assert ("overlapping", "site.hydra") in remarks(tmp_path)
+    assert ("overlapping", "site.hydra") in issues(tmp_path)
     rule_file(
         tmp_path,
         "site.hydra",
@@ -96,7 +96,7 @@ def test_two_rules_that_claim_one_line_overlap_until_one_explains_the_other(tmp_
         ("text: 'lic", "text: 'FATAL lic"),
         ("action", "explains: [site.licence]\naction"),
     )
-    assert ("overlapping", "site.hydra") not in remarks(tmp_path)
+    assert ("overlapping", "site.hydra") not in issues(tmp_path)
 
 
 def test_rules_that_explain_each_other_in_a_circle_are_told(tmp_path):
@@ -104,15 +104,15 @@ def test_rules_that_explain_each_other_in_a_circle_are_told(tmp_path):
         rule_file(
             tmp_path, f"site.{name}", LICENCE, ("action", f"explains: [site.{other}]\naction"), ("licence", name * 2)
         )
-    assert [code for code, _ in remarks(tmp_path) if code == "cycle"] == ["cycle"]
+    assert [code for code, _ in issues(tmp_path) if code == "cycle"] == ["cycle"]
 
 
 def test_a_fallback_whose_lines_are_always_taken_is_unreachable(tmp_path):
     rule_file(tmp_path, "site.licence")
     rule_file(tmp_path, "site.net", LICENCE, ("action", "role: fallback\naction"))
-    (remark,) = [r for r in lint([tmp_path])[1] if r.rule == "site.net"]
-    assert remark.code == "unreachable"
-    assert "site.licence" in remark.why
+    (issue,) = [r for r in lint([tmp_path])[1] if r.rule == "site.net"]
+    assert issue.code == "unreachable"
+    assert "site.licence" in issue.why
 
 
 def test_what_refuses_a_rule_may_be_shown_by_a_near_miss(tmp_path):

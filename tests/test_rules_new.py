@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rule_texts import rule_file
 
 from logdoctor.authoring.drafting import draft, lines_at, suggest
-from logdoctor.authoring.linting import lint
+from logdoctor.authoring.lint import lint
 from logdoctor.model import InputError
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.signatures import read_signatures

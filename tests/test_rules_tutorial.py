@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import RUN
 
-from logdoctor.authoring.remark import CODES
+from logdoctor.authoring.lint_issue import CODES
 from logdoctor.cli import app
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text("utf-8")

@@ -1,1 +1,1 @@
-"""For those who write rules: start one from a log line, lint, find what no rule explains, make pages for readers."""
+"""Tools for authors of rules: drafts, the lint, the worklist of gaps."""

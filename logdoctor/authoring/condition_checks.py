@@ -1,4 +1,4 @@
-"""Checks of ``when``, of kinds and of ``explains``: what can never hold, and who explains whom in a circle."""
+"""Checks of the conditions, kinds and explanations of rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from logdoctor.authoring.remark import Remark, Written
+from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.kinds import fits
 from logdoctor.model import Rule, Symptom
 from logdoctor.parsers import records
@@ -14,24 +14,24 @@ from logdoctor.rulebook.reader import NAME_LISTS, ROLES
 
 OTHER_KINDS = ("text.line",)
 DERIVED = "ledger."
-"""Kinds of events that reasoning derives from others."""
+"""Prefix of the kinds of records that reasoning derives from others."""
 
 
-def check_conditions(written: Written) -> Iterator[Remark]:
-    """Remarks on a condition that can never hold, and on symptoms that nothing can show or nothing asks for."""
+def check_conditions(source: RuleSource) -> Iterator[LintIssue]:
+    """Find conditions that never hold, and symptoms that are impossible or unused."""
     kinds = {r.kind for r in records()} | {*OTHER_KINDS}
-    asked = _asked_for(written.rule)
-    for symptom in written.rule.symptoms:
+    used = _symptoms_in_conditions(source.rule)
+    for symptom in source.rule.symptoms:
         part = ("symptoms", symptom.name)
         if not _possible(symptom, kinds):
             what = f"no line is of the kind '{symptom.kind or symptom.dialect}'"
             cure = "logdoctor events FILE shows the kinds of a log's lines"
-            yield written.remark("unreachable", (*part, "kind"), what, "", cure)
-        if symptom.name not in asked:
+            yield source.issue("unreachable", (*part, "kind"), what, "", cure)
+        if symptom.name not in used:
             what = f"'when' does not name the symptom '{symptom.name}'"
-            yield written.remark("unreachable", part, what, "it counts for nothing", "name it in 'when' or take it out")
-    for what in _contradictions(written.rule.when):
-        yield written.remark("unreachable", ("when",), f"'when' cannot hold: {what}")
+            yield source.issue("unreachable", part, what, "it counts for nothing", "name it in 'when' or take it out")
+    for what in _contradictions(source.rule.when):
+        yield source.issue("unreachable", ("when",), f"'when' cannot hold: {what}")
 
 
 def _possible(symptom: Symptom, kinds: set[str]) -> bool:
@@ -41,24 +41,24 @@ def _possible(symptom: Symptom, kinds: set[str]) -> bool:
     return any(fits(k.partition(".")[0], symptom.dialect or "*") for k in fitting)
 
 
-def _asked_for(rule: Rule) -> set[str]:
-    """The symptoms that any condition names."""
-    named = [n for key in NAME_LISTS for n in _listed(rule.when.get(key))]
-    return {*named, *(n for key in ("count", "ranks", "agree", "differ") for n in rule.when.get(key, ()))}
+def _symptoms_in_conditions(rule: Rule) -> set[str]:
+    from_lists = [n for key in NAME_LISTS for n in as_list(rule.when.get(key))]
+    return {*from_lists, *(n for key in ("count", "ranks", "agree", "differ") for n in rule.when.get(key, ()))}
 
 
-def _listed(value: Any) -> Sequence[str]:
+def as_list(value: Any) -> Sequence[str]:
+    """Return one name or a list of names as a list. None becomes an empty list."""
     return [value] if isinstance(value, str) else value or []
 
 
 def _contradictions(when: Any) -> Iterator[str]:
-    refused = {*_listed(when.get("none"))}
-    needed = {*_listed(when.get("all")), *_listed(when.get("sequence"))}
-    any_of = {*_listed(when.get("any"))}
+    refused = {*as_list(when.get("none"))}
+    needed = {*as_list(when.get("all")), *as_list(when.get("sequence"))}
+    any_of = {*as_list(when.get("any"))}
     yield from (f"'{name}' is both needed and refused" for name in sorted(needed & refused))
     if any_of and any_of <= refused:
         yield "all that 'any' names is refused by 'none'"
-    both = {*_listed(when.get("apart"))} & {*_listed(when.get("together"))}
+    both = {*as_list(when.get("apart"))} & {*as_list(when.get("together"))}
     if len(both) > 1:
         yield f"{' and '.join(sorted(both))} cannot be apart and together"
     for name, count in when.get("count", {}).items():
@@ -72,26 +72,26 @@ def _contradictions(when: Any) -> Iterator[str]:
         yield "a job that hangs has not finished"
 
 
-def check_circles(rules: Sequence[Written]) -> Iterator[Remark]:
-    """Three rules of which each names the next in ``explains`` (globs do not count), and never the other way round."""
-    following = {w.rule.id: {o.rule.id for o in rules if _always(w.rule, o.rule)} for w in rules}
-    for written in rules:
-        first = written.rule.id
+def check_circles(rules: Sequence[RuleSource]) -> Iterator[LintIssue]:
+    """Find circles of three rules that explain each other by name. Globs do not count."""
+    following = {a.rule.id: {b.rule.id for b in rules if _always_explains(a.rule, b.rule)} for a in rules}
+    for source in rules:
+        first = source.rule.id
         for second in sorted(following[first]):
             for third in sorted(following[second]):
                 if first in following[third] and first < min(second, third):
                     what = f"in a circle: {first} explains {second} explains {third} explains {first}"
                     why = "where all of them hold, each is taken for a consequence"
                     cure = "take one out of 'explains', or let two of them explain each other"
-                    yield written.remark("cycle", ("explains",), what, why, cure)
+                    yield source.issue("cycle", ("explains",), what, why, cure)
 
 
-def _always(a: Rule, b: Rule) -> bool:
-    """Whether ``a`` explains ``b`` and never the other way round (then the order in the log decides)."""
-    named = a.signature != b.signature and not {b.id, b.signature}.isdisjoint(a.explains)
-    return named and not names(b, a) and ROLES.index(a.role) <= ROLES.index(b.role)
+def _always_explains(a: Rule, b: Rule) -> bool:
+    """Return True if ``a`` explains ``b`` and never ``b`` ``a``. If both do, the order in the log decides."""
+    by_name = a.signature != b.signature and not {b.id, b.signature}.isdisjoint(a.explains)
+    return by_name and not explains(b, a) and ROLES.index(a.role) <= ROLES.index(b.role)
 
 
-def names(a: Rule, b: Rule) -> bool:
-    """Whether ``a`` names ``b`` in ``explains``."""
+def explains(a: Rule, b: Rule) -> bool:
+    """Return True if ``a`` lists the id or signature of ``b`` in ``explains``. Globs count."""
     return any(fnmatch.fnmatchcase(n, pattern) for pattern in a.explains for n in (b.signature, b.id))

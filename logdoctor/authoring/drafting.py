@@ -1,4 +1,4 @@
-"""A rule begun from one log line: all that can be known of it is filled in, the words are left to the author."""
+"""Drafts of rules, made from one log line. The words are left to the author as TODOs."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ from logdoctor.sources import open_streams
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
 LINES_READ = 200
-"""Lines below the chosen one that are read along: a record may go on there."""
+"""Lines read from the chosen line on, because its record may go on there."""
 LONGEST_TEXT = 160
-"""Characters of the message that the suggested expression spans."""
+"""Characters of the message that the suggested expression covers."""
 UNKNOWN_KINDS = ("text.line",)
 _SOURCE = re.compile(r"^[\w./-]{1,200}\.(?:cc|cpp|cu|cuh|c|h|hpp|py|go|rs):\d+[:\])]*\s+")
 _BEFORE = re.compile(r"([A-Za-z]{3,16})[ =:#]{1,2}$")
 _TO_PEER = re.compile(r"(?i)\b(?:to|from|peer|with|by|remote)[ =:]{1,2}$")
-_SAY_NOTHING = frozenset(
+_STOP_WORDS = frozenset(
     "after and are for from has have into line not than that the then this took was were with".split()
 )
 _HOSTS = ("host", "node", "hostname", "server")
 
 
 class Draft(Struct, frozen=True):
-    """The text of a new rule file, and what was learnt of the line: kind, level, the message without prefixes."""
+    """The text of a new rule file, with details of the log line.
+
+    ``message`` is the line without the prefixes of launchers and loggers.
+    """
 
     text: str
     log: str
@@ -45,9 +48,9 @@ class Draft(Struct, frozen=True):
 
 
 def lines_at(place: str) -> str:
-    """The line at ``FILE:LINE`` and those below it; FILE as reports name it, ``archive.tar:member`` too.
+    """Return the line at ``FILE:LINE`` and the lines below it. FILE is a path or ``archive.tar:member``, as in reports.
 
-    Raises `InputError` where there is none.
+    Raise `InputError` if there is no such line.
     """
     file, _, number = place.rpartition(":")
     if not file or not number.isdigit() or int(number) < 1:
@@ -55,36 +58,36 @@ def lines_at(place: str) -> str:
     problems: list[Problem] = []
     for stream in open_streams(Job(file, (_on_disk(file),)), problems):
         if stream.name == file:
-            return _from(stream, int(number), place)
+            return _read_lines(stream, int(number), place)
     first = problems[0] if problems else Problem("no log found", file, "it is not there, or holds no text")
     raise InputError(first.what, first.where, first.why, first.help)
 
 
 def _on_disk(file: str) -> str:
-    """The file or archive in which ``file`` lies."""
+    """Return the existing file or archive: ``logs.tar`` for ``logs.tar:run/job.log``."""
     path = file
     while not Path(path).exists() and ":" in path:
         path = path.rpartition(":")[0]
     return path if Path(path).exists() else file
 
 
-def _from(stream: Stream, number: int, place: str) -> str:
-    rest: list[bytes] = []
+def _read_lines(stream: Stream, number: int, place: str) -> str:
+    lines: list[bytes] = []
     at = 0
     with io.BufferedReader(_Raw(stream)) as reader:
         for line in iter(lambda: reader.readline(1 << 20), b""):
             at += line.endswith(b"\n") or 0
             if at >= number or (at == number - 1 and not line.endswith(b"\n")):
-                rest.append(line)
-            if len(rest) == LINES_READ:
+                lines.append(line)
+            if len(lines) == LINES_READ:
                 break
-    if not rest:
+    if not lines:
         raise InputError("there is no such line", place, f"the log has {at} lines", "count from 1")
-    return b"".join(rest).decode("utf-8", "replace")
+    return b"".join(lines).decode("utf-8", "replace")
 
 
 class _Raw(io.RawIOBase):
-    """A stream of a job as Python's own readers want it."""
+    """Adapt a stream of a job to `io.BufferedReader`."""
 
     def __init__(self, stream: Stream) -> None:
         super().__init__()
@@ -98,12 +101,12 @@ class _Raw(io.RawIOBase):
 
 
 def draft(rule_id: str, text: str, signatures: Mapping[str, Signature], signature: str = "") -> Draft:
-    """A rule of the id ``rule_id`` for the record that ``text`` begins with.  Raises `InputError` for an empty text."""
+    """Draft the rule ``rule_id`` for the first record of ``text``. Raise `InputError` if the first line is empty."""
     lines = text.splitlines()
     if not lines or not lines[0].strip():
         raise InputError("the line is empty", "", "", "choose a line that says what failed")
     event = next((e for e in parse_text(text) if 1 in (e.line.number, *(line.number for line in e.lines))), None)
-    log = "\n".join(lines[: _length(event)])
+    log = "\n".join(lines[: _line_count(event)])
     message = event.text if event else peel(lines[0]).text
     kind, level = (event.kind, event.level) if event else (UNKNOWN_KINDS[0], "info")
     agreed = signatures.get(signature or rule_id)
@@ -112,29 +115,28 @@ def draft(rule_id: str, text: str, signatures: Mapping[str, Signature], signatur
     return Draft(body, log, kind, level, message)
 
 
-def _length(event: Event | None) -> int:
-    """How many lines of the log the example takes: those of the record."""
+def _line_count(event: Event | None) -> int:
     return max(event.line.number, *(line.number for line in event.lines), 1) if event else 1
 
 
 def _about(kind: str, level: str, message: str) -> list[str]:
-    known = "no parser knows this line" if kind in UNKNOWN_KINDS else f"the line is of the kind {kind}"
-    return [f"  # {known}, level {level}; its message:", f"  #   {_one_line(message)}"]
+    parsed = "no parser knows this line" if kind in UNKNOWN_KINDS else f"the line is of the kind {kind}"
+    return [f"  # {parsed}, level {level}; its message:", f"  #   {_one_line(message)}"]
 
 
 def _one_line(text: str) -> str:
     line = next((line for line in text.splitlines() if line.strip()), "").strip()
-    shown = "".join(c if c.isprintable() else "?" for c in line)
-    return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
+    text = "".join(c if c.isprintable() else "?" for c in line)
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
 def _symptom(message: str, kind: str) -> dict[str, str]:
-    """The condition that finds the message: its words, and the kind where they are too few."""
+    """Return a condition for the message. If its text is too weak, add its kind."""
     expression = suggest(message)
-    found = {"text": expression} if expression else {}
+    symptom = {"text": expression} if expression else {}
     if kind not in UNKNOWN_KINDS and (not expression or _too_weak(expression)):
-        found["kind"] = kind
-    return found
+        symptom["kind"] = kind
+    return symptom
 
 
 def _too_weak(expression: str) -> bool:
@@ -146,7 +148,10 @@ def _too_weak(expression: str) -> bool:
 
 
 def suggest(message: str) -> str:
-    """A regular expression for a message: its words as they stand, numbers, paths and names as named groups."""
+    r"""Return a regular expression for a message, with its values as named groups.
+
+    ``link 7 to 10.0.0.7:90`` becomes ``link (?P<link>\d+) to (?P<peer>…)``.
+    """
     line = _SOURCE.sub("", next((line for line in message.splitlines() if line.strip()), "").strip())
     parts: list[str] = []
     used: dict[str, int] = {}
@@ -162,7 +167,7 @@ def suggest(message: str) -> str:
 
 
 def _cut(text: str, room: int) -> str:
-    """As much of ``text`` as fits, up to the end of a word."""
+    """Cut ``text`` to ``room`` characters, at the end of a word."""
     return text if len(text) <= room else text[:room].rpartition(" ")[0]
 
 
@@ -177,15 +182,15 @@ def _group(piece: Piece, before: str, used: dict[str, int]) -> str:
 
 
 def _name(piece: Piece, before: str) -> str:
-    """What the value is called: by the word before it, else by its kind."""
+    """Name a value after the word before it (``port 8123``), else after its kind."""
     kind = piece.kind.name if piece.kind else ""
     if kind in ("address", "name") and _TO_PEER.search(before):
         return "peer"
-    found = _BEFORE.search(before) if kind in ("number", "name") else None
-    word = found[1].lower() if found else ""
+    match = _BEFORE.search(before) if kind in ("number", "name") else None
+    word = match[1].lower() if match else ""
     if kind == "name" and word in _HOSTS:
         return "host"
-    return word if word and word not in _SAY_NOTHING else kind
+    return word if word and word not in _STOP_WORDS else kind
 
 
 def _expression(piece: Piece) -> str:
@@ -197,7 +202,6 @@ def _expression(piece: Piece) -> str:
 
 
 def groups_of(expression: str) -> list[str]:
-    """The names that the expression captures."""
     return re.findall(r"\(\?P<(\w+)>", expression)
 
 
@@ -245,18 +249,18 @@ def _file(
 
 
 def _quote(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'" if text.isprintable() else _escaped(text)
+    return "'" + text.replace("'", "''") + "'" if text.isprintable() else _double_quoted(text)
 
 
-def _escaped(text: str) -> str:
-    """A text in double quotes, with all that does not print written out."""
+def _double_quoted(text: str) -> str:
+    r"""Return ``text`` in double quotes, with unprintable characters as escapes (``\e``)."""
     return str(yaml.safe_dump(text, default_style='"', width=1 << 30)).strip()
 
 
 def _log(head: str, log: str) -> Iterator[str]:
-    """The example: a block of lines as they stand, or one quoted text where YAML could not hold them so."""
+    """Yield the example as a YAML block. Quote it if it holds unprintable characters."""
     if not all(c.isprintable() or c in "\n\t" for c in log):
-        yield head + _escaped(log + "\n")
+        yield head + _double_quoted(log + "\n")
         return
     yield head + "|2"
     yield from ("      " + line for line in log.split("\n"))

@@ -1,4 +1,4 @@
-"""Checks that run a rule's examples with all rules loaded: what is shown, what holds, and who wins."""
+"""Checks that run the examples of a rule with all rules loaded."""
 
 from __future__ import annotations
 
@@ -7,63 +7,63 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from logdoctor.authoring.condition_checks import names
-from logdoctor.authoring.remark import Remark, Written
+from logdoctor.authoring.condition_checks import as_list, explains
+from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.authoring.tracing import Trace
 from logdoctor.model import Finding
 
 
-class Tried(Struct, frozen=True):
-    """A rule and what became of its examples and near-misses, in their order."""
+class RuleTraces(Struct, frozen=True):
+    """A rule with the traces of its examples and near-misses, in their order."""
 
-    written: Written
+    source: RuleSource
     examples: Sequence[Trace]
     near_misses: Sequence[Trace]
 
 
-def check_examples(tried: Tried) -> Iterator[Remark]:
-    """Remarks on what a rule's own examples show of it."""
-    if not any(_held(tried.written.rule.id, t) for t in tried.examples):
-        yield _never_holds(tried)
+def check_examples(traces: RuleTraces) -> Iterator[LintIssue]:
+    """Find rules and symptoms that their own examples do not prove."""
+    if not any(_finding_of(traces.source.rule.id, t) for t in traces.examples):
+        yield _never_holds(traces)
         return
-    yield from _never_hit(tried)
-    yield from _shadowed(tried)
-    yield from _overlapping(tried)
+    yield from _never_hit(traces)
+    yield from _shadowed(traces)
+    yield from _overlapping(traces)
 
 
-def _held(rule_id: str, trace: Trace) -> Finding | None:
+def _finding_of(rule_id: str, trace: Trace) -> Finding | None:
     return next((f for f in (*trace.findings, *trace.harmless) if f.rule.id == rule_id), None)
 
 
-def _never_holds(tried: Tried) -> Remark:
-    rule = tried.written.rule
-    seen = {name for t in tried.examples for name in t.shown.get(rule.id, ())}
-    why = f"of its symptoms the examples show {', '.join(sorted(seen)) or 'none'}"
-    takers = {f.rule.id for t in tried.examples for f in t.findings}
-    if seen and rule.role == "fallback" and takers:
+def _never_holds(traces: RuleTraces) -> LintIssue:
+    rule = traces.source.rule
+    matched = {name for t in traces.examples for name in t.matches.get(rule.id, ())}
+    why = f"of its symptoms the examples show {', '.join(sorted(matched)) or 'none'}"
+    takers = {f.rule.id for t in traces.examples for f in t.findings}
+    if matched and rule.role == "fallback" and takers:
         why += f"; a fallback sees only what no other rule took, and here took: {', '.join(sorted(takers))}"
     cure = "logdoctor events FILE shows what the parsers make of the example; the text must be found in 'text' there"
-    return tried.written.remark("unreachable", ("when",), "the rule holds in none of its own examples", why, cure)
+    return traces.source.issue("unreachable", ("when",), "the rule holds in none of its own examples", why, cure)
 
 
-def _never_hit(tried: Tried) -> Iterator[Remark]:
-    rule = tried.written.rule
-    refusing = {rule.when["none"]} if isinstance(rule.when.get("none"), str) else {*rule.when.get("none", ())}
+def _never_hit(traces: RuleTraces) -> Iterator[LintIssue]:
+    rule = traces.source.rule
+    refusing = as_list(rule.when.get("none"))
     for symptom in rule.symptoms:
-        pool = [*tried.examples, *(tried.near_misses if symptom.name in refusing else ())]
-        if not any(symptom.name in t.shown.get(rule.id, ()) for t in pool):
+        pool = [*traces.examples, *(traces.near_misses if symptom.name in refusing else ())]
+        if not any(symptom.name in t.matches.get(rule.id, ()) for t in pool):
             what = f"no example shows the symptom '{symptom.name}'"
             cure = "add an example with such a line, or take the symptom out"
             why = "nothing proves that it works"
-            yield tried.written.remark("never-hit", ("symptoms", symptom.name), what, why, cure)
+            yield traces.source.issue("never-hit", ("symptoms", symptom.name), what, why, cure)
 
 
-def _shadowed(tried: Tried) -> Iterator[Remark]:
-    """Symptoms that are shown, but never where the rule is the answer."""
-    rule = tried.written.rule
+def _shadowed(traces: RuleTraces) -> Iterator[LintIssue]:
+    """Find symptoms in whose examples another rule is the answer every time."""
+    rule = traces.source.rule
     if rule.role == "benign":
         return
-    lost = {s.name: _winners(rule.id, s.name, tried.examples) for s in rule.symptoms if s.name in _deciding(tried)}
+    lost = {s.name: _winners(rule.id, s.name, traces.examples) for s in rule.symptoms if s.name in _deciding(traces)}
     whole = lost and all(lost.values())
     for name, winners in lost.items():
         if winners:
@@ -72,7 +72,7 @@ def _shadowed(tried: Tried) -> Iterator[Remark]:
             if whole:
                 what = f"where this rule holds, '{other}' is the answer every time"
             part = ("symptoms", name)
-            yield tried.written.remark("shadowed", part, what, f"in {sum(winners.values())} examples", _WINNING)
+            yield traces.source.issue("shadowed", part, what, f"in {sum(winners.values())} examples", _WINNING)
             if whole:
                 return
 
@@ -83,37 +83,39 @@ _WINNING = (
 )
 
 
-def _deciding(tried: Tried) -> Collection[str]:
-    """The symptoms of which one suffices: others may be shown beside an answer of another rule."""
-    any_of = tried.written.rule.when.get("any", ())
-    return {any_of} if isinstance(any_of, str) else {*any_of}
+def _deciding(traces: RuleTraces) -> Collection[str]:
+    """Return the symptoms in ``any``. Other symptoms may stand beside an answer of another rule."""
+    return as_list(traces.source.rule.when.get("any"))
 
 
 def _winners(rule_id: str, symptom: str, examples: Sequence[Trace]) -> Counter[str]:
-    """Who is the answer in the examples that show the symptom; nobody if the rule itself is in one of them."""
-    showing = [t for t in examples if symptom in t.shown.get(rule_id, ())]
-    answers = Counter(t.diagnosis.causes[0].rule for t in showing if t.diagnosis.causes)
+    """Count the answers to the examples that show the symptom.
+
+    Return nothing if the rule itself is the answer to one of them.
+    """
+    matching = [t for t in examples if symptom in t.matches.get(rule_id, ())]
+    answers = Counter(t.diagnosis.causes[0].rule for t in matching if t.diagnosis.causes)
     return Counter() if rule_id in answers else answers
 
 
-def _overlapping(tried: Tried) -> Iterator[Remark]:
-    rule = tried.written.rule
-    told = set[str]()
-    for number, trace in enumerate(tried.examples):
-        own = _held(rule.id, trace)
+def _overlapping(traces: RuleTraces) -> Iterator[LintIssue]:
+    rule = traces.source.rule
+    reported = set[str]()
+    for number, trace in enumerate(traces.examples):
+        own = _finding_of(rule.id, trace)
         for other in trace.findings:
-            if own is None or other.rule.id in told or not _undecided(own, other):
+            if own is None or other.rule.id in reported or not _undecided(own, other):
                 continue
-            told.add(other.rule.id)
+            reported.add(other.rule.id)
             winner = rule.id if own.width >= other.width else other.rule.id
             what = f"'{other.rule.id}' claims the same line of this example, and neither rule explains the other"
             more = f"({own.width} against {other.width} characters)"
             why = f"'{winner}' wins here, because it matches more of the line {more}"
             cure = "name the weaker one in 'explains' of the stronger, or make one of the texts narrower"
-            yield tried.written.remark("overlapping", ("examples", number), what, why, cure)
+            yield traces.source.issue("overlapping", ("examples", number), what, why, cure)
 
 
 def _undecided(a: Finding, b: Finding) -> bool:
-    """Whether both rest on one line and no rule file says which is right."""
+    """Return True if both rest on one line and no rule file orders them."""
     same_line = a.events[0].order == b.events[0].order and a.rule.role == b.rule.role
-    return same_line and a.rule.signature != b.rule.signature and names(a.rule, b.rule) == names(b.rule, a.rule)
+    return same_line and a.rule.signature != b.rule.signature and explains(a.rule, b.rule) == explains(b.rule, a.rule)

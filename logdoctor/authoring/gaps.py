@@ -1,4 +1,4 @@
-"""The worklist of rule authors: the failure lines of many jobs that no rule explains, by template, with counts."""
+"""The worklist of failure lines that no rule explains, counted by template."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("count", "jobs", "unsolved", "kind", "template", "example", "line")
-"""``count`` lines in ``jobs`` jobs, of which ``unsolved`` have no cause that a rule names; ``example`` is FILE:LINE of
-the first, ``line`` what stands there."""
-SHOWN = 300
-"""Characters of an example's line."""
+"""``count`` lines in ``jobs`` jobs. No rule names a cause in ``unsolved`` of these jobs. ``example`` is FILE:LINE of
+the first line, ``line`` is its text."""
+MOST_CHARACTERS = 300
+"""Of the line of an example."""
 
 
 class Gap(Struct, frozen=True):
-    """One template of one job: how often it stands there, and where first."""
+    """A template of failure lines in one job, with the first of these lines."""
 
     job: str
     unsolved: bool
@@ -40,7 +40,7 @@ class Gap(Struct, frozen=True):
 
 
 class Worklist(Struct):
-    """The gaps of all jobs that could be read, how many these were, and what could not be read."""
+    """The gaps of all readable jobs, the number of these, and all problems."""
 
     gaps: list[Gap] = field(default_factory=list)
     jobs: int = 0
@@ -48,7 +48,7 @@ class Worklist(Struct):
 
 
 def jobs_of(paths: Iterable[str]) -> Iterator[Job]:
-    """Each path is one job as `diagnose` takes it; but of a folder that has folders in it, each child is a job."""
+    """Yield one job per path. If a path is a folder of folders, yield one job per child."""
     for path in paths:
         children = _children(path)
         if any(map(os.path.isdir, children)):
@@ -58,45 +58,48 @@ def jobs_of(paths: Iterable[str]) -> Iterator[Job]:
 
 
 def _children(path: str) -> list[str]:
-    """What may be or hold a log in a folder; nothing if it is none, or may not be read (the job's reader says so)."""
+    """Return the logs and folders in ``path``. Return nothing if the folder cannot be read: its job reports that."""
     try:
-        names = sorted(os.listdir(path))  # noqa: PTH208 - never asks what the entries are
+        names = sorted(os.listdir(path))  # noqa: PTH208 - asks for no file type
     except OSError:
         return []
     full = [(name, os.path.join(path, name)) for name in names]  # noqa: PTH118
     return [child for name, child in full if may_be_log(f"{name}/x" if os.path.isdir(child) else name)]  # noqa: PTH112
 
 
-def find_gaps(paths: Iterable[str], known: Knowledge, told: Callable[[str], None] = lambda _: None) -> Worklist:
-    """What no rule explains in each job.  A job that cannot be read is a problem and ends nothing.
+def find_gaps(
+    paths: Iterable[str], knowledge: Knowledge, report_job: Callable[[str], None] = lambda _: None
+) -> Worklist:
+    """Find the lines of each job that no rule explains. An unreadable job becomes a problem of the worklist.
 
-    ``told`` hears the name of each job that is begun.
+    ``report_job`` is called with the name of each job before the job is read.
     """
-    found = Worklist()
+    worklist = Worklist()
     for job in jobs_of(paths):
-        told(job.name)
+        report_job(job.name)
         try:
-            seen = trace(job, known)
+            result = trace(job, knowledge)
         except InputError as error:
-            found.problems.append(error.as_problem())
+            worklist.problems.append(error.as_problem())
             continue
-        found.jobs += 1
-        found.problems += seen.problems
-        found.gaps += _of_job(str(job.paths[0]), seen.unaccounted, unsolved=seen.unsolved)
-    return found
+        worklist.jobs += 1
+        worklist.problems += result.problems
+        worklist.gaps += _gaps_of_job(str(job.paths[0]), result.unaccounted, unsolved=result.unsolved)
+    return worklist
 
 
-def _of_job(job: str, events: Iterable[Event], *, unsolved: bool) -> Iterator[Gap]:
+def _gaps_of_job(job: str, events: Iterable[Event], *, unsolved: bool) -> Iterator[Gap]:
     groups: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         groups.setdefault((event.kind, visible(to_template(event.text))), []).append(event)
     for (kind, masked), group in groups.items():
         first = group[0].line
-        yield Gap(job, unsolved, kind, masked, len(group), f"{first.file}:{first.number}", visible(first.text[:SHOWN]))
+        place, text = f"{first.file}:{first.number}", visible(first.text[:MOST_CHARACTERS])
+        yield Gap(job, unsolved, kind, masked, len(group), place, text)
 
 
 def table(gaps: Iterable[Gap], top: int | None = None) -> pd.DataFrame:
-    """One row a template, `COLUMNS`; first those of most jobs without a cause, then of most jobs, then lines."""
+    """Return one row per template, with `COLUMNS`. The templates of most unsolved jobs come first."""
     import pandas as pd
 
     frame = pd.DataFrame(map(astuple, gaps), columns=[*Gap.__struct_fields__])

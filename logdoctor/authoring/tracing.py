@@ -1,4 +1,4 @@
-"""A diagnosis with all that led to it: which symptoms were shown by which lines, which rules held, what was left."""
+"""A diagnosis and the way to it: matched lines, rules that held, unexplained lines."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from logdoctor.reasoning import Reasoner
 
 
 class Trace(Struct, frozen=True):
-    """A diagnosis and what it rests on.
+    """A diagnosis and its reasons.
 
-    ``shown``: rule id -> symptom -> the lines that show it.  ``unsolved``: the job failed and no rule names the cause,
-    or only a catch-all does.  ``unaccounted``: the failure lines that no rule knows, in an unsolved job those of a
-    catch-all too.
+    - ``matches``: rule id -> symptom -> records that match the symptom
+    - ``unsolved``: the job failed, and no rule or only a catch-all names the cause
+    - ``unaccounted``: the failure lines that no rule explains; if the job is unsolved, a catch-all does not count
     """
 
     diagnosis: Diagnosis
     findings: tuple[Finding, ...]
     harmless: tuple[Finding, ...]
-    shown: Mapping[str, Mapping[str, Sequence[Event]]]
+    matches: Mapping[str, Mapping[str, Sequence[Event]]]
     unsolved: bool
     unaccounted: tuple[Event, ...]
     problems: tuple[Problem, ...]
 
 
-def trace(job: Job, known: Knowledge, *, hung: bool = False) -> Trace:
-    """Diagnose ``job`` by the rules alone.  Raises `InputError` where nothing could be read."""
-    reasoner = Reasoner(known.rules, known.owners, hung=hung)
-    reading = JobReader(job, known)
-    for _ in observe(reading, reasoner):
+def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
+    """Diagnose ``job`` by the rules alone. Raise `InputError` if nothing could be read."""
+    reasoner = Reasoner(knowledge.rules, knowledge.owners, hung=hung)
+    reader = JobReader(job, knowledge)
+    for _ in observe(reader, reasoner):
         pass
     diagnosis = reasoner.conclude(job.name)
     findings, harmless = reasoner.findings()
-    shown = {
-        known.rules[number].id: {name: [s.event for s in hits.all()] for name, hits in table.items()}
+    matches = {
+        knowledge.rules[number].id: {name: [s.event for s in hits.all()] for name, hits in table.items()}
         for number, table in reasoner.shown().items()
     }
     benign = {f.rule.id: f for f in harmless.values()}
     unsolved = _unsolved(diagnosis, findings)
-    left = tuple(reasoner.unaccounted(("fallback",) if unsolved else ()))
-    return Trace(diagnosis, tuple(findings), tuple(benign.values()), shown, unsolved, left, tuple(reading.problems))
+    rest = tuple(reasoner.unaccounted(("fallback",) if unsolved else ()))
+    return Trace(diagnosis, tuple(findings), tuple(benign.values()), matches, unsolved, rest, tuple(reading.problems))
 
 
 def _unsolved(diagnosis: Diagnosis, findings: Sequence[Finding]) -> bool:
@@ -54,7 +54,7 @@ def _unsolved(diagnosis: Diagnosis, findings: Sequence[Finding]) -> bool:
     return roles[answer] == "fallback" if answer else diagnosis.verdict == "unknown"
 
 
-def trace_text(log: str, known: Knowledge) -> Trace:
-    """Trace a log that is at hand as text; ``# hung`` as its first line says that the job hangs."""
+def trace_text(log: str, knowledge: Knowledge) -> Trace:
+    """Trace a log that is given as text. The first line ``# hung`` marks a job that hangs."""
     job = Job("example", (io.BytesIO(log.encode("utf-8", "replace")),))
-    return trace(job, known, hung=log.startswith("# hung\n"))
+    return trace(job, knowledge, hung=log.startswith("# hung\n"))

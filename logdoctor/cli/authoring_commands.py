@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from logdoctor.authoring.drafting import Draft
-    from logdoctor.authoring.remark import Remark
+    from logdoctor.authoring.lint_issue import LintIssue
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings too.")]
 LintFormat = Annotated[str, typer.Option("--format", "-f", help="text or json.")]
@@ -36,37 +36,37 @@ def lint(
 
     Exit codes: 0 no errors, 1 an error (with --strict: or a warning).
     """
-    from logdoctor.authoring.linting import lint as lint_rules
+    from logdoctor.authoring.lint import lint as lint_rules
 
     if format not in ("text", "json"):
         raise typer.BadParameter(f"'{format}' is neither text nor json", param_hint="--format")
-    count, remarks = lint_rules(all_folders(rules), names or [])
+    count, issues = lint_rules(all_folders(rules), names or [])
     if names and not count:
         raise typer.BadParameter(
             f"no rule is called '{' '.join(names)}'; see: logdoctor rules list", param_hint="NAMES"
         )
     if format == "json":
-        typer.echo(json.dumps([_plain(r) for r in remarks], indent=1, ensure_ascii=False))
+        typer.echo(json.dumps([_plain(r) for r in issues], indent=1, ensure_ascii=False))
     else:
-        for remark in remarks:
-            typer.echo(str(remark), err=remark.severity == "error")
-        typer.echo(_summary(count, remarks))
-    if any(strict or r.severity == "error" for r in remarks):
+        for issue in issues:
+            typer.echo(str(issue), err=issue.severity == "error")
+        typer.echo(_summary(count, issues))
+    if any(strict or r.severity == "error" for r in issues):
         raise typer.Exit(1)
 
 
-def _summary(count: int, remarks: list[Remark]) -> str:
-    found = Counter(r.severity for r in remarks)
+def _summary(count: int, issues: list[LintIssue]) -> str:
+    found = Counter(r.severity for r in issues)
     counts = [f"{found[s]} {s}{'s' * (found[s] > 1)}" for s in ("error", "warning") if found[s]]
     return f"{count} rule{'s' * (count != 1)}, {', '.join(counts) or 'no faults'}"
 
 
-def _plain(remark: Remark) -> dict[str, Any]:
-    """One remark as editors and CI read it."""
-    file, _, line = remark.where.rpartition(":")
-    place = {"file": file, "line": int(line)} if line.isdigit() else {"file": remark.where, "line": 1}
-    said = {"code": remark.code, "severity": remark.severity, "rule": remark.rule, "message": remark.what}
-    return {**place, **said, "why": remark.why, "help": remark.help}
+def _plain(issue: LintIssue) -> dict[str, Any]:
+    """One issue as editors and CI read it."""
+    file, _, line = issue.where.rpartition(":")
+    place = {"file": file, "line": int(line)} if line.isdigit() else {"file": issue.where, "line": 1}
+    said = {"code": issue.code, "severity": issue.severity, "rule": issue.rule, "message": issue.what}
+    return {**place, **said, "why": issue.why, "help": issue.help}
 
 
 def gaps(

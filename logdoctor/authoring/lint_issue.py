@@ -1,4 +1,4 @@
-"""What the lint says about a rule: a remark, and the kinds of remarks there are."""
+"""Issues of the lint, and the list of their codes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ CODES: dict[str, tuple[Severity, str]] = {
     "translation": ("warning", "another language's remedy has other steps, or other commands in backticks"),
     "unused-ignore": ("warning", "the rule's lint entry silences what is not said"),
 }
-"""Every kind of remark: how bad it is, and what it means."""
+"""Code -> severity and meaning."""
 
 
-class Remark(Struct, frozen=True):
-    """One thing that is wrong with a rule: what, where (``file:line``), why, and what to do."""
+class LintIssue(Struct, frozen=True):
+    """A fault of a rule: what, where (``file:line``), why, and what to do."""
 
     code: str
     rule: str
@@ -40,27 +40,29 @@ class Remark(Struct, frozen=True):
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
         return CODES[self.code][0]
 
     def __str__(self) -> str:
-        """As a compiler says it, with why and help below."""
+        """Return the issue as compilers print it.
+
+        ``my/net.yaml:3: error: still to be written: TODO [todo]``, with the reason and the help on lines of their own.
+        """
         more = [f"  {name}: {text}" for name, text in (("why", self.why), ("help", self.help)) if text]
         return "\n".join([f"{self.where}: {self.severity}: {self.what} [{self.code}]", *more])
 
 
-class Written(Struct, frozen=True):
+class RuleSource(Struct, frozen=True):
     """A rule and the file it was read from."""
 
     rule: Rule
     document: Document
 
-    def remark(self, code: str, part: Path, what: str, why: str = "", help: str = "") -> Remark:
-        """A remark on the part of the file that stands at ``part``."""
+    def issue(self, code: str, part: Path, what: str, why: str = "", help: str = "") -> LintIssue:
+        """Return an issue at the line of ``part``, for example ``("symptoms", "gone", "text")``."""
         where = f"{self.rule.path}:{self.document.line(part)}"
-        return Remark(code, self.rule.id, what, where, why, help)
+        return LintIssue(code, self.rule.id, what, where, why, help)
 
     def ignored(self) -> dict[str, str]:
-        """The codes that the rule's ``lint: {ignore: {code: reason}}`` silences, with the reasons."""
+        """Return code -> reason of the rule's ``lint: {ignore: {code: reason}}``."""
         entry: Any = self.document.data.get("lint") or {}
         return dict(entry.get("ignore") or {})

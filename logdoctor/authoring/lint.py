@@ -1,0 +1,79 @@
+"""The lint: all checks of all rules.
+
+A rule can ignore an issue with a reason: ``lint: {ignore: {overlapping: both are right, the remedies are the same}}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from logdoctor.authoring.condition_checks import check_circles, check_conditions
+from logdoctor.authoring.example_checks import RuleTraces, check_examples
+from logdoctor.authoring.lint_issue import LintIssue, RuleSource
+from logdoctor.authoring.text_checks import check_texts
+from logdoctor.authoring.tracing import trace_text
+from logdoctor.authoring.translation_checks import check_translations
+from logdoctor.authoring.word_checks import check_todo, check_words
+from logdoctor.knowledge import Knowledge, gather
+from logdoctor.model import Problem, Rule
+from logdoctor.rulebook.loading import read
+
+
+def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[LintIssue]]:
+    """Return the number of checked rules and all issues, sorted by file and line.
+
+    ``only`` holds ids or signatures of the rules to check. Faults of unreadable files are returned in any case.
+    """
+    book, knowledge = read(folders), gather(folders)
+    loaded = {r.id for r in knowledge.rules}
+    sources = [RuleSource(r, book.documents[r.id]) for r in book.rules if r.id in loaded]
+    chosen = [s for s in sources if not only or s.rule.id in only or s.rule.signature in only]
+    issues = [*map(_faulty, knowledge.faults), *(i for s in chosen for i in _check_rule(s, knowledge))]
+    if not only:
+        issues += check_circles(sources)
+    return len(chosen), sorted(_not_ignored(issues, chosen), key=_place)
+
+
+def _place(issue: LintIssue) -> tuple[str, int, str]:
+    file, _, line = issue.where.rpartition(":")
+    return (file, int(line), issue.code) if line.isdigit() else (issue.where, 0, issue.code)
+
+
+def _faulty(fault: Problem) -> LintIssue:
+    return LintIssue("faulty", "", fault.what, fault.where, fault.why, fault.help)
+
+
+def _check_rule(source: RuleSource, knowledge: Knowledge) -> Iterator[LintIssue]:
+    traces = _trace(source, knowledge)
+    yield from check_texts(source)
+    yield from check_conditions(source)
+    yield from check_words(source, traces.examples)
+    yield from check_translations(source)
+    yield from check_todo(source)
+    yield from check_examples(traces)
+
+
+def _trace(source: RuleSource, knowledge: Knowledge) -> RuleTraces:
+    rule: Rule = source.rule
+    misses = rule.near_misses if "none" in rule.when else ()
+    return RuleTraces(
+        source,
+        [trace_text(e.log, knowledge) for e in rule.examples],
+        [trace_text(m.log, knowledge) for m in misses],
+    )
+
+
+def _not_ignored(issues: Iterable[LintIssue], sources: Sequence[RuleSource]) -> Iterator[LintIssue]:
+    reasons = {s.rule.id: s.ignored() for s in sources}
+    used = set[tuple[str, str]]()
+    for issue in issues:
+        if issue.code in reasons.get(issue.rule, {}):
+            used.add((issue.rule, issue.code))
+        else:
+            yield issue
+    for source in sources:
+        for code in reasons[source.rule.id]:
+            if (source.rule.id, code) not in used:
+                what = f"'{code}' is ignored, but there is nothing of the kind"
+                yield source.issue("unused-ignore", ("lint", "ignore", code), what, "", "take it out")
