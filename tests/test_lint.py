@@ -79,6 +79,37 @@ def test_every_kind_of_remark_is_explained():
     assert all(severity in ("error", "warning") and meaning for severity, meaning in CODES.values())
 
 
+def test_signature_that_the_table_of_the_folder_lacks_is_an_error_with_the_line_to_add(tmp_path):
+    file = rule_file(tmp_path, "site.no-licence", LICENCE)
+    (tmp_path / "signatures.tsv").write_text("site.power\tmachine-room\tstop\tThe power failed\n")
+    told = call("rules", "lint", "--rules", tmp_path, "site.no-licence", code=1).stderr
+    assert told.splitlines() == [
+        f"{file}:1: error: the signature site.no-licence is not in {tmp_path}/signatures.tsv [unlisted]",
+        "  why: rules, labelled cases and reports agree there on its family, action and meaning",
+        '  help: add the line "site.no-licence<TAB>machine-room<TAB>retry<TAB>MEANING"',
+    ]
+
+
+def test_signature_of_a_variant_is_named_at_its_own_line(tmp_path):
+    rule_file(tmp_path, "site.no-licence", LICENCE, ("action: retry", "action: retry\nsignature: site.licence"))
+    (tmp_path / "signatures.tsv").write_text("")
+    assert [(i.code, i.where) for i in lint([tmp_path])[1]] == [
+        ("unlisted", f"{tmp_path}/site/no-licence.yaml:4"),
+    ]
+
+
+def test_listed_signature_and_folder_without_a_table_are_accepted(tmp_path):
+    assert codes(tmp_path) == []
+    (tmp_path / "signatures.tsv").write_text("site.licence\tsite\tretry\tThe licence server is gone\n")
+    assert codes(tmp_path) == []
+
+
+def test_faulty_table_is_reported_once(tmp_path):
+    rule_file(tmp_path, "site.licence")
+    (tmp_path / "signatures.tsv").write_text("site.power\tstop\n")
+    assert [i.code for i in lint([tmp_path])[1]] == ["faulty"]
+
+
 def test_a_rule_that_another_always_beats_is_shadowed(tmp_path):
     rule_file(tmp_path, "site.licence")
     rule_file(tmp_path, "site.any", LICENCE, ("action", "explains: [site.licence]\naction"), ("gone:", "lost:"))

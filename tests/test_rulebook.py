@@ -171,11 +171,6 @@ def test_every_rule_speaks_chinese_with_the_same_number_of_remedies(rule):
 
 
 @pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
-def test_every_rule_reports_an_agreed_signature(rule):
-    assert rule.signature in BOOK.signatures
-
-
-@pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
 def test_the_words_of_a_rule_read_well_where_nothing_or_only_one_value_is_known(rule):
     for _, words in rule.words:
         for text in (words.title, words.cause):

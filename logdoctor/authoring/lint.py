@@ -11,6 +11,7 @@ from pathlib import Path
 from logdoctor.authoring.condition_checks import check_circles, check_conditions
 from logdoctor.authoring.example_checks import RuleTraces, check_examples
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
+from logdoctor.authoring.signature_checks import check_signature
 from logdoctor.authoring.text_checks import check_texts
 from logdoctor.authoring.tracing import trace_text
 from logdoctor.authoring.translation_checks import check_translations
@@ -18,6 +19,7 @@ from logdoctor.authoring.word_checks import check_todo, check_words
 from logdoctor.knowledge import Knowledge, gather
 from logdoctor.model import Problem, Rule
 from logdoctor.rulebook.loading import read
+from logdoctor.rulebook.signatures import FILE_NAME
 
 
 def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[LintIssue]]:
@@ -30,6 +32,8 @@ def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[L
     sources = [RuleSource(r, book.documents[r.id]) for r in book.rules if r.id in loaded]
     chosen = [s for s in sources if not only or s.rule.id in only or s.rule.signature in only]
     issues = [*map(_faulty, knowledge.faults), *(i for s in chosen for i in _check_rule(s, knowledge))]
+    if not any(FILE_NAME in fault.where for fault in book.faults):  # a faulty table lacks the lines after its fault
+        issues += [i for s in chosen for i in check_signature(s, folders, book.signatures)]
     if not only:
         issues += check_circles(sources)
     return len(chosen), sorted(_not_ignored(issues, chosen), key=_place)

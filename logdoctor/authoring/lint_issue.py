@@ -13,6 +13,7 @@ Severity = Literal["error", "warning"]
 
 CODES: dict[str, tuple[Severity, str]] = {
     "faulty": ("error", "the file cannot be read as a rule, or names something that does not exist"),
+    "unlisted": ("error", "the signature is not in the signatures.tsv of the rule's folder"),
     "todo": ("error", "words of the skeleton are still to be written"),
     "unreachable": ("error", "the rule, or a symptom of it, can never hold"),
     "shadowed": ("error", "another rule takes the same lines and wins every time"),

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from logdoctor.model import Rule, RuleError, RulesError
 from logdoctor.rulebook import rule_files
 from logdoctor.rulebook.reader import Faults, read_rule
-from logdoctor.rulebook.signatures import VERDICTS, Signature, read_signatures
+from logdoctor.rulebook.signatures import FILE_NAME, VERDICTS, Signature, read_signatures
 from logdoctor.rulebook.yaml_lines import Document, parse
 
 
@@ -68,7 +68,7 @@ def _signatures(folders: Sequence[Path], errors: list[RuleError]) -> dict[str, S
     table: dict[str, Signature] = {}
     try:
         for folder in folders:
-            table.update(read_signatures(folder / "signatures.tsv"))
+            table.update(read_signatures(folder / FILE_NAME))
     except RuleError as error:
         errors.append(error)
     return table

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from logdoctor.model import Action, RuleError
 
+FILE_NAME = "signatures.tsv"
 ACTIONS: tuple[Action, ...] = ("stop", "retry", "exclude", "none")
 VERDICTS = ("healthy", "unknown")
 

@@ -1,0 +1,29 @@
+"""Check that the signature of a rule is in the table of its folder, ``signatures.tsv``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from logdoctor.authoring.lint_issue import LintIssue, RuleSource
+from logdoctor.rulebook.signatures import FILE_NAME, Signature
+
+
+def check_signature(
+    source: RuleSource, folders: Sequence[Path], signatures: Mapping[str, Signature]
+) -> Iterator[LintIssue]:
+    """Find a signature that no table lists. A folder of rules without a table may use any signature."""
+    signature, action = source.rule.signature, source.rule.action
+    folder = next(f for f in reversed(folders) if Path(source.rule.path).is_relative_to(f))
+    if signature in signatures or not (folder / FILE_NAME).is_file():
+        return
+    what = f"the signature {signature} is not in {folder / FILE_NAME}"
+    why = "rules, labelled cases and reports agree there on its family, action and meaning"
+    cure = f'add the line "{signature}<TAB>{_family(signature, signatures)}<TAB>{action}<TAB>MEANING"'
+    yield source.issue("unlisted", ("signature",), what, why, cure)
+
+
+def _family(signature: str, signatures: Mapping[str, Signature]) -> str:
+    """Return the family of signatures with the same first word: ``network`` for ``net.link-lost``."""
+    prefix = signature.partition(".")[0]
+    return next((s.family for s in signatures.values() if s.id.partition(".")[0] == prefix), prefix)
