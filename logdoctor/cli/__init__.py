@@ -1,7 +1,11 @@
-"""The command line: words and exit codes.  The only room that prints or exits.
+"""The command line. Only this room prints or exits.
 
-Exit codes: 0 a diagnosis was made, whatever it says; 1 a failure or unknown was found and ``--exit-code`` was given (or
-a check of ``rules`` failed); 2 wrong usage; 3 nothing could be read, or the output could not be written.
+Exit codes:
+
+- 0: a diagnosis was made, with any verdict
+- 1: a failure or unknown with ``--exit-code``, or a failed check of ``rules``
+- 2: wrong usage
+- 3: nothing could be read, or the output could not be written
 """
 
 from __future__ import annotations
@@ -24,35 +28,31 @@ from logdoctor.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
 
-SELDOM = 100_000
-"""So many more objects before garbage is looked for: a start makes as many, and none of them is any."""
+OBJECTS_BEFORE_COLLECTION = 100_000
+"""A start makes as many objects, and none of them is garbage."""
 
 
 class Commands(Mapping[str, Any]):
-    """The files ``<name>_command.py``, each imported when its command is asked for: most of a start is imports.
+    """The commands of the files ``<name>_command.py``, imported at first use because imports are slow.
 
-    Such a file has a function that is called like the command, or ``app`` where it needs more than that.
+    Such a file defines a function with the name of the command, or a typer ``app``.
     """
 
     def __init__(self) -> None:
-        """Look which there are."""
-        found = (module.name.rpartition("_") for module in pkgutil.iter_modules(__path__))
-        self._names = [name for name, _, suffix in found if suffix == "command"]
+        modules = (module.name.rpartition("_") for module in pkgutil.iter_modules(__path__))
+        self._names = [name for name, _, suffix in modules if suffix == "command"]
 
     def __iter__(self) -> Iterator[str]:
-        """The names, sorted."""
         return iter(self._names)
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self._names)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is such a command; imports nothing."""
         return name in self._names
 
     def __getitem__(self, name: str) -> Any:
-        """The command.  Raises `KeyError` where there is none."""
+        """Import the command. Raise `KeyError` if there is none."""
         if name not in self._names:
             raise KeyError(name)
         module = importlib.import_module(f"{__name__}.{name}_command")
@@ -65,30 +65,29 @@ class Commands(Mapping[str, Any]):
 
 
 class DiagnoseByDefault(TyperGroup):
-    """``logdoctor FILE`` and ``cat FILE | logdoctor`` mean ``logdoctor diagnose``."""
+    """A group of commands in which ``logdoctor FILE`` means ``logdoctor diagnose FILE``."""
 
     def __init__(self, **settings: Any) -> None:
-        """Take the commands from their files."""
         super().__init__(**settings)
         self.commands: Any = Commands()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put ``diagnose`` in front where no command is named."""
-        piped = not args and not ctx.resilient_parsing and not sys.stdin.isatty()  # not while completing words
+        """Insert ``diagnose`` if a file or a pipe is given without a command."""
+        piped = not args and not ctx.resilient_parsing and not sys.stdin.isatty()  # shells call this to complete words
         named = args and (args[0] in self.commands or args[0] in OWN_OPTIONS)
-        means_it = args and (args[0].startswith("-") or set("./*") & set(args[0]) or os.path.lexists(args[0]))
-        if piped or (means_it and not named):
+        is_input = args and (args[0].startswith("-") or set("./*") & set(args[0]) or os.path.lexists(args[0]))
+        if piped or (is_input and not named):
             args = ["diagnose", *args]
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; what the system refuses to it (a full disk) is told, and no traceback."""
+        """Run the command. Report an error of the system, such as a full disk, without a traceback."""
         try:
-            done = super().invoke(ctx)
+            result = super().invoke(ctx)
             sys.stdout.flush()
         except OSError as error:
             raise typer.Exit(report_os_error(error)) from None
-        return done
+        return result
 
 
 app = typer.Typer(
@@ -118,17 +117,17 @@ def top(version: Version = False) -> None:
 
 
 def run(args: list[str] | None = None) -> Any:
-    """Run the command line on ``args`` (default: the process's own) and exit."""
-    _stand_in_for_closed_streams()
-    gc.set_threshold(SELDOM)
-    atexit.register(gc.freeze)  # all goes with the process: looking for garbage in it would take 20 ms
+    """Run the command line on ``args`` (default: the arguments of the process) and exit."""
+    _replace_closed_streams()
+    gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
+    atexit.register(gc.freeze)  # a last collection of garbage would take 20 ms
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a title in Chinese must not end `rules list` on an ASCII terminal
     return app(args)
 
 
-def _stand_in_for_closed_streams() -> None:
-    """Standard streams that are closed (``<&-``, ``>&-``, some daemons) are empty, or swallow what is written."""
+def _replace_closed_streams() -> None:
+    """Open the null device for standard streams that are closed (``<&-``, ``>&-``, some daemons)."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - to the end

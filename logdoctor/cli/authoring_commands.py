@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from logdoctor.cli.errors import print_problems, report_errors
-from logdoctor.cli.progress_bar import working
-from logdoctor.cli.rule_options import Rules, all_folders, chosen_settings
+from logdoctor.cli.progress_bar import spinner
+from logdoctor.cli.rule_options import Rules, all_folders, read_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,17 +56,17 @@ def lint(
 
 
 def _summary(count: int, issues: list[LintIssue]) -> str:
-    found = Counter(r.severity for r in issues)
-    counts = [f"{found[s]} {s}{'s' * (found[s] > 1)}" for s in ("error", "warning") if found[s]]
+    numbers = Counter(r.severity for r in issues)
+    counts = [f"{numbers[s]} {s}{'s' * (numbers[s] > 1)}" for s in ("error", "warning") if numbers[s]]
     return f"{count} rule{'s' * (count != 1)}, {', '.join(counts) or 'no faults'}"
 
 
 def _plain(issue: LintIssue) -> dict[str, Any]:
-    """One issue as editors and CI read it."""
+    """Return an issue as editors and CI read it, with file and line apart."""
     file, _, line = issue.where.rpartition(":")
     place = {"file": file, "line": int(line)} if line.isdigit() else {"file": issue.where, "line": 1}
-    said = {"code": issue.code, "severity": issue.severity, "rule": issue.rule, "message": issue.what}
-    return {**place, **said, "why": issue.why, "help": issue.help}
+    details = {"code": issue.code, "severity": issue.severity, "rule": issue.rule, "message": issue.what}
+    return {**place, **details, "why": issue.why, "help": issue.help}
 
 
 def gaps(
@@ -89,19 +89,19 @@ def gaps(
 
     if format not in ("table", "json", "csv"):
         raise typer.BadParameter(f"'{format}' is none of table, json, csv", param_hint="--format")
-    with working() as told:
-        known = gather(all_folders(rules))
-        found = find_gaps(paths, known, told)
-        frame = table(found.gaps, top)
-    print_problems((*known.faults, *found.problems))
+    with spinner() as show:
+        knowledge = gather(all_folders(rules))
+        worklist = find_gaps(paths, knowledge, show)
+        frame = table(worklist.gaps, top)
+    print_problems((*knowledge.faults, *worklist.problems))
     if format == "json":
         typer.echo(frame.to_json(orient="records", force_ascii=False, indent=1))
     elif format == "csv":
         typer.echo(frame.to_csv(index=False), nl=False)
     else:
-        for line in _gap_lines(frame, found.jobs):
+        for line in _gap_lines(frame, worklist.jobs):
             typer.echo(line)
-    if not found.jobs:
+    if not worklist.jobs:
         raise typer.Exit(3)
 
 
@@ -143,22 +143,22 @@ def new(
     with report_errors():
         text = lines_at(place) if place else line if line is not None else sys.stdin.read()
         book = read(all_folders([rules] if rules and rules.is_dir() else None))
-        begun = draft(name, text, book.signatures, signature)
+        rule = draft(name, text, book.signatures, signature)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as out:
-            out.write(begun.text)
+            out.write(rule.text)
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be written: {error.strerror}", param_hint="--rules") from None
-    for said in _next_steps(name, file, rules, begun):
-        typer.echo(said)
+    for step in _next_steps(name, file, rules, rule):
+        typer.echo(step)
 
 
 def _own_folder() -> Path:
-    """Where a rule goes if nothing is said: the first folder of the settings, or ours in a checkout."""
+    """Return the first folder of the settings, or ``rules/`` in a checkout."""
     from logdoctor.rulebook import shipped_rules
 
-    own = chosen_settings().rules
+    own = read_settings().rules
     if own:
         return own[0]
     ours = shipped_rules()
@@ -167,10 +167,10 @@ def _own_folder() -> Path:
     raise typer.BadParameter("say where your rules are: --rules FOLDER", param_hint="--rules")
 
 
-def _next_steps(name: str, file: Path, rules: Path | None, begun: Draft) -> Iterator[str]:
+def _next_steps(name: str, file: Path, rules: Path | None, draft: Draft) -> Iterator[str]:
     option = f" --rules {shlex.quote(str(rules))}" if rules else ""
     yield f"wrote {file}"
-    yield f"  the line is of the kind {begun.kind}, level {begun.level}"
+    yield f"  the line is of the kind {draft.kind}, level {draft.level}"
     yield "next:"
     yield f"  1. edit {file}: narrow the text, write every TODO"
     yield f"  2. logdoctor rules lint {name}{option}"

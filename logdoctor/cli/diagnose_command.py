@@ -1,4 +1,4 @@
-"""``logdoctor diagnose``: one job in, one report out."""
+"""``logdoctor diagnose``: read one job, write one report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import ProgressBar
-from logdoctor.cli.rule_options import Rules, chosen_settings
+from logdoctor.cli.rule_options import Rules, read_settings
 
 if TYPE_CHECKING:
     from logdoctor.model import Diagnosis
@@ -87,34 +87,36 @@ def diagnose(
     """
     from logdoctor.render import FORMATS
 
-    keep_inputs(output, paths)
-    chosen = chosen_settings()
-    shape = format or chosen.format or "terminal"
-    if shape not in FORMATS:
-        raise typer.BadParameter(f"'{shape}' is none of {', '.join(FORMATS)}", param_hint="--format")
-    language = language_of(lang, chosen.lang)
+    refuse_overwriting(output, paths)
+    settings = read_settings()
+    chosen_format = format or settings.format or "terminal"
+    if chosen_format not in FORMATS:
+        raise typer.BadParameter(f"'{chosen_format}' is none of {', '.join(FORMATS)}", param_hint="--format")
+    language = language_of(lang, settings.lang)
     start = time.perf_counter()
-    own = [*chosen.rules, *(rules or [])]
-    found = diagnosed(paths, shape, rules=own, hung=hung, lang=language, model=model, baseline=baseline)
+    own = [*settings.rules, *(rules or [])]
+    diagnosis = diagnose_paths(
+        paths, chosen_format, rules=own, hung=hung, lang=language, model=model, baseline=baseline
+    )
     elapsed = time.perf_counter() - start
-    shown = fit_to_show(found, shape, redact, redact_map)
-    write(shown, shape, output, language, quiet=quiet, elapsed=elapsed)
-    if exit_code and found.verdict != "healthy":
+    redacted = redact_to_share(diagnosis, chosen_format, redact, redact_map)
+    write(redacted, chosen_format, output, language, quiet=quiet, elapsed=elapsed)
+    if exit_code and diagnosis.verdict != "healthy":
         raise typer.Exit(1)
 
 
-def diagnosed(paths: list[str] | None, format: str, **asked: Any) -> Diagnosis:
-    """The diagnosis of the job in ``paths`` (none: standard input), with the lines that ``format`` shows."""
+def diagnose_paths(paths: list[str] | None, format: str, **options: Any) -> Diagnosis:
+    """Diagnose the job in ``paths`` (none: standard input), with context for ``format``."""
     from logdoctor.diagnosis import diagnose as diagnose_job
     from logdoctor.render import context_of
 
-    given = given_or_piped(paths)
+    inputs = paths_or_stdin(paths)
     with report_errors(), ProgressBar() as bar:
-        return diagnose_job(given, watch=bar.watch, context=context_of(format), **asked)
+        return diagnose_job(inputs, watch=bar.watch, context=context_of(format), **options)
 
 
-def given_or_piped(paths: list[str] | None) -> list[str]:
-    """``paths``, or standard input where none are given; wrong usage where that is a terminal."""
+def paths_or_stdin(paths: list[str] | None) -> list[str]:
+    """Return ``paths`` or, if there are none, standard input. A terminal as standard input is wrong usage."""
     if not paths and sys.stdin.isatty():
         raise typer.BadParameter(
             "give a file or a folder, or pipe a log in: cat crash.log | logdoctor", param_hint="PATHS"
@@ -122,37 +124,40 @@ def given_or_piped(paths: list[str] | None) -> list[str]:
     return paths or ["-"]
 
 
-def keep_inputs(output: Path | None, paths: Iterable[str] | None) -> None:
-    """Wrong usage where the report would be written over one of the logs."""
+def refuse_overwriting(output: Path | None, paths: Iterable[str] | None) -> None:
+    """End with wrong usage if the report would overwrite one of the logs."""
     for path in paths or ():
-        if output is not None and output.is_file() and os.path.exists(path) and output.samefile(path):  # noqa: PTH110 - any text may be given
+        if output is not None and output.is_file() and os.path.exists(path) and output.samefile(path):  # noqa: PTH110 - takes any text
             raise typer.BadParameter(f"{output} is the log itself: name another file", param_hint="--output")
 
 
-def fit_to_show(found: Diagnosis, format: str, redact: bool | None, key_file: Path | None) -> Diagnosis:  # noqa: FBT001
-    """``found`` without secrets and names where that is asked for, or where ``format`` is made to be shared."""
+def redact_to_share(diagnosis: Diagnosis, format: str, redact: bool | None, key_file: Path | None) -> Diagnosis:  # noqa: FBT001
+    """Remove secrets and names if ``redact`` is True.
+
+    If ``redact`` is None, do so for formats that are made to be shared.
+    """
     from logdoctor.render import is_shared
 
     if not (is_shared(format) if redact is None else redact):
         if key_file is not None:
             raise typer.BadParameter("nothing is redacted: add --redact", param_hint="--redact-map")
-        return found
+        return diagnosis
     from logdoctor.redaction import redacted
 
-    made = redacted(found)
-    keep_key(made.key, key_file)
-    return made.told
+    result = redacted(diagnosis)
+    write_key(result.key, key_file)
+    return result.told
 
 
-def keep_key(key: Mapping[str, Sequence[str]], file: Path | None) -> None:
-    """Write whom the pseudonyms mean into ``file``, where one is asked for, for the eyes of its owner only."""
+def write_key(key: Mapping[str, Sequence[str]], file: Path | None) -> None:
+    """Write pseudonyms and their meanings into ``file``, if there is one. Only its owner may read it."""
     import json
 
     if file is None:
         return
     text = json.dumps(dict(key), ensure_ascii=False, indent=1) + "\n"
     try:
-        file.unlink(missing_ok=True)  # others may have an old one open, or may be allowed to read it
+        file.unlink(missing_ok=True)  # other users may be allowed to read an old file
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
             out.write(text)
     except OSError as error:
@@ -160,7 +165,7 @@ def keep_key(key: Mapping[str, Sequence[str]], file: Path | None) -> None:
 
 
 def write(
-    found: Diagnosis,
+    diagnosis: Diagnosis,
     format: str,
     output: Path | None,
     lang: str,
@@ -168,20 +173,23 @@ def write(
     quiet: bool = False,
     elapsed: float | None = None,
 ) -> None:
-    """Put the report in ``format`` into the file ``output``, or on standard output."""
+    """Write the report to the file ``output``, or to standard output."""
     from logdoctor.render import render
 
     terminal = format == "terminal" and output is None
     color = terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = _width() if sys.stdout.isatty() else 100
     text = render(
-        found, format, lang=lang, color=color, width=width, quiet=quiet, elapsed=elapsed if terminal else None
+        diagnosis, format, lang=lang, color=color, width=width, quiet=quiet, elapsed=elapsed if terminal else None
     )
-    put_out(text, output, marks=format == "terminal")
+    write_text_to(text, output, marks=format == "terminal")
 
 
-def put_out(text: str, output: Path | None, *, marks: bool) -> None:
-    """Write ``text`` into the file ``output``, or on standard output; ``marks`` of ours may be spelt in ASCII there."""
+def write_text_to(text: str, output: Path | None, *, marks: bool) -> None:
+    """Write ``text`` to the file ``output``, or to standard output.
+
+    On a standard output without UTF-8, ``marks`` such as ✗ are spelt in ASCII.
+    """
     if output is None:
         sys.stdout.buffer.write(_encoded(text, sys.stdout.encoding or "utf-8", marks=marks))
         sys.stdout.flush()
@@ -193,7 +201,7 @@ def put_out(text: str, output: Path | None, *, marks: bool) -> None:
 
 
 def _encoded(text: str, encoding: str, *, marks: bool) -> bytes:
-    """``text`` for an output that may hold ASCII only: our own marks (if ``marks``) have a spelling there."""
+    """Encode ``text``. If ``encoding`` lacks characters, spell ``marks`` in ASCII and replace the others."""
     from logdoctor.render import plain
 
     try:
@@ -209,14 +217,14 @@ def _width() -> int:
         return 100
 
 
-def language_of(*wished: str | None) -> str:
-    """The first language that is wished for, else that of the locale; ends with usage words for an unknown one."""
-    language = next(filter(None, wished), None) or _language()
+def language_of(*choices: str | None) -> str:
+    """Return the first language of ``choices``, else that of the locale. An unknown language is wrong usage."""
+    language = next(filter(None, choices), None) or _language_of_locale()
     if language not in ("en", "zh"):
         raise typer.BadParameter(f"'{language}' is neither en nor zh", param_hint="--lang")
     return language
 
 
-def _language() -> str:
-    chosen = next((v for k in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := os.environ.get(k))), "")
-    return "zh" if chosen.startswith("zh") else "en"
+def _language_of_locale() -> str:
+    locale = next((v for k in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := os.environ.get(k))), "")
+    return "zh" if locale.startswith("zh") else "en"

@@ -1,4 +1,4 @@
-"""``logdoctor diff``: what differs between a good and a bad run of the same job."""
+"""``logdoctor diff``: compare a good and a bad run of the same job."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from logdoctor.cli.diagnose_command import (
     Output,
     Redact,
     RedactMap,
-    keep_inputs,
-    keep_key,
     language_of,
-    put_out,
+    refuse_overwriting,
+    write_key,
+    write_text_to,
 )
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import ProgressBar
-from logdoctor.cli.rule_options import Rules, chosen_settings, own_folders
+from logdoctor.cli.rule_options import Rules, own_folders, read_settings
 
 Good = Annotated[str, typer.Argument(help="The log, folder or archive of a run that went well.")]
 Bad = Annotated[str, typer.Argument(help="That of a run of the same job that did not.")]
@@ -47,16 +47,16 @@ def diff(
 
     if format not in FORMATS:
         raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
-    keep_inputs(output, (good, bad))
-    language = language_of(lang, chosen_settings().lang)
+    refuse_overwriting(output, (good, bad))
+    language = language_of(lang, read_settings().lang)
     with report_errors(), ProgressBar() as bar:
-        found = compare(good, bad, rules=own_folders(rules), lang=language, watch=bar.watch)
+        comparison = compare(good, bad, rules=own_folders(rules), lang=language, watch=bar.watch)
     if format in SHARED if redact is None else redact:
         from logdoctor.redaction import redacted
 
-        made = redacted(found)
-        keep_key(made.key, redact_map)
-        found = made.told
+        result = redacted(comparison)
+        write_key(result.key, redact_map)
+        comparison = result.told
     elif redact_map is not None:
         raise typer.BadParameter("nothing is redacted: add --redact", param_hint="--redact-map")
-    put_out(render_comparison(found, format, language), output, marks=format == "terminal")
+    write_text_to(render_comparison(comparison, format, language), output, marks=format == "terminal")

@@ -1,4 +1,4 @@
-"""What ends a command: the error as a person reads it, and its exit code."""
+"""Errors as the command line prints them, and their exit codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """End with 3 where nothing could be read, with 2 where rules are faulty, and say why on standard error."""
+    """Print errors, then exit: 3 for unreadable input, 2 for faulty rules."""
     from logdoctor.model import InputError, RulesError
 
     try:
@@ -31,29 +31,27 @@ def report_errors() -> Iterator[None]:
 
 
 def print_error(error: LogdoctorError) -> None:
-    """Say on standard error what is wrong."""
     from logdoctor.contract import visible
 
     typer.echo("logdoctor: " + "\n".join(map(visible, str(error).splitlines())), err=True)
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
-    """Say on standard error what could not be read, or which rules are faulty."""
     from logdoctor.model import LogdoctorError
 
-    for one in problems:
-        print_error(LogdoctorError(one.what, one.where, one.why, one.help))
+    for problem in problems:
+        print_error(LogdoctorError(problem.what, problem.where, problem.why, problem.help))
 
 
 def report_os_error(error: OSError) -> int:
-    """The exit code of a command that the system did not let read or write; standard error says why."""
+    """Print an error of the system and return the exit code. A closed pipe (``| head``) is no error."""
     from logdoctor.model import InputError
 
     try:
         sys.stdout.flush()
-    except OSError:  # nothing more can be written there: the interpreter must not try it again when it ends
+    except OSError:  # else the interpreter would try to flush again when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(error, BrokenPipeError):  # `| head` has seen enough
+    if isinstance(error, BrokenPipeError):
         return 0
     print_error(InputError("cannot go on", str(error.filename or ""), error.strerror or str(error)))
     return 3

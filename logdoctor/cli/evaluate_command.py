@@ -1,4 +1,4 @@
-"""``logdoctor evaluate``: how many answers to labelled cases are right, and whether their confidence holds."""
+"""``logdoctor evaluate``: count the right answers to labelled cases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli.errors import report_errors
-from logdoctor.cli.progress_bar import counting
+from logdoctor.cli.progress_bar import step_bar
 from logdoctor.cli.rule_options import all_folders
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from logdoctor.evaluation import Scores
 
 FORMATS = ("text", "html", "json")
-MIXED_UP = 15
+CONFUSIONS = 15
+"""Rows of the table of confusions."""
 
 Folders = Annotated[
     list[Path],
@@ -58,11 +59,11 @@ def evaluate(
     """
     if format not in FORMATS:
         raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
-    with report_errors(), counting() as told:
-        scores = _scores(cases, all_folders(None), model, told, rules=rules)
+    with report_errors(), step_bar() as show_step:
+        scores = _scores(cases, all_folders(None), model, show_step, rules=rules)
         if baselines or corpus:
-            scores += _baselines(cases, corpus or [], all_folders(None), told)
-    text = _shown(scores, format, ", ".join(str(folder) for folder in cases))
+            scores += _baselines(cases, corpus or [], all_folders(None), show_step)
+    text = _text(scores, format, ", ".join(str(folder) for folder in cases))
     if output is None:
         typer.echo(text)
         return
@@ -76,40 +77,40 @@ def _scores(
     folders: list[Path],
     rule_folders: list[Path],
     model: Path | None,
-    told: Callable[[str, int, int], None],
+    show_step: Callable[[str, int, int], None],
     *,
     rules: bool,
 ) -> list[Scores]:
     from logdoctor.evaluation import answer, cases_of, score
     from logdoctor.knowledge import gather
 
-    cases, known = cases_of(folders), gather(rule_folders)
+    cases, knowledge = cases_of(folders), gather(rule_folders)
     answers = []
     for n, case in enumerate(cases):
-        told(case.name, n, len(cases))
-        answers.append(answer(case, known, model, rules=rules))
+        show_step(case.name, n, len(cases))
+        answers.append(answer(case, knowledge, model, rules=rules))
     return [score("rules and classifier" if rules else "classifier alone", answers)]
 
 
 def _baselines(
-    folders: list[Path], corpora: list[Path], rule_folders: list[Path], told: Callable[[str, int, int], None]
+    folders: list[Path], corpora: list[Path], rule_folders: list[Path], show_step: Callable[[str, int, int], None]
 ) -> list[Scores]:
     from logdoctor.evaluation import cases_of, score
     from logdoctor.evaluation.baselines import bag_of_words, majority
     from logdoctor.rulebook.loading import load
     from logdoctor.training_data import labelled_logs
 
-    told("baselines", 0, 1)
-    learnt, cases = labelled_logs(load(rule_folders), corpora), cases_of(folders)
+    show_step("baselines", 0, 1)
+    training_logs, cases = labelled_logs(load(rule_folders), corpora), cases_of(folders)
     return [
-        score("most frequent failure", majority(learnt, cases)),
-        score("TF-IDF and regression", bag_of_words(learnt, cases)),
+        score("most frequent failure", majority(training_logs, cases)),
+        score("TF-IDF and regression", bag_of_words(training_logs, cases)),
     ]
 
 
-def _shown(scores: list[Scores], format: str, cases: str) -> str:
+def _text(scores: list[Scores], format: str, cases: str) -> str:
     if format == "json":
-        return json.dumps([one.to_dict() for one in scores], indent=1, ensure_ascii=False)
+        return json.dumps([s.to_dict() for s in scores], indent=1, ensure_ascii=False)
     if format == "html":
         from logdoctor.evaluation.page import page
 
@@ -120,12 +121,12 @@ def _shown(scores: list[Scores], format: str, cases: str) -> str:
 def _lines(scores: list[Scores]) -> Iterator[str]:
     import pandas as pd
 
-    figures = pd.DataFrame({one.name: one.figures for one in scores}, dtype=float)
+    figures = pd.DataFrame({s.name: s.figures for s in scores}, dtype=float)
     yield _table(figures.rename_axis(None), index=True)
     first = scores[0]
     for title, table in (
         ("by family", first.families),
-        ("mixed up", first.confusion.head(MIXED_UP)),
+        ("mixed up", first.confusion.head(CONFUSIONS)),
         ("reliability: of the answers from that confidence on, how sure, how many right", first.reliability),
     ):
         yield f"\n{title} ({first.name})"

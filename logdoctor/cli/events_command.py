@@ -1,4 +1,4 @@
-"""``logdoctor events``: what the parsers make of a log, for authors of rules and for tools."""
+"""``logdoctor events``: print the parsed records of a log."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from logdoctor.cli.diagnose_command import Paths, given_or_piped, keep_inputs
+from logdoctor.cli.diagnose_command import Paths, paths_or_stdin, refuse_overwriting
 from logdoctor.cli.errors import print_error, report_errors
-from logdoctor.cli.progress_bar import gathered
+from logdoctor.cli.progress_bar import load_with_progress
 from logdoctor.cli.rule_options import Rules, all_folders
 
 Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
@@ -33,12 +33,12 @@ def events(paths: Paths = None, format: Format = "jsonl", output: Output = None,
         raise typer.BadParameter(f"'{format}' is none of {', '.join(WRITERS)}", param_hint="--format")
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise typer.BadParameter("Parquet is no text: name a file with -o", param_hint="--format")
-    keep_inputs(output, paths)
-    given = given_or_piped(paths)
-    known = gathered(all_folders(rules))
-    with report_errors(), _opened(output) as out:
+    refuse_overwriting(output, paths)
+    inputs = paths_or_stdin(paths)
+    knowledge = load_with_progress(all_folders(rules))
+    with report_errors(), _open(output) as out:
         try:
-            WRITERS[format](events_of(given, knowledge=known), out)
+            WRITERS[format](events_of(inputs, knowledge=knowledge), out)
         except InputError:
             raise
         except LogdoctorError as error:
@@ -47,7 +47,7 @@ def events(paths: Paths = None, format: Format = "jsonl", output: Output = None,
         out.flush()
 
 
-def _opened(output: Path | None) -> Any:
+def _open(output: Path | None) -> Any:
     stdout: IO[bytes] = sys.stdout.buffer
     if output is None:
         return nullcontext(stdout)

@@ -1,4 +1,4 @@
-"""``logdoctor explain``: what a code means, who is to blame, what to do, and where that is from."""
+"""``logdoctor explain``: print the meaning of a code, and the remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli.diagnose_command import Lang, language_of
-from logdoctor.cli.rule_options import chosen_settings
+from logdoctor.cli.rule_options import read_settings
 
 if TYPE_CHECKING:
     from logdoctor.catalogues import Catalogue, Entry
@@ -30,35 +30,35 @@ def explain(words: Words = None, lang: Lang = None) -> None:
 
     Without WORDS the catalogues are listed; with a catalogue's name alone, its codes.
     """
-    language, asked = language_of(lang, chosen_settings().lang), " ".join(words or []).strip()
-    if not asked:
+    language, query = language_of(lang, read_settings().lang), " ".join(words or []).strip()
+    if not query:
         _print(_catalogues(language))
         return
-    _print(_answer(asked, language))
+    _print(_answer(query, language))
 
 
-def _answer(asked: str, lang: str) -> Iterator[str]:
+def _answer(query: str, lang: str) -> Iterator[str]:
     from logdoctor.catalogues.asking import asked_for, listed, nearest
 
-    lists = listed(asked)
-    entries = () if lists else asked_for(asked) or _in_line(asked)
+    lists = listed(query)
+    entries = () if lists else asked_for(query) or _codes_in_line(query)
     if not lists and not entries:
-        near = ", ".join(nearest(asked))
+        near = ", ".join(nearest(query))
         hint = f"did you mean {near}?" if near else "'logdoctor explain' lists what is known"
-        raise typer.BadParameter(f"nothing is known of '{asked}'; {hint}", param_hint="WORDS")
-    for one in lists:
-        yield from _codes(one, lang)
+        raise typer.BadParameter(f"nothing is known of '{query}'; {hint}", param_hint="WORDS")
+    for catalogue in lists:
+        yield from _codes(catalogue, lang)
     for entry in entries:
         yield from (*_page(entry, lang), "")
 
 
-def _in_line(line: str) -> tuple[Entry, ...]:
-    """The codes in a line of a log, as the parsers read it."""
+def _codes_in_line(line: str) -> tuple[Entry, ...]:
+    """Return the codes that the parsers find in a line of a log."""
     from logdoctor.catalogues import meanings
     from logdoctor.diagnosis import events
 
-    seen = {(e.head.name, e.code): e for event in events(io.BytesIO(line.encode())) for e in meanings(event)}
-    return tuple(seen.values())
+    entries = {(e.head.name, e.code): e for event in events(io.BytesIO(line.encode())) for e in meanings(event)}
+    return tuple(entries.values())
 
 
 def _page(entry: Entry, lang: str) -> Iterator[str]:
@@ -74,9 +74,9 @@ def _page(entry: Entry, lang: str) -> Iterator[str]:
         yield from (" " * (left + 2) + line for line in more)
 
 
-def _codes(one: Catalogue, lang: str) -> Iterator[str]:
-    yield one.head.title(lang)
-    for entry in one.entries:
+def _codes(catalogue: Catalogue, lang: str) -> Iterator[str]:
+    yield catalogue.head.title(lang)
+    for entry in catalogue.entries:
         name = "" if entry.name == entry.code else entry.name
         yield f"  {entry.code:>12}  {name:{WORDS_WIDTH}}  {entry.column('meaning', lang)}"
     yield ""
@@ -87,9 +87,9 @@ def _catalogues(lang: str) -> Iterator[str]:
     from logdoctor.catalogues.table import page_words
 
     for name in names():
-        one = catalogue(name)
-        yield f"{name:14} {len(one.entries):4} {page_words(lang)['codes']}  {one.head.title(lang)}"
-        yield f"{'':26}{one.head.about['source']} ({one.head.about['version']})"
+        head, entries = catalogue(name).head, catalogue(name).entries
+        yield f"{name:14} {len(entries):4} {page_words(lang)['codes']}  {head.title(lang)}"
+        yield f"{'':26}{head.about['source']} ({head.about['version']})"
 
 
 def _print(lines: Iterator[str]) -> None:

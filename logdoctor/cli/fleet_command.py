@@ -1,4 +1,4 @@
-"""``logdoctor fleet``: a page about all the jobs that scans found."""
+"""``logdoctor fleet``: write a page about all jobs of scans."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def fleet(
     """
     from logdoctor.scan.fleet import records_of, time_of
 
-    wish = wished(output, new_since, lang, by)
+    request = page_request(output, new_since, lang, by)
     first, last = read_time(since, "--since"), read_time(until, "--until")
     with report_errors():
         records = records_of(folders)
-        wanted = (
+        in_period = (
             record
             for record in records
             if (first is None or time_of(record) >= first) and (last is None or time_of(record) < last)
         )
-        write_report(wanted, wish)
+        write_report(in_period, request)
 
 
-class Wish(Struct, frozen=True):
-    """Where a page goes and what it is to show."""
+class PageRequest(Struct, frozen=True):
+    """The file of a page, its language and its period."""
 
     path: Path
     lang: str
@@ -63,23 +63,23 @@ class Wish(Struct, frozen=True):
     by: Period | None
 
 
-def wished(path: Path, new_since: str | None, lang: str | None, by: str | None = None) -> Wish:
-    """What the options mean; they are checked before the work begins."""
+def page_request(path: Path, new_since: str | None, lang: str | None, by: str | None = None) -> PageRequest:
+    """Check the options before the work begins."""
     if by not in (None, "day", "week", "month"):
         raise typer.BadParameter(f"'{by}' is none of day, week, month", param_hint="--by")
     if not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"'{path}' cannot be written: there is no such folder")
-    return Wish(path, language_of(lang), read_time(new_since, "--new-since"), by)  # type: ignore[arg-type]  # one of them
+    return PageRequest(path, language_of(lang), read_time(new_since, "--new-since"), by)  # type: ignore[arg-type]
 
 
-def write_report(records: Iterable[JobRecord], wish: Wish) -> None:
-    """Write the page about ``records``, and say where."""
+def write_report(records: Iterable[JobRecord], request: PageRequest) -> None:
+    """Write the page about ``records`` and print its path."""
     from logdoctor.scan.fleet import fleet_of
     from logdoctor.scan.fleet_page import write_page
 
-    counted = fleet_of(records, wish.by, wish.new_since)
+    fleet = fleet_of(records, request.by, request.new_since)
     try:
-        write_page(counted, wish.path, wish.lang)
+        write_page(fleet, request.path, request.lang)
     except OSError as error:
-        raise typer.BadParameter(f"'{wish.path}' cannot be written: {error.strerror}") from None
-    typer.echo(str(wish.path), err=True)
+        raise typer.BadParameter(f"'{request.path}' cannot be written: {error.strerror}") from None
+    typer.echo(str(request.path), err=True)

@@ -1,4 +1,4 @@
-"""``logdoctor history``: questions to the results of scans."""
+"""``logdoctor history``: count and query the results of scans."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def history(
         raise typer.BadParameter(f"'{by}' is none of {', '.join(BY)}", param_hint="--by")
     if format not in ("table", "csv", "jsonl"):
         raise typer.BadParameter(f"'{format}' is none of table, csv, jsonl", param_hint="--format")
-    asked = Question(by, cause, host, user, read_time(since, "--since"), read_time(until, "--until"), most)
+    question = Question(by, cause, host, user, read_time(since, "--since"), read_time(until, "--until"), most)
     with report_errors():
-        answer = query(folders, sql) if sql is not None else ask(folders, asked)
+        answer = query(folders, sql) if sql is not None else ask(folders, question)
     {"table": _table, "csv": _csv, "jsonl": _jsonl}[format](answer)
 
 
-def _shown(value: Any) -> str:
+def _cell(value: Any) -> str:
     from logdoctor.contract import visible
 
     if isinstance(value, list):
-        return " ".join(_shown(part) for part in value)
+        return " ".join(_cell(part) for part in value)
     return "" if value is None else visible(str(value))
 
 
@@ -71,9 +71,9 @@ def _table(answer: Answer) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in answer.columns:
-        table.add_column(Text(_shown(name)), overflow="fold")
+        table.add_column(Text(_cell(name)), overflow="fold")
     for row in answer.rows:
-        table.add_row(*(Text(_shown(value)) for value in row))
+        table.add_row(*(Text(_cell(value)) for value in row))
     Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
 
 
@@ -84,7 +84,7 @@ def _csv(answer: Answer) -> None:
 
     lines = csv.writer(sys.stdout, lineterminator="\n")
     lines.writerow(answer.columns)
-    lines.writerows([spreadsheet_cell(_shown(value)) for value in row] for row in answer.rows)
+    lines.writerows([spreadsheet_cell(_cell(value)) for value in row] for row in answer.rows)
 
 
 def _jsonl(answer: Answer) -> None:

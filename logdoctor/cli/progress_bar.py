@@ -1,4 +1,4 @@
-"""A sign of life on standard error for work that takes long; nothing where standard error is no terminal."""
+"""Progress of long work on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SLOW = 1.0
 
 
 @contextlib.contextmanager
-def working() -> Iterator[Callable[[str], None]]:
-    """Says what is being done, beside a spinner."""
+def spinner() -> Iterator[Callable[[str], None]]:
+    """Show a spinner. Yield a function that sets the text beside it."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -29,15 +29,15 @@ def working() -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("") as status:
 
-        def told(what: str) -> None:
-            status.update(escape(what))
+        def show(text: str) -> None:
+            status.update(escape(text))
 
-        yield told
+        yield show
 
 
 @contextlib.contextmanager
-def counting() -> Iterator[Callable[[str, int, int], None]]:
-    """Shows a bar: what is being done, how many steps are done, how many there are."""
+def step_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar. Yield a function that takes a text, the number of done steps and the number of all steps."""
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
@@ -50,43 +50,41 @@ def counting() -> Iterator[Callable[[str, int, int], None]]:
     ) as bar:
         task = bar.add_task("")
 
-        def told(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what[:40].ljust(40), completed=done, total=total)
+        def show(text: str, done: int, total: int) -> None:
+            bar.update(task, description=text[:40].ljust(40), completed=done, total=total)
 
-        yield told
+        yield show
 
 
 class ProgressBar:
-    """A bar on standard error for what takes long; it costs nothing before that.
+    """A bar that appears after `SLOW` seconds and counts the bytes read.
 
-    It comes by a clock and not by what is read: a first run compiles the rules for seconds before it reads anything.
+    A clock opens the bar, because a first run compiles rules for seconds before it reads anything.
     """
 
     def __init__(self) -> None:
-        """Nothing is shown yet."""
         self._bar: Any = None
         self._task: Any = None
         self._columns: tuple[Any, ...] = ()
         self._counts: tuple[Any, ...] = ()
-        """The columns that count what was read: nothing is, while rules are compiled."""
+        """Columns for the bytes read. They appear with the first bytes."""
         self._bytes = 0
-        self._doing = "getting ready: the first run after an installation compiles the rules"
+        self._text = "getting ready: the first run after an installation compiles the rules"
         self._clock = threading.Timer(SLOW, self._open)
         self._clock.daemon = True
 
     def __enter__(self) -> ProgressBar:  # noqa: PYI034 - typing.Self is of 3.11
-        """Start the clock."""
         if sys.stderr.isatty():
             self._clock.start()
         return self
 
     def watch(self, name: str, count: int) -> None:
-        """Count bytes that were read."""
+        """Count bytes read from the input ``name``."""
         self._bytes += count
-        self._doing = name[-40:]
+        self._text = name[-40:]
         if self._bar is not None:
             self._bar.columns = (*self._columns, *self._counts)
-            self._bar.update(self._task, completed=self._bytes, description=self._doing)
+            self._bar.update(self._task, completed=self._bytes, description=self._text)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -96,24 +94,23 @@ class ProgressBar:
         self._counts = (DownloadColumn(), TransferSpeedColumn())
         counts = self._counts if self._bytes else ()
         bar = Progress(*self._columns, *counts, console=Console(stderr=True), transient=True)
-        self._task = bar.add_task(self._doing, total=None)
+        self._task = bar.add_task(self._text, total=None)
         bar.start()
         self._bar = bar
 
     def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
         self._clock.cancel()
         if self._clock.ident is not None:
-            self._clock.join()  # it may be opening the bar just now
+            self._clock.join()  # the clock may be opening the bar now
         if self._bar is not None:
             self._bar.stop()
 
 
-def gathered(folders: Sequence[Path]) -> Knowledge:
-    """What is known with the rules in ``folders``; a first run shows that it compiles them; faulty ones are told."""
+def load_with_progress(folders: Sequence[Path]) -> Knowledge:
+    """Load the rules in ``folders`` and print their faults. Show a bar, because a first run compiles rules."""
     from logdoctor.knowledge import gather
 
     with ProgressBar():
-        known = gather(folders)
-    print_problems(known.faults)
-    return known
+        knowledge = gather(folders)
+    print_problems(knowledge.faults)
+    return knowledge

@@ -1,4 +1,4 @@
-"""``logdoctor report``: a page to attach to a ticket, and the answer in one line."""
+"""``logdoctor report``: write a page to attach to a ticket."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from logdoctor.cli.diagnose_command import (
     Paths,
     Redact,
     RedactMap,
-    diagnosed,
-    fit_to_show,
-    keep_inputs,
+    diagnose_paths,
     language_of,
+    redact_to_share,
+    refuse_overwriting,
     write,
 )
-from logdoctor.cli.rule_options import Rules, chosen_settings
+from logdoctor.cli.rule_options import Rules, read_settings
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.", dir_okay=False)]
 
@@ -45,13 +45,13 @@ def report(
 
     Exit codes: those of 'logdoctor diagnose'.
     """
-    keep_inputs(output, paths)
-    chosen = chosen_settings()
-    language = language_of(lang, chosen.lang)
-    own = [*chosen.rules, *(rules or [])]
-    found = diagnosed(paths, "html", rules=own, hung=hung, lang=language, model=model, baseline=baseline)
-    write(fit_to_show(found, "html", redact, redact_map), "html", output, language)
-    write(found, "terminal", None, language, quiet=True)
+    refuse_overwriting(output, paths)
+    settings = read_settings()
+    language = language_of(lang, settings.lang)
+    own = [*settings.rules, *(rules or [])]
+    diagnosis = diagnose_paths(paths, "html", rules=own, hung=hung, lang=language, model=model, baseline=baseline)
+    write(redact_to_share(diagnosis, "html", redact, redact_map), "html", output, language)
+    write(diagnosis, "terminal", None, language, quiet=True)
     typer.echo(str(output), err=True)
-    if exit_code and found.verdict != "healthy":
+    if exit_code and diagnosis.verdict != "healthy":
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Which rules a command works with: the option ``--rules``, and the folders of settings and packages before it."""
+"""The option ``--rules``, and the folders of rules from settings and packages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Rules = Annotated[
 ]
 
 
-def chosen_settings() -> Settings:
-    """The settings that hold here; a faulty file is wrong usage."""
+def read_settings() -> Settings:
+    """Read the settings. A faulty file is wrong usage."""
     from logdoctor.model import InputError
     from logdoctor.settings import settings
 
@@ -28,13 +28,13 @@ def chosen_settings() -> Settings:
         raise typer.BadParameter(str(error), param_hint="logdoctor.toml") from None
 
 
-def own_folders(given: Sequence[Path] | None) -> list[Path]:
-    """The folders of the settings, then those that ``--rules`` named."""
-    return [*chosen_settings().rules, *(given or [])]
+def own_folders(rules: Sequence[Path] | None) -> list[Path]:
+    """Return the folders of the settings, then those of ``--rules``."""
+    return [*read_settings().rules, *(rules or [])]
 
 
-def all_folders(given: Sequence[Path] | None) -> list[Path]:
-    """Every folder in which rules are looked for, ours first."""
+def all_folders(rules: Sequence[Path] | None) -> list[Path]:
+    """Return every folder of rules, the shipped one first."""
     from logdoctor.knowledge import rule_folders
 
-    return rule_folders(own_folders(given))
+    return rule_folders(own_folders(rules))

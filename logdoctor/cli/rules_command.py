@@ -1,4 +1,4 @@
-"""``logdoctor rules``: look at the rules, check them."""
+"""``logdoctor rules``: list, show, write and check rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ app.command("gaps")(authoring_commands.gaps)
 
 
 def _read(folders: list[Path]) -> Rulebook:
-    """The rules that can be read; what is wrong with the others goes to standard error."""
+    """Read the rules. Print the faults of the others to standard error."""
     from logdoctor.rulebook.loading import read
 
     book = read(folders)
@@ -45,7 +45,7 @@ def list_rules(rules: Rules = None) -> None:
 
 
 def _origin(rule: Rule, folders: list[Path], ours: set[str]) -> str:
-    """``[folder]`` of a rule that is not shipped, and whether it stands in the place of one of ours."""
+    """Return ``[folder]`` or ``[folder, in place of ours]`` for a rule of a user."""
     home = next(f for f in reversed(folders) if Path(rule.path).is_relative_to(f))
     if home == folders[0]:
         return ""

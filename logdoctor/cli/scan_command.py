@@ -1,4 +1,4 @@
-"""``logdoctor scan``: the jobs of an archive in, a table of causes out."""
+"""``logdoctor scan``: diagnose all jobs of an archive, print a table of causes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import typer
 
 from logdoctor.cli.diagnose_command import Lang
 from logdoctor.cli.errors import print_problems, report_errors
-from logdoctor.cli.fleet_command import NewSince, wished, write_report
-from logdoctor.cli.progress_bar import gathered
+from logdoctor.cli.fleet_command import NewSince, page_request, write_report
+from logdoctor.cli.progress_bar import load_with_progress
 from logdoctor.cli.rule_options import Rules, own_folders
 from logdoctor.cli.time_options import read_time
 
@@ -113,7 +113,7 @@ def scan(
         raise typer.BadParameter(f"'{format}' is none of {', '.join((*formats(), 'parquet'))}", param_hint="--format")
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
-    wish = wished(report, new_since, lang) if report is not None else None
+    request = page_request(report, new_since, lang) if report is not None else None
     filters = Filters(_expression(job_pattern), read_time(since, "--since"), read_time(until, "--until"))
     own = own_folders(rules)
     with report_errors(), _folder(out) as folder:
@@ -128,27 +128,27 @@ def scan(
             _shard(shard),
             retry,
         )
-        made = Scan(places, plan, filters)
-        _tell_problems(made)
+        scan_run = Scan(places, plan, filters)
+        _check_jobs(scan_run)
         if dry_run:
-            _say_jobs(made)
+            _print_jobs(scan_run)
             return
-        known = gathered(rule_folders(own))  # the workers find it compiled
-        wanted = _wanted(fail_on, known)
-        with _stopping(), _progress(made) as advance:
-            for count in made.run():
+        knowledge = load_with_progress(rule_folders(own))  # compiles the rules for the workers
+        fatal = _causes_to_fail_on(fail_on, knowledge)
+        with _stop_on_sigterm(), _progress(scan_run) as advance:
+            for count in scan_run.run():
                 advance(count)
-        _write(made, format, folder)
-        found = wanted and any({r.signature, r.signature.partition(".")[0]} & wanted for r in made.records())
-        if wish is not None:
-            write_report(made.records(), wish)
-    if found:
+        _write(scan_run, format, folder)
+        failed = fatal and any({r.signature, r.signature.partition(".")[0]} & fatal for r in scan_run.records())
+        if request is not None:
+            write_report(scan_run.records(), request)
+    if failed:
         raise typer.Exit(1)
 
 
 @contextmanager
 def _folder(out: Path | None) -> Iterator[Path]:
-    """The folder of the scan: the user's, or one for the time of the scan."""
+    """Return the folder of ``--out``, or a temporary one."""
     if out is not None:
         yield out
         return
@@ -164,7 +164,7 @@ def _expression(pattern: str | None) -> re.Pattern[str] | None:
 
 
 def _cluster(*, slurm: bool, kubernetes: bool, scheduler: str | None) -> str:
-    """Who starts workers; at most one of the options may be given."""
+    """Return the name of the cluster that starts workers. Two of the options are wrong usage."""
     if slurm + kubernetes + bool(scheduler) > 1:
         raise typer.BadParameter("only one of these", param_hint="--slurm, --kubernetes, --scheduler")
     return "slurm" if slurm else "kubernetes" if kubernetes else ""
@@ -180,37 +180,37 @@ def _options(pairs: Sequence[str]) -> tuple[tuple[str, Any], ...]:
 
 
 def _shard(text: str) -> tuple[int, int]:
-    hit = re.fullmatch(r"(\d+)/(\d+)", text)
-    if not hit or not 1 <= int(hit[1]) <= int(hit[2]):
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise typer.BadParameter(f"'{text}' is not like 3/8", param_hint="--shard")
-    return int(hit[1]), int(hit[2])
+    return int(match[1]), int(match[2])
 
 
-def _tell_problems(made: Scan) -> None:
+def _check_jobs(scan_run: Scan) -> None:
     from logdoctor.model import InputError
 
-    print_problems(made.problems)
-    if made.jobs:
+    print_problems(scan_run.problems)
+    if scan_run.jobs:
         return
-    if made.problems:
+    if scan_run.problems:
         raise typer.Exit(3)
     why = "there is no log, or none that --job-pattern, --since and --until want"
-    raise InputError("no job found", made.places[0], why, "check the path and the options")
+    raise InputError("no job found", scan_run.places[0], why, "check the path and the options")
 
 
-def _say_jobs(made: Scan) -> None:
+def _print_jobs(scan_run: Scan) -> None:
     from logdoctor.contract import visible
 
-    for job in made.jobs:
-        done = "" if job in made.todo else "  done"
+    for job in scan_run.jobs:
+        done = "" if job in scan_run.todo else "  done"
         files = len(job.members or job.paths)
         typer.echo(f"{visible(job.name)}  {files} file{'s' * (files != 1)}  by {job.how}{done}")
-    typer.echo(f"{len(made.jobs)} job{'s' * (len(made.jobs) != 1)}, {len(made.todo)} to do")
+    typer.echo(f"{len(scan_run.jobs)} job{'s' * (len(scan_run.jobs) != 1)}, {len(scan_run.todo)} to do")
 
 
 @contextmanager
-def _stopping() -> Iterator[None]:
-    """Let a SIGTERM end the scan as Ctrl-C does: workers are stopped, what is done is kept."""
+def _stop_on_sigterm() -> Iterator[None]:
+    """End the scan at SIGTERM as at Ctrl-C: stop the workers, keep the results."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -222,9 +222,9 @@ def _stopping() -> Iterator[None]:
 
 
 @contextmanager
-def _progress(made: Scan) -> Iterator[Any]:
-    """How far the scan is: a bar on a terminal, else a line now and then."""
-    total = len(made.todo)
+def _progress(scan_run: Scan) -> Iterator[Any]:
+    """Show a bar on a terminal, else print a line every ten seconds."""
+    total = len(scan_run.todo)
     if not sys.stderr.isatty():
         yield _Lines(total)
         return
@@ -238,7 +238,7 @@ def _progress(made: Scan) -> Iterator[Any]:
 
 
 class _Lines:
-    """Progress for a file: a line every ten seconds."""
+    """Progress for a standard error that is no terminal: a line every ten seconds."""
 
     EVERY = 10.0
 
@@ -255,24 +255,23 @@ class _Lines:
             typer.echo(f"logdoctor: {self._done} of {self._total} jobs, {rate:.0f} a second", err=True)
 
 
-def _write(made: Scan, format: str, folder: Path) -> None:
-    """Print the results."""
+def _write(scan_run: Scan, format: str, folder: Path) -> None:
     from logdoctor.scan.outputs import writer
     from logdoctor.scan.tables import write_parquet
 
     if format == "parquet":
-        for path in write_parquet(made.records(), folder):
+        for path in write_parquet(scan_run.records(), folder):
             typer.echo(path)
     else:
-        writer(format)(made.records(), sys.stdout)
+        writer(format)(scan_run.records(), sys.stdout)
 
 
-def _wanted(fail_on: str | None, known: Knowledge) -> set[str]:
-    """The names in ``--fail-on``; one that no job can ever have is told: it would let everything pass."""
-    wanted = {name.strip() for name in (fail_on or "").split(",") if name.strip()}
-    signatures = {rule.signature for rule in known.rules} | {"unknown", "healthy"}
-    strange = wanted - signatures - {name.partition(".")[0] for name in signatures}
+def _causes_to_fail_on(fail_on: str | None, knowledge: Knowledge) -> set[str]:
+    """Return the names in ``--fail-on``. A name that no rule has is wrong usage, because no scan would fail."""
+    names = {name.strip() for name in (fail_on or "").split(",") if name.strip()}
+    signatures = {rule.signature for rule in knowledge.rules} | {"unknown", "healthy"}
+    strange = names - signatures - {name.partition(".")[0] for name in signatures}
     if strange:
         why = f"no rule has the signature or family {', '.join(sorted(strange))}; see: logdoctor rules list"
         raise typer.BadParameter(why, param_hint="--fail-on")
-    return wanted
+    return names

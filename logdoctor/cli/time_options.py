@@ -1,4 +1,4 @@
-"""Times as options take them."""
+"""Times in options, such as ``--since 7d``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import typer
 
 
 def read_time(text: str | None, option: str) -> float | None:
-    """Seconds since 1970 of ``2026-11-01``, ``2026-11-01T12:00+02:00``, or so long ago: ``7d``, ``12h``, ``30m``."""
+    """Return seconds since 1970 for ``2026-11-01``, ``2026-11-01T12:00+02:00`` or ``7d`` (7 days ago).
+
+    ``12h`` and ``30m`` are hours and minutes. Any other text is wrong usage of ``option``.
+    """
     if text is None:
         return None
     ago = re.fullmatch(r"(\d{1,6})([dhm])", text)

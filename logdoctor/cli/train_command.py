@@ -1,4 +1,4 @@
-"""``logdoctor train``: make the classifier's model from the rules' examples and labelled cases."""
+"""``logdoctor train``: train the classifier with examples of rules and labelled cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli.errors import report_errors
-from logdoctor.cli.progress_bar import counting
+from logdoctor.cli.progress_bar import step_bar
 from logdoctor.cli.rule_options import Rules, all_folders
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
     It learns from the examples of all rules and from the cases in CORPORA, takes minutes, shows how well it does on
     what was held out, and gives the same bytes for the same input.
     """
-    with report_errors(), counting() as told:
-        trained = _trained(corpora or [], all_folders(rules), told)
+    with report_errors(), step_bar() as show_step:
+        trained = _train(corpora or [], all_folders(rules), show_step)
     try:
         output.write_text(trained.model.to_json(), encoding="utf-8")
     except OSError as error:
@@ -38,14 +38,14 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
         typer.echo(line)
 
 
-def _trained(corpora: list[Path], folders: list[Path], told: Callable[[str, int, int], None]) -> Trained:
+def _train(corpora: list[Path], folders: list[Path], show_step: Callable[[str, int, int], None]) -> Trained:
     from logdoctor.classifier.training import train as train_model
     from logdoctor.knowledge import gather
     from logdoctor.rulebook.loading import load
     from logdoctor.training_data import labelled_logs, samples
 
     logs = labelled_logs(load(folders), corpora)
-    return train_model([*samples(logs, gather(folders), told)], told)
+    return train_model([*samples(logs, gather(folders), show_step)], show_step)
 
 
 def _figures(trained: Trained) -> Iterator[str]:
