@@ -1,7 +1,7 @@
-"""A large log of a training run that fails at its end, the same bytes every time.
+"""A large log of a failed training run, made: ``python biglog.py FILE MIB``.
 
-Mostly NCCL's collective traces, progress bars that overprint themselves, steps and metrics; one line in a thousand is
-worth a look.  All names and numbers are invented.  As a program: `python biglog.py FILE MIB`.
+It holds NCCL's collective traces, progress bars that overprint themselves, steps and metrics. One line in a thousand is
+a warning. The same arguments give the same bytes. All names and numbers are invented.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _ending() -> Iterator[str]:
 
 
 def write_big_log(path: Path, mib: int, seed: int = 11) -> None:
-    """Write about ``mib`` MiB to ``path``; twelve different stretches of 4 MiB are repeated to save time."""
+    """Write about ``mib`` MiB to ``path``. Twelve stretches of 4 MiB are repeated to save time."""
     stretches = [_stretch(seed + n, min(4, mib) << 20) for n in range(min(12, max(1, mib // 4)))]
     with path.open("wb") as file:
         for n in range(max(1, mib // 4)):
@@ -117,11 +117,11 @@ def write_big_log(path: Path, mib: int, seed: int = 11) -> None:
 
 def _stretch(seed: int, size: int) -> bytes:
     parts: list[bytes] = []
-    have = 0
+    written = 0
     for line in _lines(seed):
         parts.append(line.encode() + b"\n")
-        have += len(parts[-1])
-        if have >= size:
+        written += len(parts[-1])
+        if written >= size:
             return b"".join(parts)
     raise AssertionError("the lines never end")
 

@@ -1,10 +1,10 @@
-"""Scans of a made archive: jobs a second, ratio to ripgrep, what a second worker brings, memory of each process.
+"""Speed and memory of scans of an archive, with one and two workers.
 
     python benchmarks/fleet.py [--jobs 1000] [--gib 1] [--folder FOLDER] [--patterns FILE] [--keep]
 
-The archive is the same for the same numbers: simulated jobs and the cases of corpus/, most of them small and loose,
-some filled up to MiB with lines of healthy training, a quarter packed by the hundred into tar.zst.  It needs ``--gib``
-of disk in ``--folder``.  Ratios count, times are the machine's: run it twice and on a machine that does nothing else.
+The archive holds simulated jobs and the cases of corpus/. Most jobs are small folders. Some are filled up with MiB of
+healthy training. A quarter is packed by the hundred into tar.zst. The same options give the same archive. It takes
+``--gib`` of disk in ``--folder``. Compare ratios, because times depend on the machine. Run it twice on an idle machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from simulator import FAULTS, simulate  # noqa: E402
 
 MIB = 1 << 20
 TEMPLATES = 60
-"""So many different jobs there are; all others are these with other numbers."""
+"""The number of different jobs. All others are copies under other numbers."""
 LARGE_SHARE = 0.05
 PACKED_SHARE = 0.25
 PACKED_JOBS = 100
@@ -42,19 +42,19 @@ PACKED_JOBS = 100
 
 
 def templates() -> list[dict[str, str]]:
-    """Jobs as files and texts: simulated ones of 8 and 16 ranks, and the labelled cases."""
+    """Return simulated jobs of 8 and 16 ranks, and labelled cases."""
     kinds = sorted(FAULTS)
-    made = [dict(simulate(n, kinds[n % len(kinds)], 16 if n % 3 else 8).files) for n in range(TEMPLATES // 2)]
+    jobs = [dict(simulate(n, kinds[n % len(kinds)], 16 if n % 3 else 8).files) for n in range(TEMPLATES // 2)]
     cases = [case for case in sorted((ROOT / "corpus").iterdir()) if (case / "case.yaml").exists()]
     for case in cases[:: max(1, len(cases) // (TEMPLATES // 2))]:
         logs = [p for p in sorted(case.rglob("*")) if p.is_file() and p.suffix in (".log", ".out", ".err", ".txt")]
         if logs:
-            made.append({str(p.relative_to(case)): p.read_text("utf-8", "replace") for p in logs})
-    return made
+            jobs.append({str(p.relative_to(case)): p.read_text("utf-8", "replace") for p in logs})
+    return jobs
 
 
 def filling(rng: random.Random) -> bytes:
-    """A MiB of healthy training."""
+    """Return a MiB of lines of healthy training."""
     lines = [
         f"[2026-10-{rng.randrange(1, 29):02} 0{n % 10}:{n % 60:02}:11] iteration {n:8}/ 500000 | elapsed time per "
         f"iteration (ms): {rng.uniform(400, 700):.1f} | learning rate: {rng.random():.3E} | "
@@ -82,7 +82,7 @@ def make(folder: Path, jobs: int, gib: float) -> None:
 
 
 def write(folder: Path, files: dict[str, str], fill: bytes, times: int = 0) -> None:
-    """Write a job; of a large one the first file begins with ``times`` MiB of healthy lines."""
+    """Write a job. Its first file begins with ``times`` times ``fill``."""
     for at, (name, text) in enumerate(sorted(files.items())):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def pack(path: Path, jobs: dict[str, dict[str, str]]) -> None:
 
 
 class Run:
-    """A program that ran: seconds on the clock, seconds of processors, and the peak memory of each of its processes."""
+    """A finished program, with its seconds, CPU seconds, and memory peaks."""
 
     def __init__(self, command: list[str]) -> None:
         begun = time.perf_counter()
@@ -126,31 +126,31 @@ class Run:
     def _look(self, program: psutil.Popen) -> None:
         try:
             for process in (program, *program.children(recursive=True)):
-                held = process.memory_info().rss
-                self.peaks[process.pid] = max(self.peaks.get(process.pid, 0), held)
+                resident = process.memory_info().rss
+                self.peaks[process.pid] = max(self.peaks.get(process.pid, 0), resident)
         except psutil.Error:
             return
 
     @property
     def memory(self) -> str:
-        """The peaks in MiB, the largest first."""
+        """Peaks in MiB, the largest first."""
         return " ".join(f"{peak / MIB:.0f}" for peak in sorted(self.peaks.values(), reverse=True) if peak > 20 * MIB)
 
 
 def scan(place: Path, workers: int) -> Run:
-    """A scan into a new folder."""
+    """Scan ``place`` into a new folder."""
     with tempfile.TemporaryDirectory() as out:
-        asked = [sys.executable, "-m", "logdoctor", "scan", str(place), "-w", str(workers), "-o", f"{out}/o"]
-        return Run(asked)
+        command = [sys.executable, "-m", "logdoctor", "scan", str(place), "-w", str(workers), "-o", f"{out}/o"]
+        return Run(command)
 
 
 def ripgrep(place: Path, patterns: Path, threads: int) -> Run:
-    """Ripgrep over the same files."""
+    """Search the same files with ripgrep."""
     return Run(["rg", f"-j{threads}", "--no-ignore", "-a", "-c", "-f", str(patterns), str(place)])
 
 
 def weight(place: Path) -> tuple[int, int]:
-    """How many files, how many bytes."""
+    """Return the number of files and the number of bytes."""
     sizes = [p.stat().st_size for p in place.rglob("*") if p.is_file()]
     return len(sizes), sum(sizes)
 
@@ -188,7 +188,7 @@ def main() -> None:
 
 
 def own_patterns(path: Path) -> Path:
-    """What our scan looks for, thinned to a number that ripgrep can bear."""
+    """Write 333 patterns of the scan to ``path``, because ripgrep takes no more."""
     forms = sorted(named_forms())
     path.write_text("\n".join(forms[:: max(1, len(forms) // 333)][:333]) + "\n")
     return path

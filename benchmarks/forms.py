@@ -1,4 +1,4 @@
-"""What the scan looks for, with a name each: the plain texts and forms of parsers' records and of rules' symptoms."""
+"""The expressions that the scan searches for, with their kinds or symptoms."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from logdoctor.rulebook.loading import load
 
 
 def named_forms() -> dict[str, str]:
-    """Plain text or form, as an expression -> who wants it (the first one where several do)."""
+    """Return expression -> kind or symptom. If several share an expression, the first counts."""
     forms: dict[str, str] = {}
     for name, pattern, often in _patterns():
-        with suppress(ValueError):  # of a symptom that its kind alone finds
+        with suppress(ValueError):  # too weak for the scan: the symptom is found by its kind
             for atom in make_pattern(pattern, often=often).atoms:
                 forms.setdefault(atom, name)
     return forms
 
 
 def main() -> None:
-    """Print the forms, one a line."""
     print("\n".join(named_forms()))
 
 

@@ -1,4 +1,4 @@
-"""Which patterns make the scan slow, and which hit too often, on a log of your choice.
+"""Find patterns that make the scan slow, and patterns that match too often.
 
     python benchmarks/patterns.py [LOG] [--mib 16] [--top 15]
 
@@ -88,15 +88,18 @@ def _seconds(forms: Sequence[str], windows: Sequence[bytes]) -> float:
 
 
 def _dearest(forms: Sequence[str], windows: Sequence[bytes], whole: float) -> list[tuple[float, str]]:
-    """By groups first: only in groups whose absence shows is each pattern left out in its turn."""
-    found = []
+    """Return (saved seconds, pattern), the slowest first.
+
+    Groups of patterns are left out first. Single patterns are tried only in groups that cost time.
+    """
+    costs = []
     for start in range(0, len(forms), GROUP):
         group = forms[start : start + GROUP]
         if whole - _seconds([f for f in forms if f not in group], windows) < 0.04 * whole:
             continue
         alone = _seconds(group, windows)
-        found += [(alone - _seconds([f for f in group if f != form], windows), form) for form in group]
-    return sorted(found, reverse=True)
+        costs += [(alone - _seconds([f for f in group if f != form], windows), form) for form in group]
+    return sorted(costs, reverse=True)
 
 
 if __name__ == "__main__":

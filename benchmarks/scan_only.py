@@ -1,4 +1,4 @@
-"""The scan alone, as a program: `python scan_only.py FORMS LOG` prints how many candidates and lines there are."""
+"""The scan without parsers and rules: ``python scan_only.py FORMS LOG`` counts candidates and lines."""
 
 from __future__ import annotations
 

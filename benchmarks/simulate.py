@@ -1,8 +1,8 @@
-"""How often cause and culprit are right on simulated jobs, by fault and by harm done to the logs.
+"""Shares of right causes and culprits on simulated jobs.
 
     python benchmarks/simulate.py [--faults 300] [--first 0] [--largest 1024] [--only FAULT] [--harm HARM] [--show]
 
-``--first`` is the first seed, so that other jobs are drawn; ``--show`` prints each job that was judged wrong.
+``--first`` is the first seed. ``--show`` prints each job with a wrong answer.
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--harm", default="")
     parser.add_argument("--show", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     knowledge = gather([shipped_rules()])
-    kinds = [f for f in FAULTS if asked.only in f]
-    sizes = [s for s in SIZES if s <= asked.largest]
+    kinds = [f for f in FAULTS if options.only in f]
+    sizes = [s for s in SIZES if s <= options.largest]
     counts = {h: Counter() for h in HARMS}
     by_fault = {f: Counter() for f in kinds}
-    begun = time.perf_counter()
-    for i in range(asked.faults):
+    start = time.perf_counter()
+    for i in range(options.faults):
         fault = kinds[i % len(kinds)]
         harm = HARMS[i // len(kinds) % len(HARMS)]
-        if asked.harm:
-            harm = asked.harm.replace("none", "")
+        if options.harm:
+            harm = options.harm.replace("none", "")
         if harm == "culprit" and fault in BLAMELESS:
             harm = ""
         size = sizes[(i * 5 + i // len(kinds)) % len(sizes)]
         if fault in ("link_down", "node_lost", "wrong_interface"):
             size = max(size, 16)
-        seed = asked.first + i
+        seed = options.first + i
         job = simulate(seed, fault, size, harm=harm)
-        found = diagnose([named(n, t) for n, t in job.files.items()], knowledge=knowledge)
-        got = grade(found, job.truth)
+        diagnosis = diagnose([named(n, t) for n, t in job.files.items()], knowledge=knowledge)
+        marks = grade(diagnosis, job.truth)
         for table in (counts[harm], by_fault[fault]):
-            table.update(all=1, right=got.right, cause=got.cause, culprit=got.culprit, slander=got.accuses_innocent)
-        if asked.show and not got.right:
-            first = found.causes[0] if found.causes else None
+            table.update(all=1, right=marks.right, cause=marks.cause, culprit=marks.culprit, slander=marks.accuses_innocent)
+        if options.show and not marks.right:
+            first = diagnosis.causes[0] if diagnosis.causes else None
             print(
                 seed,
                 fault,
@@ -79,7 +79,7 @@ def main() -> None:
             )
             print(
                 "    got",
-                found.verdict,
+                diagnosis.verdict,
                 first
                 and (
                     first.rule,
@@ -95,7 +95,7 @@ def main() -> None:
             if c["all"]:
                 share = [f"{c[k] / c['all']:6.1%}" for k in ("right", "cause", "culprit")]
                 print(f"{name or 'none':18} {c['all']:4} {' '.join(share)}  {c['slander']:4}")
-    print(f"\n{asked.faults} jobs in {time.perf_counter() - begun:.0f} s")
+    print(f"\n{options.faults} jobs in {time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Speed and memory as ratios to ripgrep with the same patterns, in one run on one core.
+"""Speed and memory beside ripgrep with the same patterns, on one core.
 
     python benchmarks/speed.py [--log FILE | --mib 1024] [--patterns FILE] [--rounds 3] [--core 0]
 
-Every contest alternates its rivals round by round, so that a busy machine slows all of them; medians are printed.
-This program itself stays small: on Linux the peak memory of a child starts with its parent's.
+Every contest alternates its programs round by round, so that a busy machine slows all of them. Medians are printed.
+This program stays small, because on Linux the peak memory of a child starts with that of its parent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DOCTOR = [PYTHON, "-m", "logdoctor"]
 
 @dataclass
 class Rival:
-    """One program of a contest, and how long (s) and large (MiB) its runs were."""
+    """A program of a contest, with the seconds and MiB of its runs."""
 
     name: str
     command: Sequence[str]
@@ -60,7 +60,7 @@ def _options() -> argparse.Namespace:
 
 @contextmanager
 def _inputs(options: argparse.Namespace) -> Iterator[tuple[Path, Path]]:
-    """The large log, and the patterns one a line, in a folder that is removed afterwards."""
+    """Yield the large log and the file of patterns, in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="logdoctor-bench-") as folder:
         log, forms = options.log, options.patterns
         if log is None:
@@ -161,7 +161,7 @@ def _compete(title: str, rivals: list[Rival], options: argparse.Namespace) -> No
 
 
 def _run(rival: Rival, core: str) -> tuple[float, float]:
-    """Wall time in seconds and peak memory in MiB of one run (mapped file pages count for who maps)."""
+    """Run a program. Return wall time in seconds and peak memory in MiB, mapped pages included."""
     pinned = ["taskset", "-c", core] if shutil.which("taskset") else []
     writer = subprocess.Popen(["cat", str(rival.stdin)], stdout=subprocess.PIPE) if rival.stdin else None
     begin = time.perf_counter()

@@ -1,12 +1,16 @@
-"""What a user or a site sets once for every call of the command line: ``logdoctor.toml``.
+"""Settings of the command line: ``logdoctor.toml``.
 
     rules = ["rules", "/etc/logdoctor/rules"]    # folders of your own rules, from this file's folder
     lang = "zh"                                  # language of the reports
     format = "markdown"                          # format of the reports
 
-The first of these files counts: the one that ``$LOGDOCTOR_CONFIG`` names (empty: none), ``logdoctor.toml`` in the
-working directory, ``$XDG_CONFIG_HOME/logdoctor/config.toml``.  What the command line says wins.  The Python API reads
-none of them.
+Only the first of these files counts:
+
+1. the file of ``$LOGDOCTOR_CONFIG`` (if the variable is empty, no file)
+2. ``logdoctor.toml`` in the working directory
+3. ``$XDG_CONFIG_HOME/logdoctor/config.toml``
+
+Options of the command line override it. The Python API reads none of them.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ HELP = "the keys are rules = [folders], lang and format"
 
 
 class Settings(Struct, frozen=True):
-    """Defaults of the command line; ``file`` is where they stand, if anywhere."""
+    """Defaults of the command line, and the file that they come from."""
 
     rules: tuple[Path, ...] = ()
     lang: str | None = None
@@ -34,15 +38,15 @@ class Settings(Struct, frozen=True):
 
 
 def settings(environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings that hold here.  Raises `InputError` for a file that cannot be read or understood."""
+    """Read the settings. Raise `InputError` for a file that is unreadable or faulty."""
     file = _file(environ)
     return _read(file) if file else Settings()
 
 
 def _file(environ: Mapping[str, str]) -> Path | None:
-    chosen = environ.get("LOGDOCTOR_CONFIG")
-    if chosen is not None:
-        return Path(chosen) if chosen else None
+    name = environ.get("LOGDOCTOR_CONFIG")
+    if name is not None:
+        return Path(name) if name else None
     home = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - never raises
     for place in ("logdoctor.toml", os.path.join(home, "logdoctor", "config.toml")):  # noqa: PTH118
         if os.path.isfile(place):  # noqa: PTH113

@@ -39,11 +39,11 @@ def test_wrong_usage_is_exit_code_2(args):
 
 
 @pytest.mark.parametrize("option", ["--model", "--baseline"])
-def test_a_file_that_an_option_names_and_nobody_has_is_wrong_usage_even_where_it_is_not_needed(option, log):
+def test_missing_file_of_an_option_is_wrong_usage_even_if_not_needed(option, log):
     assert "gone.log" in call("diagnose", option, "gone.log", log, code=2).stderr
 
 
-def test_a_cause_that_no_rule_has_would_never_fail_a_scan_and_is_wrong_usage(log, tmp_path):
+def test_fail_on_with_a_cause_that_no_rule_has_is_wrong_usage(log, tmp_path):
     assert "cuda.omm" in call("scan", log.parent, "--fail-on", "net, cuda.omm", code=2).stderr
     call("scan", log.parent, "--out", tmp_path / "out", "--workers", 1, "--fail-on", "net,cuda", code=1)
     call("scan", log.parent, "--out", tmp_path / "out", "--workers", 1, "--fail-on", "cuda.oom", code=1)
@@ -78,7 +78,7 @@ def test_running_the_app_ends_with_its_exit_code():
 
 
 def in_a_shell(command: str) -> subprocess.CompletedProcess[str]:
-    """What comes of ``command``, in which LOGDOCTOR stands for the program."""
+    """Run a shell command in which LOGDOCTOR stands for the program."""
     text = f"set -o pipefail; {command.replace('LOGDOCTOR', f'{sys.executable} -m logdoctor')}"
     return subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False, timeout=60)
 
@@ -102,5 +102,5 @@ def test_a_command_without_arguments_and_standard_input_reads_nothing():
 
 
 @pytest.mark.parametrize("command", ["rules list", "explain"])
-def test_a_reader_that_has_seen_enough_is_success(command):
+def test_closed_pipe_is_exit_code_0(command):
     assert in_a_shell(f"LOGDOCTOR {command} | head -1").returncode == 0

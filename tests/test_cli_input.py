@@ -1,4 +1,4 @@
-"""What the command line takes in: pipes, files, folders, globs, archives."""
+"""Input of the command line: pipes, files, folders, globs, archives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `logdoctor diagnose` puts out: formats, languages, files, terminals."""
+"""Output of `logdoctor diagnose`: formats, languages, files, terminals."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_report_can_be_in_chinese(log):
     assert not re.search("[\u4e00-\u9fff]", call("--lang", "en", log).stdout)
 
 
-def test_why_a_line_is_shown_is_said_in_the_language_that_is_asked_for(log):
+def test_reason_of_a_shown_line_is_in_the_chosen_language(log):
     assert "last sign of progress" in call("-f", "json", log).stdout
     assert "last sign of progress" not in call("-f", "json", "--lang", "zh", log).stdout
 
@@ -129,7 +129,7 @@ def test_our_marks_become_ascii_where_the_output_holds_no_more(log):
     assert program("-q", log, PYTHONIOENCODING="ascii").stdout.startswith(b"x cuda.oom -- ")
 
 
-def test_a_reader_that_goes_away_is_no_error(log):
+def test_reader_that_closes_the_pipe_early_is_no_error(log):
     big = log.parent / "big.log"
     big.write_text(LOG * 50)
     command = f"{sys.executable} -m logdoctor events {big} | head -1"
@@ -138,7 +138,7 @@ def test_a_reader_that_goes_away_is_no_error(log):
     assert done.stdout.count(b"\n") == 1
 
 
-def test_what_takes_long_shows_a_sign_of_life_before_anything_is_read(monkeypatch, capsys):
+def test_slow_start_shows_the_bar_before_anything_is_read(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(progress_bar, "SLOW", 0.01)
     with progress_bar.ProgressBar():
@@ -158,7 +158,7 @@ def test_the_bar_counts_bytes_once_something_is_read(monkeypatch, capsys):
     assert "5/? bytes" in capsys.readouterr().err
 
 
-def test_what_is_quick_shows_no_bar(monkeypatch, capsys):
+def test_quick_work_shows_no_bar(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with progress_bar.ProgressBar() as bar:
         bar.watch("a.log", 5)

@@ -1,4 +1,4 @@
-"""`logdoctor rules list|show|schema|test`, and rules of the user's own beside ours."""
+"""`logdoctor rules list|show|schema|test`, and rules of users beside ours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_rules_schema_is_json():
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory) -> Path:
-    """A rule that is added, one that is added and fails its own near-miss, one in the place of one of ours."""
+    """Write a new rule, a rule that fails its near-miss, a rule in place of ours."""
     folder = tmp_path_factory.mktemp("own")
     rule_file(folder, "site.licence")
     printer = (("licence server", "printer"), ("hydra answered", "hydra did not answer"))
@@ -108,12 +108,12 @@ def test_events_know_the_lines_of_rules_of_the_users(own, tmp_path):
     assert "text.line" in call("events", "--rules", own, tmp_path / "job.log").stdout
 
 
-def test_a_rules_folder_that_is_missing_is_told(tmp_path):
+def test_missing_folder_of_rules_is_wrong_usage(tmp_path):
     assert "nowhere" in call("diagnose", "--rules", tmp_path / "nowhere", stdin=LOG, code=2).stderr
 
 
 @pytest.mark.parametrize("command", ["scan", "events"])
-def test_a_faulty_rule_is_told_once_by_commands_without_a_report(command, log, tmp_path):
+def test_faulty_rule_is_printed_once_by_commands_without_a_report(command, log, tmp_path):
     rule_file(tmp_path / "own", "site.licence", LICENCE, ("action: retry", "action: pray"))
     options = ["--workers", 1] if command == "scan" else []
     told = call(command, log.parent, "--rules", tmp_path / "own", "--format", "jsonl", *options)

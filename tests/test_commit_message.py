@@ -1,4 +1,4 @@
-"""The hook that checks commit messages: good subjects pass, others are refused with line, reason and help."""
+"""The hook that checks commit messages."""
 
 from __future__ import annotations
 

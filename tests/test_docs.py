@@ -1,4 +1,4 @@
-"""The pages of docs/ are whole: their links, their commands, and the site that `make docs` makes of them."""
+"""Pages of docs/: their links, their commands, and the site of `make docs`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_page_links_to_what_is_there(page):
 
 
 def commands(page: Path) -> list[str]:
-    """The calls of logdoctor in the code of a page, up to a comment or a pipe."""
+    """Return the calls of logdoctor in a page, without comments and pipes."""
     code = re.findall(r"^(?: {4}|\$ )(.*)$|`([^`\n]+)`", page.read_text("utf-8"), re.MULTILINE)
     lines = [re.split(r" +#|\||;|&&|<<", "".join(found))[0] for found in code]
     return [line.strip() for line in lines if re.match(r"\s*logdoctor [a-z-]", line)]
@@ -137,7 +137,7 @@ def test_the_text_of_a_case_opens_no_tag_in_a_table(gathered):
 
 @each_page
 def test_a_page_reads_on_the_site_as_elsewhere(page):
-    """Two readers of Markdown see the same lists, blocks and tables: the site's wants a blank line before a list."""
+    """Compare two parsers of Markdown. The parser of the site wants a blank line before a list."""
     markdown = pytest.importorskip("markdown", reason="needs the extra docs")
     text = page.read_text("utf-8")
     extensions = yaml.safe_load((ROOT / "docs/site/mkdocs.yml").read_text("utf-8"))["markdown_extensions"]

@@ -1,4 +1,4 @@
-"""`logdoctor rules gaps`: the failure lines of many jobs that no rule explains, by template, with counts."""
+"""`logdoctor rules gaps` counts unexplained failure lines by template."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HYDRA = "FATAL: hydra gave up after {} s\n"
 
 @pytest.fixture
 def archive(tmp_path):
-    """Three jobs that failed in ways nobody knows, one that a rule explains, a healthy one, one that cannot be read."""
+    """Make six jobs: three unknown failures, a known failure, a healthy job, an unreadable job."""
     jobs = {
         "a": TORUS.format(1, 7) + TORUS.format(2, 8),
         "b": TORUS.format(3, 9),
@@ -51,17 +51,17 @@ def test_lines_of_one_shape_are_one_row_and_the_most_wanted_comes_first(archive)
     assert (hydra["count"], hydra["jobs"], hydra["kind"]) == (1, 1, "generic.fatal")
 
 
-def test_what_only_a_catch_all_explains_is_a_gap(tmp_path):
+def test_line_that_only_a_catch_all_explains_is_a_gap(tmp_path):
     (tmp_path / "job.log").write_text("[rank5]: RuntimeError: the torus has no seat left for 4711\n")
     (row,) = rows(tmp_path)
     assert (row["unsolved"], row["template"]) == (1, "RuntimeError: the torus has no seat left for <n>")
 
 
-def test_what_a_rule_explains_is_no_gap(archive):
+def test_line_that_a_rule_explains_is_no_gap(archive):
     assert rows(archive / "d") == rows(archive / "e") == []
 
 
-def test_a_job_that_cannot_be_read_ends_nothing_and_is_told(archive):
+def test_unreadable_job_is_printed_and_the_others_are_counted(archive):
     result = call("rules", "gaps", archive)
     assert "f.gz" in result.stderr
     assert "2 templates of unexplained failure lines in 5 jobs" in result.stdout

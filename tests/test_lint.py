@@ -1,4 +1,4 @@
-"""`logdoctor rules lint`: each kind of fault is found, said with its place and cure, and can be ignored for a reason."""
+"""`logdoctor rules lint` finds each kind of fault, with place and help."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.usefixtures("surroundings"), pytest.mark.xdist_group("
 
 
 def issues(folder) -> list[tuple[str, str]]:
-    """(code, rule) of what is said about the rules in a folder, alone."""
+    """Lint the rules of a folder alone. Return (code, rule) of each issue."""
     return [(r.code, r.rule) for r in lint([folder])[1]]
 
 
 def codes(folder, *changes: tuple[str, str]) -> list[str]:
-    """What is said about one rule that was changed so."""
+    """Lint one rule with these changes. Return the codes."""
     rule_file(folder, "site.licence", LICENCE, *changes)
     return [code for code, _ in issues(folder)]
 
@@ -31,7 +31,7 @@ GONE = "gone: {text: 'licence server (?P<server>[a-z]+) did not answer'}"
 CHINESE = "action: retry\ntext: {{zh: {{title: 许可, cause: 无应答, remedy: {}}}}}"
 
 
-def test_a_good_rule_is_not_remarked_on(tmp_path):
+def test_good_rule_has_no_issue(tmp_path):
     assert codes(tmp_path) == []
 
 
@@ -75,15 +75,15 @@ def test_words_for_an_unknown_value_may_differ_inside_a_command(tmp_path):
     assert codes(tmp_path, chinese, ("Start it again", "Try `ping {server|SERVER}`")) == []
 
 
-def test_every_kind_of_remark_is_explained():
+def test_every_code_has_a_severity_and_a_meaning():
     assert all(severity in ("error", "warning") and meaning for severity, meaning in CODES.values())
 
 
 def test_signature_that_the_table_of_the_folder_lacks_is_an_error_with_the_line_to_add(tmp_path):
     file = rule_file(tmp_path, "site.no-licence", LICENCE)
     (tmp_path / "signatures.tsv").write_text("site.power\tmachine-room\tstop\tThe power failed\n")
-    told = call("rules", "lint", "--rules", tmp_path, "site.no-licence", code=1).stderr
-    assert told.splitlines() == [
+    printed = call("rules", "lint", "--rules", tmp_path, "site.no-licence", code=1).stderr
+    assert printed.splitlines() == [
         f"{file}:1: error: the signature site.no-licence is not in {tmp_path}/signatures.tsv [unlisted]",
         "  why: rules, labelled cases and reports agree there on its family, action and meaning",
         '  help: add the line "site.no-licence<TAB>machine-room<TAB>retry<TAB>MEANING"',
@@ -130,7 +130,7 @@ def test_two_rules_that_claim_one_line_overlap_until_one_explains_the_other(tmp_
     assert ("overlapping", "site.hydra") not in issues(tmp_path)
 
 
-def test_rules_that_explain_each_other_in_a_circle_are_told(tmp_path):
+def test_three_rules_that_explain_each_other_in_a_circle_are_one_issue(tmp_path):
     for name, other in (("one", "two"), ("two", "three"), ("three", "one")):
         rule_file(
             tmp_path, f"site.{name}", LICENCE, ("action", f"explains: [site.{other}]\naction"), ("licence", name * 2)
@@ -146,12 +146,12 @@ def test_a_fallback_whose_lines_are_always_taken_is_unreachable(tmp_path):
     assert "site.licence" in issue.why
 
 
-def test_what_refuses_a_rule_may_be_shown_by_a_near_miss(tmp_path):
+def test_symptom_in_none_may_be_shown_by_a_near_miss(tmp_path):
     none = GONE + "\n  back: {text: 'licence server hydra answered'}\nwhen: {any: [gone], none: [back]}"
     assert codes(tmp_path, (GONE, none)) == []
 
 
-def test_a_remark_can_be_ignored_for_a_reason(tmp_path):
+def test_issue_with_a_reason_is_ignored(tmp_path):
     reason = "action: retry\nlint: {ignore: {unknown-word: a patched server prints it}}"
     changes = [("{server|of the site} is gone", "{port|the server} is gone"), ("action: retry", reason)]
     assert codes(tmp_path, *changes) == []
@@ -160,7 +160,7 @@ def test_a_remark_can_be_ignored_for_a_reason(tmp_path):
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory) -> Path:
-    """A file that is no rule, a rule with an error and a warning, and one with a warning only."""
+    """Return a folder with a broken file and two rules with issues."""
     folder = tmp_path_factory.mktemp("own")
     unknown = ("{server|of the site} is", "{port|it} is")
     rule_file(folder, "site.broken", "title: [unclosed")
@@ -169,7 +169,7 @@ def own(tmp_path_factory) -> Path:
     return folder
 
 
-def test_all_faults_are_told_at_once_each_with_line_reason_and_cure(own):
+def test_all_faults_are_printed_at_once_with_line_reason_and_help(own):
     result = call("rules", "lint", "--rules", own, "site.licence", code=1)
     assert f"{own}/site/licence.yaml:4: error: still to be written: TODO [todo]" in result.stderr
     assert f"{own}/site/broken.yaml:" in result.stderr
@@ -178,13 +178,13 @@ def test_all_faults_are_told_at_once_each_with_line_reason_and_cure(own):
     assert "1 rule, 2 errors, 1 warning" in result.stdout
 
 
-def test_remarks_as_json_have_file_and_line(own):
+def test_issues_as_json_have_file_and_line(own):
     found = json.loads(call("rules", "lint", "-f", "json", "--rules", own, "site.licence", code=1).stdout)
     places = {(r["file"], r["line"], r["code"], r["severity"]) for r in found}
     assert (f"{own}/site/licence.yaml", 4, "todo", "error") in places
 
 
-def test_warnings_fail_only_where_it_is_strict(own):
+def test_warnings_fail_only_with_strict(own):
     (own / "site" / "broken.yaml").unlink()
     call("rules", "lint", "--rules", own, "site.printer", code=0)
     call("rules", "lint", "--rules", own, "site.printer", "--strict", code=1)

@@ -1,4 +1,4 @@
-"""What README promises is what happens."""
+"""README: its commands, options, links and examples work."""
 
 from __future__ import annotations
 

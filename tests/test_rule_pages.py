@@ -1,4 +1,4 @@
-"""The pages made from the rules: all are written, and hold what a reader looks for."""
+"""Pages made from the rules (`tools/rule_pages.py`): they are complete."""
 
 from __future__ import annotations
 

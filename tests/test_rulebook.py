@@ -135,12 +135,12 @@ def test_aliases_that_unfold_without_end_are_a_fault(tmp_path, bomb):
     assert "too many parts" in faults(tmp_path, bomb)[0]
 
 
-def test_a_faulty_symptom_is_told_once_and_not_again_where_it_is_used(tmp_path):
+def test_faulty_symptom_is_one_fault_and_not_another_where_it_is_used(tmp_path):
     (one,) = faults(tmp_path, GOOD.replace("already in use", "already (in use") + "when: {any: [taken]}\n")
     assert "regular expression" in one
 
 
-def test_a_rule_file_that_leads_nowhere_is_not_told_to_be_saved_anew(tmp_path):
+def test_dangling_link_is_a_fault_without_the_help_to_save_the_file(tmp_path):
     folder(tmp_path, net__taken=GOOD)
     (tmp_path / "net" / "lost.yaml").symlink_to("lost.yaml")
     with pytest.raises(RulesError, match="see where it leads"):

@@ -1,4 +1,4 @@
-"""`logdoctor rules new`: a rule begun from a log line loads, holds on that line, and says what is left to write."""
+"""`logdoctor rules new`: drafts load and hold on their log line."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_line_of_a_file_and_of_an_archive_member_is_found_by_its_place(tmp_pat
 
 
 @pytest.mark.parametrize("place", ["job.log", "job.log:0", "job.log:9", "gone.log:1", "job.log:x", ":3"])
-def test_a_place_that_is_no_line_is_told(place, tmp_path, monkeypatch):
+def test_place_without_a_line_is_exit_code_3(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.log").write_text("one\n")
     assert place.partition(":")[0] in call("rules", "new", "a.b", "--from", place, "--rules", "r", code=3).stderr
@@ -121,6 +121,6 @@ def test_an_id_that_is_no_path_below_the_folder_is_wrong_usage(name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_no_folder_is_said_and_there_is_no_checkout_it_asks(tmp_path, monkeypatch):
+def test_new_rule_without_a_folder_outside_a_checkout_is_wrong_usage(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "--rules FOLDER" in call("rules", "new", "site.torus", "--line", LINE, code=2).stderr

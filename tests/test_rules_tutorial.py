@@ -1,4 +1,4 @@
-"""docs/rules.md: the tutorial is what happens, command by command, and its tables are those of the code."""
+"""docs/rules.md: its commands and tables are true."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PAGE = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text(
 pytestmark = pytest.mark.usefixtures("surroundings")
 
 
-def test_the_tutorial_is_what_happens(tmp_path, monkeypatch):
-    """Blocks named by a file are written there, lines with ``$`` are run, the lines below are in what they print."""
+def test_commands_of_the_tutorial_print_what_it_shows(tmp_path, monkeypatch):
+    """Write the named files. Run the lines with ``$`` and compare their output."""
     monkeypatch.chdir(tmp_path)
     done = 0
     for info, body in re.findall(r'^```(\w+ title="[\w./-]+"|console)\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL):
@@ -32,6 +32,6 @@ def test_the_tutorial_is_what_happens(tmp_path, monkeypatch):
     assert done == 7
 
 
-def test_every_remark_of_the_lint_is_in_the_table():
+def test_every_code_of_the_lint_is_in_the_table():
     for code, (severity, meaning) in CODES.items():
         assert f"| `{code}` | {severity} | {meaning} |" in PAGE

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("surroundings")
 
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Path:
-    """An empty working directory and an empty home for settings."""
+    """Enter an empty working directory, with an empty home for settings."""
     monkeypatch.delenv("LOGDOCTOR_CONFIG")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (tmp_path / "work").mkdir()
@@ -56,7 +56,7 @@ def test_folders_of_rules_are_found_from_the_files_folder(home):
 
 
 @pytest.mark.parametrize("text", ["rules = 3", "rules = [1]", "lang = 1", "colour = 'red'", "rules = [", "\x00"])
-def test_a_faulty_file_is_told_with_its_name(home, text):
+def test_error_about_a_faulty_file_names_the_file(home, text):
     file = write(home / "work/logdoctor.toml", text)
     with pytest.raises(InputError) as told:
         settings()
@@ -89,7 +89,7 @@ def test_a_folder_of_the_settings_that_is_gone_does_not_end_a_diagnosis(home):
 
 @pytest.fixture
 def site(tmp_path, monkeypatch) -> Path:
-    """A folder on the import path with an installed package that brings a rule along."""
+    """Install a package with a rule in a folder on the import path."""
     place = tmp_path / "site-packages"
     write(place / "oursite_rules/__init__.py", "raise SystemExit('no package of rules is imported')")
     write(place / "oursite_rules/rules/site/licence.yaml", LICENCE)
@@ -103,7 +103,7 @@ def test_rules_of_an_installed_package_are_found(site):
     assert call("-q", stdin="FATAL licence server hydra did not answer\n").stdout.startswith("✗ site.licence")
 
 
-def test_the_folders_are_remembered_until_something_is_installed(site, tmp_path):
+def test_folders_are_cached_until_a_package_is_installed(site, tmp_path):
     kept = tmp_path / "kept"
     assert installed_rules(kept) == [site / "oursite_rules/rules"]
     assert len(list(kept.iterdir())) == 1
@@ -112,7 +112,7 @@ def test_the_folders_are_remembered_until_something_is_installed(site, tmp_path)
     assert installed_rules(kept) == [Path("nosuch/part"), site / "oursite_rules/rules"]
 
 
-def test_a_broken_memory_of_folders_is_made_anew(site, tmp_path):
+def test_broken_cache_of_folders_is_written_anew(site, tmp_path):
     kept = tmp_path / "kept"
     installed_rules(kept)
     for text in ("", "[]", '{"times": 3}', "\x00"):

@@ -1,10 +1,10 @@
-"""Fits the weights of ``logdoctor/reasoning/confidence.py`` and says how well they tell right answers from wrong ones.
+"""Measure the confidence of answers, or fit its weights (``logdoctor/reasoning/confidence.py``).
 
     python tools/calibrate.py [CORPUS ...] [--fit]
 
-Each log is judged whole, cut at either end and wrapped; and once with all rules of its true signature taken away, as if
-nobody had written them.  One failure in twenty is taken to be of such a kind.  Without ``--fit`` the weights are
-judged as they stand, with it they are fitted anew and printed.
+Each log is diagnosed whole, cut at either end, and with a prefix on each line. It is diagnosed once more without the
+rules of its true signature, because one failure in twenty is of a kind that no rule knows. Without ``--fit`` the
+present weights are measured. With ``--fit`` new weights are fitted and printed.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.loading import load
 from logdoctor.sources.paths import may_be_log
 
-UNHEARD_OF = 0.05
-"""So many real failures are taken to be of a kind that no rule knows: of the answers to unseen logs (docs/accuracy.md)
-as many were wrong."""
+WITHOUT_RULE = 0.05
+"""The share of real failures that no rule knows. As many answers to unseen logs were wrong (docs/accuracy.md)."""
 HARMS = ("", "cut", "missing")
 JOBS = 100
 
 
 def variants(files):
-    """The files of a job, as they are and as they reach us: without their end, without their start, collected."""
+    """Yield the files of a job whole, cut at either end, and with prefixes."""
     yield files
     if len(files) > 1 or any(len(t.splitlines()) > 3 for t in files.values()):
         yield {n: "\n".join(t.splitlines()[: -max(1, len(t.splitlines()) // 3)]) for n, t in files.items()}
@@ -47,43 +46,45 @@ def variants(files):
 
 
 def labelled(corpora):
-    """Name, files and the right answers of every labelled job that failed or might have."""
+    """Yield name, files and right answers of every labelled job."""
     book = load([shipped_rules()])
-    named = {r.id: r.signature for r in book.rules}
+    signatures = {r.id: r.signature for r in book.rules}
     for rule in book.rules:
-        for n, one in enumerate((*rule.examples, *rule.near_misses)):
-            truth = one.truth if one in rule.near_misses else rule.signature
-            if rule.role != "benign" or one in rule.near_misses:
-                yield f"{rule.id} {n}", {"job.log": one.log}, {named.get(truth, truth)}
+        for n, example in enumerate((*rule.examples, *rule.near_misses)):
+            truth = example.truth if example in rule.near_misses else rule.signature
+            if rule.role != "benign" or example in rule.near_misses:
+                yield f"{rule.id} {n}", {"job.log": example.log}, {signatures.get(truth, truth)}
     for corpus in corpora:
         for case in sorted(corpus.rglob("case.yaml")):
-            told = yaml.safe_load(case.read_text("utf-8"))
+            about = yaml.safe_load(case.read_text("utf-8"))
             logs = [p for p in sorted(case.parent.rglob("*")) if p.is_file() and p.suffix not in (".yaml", ".md")]
             files = {p.name: p.read_text("utf-8", "replace") for p in logs if may_be_log(p.name)}
-            yield case.parent.name, files, {told["label"], *told.get("also", ())}
+            yield case.parent.name, files, {about["label"], *about.get("also", ())}
     for n in range(JOBS):
         job = simulate(7000 + n, [*FAULTS][n % len(FAULTS)], (8, 16, 32)[n % 3], harm=HARMS[n % 7 % 3])
         if job.truth.cause_visible:
             yield f"simulated {n}", job.files, set(job.truth.signatures)
 
 
-def without(known, signatures):
-    """The knowledge in which no rule of ``signatures`` ever holds; the numbers of symptoms stay."""
+def without(knowledge, signatures):
+    """Return ``knowledge`` without matches of ``signatures``. Their rules stay, so the numbers of symptoms hold."""
 
-    def silent(rule):
-        shown = tuple(replace(s, dialect="nobody's") for s in rule.symptoms)
-        return replace(rule, symptoms=shown)
+    def silence(rule):
+        return replace(rule, symptoms=tuple(replace(s, dialect="no such dialect") for s in rule.symptoms))
 
-    return replace(known, rules=tuple(silent(r) if r.signature in signatures else r for r in known.rules))
+    return replace(knowledge, rules=tuple(silence(r) if r.signature in signatures else r for r in knowledge.rules))
 
 
-def answer(files, known):
-    """The first answer to a job and the facts that its confidence rests on; None where none is given."""
-    seen = []
+def answer(files, knowledge):
+    """Return the first answer of a rule with the facts of its confidence.
+
+    Return None if no rule answers.
+    """
+    recorded = []
     plain = confidence.chance
 
     def spy(facts):
-        seen.append(facts)
+        recorded.append(facts)
         return plain(facts)
 
     confidence.chance = spy
@@ -91,27 +92,27 @@ def answer(files, known):
         streams = [io.BytesIO(t.encode("utf-8", "replace")) for t in files.values()]
         for name, stream in zip(files, streams, strict=True):
             stream.name = name
-        causes = diagnose(streams, knowledge=known).causes
+        causes = diagnose(streams, knowledge=knowledge).causes
     finally:
         confidence.chance = plain
-    return (causes[0].signature, seen[-len(causes)]) if causes and causes[0].by == "rule" else None
+    return (causes[0].signature, recorded[-len(causes)]) if causes and causes[0].by == "rule" else None
 
 
 def table(corpora):
-    known = gather([shipped_rules()])
+    knowledge = gather([shipped_rules()])
     rows = []
     for name, files, truth in labelled(corpora):
-        told = [answer(v, known) for v in variants(files)]
-        rows += [(name, True, (1 - UNHEARD_OF) / len(told), a[0] in truth, a[1]) for a in told if a]
-        unheard = None if truth & {"healthy", "unknown"} else answer(files, without(known, truth))
-        if unheard:
-            rows.append((name, False, UNHEARD_OF, unheard[0] in truth, unheard[1]))
+        answers = [answer(v, knowledge) for v in variants(files)]
+        rows += [(name, True, (1 - WITHOUT_RULE) / len(answers), a[0] in truth, a[1]) for a in answers if a]
+        blind = None if truth & {"healthy", "unknown"} else answer(files, without(knowledge, truth))
+        if blind:
+            rows.append((name, False, WITHOUT_RULE, blind[0] in truth, blind[1]))
     frame = pd.DataFrame(rows, columns=["name", "known", "weight", "right", "facts"])
     return frame.drop(columns="facts"), pd.DataFrame(frame["facts"].tolist()).astype(float)
 
 
-def report(frame, said):
-    frame = frame.assign(said=said, bin=(said * 20).astype(int).clip(upper=19) / 20)
+def report(frame, confidences):
+    frame = frame.assign(said=confidences, bin=(confidences * 20).astype(int).clip(upper=19) / 20)
     rows = []
     for start, part in frame.groupby("bin"):
         right = np.average(part["right"], weights=part["weight"])
@@ -126,9 +127,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("corpora", nargs="*", type=Path, default=[Path(__file__).parent.parent / "corpus"])
     parser.add_argument("--fit", action="store_true")
-    asked = parser.parse_args()
-    frame, facts = table(asked.corpora)
-    if asked.fit:
+    options = parser.parse_args()
+    frame, facts = table(options.corpora)
+    if options.fit:
         from sklearn.linear_model import LogisticRegression
 
         usual = (facts[[*confidence.ASSUMED]] == 0).all(axis=1)

@@ -82,7 +82,7 @@ def write_rule_pages(folder: Path) -> int:
 
 
 def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
-    """Return all pages by file name: ``net.md``, ``net.zh.md`` …, and ``README.md`` with the table of all rules."""
+    """Return file name -> page: ``net.md``, ``net.zh.md`` …, and the table ``README.md``."""
     families: dict[str, list[Rule]] = {}
     for rule in rules:
         families.setdefault(rule.id.partition(".")[0], []).append(rule)
@@ -177,7 +177,7 @@ def _value(value: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """Return ``text`` as inline code, with more backticks around it than it holds in a row."""
+    """Return ``text`` as inline code, with enough backticks around it."""
     ticks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     edge = " " if text[:1] == "`" or text[-1:] == "`" else ""
     return f"{ticks}{edge}{' '.join(text.split())}{edge}{ticks}"

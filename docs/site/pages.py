@@ -39,14 +39,15 @@ def gather(folder: Path) -> None:
     write_rule_pages(pages / "docs" / "rules")
     write_gallery(pages / "gallery")
     settings = yaml.safe_load((SITE / "mkdocs.yml").read_text("utf-8"))
-    settings["nav"] = [filled_in(entry, pages) for entry in settings["nav"]]
+    settings["nav"] = [fill_in(entry, pages) for entry in settings["nav"]]
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(settings, allow_unicode=True, sort_keys=False), "utf-8")
 
 
-def filled_in(entry: dict[str, str], pages: Path) -> dict[str, Any]:
-    """Give an entry of the navigation; one with a * becomes the list of those pages, the overview first.
+def fill_in(entry: dict[str, str], pages: Path) -> dict[str, Any]:
+    """Replace a pattern in the navigation by its pages, overview first.
 
-    The * stands for a name without a dot, for a second ending tells the language.
+    ``{"All rules": "docs/rules/*.md"}`` lists ``README.md``, ``app.md``, …. The * matches no dot, so Chinese pages
+    (``app.zh.md``) are left out.
     """
     ((name, pattern),) = entry.items()
     if "*" not in pattern:
@@ -58,7 +59,7 @@ def filled_in(entry: dict[str, str], pages: Path) -> dict[str, Any]:
 
 
 def write_gallery(folder: Path) -> None:
-    """Write a page a golden case, a page a family and an overview."""
+    """Write one page per case, one page per family, and an overview."""
     families: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
     for case in sorted({report.parent for report in (ROOT / "corpus").glob("*/report.*md")}):
         about = yaml.safe_load((case / "case.yaml").read_text("utf-8"))
@@ -72,7 +73,7 @@ def write_gallery(folder: Path) -> None:
 
 
 def case_page(case: Path, about: dict[str, Any]) -> str:
-    """Tell what really happened in a case, and show its reports in each language as the tickets show them."""
+    """Return the page of a case: its true story and its report."""
     family = about["label"].split(".")[0]
     truth = " or ".join(f"`{label}`" for label in (about["label"], *about.get("also", ())))
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
@@ -99,8 +100,8 @@ def report_section(path: Path) -> str:
 
 
 def family_page(family: str, cases: list[tuple[str, dict[str, Any]]]) -> str:
-    """List the cases of a family by their label."""
-    rows = sorted(cases, key=lambda one: (one[1]["label"], one[1]["title"]))
+    """Return the page of a family: its cases sorted by label."""
+    rows = sorted(cases, key=lambda case: (case[1]["label"], case[1]["title"]))
     table = "\n".join(
         f"| {about['label']} | [{cell(about['title'])}](cases/{name}.md) | {about['made']} |" for name, about in rows
     )
@@ -108,7 +109,7 @@ def family_page(family: str, cases: list[tuple[str, dict[str, Any]]]) -> str:
 
 
 def overview(families: dict[str, list[tuple[str, dict[str, Any]]]]) -> str:
-    """Introduce the gallery, with a row a family."""
+    """Return the overview of the gallery, with one row per family."""
     rows = "\n".join(
         f"| [{family}]({family}.md) | {kinds(cases)} | {len(cases)} |" for family, cases in sorted(families.items())
     )
@@ -125,13 +126,13 @@ reports are approved: a test fails where one would read otherwise.
 
 
 def kinds(cases: list[tuple[str, dict[str, Any]]]) -> str:
-    """Name the labels of the cases, without their family."""
+    """Return the labels of the cases without their family: ``oom, xid``."""
     names = {about["label"].partition(".")[2] or VERDICTS[about["label"]] for _, about in cases}
     return ", ".join(sorted(names))
 
 
 def cell(text: str) -> str:
-    """Give ``text`` so that it ends no cell of a table and opens no tag."""
+    """Escape ``text`` for a cell of a Markdown table."""
     return html.escape(text, quote=False).replace("|", "\\|")
 
 

@@ -1,4 +1,4 @@
-"""Check that the signature of a rule is in the table of its folder, ``signatures.tsv``."""
+"""Check that ``signatures.tsv`` lists the signature of a rule."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     benign = {f.rule.id: f for f in harmless.values()}
     unsolved = _unsolved(diagnosis, findings)
     rest = tuple(reasoner.unaccounted(("fallback",) if unsolved else ()))
-    return Trace(diagnosis, tuple(findings), tuple(benign.values()), matches, unsolved, rest, tuple(reading.problems))
+    return Trace(diagnosis, tuple(findings), tuple(benign.values()), matches, unsolved, rest, tuple(reader.problems))
 
 
 def _unsolved(diagnosis: Diagnosis, findings: Sequence[Finding]) -> bool:

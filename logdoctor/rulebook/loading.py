@@ -1,4 +1,4 @@
-"""Folders of YAML files in, a `Rulebook` out, or all faults at once."""
+"""Folders of YAML files become a `Rulebook`, with all faults of all files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from logdoctor.rulebook.yaml_lines import Document, parse
 
 
 class Rulebook(Struct, frozen=True):
-    """All rules that could be read, by their ids' order; the agreed signatures; what is wrong with the rest.
+    """All readable rules sorted by id, the signatures, and all faults.
 
-    ``documents`` are the files as read, by id: they know on which line each part of a rule stands.
+    ``documents`` holds each file by the id of its rule, with the line of each part.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -28,12 +28,11 @@ class Rulebook(Struct, frozen=True):
     documents: dict[str, Document] = field(default_factory=dict)
 
     def rule(self, name: str) -> Rule | None:
-        """The rule with this id, if there is one."""
         return next((r for r in self.rules if r.id == name), None)
 
 
 def load(folders: Sequence[Path]) -> Rulebook:
-    """Read every rule below ``folders``.  Raises `RulesError` with all faults of all files."""
+    """Read every rule below ``folders``. Raise `RulesError` with all faults of all files."""
     book = read(folders)
     if book.faults:
         raise RulesError(book.faults)
@@ -41,11 +40,11 @@ def load(folders: Sequence[Path]) -> Rulebook:
 
 
 def read(folders: Sequence[Path]) -> Rulebook:
-    """Read every rule below ``folders`` that has no fault; a later folder's rule takes the place of an earlier one's.
+    """Read every rule below ``folders`` that has no fault. Later folders replace rules of earlier ones.
 
-    A faulty file never raises: it is told in `Rulebook.faults`, and an earlier folder's rule of its id stays.
+    Faults are collected in `Rulebook.faults`. If a file is faulty, the earlier folder's rule with this id stays.
     """
-    found: dict[str, tuple[Rule, Document]] = {}
+    rules_by_id: dict[str, tuple[Rule, Document]] = {}
     faults: list[RuleError] = []
     signatures = _signatures(folders, faults)
     names: set[str] = set()
@@ -57,10 +56,10 @@ def read(folders: Sequence[Path]) -> Rulebook:
             names.add(rule_id)
             result = _read_file(rule_id, path, signatures, faults)
             if result:
-                found[rule_id] = result
-    rules = tuple(found[rule_id][0] for rule_id in sorted(found))
+                rules_by_id[rule_id] = result
+    rules = tuple(rules_by_id[rule_id][0] for rule_id in sorted(rules_by_id))
     faults += _check_together(rules, {*names, *signatures})
-    documents = {rule_id: document for rule_id, (_, document) in found.items()}
+    documents = {rule_id: document for rule_id, (_, document) in rules_by_id.items()}
     return Rulebook(rules, signatures, tuple(faults), documents)
 
 
@@ -82,7 +81,7 @@ def _empty(folder: Path) -> RuleError:
 def _read_file(
     rule_id: str, path: Path, signatures: dict[str, Signature], errors: list[RuleError]
 ) -> tuple[Rule, Document] | None:
-    """The rule in a file; None where ``errors`` has grown."""
+    """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
     try:
         document = parse(path.read_text("utf-8"), str(path))
     except RuleError as error:
@@ -113,17 +112,17 @@ def _check_signature(rule: Rule, signatures: dict[str, Signature], faults: Fault
 
 
 def _check_together(rules: Sequence[Rule], names: AbstractSet[str]) -> list[RuleError]:
-    """The laws between rules: every id that one names exists, be it in ``names`` only."""
-    known = {r.signature for r in rules} | names | set(VERDICTS)
+    """Check that every id exists that a rule names. ``names`` holds ids of faulty rules too."""
+    existing = {r.signature for r in rules} | names | set(VERDICTS)
     errors = []
     for rule in rules:
         for name in rule.explains:
-            if name not in known and not any(fnmatch.fnmatchcase(k, name) for k in known):
+            if name not in existing and not any(fnmatch.fnmatchcase(e, name) for e in existing):
                 errors.append(
                     RuleError(f"'explains' names '{name}', which nothing has", rule.path, "", "see signatures.tsv")
                 )
         for miss in rule.near_misses:
-            if miss.truth not in known:
+            if miss.truth not in existing:
                 where = f"{rule.path}:{miss.line}"
                 errors.append(
                     RuleError(f"a near-miss is '{miss.truth}', which nothing has", where, "", "see signatures.tsv")

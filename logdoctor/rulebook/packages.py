@@ -1,13 +1,13 @@
-"""Rules that installed packages bring along, named by entry points of the group ``logdoctor.rules``.
+"""Rules of installed packages, found by entry points of the group ``logdoctor.rules``.
 
     [project.entry-points."logdoctor.rules"]
     oursite = "oursite_rules:rules"        # the package and the folder in it that holds <family>/<name>.yaml
 
-`importlib.metadata` takes 60 ms to answer, longer than a diagnosis; so the folders are kept in a cache under a key of
-the import path and its folders' times, and looked for again only when something was installed.  No package is imported.
+`importlib.metadata` takes 60 ms, which is longer than a diagnosis. So the folders are cached until the times of the
+import path's folders change, as they do when a package is installed. No package is imported.
 """
 
-# os.path and plain strings: this runs on every start.
+# os.path and plain strings, because this runs on every start.
 # ruff: noqa: PTH118, PTH123, PTH116
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ GROUP = "logdoctor.rules"
 
 
 def installed_rules(cache: Path | None) -> list[Path]:
-    """The folders of rules that packages on the import path name; ``cache`` is the folder to remember them in."""
+    """Return the folders of rules of all packages on the import path. ``cache`` is a folder for the cached list."""
     times = [_time(place) for place in sys.path]
     if cache is None:
-        return [Path(f) for f in _look()]
+        return [Path(f) for f in _find_folders()]
     key = blake2b("\0".join(sys.path).encode("utf-8", "replace"), digest_size=8).hexdigest()
     file = cache / f"{key}.packages"
     with contextlib.suppress(ValueError, KeyError, TypeError):
-        known = msgspec.json.decode(cached_files.read(file) or b"")
-        if known["times"] == times:
-            return [Path(f) for f in known["folders"]]
-    folders = list(_look())
+        entry = msgspec.json.decode(cached_files.read(file) or b"")
+        if entry["times"] == times:
+            return [Path(f) for f in entry["folders"]]
+    folders = list(_find_folders())
     cached_files.write(file, msgspec.json.encode({"times": times, "folders": folders}))
     return [Path(f) for f in folders]
 
@@ -49,15 +49,15 @@ def _time(place: str) -> int:
         return 0
 
 
-def _look() -> Iterator[str]:
+def _find_folders() -> Iterator[str]:
     for place in sys.path:
         with contextlib.suppress(OSError), os.scandir(place or ".") as entries:
             for name in sorted(e.name for e in entries if e.name.endswith((".dist-info", ".egg-info"))):
-                yield from _named_in(os.path.join(place, name, "entry_points.txt"))
+                yield from _folders_in(os.path.join(place, name, "entry_points.txt"))
 
 
-def _named_in(file: str) -> Iterator[str]:
-    """The folders that a package's ``entry_points.txt`` names."""
+def _folders_in(file: str) -> Iterator[str]:
+    """Yield the folders of rules in a package's ``entry_points.txt``."""
     try:
         with open(file, "rb") as points:
             text = points.read()
@@ -75,7 +75,7 @@ def _named_in(file: str) -> Iterator[str]:
 
 
 def _folder(value: str) -> str:
-    """The folder that ``package.part:folder`` means; the words themselves where there is no such package."""
+    """Return the path of ``package.part:folder``. Return ``package/part/folder`` if there is no such package."""
     import importlib.util
 
     package, *inner = value.replace(":", ".").replace(" ", "").split(".")

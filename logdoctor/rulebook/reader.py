@@ -1,4 +1,4 @@
-"""One rule file -> one `Rule`, or all its faults at once, each with file, line, reason and help."""
+"""A parsed rule file becomes a `Rule`, or a list of all its faults."""
 
 from __future__ import annotations
 
@@ -37,28 +37,27 @@ UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Faults:
-    """Collects what is wrong with one file."""
+    """The faults of one file. ``where`` is the name of the file in messages."""
 
     def __init__(self, document: Document, where: str) -> None:
-        """``where`` is the file's name for messages."""
         self.document, self.where = document, where
         self.errors: list[RuleError] = []
 
     def add(self, path: Path, what: str, why: str = "", help: str = "") -> None:
-        """Note a fault of the part at ``path``."""
+        """Add a fault at the line of ``path``."""
         self.errors.append(RuleError(what, f"{self.where}:{self.document.line(path)}", why, help))
 
 
 def seconds(text: str) -> float:
-    """``90s``, ``15m`` or ``1h`` in seconds; raises ValueError."""
-    found = WITHIN.fullmatch(text.strip())
-    if not found:
+    """Convert ``90s``, ``15m`` or ``1h`` to seconds. Raise ValueError for another text."""
+    match = WITHIN.fullmatch(text.strip())
+    if not match:
         raise ValueError(text)
-    return float(found[1]) * UNITS[found[2]]
+    return float(match[1]) * UNITS[match[2]]
 
 
 def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> Rule | None:
-    """The rule that a parsed file holds; None where ``faults`` has grown."""
+    """Return the rule of a parsed file. Return None if the file has faults, which are added to ``faults``."""
     data = document.data
     if not isinstance(data, dict):
         faults.add((), "a rule file holds one mapping", "", "see docs/rules.md for a sketch to copy")
@@ -67,7 +66,7 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
     _check_keys(data, faults)
     _check_lint(data.get("lint"), faults)
     symptoms = _symptoms(data.get("symptoms"), faults)
-    when = _when(data.get("when"), _names_of_symptoms(data.get("symptoms")), faults)
+    when = _when(data.get("when"), _symptom_names(data.get("symptoms")), faults)
     rule = Rule(
         id=rule_id,
         signature=_text(data, "signature", faults, rule_id),
@@ -148,7 +147,7 @@ def _words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
 
 
 def _check_column(name: str, path: Path, faults: Faults) -> None:
-    """``field.column`` must name a field that a catalogue explains, and a column of it."""
+    """Check that ``xid.meaning`` names a field with codes, and a column of their table."""
     field, dot, column = name.partition(".")
     columns = known_columns(field) if dot else frozenset({column})
     if column not in columns:
@@ -180,8 +179,8 @@ def _symptoms(value: Any, faults: Faults) -> tuple[Symptom, ...]:
     return tuple(s for name, part in value.items() if (s := _symptom(name, part, faults)))
 
 
-def _names_of_symptoms(value: Any) -> list[str]:
-    """Those of faulty ones too: what is wrong with a symptom is told once, not again where it is used."""
+def _symptom_names(value: Any) -> list[str]:
+    """Return the names of all symptoms. A faulty symptom is not reported again where it is used."""
     return [*value] if isinstance(value, dict) else []
 
 
@@ -193,7 +192,7 @@ def _symptom(name: str, part: Any, faults: Faults) -> Symptom | None:
         )
         return None
     text = part.get("text")
-    if text is not None and not _good_regex(text, (*path, "text"), faults):
+    if text is not None and not _is_regex(text, (*path, "text"), faults):
         return None
     if not {"text", "kind"} & set(part):
         faults.add(
@@ -209,7 +208,7 @@ def _symptom(name: str, part: Any, faults: Faults) -> Symptom | None:
     return Symptom(name, text, part.get("kind"), part.get("dialect"), levels, _fields(part.get("fields"), path, faults))
 
 
-def _good_regex(text: Any, path: Path, faults: Faults) -> bool:
+def _is_regex(text: Any, path: Path, faults: Faults) -> bool:
     try:
         compiled(text)
     except (regex.error, TypeError) as error:
@@ -230,7 +229,7 @@ def _fields(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, Any], ..
     for name, wanted in value.items():
         _check_column(str(name), (*path, "fields", name), faults)
         if isinstance(wanted, str):
-            if _good_regex(wanted, (*path, "fields", name), faults):
+            if _is_regex(wanted, (*path, "fields", name), faults):
                 table.append((name, wanted))
             continue
         values = wanted if isinstance(wanted, list) else [wanted]
@@ -246,7 +245,7 @@ def _fields(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, Any], ..
 
 
 def _check_value(name: str, wanted: tuple[Any, ...] | str, path: Path, faults: Faults) -> None:
-    """What is wanted of ``field.column`` must be what some code of the catalogue has."""
+    """Check that some code has the value that a symptom asks of ``field.column``."""
     field, dot, column = name.partition(".")
     values = values_of(field, column) if dot else frozenset()
     if isinstance(wanted, str):

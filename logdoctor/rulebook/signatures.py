@@ -1,4 +1,4 @@
-"""The agreed failure signatures: id, family, action and meaning, one a line of ``rules/signatures.tsv``."""
+"""The table of failure signatures, ``rules/signatures.tsv``: id, family, action, meaning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERDICTS = ("healthy", "unknown")
 
 
 class Signature(Struct, frozen=True):
-    """One agreed way in which a job fails."""
+    """A way in which a job fails, with the action of all its rules."""
 
     id: str
     family: str
@@ -23,7 +23,7 @@ class Signature(Struct, frozen=True):
 
 
 def read_signatures(path: Path) -> dict[str, Signature]:
-    """The table by id; a missing file is an empty table (a user's own folder of rules).  Raises `RuleError`."""
+    """Read the table by id. A missing file is an empty table. Raise `RuleError` for a faulty line."""
     table: dict[str, Signature] = {}
     if not path.is_file():
         return table

@@ -1,4 +1,4 @@
-"""YAML as plain data that remembers where each part stood, so that a fault can be shown with its line."""
+"""YAML as plain data, with the line of each part for messages about faults."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from msgspec import Struct, field
 from logdoctor.model import RuleError
 
 MOST_PARTS, DEEPEST = 20_000, 20
-"""So many parts, and parts in each other, no rule has: a few aliases (``*a``) of each other can unfold without end."""
+"""Limits of a rule file. Without them, a few aliases (``*a``) of each other would unfold without end."""
 
 Path = tuple[str | int, ...]
-"""Where a value stands in the document, for example ``("symptoms", "busy", "text")``."""
+"""The place of a value in the document, for example ``("symptoms", "busy", "text")``."""
 
 
 class Document(Struct, frozen=True):
-    """Plain data of one YAML file and the line of each part of it."""
+    """The plain data of a YAML file and the line of each part."""
 
     data: Any
     lines: dict[Path, int] = field(default_factory=dict)
 
     def line(self, path: Path) -> int:
-        """The 1-based line of ``path``, or of the nearest part around it that is known."""
+        """Return the line of ``path``, from 1. If it is missing, take the part around it."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
 
 def parse(text: str, where: str) -> Document:
-    """Read one YAML document of strings, numbers, booleans, lists and mappings; raises `RuleError` with file:line."""
+    """Read one YAML document of plain data. Raise `RuleError` with file:line."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     try:
         node = loader.get_single_node()
