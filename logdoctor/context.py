@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from logdoctor.model import Cause, Diagnosis, Evidence, Job, Line, Stream, SymptomSeen
-from logdoctor.parsers.escapes import without_escapes
+from logdoctor.parsers.escapes import strip_escapes
 from logdoctor.sources import Bounds, open_streams
 
 MAX_EVIDENCE = 32
@@ -121,13 +121,13 @@ def _read_lines(stream: Stream, numbers: set[int], limit: int, texts: LineTexts)
 
 def _displayed_text(raw: bytes) -> str:
     """Return a line without colours. Of a progress bar, return the last update."""
-    text = without_escapes(raw.decode("utf-8", "replace")).rstrip()
+    text = strip_escapes(raw.decode("utf-8", "replace")).rstrip()
     return text.rpartition("\r")[2]
 
 
 def _add_lines(evidence: Evidence, texts: LineTexts, lines: int) -> Evidence:
     file, number = evidence.line.file, evidence.line.number
-    start = without_escapes(evidence.line.text).strip()[:COMPARED_CHARS]
+    start = strip_escapes(evidence.line.text).strip()[:COMPARED_CHARS]
     current_text = texts.get((file, number))
     is_sentence = (
         current_text is not None

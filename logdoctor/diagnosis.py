@@ -16,10 +16,10 @@ from logdoctor.guessing import add_guess, build_preference
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import Coverage, Diagnosis, Event, InputError, Job, Problem, Stream
 from logdoctor.novelty import Excerpts, add_new_templates
-from logdoctor.parsers.bare_sentences import sentences
-from logdoctor.parsers.complaints import complains
+from logdoctor.parsers.bare_sentences import read_fallback_messages
+from logdoctor.parsers.complaints import reports_error
 from logdoctor.parsers.line_parser import LineParser
-from logdoctor.parsers.missing_heads import stack_at_start
+from logdoctor.parsers.missing_heads import find_headless_trace
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.attempts import MAX_FILES
 from logdoctor.reasoning.decision import decide
@@ -118,16 +118,16 @@ def _find_overlooked(reader: JobReader) -> list[Event]:
     recognises as a failure.
     """
     pack, logs = reader.pack, reader.excerpts.logs
-    headless = [e for log in logs for e in stack_at_start(log.name, log.first_lines(), pack.prefilter.match)]
+    headless = [e for log in logs for e in find_headless_trace(log.name, log.first_lines(), pack.prefilter.match)]
     if headless or len(logs) != 1:
         return headless
-    messages = sentences(logs[0].name, logs[0].first_lines(), pack.prefilter.match)
+    messages = read_fallback_messages(logs[0].name, logs[0].first_lines(), pack.prefilter.match)
     rules_only = Reasoner(pack.rules, pack.owners)
     for event in messages:
         rules_only.observe(event)
     if any(finding.rule.role == "cause" for finding in rules_only.findings()[0]):
         return messages
-    return [event for event in messages if event.fields.get("exception") or complains(event.text)]
+    return [event for event in messages if event.fields.get("exception") or reports_error(event.text)]
 
 
 def make_job(inputs: Input | Iterable[Input], name: str | None = None) -> Job:

@@ -128,9 +128,9 @@ def test_every_syndrome_of_a_card_becomes_a_completion_state():
 
 
 def test_the_texts_of_errno_that_are_searched_for_are_in_the_catalogue():
-    from logdoctor.parsers.error_numbers import TELLING, errno_texts
+    from logdoctor.parsers.error_numbers import FAILURE_TEXTS, errno_texts
 
-    assert set(TELLING) <= set(errno_texts())
+    assert set(FAILURE_TEXTS) <= set(errno_texts())
 
 
 # ── finding a code ──────────────────────────────────────────────────────────────────────────────────────────────────

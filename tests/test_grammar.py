@@ -22,7 +22,7 @@ def kept(tmp_path, monkeypatch):
     monkeypatch.setattr(grammars.Stamp, "settled", True)
     whole = grammars.read_grammar.__wrapped__()
     (file,) = tmp_path.glob("grammar-*")
-    return whole, grammars._kept(file)
+    return whole, grammars._read_cache(file)
 
 
 def test_what_was_kept_is_what_the_dialects_say(kept):
@@ -38,14 +38,14 @@ def test_a_kept_record_reads_blocks_with_its_own_reader(kept):
     for record, same in zip(whole.records, again.records, strict=True):
         assert (record.block is None) == (same.block is None)
         if isinstance(same.block, grammars._Reader):
-            module = sys.modules[same.block.dialect]
-            assert module.RECORDS[same.block.place] is record
+            module = sys.modules[same.block.module]
+            assert module.RECORDS[same.block.index] is record
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\xff", b"\x83"])
 def test_what_is_damaged_is_read_anew(tmp_path, damaged):
     (tmp_path / "kept").write_bytes(damaged)
-    assert grammars._kept(tmp_path / "kept") is None
+    assert grammars._read_cache(tmp_path / "kept") is None
 
 
 def test_a_log_that_speaks_one_dialect_imports_few():

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from logdoctor.model import Candidate
 from logdoctor.parsers import line_parser, parse_text, records
-from logdoctor.parsers.file_speakers import speaker_of
+from logdoctor.parsers.file_speakers import source_from_filename
 from logdoctor.parsers.line_parser import LineParser
-from logdoctor.parsers.line_pieces import clean, pieces
+from logdoctor.parsers.line_pieces import decode_line, split_line
 from logdoctor.parsers.record import Record
-from logdoctor.parsers.times import seconds, year_of
+from logdoctor.parsers.times import parse_time, year_of
 
 RULE = len(records())
 """The first id that belongs to a rule."""
@@ -127,27 +127,27 @@ def test_a_record_glued_to_a_progress_bar_is_found():
     ],
 )
 def test_what_is_printed_behind_a_progress_bar_is_a_piece_of_its_own(bar, said):
-    assert [piece.printed for piece in pieces(bar + said)] == [bar, said]
+    assert [piece.printed for piece in split_line(bar + said)] == [bar, said]
 
 
 @pytest.mark.parametrize(
     "bar", ["clusters:  20% (117/558) [##     ] eta 1:34:54 \\", "Epoch 0 \u2501\u2578 40/100 0:00:12 loss: 2.31"]
 )
 def test_the_last_words_of_a_shell_are_found_behind_other_bars(bar):
-    assert [piece.printed for piece in pieces(bar + "Terminated")] == [bar, "Terminated"]
-    assert len(pieces(bar)) == 1
+    assert [piece.printed for piece in split_line(bar + "Terminated")] == [bar, "Terminated"]
+    assert len(split_line(bar)) == 1
 
 
 def test_the_blanks_with_which_a_shorter_bar_covers_a_longer_one_are_no_obstacle():
     bar = " 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]   "
-    assert [piece.printed for piece in pieces(bar + "Traceback (most recent call last):")][1:] == [
+    assert [piece.printed for piece in split_line(bar + "Traceback (most recent call last):")][1:] == [
         "Traceback (most recent call last):"
     ]
 
 
 @pytest.mark.parametrize("rest", ["", " ", ", loss=0.2", "| 3"])
 def test_a_progress_bar_alone_is_one_piece(rest):
-    assert len(pieces(" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]" + rest)) == 1
+    assert len(split_line(" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]" + rest)) == 1
 
 
 @pytest.mark.parametrize(
@@ -161,21 +161,21 @@ def test_a_progress_bar_alone_is_one_piece(rest):
     ],
 )
 def test_a_second_prefix_in_a_line_begins_a_second_piece(glue):
-    last = pieces(glue)[-1]
+    last = split_line(glue)[-1]
     assert last.text == "Traceback (most recent call last):"
-    assert last.who.get("rank", last.who.get("task")) == "1"
+    assert last.labels.get("rank", last.labels.get("task")) == "1"
 
 
 @pytest.mark.parametrize("rest", ['  File "/srv/fit.py", line 3, in main', "    y = table[x]", "KeyError: 'zebra'"])
 def test_a_line_of_a_rank_behind_an_unknown_prefix_is_that_ranks(rest):
-    last = pieces(f"fit-out: [rank3]: {rest}")[-1]
-    assert (last.text, last.who) == (rest, {"rank": "3"})
+    last = split_line(f"fit-out: [rank3]: {rest}")[-1]
+    assert (last.text, last.labels) == (rest, {"rank": "3"})
 
 
 def test_a_warning_of_nccl_glued_to_other_text_keeps_the_label_of_the_line():
-    first, second = pieces("5: loading... cn7:81:99 [3] socket.cc:8 NCCL WARN gone")
+    first, second = split_line("5: loading... cn7:81:99 [3] socket.cc:8 NCCL WARN gone")
     assert (first.text, second.text) == ("loading... ", "cn7:81:99 [3] socket.cc:8 NCCL WARN gone")
-    assert second.who == {"task": "5"}
+    assert second.labels == {"task": "5"}
 
 
 @pytest.mark.parametrize(
@@ -191,11 +191,11 @@ def test_a_warning_of_nccl_glued_to_other_text_keeps_the_label_of_the_line():
     ],
 )
 def test_a_line_with_one_record_stays_one_piece(line):
-    assert len(pieces(line)) == 1
+    assert len(split_line(line)) == 1
 
 
 def test_a_line_that_mpirun_tagged_in_parts_is_joined():
-    (piece,) = pieces("[1,0]<stderr>:[2024-10-28 10:13:38.[1,0]<stderr>:120000: W a/b.cc:5] gone[1,0]<stderr>: now")
+    (piece,) = split_line("[1,0]<stderr>:[2024-10-28 10:13:38.[1,0]<stderr>:120000: W a/b.cc:5] gone[1,0]<stderr>: now")
     assert piece.text == "gone now"
 
 
@@ -244,7 +244,7 @@ def test_events_are_numbered_on_from_where_the_last_file_ended():
 
 
 def test_the_pieces_of_a_line_are_bounded():
-    assert len(pieces("gone[rank1]: " * 900)) <= 65
+    assert len(split_line("gone[rank1]: " * 900)) <= 65
 
 
 def test_a_piece_that_has_its_rank_from_the_piece_before_is_no_prefix():
@@ -267,10 +267,10 @@ def test_escapes_are_taken_out_and_other_control_characters_stay():
 
 
 def test_colours_whose_escape_character_got_lost_are_taken_out():
-    assert clean(b"[36m(W pid=7)[0m gone") == "(W pid=7) gone"
-    assert clean(b"[31mgone") == "gone"
-    assert clean(b"\\x1b[31mgone") == clean(b"\\033[31mgone") == clean(b"[1;31mgone") == "gone"
-    assert clean(b"[35 min] left, [12m left]") == "[35 min] left, [12m left]"
+    assert decode_line(b"[36m(W pid=7)[0m gone") == "(W pid=7) gone"
+    assert decode_line(b"[31mgone") == "gone"
+    assert decode_line(b"\\x1b[31mgone") == decode_line(b"\\033[31mgone") == decode_line(b"[1;31mgone") == "gone"
+    assert decode_line(b"[35 min] left, [12m left]") == "[35 min] left, [12m left]"
 
 
 def test_a_long_line_is_cut_in_the_evidence():
@@ -362,7 +362,7 @@ def test_the_name_of_the_file_says_who_spoke_where_the_line_does_not():
     ],
 )
 def test_file_names_tell_who_wrote_them(file, speaker):
-    found = speaker_of(file)
+    found = source_from_filename(file)
     assert {k: v for k in found.__slots__ if (v := getattr(found, k)) is not None} == speaker
 
 
@@ -397,12 +397,12 @@ def test_file_names_tell_who_wrote_them(file, speaker):
     ],
 )
 def test_stamps_of_every_shape_are_seconds(stamp, moment):
-    assert seconds(stamp) == pytest.approx(moment) if moment else seconds(stamp) is None
+    assert parse_time(stamp) == pytest.approx(moment) if moment else parse_time(stamp) is None
 
 
 def test_the_leap_day_needs_its_year():
-    assert seconds("02-29 00:00:00") is None
-    assert seconds("02-29 00:00:00", 2024) == 1709164800.0
+    assert parse_time("02-29 00:00:00") is None
+    assert parse_time("02-29 00:00:00", 2024) == 1709164800.0
 
 
 def test_the_stand_in_for_an_unknown_year_is_no_year():
@@ -412,7 +412,7 @@ def test_the_stand_in_for_an_unknown_year_is_no_year():
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="0123456789-/: .,TZ+JanOctMonPM", max_size=32))
 def test_any_text_is_a_moment_or_none(stamp):
-    assert isinstance(seconds(stamp), (float, type(None)))
+    assert isinstance(parse_time(stamp), (float, type(None)))
 
 
 @settings(max_examples=60, deadline=None)

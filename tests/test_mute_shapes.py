@@ -6,7 +6,7 @@ import pytest
 
 from logdoctor.model import Candidate
 from logdoctor.parsers.line_parser import LineParser
-from logdoctor.parsers.mute_shapes import ENOUGH, MOST, MuteShapes, shape
+from logdoctor.parsers.mute_shapes import MAX_TEMPLATES, QUIET_AFTER, MuteShapes, template
 
 
 @pytest.mark.parametrize(
@@ -20,30 +20,30 @@ from logdoctor.parsers.mute_shapes import ENOUGH, MOST, MuteShapes, shape
     ],
 )
 def test_lines_are_of_one_shape_if_they_differ_in_numbers_that_are_not_zero(one, other, alike):
-    assert (shape(one) == shape(other)) is alike
+    assert (template(one) == template(other)) is alike
 
 
 def test_a_shape_tells_nothing_when_enough_lines_of_it_told_nothing():
     mute = MuteShapes()
-    for number in range(1, ENOUGH):
-        mute.note(b"pass %d: 0 failed" % number)
-    assert not mute.tells_nothing(b"pass 7777: 0 failed")
-    mute.note(b"pass 3: 0 failed")
-    assert mute.tells_nothing(b"pass 7777: 0 failed")
-    assert not mute.tells_nothing(b"pass 7777: 2 failed")
+    for number in range(1, QUIET_AFTER):
+        mute.count(b"pass %d: 0 failed" % number)
+    assert not mute.is_quiet(b"pass 7777: 0 failed")
+    mute.count(b"pass 3: 0 failed")
+    assert mute.is_quiet(b"pass 7777: 0 failed")
+    assert not mute.is_quiet(b"pass 7777: 2 failed")
 
 
 def test_only_so_many_shapes_are_counted():
     mute = MuteShapes()
-    for number in range(2 * MOST):
-        for _ in range(ENOUGH):
-            mute.note(b"x" * number)
-    assert sum(mute.tells_nothing(b"x" * number) for number in range(2 * MOST)) == MOST
+    for number in range(2 * MAX_TEMPLATES):
+        for _ in range(QUIET_AFTER):
+            mute.count(b"x" * number)
+    assert sum(mute.is_quiet(b"x" * number) for number in range(2 * MAX_TEMPLATES)) == MAX_TEMPLATES
 
 
 def test_of_a_thousand_lines_that_tell_nothing_few_are_looked_at_and_what_follows_is_an_event(knowledge):
     search = knowledge.prefilter.match
-    parser = LineParser("job.log", search, alone=knowledge.prefilter.standalone)
+    parser = LineParser("job.log", search, informative=knowledge.prefilter.standalone)
     lines = [b"[INFO] pass %d: status=ok, 0 jobs failed" % n for n in range(1, 1000)]
     lines.append(b"[INFO] pass 1000: RuntimeError: the 3rd stage is gone")
     events = [
@@ -51,4 +51,4 @@ def test_of_a_thousand_lines_that_tell_nothing_few_are_looked_at_and_what_follow
         for number, raw in enumerate(lines, 1)
         for event in parser.parse(Candidate(raw, number, search(raw), lambda: iter(())))
     ]
-    assert [event.line.number for event in events] == [*range(1, ENOUGH + 1), 1000]
+    assert [event.line.number for event in events] == [*range(1, QUIET_AFTER + 1), 1000]

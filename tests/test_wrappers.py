@@ -1,4 +1,4 @@
-"""What launchers, collectors and loggers put in front of a line comes off, and says who spoke."""
+"""What launchers, collectors and loggers put in front of a line comes off, and says labels spoke."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from logdoctor.model import Speaker
 from logdoctor.parsers import peeling
 from logdoctor.parsers.line_parser import peel
-from logdoctor.parsers.line_pieces import pieces
+from logdoctor.parsers.line_pieces import split_line
 
 MESSAGE = "lost touch with the store"
 MOMENT = 1730110418.0
@@ -331,15 +331,15 @@ def test_a_stamp_does_not_take_dashes_that_a_program_prints(head):
 
 
 def test_a_stamp_does_not_take_the_programs_own_word_with_it():
-    (piece,) = pieces("2024-10-28T10:13:38Z FATAL:  the store is gone")
-    assert [text for text, _ in piece.stages()][:2] == [" the store is gone", "FATAL:  the store is gone"]
+    (piece,) = split_line("2024-10-28T10:13:38Z FATAL:  the store is gone")
+    assert [text for text, _ in piece.variants()][:2] == [" the store is gone", "FATAL:  the store is gone"]
 
 
 def test_a_packed_message_is_cut_where_another_record_is_glued_to_it():
     line = '{"log":"100%|##| 4/4 [00:02<00:00,  1.9it/s][default2]:[E store.cpp:5] gone\\n","stream":"stderr"}'
-    first, second = pieces(line)
+    first, second = split_line(line)
     assert first.text.endswith("1.9it/s]")
-    assert (second.text, second.who["local_rank"]) == ("gone", "2")
+    assert (second.text, second.labels["local_rank"]) == ("gone", "2")
 
 
 def test_a_journal_record_gives_message_host_and_level():
@@ -394,7 +394,7 @@ def test_logfmt_is_read():
     ],
 )
 def test_a_traceback_that_a_service_quotes_in_one_line_is_read_as_its_lines(quoted):
-    lines = [piece.text for piece in pieces(quoted)]
+    lines = [piece.text for piece in split_line(quoted)]
     assert [lines[1].lstrip("['"), *lines[2:4]] == [
         "Traceback (most recent call last):",
         '  File "/opt/fit.py", line 3',
@@ -453,7 +453,7 @@ def test_every_prefix_names_its_first_characters_rightly():
     rng = random.Random(7)
     for prefix, _ in rng.sample([*LAUNCHERS, *COLLECTORS, *STAMPS, *LOGGERS], 40):
         line = prefix + MESSAGE
-        tried = {w.name for w in peeling._beginning_with(line[0]).wrappers}
+        tried = {w.name for w in peeling._prefixes_for(line[0]).wrappers}
         matching = {
             w.name for w in peeling.wrappers() if (hit := peeling.compiled(w.pattern).match(line)) and hit.end()
         }

@@ -1,8 +1,8 @@
-"""Parsers know FORM: they say who spoke and what shape a line has.  They never name a failure.
+"""Log parsing: from a candidate line to a record with its source and fields.
 
-``wrappers/`` holds what launchers and viewers put around a line, ``dialects/`` one file a dialect.  Both are found by
-importing every module of the folder, so a new one is one new file: a dialect module has ``RECORDS``, a wrapper module
-has ``WRAPPERS`` (tuples).
+Parsers describe the form of lines and never name a failure.  ``wrappers/`` holds the prefixes that launchers and
+collectors print, ``dialects/`` one file for each log format.  Both folders are imported as a whole, so a new format or
+prefix is one new file.  A format defines the tuple ``RECORDS``, a file of prefixes defines ``WRAPPERS``.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ __all__ = ["dialect_modules", "meanings", "parse_text", "records", "stamp"]
 
 
 def records() -> tuple[Record, ...]:
-    """All records of all dialects."""
+    """Return the record patterns of all formats."""
     return read_grammar().records
 
 
 def meanings() -> Meanings:
-    """What each kind of event means, where it means anything to the reasoning."""
+    """Return the lifecycle signs of each kind of record that has any."""
     return read_grammar().meanings
 
 
 def parse_text(text: str, file: str = "job.log") -> list[Event]:
-    """The events of a short text, without a scan: every record is tried on every line.  For tests and tools."""
+    """Parse a short text without a scan, for tests and tools. Each record pattern is tried on each line."""
     from logdoctor.parsers.line_parser import parse_text as parse
 
     return parse(text, file)

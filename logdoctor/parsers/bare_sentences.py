@@ -1,8 +1,8 @@
-"""A log of a sentence or two without the look of an error: of a failure somebody copied the message alone.
+"""Logs that hold only an error message, copied without its surroundings.
 
-The type of the exception, the logger's level and the program's name stayed behind, so by its shape nobody takes such a
-line for a failure.  Here it is read as the message of an exception: what it means is for the rules to say, and where no
-rule knows it, its words tell whether somebody complains.
+Example: ``The number of experts (6) must be divisible by 4``.  Exception type, level and program name are missing, so
+no record pattern matches.  The line is read as the message of an exception.  Rules decide its meaning.  If no rule
+knows the message, its wording decides if it is an error.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from itertools import islice
 
 from logdoctor.model import Candidate, Event, Line
 from logdoctor.parsers import records
-from logdoctor.parsers.complaints import got_over
+from logdoctor.parsers.complaints import reports_recovery
 from logdoctor.parsers.line_parser import LineParser
-from logdoctor.parsers.missing_heads import Match
+from logdoctor.parsers.missing_heads import Search
 from logdoctor.regexes import later
 
-MOST = 3
-"""A log of more lines is no copied sentence."""
-_SEARCHED = 400
-"""So much of a line is looked at for Python's own words."""
+MAX_LINES = 3
+"""A log of more lines is not read as a copied message."""
+_SEARCH_LENGTH = 400
+"""Search this many characters of a line for Python's own wording."""
 NOTE = "The log holds nothing but this message, and no rule knows it."
-_NO_PROSE = later(
+_NOT_PROSE = later(
     r"^\W{0,4}[\w./~-]+ (?:[\w./=~-]+ ){0,6}--?[a-z][\w-]+(?:[= ]\S| |$)(?:[^\n]* --?[a-z][\w-]+(?:[= ]\S| |$))"
     r"|^\s*(?:from|import|raise|return|assert|def|class|if|elif|for|while|with|except) \w[^\n]*[:)\w]$(?<![.!?])"
     r"|^\s*[\w.\[\]]+ = |^\s*[\w.]+\([^\n]*\)\s*$|^\s*[\w./-]+\.(?:py|sh|cc?|cpp|h)\b"
@@ -30,12 +30,12 @@ _NO_PROSE = later(
     r"(?!(?:\w+ )?an? (?:\w+ )?(?:error|exception|failure)(?: (?:occurred|happened))?: ))"
     r"[^\s`'\"]+(?: \S+){0,3}: "
 )
-"""Commands and code, and what a program says under its name."""
+"""Commands, code, and messages behind a program name."""
 _SENTENCE = later(
     r"[\s>*`'\"✗×❌]{0,8}(?:--\S+ (?:must|should|requires?|can|cannot|is|needs|does|with|and) \S"
     r"|[A-Za-z_\d](?:[\w.'`\"()/:=<>*{},’-]*[ ]){2}\S)"
 )
-_BUILT_IN = {
+_BUILT_IN_MESSAGES = {
     "AttributeError": r"(?:module '[\w.]{1,120}'|'[\w.]{1,80}' object|type object '\w{1,80}') has no attribute '",
     "NameError": r"name '\w{1,80}' is not defined",
     "UnboundLocalError": r"(?:local variable '\w{1,80}' referenced before assignment|cannot access local variable ')",
@@ -50,44 +50,54 @@ _BUILT_IN = {
     "RecursionError": r"maximum recursion depth exceeded",
     "UnicodeDecodeError": r"'[\w-]{2,20}' codec can't decode byte",
 }
-"""How Python words its own exceptions (CPython, `Objects/*.c`, `Python/ceval.c`): the words tell the type."""
-_TOLD = later(r"(?<![\w.])(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _BUILT_IN.items()) + ")")
+"""How Python words its own exceptions (CPython, `Objects/*.c`, `Python/ceval.c`), by type."""
+_BUILT_IN = later(
+    r"(?<![\w.])(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _BUILT_IN_MESSAGES.items()) + ")"
+)
 
 
-def sentences(file: str, lines: Iterable[Line], match: Match) -> list[Event]:
-    """The lines of the log ``file`` as messages, if it is no more than that; ``match`` is the scan's own search."""
-    told = [*islice((line for line in lines if line.text.strip()), MOST + 1)]
-    pieces = [LineParser(file).pieces_at(line.number, line.text.encode()) for line in told]
-    if len(told) > MOST or any(len(parts) > 1 or parts[0].who for parts in pieces):
-        return []  # whoever is named by a prefix, or gives a time or a level, would have said that it is an error
-    if any(_has_a_record(line, match) for line in told):
+def read_fallback_messages(file: str, lines: Iterable[Line], search: Search) -> list[Event]:
+    """Read each line of a log as an error message, if the log holds only messages."""
+    filled = [*islice((line for line in lines if line.text.strip()), MAX_LINES + 1)]
+    pieces = [LineParser(file).read_pieces(line.number, line.text.encode()) for line in filled]
+    if len(filled) > MAX_LINES or any(len(parts) > 1 or parts[0].labels for parts in pieces):
+        return []  # a program that prints a prefix, a time or a level would also have marked an error
+    if any(_has_record(line, search) for line in filled):
         return []
     return [
-        _message(line, parts[0].text.strip(), match, -n)
-        for n, (line, parts) in enumerate(zip(told, pieces, strict=True))
+        _to_event(line, parts[0].text.strip(), search, -n)
+        for n, (line, parts) in enumerate(zip(filled, pieces, strict=True))
         if _is_message(parts[0].text)
     ]
 
 
 def _is_message(text: str) -> bool:
-    if _TOLD.search(text[:_SEARCHED]):
-        return not got_over(text)
-    return bool(_SENTENCE.match(text)) and not (got_over(text) or _NO_PROSE.search(text))
+    if _BUILT_IN.search(text[:_SEARCH_LENGTH]):
+        return not reports_recovery(text)
+    return bool(_SENTENCE.match(text)) and not (reports_recovery(text) or _NOT_PROSE.search(text))
 
 
-def _has_a_record(line: Line, match: Match) -> bool:
-    """Whether a dialect knows the line: then it is as loud as that says."""
+def _has_record(line: Line, search: Search) -> bool:
+    """Return True if a format knows the line, because its level is then known as well."""
     raw = line.text.encode()
-    candidate = Candidate(raw, line.number, tuple(match(raw)), lambda: iter(()))
-    return any(event.kind != "text.line" for event in LineParser(line.file, match).parse(candidate))
+    candidate = Candidate(raw, line.number, tuple(search(raw)), lambda: iter(()))
+    return any(event.kind != "text.line" for event in LineParser(line.file, search).parse(candidate))
 
 
-def _message(line: Line, text: str, match: Match, order: int) -> Event:
+def _to_event(line: Line, text: str, search: Search, order: int) -> Event:
     count = len(records())
-    shown = tuple(pattern - count for pattern in match(text.encode()) if pattern >= count)
-    told = _TOLD.search(text[:_SEARCHED])
-    name = str(told.lastgroup) if told else ""
-    message = text[told.start() :] if told else text
-    fields = {"exception": name, "message": message}
-    said = ("python", "python.exception", f"{name}: {message}" if told else text)
-    return Event(line, *said, level="error", fields=fields, order=order, patterns=shown, note=NOTE)
+    symptoms = tuple(pattern - count for pattern in search(text.encode()) if pattern >= count)
+    match = _BUILT_IN.search(text[:_SEARCH_LENGTH])
+    name = str(match.lastgroup) if match else ""
+    message = text[match.start() :] if match else text
+    return Event(
+        line,
+        "python",
+        "python.exception",
+        f"{name}: {message}" if match else text,
+        level="error",
+        fields={"exception": name, "message": message},
+        order=order,
+        patterns=symptoms,
+        note=NOTE,
+    )

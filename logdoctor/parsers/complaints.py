@@ -1,15 +1,15 @@
-"""What tells a complaint from news, by its words alone.
+"""Wording that separates error messages from news.
 
-A program that refuses to go on says what must be, what it expected and got instead, what it cannot do or does not
-know; one that goes on says what it will do instead.  Four of five messages with which the usual frameworks end are of
-the first kind, and one of seventeen that they print while all is well.
+A program that stops says what must be, what it expected, or what it cannot do: ``X must be divisible by Y``.  A program
+that goes on says what it will do instead: ``X is not supported, using Y``.  `reports_error` is true for 4 of 5 messages
+with which the usual frameworks end, and for 1 of 17 messages that they print in a healthy run.
 """
 
 from __future__ import annotations
 
 from logdoctor.regexes import later
 
-_DEMAND = later(
+_ERROR_WORDS = later(
     r"(?i)\bmust\b|\bshould (?:not |only )?(?:be|have|match|contain|equal|start|end|take|return|use)\b|\b(?:has"
     r"|have|needs?) to (?:be|have|set|match|use|specify|provide|install|call|pass)\b|\brequires?\b|\b(?:is|are"
     r"|as) (?:\w+ )?(?:required|needed|missing|incompatible|inconsistent|unavailable|undefined|empty|dead)\b"
@@ -30,16 +30,16 @@ _DEMAND = later(
     r"|registered)\b|\b(?:unable|failed) to\b|\b(?:ca|does|do|is|are|has|have|did|could)n?['’]t\b|\b(?:does|do|did"
     r"|could|has|have) not\b|\b(?:errors?|failed|fails|failure)\b|\b\d+ != \d"
 )
-"""What must be, what was expected, what cannot be, what is wrong."""
-_GOT_OVER = later(
+"""Demands, expectations, limits and faults."""
+_RECOVERY_WORDS = later(
     r"(?i)\bwarn|deprecat|fall(?:s|ing)? ?back|\bignor|\bskipp|optimi[sz]ations?\b|\binfo\b|^\W{0,4}(?:debug|note"
     r"|hint)\b|[,.;:] (?:using|running|setting|proceeding|continuing|switching|disabling|generating|keeping"
     r"|leaving|assuming|returning|overriding|defaulting|dropping|downgrading|treating|initiali[sz]ing|creating"
     r"|adjusting|attempting)\b|\b(?:dropped|downgrad\w+|defaulting|defaults to)\b|\byou (?:should|may)\b"
     r"|\bif you \w"
 )
-"""What a program does instead of what it speaks of, and advice for the next time."""
-_NEWS = later(
+"""Replacements that a program uses instead, warnings, and advice for the next run."""
+_INFO_WORDS = later(
     r"(?i)\bwill\b|\b(?:may|might)\b(?! (?:only|not be))|succe(?:ss|ed)|recommend|\bconsider\b|\bretr(?:y|ies)"
     r"|trying again|in the future|\b(?:continu(?:e|es|ing)|slower|anyway|automatically|not needed|optional)\b"
     r"|you can(?! only)\b|\bthis is (?:expected|fine|ok|normal|harmless)\b|longer than the specified|scratch"
@@ -48,14 +48,14 @@ _NEWS = later(
     r"|completed|saved|exiting|loaded|created|started|enabled|disabled|detected)\b(?![^.,;]*\b(?:is|are|must"
     r"|requires?|only|can|cannot|can['’]t|does|failed)\b)"
 )
-"""What may be no more than news of what a program does, or a guess."""
+"""Words of progress messages and guesses."""
 
 
-def complains(text: str) -> bool:
-    """Whether ``text`` speaks of something that is wrong and of nobody who got over it."""
-    return _DEMAND.search(text) is not None and _NEWS.search(text) is None and not got_over(text)
+def reports_error(text: str) -> bool:
+    """Return True if ``text`` reports an error and no recovery from it."""
+    return _ERROR_WORDS.search(text) is not None and _INFO_WORDS.search(text) is None and not reports_recovery(text)
 
 
-def got_over(text: str) -> bool:
-    """Whether who says ``text`` did without what it speaks of, or only gives advice."""
-    return _GOT_OVER.search(text) is not None
+def reports_recovery(text: str) -> bool:
+    """Return True if the program went on without the missing part, or only gives advice."""
+    return _RECOVERY_WORDS.search(text) is not None

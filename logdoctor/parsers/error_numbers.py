@@ -1,4 +1,4 @@
-"""Error texts of the C library -> Linux error numbers, from the catalogue of errno."""
+"""Linux error numbers for the error texts of the C library, from the errno codes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from logdoctor.catalogues import catalogue
 
 @cache
 def errno_texts() -> Mapping[str, int]:
-    """The texts of strerror on Linux, and UCX's own for the same, with their numbers; read when first asked for."""
+    """Return the texts of Linux strerror, and those of UCX, with their error numbers."""
     return {text: int(entry.code) for text, entry in catalogue("errno").words()}
 
 
-TELLING = (
+FAILURE_TEXTS = (
     "Operation not permitted",
     "No such file or directory",
     "No such process",
@@ -60,11 +60,11 @@ TELLING = (
     "Key has expired",
     "Cannot send after transport endpoint shutdown",
 )
-"""The texts that are a failure wherever they stand, for patterns that search for them; `errno_texts` numbers them."""
+"""Texts that report a failure in any context, for use in patterns. `errno_texts` has their numbers."""
 
 
-def errno_of(text: str) -> int | None:
-    """The error number whose wording stands in ``text``; None where there is none or more than one."""
-    found = [words for words in errno_texts() if words in text]
-    whole = {errno_texts()[words] for words in found if not any(words != w and words in w for w in found)}
-    return whole.pop() if len(whole) == 1 else None
+def find_errno(text: str) -> int | None:
+    """Return the error number that ``text`` names, or None if it names none or several."""
+    matches = [words for words in errno_texts() if words in text]
+    numbers = {errno_texts()[words] for words in matches if not any(words != w and words in w for w in matches)}
+    return numbers.pop() if len(numbers) == 1 else None

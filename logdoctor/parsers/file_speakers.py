@@ -1,4 +1,4 @@
-"""Who wrote a file, as far as its name tells."""
+"""Source of a log file, as far as its name tells: ``out/rank3.log`` is of rank 3."""
 
 from __future__ import annotations
 
@@ -25,18 +25,22 @@ _NAMES = (
 )
 """torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, WRF's rsl.error.N, nodes and workers.
 
-A folder tells a rank with its whole name only: ``fsdp-rank5/job.log`` is an experiment, ``lora_rank_16.log`` a setting.
+A folder names a rank only with its whole name, because ``fsdp-rank5/job.log`` is the name of an experiment.  In
+``lora_rank_16.log`` the number is a setting.
 """
 
 
 @lru_cache(maxsize=256)
-def speaker_of(file: str) -> Speaker:
-    """The speaker that a file's name tells; of an archive's member only the member's name counts."""
+def source_from_filename(file: str) -> Speaker:
+    """Return the source that a file name tells.
+
+    Of ``logs.tar.gz:a/worker-3.log`` only the name of the archive member counts.
+    """
     name = file.rpartition(":")[2].replace("\\", "/")
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for pattern in _NAMES:
-        if hit := pattern.search(name):
-            for key, value in hit.groupdict().items():
-                found.setdefault(key, value)
-    rank, local_rank, pid = (int(found[k]) if k in found else None for k in ("rank", "local_rank", "pid"))
-    return Speaker(rank, local_rank, found.get("host"), pid, tag=found.get("tag"))
+        if match := pattern.search(name):
+            for key, value in match.groupdict().items():
+                labels.setdefault(key, value)
+    rank, local_rank, pid = (int(labels[k]) if k in labels else None for k in ("rank", "local_rank", "pid"))
+    return Speaker(rank, local_rank, labels.get("host"), pid, tag=labels.get("tag"))

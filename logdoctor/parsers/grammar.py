@@ -1,7 +1,7 @@
-"""What all dialects know, as plain data: a log speaks few of them, and their code is imported when a line needs it.
+"""Record patterns of all formats, cached as plain data.
 
-Importing seventy files takes a tenth of the time of a diagnosis, reading what they say a hundredth.  So it is kept,
-under a key of the parsers' files.
+To import the 70 format files takes a tenth of the time of a diagnosis, to read the cached table a hundredth.  The code
+of a format is imported only when one of its multi-line records is read.  The cache key is a digest of the parser files.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from logdoctor.model import Meaning, Value
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.version import __version__
 
-FORMAT = 1
-"""Raise it when the shape of what is kept changes."""
+CACHE_VERSION = 1
+"""Increase this number when the layout of the cache changes."""
 
 
 class Grammar(Struct, frozen=True):
-    """The records of all dialects, in the order of the dialects' names, and what their kinds mean."""
+    """Record patterns of all formats, in the order of the format names, and their lifecycle signs."""
 
     records: tuple[Record, ...]
     meanings: Meanings
@@ -37,19 +37,19 @@ class Grammar(Struct, frozen=True):
 
 @cache
 def read_grammar() -> Grammar:
-    """What all dialects know."""
-    file = _file()
-    known = _kept(file) if file else None
-    if known is not None:
-        return known
+    """Return the table of all formats, from the cache if possible."""
+    file = _cache_file()
+    cached = _read_cache(file) if file else None
+    if cached is not None:
+        return cached
     if file and stamp().settled:
-        cached_files.write(file, msgspec.msgpack.encode(_as_data()))
-    return _imported()
+        cached_files.write(file, msgspec.msgpack.encode(_to_table()))
+    return _import_table()
 
 
 @cache
 def dialect_modules() -> tuple[ModuleType, ...]:
-    """The files of all dialects, in the order of their names."""
+    """Import all formats, in the order of their names."""
     from logdoctor.parsers import dialects
 
     names = sorted(m.name for m in pkgutil.iter_modules(dialects.__path__))
@@ -58,11 +58,11 @@ def dialect_modules() -> tuple[ModuleType, ...]:
 
 @cache
 def stamp() -> Stamp:
-    """The stamp of all parsers' files, as they were when it was first asked for."""
+    """Return the stamp of the parser files at the first call."""
     return cached_files.stamp(Path(__file__).parent)
 
 
-def _imported() -> Grammar:
+def _import_table() -> Grammar:
     modules = dialect_modules()
     return Grammar(
         tuple(record for module in modules for record in module.RECORDS),
@@ -70,52 +70,51 @@ def _imported() -> Grammar:
     )
 
 
-# ── the same, kept as data ──────────────────────────────────────────────────────────────────────────────────────────
+# ── the cache ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Kept(Struct):
-    """The fields of each record, a reader of blocks as the arguments of its `_Reader`."""
+class _CachedTable(Struct):
+    """Fields of each record pattern, with a reader as the arguments of its `_Reader`."""
 
     records: list[list[Any]]
     meanings: dict[str, tuple[Meaning, ...]]
 
 
 class _Reader(Struct, frozen=True):
-    """A reader of blocks that is imported when there is something to read."""
+    """Reader of a multi-line record, imported when it is called first."""
 
-    dialect: str
-    place: int
+    module: str
+    index: int
 
     def __call__(self, head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-        """See `BlockReader`."""
-        read: Block | None = importlib.import_module(self.dialect).RECORDS[self.place].block(head, fields, below)
-        return read
+        block: Block | None = importlib.import_module(self.module).RECORDS[self.index].block(head, fields, below)
+        return block
 
 
 _BLOCK = Record.__struct_fields__.index("block")
 
 
-def _as_data() -> _Kept:
+def _to_table() -> _CachedTable:
     rows = list[list[Any]]()
     for module in dialect_modules():
-        for place, record in enumerate(module.RECORDS):
+        for index, record in enumerate(module.RECORDS):
             row = [*astuple(record)]
-            row[_BLOCK] = (module.__name__, place) if record.block else None
+            row[_BLOCK] = (module.__name__, index) if record.block else None
             rows.append(row)
-    return _Kept(rows, dict(_imported().meanings))
+    return _CachedTable(rows, dict(_import_table().meanings))
 
 
-def _kept(file: Path) -> Grammar | None:
+def _read_cache(file: Path) -> Grammar | None:
     try:
-        found = msgspec.msgpack.decode(cached_files.read(file) or b"", type=_Kept)
+        table = msgspec.msgpack.decode(cached_files.read(file) or b"", type=_CachedTable)
     except ValueError:
         return None
-    for row in found.records:
+    for row in table.records:
         if row[_BLOCK]:
             row[_BLOCK] = _Reader(*row[_BLOCK])
-    return Grammar(tuple([Record(*row) for row in found.records]), found.meanings)
+    return Grammar(tuple([Record(*row) for row in table.records]), table.meanings)
 
 
-def _file() -> Path | None:
+def _cache_file() -> Path | None:
     folder = cached_files.folder()
-    return folder / f"grammar-{__version__}-{FORMAT}-{stamp().digest}.msgpack" if folder else None
+    return folder / f"grammar-{__version__}-{CACHE_VERSION}-{stamp().digest}.msgpack" if folder else None

@@ -1,4 +1,7 @@
-"""From the lines that the scan picked to events: peel, split what is glued together, recognise, read on below."""
+"""Parse candidate lines into records.
+
+The steps for one line are: strip prefixes, split joined lines, match the record patterns, read the lines below.
+"""
 
 from __future__ import annotations
 
@@ -10,140 +13,147 @@ from msgspec.structs import replace
 
 from logdoctor.model import Candidate, Event, Level, Line, Speaker, Value, without_impossible_rank
 from logdoctor.parsers import meanings, peeling, records
-from logdoctor.parsers.file_speakers import speaker_of
-from logdoctor.parsers.line_pieces import clean, pieces
+from logdoctor.parsers.file_speakers import source_from_filename
+from logdoctor.parsers.line_pieces import decode_line, split_line
 from logdoctor.parsers.mute_shapes import MuteShapes
-from logdoctor.parsers.peeling import Peeled, Who
+from logdoctor.parsers.peeling import Labels, Peeled
 from logdoctor.parsers.record import MAX_BLOCK_LINES, Bare, Block, Record
-from logdoctor.parsers.same_speaker import as_said_by
+from logdoctor.parsers.same_speaker import match_source
 from logdoctor.parsers.times import NO_YEAR, year_of
-from logdoctor.parsers.windows_codes import exit_code_elsewhere
+from logdoctor.parsers.windows_codes import posix_exit_code
 from logdoctor.regexes import compiled
 
 TIMEOUT = 0.1
 """Seconds that one pattern may take on one line."""
 MAX_TIMEOUTS = 3
-"""A line on which so many patterns took that long is hostile: nothing more is tried on it."""
-SHOWN = 2000
-"""Characters of a line that are kept as evidence."""
-KEPT = 40
-"""So many lines of a record are kept, to be quoted."""
-_REMEMBERED = 2048
-"""Lines below candidates that are kept peeled, and numbers of lines that blocks took."""
+"""Stop trying patterns on a line after this many timeouts, because the line may be hostile."""
+MAX_LINE_LENGTH = 2000
+"""Keep this many characters of a line as evidence."""
+MAX_RECORD_LINES = 40
+"""Keep this many lines of a multi-line record as evidence."""
+_MAX_CACHED_LINES = 2048
+"""Size at which the caches of lines below a candidate drop the lines above it."""
 
 
 class LineParser:
-    """Makes the events of one file; feed it candidates in file order.
+    """Parser for one file, which takes the candidates in file order.
 
-    ``rescan`` gives the ids of the patterns that hit in a text (the scan's own search); ids below ``len(records())``
-    are records, the others, minus that number, go into `Event.patterns`.  Without it all patterns of the candidate
-    count for every piece.  ``alone`` are the ids that tell something even in a line in which no record is found and
-    that is no error by its prefix (None: all do).  ``start`` is the `Event.order` to go on from, `order` the last one
-    given.
+    Pattern ids below ``len(records())`` are record patterns.  The others, minus that number, go into `Event.patterns`;
+    they are called symptoms here.
+
+    - ``search`` returns the ids of the patterns that match a text, as the scan does.  Without ``search`` all ids of the
+      candidate count for each piece of its line.
+    - ``start`` is the `Event.order` to go on from; the attribute `order` is the last one used.
+    - ``informative`` holds the ids that count even in a line that matches no record pattern and has no error level.
+      None means all.
     """
 
     def __init__(
         self,
         file: str,
-        rescan: Callable[[bytes], Sequence[int]] | None = None,
+        search: Callable[[bytes], Sequence[int]] | None = None,
         start: int = 0,
-        alone: Container[int] | None = None,
+        informative: Container[int] | None = None,
     ) -> None:
-        """Nothing is read yet."""
-        self.file, self.rescan, self.order, self.alone = file, rescan, start, alone
-        self.default = speaker_of(file)
+        self.file, self.search, self.order, self.informative = file, search, start, informative
+        self.file_source = source_from_filename(file)
         self.year = NO_YEAR
         self.tasks_are_ranks = True
-        self._mute = MuteShapes()
-        self._taken: dict[int, set[str]] = {}
-        self._peeled: dict[int, list[Peeled]] = {}
+        self._quiet = MuteShapes()
+        self._consumed: dict[int, set[str]] = {}
+        self._pieces: dict[int, list[Peeled]] = {}
 
     def parse(self, candidate: Candidate) -> list[Event]:
-        """The events of one line: none, one, or several where records are glued together."""
-        if self._mute.tells_nothing(candidate.raw):
+        """Return the records of one line. A line of several joined records gives several."""
+        if self._quiet.is_quiet(candidate.raw):
             return []
-        self._forget_before(candidate.number)
-        found = pieces(clean(candidate.raw))
-        events, mute = list[Event](), True
-        for at, piece in enumerate(found):
-            if self._is_taken(candidate.number, piece):
-                mute = False
+        self._drop_cache_above(candidate.number)
+        pieces = split_line(decode_line(candidate.raw))
+        events, quiet = list[Event](), True
+        for at, piece in enumerate(pieces):
+            if self._is_consumed(candidate.number, piece):
+                quiet = False
                 continue
-            ids, symptoms = self._hits(piece, candidate.patterns, alone=len(found) == 1)
-            below = _Below(self, candidate, piece, found[at + 1 :])
-            event = self._recognise(piece, ids, symptoms, below)
+            ids, symptoms = self._find_patterns(piece, candidate.patterns, entire=len(pieces) == 1)
+            below = _LinesBelow(self, candidate, piece, pieces[at + 1 :])
+            event = self._parse_piece(piece, ids, symptoms, below)
             if event is not None:
-                events += [event, *self._passed_on(event, below.passes_on, candidate)]
-            mute = mute and not below.was_read and not self._tells(event)
-        if mute:
-            self._mute.note(candidate.raw)
+                events += [event, *self._parse_quotation(event, below.quoted_line, candidate)]
+            quiet = quiet and not below.was_read and not self._is_informative(event)
+        if quiet:
+            self._quiet.count(candidate.raw)
         return events
 
-    def _passed_on(self, event: Event, said: str, candidate: Candidate) -> list[Event]:
-        """What the line says that ``event`` quotes of another program, where anybody asks for it."""
-        found = pieces(said) if said else []
+    def _parse_quotation(self, event: Event, quotation: str, candidate: Candidate) -> list[Event]:
+        """Parse the line of another program that ``event`` quotes. Keep its records if they have symptoms."""
         events = list[Event]()
-        for piece in found:
-            ids, symptoms = self._hits(piece, candidate.patterns, alone=False)
+        for piece in split_line(quotation) if quotation else []:
+            ids, symptoms = self._find_patterns(piece, candidate.patterns, entire=False)
             lone = Candidate(b"", event.line.number, (), lambda: iter(()))
-            inner = self._recognise(piece, ids, symptoms, _Below(self, lone, piece, []))
+            inner = self._parse_piece(piece, ids, symptoms, _LinesBelow(self, lone, piece, []))
             if inner is not None and inner.patterns:
                 events.append(replace(inner, line=event.line, speaker=event.speaker))
         return events
 
-    def _hits(self, piece: Peeled, ids: tuple[int, ...], *, alone: bool) -> tuple[list[int], tuple[int, ...]]:
-        """Records to try (the likeliest first) and symptoms seen in a piece; a decoded or cut one is searched anew."""
-        count = len(records())
-        seen: Iterable[int] = ids
-        if self.rescan is not None and (piece.decoded or not alone):
-            seen = self.rescan(piece.text.encode())
-            ids = (*ids, *seen)
-        tried = sorted({i for i in ids if i < count}, key=_precedence().__getitem__)
-        return tried, tuple(sorted({i - count for i in seen if i >= count}))
+    def _find_patterns(self, piece: Peeled, ids: tuple[int, ...], *, entire: bool) -> tuple[list[int], tuple[int, ...]]:
+        """Return the record patterns to try, by precedence, and the symptoms.
 
-    def _recognise(self, piece: Peeled, ids: list[int], symptoms: tuple[int, ...], below: _Below) -> Event | None:
-        self._learn(piece.who)
-        slow = 0
-        for record, text, who in _attempts([records()[index] for index in ids], piece.stages()):
+        ``ids`` are the patterns that the scan found in the raw line.  The piece is searched again if it was decoded or
+        is not the ``entire`` line.
+        """
+        count = len(records())
+        matches: Iterable[int] = ids
+        if self.search is not None and (piece.decoded or not entire):
+            matches = self.search(piece.text.encode())
+            ids = (*ids, *matches)
+        order = sorted({i for i in ids if i < count}, key=_precedence().__getitem__)
+        return order, tuple(sorted({i - count for i in matches if i >= count}))
+
+    def _parse_piece(
+        self, piece: Peeled, ids: list[int], symptoms: tuple[int, ...], below: _LinesBelow
+    ) -> Event | None:
+        self._check_tasks(piece.labels)
+        timeouts = 0
+        for record, text, labels in _attempts([records()[index] for index in ids], piece.variants()):
             try:
-                hit = compiled(record.pattern).search(text, timeout=TIMEOUT)
+                match = compiled(record.pattern).search(text, timeout=TIMEOUT)
             except TimeoutError:
-                slow += 1
-                if slow == MAX_TIMEOUTS:
+                timeouts += 1
+                if timeouts == MAX_TIMEOUTS:
                     break
                 continue
-            event = self._of_record(record, hit, text, who, symptoms, below) if hit else None
+            event = self._parse_match(record, match, text, labels, symptoms, below) if match else None
             if event is not None:
                 return event
         if not symptoms or not piece.text.strip():
             return None
-        printer = self.speaker(piece.who, timed=True)
-        return self._event("text.line", piece.text, printer, below, level=printer.level, patterns=symptoms)
+        source = self.build_source(piece.labels, with_time=True)
+        return self._build_event("text.line", piece.text, source, below, level=source.level, patterns=symptoms)
 
-    def _tells(self, event: Event | None) -> bool:
-        """Whether such events count however many there are."""
+    def _is_informative(self, event: Event | None) -> bool:
+        """Return True if lines like this one must always be parsed."""
         if event is None or event.kind != "text.line" or event.failing:
             return event is not None
-        alone, count = self.alone, len(records())
-        return alone is None or any(i + count in alone for i in event.patterns)
+        informative, count = self.informative, len(records())
+        return informative is None or any(i + count in informative for i in event.patterns)
 
-    def _of_record(
-        self, record: Record, hit: Any, text: str, who: Who, symptoms: tuple[int, ...], below: _Below
+    def _parse_match(
+        self, record: Record, match: Any, text: str, labels: Labels, symptoms: tuple[int, ...], below: _LinesBelow
     ) -> Event | None:
-        """The event of a record that matched; None if its block turns out to be none."""
-        fields, spoken = _fields(hit)
-        head = Bare(text, self.speaker({**spoken, **who}, timed=True))
-        said = str(hit.groupdict().get("text") or text)
-        block = Block(said)
+        """Build the record of a pattern that matched. Return None if its reader rejects the lines."""
+        fields, own_labels = _split_groups(match)
+        head = Bare(text, self.build_source({**own_labels, **labels}, with_time=True))
+        message = str(match.groupdict().get("text") or text)
+        block = Block(message)
         if record.block is not None:
-            given = {**fields, "text": said} if "text" in hit.re.groupindex else fields
+            head_fields = {**fields, "text": message} if "text" in match.re.groupindex else fields
             below.patience = record.patience
-            read = record.block(head, given, iter(below))
-            if read is None:
+            result = record.block(head, head_fields, iter(below))
+            if result is None:
                 return None
-            block, below.passes_on = read, read.passes_on
-            symptoms = self._symptoms_of(block, said, symptoms)
-        return self._event(
+            block, below.quoted_line = result, result.quoted_line
+            symptoms = self._find_symptoms(block, message, symptoms)
+        return self._build_event(
             block.kind or record.kind,
             block.text,
             head.speaker,
@@ -155,19 +165,19 @@ class LineParser:
             note=record.note,
         )
 
-    def _symptoms_of(self, block: Block, said: str, symptoms: tuple[int, ...]) -> tuple[int, ...]:
-        """The symptoms in a block's text."""
-        if self.rescan is None or block.text == said:
+    def _find_symptoms(self, block: Block, head: str, symptoms: tuple[int, ...]) -> tuple[int, ...]:
+        """Search the message of ``block``, unless it is the ``head`` line alone."""
+        if self.search is None or block.text == head:
             return symptoms
         count = len(records())
-        return tuple(sorted({i - count for i in self.rescan(block.text.encode()) if i >= count}))
+        return tuple(sorted({i - count for i in self.search(block.text.encode()) if i >= count}))
 
-    def _event(
+    def _build_event(
         self,
         kind: str,
         text: str,
-        who: Speaker,
-        below: _Below,
+        source: Speaker,
+        below: _LinesBelow,
         *,
         level: Level | None,
         patterns: tuple[int, ...],
@@ -177,148 +187,163 @@ class LineParser:
     ) -> Event:
         self.order += 1
         number, printed, span = below.close(block) if block else below.head
-        line = Line(self.file, number, printed if len(printed) <= SHOWN else printed[: SHOWN - 1] + "…")
-        dialect = kind.partition(".")[0]
-        lines = tuple(Line(self.file, n, t[:SHOWN]) for n, t in below.kept) if block and span > 1 else ()
-        said = (line, dialect, kind, text, who, level or "info", fields or {})
-        return Event(*said, self.order, span, patterns, lines, note, meanings().get(kind, ()))
+        shortened = printed if len(printed) <= MAX_LINE_LENGTH else printed[: MAX_LINE_LENGTH - 1] + "…"
+        lines = tuple(Line(self.file, n, t[:MAX_LINE_LENGTH]) for n, t in below.lines) if block and span > 1 else ()
+        return Event(
+            Line(self.file, number, shortened),
+            kind.partition(".")[0],
+            kind,
+            text,
+            source,
+            level or "info",
+            fields or {},
+            self.order,
+            span,
+            patterns,
+            lines,
+            note,
+            meanings().get(kind, ()),
+        )
 
-    def speaker(self, who: Who, *, timed: bool = False) -> Speaker:
-        """Who the prefixes say it was.  The time is only read where it is asked for: it costs."""
-        if not timed and "time" in who:
-            who = {name: value for name, value in who.items() if name != "time"}
-        found = peeling.speaker(who, self.default, year=self.year, tasks_are_ranks=self.tasks_are_ranks)
-        if found.time is not None and self.year == NO_YEAR:
-            self.year = year_of(found.time) or NO_YEAR
-        return found
+    def build_source(self, labels: Labels, *, with_time: bool = False) -> Speaker:
+        """Return the source that the prefixes name. The time is parsed only on demand, because that is slow."""
+        if not with_time and "time" in labels:
+            labels = {name: value for name, value in labels.items() if name != "time"}
+        source = peeling.build_source(labels, self.file_source, year=self.year, tasks_are_ranks=self.tasks_are_ranks)
+        if source.time is not None and self.year == NO_YEAR:
+            self.year = year_of(source.time) or NO_YEAR
+        return source
 
-    def _learn(self, who: Who) -> None:
-        """A launcher that starts one torchrun a node numbers nodes: then its numbers are no ranks."""
-        if "task" in who and self.tasks_are_ranks:
-            rank = who.get("rank")
-            self.tasks_are_ranks = "local_rank" not in who and (rank is None or str(rank) == str(who["task"]))
+    def _check_tasks(self, labels: Labels) -> None:
+        """Stop reading tasks as ranks if a line names another rank, or a local rank, beside its task.
 
-    # ── lines below, and lines that are taken ───────────────────────────────────────────────────────────────────────
+        Example: srun starts one torchrun per node.  In ``1: [rank9]: gone`` the task 1 is then the number of a node.
+        """
+        if "task" in labels and self.tasks_are_ranks:
+            rank = labels.get("rank")
+            self.tasks_are_ranks = "local_rank" not in labels and (rank is None or str(rank) == str(labels["task"]))
 
-    def pieces_at(self, number: int, raw: bytes) -> list[Peeled]:
-        """The pieces of a line below a candidate; many blocks read the same lines."""
-        found = self._peeled.get(number)
-        if found is None:
-            parts = clean(raw).split("\r")
-            found = self._peeled[number] = [p for part in parts if part or len(parts) == 1 for p in pieces(part)]
-        return found
+    # ── lines below a candidate, and lines that belong to a record already ──────────────────────────────────────────
 
-    def take(self, number: int, piece: Peeled) -> None:
-        """Keep a piece for the record that it belongs to."""
-        self._taken.setdefault(number, set()).add(piece.printed)
+    def read_pieces(self, number: int, raw: bytes) -> list[Peeled]:
+        """Split a line below a candidate. The result is cached, because many records read the same lines."""
+        pieces = self._pieces.get(number)
+        if pieces is None:
+            parts = decode_line(raw).split("\r")
+            pieces = self._pieces[number] = [p for part in parts if part or len(parts) == 1 for p in split_line(part)]
+        return pieces
 
-    def _is_taken(self, number: int, piece: Peeled) -> bool:
-        return number in self._taken and piece.printed in self._taken[number]
+    def consume(self, number: int, piece: Peeled) -> None:
+        """Mark a piece as part of a record, so that it gives no record of its own."""
+        self._consumed.setdefault(number, set()).add(piece.printed)
 
-    def _forget_before(self, number: int) -> None:
-        for kept in (self._peeled, self._taken):
-            if len(kept) > _REMEMBERED:
-                for old in [n for n in kept if n < number]:
-                    del kept[old]
+    def _is_consumed(self, number: int, piece: Peeled) -> bool:
+        return number in self._consumed and piece.printed in self._consumed[number]
+
+    def _drop_cache_above(self, number: int) -> None:
+        for cached in (self._pieces, self._consumed):
+            if len(cached) > _MAX_CACHED_LINES:
+                for old in [n for n in cached if n < number]:
+                    del cached[old]
 
 
-class _Below:
-    """The lines below a head as a block reader sees them, and what becomes of those that it took."""
+class _LinesBelow:
+    """Lines of the same source below the first line of a record, for the reader of a multi-line record."""
 
     def __init__(self, parser: LineParser, candidate: Candidate, head: Peeled, rest: list[Peeled]) -> None:
         self._parser, self.candidate, self._head, self._rest = parser, candidate, head, rest
-        self._given: dict[int, tuple[int, Peeled]] = {}
+        self._pieces: dict[int, tuple[int, Peeled]] = {}
         self.was_read = False
-        """Whether what became of the head may depend on them."""
+        """True if a reader looked at these lines, so that the result may depend on them."""
         self.patience = 0
-        self.passes_on = ""
-        """The line of another program that the record of the head quotes."""
-        """So many lines of others in a row are read over."""
-        self.kept: list[tuple[int, str]] = []
-        """Number and text of the lines of the block, the head first (bounded)."""
+        """Skip at most this many lines of other sources in a row."""
+        self.quoted_line = ""
+        """See `Block.quoted_line`."""
+        self.lines: list[tuple[int, str]] = []
+        """Number and text of the lines of the record, at most `MAX_RECORD_LINES`."""
 
     @property
     def head(self) -> tuple[int, str, int]:
-        """Number, text and span of the head's own line."""
+        """Number, text and span of the first line alone."""
         return self.candidate.number, self._head.printed, 1
 
     def __iter__(self) -> Iterator[Bare]:
-        """The lines of the same speaker; each time from the first."""
-        self._given.clear()
+        """Yield the lines of the same source. Each iteration begins at the first line."""
+        self._pieces.clear()
         self.was_read = True
         foreign = 0
-        for below, (number, piece) in enumerate(self._lines(), 1):
-            said = as_said_by(self._head, piece)
-            if said is None:
+        for offset, (number, piece) in enumerate(self._all_pieces(), 1):
+            match = match_source(self._head, piece)
+            if match is None:
                 foreign += 1
                 if foreign > self.patience:
                     return
                 continue
             foreign = 0
-            self._given[below] = number, piece
-            yield Bare(said[0], self._parser.speaker(said[1]), below)
-            if len(self._given) >= MAX_BLOCK_LINES:
+            self._pieces[offset] = number, piece
+            yield Bare(match[0], self._parser.build_source(match[1]), offset)
+            if len(self._pieces) >= MAX_BLOCK_LINES:
                 return
 
-    def _lines(self) -> Iterator[tuple[int, Peeled]]:
+    def _all_pieces(self) -> Iterator[tuple[int, Peeled]]:
         first = self.candidate.number
         yield from ((first, piece) for piece in self._rest)
         for number, raw in enumerate(self.candidate.following(), first + 1):
-            yield from ((number, piece) for piece in self._parser.pieces_at(number, raw))
+            yield from ((number, piece) for piece in self._parser.read_pieces(number, raw))
 
     def close(self, block: Block) -> tuple[int, str, int]:
-        """Mark what the block took; gives number and text of the line to quote, and the span."""
+        """Consume the lines of ``block``. Return number and text of the line to quote, and the span."""
         first = last = self.candidate.number
-        self.kept = [(first, self._head.printed)]
-        for below in block.taken:
-            if below in self._given:
-                number, piece = self._given[below]
+        self.lines = [(first, self._head.printed)]
+        for offset in block.taken:
+            if offset in self._pieces:
+                number, piece = self._pieces[offset]
                 last = max(last, number)
-                self._parser.take(number, piece)
-                if len(self.kept) < KEPT:
-                    self.kept.append((number, piece.printed))
-        number, quoted = self._given.get(block.evidence, (first, self._head))
-        return number, quoted.printed, last - first + 1
+                self._parser.consume(number, piece)
+                if len(self.lines) < MAX_RECORD_LINES:
+                    self.lines.append((number, piece.printed))
+        number, evidence = self._pieces.get(block.evidence, (first, self._head))
+        return number, evidence.printed, last - first + 1
 
 
-# ── records ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── record patterns ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _attempts(tried: list[Record], stages: list[tuple[str, Who]]) -> Iterator[tuple[Record, str, Who]]:
-    """Which record is searched in which stage of peeling, in order.
+def _attempts(patterns: list[Record], variants: list[tuple[str, Labels]]) -> Iterator[tuple[Record, str, Labels]]:
+    """Yield each record pattern with each text to search in, in order of precedence.
 
-    A specific record may hold what looks like a prefix; a general one (priority below 0) matches many a prefix, so it
-    sees one only after all have failed on the bare line.
+    A specific pattern may describe text that looks like a prefix, so it is tried on all variants.  A general pattern
+    (priority below 0) would match many prefixes.  It sees a prefix only after all patterns failed on the message.
     """
-    for record in tried:
-        yield from ((record, text, who) for text, who in (stages if record.priority >= 0 else stages[:1]))
-    for record in tried:
+    for record in patterns:
+        yield from ((record, text, labels) for text, labels in (variants if record.priority >= 0 else variants[:1]))
+    for record in patterns:
         if record.priority < 0:
-            yield from ((record, text, who) for text, who in stages[1:2])
+            yield from ((record, text, labels) for text, labels in variants[1:2])
 
 
 @cache
 def _precedence() -> list[tuple[int, int]]:
-    """For each record its place in the order of trying."""
+    """Return the sort key of each record pattern: highest priority first, then in order of definition."""
     return [(-record.priority, index) for index, record in enumerate(records())]
 
 
-def _fields(hit: Any) -> tuple[dict[str, Value], Who]:
-    """The groups of a match: fields of the event, and who printed it (``by_`` groups)."""
-    fields, spoken = dict[str, Value](), Who()
-    for name, value in hit.groupdict().items():
+def _split_groups(match: Any) -> tuple[dict[str, Value], Labels]:
+    """Split the groups of a match into fields and, from ``by_`` groups, labels of the source."""
+    fields, labels = dict[str, Value](), Labels()
+    for name, value in match.groupdict().items():
         if not value or name == "text":
             continue
         if name.startswith("by_"):
-            spoken[name[3:]] = value
+            labels[name[3:]] = value
         else:
-            fields[name] = _value(value)
+            fields[name] = _to_value(value)
     if isinstance(code := fields.get("exit_code"), int):
-        fields["exit_code"] = exit_code_elsewhere(code)
-    return fields, spoken
+        fields["exit_code"] = posix_exit_code(code)
+    return fields, labels
 
 
-def _value(text: str) -> Value:
+def _to_value(text: str) -> Value:
     digits = text[1:] if text[0] == "-" else text
     return int(text) if digits.isdecimal() and len(digits) < 19 else text
 
@@ -327,7 +352,7 @@ def _value(text: str) -> Value:
 
 
 def parse_text(text: str, file: str = "job.log") -> list[Event]:
-    """The events of a short text, without a scan: every record is tried on every line."""
+    """Parse a short text without a scan. Each record pattern is tried on each line."""
     parser = LineParser(file)
     every = tuple(range(len(records())))
     lines = [line.encode() for line in text.removesuffix("\n").split("\n")]
@@ -339,6 +364,6 @@ def parse_text(text: str, file: str = "job.log") -> list[Event]:
 
 
 def peel(text: str) -> Bare:
-    """One line without its wrappers, and who said it."""
-    peeled = peeling.peel(clean(text.encode("utf-8", "replace")))
-    return Bare(peeled.text, peeling.speaker(peeled.who, Speaker()))
+    """Strip the prefixes off one line. Return the message and its source."""
+    peeled = peeling.peel(decode_line(text.encode("utf-8", "replace")))
+    return Bare(peeled.text, peeling.build_source(peeled.labels, Speaker()))

@@ -1,4 +1,7 @@
-"""One printed line as pieces: escapes of the terminal taken out, records that writers glued together cut apart."""
+"""Split a line that holds several records, because processes wrote without a newline between them.
+
+Example: ``saving)[rank1]: Traceback (most recent call last):`` -> ``saving)`` and the line of rank 1.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from logdoctor.parsers.escapes import without_escapes
-from logdoctor.parsers.peeling import Peeled, below, peel
+from logdoctor.parsers.escapes import strip_escapes
+from logdoctor.parsers.peeling import Peeled, peel, strip_further_line
 from logdoctor.regexes import later
 
 _BRACKET = later(
@@ -16,101 +19,104 @@ _BRACKET = later(
     r"|(?<!\]:\[)[FEWI](?:\d{3,4} \d\d:\d\d:\d\d\.\d{9})? \w{1,100}\.(?:cpp|hpp|cc|cu|h):\d{1,6}\] )"
     r"|(?<=\s\[)rank\d{1,7}\]:(?:\[[FEWIV]\d{0,4} | Traceback | {3}File \"| {5}\S| (?:\w+\.)*\w*(?:Error|Exception): ))"
 )
-"""Prefixes of records in the middle of a line; with a blank in front only what no sentence holds."""
+"""Prefixes that begin a record in the middle of a line. After a blank only those that no sentence holds."""
 _NCCL = later(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?=.{0,160}NCCL (?:WARN|INFO) )")
 _BAR = later(
     r"(?:\d[kMGT]?|it) \[\d{1,3}:[\d:]{2,12}[<,][^\[\]\n]{1,300}\] {0,100}"
     r"(?=[A-Za-z(\[]|\.{0,2}/|\^C|\*{3} |\d{4}-\d\d-\d\d[ T])"
 )
-"""A progress bar of tqdm, which ends no line: what is printed next stands right behind it."""
+"""Progress bar of tqdm, which prints no newline, so that the next output follows it directly."""
 _ETA = later(
     r"(?:task/s, elapsed: \d{1,9}s, ETA: {1,12}\d{1,9}s"
     r"|\] - ETA: (?:\d+:){0,2}\d{1,6}s?(?: - \w{1,40}: [\d.]{1,20}(?:e[+-]\d\d)?){0,12})"
     r"(?=[^\W\d_]|[(\[]|\d{4}-\d\d-\d\d )"
 )
-"""The bars of mmcv and of Keras end no line either."""
+"""Progress bars of mmcv and of Keras."""
 _DRAWN = later(
     r"(?:\u2501[^\n]{0,300}?| eta (?:\d+:){1,2}\d\d [-\\|/])"
     r"(?=(?:Killed|Terminated|Hangup|Segmentation fault|Bus error|Aborted)(?: \(core dumped\))?\s*$"
     r"|Traceback \(most recent|slurmstepd: error: |srun: error: |\S{1,200}: line \d{1,5}: )"
 )
-"""Nor do those of rich and progressbar; behind them only what ends a job is looked for."""
+"""Progress bars of rich and progressbar. After them only messages that end a job are split off."""
 _HOST = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-"""What a host's name is made of."""
+"""Characters of a host name."""
 MAX_PIECES = 64
-"""What is glued behind so many records stays in one piece."""
+"""Split a line at most this many times."""
 _TAG = later(r"(?:.{0,30}?[ \d])?(\[\d{1,10},\d{1,7}\]<std(?:out|err|diag)>:)")
 _HINTS = ("[rank", "[default", "<std", "NCCL ", ".cpp:", "%|", "it [", " ETA: ", "\u2501", " eta ")
 
 
-def clean(raw: bytes) -> str:
-    """The text of a raw line without escapes; bytes that are no UTF-8 become replacement characters.
+def decode_line(raw: bytes) -> str:
+    """Decode a raw line and strip terminal escapes. Invalid UTF-8 becomes replacement characters.
 
-    Zero bytes stand in front where a log was cut while its program went on writing.
+    Leading zero bytes are dropped.  They occur if a log was truncated while its program went on writing.
     """
-    text = without_escapes(raw.decode("utf-8", "replace"))
+    text = strip_escapes(raw.decode("utf-8", "replace"))
     return text.lstrip("\ufeff\0").rstrip("\r\n")
 
 
-def pieces(text: str) -> list[Peeled]:
-    """The peeled pieces of a line: one, or several where records are glued or a JSON message has several lines.
+def split_line(text: str) -> list[Peeled]:
+    """Split a line into its records, and strip the prefixes of each.
 
-    What a launcher put in front of the line holds for all pieces.
+    A JSON message of several lines gives a piece for each.  The prefix of a launcher holds for all pieces.
     """
     if "<std" in text:
-        text = _joined(text)
-    whole = peel(text)
-    if whole.decoded:
-        return [*_message_pieces(whole), *whole.more]
-    begins = len(text) - len(whole.text)
-    glued = [start for start in sorted(_glued(text)) if start > begins][:MAX_PIECES]
-    if not glued:
-        return [whole]
-    found = [peel(text[: glued[0]])]
-    start = glued[0]
-    for end in [*glued[1:], len(text)]:
-        peeled = peel(text[start:end], found[0])
-        if peeled.text.strip() or end == len(text):
-            found.append(peeled)
+        text = _drop_repeated_tags(text)
+    line = peel(text)
+    if line.decoded:
+        return [*_split_message(line), *line.further]
+    message_start = len(text) - len(line.text)
+    starts = [start for start in sorted(_find_starts(text)) if start > message_start][:MAX_PIECES]
+    if not starts:
+        return [line]
+    pieces = [peel(text[: starts[0]])]
+    start = starts[0]
+    for end in [*starts[1:], len(text)]:
+        piece = peel(text[start:end], pieces[0])
+        if piece.text.strip() or end == len(text):
+            pieces.append(piece)
             start = end
-    return found
+    return pieces
 
 
-def _message_pieces(whole: Peeled) -> list[Peeled]:
-    """The pieces of a message that a service had packed: who said the first, and when, holds for all."""
-    text = whole.text
-    starts = [0, *sorted(_glued(text))[:MAX_PIECES], len(text)]
+def _split_message(line: Peeled) -> list[Peeled]:
+    """Split a decoded message. All pieces inherit its labels."""
+    text = line.text
+    starts = [0, *sorted(_find_starts(text))[:MAX_PIECES], len(text)]
     parts = [text[start:end] for start, end in pairwise(starts)]
     if len(parts) == 1:
-        return [whole]
+        return [line]
     return [
-        replace(whole, text=parts[0], more=[]),
-        *(below(part, whole, whole.who) for part in parts[1:] if part.strip()),
+        replace(line, text=parts[0], further=[]),
+        *(strip_further_line(part, line, line.labels) for part in parts[1:] if part.strip()),
     ]
 
 
-def _glued(text: str) -> set[int]:
-    """Where another record may begin, if what stands in front is more than prefixes."""
+def _find_starts(text: str) -> set[int]:
+    """Return the positions at which another record may begin."""
     for hint in _HINTS:
         if text.find(hint, 1) > 0:
             break
     else:
         return set()
-    found = {hit.start() for hit in _BRACKET.finditer(text, 1)}
-    found |= {hit.end() for hit in _BAR.finditer(text)}
+    starts = {match.start() for match in _BRACKET.finditer(text, 1)}
+    starts |= {match.end() for match in _BAR.finditer(text)}
     if " ETA: " in text:
-        found |= {hit.end() for hit in _ETA.finditer(text)}
+        starts |= {match.end() for match in _ETA.finditer(text)}
     if "\u2501" in text or " eta " in text:
-        found |= {hit.end() for hit in _DRAWN.finditer(text)}
+        starts |= {match.end() for match in _DRAWN.finditer(text)}
     if "NCCL " in text:
-        for hit in _NCCL.finditer(text, 1):
-            start = len(text[: hit.start()].rstrip(_HOST))
-            if 0 < start < hit.start() and text[start - 1] not in ":/":
-                found.add(start)
-    return found
+        for match in _NCCL.finditer(text, 1):
+            start = len(text[: match.start()].rstrip(_HOST))
+            if 0 < start < match.start() and text[start - 1] not in ":/":
+                starts.add(start)
+    return starts
 
 
-def _joined(text: str) -> str:
-    """Take out what mpirun put between the parts of a line that its process wrote bit by bit: the same tag again."""
+def _drop_repeated_tags(text: str) -> str:
+    """Drop the tags that mpirun put inside a line, because its process wrote the line in parts.
+
+    Example: ``[1,0]<stderr>:go[1,0]<stderr>:ne`` -> ``[1,0]<stderr>:gone``.
+    """
     tag = _TAG.match(text)
     return text[: tag.end()] + text[tag.end() :].replace(tag[1], "") if tag else text

@@ -1,7 +1,7 @@
-"""The stack at the start of a log that begins within it: an excerpt, ``tail -n``, a log that was rotated.
+"""Stack traces whose first line is missing, because the log is an excerpt, was rotated, or comes from ``tail -n``.
 
-The scan finds a record by its head, and here the head is missing, so nobody sees that something failed.  The reader of
-the record gets its head back; of a C++ exception only the frames are told.
+The scan finds a trace by its first line, so it overlooks these.  A Python traceback gets its first line back and is
+then read as usual.  Other stacks become a record of the kind ``crash.frames``.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from logdoctor.parsers.line_parser import LineParser
 from logdoctor.parsers.record import MAX_BLOCK_LINES
 from logdoctor.regexes import later
 
-MAX_PIECES = 8
-"""So many pieces of an excerpt are looked at."""
-BEFORE, BOXED = 3, 9
-"""So many lines may stand above the first whole frame, in a box more: what is left of the one before it."""
-PLAIN, BOX = "Traceback (most recent call last):", "╭─ Traceback (most recent call last) ─╮"
+MAX_EXCERPTS = 8
+"""Look below at most this many marks of omitted lines (``...``)."""
+MAX_LINES_ABOVE, MAX_BOX_LINES_ABOVE = 3, 9
+"""Allow this many lines above the first whole frame, the rest of the frame before. Boxed frames are longer."""
+PLAIN_HEAD, BOX_HEAD = "Traceback (most recent call last):", "╭─ Traceback (most recent call last) ─╮"
 _FRAME = later(r'\s*File "[^"]{1,500}", line \d+(?:, in |,? ?(?:in?)?\s*$)')
-"""Whole, or broken by a narrow terminal before the function."""
+"""Frame of a traceback, whole or broken before the function by a narrow terminal."""
 _TORN = later(r'[^"]{0,500}", line \d+, in \S')
-"""A frame of which the beginning is missing."""
+"""Frame whose beginning is missing."""
 _TORN_HEAD = later(r"[a-z]{0,8} ?\(?(?:most )?recent call last\)?:\s*$")
 _BOX_LINE = later(r"│(?: [ ❱]? {0,6}\d+ │.*| {0,6}(?:\d+)? +│?)\s*$")
-"""A source line of a box, or an empty one."""
+"""Source line of a boxed traceback, or an empty line of the box."""
 _BOX_FRAME = later(r"│ \S[^│]{1,300}(?:\.pyx?:\d+ +│|:\d+ in(?: \S+| +│))")
 _NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
 _FRAMES = {
@@ -55,78 +55,82 @@ _FRAMES = {
         r"(?P<function>[0-9a-f]{6,16}-[0-9a-f]{6,16}) [r-][w-][x-][ps] [0-9a-f]{8,16} "
     ),
 }
-"""Frames of one line each: what prints them does it for a failure, as the programs' manuals say."""
-ENOUGH, AMONG = 2, 8
-"""So many such frames among so many lines are a stack."""
+"""Frames of one line each, which the programs print only for a failure, according to their manuals."""
+MIN_FRAMES, FRAME_WINDOW = 2, 8
+"""Take `MIN_FRAMES` such frames among `FRAME_WINDOW` lines for a stack."""
 _SOURCE = later(r" {3,4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
-"""What stands between frames: source lines (of which ``srun --label`` takes a space), marks below, empty lines."""
-_STANDS_ABOVE = "most recent call"
-"""The head of a traceback, of the stacks of a living process, of what a warning prints: it has a reader of its own."""
-_LEFT_OUT = later(r"\W{0,3}(?:\.{3,}|…+|(?:snip|omitted|truncated|省略)\W*)\W{0,3}$")
-"""What people write where they left lines out of an excerpt: below it a log begins anew."""
-Match = Callable[[bytes], Sequence[int]]
+"""Lines between frames: empty lines, marks, and source lines, of which ``srun --label`` drops a space."""
+_HEAD_WORDS = "most recent call"
+"""Words of a first line of a stack. A stack that has one is found by the scan."""
+_OMISSION = later(r"\W{0,3}(?:\.{3,}|…+|(?:snip|omitted|truncated|省略)\W*)\W{0,3}$")
+"""Mark that people put into an excerpt where they left lines out."""
+Search = Callable[[bytes], Sequence[int]]
+"""Return the ids of the patterns that match a line, as the scan does."""
 
 
-def stack_at_start(file: str, lines: Iterable[Line], match: Match, order: int = 0) -> Iterator[Event]:
-    """The record with whose later lines the log ``file``, or a piece of it, begins; ``match`` is the scan's search."""
-    told = [line for line in islice(lines, MAX_BLOCK_LINES) if line.text.strip()]
-    begins = [0, *(at + 1 for at, line in enumerate(told) if _LEFT_OUT.match(line.text))]
-    for begin in begins[: MAX_PIECES + 1]:
-        if found := [*_stack_at(file, told[begin:], match, order)]:
-            yield from found
+def find_headless_trace(file: str, lines: Iterable[Line], search: Search, order: int = 0) -> Iterator[Event]:
+    """Find the record that a log, or an excerpt in it, begins within."""
+    first = [line for line in islice(lines, MAX_BLOCK_LINES) if line.text.strip()]
+    starts = [0, *(at + 1 for at, line in enumerate(first) if _OMISSION.match(line.text))]
+    for start in starts[: MAX_EXCERPTS + 1]:
+        if events := [*_read_trace(file, first[start:], search, order)]:
+            yield from events
             return
 
 
-def _stack_at(file: str, told: list[Line], match: Match, order: int) -> Iterator[Event]:
-    """The record with whose later lines ``told`` begins, if it does."""
+def _read_trace(file: str, lines: list[Line], search: Search, order: int) -> Iterator[Event]:
+    """Read the record of which ``lines`` are the later lines, if they are."""
     parser = LineParser(file)
-    if told and _TORN_HEAD.match(told[0].text):
-        told = told[1:]
-    boxed = bool(told) and _BOX_LINE.match(told[0].text) is not None
-    for at, line in enumerate(told[: (BOXED if boxed else BEFORE) + 1]):
-        piece = parser.pieces_at(line.number, line.text.encode())[0]
-        if _STANDS_ABOVE in piece.text:
+    if lines and _TORN_HEAD.match(lines[0].text):
+        lines = lines[1:]
+    boxed = bool(lines) and _BOX_LINE.match(lines[0].text) is not None
+    for at, line in enumerate(lines[: (MAX_BOX_LINES_ABOVE if boxed else MAX_LINES_ABOVE) + 1]):
+        piece = parser.read_pieces(line.number, line.text.encode())[0]
+        if _HEAD_WORDS in piece.text:
             return
         if native := _NATIVE.match(piece.text):
-            said = f"The stack of a C++ exception, without its head: {native['function']}"
-            yield Event(line, "crash", "crash.frames", said, parser.speaker(piece.who), "error", order=order)
+            text = f"The stack of a C++ exception, without its head: {native['function']}"
+            yield Event(line, "crash", "crash.frames", text, parser.build_source(piece.labels), "error", order=order)
             return
-        if found := _frames(parser, told[at : at + AMONG]):
-            said = f"The later lines of {found[0]}, without its head: {found[1]}"
-            yield Event(line, "crash", "crash.frames", said, parser.speaker(piece.who), "error", order=order)
+        if frames := _find_frames(parser, lines[at : at + FRAME_WINDOW]):
+            text = f"The later lines of {frames[0]}, without its head: {frames[1]}"
+            yield Event(line, "crash", "crash.frames", text, parser.build_source(piece.labels), "error", order=order)
             return
-        head = BOX if _BOX_FRAME.match(piece.text) else PLAIN
+        head = BOX_HEAD if _BOX_FRAME.match(piece.text) else PLAIN_HEAD
         torn = at == 0 and _TORN.match(piece.text) is not None
-        if head == BOX or torn or _FRAME.match(piece.text):
-            whole = told[min(at + torn, len(told) - 1)]
-            candidate = _with_head(head, _prefix(parser, whole), told[at:], match, torn=torn)
-            printed = dict(enumerate(told[at:], line.number))  # empty lines are left out
-            for event in LineParser(file, match, order - 1).parse(candidate):
+        if head == BOX_HEAD or torn or _FRAME.match(piece.text):
+            intact = lines[min(at + torn, len(lines) - 1)]
+            candidate = _add_head(head, _prefix_of(parser, intact), lines[at:], search, torn=torn)
+            printed = dict(enumerate(lines[at:], line.number))  # the parser numbers them without the empty lines
+            for event in LineParser(file, search, order - 1).parse(candidate):
                 yield replace(event, line=printed.get(event.line.number, line), lines=())
             return
         if not (_BOX_LINE if boxed else _SOURCE).match(piece.text):
             return
 
 
-def _frames(parser: LineParser, lines: Sequence[Line]) -> tuple[str, str] | None:
-    """What the ``lines`` are the frames of, if they are, and what the first of them names; it is the first line."""
-    texts = (parser.pieces_at(line.number, line.text.encode())[0].text for line in lines)
+def _find_frames(parser: LineParser, lines: Sequence[Line]) -> tuple[str, str] | None:
+    """Return the kind of stack whose frames ``lines`` are, and the function of the first frame.
+
+    The first line must be a frame, and `MIN_FRAMES` of the lines in all.
+    """
+    texts = (parser.read_pieces(line.number, line.text.encode())[0].text for line in lines)
     text = next(texts)
     for name, frame in _FRAMES.items():
         if first := frame.match(text):
-            more = sum(frame.match(below) is not None for below in texts)
-            return (name, first["function"]) if more + 1 >= ENOUGH else None
+            further = sum(frame.match(below) is not None for below in texts)
+            return (name, first["function"]) if further + 1 >= MIN_FRAMES else None
     return None
 
 
-def _prefix(parser: LineParser, line: Line) -> str:
-    return line.text.removesuffix(parser.pieces_at(line.number, line.text.encode())[0].text)
+def _prefix_of(parser: LineParser, line: Line) -> str:
+    return line.text.removesuffix(parser.read_pieces(line.number, line.text.encode())[0].text)
 
 
-def _with_head(head: str, prefix: str, stack: list[Line], match: Match, *, torn: bool) -> Candidate:
-    """What the scan would have found, had the ``head`` of this ``stack`` been there with its lines' ``prefix``."""
+def _add_head(head: str, prefix: str, stack: list[Line], search: Search, *, torn: bool) -> Candidate:
+    """Return the candidate that the scan would have found if ``stack`` had its head."""
     raw = f"{prefix}{head}".encode()
     below = [line.text.encode() for line in stack]
     if torn:
         below[0] = f'{prefix}  File "{stack[0].text}'.encode()
-    return Candidate(raw, stack[0].number - 1, tuple(match(raw)), lambda: iter(below))
+    return Candidate(raw, stack[0].number - 1, tuple(search(raw)), lambda: iter(below))

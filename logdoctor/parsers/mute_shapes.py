@@ -1,39 +1,42 @@
-"""Shapes of lines that tell nothing: what many lines of one shape did not tell, the next one does not tell either.
+"""Skip line templates that never produced a record.
 
-A healthy job may print thousands of lines a minute that hold a word of failures (``0 failed, 0 errors``).  The scan
-picks each of them, and looking closely at one costs a hundred times as much as picking it.
+A healthy job may print thousands of lines a minute that hold an error word (``0 failed, 0 errors``).  The scan picks
+each of them, and to parse a line costs 100 times as much as to pick it.  After 128 such lines, lines of the same
+template are not parsed.
 """
 
 from __future__ import annotations
 
 import regex
 
-ENOUGH = 128
-"""So many lines of a shape are looked at."""
-MOST = 512
-"""So many shapes are counted; more are none."""
+QUIET_AFTER = 128
+"""Parse this many lines of a template before its lines are skipped."""
+MAX_TEMPLATES = 512
+"""Count at most this many templates."""
 _DIGITS = bytes.maketrans(b"23456789", b"1" * 8)
 _NUMBER = regex.compile(rb"(?<![01])0*1[01]*")
 
 
 class MuteShapes:
-    """Counts, for one file, the lines of each shape in which there was no record, and no symptom that counts."""
+    """Counter, for one file, of lines without a record and without an informative symptom."""
 
     def __init__(self) -> None:
-        """Nothing was seen yet."""
         self._counts: dict[bytes, int] = {}
 
-    def tells_nothing(self, raw: bytes) -> bool:
-        """Whether enough lines like ``raw``, which differ in numbers alone, told nothing."""
-        return bool(self._counts) and self._counts.get(shape(raw), 0) >= ENOUGH
+    def is_quiet(self, raw: bytes) -> bool:
+        """Return True if enough lines of this template were counted."""
+        return bool(self._counts) and self._counts.get(template(raw), 0) >= QUIET_AFTER
 
-    def note(self, raw: bytes) -> None:
-        """The line ``raw`` told nothing."""
-        seen = shape(raw)
-        if seen in self._counts or len(self._counts) < MOST:
-            self._counts[seen] = self._counts.get(seen, 0) + 1
+    def count(self, raw: bytes) -> None:
+        """Count a line that gave no record."""
+        key = template(raw)
+        if key in self._counts or len(self._counts) < MAX_TEMPLATES:
+            self._counts[key] = self._counts.get(key, 0) + 1
 
 
-def shape(raw: bytes) -> bytes:
-    """The line with all numbers but zero made one: with ``1 failed`` it tells something else than with ``0 failed``."""
+def template(raw: bytes) -> bytes:
+    """Replace each number except 0 by 1: ``step 17: 0 failed`` -> ``step 1: 0 failed``.
+
+    Zero stays, because ``0 failed`` and ``3 failed`` differ in meaning.
+    """
     return bytes(_NUMBER.sub(b"1", raw.translate(_DIGITS)))

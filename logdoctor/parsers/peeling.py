@@ -1,4 +1,7 @@
-"""Takes wrappers off a line, from the outside in, in any order and nesting."""
+"""Strip the prefixes off a line, from the outside in.
+
+Prefixes may stand in any order: ``2024-10-28T10:13:38Z 1: [rank9]: gone`` -> ``gone``, task 1, rank 9, time.
+"""
 
 from __future__ import annotations
 
@@ -15,86 +18,95 @@ from msgspec import Struct, field
 from logdoctor.model import Speaker
 from logdoctor.parsers.record import Wrapper
 from logdoctor.parsers.shapes import level_of
-from logdoctor.parsers.times import NO_YEAR, seconds
+from logdoctor.parsers.times import NO_YEAR, parse_time
 from logdoctor.regexes import compiled, later
 
 MAX_LAYERS = 12
-MAX_MORE = 1000
-"""So many further lines of a decoded message are told apart."""
-STAGES = 3
-"""So many of the innermost prefixes may turn out to be part of the message (see `Peeled.stages`)."""
+"""Strip at most this many prefixes from one line."""
+MAX_FURTHER_LINES = 1000
+"""Split a decoded message into at most this many lines below its first."""
+MAX_VARIANTS = 3
+"""Keep the text with up to this many of the innermost prefixes, see `Peeled.variants`."""
 
 IDENTITY = ("rank", "local_rank", "task", "host", "pid", "tag")
-_OUTERMOST = ("host", "time")
-"""Here the outermost prefix is believed, else the innermost: a collector's clock is the same for all lines."""
+"""The labels that name a process."""
+_OUTERMOST_WINS = ("host", "time")
+"""Labels of which the outermost prefix wins, because a collector uses one clock for all lines.
+
+Of all other labels the innermost prefix wins.
+"""
 _REPEATED = later(r" ?\[repeated \d+x across (?:cluster|all nodes)\](?: \(Ray deduplicates logs.*)?$")
 
-_QUOTED = "(most recent call last):\\"
-"""Here a service quotes a traceback within a string, or a list of strings: its newlines are written out."""
-_WRITTEN_OUT = later(r"\\{1,4}(?:(?P<newline>n)(?:[\"'],? ?[\"'\]])?|(?P<quote>[\"']))")
+_QUOTED_TRACEBACK = "(most recent call last):\\"
+"""Sign of a traceback that a service quotes in a string or in a list of strings, with ``\\n`` for newlines."""
+_ESCAPED = later(r"\\{1,4}(?:(?P<newline>n)(?:[\"'],? ?[\"'\]])?|(?P<quote>[\"']))")
 
-_LINKED = "](http"
-"""Here an editor made links of what looks like a file or an address: ``[net.cc:7](http://net.cc:7/)``."""
+_LINK_SIGN = "](http"
+"""Sign of Markdown links that an editor made of file names: ``[net.cc:7](http://net.cc:7/)``."""
 _LINK = later(r"\[([^\[\]\n]{1,300})\]\(https?://[^()\s]{1,600}\)")
 
-Who = dict[str, Any]
-"""What the prefixes say: the names of `Speaker` and ``task``, values still as printed."""
+Labels = dict[str, Any]
+"""Values of the prefixes as printed. The keys are the fields of `Speaker`, and ``task``."""
 
 
 class Peeled(Struct):
-    """A line without its wrappers.
+    """A line without its prefixes.
 
-    ``printed`` is the line as it was, ``text`` what is left, ``who`` what the prefixes say, ``steady`` who printed it
-    as far as prefixes say that stand on every line.  ``before`` are the line and who printed it before each of the
-    last prefixes was taken off.  ``more`` are further lines of a message that one line held (JSON, a quoted
-    traceback).
+    - ``printed``: the line as printed; ``text``: the message that is left
+    - ``labels``: values of all prefixes; ``line_labels``: only those of prefixes that stand on every line
+    - ``outer_variants``: text and labels before each prefix was stripped, the outermost first
+    - ``further``: lines below the first, if the line held a message of several lines (JSON, a quoted traceback)
+    - ``decoded``: the message does not stand in the line as printed (JSON, a quoted string)
     """
 
     printed: str
     text: str
-    who: Who
-    steady: Who
-    before: list[tuple[str, Who]] = field(default_factory=list)
-    more: list[Peeled] = field(default_factory=list)
+    labels: Labels
+    line_labels: Labels
+    outer_variants: list[tuple[str, Labels]] = field(default_factory=list)
+    further: list[Peeled] = field(default_factory=list)
     decoded: bool = False
 
-    def stages(self) -> list[tuple[str, Who]]:
-        """The bare line, then the same with one, two ... of the innermost prefixes left on."""
-        return [(self.text, self.who), *reversed(self.before[-STAGES:])]
+    def variants(self) -> list[tuple[str, Labels]]:
+        """Return the message, then the message with one, two ... of the innermost prefixes left on."""
+        return [(self.text, self.labels), *reversed(self.outer_variants[-MAX_VARIANTS:])]
 
 
 def peel(line: str, outer: Peeled | None = None) -> Peeled:
-    """Take the wrappers off ``line`` (no escapes, no newline); ``outer`` is a piece of the same line in front of it."""
-    who: Who = dict(outer.steady) if outer else {}
-    peeled = Peeled(line, line, who, dict(who))
+    """Strip the prefixes off ``line``, which holds no terminal escapes and no newline.
+
+    ``outer`` is an earlier piece of the same printed line.  Its ``line_labels`` hold for this piece as well.
+    """
+    labels: Labels = dict(outer.line_labels) if outer else {}
+    peeled = Peeled(line, line, labels, dict(labels))
     for _ in range(MAX_LAYERS):
         if _is_code(peeled.text):
             break
-        wrapper = _peel_one(peeled)
+        wrapper = _strip_prefix(peeled)
         if wrapper is None or wrapper.last:
             break
     if peeled.text.endswith((")", "]")) and "x across " in peeled.text:
         peeled.text = _REPEATED.sub("", peeled.text)
-    if _LINKED in peeled.text:
-        _set_rest(peeled, _LINK.sub(r"\1", peeled.text), decoded=True)
-    if _QUOTED in peeled.text:
-        _set_rest(peeled, _WRITTEN_OUT.sub(lambda m: m["quote"] or "\n", peeled.text), decoded=True)
+    if _LINK_SIGN in peeled.text:
+        _set_text(peeled, _LINK.sub(r"\1", peeled.text), decoded=True)
+    if _QUOTED_TRACEBACK in peeled.text:
+        _set_text(peeled, _ESCAPED.sub(lambda m: m["quote"] or "\n", peeled.text), decoded=True)
     return peeled
 
 
 def _is_code(text: str) -> bool:
-    """A frame of a traceback or its source line: most lines of a crash are, and no prefix looks like that."""
+    """Return True for a traceback frame or its source line, because no prefix begins like these."""
     return text.startswith('  File "') or (text.startswith("    ") and text[4:5].isalpha())
 
 
-def _peel_one(peeled: Peeled) -> Wrapper | None:
-    """Take one prefix off; None if there is none."""
+def _strip_prefix(peeled: Peeled) -> Wrapper | None:
+    """Strip the outermost prefix. Return None if the text begins with no prefix."""
     text = peeled.text
-    candidates = _beginning_with(_SORTS.get(text[:1], text[:1]))
+    candidates = _prefixes_for(_CHARACTER_CLASSES.get(text[:1], text[:1]))
     if candidates is None:
         return None
-    for wrapper, end, groups, level_at in candidates.hits(text):
-        if any(name in peeled.who for name in wrapper.unless):
+    for wrapper, end, groups, level_at in candidates.matches(text):
+        if any(name in peeled.labels for name in wrapper.unless):
             continue
         rest = text[end:]
         if wrapper.decode is not None:
@@ -102,64 +114,67 @@ def _peel_one(peeled: Peeled) -> Wrapper | None:
             if decoded is None:
                 continue
             rest = decoded[0]
-            groups = {**groups, **_known(decoded[1])}
+            groups = {**groups, **_to_labels(decoded[1])}
         elif rest == text:
             continue
-        peeled.before.append((text, peeled.who))
-        _note(peeled, groups, steady=not wrapper.once)
-        if level_at > 0 and len(groups.get("level", "")) > 1 and (word := _from_level(text, level_at)) != text:
-            peeled.before.append((word, peeled.who))
-        _set_rest(peeled, rest, decoded=not text.endswith(rest))
+        peeled.outer_variants.append((text, peeled.labels))
+        _add_labels(peeled, groups, line_labels=not wrapper.once)
+        if level_at > 0 and len(groups.get("level", "")) > 1 and (word := _cut_before_level(text, level_at)) != text:
+            peeled.outer_variants.append((word, peeled.labels))
+        _set_text(peeled, rest, decoded=not text.endswith(rest))
         return wrapper
     return None
 
 
-def _from_level(text: str, at: int) -> str:
-    """The line from its level on: without the stamp, but the word may be the program's (``FATAL: kernel too old``)."""
+def _cut_before_level(text: str, at: int) -> str:
+    """Return the text from its level word on, because the word may belong to the message.
+
+    Example: ``2024-10-28T10:13:38Z FATAL: kernel too old`` -> ``FATAL: kernel too old``.
+    """
     return text[len(text[:at].rstrip("[( ")) :].lstrip()
 
 
-def _note(peeled: Peeled, groups: Mapping[str, Any], *, steady: bool) -> None:
-    who = dict(peeled.who)
+def _add_labels(peeled: Peeled, groups: Mapping[str, Any], *, line_labels: bool) -> None:
+    labels = dict(peeled.labels)
     for name, value in groups.items():
-        if name not in who or name not in _OUTERMOST:
-            who[name] = value
-    peeled.who = who
-    if steady:
-        peeled.steady.update({name: who[name] for name in IDENTITY if name in groups})
+        if name not in labels or name not in _OUTERMOST_WINS:
+            labels[name] = value
+    peeled.labels = labels
+    if line_labels:
+        peeled.line_labels.update({name: labels[name] for name in IDENTITY if name in groups})
 
 
-def _set_rest(peeled: Peeled, rest: str, *, decoded: bool) -> None:
-    """What is left; a message of several lines becomes a line and `Peeled.more`."""
+def _set_text(peeled: Peeled, rest: str, *, decoded: bool) -> None:
+    """Set the text. Move all lines after the first to `Peeled.further`."""
     if decoded:
-        peeled.decoded, peeled.before = True, []
+        peeled.decoded, peeled.outer_variants = True, []
     if "\n" not in rest:
         peeled.text = rest
         return
-    peeled.text, *further = rest.split("\n", MAX_MORE)
-    outer = Peeled("", "", peeled.who, {k: peeled.who[k] for k in IDENTITY if k in peeled.who})
-    peeled.more = [*(below(line, outer, peeled.who) for line in further), *peeled.more]
+    peeled.text, *further = rest.split("\n", MAX_FURTHER_LINES)
+    outer = Peeled("", "", peeled.labels, {k: peeled.labels[k] for k in IDENTITY if k in peeled.labels})
+    peeled.further = [*(strip_further_line(line, outer, peeled.labels) for line in further), *peeled.further]
 
 
-def below(line: str, outer: Peeled, who: Who) -> Peeled:
-    """A further line of a decoded message: who said it when is known from the first."""
+def strip_further_line(line: str, outer: Peeled, labels: Labels) -> Peeled:
+    """Strip a later line of a decoded message; it inherits the ``labels`` of the first line."""
     peeled = peel(line, outer)
-    peeled.who = {**who, **peeled.who}
+    peeled.labels = {**labels, **peeled.labels}
     peeled.decoded = True
     return peeled
 
 
-def _known(speaker: Speaker) -> Who:
-    return {name: value for name in _NAMES if (value := getattr(speaker, name)) is not None}
+def _to_labels(source: Speaker) -> Labels:
+    return {name: value for name in _SOURCE_FIELDS if (value := getattr(source, name)) is not None}
 
 
-_NAMES = ("rank", "local_rank", "host", "pid", "time", "level", "source", "tag")
-Match = Callable[[str], "regex.Match[str] | None"]
+_SOURCE_FIELDS = ("rank", "local_rank", "host", "pid", "time", "level", "source", "tag")
+MatchFunction = Callable[[str], "regex.Match[str] | None"]
 
 
 @cache
 def wrappers() -> tuple[Wrapper, ...]:
-    """All wrappers, in the order of their files' names: the first that matches is taken off."""
+    """Return all prefixes in the order of their file names. The first that matches is stripped."""
     from logdoctor.parsers import wrappers as folder
 
     modules = sorted(m.name for m in pkgutil.iter_modules(folder.__path__))
@@ -167,76 +182,79 @@ def wrappers() -> tuple[Wrapper, ...]:
 
 
 class _Candidates(Struct, frozen=True):
-    """The wrappers that may begin with one sort of character, and a search that tells the first of them to match.
+    """Prefixes that may begin with one class of characters, joined into one expression.
 
-    The group that it closes last is ``_N``, N the wrapper's place; ``groups[N]`` are the names of the wrapper's groups
-    and their numbers in ``first`` (``tag2`` is ``tag`` in another alternative).
+    - ``first``: matches the first of the prefixes that fits; the group closed last is ``_N``, N the prefix's index
+    - ``groups[N]``: names of the groups of prefix N, and their numbers in ``first`` (``tag2`` counts as ``tag``)
     """
 
     wrappers: tuple[Wrapper, ...]
-    first: Match
+    first: MatchFunction
     groups: tuple[tuple[tuple[str, int], ...], ...]
 
-    def hits(self, text: str) -> Iterator[tuple[Wrapper, int, dict[str, str], int]]:
-        """The wrappers that match, in order: the end of its prefix, what its groups tell, where it names the level."""
-        hit = self.first(text)
-        if hit is None:
+    def matches(self, text: str) -> Iterator[tuple[Wrapper, int, dict[str, str], int]]:
+        """Yield each matching prefix with its end, its groups, and the position of its level (-1 if none)."""
+        match = self.first(text)
+        if match is None:
             return
-        place = int(cast("str", hit.lastgroup)[1:])
-        told = {name: value for name, group in self.groups[place] if (value := hit[group])}
-        level_at = max((hit.start(group) for name, group in self.groups[place] if name == "level"), default=-1)
-        yield self.wrappers[place], hit.end(), told, level_at
-        for wrapper in self.wrappers[place + 1 :]:
-            other = compiled(wrapper.pattern).match(text)
-            if other is not None:
-                told = {name.rstrip("23"): value for name, value in other.groupdict().items() if value}
-                yield wrapper, other.end(), told, other.start("level") if "level" in told else -1
+        index = int(cast("str", match.lastgroup)[1:])
+        values = {name: value for name, group in self.groups[index] if (value := match[group])}
+        level_at = max((match.start(group) for name, group in self.groups[index] if name == "level"), default=-1)
+        yield self.wrappers[index], match.end(), values, level_at
+        for wrapper in self.wrappers[index + 1 :]:
+            match = compiled(wrapper.pattern).match(text)
+            if match is not None:
+                values = {name.rstrip("23"): value for name, value in match.groupdict().items() if value}
+                yield wrapper, match.end(), values, match.start("level") if "level" in values else -1
 
 
-_SORTS = {first: sort for sort in (digits, ascii_lowercase, ascii_uppercase) for first in sort}
-"""Characters that share a search: compiling one takes as long as a hundred lines, and most wrappers begin with many."""
+_CHARACTER_CLASSES = {char: chars for chars in (digits, ascii_lowercase, ascii_uppercase) for char in chars}
+"""Share one expression among a class of characters, because compiling takes as long as parsing 100 lines."""
 
 
 @cache
-def _beginning_with(sort: str) -> _Candidates | None:
-    """The wrappers that may begin with one of these characters; compiled when one is first seen."""
-    if not sort or not sort.isascii():
+def _prefixes_for(characters: str) -> _Candidates | None:
+    """Return the prefixes that may begin with one of these characters, compiled at first use."""
+    if not characters or not characters.isascii():
         return None
-    found = [w for w in wrappers() if not w.starts or not {*sort}.isdisjoint(w.starts)]
+    found = [w for w in wrappers() if not w.starts or not {*characters}.isdisjoint(w.starts)]
     if not found:
         return None
-    together = compiled("|".join(f"(?:{_nameless(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(found)))
+    together = compiled("|".join(f"(?:{_number_groups(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(found)))
     groups: list[list[tuple[str, int]]] = [[] for _ in found]
     for name, number in together.groupindex.items():
-        told, _, place = name.rpartition("_")
-        if told:
-            groups[int(place)].append((told.rstrip("23"), number))
-    return _Candidates(tuple(found), cast("Match", together.match), tuple(map(tuple, groups)))
+        label, _, index = name.rpartition("_")
+        if label:
+            groups[int(index)].append((label.rstrip("23"), number))
+    return _Candidates(tuple(found), cast("MatchFunction", together.match), tuple(map(tuple, groups)))
 
 
-def _nameless(pattern: str, number: int) -> str:
-    """The pattern with its groups' names made its own."""
+def _number_groups(pattern: str, number: int) -> str:
+    """Return the pattern with ``_number`` behind the name of each group."""
     return str(compiled(r"\(\?P([<=])(\w+)").sub(rf"(?P\g<1>\g<2>_{number}", pattern))
 
 
-def speaker(who: Who, default: Speaker, *, year: int = NO_YEAR, tasks_are_ranks: bool = True) -> Speaker:
-    """The speaker that prefixes name; ``default`` fills in what they do not say (from the file's name)."""
-    rank, tag, task = _number(who.get("rank")), who.get("tag"), _number(who.get("task"))
+def build_source(labels: Labels, default: Speaker, *, year: int = NO_YEAR, tasks_are_ranks: bool = True) -> Speaker:
+    """Return the source that ``labels`` name; fields without a label come from ``default``.
+
+    ``task`` is the rank if ``tasks_are_ranks`` and no label gives a rank.  ``year`` is for time stamps without one.
+    """
+    rank, tag, task = _number(labels.get("rank")), labels.get("tag"), _number(labels.get("task"))
     if rank is None and task is not None:
         if tasks_are_ranks:
             rank = task
         else:
             tag = tag or f"task {task}"
-    time, level = who.get("time"), who.get("level")
-    local_rank, pid = _number(who.get("local_rank")), _number(who.get("pid"))
+    time, level = labels.get("time"), labels.get("level")
+    local_rank, pid = _number(labels.get("local_rank")), _number(labels.get("pid"))
     return Speaker(
         default.rank if rank is None else rank,
         default.local_rank if local_rank is None else local_rank,
-        who.get("host") or default.host,
+        labels.get("host") or default.host,
         default.pid if pid is None else pid,
-        seconds(time, year) if isinstance(time, str) else time,
+        parse_time(time, year) if isinstance(time, str) else time,
         level_of(level) if level else None,
-        who.get("source"),
+        labels.get("source"),
         tag or default.tag,
     )
 

@@ -1,4 +1,4 @@
-"""What a dialect is made of: `Record`s, each one shape of line, and the readers of records of several lines."""
+"""Record patterns, prefixes, and the types that readers of multi-line records use."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from msgspec import Struct, field
 from logdoctor.model import Level, Meaning, Speaker, Value
 
 MAX_BLOCK_LINES = 400
-"""A block reader is never given more lines than this (of its own speaker)."""
+"""A reader of multi-line records gets at most this many lines of its source."""
 
 
 class Bare(Struct, frozen=True):
-    """A line after the wrappers are off: what is left, who spoke, and which line below the block's head it was."""
+    """Message of a line without its prefixes, with its source.
+
+    ``below`` counts the lines from the first line of the record, which is 0.
+    """
 
     text: str
     speaker: Speaker = field(default_factory=Speaker)
@@ -21,13 +24,14 @@ class Bare(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """What a block reader found: the message, more fields, and where the block ends.
+    """Multi-line record, as its reader returns it.
 
-    ``text`` is the message that rules search (for a traceback: the exception line and what follows, not the frames).
-    ``taken`` are the `Bare.below` numbers of the lines that belong to the record and that nobody else shall read.
-    ``evidence`` is the `Bare.below` of the line to quote (0 is the head).  ``level`` and ``kind`` override the
-    record's.  ``passes_on`` is the line of another program that the message quotes, as that program prints it: it is
-    read as a line of its own too.
+    - ``text``: the message that rules search; for a traceback the exception line and the lines after it, not the frames
+    - ``fields``: added to the fields of the first line
+    - ``taken``: `Bare.below` of the lines of this record, which give no record of their own
+    - ``evidence``: `Bare.below` of the line to quote; 0 is the first line
+    - ``level``, ``kind``: override those of the record pattern
+    - ``quoted_line``: a line of another program that the message quotes; it is parsed as a line of its own as well
     """
 
     text: str
@@ -36,29 +40,34 @@ class Block(Struct, frozen=True):
     evidence: int = 0
     level: Level | None = None
     kind: str = ""
-    passes_on: str = ""
+    quoted_line: str = ""
 
 
 BlockReader = Callable[[Bare, Mapping[str, Value], Iterator[Bare]], "Block | None"]
-"""(head, fields of the head, the lines below of the same speaker) -> the block, or None if it is none after all."""
+"""Arguments: first line, its fields, the lines below of the same source. None: this is no such record."""
 
 
 class Record(Struct, frozen=True):
-    r"""One shape of line of a dialect.
+    r"""Pattern of one kind of line of a format.
 
-    ``pattern`` (syntax of the ``regex`` package) is searched in the bare line; its named groups become the event's
-    fields: whole numbers become int, empty groups are left out.  A group named ``text`` becomes `Event.text` (else the
-    whole bare line is); the groups ``rank``, ``local_rank``, ``host`` and ``pid`` say whom the record is ABOUT;
-    ``by_rank``, ``by_host``, ``by_pid``, ``by_local_rank``, ``by_source`` say who printed it, where the dialect's own
-    prefix does and no wrapper did.
+    - ``kind``: the format's name, a dot, a word (``nccl.warning``)
+    - ``pattern``: searched in the message (syntax of the ``regex`` package); it must hold some literal text
+    - ``level``: None takes the level of the prefix (glog letter, logging level), else info
+    - ``block``: reader of a multi-line record
+    - ``note``: meaning of the line in plain words, for reports in which no rule explains the line
+    - ``priority``: the higher priority wins if several patterns match a line, then the first in the format
+    - ``often``: a healthy log has many such lines (progress), so the scan keeps fewer of them
+    - ``scan``: form of the pattern for the scan, if the derived form is poor
+    - ``patience``: a multi-line record ends after this many lines of other sources in a row
 
-    The scan finds the line by a form derived from ``pattern`` (look-arounds, anchors, captures and trailing repeats
-    dropped), so a pattern must hold some literal text; ``scan`` gives that form by hand where deriving is poor.
-    ``level`` None means: what the wrapper said (glog letter, logging level), else info.  ``note`` says in plain words
-    what the line means, for reports in which no rule explains it.  Of several records that match a line, the one with
-    the higher ``priority`` makes the event, then the one that stands first in its dialect.  ``often`` marks lines that
-    a healthy log is full of (progress): the scan keeps fewer of them.  After ``patience`` lines of others in a row a
-    block is taken to have ended.
+    Named groups become fields.  Whole numbers become int, empty groups are left out.  Some names are special:
+
+    - ``text`` becomes `Event.text`; without this group the whole message does
+    - ``rank``, ``local_rank``, ``host``, ``pid``: the process that the record is ABOUT
+    - ``by_rank``, ``by_host``, ``by_pid``, ``by_local_rank``, ``by_source``: the source, unless a prefix names it
+
+    The scan finds the line by a form derived from ``pattern``, without look-arounds, anchors, captures and trailing
+    repeats.
     """
 
     kind: str
@@ -73,27 +82,28 @@ class Record(Struct, frozen=True):
 
     @property
     def dialect(self) -> str:
-        """The dialect is the first word of the kind."""
         return self.kind.partition(".")[0]
 
 
 Meanings = Mapping[str, tuple[Meaning, ...]]
-"""What the kinds of a dialect tell the reasoning beyond their fields (``MEANS``); most tell nothing."""
+"""Lifecycle signs of the kinds of a format (``MEANS``). Most kinds have none."""
 
 
 class Wrapper(Struct, frozen=True):
-    r"""One thing that a launcher, collector or viewer puts in FRONT of a line.
+    r"""Prefix that a launcher, logger, collector or viewer puts in front of a line.
 
-    ``pattern`` is matched at the start of what is left of the line; named groups ``rank``, ``local_rank``, ``host``,
-    ``pid``, ``time``, ``level``, ``source``, ``tag`` tell who spoke.  ``starts`` are the characters that the prefix
-    can begin with (a quick look before the regular expression is even compiled); empty means any.  ``decode`` turns
-    the groups and what follows the prefix into the rest of the line and more of the speaker where plain groups do not
-    do (JSON records); None says that it is no such prefix after all.  A group ``task`` is the number that a launcher
-    gave the process: its rank, unless the line itself says another.  ``tag2`` is ``tag`` in another alternative.
+    - ``pattern``: matched at the start of the text that outer prefixes left
+    - ``starts``: characters with which the prefix can begin, tested before the pattern is compiled; empty means any
+    - ``decode``: gets the groups and the rest of the line, and returns the message and more of the source, for prefixes
+      that need more than groups (JSON lines); it returns None if this is no such prefix
+    - ``once``: stands only on the first line of a record, like the prefix of a logger; without it the prefix stands on
+      every line, like that of a launcher, and the lines below must carry the same prefix
+    - ``last``: only the message follows, so no further prefix is stripped
+    - ``unless``: labels that outer prefixes must not have given, because the pattern would then match a message
 
-    ``once`` prefixes stand at the head of a record only (a logger's), the others on every line (a launcher's): the
-    lines below must carry the same.  After a ``last`` prefix only message follows.  ``unless`` names what
-    must not be known yet: such a prefix is doubtful, and text where an outer one has said it.
+    The groups ``rank``, ``local_rank``, ``host``, ``pid``, ``time``, ``level``, ``source`` and ``tag`` describe the
+    source.  ``task`` is the number that a launcher gave the process: its rank, unless the line names another rank.
+    ``tag2`` is ``tag`` in another alternative.
     """
 
     name: str

@@ -1,37 +1,40 @@
-"""Whether a line below a record's head was printed by the same process, as far as the prefixes tell."""
+"""Compare the prefixes of two lines to find out if one process printed both."""
 
 from __future__ import annotations
 
-from logdoctor.parsers.peeling import IDENTITY, Peeled, Who
+from logdoctor.parsers.peeling import IDENTITY, Labels, Peeled
 
-_CLASHING = ("rank", "local_rank", "host", "pid")
+_CONFLICTING = ("rank", "local_rank", "host", "pid")
 _DOUBTFUL = {"task", "host"}
 
 
-def as_said_by(head: Peeled, line: Peeled) -> tuple[str, Who] | None:
-    """The bare text of ``line`` and who said it, if that may be the speaker of ``head``; else None.
+def match_source(head: Peeled, line: Peeled) -> tuple[str, Labels] | None:
+    """Return text and labels of ``line`` if its source may be the source of ``head``, else None.
 
-    A launcher's prefix stands on every line, so it must be the same.  A logger's stands at the head of a record only:
-    it may be missing below, but must not name another.
+    The prefix of a launcher stands on every line, so both lines must carry the same one.  The prefix of a logger stands
+    only on the first line of a record.  It may be missing below, but must not name another process.
     """
-    doubtful = line.before and line.steady and line.steady.keys() <= _DOUBTFUL  # a piece has it from the piece before
-    if not head.steady and doubtful and line.printed[:1] not in "[({<":
-        return line.before[0]  # "3: " or "node7: " in a log whose lines are not numbered belongs to the text
-    if head.steady != line.steady and not _may_be_same(head, line):
+    # A piece without outer variants has its labels from the piece before it.
+    doubtful = line.outer_variants and line.line_labels and line.line_labels.keys() <= _DOUBTFUL
+    if not head.line_labels and doubtful and line.printed[:1] not in "[({<":
+        return line.outer_variants[0]  # "3: " belongs to the message, because the head line has no such prefix
+    if head.line_labels != line.line_labels and not _may_be_same(head, line):
         return None
-    if any(head.who.get(name, said) != said for name in _CLASHING if (said := line.who.get(name)) is not None):
+    if any(
+        head.labels.get(name, value) != value for name in _CONFLICTING if (value := line.labels.get(name)) is not None
+    ):
         return None
-    return line.text, line.who
+    return line.text, line.labels
 
 
 def _may_be_same(head: Peeled, line: Peeled) -> bool:
     for name in IDENTITY:
-        mine, theirs = head.steady.get(name), line.steady.get(name)
-        if mine == theirs:
+        head_value, value = head.line_labels.get(name), line.line_labels.get(name)
+        if head_value == value:
             continue
-        if mine is None and theirs == head.who.get(name):
+        if head_value is None and value == head.labels.get(name):
             continue
-        if theirs is None and not line.text.strip():
+        if value is None and not line.text.strip():
             continue
         return False
     return True

@@ -1,4 +1,4 @@
-"""Pieces of patterns that several families of wrappers share: shapes of time stamps and words for levels."""
+"""Parts of patterns for time stamps and level words, shared by the prefixes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ ISO = rf"\d{{4}}[-/.]\d\d[-/.]\d\d[T _:-]{CLOCK}{_ZONE}"
 """``2024-08-28 03:15:54,123``, with T, slashes, Z or a zone."""
 SYSLOG = rf"{_MONTH} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{{1,9}})?"
 CTIME = rf"{_DAY} {_MONTH} [ \d]?\d \d\d:\d\d:\d\d(?: [AP]M)?(?: [A-Z]{{3,4}})? \d{{4}}"
-DATED = (
+STAMP = (
     rf"(?:{ISO}|\d\d[-/]\d\d[-/]\d{{2,4}} {CLOCK}(?: [AaPp][Mm])?{_ZONE}|\d\d[-/]\d\d {CLOCK}|{CTIME}"
     rf"|\d\d[-/]{_MONTH}[-/]\d{{2,4}}[ :]{CLOCK}{_ZONE}|{_DAY} \d\d? {_MONTH} \d{{4}} {CLOCK}(?: [AP]M)?{_ZONE}"
     rf"|{SYSLOG}(?: \d{{4}})?)"
 )
-"""Every usual shape of a stamp with a date."""
-WORD = (
+"""Time stamp with a date, in each usual form."""
+LEVEL = (
     r"(?:FATAL|CRITICAL|CRIT|ERROR|ERR|WARNING|WARN|INFO|DEBUG|TRACE|NOTICE|SUCCESS|SEVERE|PANIC"
     r"|fatal|critical|error|warning|warn|info|debug|trace|Error|Warning|Warn|Info|Debug)"
 )
-"""The words for levels; only in the shapes of loggers do they say how loud a line is."""
+"""Words for levels. They set the level of a line only if they stand in the prefix of a logger."""
 SOURCE = r"[\w./<>+-]{1,200}"
 
 _LEVELS: dict[str, Level] = {"f": "fatal", "c": "fatal", "p": "fatal", "e": "error", "s": "error", "w": "warning"}
@@ -31,7 +31,7 @@ _INFO = ("success", "status")
 
 
 def level_of(word: str) -> Level:
-    """The level that a letter (``E``), a word (``WARN``) or a name of syslog (``alert``) means; else info."""
+    """Return the level of a letter (``E``), a word (``WARN``) or a syslog name (``alert``); else info."""
     low = word.lower()
     if low.startswith(_FATAL):
         return "fatal"

@@ -1,6 +1,6 @@
-"""Signals by the names and words that programs print, as Linux numbers (the catalogue of signals).
+"""Linux signal numbers for the names and words that programs print.
 
-The ``signal`` module is no help here: its numbers are those of the machine that reads the log.
+They come from the signal codes, because the ``signal`` module has the numbers of the machine that reads the log.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from logdoctor.catalogues import catalogue
 
 SIGNAL_NAME = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|KILL|TERM|TRAP|SYS|HUP|INT|XCPU|USR1|USR2)"
-"""The names of signals that end a process, as an expression."""
+"""Expression for the names of signals that end a process."""
 
 
 def signal_number(text: str) -> int | None:
-    """The number for ``SIGKILL``, ``Signals.SIGKILL``, ``9``, ``Bus error`` or ``Killed``; None for anything else."""
+    """Return 9 for ``SIGKILL``, ``Signals.SIGKILL``, ``9`` and ``Killed``; None for other text."""
     word = text.strip().rstrip(".").removeprefix("Signals.")
     if word.isdecimal():
         return int(word) if 0 < int(word[:4]) < 65 else None

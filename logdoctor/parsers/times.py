@@ -1,7 +1,6 @@
 """Time stamps of logs as seconds since 1970.
 
-In: the text of a stamp as `stamps` and the other wrappers cut it out; out: a float, or None where it is no time.  A
-stamp without zone counts as UTC.  All calendar arithmetic is `datetime`'s.
+A stamp without a time zone counts as UTC.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from functools import lru_cache
 from logdoctor.regexes import later
 
 NO_YEAR = 1970
-"""The year of stamps that print none, until the log shows one (see `year_of`)."""
+"""Year of stamps without a year, until another stamp of the log has one (see `year_of`)."""
 
 _PARTS = later(
     r"(?P<date>.*?)(?P<clock>\d\d?:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?(?P<half> ?[AaPp][Mm])?"
@@ -37,19 +36,19 @@ _DATES = (
     "%d-%m-%Y",
     "%d-%b-%y",
 )
-"""Dates as loggers print them; `_complete` has put the year into those without."""
+"""Dates as loggers print them, after `_add_year`."""
 
 
-def seconds(stamp: str, year: int = NO_YEAR) -> float | None:
-    """The moment that ``stamp`` names; ``year`` is taken where the stamp has none."""
+def parse_time(stamp: str, year: int = NO_YEAR) -> float | None:
+    """Return the time of ``stamp``, or None if it is no time; ``year`` is for stamps without one."""
     if _EPOCH.fullmatch(stamp):
         return _epoch(stamp)
     parts = _PARTS.fullmatch(stamp)
     if parts is None or not parts["date"]:
         return None
-    date = _complete(parts["date"].strip(" T_:,"), parts["year"], year)
+    date = _add_year(parts["date"].strip(" T_:,"), parts["year"], year)
     clock = parts["clock"] + (parts["half"] or "").strip()
-    moment = _moment(date, clock)
+    moment = _parse_date(date, clock)
     if moment is None:
         return None
     try:
@@ -60,19 +59,19 @@ def seconds(stamp: str, year: int = NO_YEAR) -> float | None:
 
 
 def year_of(moment: float) -> int | None:
-    """The year of a moment, or None where that is the stand-in for an unknown one."""
+    """Return the year of a time, or None if that is `NO_YEAR`."""
     year = datetime.fromtimestamp(moment, timezone.utc).year
     return None if year == NO_YEAR else year
 
 
 def _epoch(stamp: str) -> float:
-    """Seconds, milli-, micro- or nanoseconds since 1970, told apart by their digits."""
+    """Convert seconds, milli-, micro- or nanoseconds since 1970. The number of digits tells the unit."""
     digits = len(stamp.partition(".")[0])
     return float(stamp) / float(f"1e{digits - 10}")
 
 
-def _complete(date: str, own_year: str | None, year: int) -> str:
-    """Put the year into a date without one: ``08-28``, ``0828``, ``828`` (c10 pads no month), ``Aug 28``."""
+def _add_year(date: str, own_year: str | None, year: int) -> str:
+    """Add the year to a date without one: ``08-28``, ``0828``, ``828`` (c10 does not pad the month), ``Aug 28``."""
     if own_year:
         return f"{date} {own_year}"
     if date.isdecimal() and len(date) in (3, 4):
@@ -85,37 +84,37 @@ def _complete(date: str, own_year: str | None, year: int) -> str:
 
 
 @lru_cache(maxsize=256)
-def _moment(date: str, clock: str) -> datetime | None:
-    form = "%I:%M:%S%p" if clock[-1] in "mM" else "%H:%M:%S"
-    if date[4:5] == "-" and form == "%H:%M:%S":
+def _parse_date(date: str, clock: str) -> datetime | None:
+    time_format = "%I:%M:%S%p" if clock[-1] in "mM" else "%H:%M:%S"
+    if date[4:5] == "-" and time_format == "%H:%M:%S":
         try:
             return datetime.fromisoformat(f"{date} {clock}")
         except ValueError:
             pass  # one digit for the month, or no date at all
-    for dates in _dates_like(_shape(date)):
+    for date_format in _formats_of(_date_shape(date)):
         try:
-            return datetime.strptime(f"{date} {clock}", f"{dates} {form}")  # noqa: DTZ007 - the zone comes later
+            return datetime.strptime(f"{date} {clock}", f"{date_format} {time_format}")  # noqa: DTZ007 - zone: see caller
         except ValueError:  # noqa: PERF203 - seldom more than two forms look alike
             continue
     return None
 
 
-def _shape(date: str) -> str:
-    """``Wed Aug  8 2024`` -> ``a a 0 9``: words are a, numbers of one or two digits 0, of more 9."""
+def _date_shape(date: str) -> str:
+    """Reduce ``Wed Aug  8 2024`` to ``a a 0 9``: a for words, 0 for one or two digits, 9 for more."""
     words = re.sub(r"[A-Za-z]+", "a", " ".join(date.split()))
     return re.sub(r"\d{3,}", "9", re.sub(r"(?<!\d)\d{1,2}(?!\d)", "0", words))
 
 
 @lru_cache(maxsize=64)
-def _dates_like(shape: str) -> tuple[str, ...]:
-    """The forms of date that look like ``shape``, in the order of `_DATES`."""
+def _formats_of(shape: str) -> tuple[str, ...]:
+    """Return the formats of `_DATES` whose dates have this shape."""
     words = {"%a": "Mon", "%b": "Jan", "%Y": "2000", "%m": "01", "%d": "01", "%y": "00"}
-    return tuple(f for f in _DATES if _shape(re.sub(r"%\w", lambda code: words[code[0]], f)) == shape)
+    return tuple(f for f in _DATES if _date_shape(re.sub(r"%\w", lambda code: words[code[0]], f)) == shape)
 
 
 @lru_cache(maxsize=64)
 def _zone(text: str) -> tzinfo:
-    """``Z``, ``+0200`` and ``+02:00``; a zone's name (``CST``) means several things, so it counts as none."""
+    """Parse ``Z``, ``+0200`` and ``+02:00``. A name like ``CST`` is ambiguous, so it counts as UTC."""
     if text == "Z":
         return timezone.utc
     try:

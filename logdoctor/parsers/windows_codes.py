@@ -1,6 +1,6 @@
-"""The exit codes by which Windows tells that a process crashed (NTSTATUS), as the signals they would be elsewhere.
+"""Windows exit codes of crashed processes (NTSTATUS) as POSIX signals.
 
-Source: [MS-ERREF] 2.3.1.  Programs print them as an unsigned number, as a signed one or in hexadecimal digits.
+Source: [MS-ERREF] 2.3.1.  Programs print the codes as unsigned, signed or hexadecimal numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SIGNALS = {
 }
 
 
-def exit_code_elsewhere(code: int) -> int:
-    """-11 for an access violation, as Python tells the end by a signal; any other code as it is."""
+def posix_exit_code(code: int) -> int:
+    """Return -11 for an access violation, as Python reports signals. Other codes stay."""
     signal = _SIGNALS.get(code & 0xFFFFFFFF)
     return code if signal is None else -signal

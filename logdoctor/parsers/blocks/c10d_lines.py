@@ -133,7 +133,7 @@ def read_error(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
         extra["frames"] = " > ".join(tail.frames[:_MAX_FRAMES])
     extra = {**message_fields(str(extra.get("last_error", text))), **extra}
     extra = {k: v for k, v in extra.items() if k not in fields}
-    return Block(text, extra, tuple(tail.taken), tail.evidence, passes_on=quoted_warning(text))
+    return Block(text, extra, tuple(tail.taken), tail.evidence, quoted_line=quoted_warning(text))
 
 
 def rejoin_lines(pattern: str, last: str) -> BlockReader:

@@ -15,7 +15,7 @@ from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_exceptions import EXCEPTION
 from logdoctor.parsers.blocks.unknown_prefixes import has_prefix, remove_prefix
 from logdoctor.parsers.record import Bare, Block
-from logdoctor.parsers.windows_codes import exit_code_elsewhere
+from logdoctor.parsers.windows_codes import posix_exit_code
 from logdoctor.regexes import compiled, later
 
 MAX_TRACEBACK = 2_000
@@ -182,7 +182,7 @@ def root_fields(root: Mapping[str, str]) -> dict[str, Value]:
     if rank_match:
         fields |= {"rank": int(rank_match[1]), "local_rank": int(rank_match[2])}
     if exit_match:
-        fields |= {"exit_code": exit_code_elsewhere(int(exit_match[1])), "pid": int(exit_match[2])}
+        fields |= {"exit_code": posix_exit_code(int(exit_match[1])), "pid": int(exit_match[2])}
     trace = root.get("traceback") or root.get("msg") or ""
     signal_match = _SIGNAL.search(trace)
     if signal_match or (exit_match and exit_match[1].startswith("-")):

@@ -10,7 +10,7 @@ from itertools import islice
 
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
-from logdoctor.parsers.windows_codes import exit_code_elsewhere
+from logdoctor.parsers.windows_codes import posix_exit_code
 from logdoctor.regexes import later
 
 MAX_LINES = 60
@@ -30,7 +30,7 @@ def exit_fields(code: str) -> dict[str, Value]:
     ``0xc0000005`` is a crash in Windows and gives ``signal: 11``. ``3`` gives ``exit_code: 3``.
     """
     number = int(code, 0)
-    code_elsewhere = exit_code_elsewhere(number)
+    code_elsewhere = posix_exit_code(number)
     return {"exit_code": number} if code_elsewhere == number else {"signal": -code_elsewhere}
 
 

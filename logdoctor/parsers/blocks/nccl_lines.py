@@ -221,7 +221,7 @@ def read_message(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]
 def read_call(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
     """Read a failed call and the NCCL warning that it quotes."""
     block = read_message(head, fields, below)
-    return replace(block, passes_on=quoted_warning(block.text))
+    return replace(block, quoted_line=quoted_warning(block.text))
 
 
 def quoted_warning(text: str) -> str:

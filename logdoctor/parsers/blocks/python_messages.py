@@ -17,7 +17,7 @@ import regex
 from logdoctor.model import Value
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.parsers.signals import signal_number
-from logdoctor.parsers.windows_codes import exit_code_elsewhere
+from logdoctor.parsers.windows_codes import posix_exit_code
 from logdoctor.regexes import compiled, later
 
 _PATTERNS = tuple(
@@ -84,7 +84,7 @@ def _match_fields(match: regex.Match[str]) -> dict[str, Value]:
     if host := groups.pop("host", ""):
         fields["host"] = host
     if code := groups.pop("exit_code", ""):
-        fields["exit_code"] = exit_code_elsewhere(int(code))
+        fields["exit_code"] = posix_exit_code(int(code))
     return fields | {name: int(value) for name, value in groups.items()}
 
 

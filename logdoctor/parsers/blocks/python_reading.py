@@ -125,7 +125,7 @@ class Traceback(Struct):
         text = "\n".join(self.lines)[:MAX_MESSAGE_CHARS] or f"{context}\nTraceback without its last line {self.where}"
         text = text.strip()
         fields |= message_fields(text)
-        return Block(text, fields, tuple(self.taken), self.evidence, level, passes_on=quoted_warning(text))
+        return Block(text, fields, tuple(self.taken), self.evidence, level, quoted_line=quoted_warning(text))
 
     def _use_raise_statement(self) -> None:
         """End a cut traceback with its innermost frame's ``raise`` statement."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.python_exceptions import read_message
 from logdoctor.parsers.blocks.python_reading import MAX_MESSAGE_CHARS
-from logdoctor.parsers.json_texts import from_json
+from logdoctor.parsers.json_texts import parse_json
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import later
 
@@ -33,7 +33,7 @@ def read_report(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare])
     if match is None or not (rest or "extraInfo" in match[2]):
         return None
     try:
-        text = str(from_json(match[1], strict=False)).strip()
+        text = str(parse_json(match[1], strict=False)).strip()
     except ValueError:
         return None
     block = read_message(Bare(text.partition("\n")[0], head.speaker), {}, iter(()))

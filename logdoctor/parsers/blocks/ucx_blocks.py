@@ -13,7 +13,7 @@ from itertools import islice
 
 from logdoctor.catalogues import catalogue
 from logdoctor.model import Value
-from logdoctor.parsers.error_numbers import errno_of
+from logdoctor.parsers.error_numbers import find_errno
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import later
 
@@ -42,7 +42,7 @@ def read_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
     del below
     text = str(fields.get("message", head.text))
     extra: dict[str, Value] = {}
-    if (number := errno_of(text)) not in (None, errno.EIO):  # UCS_ERR_IO_ERROR stands for any failure of a transport
+    if (number := find_errno(text)) not in (None, errno.EIO):  # UCS_ERR_IO_ERROR stands for any failure of a transport
         extra["errno"] = number
     if peer := _PEER.search(text):
         extra["peer"] = peer["peer"]

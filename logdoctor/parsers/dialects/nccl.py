@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.nccl_advice import is_harmless
 from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, TRAIL_SCAN, read_call, read_message
-from logdoctor.parsers.error_numbers import TELLING
+from logdoctor.parsers.error_numbers import FAILURE_TEXTS
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import later
 
@@ -53,7 +53,7 @@ _MORE_REASONS = (
     "Destination is unreachable",
     "Operation canceled",
 )
-_REASONS = "|".join(sorted((*TELLING, *_MORE_REASONS), key=len, reverse=True))
+_REASONS = "|".join(sorted((*FAILURE_TEXTS, *_MORE_REASONS), key=len, reverse=True))
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
 _RAS_COUNT = later(
     r"\s+(?:\d{1,7} ranks have|Rank \d{1,7} has) "

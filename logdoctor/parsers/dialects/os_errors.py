@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.error_numbers import TELLING, errno_texts
+from logdoctor.parsers.error_numbers import FAILURE_TEXTS, errno_texts
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
-_REASONS = "|".join(sorted(TELLING, key=len, reverse=True))
+_REASONS = "|".join(sorted(FAILURE_TEXTS, key=len, reverse=True))
 
 
 def with_errno(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:

@@ -1,10 +1,10 @@
-"""What collectors and viewers of logs put around a line: syslog, the journal, containers, Kubernetes, JSON, grep, mail.
+"""Prefixes of log collectors and viewers: syslog, journal, containers, Kubernetes, JSON, grep, mail.
 
 Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
 logs --prefix and --timestamps, stern (its default template), TorchX (its command log), docker compose, Determined's
 trial logs (0.12 on), Kaggle's notebook logs, Alibaba Cloud PAI-DLC (its pods), logrus and logfmt, common keys of JSON
-loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic); what people paste (quoted, as comments), Python
-frames (exception groups) and pytest marks (what a test ended with).
+loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic); quoted and commented lines that people paste; the
+frames of Python exception groups, and the marks of pytest.
 """
 
 from __future__ import annotations
@@ -12,43 +12,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from logdoctor.model import Speaker
-from logdoctor.parsers.file_speakers import speaker_of
+from logdoctor.parsers.file_speakers import source_from_filename
 from logdoctor.parsers.json_lines import read_json, read_kaggle, read_logfmt
 from logdoctor.parsers.record import Wrapper
-from logdoctor.parsers.shapes import DATED, ISO, SYSLOG, WORD
+from logdoctor.parsers.shapes import ISO, LEVEL, STAMP, SYSLOG
 from logdoctor.parsers.syslog_programs import read_program
 
 _DIGITS = "0123456789"
 _MONTHS = "JFMASOND"
-_HOST = rf"(?!{WORD}\b|\d{{4}}-\d\d-)(?P<host>[A-Za-z0-9][\w.-]{{0,254}})"
+_HOST = rf"(?!{LEVEL}\b|\d{{4}}-\d\d-)(?P<host>[A-Za-z0-9][\w.-]{{0,254}})"
 _PROGRAM = r"(?P<source>[\w./()-]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?"
 _ISO_ZONE = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
 _PID_PROGRAM = r"(?P<source>[\w./()-]{1,64})\[(?P<pid>\d{1,10})\]: ?|(?P<source2>kernel): ?"
 
 
 def read_grep(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker]:
-    """A line that grep found in another file: its name may tell the rank."""
-    return rest, speaker_of(groups["file"])
+    """Return the line that grep found, with the source that the file name tells."""
+    return rest, source_from_filename(groups["file"])
 
 
 def read_bold(_groups: Mapping[str, str], rest: str) -> tuple[str, Speaker]:
-    """A line that somebody made bold: without the stars at its end."""
+    """Remove the ``**`` at the end of a bold line."""
     return rest.rstrip()[:-2], Speaker()
 
 
 _POD = r"(?P<host>[a-z0-9](?:[a-z0-9.-]{0,240}[a-z0-9])?-(?:\d{1,5}|[bcdfghjklmnpqrstvwxz2456789]{5}))"
-"""A pod of a controller: a number behind its name, or five characters of those that Kubernetes draws (no vowels)."""
+"""Pod of a controller. Its name ends in a number or in five random characters of Kubernetes (no vowels)."""
 _RECORD_BEGINS = (
     r"(?=\[rank\d|\[default\d|\[?\d{4}[-/]\d\d[-/]\d\d|\[?[FEWIV]\d{3,4} |[\w.-]{1,255}:\d{1,10}:\d{1,10} \[|Traceback "
     r"|NCCL |\{\"|  File \"| {4,60}\S|[\w.]{0,120}(?:Error|Exception)\b)"
 )
 _BELOW_BEGINS = r"(?=\[| {2,60}\S|(?:Root Cause |Failures:|<NO_)|[=*-]{20}|terminate called )"
-"""More of what torchrun and the run-times print below the first line of a message."""
+"""Beginnings of lines that torchrun and the run-times print below the first line of a message."""
 _TRACEBACK = (
     r"(?:Exception Group )?Traceback \(|  File \"|[\w.]{1,160}(?:Error|Exception|ExceptionGroup)(?:: |$)"
     r"|\[rank\d{1,7}\]:"
 )
-"""What the lines of a traceback begin with, the source lines left out."""
+"""Beginnings of the lines of a traceback, without the source lines."""
 
 
 WRAPPERS: tuple[Wrapper, ...] = (
@@ -82,7 +82,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper(
         "dmesg.decoded",
         rf"(?:kern|user|daemon|syslog) {{0,4}}:(?P<level>emerg|alert|crit|err|warn|notice|info|debug) {{0,4}}: "
-        rf"(?:\[?(?P<time>{DATED})\]? ?)?",
+        rf"(?:\[?(?P<time>{STAMP})\]? ?)?",
         "kuds",
         last=True,
     ),
@@ -111,7 +111,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("quote", r"(?:> ){1,3}(?!>)|>$", ">"),
     Wrapper("bold", r"\*\*(?=[^\s*\\][^\n*]{3,2000}\*\*\s*$)", "*", read_bold),
     Wrapper("framed", rf" {{1,40}}[|+] (?={_TRACEBACK}| {{4,60}}[^|\s][^|\n]*$)", " "),
-    Wrapper("columns", rf" {{0,4}}(?:\| {{0,4}}){{1,4}}(?={DATED} +\|)", " |"),
+    Wrapper("columns", rf" {{0,4}}(?:\| {{0,4}}){{1,4}}(?={STAMP} +\|)", " |"),
     Wrapper("pytest.mark", rf"E {{3,60}}(?={_TRACEBACK}|-- Process \d)|E(?: {{3}}|\s*$)", "E"),
     Wrapper("comment", rf"# (?={_TRACEBACK}|\[20\d\d-\d\d-\d\d[ T])", "#"),
     Wrapper(

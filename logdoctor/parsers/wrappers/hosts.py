@@ -1,7 +1,7 @@
-"""A host in front of a line: pdsh, clush, DeepSpeed's runner, Cray PALS with --label.
+"""Host names in front of a line: pdsh, clush, DeepSpeed's runner, Cray PALS with --label.
 
-``word: text`` is also how devices, metrics, programs and exceptions are printed, so the word must look like a host and
-what follows must be no value.
+Devices, metrics, programs and exceptions are printed as ``word: text`` too.  So the word must look like a host name,
+and the text after it must not be a value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DEVICE = later(
     r"|hns|bnxt|efa|roce|mpt|nvidia|nvidia-(?:nvswitch|nvlink)|cuda|rank|stage|phase|step|iter|epoch|layer|conv|block"
     r"|loss|acc|top-?|bleu|rouge|sha|ipv|utf-?|u?int|fp|bf|float|python|job|test|exp|v|f|h|a|b)\d"
 )
-"""Words with a number behind them that name a device, a metric or a thing."""
+"""Words with a number that name a device, a metric or a part of a model."""
 _PROGRAM = later(
     r"nvidia-smi|lib|exit-|systemd|slurm(?:step)?d-|torch|lightning|pytorch|accelerate|deepspeed|megatron|http|c10d|x86|amd64"
     r"|(?:collect2|cc1(?:plus)?|f951|(?:gcc|clang|gfortran|cpp)-\d+|bzip2|md5sum|f2py3?|h5(?:cc|fc|pcc|pfc|dump|ls|repack|diff)|s3cmd|e2fsck|mount\.nfs4|ip6tables)$"
@@ -25,13 +25,13 @@ _PROGRAM = later(
 )
 _VALUE = later(
     r"[-+]?\d+(?:\.\d*)?(?:e-?\d+)?%?(?:[\s,;]|$)|(?:nan|inf|None|True|False)\b|[{(\"']|\d{1,6}: \d"
-    r"|\S{1,300}:\d{1,7}: [^\n]{1,400}: Assertion [`'\"]"  # glibc's assert: the word is the program's
+    r"|\S{1,300}:\d{1,7}: [^\n]{1,400}: Assertion [`'\"]"  # glibc's assert, in front of which stands the program's name
 )
 _LOWER = "abcdefghijklmnopqrstuvwxyz"
 
 
 def read_host(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
-    """What follows the host; None if the word is no host."""
+    """Return the text after the host name, or None if the word is no host name."""
     word = groups["host"]
     if _DEVICE.match(word) or _PROGRAM.match(word) or _VALUE.match(rest):
         return None
@@ -42,7 +42,7 @@ _NAME = (
     r"(?P<host>(?=[\w.-]*\d)(?:\d{1,3}(?:\.\d{1,3}){3}|[a-z](?:0\d\d|\d{4})\d{0,12}(?=[ :])"
     r"|(?=[\d.-]*[a-z][\w.-]*[a-z])[a-z0-9][a-z0-9.-]{2,80}))"
 )
-"""An address, one letter with many digits (``c000001``), or a name of letters and digits."""
+"""Address, letter with many digits (``c000001``), or name of letters and digits."""
 
 WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper(

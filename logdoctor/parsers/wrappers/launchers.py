@@ -1,4 +1,4 @@
-"""What launchers put in front of every line: srun, mpirun, torchrun, Ray, vLLM, horovodrun, SageMaker.
+"""Prefixes that launchers put on every line: srun, mpirun, torchrun, Ray, vLLM, horovodrun, SageMaker.
 
 Sources: Slurm src/common/write_labelled_message.c; Open MPI 4 and 5 (PMIx) iof; PyTorch torch/_logging, elastic
 multiprocessing/tail_log.py and c10/util/Logging.cpp; Lightning utilities/rank_zero.py; Ray
@@ -8,35 +8,38 @@ python/ray/_private/ray_logging; MPICH hydra -prepend-rank; Horovod.
 from __future__ import annotations
 
 from logdoctor.parsers.record import Wrapper
-from logdoctor.parsers.shapes import WORD
+from logdoctor.parsers.shapes import LEVEL
 
 _LABELLED = ("task", "rank")
 _STD = r"<(?:stdout|stderr|stddiag)>:(?: (?=(?:  )*(?! )))?"
-"""Open MPI 5 puts a blank behind it, 4 does not: an odd number of blanks holds one that is not the message's."""
+"""Open MPI 5 prints a space after this tag, Open MPI 4 does not.
+
+An indented message has an even number of spaces, so an odd number contains the space of the tag.
+"""
 _ROLE = r"(?:default|trainer|worker|role|main|learner|actor)"
 TORCH = (
     Wrapper("torch.logger", r"\[rank(?P<rank>\d{1,7})\]:(?=\[?[FEWIVCD]\d{0,4} )", "[", once=True),
     Wrapper("monarch", r"\[(?:-|(?P<rank>\d{1,7}))\](?=[FEWID]\d{4} \d\d:\d\d:\d\d)", "[", once=True),
     Wrapper("torch.rank", r"\[rank(?P<rank>\d{1,7})\](?:: ?| )", "["),
     Wrapper("torchrun.tee", rf"\[{_ROLE}(?P<local_rank>\d{{1,4}})\]:", "["),
-    # A role without a name; numbers in brackets stand before much, so only a traceback's lines are taken for such.
+    # A role without a name. Many programs print a number in brackets, so only lines of a traceback count.
     Wrapper("torchrun.bare", r'\[(?P<local_rank>\d{1,4})\]:(?=Traceback \(most recent|  File "| {4}\S)', "["),
-    # What sites set as TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE: TorchX's on Meta's clusters, the manual's, HyperPod's.
+    # Values of TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE: TorchX on Meta's clusters, the manual, HyperPod.
     Wrapper("torchrun.bar", rf"\[(?:{_ROLE}|[\w.-]{{1,60}}/)(?P<rank>\d{{1,7}})\|(?P<local_rank>\d{{1,4}})\]:", "["),
     Wrapper("torchrun.colon", rf"\[{_ROLE}-(?P<local_rank>\d{{1,4}}):(?P<rank>\d{{1,7}})\]:", "["),
     Wrapper("torchrun.group", r"\[rank(?P<rank>\d{1,7})-group_rank\d{1,6}(?:-attempt\d{1,4})?\]:", "["),
-    Wrapper("lightning.level", rf"(?P<level>{WORD}): (?=\[rank: \d)", "DIWEC", once=True),
+    Wrapper("lightning.level", rf"(?P<level>{LEVEL}): (?=\[rank: \d)", "DIWEC", once=True),
     Wrapper("torchrun.host", r"\[(?P<host>[A-Za-z][\w.-]{0,254}):(?P<local_rank>\d{1,2})\]:", "["),
     Wrapper("lightning.child", r"\[rank: (?P<local_rank>\d{1,4})\] (?=Child process with PID )", "[", once=True),
     Wrapper(
         "rank.bracket",
         r"\[(?:[Gg]lobal[ _]?)?(?:rank|Rank|RANK)(?: ?[:=]? ?|_|-)(?P<rank>\d{1,7})(?:/(?!1\])\d{1,7})?\]"
-        r"(?:[:,]? |:(?=\S)|$)",  # one of one is no rank: it is what processes say that do not know of each other
+        r"(?:[:,]? |:(?=\S)|$)",  # not rank 1 of 1: processes that do not know each other all print it
         "[",
         once=True,
         unless=("rank",),
     ),
-    Wrapper(  # what simulation codes and scripts set before their own complaints
+    Wrapper(  # simulation codes and scripts print it before their own errors
         "rank.words",
         r"(?:[Rr]ank|RANK|MPI [Rr]ank|[Pp]rocess(?:or)?|PE|Task) #?(?P<rank>\d{1,7}): ?"
         r"(?=ERROR\b|Error\b|FATAL\b|Fatal\b)",
@@ -67,7 +70,7 @@ SLURM = (
     Wrapper("srun.het", r" {0,3}P(?P<tag>\d{1,3} +\d{1,6}): ?", " P"),
 )
 
-_SHELL_JOB = (  # what bash and zsh print of a job of theirs: ``[1]  + 4411 killed     python train.py``
+_SHELL_JOB = (  # job status of bash and zsh: ``[1]  + 4411 killed     python train.py``
     r" {0,4}[-+]? {0,4}\d{1,10} {1,4}(?:[Ss]egmentation|[Bb]us error|[Ii]llegal|[Aa]bort|[Kk]illed|[Tt]erminated"
     r"|[Ff]loating|[Hh]angup|[Tt]race|[Dd]one\b|[Ee]xit \d|[Rr]unning|[Ss]topped|suspended|CPU time|cpu limit"
     r"|[Ff]ile size|[Uu]ser.defined)"
@@ -87,23 +90,23 @@ MPI = (
         r"\[(?P<task>\d{1,6})\] "
         r"(?!\d|MPI |NCCL |Got |is |[-+/(]|0x|done\b|Running|Stopped|Killed|Terminated|Aborted|Exit"
         r"|Segmentation|Tesla|NVIDIA|mlx5|(?:on [\w.-]+|terminated|fatal error|application aborted"
-        r"|process exited without calling \w+|job terminated by the user)$)"  # mpiexec of Microsoft MPI, of a rank
+        r"|process exited without calling \w+|job terminated by the user)$)"  # Microsoft MPI's mpiexec, about a rank
         rf"(?!{_SHELL_JOB})"
         r"|\[(?P<task2>\d{1,6})\](?: (?=--> FOAM )|(?=PETSC ERROR|terminate called|Traceback |Fatal error|Abort\(|$))",
         "[",
-        unless=(*_LABELLED, "level"),  # behind a level it is the process or thread of a logger
+        unless=(*_LABELLED, "level"),  # after a level the number is the process or thread of a logger
     ),
 )
 
 ACTORS = (
     Wrapper("vllm.worker", r"\((?P<tag>VllmWorker(?:Process)?) rank=(?P<rank>\d{1,6}) pid=(?P<pid>\d{1,10})\) ", "("),
-    Wrapper(  # the place among the tensor-parallel workers is the rank at the start of all other dimensions
+    Wrapper(  # the tensor-parallel index is the rank if all other indices are 0
         "vllm.tensor",
         r"\((?P<tag>(?:Vllm)?Worker(?:[_ ](?:DP|PP|PCP)0)*[_ ]TP(?P<rank>\d{1,6})(?:[_ ](?:DCP|EP)\d{1,6})*)"
         r" pid=(?P<pid>\d{1,10})\) ",
         "(",
     ),
-    Wrapper(  # SkyPilot, with Ray and without; the rank that it tells is the node's
+    Wrapper(  # SkyPilot, with and without Ray; it prints the rank of the node
         "skypilot",
         r"\((?P<tag>head|worker\d{1,6}), rank=\d{1,7}(?:, pid=(?P<pid>\d{1,10}))?(?:, ip=(?P<host>[\w.:-]{1,80}))?\) ",
         "(",
@@ -120,7 +123,7 @@ ACTORS = (
         r"(?:, ip=(?P<host>[\w.:-]{1,80}))?\) ",
         "(",
     ),
-    Wrapper(  # torch_xla's xla_dist, behind its stamp: the address and the number of the TPU host
+    Wrapper(  # xla_dist of torch_xla prints time stamp, address and number of the TPU host
         "xla.dist", r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}) \[(?P<tag>\d{1,5})\](?: |$)", "0123456789", once=True
     ),
     Wrapper("stream", r"\[(?:stdout|stderr)\]:? ?", "["),

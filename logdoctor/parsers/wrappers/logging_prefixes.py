@@ -1,17 +1,17 @@
-"""What loggers put in front of a message: level, time, place in the source.
+"""Prefixes that loggers put in front of a message: level, time, place in the source.
 
-They stand at the head of a record only: the lines below it do not repeat them. Sources: PyTorch c10/util/Logging.cpp
+They stand only on the first line of a record. Sources: PyTorch c10/util/Logging.cpp
 (1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,
 SkyPilot (sky/sky_logging.py), loguru, DeepSpeed, TensorRT-LLM (tensorrt_llm/logger.py), rich, absl for JAX, JAX
 (jax/_src/logging_config.py), pytest (_pytest/logging.py: live and captured log), OLMo (olmo/util.py), semseg
-(tool/train.py) and what took its logger over. c10's nine sub-second digits come from a monotonic clock and are left
-out.
+(tool/train.py) and programs with the same logger. The nine sub-second digits of c10 are left out, because they come
+from a monotonic clock.
 """
 
 from __future__ import annotations
 
 from logdoctor.parsers.record import Wrapper
-from logdoctor.parsers.shapes import CLOCK, DATED, SOURCE, WORD
+from logdoctor.parsers.shapes import CLOCK, LEVEL, SOURCE, STAMP
 
 _WORDS = "FCEWIDTNSPfceiwdt"
 _CPP = r"[\w./+-]{1,200}\.(?:cpp|cc|cu|hpp|h|c|cxx)"
@@ -34,26 +34,26 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("glog.bare", rf"(?P<level>[FEWI]) (?P<source>{_CPP}:\d+)\] ?", "FEWI", once=True, last=True),
     Wrapper(
         "torch.python",
-        rf"(?P<source>[\w.]{{1,200}}): \[(?P<level>{WORD})\] ?",
+        rf"(?P<source>[\w.]{{1,200}}): \[(?P<level>{LEVEL})\] ?",
         "abcdefghijklmnopqrstuvwxyz_",
         once=True,
     ),
     Wrapper(
         "transformers",
-        rf"\[(?P<level>{WORD})\|(?:(?P<source>{SOURCE}:\d+)\](?: (?P<time>{DATED}))? >> ?"
-        rf"|(?P<time2>{DATED})\] (?P<source2>{SOURCE}:\d+) >> ?)",
+        rf"\[(?P<level>{LEVEL})\|(?:(?P<source>{SOURCE}:\d+)\](?: (?P<time>{STAMP}))? >> ?"
+        rf"|(?P<time2>{STAMP})\] (?P<source2>{SOURCE}:\d+) >> ?)",
         "[",
         once=True,
     ),
     Wrapper(
         "vllm",
-        rf"(?P<level>{WORD}|[FEWID]) +(?P<time>\d\d-\d\d {CLOCK}) \[?(?P<source>{SOURCE}:\d+)\] ?",
+        rf"(?P<level>{LEVEL}|[FEWID]) +(?P<time>\d\d-\d\d {CLOCK}) \[?(?P<source>{SOURCE}:\d+)\] ?",
         _WORDS,
         once=True,
     ),
     Wrapper(
         "deepspeed",
-        rf"\[(?P<level>{WORD})\] \[(?P<source>{SOURCE}:\d+)(?::[\w<>]+)?\] (?:\[PID:(?P<pid>\d+)\] ?)?",
+        rf"\[(?P<level>{LEVEL})\] \[(?P<source>{SOURCE}:\d+)(?::[\w<>]+)?\] (?:\[PID:(?P<pid>\d+)\] ?)?",
         "[",
         once=True,
     ),
@@ -67,38 +67,38 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("pid.bracket", r"\[(?:PID|pid)[:= ] ?(?P<pid>\d{1,10})\] ?", "[", once=True),
     Wrapper(
         "level.bracket",
-        rf"\[ ?(?P<level>{WORD}) *\](?:\((?P<source>[\w.]{{1,100}})\) -)?(?::| -)?(?: |$)",
+        rf"\[ ?(?P<level>{LEVEL}) *\](?:\((?P<source>[\w.]{{1,100}})\) -)?(?::| -)?(?: |$)",
         "[",
         once=True,
     ),
     Wrapper(
         "semseg",
-        rf"\[(?P<time>{DATED}) (?P<level>{WORD}) (?P<source>{SOURCE}\.py) line \d+ (?P<pid>\d{{1,10}})\] ?",
+        rf"\[(?P<time>{STAMP}) (?P<level>{LEVEL}) (?P<source>{SOURCE}\.py) line \d+ (?P<pid>\d{{1,10}})\] ?",
         "[",
         once=True,
     ),
-    Wrapper("hydra.logging", rf"\[(?P<source>[\w.]{{1,100}})\]\[(?P<level>{WORD})\](?: - | )", "[", once=True),
-    Wrapper("loguru", rf"(?P<level>{WORD}) *\| +(?:(?P<source>{_PY}:[\w<>.]+:\d+) - )?", _WORDS, once=True),
-    Wrapper("python.absl", rf"(?P<level>{WORD}):(?P<time>{DATED}):(?P<source>{SOURCE}:\d+)\] ?", _WORDS, once=True),
+    Wrapper("hydra.logging", rf"\[(?P<source>[\w.]{{1,100}})\]\[(?P<level>{LEVEL})\](?: - | )", "[", once=True),
+    Wrapper("loguru", rf"(?P<level>{LEVEL}) *\| +(?:(?P<source>{_PY}:[\w<>.]+:\d+) - )?", _WORDS, once=True),
+    Wrapper("python.absl", rf"(?P<level>{LEVEL}):(?P<time>{STAMP}):(?P<source>{SOURCE}:\d+)\] ?", _WORDS, once=True),
     Wrapper(
         "python.stamped",
-        rf"(?P<level>{WORD}):(?P<time>{DATED}):(?:(?P<source>[A-Za-z_][\w.]{{0,100}}:\d+):)? ?",
+        rf"(?P<level>{LEVEL}):(?P<time>{STAMP}):(?:(?P<source>[A-Za-z_][\w.]{{0,100}}:\d+):)? ?",
         _WORDS,
         once=True,
     ),
-    Wrapper("python.basic", rf"(?P<level>{WORD}):(?P<source>[A-Za-z_][\w./-]{{0,100}}):(?!//) ?", _WORDS, once=True),
+    Wrapper("python.basic", rf"(?P<level>{LEVEL}):(?P<source>[A-Za-z_][\w./-]{{0,100}}):(?!//) ?", _WORDS, once=True),
     Wrapper(
         "python.composer",
-        rf"(?P<level>{WORD}): (?P<source>[a-z_]\w{{0,60}}(?:\.\w{{1,60}}){{1,8}}): ",
+        rf"(?P<level>{LEVEL}): (?P<source>[a-z_]\w{{0,60}}(?:\.\w{{1,60}}){{1,8}}): ",
         _WORDS,
         once=True,
     ),
-    Wrapper("python.dashes", rf"(?P<source>[\w./:\[\]-]{{1,120}}) +- +(?P<level>{WORD}) +- +", once=True),
+    Wrapper("python.dashes", rf"(?P<source>[\w./:\[\]-]{{1,120}}) +- +(?P<level>{LEVEL}) +- +", once=True),
     Wrapper(
-        "python.dash", rf"(?P<level>{WORD}) +- +(?:(?P<source>[a-z_]\w*(?:\.\w+){{1,8}}) +- +)?", _WORDS, once=True
+        "python.dash", rf"(?P<level>{LEVEL}) +- +(?:(?P<source>[a-z_]\w*(?:\.\w+){{1,8}}) +- +)?", _WORDS, once=True
     ),
-    Wrapper("pytest", rf"(?P<level>{WORD}) +(?P<source>[\w.-]{{1,120}}:[\w.-]{{1,100}}\.py:\d+) ", _WORDS, once=True),
-    Wrapper("rich", rf"(?P<level>{WORD}):? {{2,}}(?=\S)", _WORDS, once=True),
+    Wrapper("pytest", rf"(?P<level>{LEVEL}) +(?P<source>[\w.-]{{1,120}}:[\w.-]{{1,100}}\.py:\d+) ", _WORDS, once=True),
+    Wrapper("rich", rf"(?P<level>{LEVEL}):? {{2,}}(?=\S)", _WORDS, once=True),
     Wrapper("source.bracket", rf"\[(?P<source>{SOURCE}\.py:\d+)(?::[\w<>]+)?\](?: -)? ", "[", once=True),
     Wrapper(
         "olmo", r"\[(?:(?P<source>[\w.]{1,100}:\d+)|root), rank=(?P<local_rank>\d{1,6})\] ?", "[", once=True, last=True

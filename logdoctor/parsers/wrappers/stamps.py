@@ -1,4 +1,4 @@
-"""Time stamps in front of a line, alone or in brackets, with the level that often follows.
+"""Time stamps in front of a line, and the level that often follows.
 
 Sources: Python logging (asctime), loguru, log4j, dmesg and dmesg -T, kubectl --timestamps, GitHub Actions, sglang's
 logger (tags of the ranks inside the bracket), Ray's C++ logger, TensorFlow's logger.
@@ -7,61 +7,61 @@ logger (tags of the ranks inside the bracket), Ray's C++ logger, TensorFlow's lo
 from __future__ import annotations
 
 from logdoctor.parsers.record import Wrapper
-from logdoctor.parsers.shapes import CLOCK, DATED, SOURCE, WORD
+from logdoctor.parsers.shapes import CLOCK, LEVEL, SOURCE, STAMP
 
 _LETTERS = "MTWFSJANOD"
-"""Days and months begin with these."""
+"""Initials of days and months."""
 _STARTS = "0123456789" + _LETTERS
 _PADDED = r"(?:(?<=INFO) {5}|(?<=ERROR|DEBUG) {4}|(?<=WARNING) {2}|:? |\t|:?$)"
-"""rich pads the level to eight columns; else one blank, the others are the message's own."""
+"""Blanks after a level: rich pads to eight columns, other loggers print one blank."""
 STREAM = r"(?:ERROR|INFO) *\| +std(?:err|out) +\| ?"
-"""FastChat (fastchat/utils.py) logs what it takes from a stream: it calls all of stderr an error, which it is not."""
+"""Prefix of FastChat (fastchat/utils.py), which logs all of stderr as ERROR, so that the level means nothing."""
 _LEVEL = (
-    rf"(?:{STREAM}|(?P<level>{WORD})"
+    rf"(?:{STREAM}|(?P<level>{LEVEL})"
     rf"(?: *\| +(?:(?P<source>{SOURCE}:[\w.<>]+:\d+) - )?| +- +(?:(?P<source2>[\w.]+) +- +)?|{_PADDED})"
-    rf"|\[ ?(?P<level2>{WORD}) *\]"
+    rf"|\[ ?(?P<level2>{LEVEL}) *\]"
     rf"(?: \[(?P<source3>{SOURCE}:\d+)(?::[\w<>]+)?\])?(?: ?[-:](?= ))?(?: |$))?"
 )
 _BETWEEN = r"(?:(?: ?(?!-- Process \d|--> FOAM )[-|>,]+|:|)[ \t]|(?=\[)|:?$)"
-"""Dashes are the stamp's, unless a program is known to begin a line with them."""
+"""Text between stamp and message. Dashes belong here unless they begin a known message."""
 
 WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper(
         "ray.cpp",
-        rf"\[(?P<time>{DATED}) (?P<level>[FEWIDCT]) (?P<pid>\d{{1,10}}) \d+\] (?:\((?P<tag>[\w-]+)\) )?"
+        rf"\[(?P<time>{STAMP}) (?P<level>[FEWIDCT]) (?P<pid>\d{{1,10}}) \d+\] (?:\((?P<tag>[\w-]+)\) )?"
         rf"(?P<source>{SOURCE}:\d+): ?",
         "[",
         once=True,
     ),
     Wrapper(
         "sglang",
-        rf"\[(?P<time>{DATED}) (?:(?![^\]]{{0,40}}\bPP[1-9])(?=[^\]]{{0,40}}\bTP(?P<rank>\d{{1,6}})\b))?"
+        rf"\[(?P<time>{STAMP}) (?:(?![^\]]{{0,40}}\bPP[1-9])(?=[^\]]{{0,40}}\bTP(?P<rank>\d{{1,6}})\b))?"
         r"(?P<tag>(?:(?:DP|TP|EP|PP|CP|SP)\d+ ?)+)\] ?",
         "[",
         once=True,
     ),
     Wrapper(
         "nemo",
-        rf"\[NeMo (?P<level>[FEWIDC]) (?P<time>{DATED})(?: rank:?(?P<rank>\d+))? (?P<source>{SOURCE}:\d+)\] ?",
+        rf"\[NeMo (?P<level>[FEWIDC]) (?P<time>{STAMP})(?: rank:?(?P<rank>\d+))? (?P<source>{SOURCE}:\d+)\] ?",
         "[",
         once=True,
     ),
     Wrapper(
         "horovod",
-        rf"\[(?P<time>{DATED}): (?P<level>[FEWIDT]) (?P<source>{SOURCE}:\d+)\](?: \[(?P<rank>\d{{1,7}})\]:)? ?",
+        rf"\[(?P<time>{STAMP}): (?P<level>[FEWIDT]) (?P<source>{SOURCE}:\d+)\](?: \[(?P<rank>\d{{1,7}})\]:)? ?",
         "[",
         once=True,
         last=True,
     ),
     Wrapper(
         "tensorflow",
-        rf"(?P<time>{DATED}): (?P<level>[FEWI]) (?P<source>{SOURCE}:\d+)\] ?",
+        rf"(?P<time>{STAMP}): (?P<level>[FEWI]) (?P<source>{SOURCE}:\d+)\] ?",
         "0123456789",
         once=True,
         last=True,
     ),
-    Wrapper("stamp.bracket", rf"\[(?P<time>{DATED})\](?:{_BETWEEN}{_LEVEL}|(?! ))", "["),
-    Wrapper("stamp", rf"(?P<time>{DATED}){_BETWEEN}{_LEVEL}", _STARTS),
+    Wrapper("stamp.bracket", rf"\[(?P<time>{STAMP})\](?:{_BETWEEN}{_LEVEL}|(?! ))", "["),
+    Wrapper("stamp", rf"(?P<time>{STAMP}){_BETWEEN}{_LEVEL}", _STARTS),
     Wrapper("stamp.clock", rf"(?:\[{CLOCK}\] |{CLOCK} (?:- |\| )?){_LEVEL}", "[012"),
     Wrapper("stamp.epoch", r"\[(?P<time>1\d{9}(?:\.\d{1,9})?)\] ?|(?P<time2>1\d{9}\.\d{1,9}) ", "[1"),
     Wrapper("kernel.clock", r"(?:<\d{1,3}>)?\[ {0,8}\d{1,9}\.\d{3,9}\](?:\[ *[TC]\d+\])? ?", "[<", last=True),
