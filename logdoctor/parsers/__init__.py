@@ -1,4 +1,4 @@
-"""Log parsing: from a candidate line to a record with its source and fields.
+"""Log parsing, from a candidate line to a record.
 
 Parsers describe the form of lines and never name a failure.  ``wrappers/`` holds the prefixes that launchers and
 collectors print, ``dialects/`` one file for each log format.  Both folders are imported as a whole, so a new format or
@@ -24,7 +24,7 @@ def records() -> tuple[Record, ...]:
 
 
 def meanings() -> Meanings:
-    """Return the lifecycle signs of each kind of record that has any."""
+    """Return the lifecycle signs of each kind of record."""
     return read_grammar().meanings
 
 

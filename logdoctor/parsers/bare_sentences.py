@@ -57,7 +57,7 @@ _BUILT_IN = later(
 
 
 def read_fallback_messages(file: str, lines: Iterable[Line], search: Search) -> list[Event]:
-    """Read each line of a log as an error message, if the log holds only messages."""
+    """Read each line of a log of bare messages as an error."""
     filled = [*islice((line for line in lines if line.text.strip()), MAX_LINES + 1)]
     pieces = [LineParser(file).read_pieces(line.number, line.text.encode()) for line in filled]
     if len(filled) > MAX_LINES or any(len(parts) > 1 or parts[0].labels for parts in pieces):
@@ -78,7 +78,7 @@ def _is_message(text: str) -> bool:
 
 
 def _has_record(line: Line, search: Search) -> bool:
-    """Return True if a format knows the line, because its level is then known as well."""
+    """Return True if a format knows the line and thereby its level."""
     raw = line.text.encode()
     candidate = Candidate(raw, line.number, tuple(search(raw)), lambda: iter(()))
     return any(event.kind != "text.line" for event in LineParser(line.file, search).parse(candidate))

@@ -57,5 +57,5 @@ def reports_error(text: str) -> bool:
 
 
 def reports_recovery(text: str) -> bool:
-    """Return True if the program went on without the missing part, or only gives advice."""
+    """Return True if the program went on, or only gives advice."""
     return _RECOVERY_WORDS.search(text) is not None

@@ -1,4 +1,4 @@
-"""Linux error numbers for the error texts of the C library, from the errno codes."""
+"""Linux error numbers for the error texts of the C library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from logdoctor.catalogues import catalogue
 
 @cache
 def errno_texts() -> Mapping[str, int]:
-    """Return the texts of Linux strerror, and those of UCX, with their error numbers."""
+    """Return the texts of strerror and UCX with their Linux error numbers."""
     return {text: int(entry.code) for text, entry in catalogue("errno").words()}
 
 
@@ -64,7 +64,7 @@ FAILURE_TEXTS = (
 
 
 def find_errno(text: str) -> int | None:
-    """Return the error number that ``text`` names, or None if it names none or several."""
+    """Return the only error number that ``text`` names, else None."""
     matches = [words for words in errno_texts() if words in text]
     numbers = {errno_texts()[words] for words in matches if not any(words != w and words in w for w in matches)}
     return numbers.pop() if len(numbers) == 1 else None

@@ -20,7 +20,7 @@ def strip_escapes(text: str) -> str:
 
 
 def _may_hold_escape(text: str) -> bool:
-    r"""Return True if ``text`` may hold an escape without the reset that ends most colours.
+    r"""Return True if ``text`` may hold a colour without its reset.
 
     Either another program spelled the escape out (``\x1b[31m``), or the line begins with a colour without its escape
     character (``[31mgone``).

@@ -1,4 +1,4 @@
-"""Source of a log file, as far as its name tells: ``out/rank3.log`` is of rank 3."""
+"""Source of a log file by its name, for example ``out/rank3.log``."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ CACHE_VERSION = 1
 
 
 class Grammar(Struct, frozen=True):
-    """Record patterns of all formats, in the order of the format names, and their lifecycle signs."""
+    """Record patterns and lifecycle signs, in order of the format names."""
 
     records: tuple[Record, ...]
     meanings: Meanings
@@ -74,7 +74,7 @@ def _import_table() -> Grammar:
 
 
 class _CachedTable(Struct):
-    """Fields of each record pattern, with a reader as the arguments of its `_Reader`."""
+    """Fields of each record pattern, with the arguments of its `_Reader`."""
 
     records: list[list[Any]]
     meanings: dict[str, tuple[Meaning, ...]]

@@ -29,13 +29,16 @@ def expand_numbers(text: str) -> tuple[int, ...]:
 
 
 def expand_hosts(text: str) -> tuple[str, ...]:
-    """Expand ``node[01-02],login1`` to (node01, node02, login1), each host once, in the order printed."""
+    """Expand ``node[01-02],login1`` to (node01, node02, login1).
+
+    Each host occurs once, in the order printed, and at most `MAX_NAMES` in all.
+    """
     items = (item.strip() for item in _ITEM.findall(text[:_MAX_TEXT]))
     return tuple(dict.fromkeys(islice((name for item in items for name in _expand_item(item)), MAX_NAMES)))
 
 
 def _expand_item(item: str) -> Iterator[str]:
-    """Yield the names of an item without commas: ``r[1-2]n[1-2]`` -> r1n1, r1n2, r2n1, r2n2."""
+    """Expand an item without commas: ``r[1-2]n[1-2]`` -> r1n1, r1n2, r2n1, r2n2."""
     bracket = _BRACKET.search(item)
     if bracket is None or item.count("[") > _MAX_BRACKETS:
         if item:
@@ -47,7 +50,7 @@ def _expand_item(item: str) -> Iterator[str]:
 
 
 def _expand_list(text: str) -> Iterator[str]:
-    """Yield the numbers of a list, with the width of the start of their range: ``01-03`` -> 01, 02, 03."""
+    """Expand ``01-03,7`` to 01, 02, 03, 7, as wide as printed."""
     remaining = MAX_NAMES
     for part in text.split(",", MAX_NAMES)[:MAX_NAMES]:
         for number in _expand_range(part.strip(), remaining):

@@ -37,9 +37,10 @@ def read_json(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | Non
 
 
 def read_kaggle(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
-    """Return the message of a line of a Kaggle notebook log, which is one JSON list with an element per line.
+    """Return the message of a line of a Kaggle notebook log.
 
-    The time is left out, because it counts from the start of the container.
+    Such a log is one JSON list with an element per line.  The time is left out, because it counts from the start of the
+    container.
     """
     del groups
     entry = _parse_object(rest.rstrip().removesuffix("]"))
@@ -48,7 +49,7 @@ def read_kaggle(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | N
 
 
 def _parse_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object, or None if ``text`` is too long or something else."""
+    """Parse a JSON object. Return None if ``text`` is none, or too long."""
     if len(text) > _MAX_LENGTH:
         return None
     try:
@@ -73,7 +74,7 @@ def read_logfmt(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | N
 
 
 def _flatten(entry: dict[str, Any]) -> dict[str, Any]:
-    """Lift the message out of ``fields`` and the rank out of ``span``, where Rust's tracing has them."""
+    """Lift message and rank out of Rust tracing's ``fields`` and ``span``."""
     inner = [entry[key] for key in ("span", "fields") if isinstance(entry.get(key), dict)]
     return {k: v for part in inner for k, v in part.items() if k in _NESTED_KEYS} | entry if inner else entry
 

@@ -215,9 +215,10 @@ class LineParser:
         return source
 
     def _check_tasks(self, labels: Labels) -> None:
-        """Stop reading tasks as ranks if a line names another rank, or a local rank, beside its task.
+        """Stop reading task numbers as ranks if a line contradicts.
 
-        Example: srun starts one torchrun per node.  In ``1: [rank9]: gone`` the task 1 is then the number of a node.
+        A line contradicts if it names another rank, or a local rank, beside its task.  Example: srun starts one
+        torchrun per node.  In ``1: [rank9]: gone`` the task 1 is then the number of a node.
         """
         if "task" in labels and self.tasks_are_ranks:
             rank = labels.get("rank")
@@ -234,7 +235,7 @@ class LineParser:
         return pieces
 
     def consume(self, number: int, piece: Peeled) -> None:
-        """Mark a piece as part of a record, so that it gives no record of its own."""
+        """Mark a piece as part of a record already parsed."""
         self._consumed.setdefault(number, set()).add(piece.printed)
 
     def _is_consumed(self, number: int, piece: Peeled) -> bool:
@@ -248,7 +249,7 @@ class LineParser:
 
 
 class _LinesBelow:
-    """Lines of the same source below the first line of a record, for the reader of a multi-line record."""
+    """Lines of the same source below the first line of a record."""
 
     def __init__(self, parser: LineParser, candidate: Candidate, head: Peeled, rest: list[Peeled]) -> None:
         self._parser, self.candidate, self._head, self._rest = parser, candidate, head, rest
@@ -310,7 +311,7 @@ class _LinesBelow:
 
 
 def _attempts(patterns: list[Record], variants: list[tuple[str, Labels]]) -> Iterator[tuple[Record, str, Labels]]:
-    """Yield each record pattern with each text to search in, in order of precedence.
+    """Yield record patterns and texts to search, in order of precedence.
 
     A specific pattern may describe text that looks like a prefix, so it is tried on all variants.  A general pattern
     (priority below 0) would match many prefixes.  It sees a prefix only after all patterns failed on the message.
@@ -324,12 +325,12 @@ def _attempts(patterns: list[Record], variants: list[tuple[str, Labels]]) -> Ite
 
 @cache
 def _precedence() -> list[tuple[int, int]]:
-    """Return the sort key of each record pattern: highest priority first, then in order of definition."""
+    """Return sort keys of the record patterns: by priority, then by definition."""
     return [(-record.priority, index) for index, record in enumerate(records())]
 
 
 def _split_groups(match: Any) -> tuple[dict[str, Value], Labels]:
-    """Split the groups of a match into fields and, from ``by_`` groups, labels of the source."""
+    """Split the groups of a match into fields and labels (``by_`` groups)."""
     fields, labels = dict[str, Value](), Labels()
     for name, value in match.groupdict().items():
         if not value or name == "text":

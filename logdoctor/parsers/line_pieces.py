@@ -1,6 +1,7 @@
-"""Split a line that holds several records, because processes wrote without a newline between them.
+"""Split a line that holds several records.
 
-Example: ``saving)[rank1]: Traceback (most recent call last):`` -> ``saving)`` and the line of rank 1.
+Processes may write without a newline between their records.  Example: ``saving)[rank1]: Traceback (most recent call
+last):`` -> ``saving)`` and the line of rank 1.
 """
 
 from __future__ import annotations
@@ -114,9 +115,10 @@ def _find_starts(text: str) -> set[int]:
 
 
 def _drop_repeated_tags(text: str) -> str:
-    """Drop the tags that mpirun put inside a line, because its process wrote the line in parts.
+    """Drop the tags that mpirun put inside a line.
 
-    Example: ``[1,0]<stderr>:go[1,0]<stderr>:ne`` -> ``[1,0]<stderr>:gone``.
+    They occur if the process wrote its line in parts.  Example: ``[1,0]<stderr>:go[1,0]<stderr>:ne`` ->
+    ``[1,0]<stderr>:gone``.
     """
     tag = _TAG.match(text)
     return text[: tag.end()] + text[tag.end() :].replace(tag[1], "") if tag else text

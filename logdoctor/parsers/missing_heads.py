@@ -1,5 +1,6 @@
-"""Stack traces whose first line is missing, because the log is an excerpt, was rotated, or comes from ``tail -n``.
+"""Stack traces whose first line is missing.
 
+Such a log is an excerpt, was rotated, or comes from ``tail -n``.
 The scan finds a trace by its first line, so it overlooks these.  A Python traceback gets its first line back and is
 then read as usual.  Other stacks become a record of the kind ``crash.frames``.
 """
@@ -69,7 +70,7 @@ Search = Callable[[bytes], Sequence[int]]
 
 
 def find_headless_trace(file: str, lines: Iterable[Line], search: Search, order: int = 0) -> Iterator[Event]:
-    """Find the record that a log, or an excerpt in it, begins within."""
+    """Find the trace within which a log, or an excerpt, begins."""
     first = [line for line in islice(lines, MAX_BLOCK_LINES) if line.text.strip()]
     starts = [0, *(at + 1 for at, line in enumerate(first) if _OMISSION.match(line.text))]
     for start in starts[: MAX_EXCERPTS + 1]:
@@ -79,7 +80,7 @@ def find_headless_trace(file: str, lines: Iterable[Line], search: Search, order:
 
 
 def _read_trace(file: str, lines: list[Line], search: Search, order: int) -> Iterator[Event]:
-    """Read the record of which ``lines`` are the later lines, if they are."""
+    """Read the trace whose first line is missing above ``lines``, if any."""
     parser = LineParser(file)
     if lines and _TORN_HEAD.match(lines[0].text):
         lines = lines[1:]
@@ -110,7 +111,7 @@ def _read_trace(file: str, lines: list[Line], search: Search, order: int) -> Ite
 
 
 def _find_frames(parser: LineParser, lines: Sequence[Line]) -> tuple[str, str] | None:
-    """Return the kind of stack whose frames ``lines`` are, and the function of the first frame.
+    """Return the kind of stack, and the function of its first frame.
 
     The first line must be a frame, and `MIN_FRAMES` of the lines in all.
     """
@@ -128,7 +129,7 @@ def _prefix_of(parser: LineParser, line: Line) -> str:
 
 
 def _add_head(head: str, prefix: str, stack: list[Line], search: Search, *, torn: bool) -> Candidate:
-    """Return the candidate that the scan would have found if ``stack`` had its head."""
+    """Return the candidate that the scan would find with the head."""
     raw = f"{prefix}{head}".encode()
     below = [line.text.encode() for line in stack]
     if torn:

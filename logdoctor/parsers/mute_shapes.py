@@ -18,7 +18,7 @@ _NUMBER = regex.compile(rb"(?<![01])0*1[01]*")
 
 
 class MuteShapes:
-    """Counter, for one file, of lines without a record and without an informative symptom."""
+    """Counter of the lines of one file that gave nothing, by template."""
 
     def __init__(self) -> None:
         self._counts: dict[bytes, int] = {}
@@ -35,8 +35,9 @@ class MuteShapes:
 
 
 def template(raw: bytes) -> bytes:
-    """Replace each number except 0 by 1: ``step 17: 0 failed`` -> ``step 1: 0 failed``.
+    """Replace each number except 0 by 1.
 
-    Zero stays, because ``0 failed`` and ``3 failed`` differ in meaning.
+    Example: ``step 17: 0 failed`` -> ``step 1: 0 failed``.  Zero stays, because ``0 failed`` and ``3 failed`` differ in
+    meaning.
     """
     return bytes(_NUMBER.sub(b"1", raw.translate(_DIGITS)))

@@ -68,14 +68,15 @@ class Peeled(Struct):
     decoded: bool = False
 
     def variants(self) -> list[tuple[str, Labels]]:
-        """Return the message, then the message with one, two ... of the innermost prefixes left on."""
+        """Return the message with no, one, two ... of the innermost prefixes."""
         return [(self.text, self.labels), *reversed(self.outer_variants[-MAX_VARIANTS:])]
 
 
 def peel(line: str, outer: Peeled | None = None) -> Peeled:
-    """Strip the prefixes off ``line``, which holds no terminal escapes and no newline.
+    """Strip the prefixes off a line.
 
-    ``outer`` is an earlier piece of the same printed line.  Its ``line_labels`` hold for this piece as well.
+    ``line`` holds no terminal escapes and no newline.  ``outer`` is an earlier piece of the same printed line.  Its
+    ``line_labels`` hold for this piece as well.
     """
     labels: Labels = dict(outer.line_labels) if outer else {}
     peeled = Peeled(line, line, labels, dict(labels))
@@ -95,7 +96,7 @@ def peel(line: str, outer: Peeled | None = None) -> Peeled:
 
 
 def _is_code(text: str) -> bool:
-    """Return True for a traceback frame or its source line, because no prefix begins like these."""
+    """Return True for a traceback frame or source line. No prefix looks so."""
     return text.startswith('  File "') or (text.startswith("    ") and text[4:5].isalpha())
 
 
@@ -127,9 +128,10 @@ def _strip_prefix(peeled: Peeled) -> Wrapper | None:
 
 
 def _cut_before_level(text: str, at: int) -> str:
-    """Return the text from its level word on, because the word may belong to the message.
+    """Return the text from its level word on.
 
-    Example: ``2024-10-28T10:13:38Z FATAL: kernel too old`` -> ``FATAL: kernel too old``.
+    The word may belong to the message.  Example: ``2024-10-28T10:13:38Z FATAL: kernel too old`` -> ``FATAL: kernel too
+    old``.
     """
     return text[len(text[:at].rstrip("[( ")) :].lstrip()
 
@@ -157,7 +159,7 @@ def _set_text(peeled: Peeled, rest: str, *, decoded: bool) -> None:
 
 
 def strip_further_line(line: str, outer: Peeled, labels: Labels) -> Peeled:
-    """Strip a later line of a decoded message; it inherits the ``labels`` of the first line."""
+    """Strip a later line of a decoded message, which inherits the ``labels``."""
     peeled = peel(line, outer)
     peeled.labels = {**labels, **peeled.labels}
     peeled.decoded = True
@@ -182,7 +184,9 @@ def wrappers() -> tuple[Wrapper, ...]:
 
 
 class _Candidates(Struct, frozen=True):
-    """Prefixes that may begin with one class of characters, joined into one expression.
+    """Prefixes that may begin with one class of characters.
+
+    Their patterns are joined into one expression.
 
     - ``first``: matches the first of the prefixes that fits; the group closed last is ``_N``, N the prefix's index
     - ``groups[N]``: names of the groups of prefix N, and their numbers in ``first`` (``tag2`` counts as ``tag``)
@@ -193,7 +197,7 @@ class _Candidates(Struct, frozen=True):
     groups: tuple[tuple[tuple[str, int], ...], ...]
 
     def matches(self, text: str) -> Iterator[tuple[Wrapper, int, dict[str, str], int]]:
-        """Yield each matching prefix with its end, its groups, and the position of its level (-1 if none)."""
+        """Yield each matching prefix with end, groups and level position (or -1)."""
         match = self.first(text)
         if match is None:
             return
@@ -214,7 +218,7 @@ _CHARACTER_CLASSES = {char: chars for chars in (digits, ascii_lowercase, ascii_u
 
 @cache
 def _prefixes_for(characters: str) -> _Candidates | None:
-    """Return the prefixes that may begin with one of these characters, compiled at first use."""
+    """Return the prefixes that may begin with one of these characters."""
     if not characters or not characters.isascii():
         return None
     found = [w for w in wrappers() if not w.starts or not {*characters}.isdisjoint(w.starts)]
@@ -235,9 +239,10 @@ def _number_groups(pattern: str, number: int) -> str:
 
 
 def build_source(labels: Labels, default: Speaker, *, year: int = NO_YEAR, tasks_are_ranks: bool = True) -> Speaker:
-    """Return the source that ``labels`` name; fields without a label come from ``default``.
+    """Return the source that ``labels`` name.
 
-    ``task`` is the rank if ``tasks_are_ranks`` and no label gives a rank.  ``year`` is for time stamps without one.
+    Fields without a label come from ``default``.  ``task`` is the rank if ``tasks_are_ranks`` and no label gives a
+    rank.  ``year`` is for time stamps without one.
     """
     rank, tag, task = _number(labels.get("rank")), labels.get("tag"), _number(labels.get("task"))
     if rank is None and task is not None:

@@ -90,7 +90,7 @@ Meanings = Mapping[str, tuple[Meaning, ...]]
 
 
 class Wrapper(Struct, frozen=True):
-    r"""Prefix that a launcher, logger, collector or viewer puts in front of a line.
+    r"""Prefix of a launcher, logger, collector or viewer.
 
     - ``pattern``: matched at the start of the text that outer prefixes left
     - ``starts``: characters with which the prefix can begin, tested before the pattern is compiled; empty means any

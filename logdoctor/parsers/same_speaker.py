@@ -1,4 +1,4 @@
-"""Compare the prefixes of two lines to find out if one process printed both."""
+"""Compare the sources of two lines by their prefixes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DOUBTFUL = {"task", "host"}
 
 
 def match_source(head: Peeled, line: Peeled) -> tuple[str, Labels] | None:
-    """Return text and labels of ``line`` if its source may be the source of ``head``, else None.
+    """Return text and labels of ``line`` if both sources may match.
 
     The prefix of a launcher stands on every line, so both lines must carry the same one.  The prefix of a logger stands
     only on the first line of a record.  It may be missing below, but must not name another process.

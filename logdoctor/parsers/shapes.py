@@ -1,4 +1,4 @@
-"""Parts of patterns for time stamps and level words, shared by the prefixes."""
+"""Patterns for time stamps and level words, shared by the prefixes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INFO = ("success", "status")
 
 
 def level_of(word: str) -> Level:
-    """Return the level of a letter (``E``), a word (``WARN``) or a syslog name (``alert``); else info."""
+    """Return the level for ``E``, ``WARN`` or syslog's ``alert``; else info."""
     low = word.lower()
     if low.startswith(_FATAL):
         return "fatal"

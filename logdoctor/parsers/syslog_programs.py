@@ -18,12 +18,12 @@ The names of the kernel and of the programs of a job are removed.
 
 
 def add_program(program: str, pid: str, message: str) -> str:
-    """Put ``program[pid]: `` in front of the message if the program is one of `_DAEMONS`."""
+    """Put ``program[pid]: `` in front of the message of a daemon."""
     if not _DAEMONS.match(program):
         return message
     return f"{program}[{pid}]: {message}" if pid.isdecimal() else f"{program}: {message}"
 
 
 def read_program(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker]:
-    """Return the message of a syslog line, with the program name if it belongs there."""
+    """Return the message of a syslog line, see `add_program`."""
     return add_program(groups.get("source", ""), groups.get("pid", ""), rest), Speaker()

@@ -40,7 +40,10 @@ _DATES = (
 
 
 def parse_time(stamp: str, year: int = NO_YEAR) -> float | None:
-    """Return the time of ``stamp``, or None if it is no time; ``year`` is for stamps without one."""
+    """Return seconds since 1970, or None if ``stamp`` is no time.
+
+    ``year`` is for stamps that print none.
+    """
     if _EPOCH.fullmatch(stamp):
         return _epoch(stamp)
     parts = _PARTS.fullmatch(stamp)
@@ -71,7 +74,10 @@ def _epoch(stamp: str) -> float:
 
 
 def _add_year(date: str, own_year: str | None, year: int) -> str:
-    """Add the year to a date without one: ``08-28``, ``0828``, ``828`` (c10 does not pad the month), ``Aug 28``."""
+    """Add the year to a date without one.
+
+    Such dates are ``08-28``, ``0828``, ``828`` (c10 does not pad the month) and ``Aug 28``.
+    """
     if own_year:
         return f"{date} {own_year}"
     if date.isdecimal() and len(date) in (3, 4):
@@ -93,14 +99,17 @@ def _parse_date(date: str, clock: str) -> datetime | None:
             pass  # one digit for the month, or no date at all
     for date_format in _formats_of(_date_shape(date)):
         try:
-            return datetime.strptime(f"{date} {clock}", f"{date_format} {time_format}")  # noqa: DTZ007 - zone: see caller
-        except ValueError:  # noqa: PERF203 - seldom more than two forms look alike
+            return datetime.strptime(f"{date} {clock}", f"{date_format} {time_format}")  # noqa: DTZ007
+        except ValueError:  # noqa: PERF203 - seldom more than two formats have one shape
             continue
     return None
 
 
 def _date_shape(date: str) -> str:
-    """Reduce ``Wed Aug  8 2024`` to ``a a 0 9``: a for words, 0 for one or two digits, 9 for more."""
+    """Reduce ``Wed Aug  8 2024`` to its shape ``a a 0 9``.
+
+    Words become a, numbers of one or two digits 0, longer numbers 9.
+    """
     words = re.sub(r"[A-Za-z]+", "a", " ".join(date.split()))
     return re.sub(r"\d{3,}", "9", re.sub(r"(?<!\d)\d{1,2}(?!\d)", "0", words))
 

@@ -1,10 +1,11 @@
-"""Prefixes of log collectors and viewers: syslog, journal, containers, Kubernetes, JSON, grep, mail.
+"""Prefixes of log collectors and viewers.
 
-Sources: RFC 3164 and 5424, journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl
-logs --prefix and --timestamps, stern (its default template), TorchX (its command log), docker compose, Determined's
-trial logs (0.12 on), Kaggle's notebook logs, Alibaba Cloud PAI-DLC (its pods), logrus and logfmt, common keys of JSON
-loggers (python-json-logger, structlog, zap, Cloud Logging, Elastic); quoted and commented lines that people paste; the
-frames of Python exception groups, and the marks of pytest.
+They are those of syslog, journal, containers, Kubernetes, JSON, grep and mail.  Sources: RFC 3164 and 5424,
+journalctl's output modes, dmesg -x, Docker's json-file driver, CRI logging, kubectl logs --prefix and --timestamps,
+stern (its default template), TorchX (its command log), docker compose, Determined's trial logs (0.12 on), Kaggle's
+notebook logs, Alibaba Cloud PAI-DLC (its pods), logrus and logfmt, common keys of JSON loggers (python-json-logger,
+structlog, zap, Cloud Logging, Elastic).  Also the marks of quoted and commented lines, of Python exception groups and
+of pytest.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _PID_PROGRAM = r"(?P<source>[\w./()-]{1,64})\[(?P<pid>\d{1,10})\]: ?|(?P<source2
 
 
 def read_grep(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker]:
-    """Return the line that grep found, with the source that the file name tells."""
+    """Return the line that grep found, with the source of its file."""
     return rest, source_from_filename(groups["file"])
 
 

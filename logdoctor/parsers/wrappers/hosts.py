@@ -1,5 +1,6 @@
-"""Host names in front of a line: pdsh, clush, DeepSpeed's runner, Cray PALS with --label.
+"""Host names in front of a line.
 
+pdsh, clush, DeepSpeed's runner and Cray PALS with --label print them.
 Devices, metrics, programs and exceptions are printed as ``word: text`` too.  So the word must look like a host name,
 and the text after it must not be a value.
 """
@@ -31,7 +32,7 @@ _LOWER = "abcdefghijklmnopqrstuvwxyz"
 
 
 def read_host(groups: Mapping[str, str], rest: str) -> tuple[str, Speaker] | None:
-    """Return the text after the host name, or None if the word is no host name."""
+    """Return the text after the host name. None: the word is no host name."""
     word = groups["host"]
     if _DEVICE.match(word) or _PROGRAM.match(word) or _VALUE.match(rest):
         return None

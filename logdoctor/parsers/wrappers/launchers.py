@@ -1,5 +1,6 @@
-"""Prefixes that launchers put on every line: srun, mpirun, torchrun, Ray, vLLM, horovodrun, SageMaker.
+"""Prefixes that launchers put on every line.
 
+The launchers are srun, mpirun, torchrun, Ray, vLLM, horovodrun and SageMaker.
 Sources: Slurm src/common/write_labelled_message.c; Open MPI 4 and 5 (PMIx) iof; PyTorch torch/_logging, elastic
 multiprocessing/tail_log.py and c10/util/Logging.cpp; Lightning utilities/rank_zero.py; Ray
 python/ray/_private/ray_logging; MPICH hydra -prepend-rank; Horovod.

@@ -1,5 +1,6 @@
-r"""Journal prefixes with a month in another language: ``11月 15 14:15:47 gpu07 kernel:``, ``kvě 25 ...``.
+r"""Journal prefixes with a month in another language.
 
+Examples: ``11月 15 14:15:47 gpu07 kernel:`` and ``kvě 25 14:15:47 gpu07 kernel:``.
 journalctl prints the month in the user's locale (strftime ``%b``), the rest as in English.  The time is not read, only
 host, program and pid.  A month that begins with a non-ASCII letter is not recognised, because no prefix begins so.
 """

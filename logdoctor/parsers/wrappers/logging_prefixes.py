@@ -1,4 +1,4 @@
-"""Prefixes that loggers put in front of a message: level, time, place in the source.
+"""Prefixes of loggers: level, time, place in the source.
 
 They stand only on the first line of a record. Sources: PyTorch c10/util/Logging.cpp
 (1.8 to 2.15) and torch/_logging/_internal.py, glog, klog and absl, Python logging's basicConfig, transformers, vLLM,

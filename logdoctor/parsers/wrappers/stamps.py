@@ -1,4 +1,4 @@
-"""Time stamps in front of a line, and the level that often follows.
+"""Time stamps in front of a line, often with a level.
 
 Sources: Python logging (asctime), loguru, log4j, dmesg and dmesg -T, kubectl --timestamps, GitHub Actions, sglang's
 logger (tags of the ranks inside the bracket), Ray's C++ logger, TensorFlow's logger.
