@@ -1,4 +1,4 @@
-r"""What benchmarks print: tables of MPI and networks and of evaluations, signs of life; and results that are wrong.
+r"""Benchmarks: tables of MPI, networks and evaluations, progress, and wrong results.
 
 Kinds and fields:
 

@@ -1,7 +1,8 @@
-"""What syslogd shows on every terminal of a host: ``Message from syslogd@node7 at Dec 10 05:25:44 ...``.
+"""Broadcasts of syslogd to all terminals of a host.
 
-The kernel's line stands below its headline, and only the headline names the host; so the event is the one that the
-kernel's own record would have made, with the host.  Shape: rsyslog's omusrmsg, wall.
+Example of a headline: ``Message from syslogd@node7 at Dec 10 05:25:44 ...``.
+The line of the kernel stands below the headline, and only the headline names the host.  So the record is that of the
+kernel line, with the host added.  Shape: rsyslog's omusrmsg, wall.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""What PyTorch's distributed package says about how the ranks use it: barriers, mismatches, DDP, misuse.
+r"""Wrong use of PyTorch's distributed package: barriers, mismatches, DDP.
 
 Kinds and their fields:
 

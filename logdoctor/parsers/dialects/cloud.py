@@ -1,4 +1,6 @@
-r"""What the training services of clouds say about a job as a whole: SageMaker, Vertex AI (CloudML), Azure ML, SkyPilot.
+r"""Cloud training services: SageMaker, Vertex AI (CloudML), Azure ML, SkyPilot.
+
+These lines are about a job as a whole.
 
 - ``cloud.exit`` replica, exit_code, reason: how one replica of the job ended
 - ``cloud.failed`` message, reason: the service calls the job failed; ``cloud.time_limit``, ``cloud.interrupted``: and

@@ -1,4 +1,4 @@
-r"""What Dask's nannies and scheduler, and Parsl's interchange, say about the workers of a cluster.
+r"""Workers of Dask (nanny, scheduler) and Parsl (interchange).
 
 - ``dask.worker_exit`` pid, exit_code (minus the signal's number): how a worker process ended
 - ``dask.memory`` host, pid, percent: a nanny ends its worker for its memory
@@ -22,7 +22,10 @@ _AGAIN, _SOON = "Restarting worker", 6
 
 
 def read_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """How the worker ended; a cluster that is scaled down or closed ends workers with SIGTERM, and starts none anew."""
+    """Set level info for a worker that its cluster ended on purpose.
+
+    A cluster that is scaled down or closed ends workers with SIGTERM and does not restart them.
+    """
     signal = fields.get("signal")
     if not isinstance(signal, int):
         return Block(head.text)

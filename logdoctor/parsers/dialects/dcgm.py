@@ -1,4 +1,4 @@
-r"""What ``dcgmi diag`` says of the GPUs of a host: a test that failed, and what it warns of.
+r"""Failed tests and warnings of ``dcgmi diag`` about GPUs of a host.
 
 Kind and its fields:
 
@@ -28,7 +28,7 @@ _GPU = later(r"\bGPU:? ?(\d{1,3})\b")
 
 
 def read_rows(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """What the test that failed warns of, in the rows below its verdict."""
+    """Read the warning of a failed test from the rows below."""
     told, evidence = "", 0
     for bare in islice(below, MAX_ROWS):
         row = _CELL.search(bare.text)
@@ -42,7 +42,10 @@ def read_rows(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
 
 
 def read_status(_: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """What the result that failed warns of, in the lines below its status; without a warning it is not DCGM's."""
+    """Read the warning of a failed result from the lines below.
+
+    Return None without a warning, because the line is then not of DCGM.
+    """
     for bare in islice(below, MAX_ROWS):
         if _JSON_NEXT.match(bare.text):
             return None

@@ -1,4 +1,4 @@
-r"""What torchrun, torch.distributed.launch and torch.multiprocessing print about the processes they watch.
+r"""Reports of torchrun, torch.distributed.launch and torch.multiprocessing about their processes.
 
 Sources: `torch/distributed/elastic/{agent/server/api.py,multiprocessing/api.py,rendezvous/dynamic_rendezvous.py}`,
 `torch/distributed/launcher/api.py`, `torch/distributed/run.py` (1.9 to 2.15).

@@ -1,4 +1,6 @@
-r"""What training and serving frameworks print about failures: DeepSpeed, Horovod, Megatron-LM, Composer, vLLM, SGLang.
+r"""Failures of training and serving frameworks.
+
+The frameworks are DeepSpeed, Horovod, Megatron-LM, Composer, vLLM and SGLang.
 
 Sources: DeepSpeed `launcher/launch.py`, `runtime/fp16/loss_scaler.py` (0.5 to 0.17); Horovod `runner` and
 `common/stall_inspector.cc` (0.15 to 0.28); Megatron-LM `training/training.py`, `core/rerun_state_machine.py`; Composer

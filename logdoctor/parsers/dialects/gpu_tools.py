@@ -1,4 +1,6 @@
-"""What GPU management says outside of the driver: modules, NVML, daemons, IMEX; and more of AMD's driver.
+"""GPU management outside of the driver: modules, NVML, daemons, IMEX.
+
+Also further lines of AMD's driver.
 
 Kinds and their fields:
 
@@ -34,7 +36,7 @@ _LINKS = later(r"^ *(?:[UDX_] ){1,71}[UDX_] *$")
 
 
 def read_links(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """How many links of a GPU are down, in the line below the one that names it."""
+    """Count the links that are down in the line below."""
     for bare in islice(below, 1):
         states = bare.text.split() if _LINKS.search(bare.text) else []
         if down := states.count("D"):

@@ -1,4 +1,6 @@
-"""What the Linux kernel says about processes, memory and itself (dmesg, syslog, journal).
+"""Linux kernel messages about processes, memory and the kernel itself.
+
+They come from dmesg, syslog or the journal.
 
 Kinds and their fields:
 

@@ -1,4 +1,4 @@
-"""What the kernel says about PCIe, network links and storage.
+"""Linux kernel messages about PCIe, network links and storage.
 
 Kinds and their fields (``bus_id`` is domain:bus:slot, without the function digit):
 

@@ -1,4 +1,4 @@
-"""What the drivers of network cards and RDMA devices say when a card, its firmware or its link fails.
+"""Linux kernel messages about failing network cards and RDMA devices.
 
 Kinds and their fields (``bus_id`` is domain:bus:slot, without the function digit), besides those of ``kernel_io``:
 

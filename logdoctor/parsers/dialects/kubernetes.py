@@ -88,7 +88,10 @@ def read_probe(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
 
 
 def _went_on(below: Iterator[Bare], enough: str) -> bool:
-    """Whether the events below, which ``kubectl describe`` sorts by their times, say that the pod came that far."""
+    """Return True if an event below says that the pod reached ``enough``.
+
+    ``kubectl describe`` sorts the events by time.
+    """
     for line in islice(below, _EVENTS_BELOW):
         if _NEXT_POD.match(line.text):
             return False

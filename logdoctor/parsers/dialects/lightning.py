@@ -1,4 +1,6 @@
-r"""What Lightning (PyTorch Lightning 1.0 to 2.5, Fabric) prints about ranks, signals, restarts and the end of a run.
+r"""Lightning: ranks, signals, restarts and the end of a run.
+
+Versions: PyTorch Lightning 1.0 to 2.5, Fabric.
 
 Sources: `lightning/fabric/utilities/distributed.py`, `fabric/strategies/launchers/subprocess_script.py`,
 `pytorch/trainer/connectors/signal_connector.py`, `pytorch/trainer/call.py`, `pytorch/loops/fit_loop.py`.

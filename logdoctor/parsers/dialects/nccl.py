@@ -71,7 +71,10 @@ def _harmless(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
 
 
 def _failed_start(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-    """Where the thread that makes a communicator or the caller's group ends with an error, nothing caught it."""
+    """Set level error if nothing caught the error.
+
+    Nothing caught it if the thread that makes a communicator, or the group of the caller, ends with it.
+    """
     text, source = str(fields.get("text", head.text)), str(fields.get("file", "")).rsplit("/", 1)[-1]
     uncaught = fields.get("thread") == "Async thread" or (source in _UNCAUGHT and fields.get("result") in _FAILURES)
     return Block(text, level="error" if uncaught else None)

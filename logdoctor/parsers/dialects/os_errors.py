@@ -1,6 +1,8 @@
-"""What any program prints when the operating system refuses something: errno, loaders, threads, names, HTTP, builds.
+"""Errors of the operating system in any program.
 
-All of it lies under the named dialects (priority -10 to -6).  Kinds and their fields:
+They are about errno, loaders, threads, names, HTTP and builds.
+
+All formats of a named program win over these records (priority -10 to -6).  Kinds and their fields:
 
 - ``os.error`` errno, reason: a call failed with this errno text (``cannot open x: No such file or
   directory``); what a program itself calls a warning keeps that level
@@ -39,7 +41,7 @@ _WARNS = later(r"(?:^|[:\]] )(?:[Ww]arning|WARNING): ")
 
 
 def keep_level(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """What the speaker or the line itself calls a warning or less keeps that level."""
+    """Keep the level of a line that is a warning or less."""
     del fields, below
     said = head.speaker.level if head.speaker.level in ("warning", "info") else None
     return Block(head.text, level=said or ("warning" if _WARNS.search(head.text[:200]) else None))

@@ -1,4 +1,4 @@
-r"""What the Python interpreter and its standard library print about failures.
+r"""Failures of the Python interpreter and its standard library.
 
 Kinds and fields (all tracebacks read to one event; `Event.text` is ``Type: message`` with its further lines):
 

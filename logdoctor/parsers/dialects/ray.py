@@ -1,4 +1,6 @@
-r"""What Ray (1.x to 2.4x: raylet, GCS, autoscaler, drivers) prints about its processes, nodes and memory.
+r"""Ray: processes, nodes and memory.
+
+Versions 1.x to 2.4x, with raylet, GCS, autoscaler and drivers.
 
 Sources: `python/ray/exceptions.py`, `src/ray/raylet/node_manager.cc`, `src/ray/raylet/worker_killing_policy*.cc`,
 `src/ray/gcs`, `python/ray/autoscaler/_private/autoscaler.py`.  In tracebacks the same texts stand inside

@@ -1,4 +1,6 @@
-r"""What runners of tests sum up: pytest, unittest, CTest, GoogleTest, Catch2, Automake, ReFrame, GROMACS and fabtests.
+r"""Summaries of test runners.
+
+The runners are pytest, unittest, CTest, GoogleTest, Catch2, Automake, ReFrame, GROMACS and fabtests.
 
 Kinds and their fields:
 

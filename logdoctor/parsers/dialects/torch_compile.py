@@ -1,4 +1,4 @@
-r"""What torch.compile tries and gives up: loud lines about kernels that it then does without.
+r"""Lines of torch.compile about kernels that it tries and drops.
 
 Kinds: ``torch.autotune``    info; a candidate kernel failed while the compiler compared several; message
        ``torch.reference``   info; the compiler's accuracy check saw NaN in its own reference

@@ -1,4 +1,4 @@
-r"""What libraries say of a checkpoint that fits a model only partly, and that they load all the same.
+r"""Checkpoints that fit a model only partly but are loaded.
 
 Kinds and fields:
 

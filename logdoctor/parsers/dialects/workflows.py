@@ -49,7 +49,7 @@ def read_exception(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare
 
 
 def read_last_state(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """How Slurm ended a job; None where Snakemake starts it again."""
+    """Read the final state of a job, unless Snakemake restarts the job."""
     again = any(line.text.lstrip().startswith("Trying to restart job") for line in islice(below, 60))
     return None if again else read_state(head, fields, below)
 

@@ -1,4 +1,4 @@
-r"""What JAX, XLA and TensorFlow print when the tasks of a job lose each other.
+r"""JAX, XLA and TensorFlow: tasks of a job that lose each other.
 
 Kinds and fields:
 

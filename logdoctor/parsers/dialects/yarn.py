@@ -1,4 +1,4 @@
-r"""What Hadoop YARN and Spark say about the containers and executors in which a job runs.
+r"""Hadoop YARN and Spark: containers and executors of a job.
 
 - ``yarn.memory`` host, message: a container used more memory than it had asked for, and YARN killed it
 - ``yarn.preempted`` host, message; ``yarn.node`` host, message: the node of a container is gone
