@@ -1,4 +1,4 @@
-"""One dialect alone, without wrappers and scan: what its records make of plain lines."""
+"""Read plain lines with the record patterns of one format, without prefixes and scan."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import regex
 from logdoctor.model import Level, Speaker
 from logdoctor.parsers.record import Bare, Record
 
-NOBODY = Speaker()
+NO_SOURCE = Speaker()
 PRINTABLE = (*(chr(c) for c in range(32, 127)), "é", "界", "\t")
 
 
 @dataclass(frozen=True)
-class Seen:
+class Parsed:
     kind: str
     level: Level
     fields: dict
@@ -28,49 +28,51 @@ def compiled(pattern: str) -> regex.Pattern:
     return regex.compile(pattern)
 
 
-def read(records: Sequence[Record], text: str, speaker: Speaker = NOBODY) -> list[Seen]:
+def read(records: Sequence[Record], text: str, speaker: Speaker = NO_SOURCE) -> list[Parsed]:
     lines = text.split("\n")
     ranked = sorted(records, key=lambda r: -r.priority)
-    seen: list[Seen] = []
+    results: list[Parsed] = []
     taken: set[int] = set()
     for number in range(len(lines)):
         if number in taken:
             continue
         for record in ranked:
-            found = first(record, lines, number, speaker, taken)
-            if found is not None:
-                seen.append(found)
+            result = read_line(record, lines, number, speaker, taken)
+            if result is not None:
+                results.append(result)
                 break
-    return seen
+    return results
 
 
-def first(record: Record, lines: list[str], number: int, speaker: Speaker, taken: set[int]) -> Seen | None:
+def read_line(record: Record, lines: list[str], number: int, speaker: Speaker, taken: set[int]) -> Parsed | None:
     match = compiled(record.pattern).search(lines[number])
     if match is None:
         return None
     fields = {k: int(v) if regex.fullmatch(r"-?\d+", v) else v for k, v in match.groupdict().items() if v}
-    given = dict(fields)
+    head_fields = dict(fields)
     text, level = str(fields.pop("text", lines[number])), record.level or speaker.level or "info"
     kind = record.kind
     if record.block is not None:
-        block = record.block(Bare(text=lines[number], speaker=speaker), given, below(lines, number, speaker))
+        block = record.block(
+            Bare(text=lines[number], speaker=speaker), head_fields, lines_below(lines, number, speaker)
+        )
         if block is None:
             return None
         fields |= block.fields
         text, level, kind = block.text, block.level or level, block.kind or kind
         taken |= {number + t for t in block.taken}
-    return Seen(kind, level, fields, text)
+    return Parsed(kind, level, fields, text)
 
 
-def below(lines: list[str], number: int, speaker: Speaker) -> Iterator[Bare]:
+def lines_below(lines: list[str], number: int, speaker: Speaker) -> Iterator[Bare]:
     for offset, line in enumerate(lines[number + 1 :], 1):
         yield Bare(line, speaker, offset)
 
 
-def one(records: Sequence[Record], text: str, speaker: Speaker = NOBODY) -> Seen:
-    seen = read(records, text, speaker)
-    assert len(seen) == 1, seen
-    return seen[0]
+def one(records: Sequence[Record], text: str, speaker: Speaker = NO_SOURCE) -> Parsed:
+    results = read(records, text, speaker)
+    assert len(results) == 1, results
+    return results[0]
 
 
 def kinds(records: Sequence[Record], text: str) -> list[str]:

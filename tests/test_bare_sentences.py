@@ -1,4 +1,4 @@
-"""Logs of a sentence or two without the look of an error: somebody copied the message of a failure alone."""
+"""Logs that hold only a copied error message."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from logdoctor import diagnose
 
 
 def answer(text, knowledge):
-    told = diagnose(io.BytesIO(text.encode()), knowledge=knowledge)
-    return told.causes[0].signature if told.causes else told.verdict
+    diagnosis = diagnose(io.BytesIO(text.encode()), knowledge=knowledge)
+    return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,14 @@ def answer(text, knowledge):
         ("> No CUDA GPUs are available", "cuda.driver"),
     ],
 )
-def test_a_message_that_a_rule_knows_is_the_cause_without_its_type(sentence, cause, knowledge):
+def test_message_without_exception_type_is_explained_by_a_rule(sentence, cause, knowledge):
     assert answer(sentence, knowledge) == cause
     assert sentence in diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).causes[0].evidence[0].line.text
 
 
-def test_a_rule_knows_a_message_though_advice_follows(knowledge):
-    said = "Ray does not allocate any GPUs on the driver node. Consider running the driver elsewhere."
-    assert answer(said, knowledge) == "job.resources"
+def test_message_with_advice_behind_it_is_explained_by_a_rule(knowledge):
+    message = "Ray does not allocate any GPUs on the driver node. Consider running the driver elsewhere."
+    assert answer(message, knowledge) == "job.resources"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_rule_knows_a_message_though_advice_follows(knowledge):
         "Encountered an error: island 3 of the mesh has no way out",
     ],
 )
-def test_a_complaint_that_no_rule_knows_is_not_healthy(sentence, knowledge):
+def test_error_wording_without_a_rule_is_unknown(sentence, knowledge):
     assert answer(sentence, knowledge) == "unknown"
 
 
@@ -55,9 +55,9 @@ def test_a_complaint_that_no_rule_knows_is_not_healthy(sentence, knowledge):
         "fit/plan.py:31: UserWarning: the plan is not optimal",
         "first line of four\nsecond line of four\nthe third cannot be laid out\nfourth line of four",
     ],
-    ids=["nothing is wrong", "got over", "a level", "a clock", "a command", "a warning", "a longer log"],
+    ids=["nothing is wrong", "recovered", "a level", "a clock", "a command", "a warning", "a longer log"],
 )
-def test_what_does_not_complain_or_says_how_bad_it_is_stays_healthy(log, knowledge):
+def test_log_without_error_wording_or_with_a_level_is_healthy(log, knowledge):
     assert answer(log, knowledge) == "healthy"
 
 
@@ -70,12 +70,12 @@ def test_what_does_not_complain_or_says_how_bad_it_is_stays_healthy(log, knowled
         ("step() got an unexpected keyword argument 'scale'", "TypeError"),
     ],
 )
-def test_pythons_own_words_tell_the_type_of_the_exception(sentence, exception, knowledge):
-    told = diagnose(io.BytesIO(f"{sentence}\n".encode()), knowledge=knowledge)
-    assert told.causes[0].signature == "app.exception"
-    assert f"{exception}: {sentence}" in told.causes[0].title
+def test_message_of_a_python_exception_gives_its_type(sentence, exception, knowledge):
+    diagnosis = diagnose(io.BytesIO(f"{sentence}\n".encode()), knowledge=knowledge)
+    assert diagnosis.causes[0].signature == "app.exception"
+    assert f"{exception}: {sentence}" in diagnosis.causes[0].title
 
 
-def test_who_does_without_what_python_lacks_had_no_exception(knowledge):
+def test_missing_module_with_fallback_is_healthy(knowledge):
     log = b"No module named 'flash_fit', falling back to the slow kernel\n"
     assert diagnose(io.BytesIO(log), knowledge=knowledge).verdict == "healthy"

@@ -1,4 +1,4 @@
-"""What tells the message of a failure from news, by its words alone."""
+"""Wording that separates error messages from news."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from logdoctor import diagnose
         "The mesh has not been laid out",
     ],
 )
-def test_a_sentence_that_says_what_must_be_is_no_healthy_log(sentence, knowledge):
+def test_demand_is_not_healthy(sentence, knowledge):
     assert diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).verdict != "healthy"
 
 
@@ -43,5 +43,5 @@ def test_a_sentence_that_says_what_must_be_is_no_healthy_log(sentence, knowledge
         "plan --island-mode calm --mesh-must-fit no",
     ],
 )
-def test_a_sentence_that_says_how_it_went_on_is(sentence, knowledge):
+def test_demand_with_recovery_is_healthy(sentence, knowledge):
     assert diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).verdict == "healthy"

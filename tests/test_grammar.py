@@ -1,4 +1,4 @@
-"""What all dialects know is read as data; their code is imported when a line needs it."""
+"""The table of record patterns is cached; a format is imported when a line needs it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ LOADED = "[m.rpartition('.')[2] for m in sys.modules if m.startswith('logdoctor.
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
-    """The grammar as a second process reads it."""
+def cached(tmp_path, monkeypatch):
+    """Return the table, and the table as a second process reads it from the cache."""
     monkeypatch.setenv("LOGDOCTOR_CACHE", str(tmp_path))
     monkeypatch.setattr(grammars.Stamp, "settled", True)
-    whole = grammars.read_grammar.__wrapped__()
+    table = grammars.read_grammar.__wrapped__()
     (file,) = tmp_path.glob("grammar-*")
-    return whole, grammars._read_cache(file)
+    return table, grammars._read_cache(file)
 
 
-def test_what_was_kept_is_what_the_dialects_say(kept):
-    whole, again = kept
-    assert again.meanings == whole.meanings
-    assert [(r.kind, r.pattern, r.level, r.note, r.priority, r.often, r.scan, r.patience) for r in again.records] == [
-        (r.kind, r.pattern, r.level, r.note, r.priority, r.often, r.scan, r.patience) for r in whole.records
+def test_cached_table_equals_the_formats(cached):
+    table, copy = cached
+    assert copy.meanings == table.meanings
+    assert [(r.kind, r.pattern, r.level, r.note, r.priority, r.often, r.scan, r.patience) for r in copy.records] == [
+        (r.kind, r.pattern, r.level, r.note, r.priority, r.often, r.scan, r.patience) for r in table.records
     ]
 
 
-def test_a_kept_record_reads_blocks_with_its_own_reader(kept):
-    whole, again = kept
-    for record, same in zip(whole.records, again.records, strict=True):
+def test_cached_record_pattern_has_its_own_reader(cached):
+    table, copy = cached
+    for record, same in zip(table.records, copy.records, strict=True):
         assert (record.block is None) == (same.block is None)
         if isinstance(same.block, grammars._Reader):
             module = sys.modules[same.block.module]
@@ -43,12 +43,12 @@ def test_a_kept_record_reads_blocks_with_its_own_reader(kept):
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\xff", b"\x83"])
-def test_what_is_damaged_is_read_anew(tmp_path, damaged):
-    (tmp_path / "kept").write_bytes(damaged)
-    assert grammars._read_cache(tmp_path / "kept") is None
+def test_damaged_cache_is_ignored(tmp_path, damaged):
+    (tmp_path / "cached").write_bytes(damaged)
+    assert grammars._read_cache(tmp_path / "cached") is None
 
 
-def test_a_log_that_speaks_one_dialect_imports_few():
+def test_log_of_one_format_imports_few_formats():
     records()
     program = (
         "import sys, io, logdoctor\n"
@@ -61,7 +61,7 @@ def test_a_log_that_speaks_one_dialect_imports_few():
     assert int(runs[-1].stdout) < 10
 
 
-def test_no_pattern_counts_with_a_blank():
+def test_no_pattern_has_a_blank_in_a_repeat_count():
     """``{1, 60}`` is plain text to a regular expression, and what a formatter makes of ``{1,60}`` in an f-string."""
     torn = re.compile(r"\{\d+, \d*\}")
     assert not [p for p in (*(r.pattern for r in records()), *(w.pattern for w in wrappers())) if torn.search(p)]

@@ -1,4 +1,4 @@
-"""What launchers give away: who started the job, and whose end they name."""
+"""Launchers: name of the launcher, and the process whose end it names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from logdoctor.reasoning.picture import Picture
 
 
 class Log:
-    """Events in reading order, seen by a picture."""
+    """Records in reading order, observed by a job state."""
 
     def __init__(self) -> None:
         self.picture, self.order = Picture(), 0
@@ -27,19 +27,19 @@ class Log:
         return [end.fields["rank"] for end in self.picture.named_ends.in_the_attempt_of(beside)]
 
 
-def test_of_the_ends_that_a_launcher_names_the_first_counts() -> None:
+def test_first_end_that_a_launcher_names_counts() -> None:
     log = Log()
     log.add("mpich.abort", rank=3)
     assert log.named(log.add("mpich.abort", rank=1)) == [3]
 
 
-def test_between_files_the_earlier_end_counts_though_it_is_read_later() -> None:
+def test_earlier_end_counts_even_if_read_later() -> None:
     log = Log()
     log.add("elastic.failure_summary", "node-a.log", 5000.0, rank=3)
     assert log.named(log.add("elastic.failure_summary", "node-b.log", 4000.0, rank=9)) == [9]
 
 
-def test_each_attempt_has_an_end_of_its_own() -> None:
+def test_each_attempt_has_its_own_end() -> None:
     log = Log()
     first = log.add("elastic.worker_failed", rank=3)
     log.add("elastic.restart")
@@ -50,9 +50,7 @@ def test_each_attempt_has_an_end_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("kind", "fields", "named"), [("python.exception", {"local_rank": 2}, True), ("python.exception", {}, False)]
 )
-def test_an_exception_of_a_launcher_names_the_process_that_it_started(
-    kind: str, fields: dict[str, Value], *, named: bool
-) -> None:
+def test_exception_with_local_rank_names_a_process(kind: str, fields: dict[str, Value], *, named: bool) -> None:
     assert names_an_end(Log().add(kind, **fields)) is named
 
 
@@ -60,5 +58,5 @@ def test_torchrun_inside_a_slurm_job_is_the_launcher() -> None:
     assert launcher_of({"slurm", "elastic", "nccl"}) == "torchrun"
 
 
-def test_where_nothing_gives_a_launcher_away_none_is_named() -> None:
+def test_formats_without_launcher_give_none() -> None:
     assert launcher_of({"nccl", "python"}) is None

@@ -1,4 +1,4 @@
-"""The line driver: glued records, blocks of interleaved speakers, taken lines, patterns of rules."""
+"""Line parser: joined records, interleaved sources, multi-line records, rule patterns."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def candidates(text, patterns=tuple(range(RULE))):
     return [Candidate(raw, n, patterns, lambda n=n: iter(lines[n:])) for n, raw in enumerate(lines, 1)]
 
 
-def parse(text, patterns=tuple(range(RULE)), rescan=None, file="job.log"):
-    parser = LineParser(file, rescan)
+def parse(text, patterns=tuple(range(RULE)), search=None, file="job.log"):
+    parser = LineParser(file, search)
     return [event for candidate in candidates(text, patterns) for event in parser.parse(candidate)]
 
 
-def shown(events):
+def summary(events):
     return [(e.line.number, e.span, e.kind, e.text, e.speaker.rank) for e in events]
 
 
-def torn(first: str, second: str) -> str:
+def interleaved(first: str, second: str) -> str:
     """Two tracebacks, line by line in turns."""
     return "\n".join(
         [
@@ -71,19 +71,20 @@ def torn(first: str, second: str) -> str:
         ("(W pid=1) ERROR 10-28 10:13:38 [core.py:8] ", "(W pid=2) ERROR 10-28 10:13:38 [core.py:8] "),
     ],
 )
-def test_blocks_of_two_speakers_in_turns_are_told_apart(first, second):
-    one, two = parse(torn(first, second))
-    assert (one.text, two.text) == ("ValueError: the first one", "KeyError: 'the second one'")
-    assert (one.line.number, one.span, two.line.number, two.span) == (7, 7, 8, 7)
-    assert (one.fields["function"], two.fields["function"]) == ("first_function", "second_function")
+def test_interleaved_tracebacks_of_two_sources_are_separated(first, second):
+    first_event, second_event = parse(interleaved(first, second))
+    assert (first_event.text, second_event.text) == ("ValueError: the first one", "KeyError: 'the second one'")
+    assert (first_event.line.number, first_event.span) == (7, 7)
+    assert (second_event.line.number, second_event.span) == (8, 7)
+    assert (first_event.fields["function"], second_event.fields["function"]) == ("first_function", "second_function")
 
 
-def test_the_evidence_is_the_line_as_printed():
-    one, _ = parse(torn("[1,1]<stderr>:", "[1,2]<stderr>:"))
-    assert one.line.text == "[1,1]<stderr>:ValueError: the first one"
+def test_evidence_is_the_line_as_printed():
+    event, _ = parse(interleaved("[1,1]<stderr>:", "[1,2]<stderr>:"))
+    assert event.line.text == "[1,1]<stderr>:ValueError: the first one"
 
 
-def test_lines_without_a_rank_below_a_logger_that_prints_it_once_belong_to_it():
+def test_lines_without_prefix_below_a_logger_belong_to_its_record():
     text = """\
 [rank3]:[E1104 08:14:02.113355799 ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank 3] Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered
 [rank4]:[W1104 08:14:02.213355799 socket.cpp:460] [c10d] waiting
@@ -97,12 +98,12 @@ frame #0: c10::Error::Error(c10::SourceLocation) + 0x96 (0x7f00 in libc10.so)
     assert event.span == 6
 
 
-def test_numbers_in_front_of_lines_of_an_unnumbered_log_are_text():
+def test_number_before_a_line_of_an_unlabelled_log_is_part_of_the_message():
     text = 'Traceback (most recent call last):\n  File "/srv/a.py", line 1, in f\nValueError: bad rows\n3: has no label'
     assert parse(text)[0].text == "ValueError: bad rows\n3: has no label"
 
 
-def test_a_record_glued_to_a_progress_bar_is_found():
+def test_record_joined_to_a_progress_bar_is_found():
     events = parse(" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]" + WATCHDOG)
     assert [(e.kind, e.rank) for e in events] == [("progress.step", None), ("c10d.watchdog_timeout", 3)]
 
@@ -116,7 +117,7 @@ def test_a_record_glued_to_a_progress_bar_is_found():
     ],
 )
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "Killed",
         "CUDA error: unspecified launch failure",
@@ -126,19 +127,19 @@ def test_a_record_glued_to_a_progress_bar_is_found():
         "2025-06-11 10:00:02,120 - ERROR - gone",
     ],
 )
-def test_what_is_printed_behind_a_progress_bar_is_a_piece_of_its_own(bar, said):
-    assert [piece.printed for piece in split_line(bar + said)] == [bar, said]
+def test_text_behind_a_progress_bar_is_a_piece_of_its_own(bar, text):
+    assert [piece.printed for piece in split_line(bar + text)] == [bar, text]
 
 
 @pytest.mark.parametrize(
     "bar", ["clusters:  20% (117/558) [##     ] eta 1:34:54 \\", "Epoch 0 \u2501\u2578 40/100 0:00:12 loss: 2.31"]
 )
-def test_the_last_words_of_a_shell_are_found_behind_other_bars(bar):
+def test_signal_message_behind_other_bars_is_a_piece_of_its_own(bar):
     assert [piece.printed for piece in split_line(bar + "Terminated")] == [bar, "Terminated"]
     assert len(split_line(bar)) == 1
 
 
-def test_the_blanks_with_which_a_shorter_bar_covers_a_longer_one_are_no_obstacle():
+def test_blanks_behind_a_progress_bar_do_not_hide_the_next_record():
     bar = " 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]   "
     assert [piece.printed for piece in split_line(bar + "Traceback (most recent call last):")][1:] == [
         "Traceback (most recent call last):"
@@ -167,7 +168,7 @@ def test_a_second_prefix_in_a_line_begins_a_second_piece(glue):
 
 
 @pytest.mark.parametrize("rest", ['  File "/srv/fit.py", line 3, in main', "    y = table[x]", "KeyError: 'zebra'"])
-def test_a_line_of_a_rank_behind_an_unknown_prefix_is_that_ranks(rest):
+def test_rank_prefix_behind_an_unknown_prefix_names_the_rank(rest):
     last = split_line(f"fit-out: [rank3]: {rest}")[-1]
     assert (last.text, last.labels) == (rest, {"rank": "3"})
 
@@ -199,45 +200,47 @@ def test_a_line_that_mpirun_tagged_in_parts_is_joined():
     assert piece.text == "gone now"
 
 
-def test_a_json_message_of_several_lines_is_a_block():
+def test_json_message_of_several_lines_is_one_record():
     stack = 'it failed:\nTraceback (most recent call last):\n  File "/srv/a.py", line 3, in f\n    g()\nValueError: bad'
     line = json.dumps({"level": "error", "rank": 5, "message": stack})
     (event,) = [e for e in parse(f"{line}\nother") if e.kind == "python.traceback"]
     assert (event.text, event.rank, event.span) == ("ValueError: bad", 5, 1)
 
 
-def test_lines_that_a_block_took_give_no_events_of_their_own():
-    events = parse(torn("[rank1]: ", "[rank2]: "))
+def test_lines_of_a_multi_line_record_give_no_records_of_their_own():
+    events = parse(interleaved("[rank1]: ", "[rank2]: "))
     assert len(events) == 2
 
 
-def test_a_line_that_no_record_knows_becomes_text_if_a_rule_wants_it():
+def test_line_that_only_a_rule_matches_becomes_a_text_record():
     (event,) = parse("[rank2]: [ERROR] the frobnicator is gone", (RULE + 4, RULE + 7))
     assert (event.kind, event.dialect, event.text) == ("text.line", "text", "the frobnicator is gone")
     assert (event.patterns, event.level, event.rank) == ((4, 7), "error", 2)
 
 
-def test_a_line_that_nobody_wants_gives_nothing():
+def test_line_without_matching_pattern_gives_no_record():
     assert parse("the frobnicator is gone", ()) == []
 
 
 def test_each_piece_of_a_glued_line_gets_its_own_patterns():
-    def rescan(text):
+    def search(text):
         return (RULE + 1,) if b"left" in text else (RULE + 2,)
 
-    events = parse("left[rank1]: right", (RULE + 1, RULE + 2), rescan)
+    events = parse("left[rank1]: right", (RULE + 1, RULE + 2), search)
     assert [(e.text, e.patterns) for e in events] == [("left", (1,)), ("right", (2,))]
 
 
 def test_the_text_of_a_block_is_searched_for_the_patterns_of_rules():
-    def rescan(text):
+    def search(text):
         return (RULE + 9,) if b"ValueError" in text else ()
 
-    (event,) = parse(torn("[rank1]: ", "[rank1]: ")[: -len("[rank1]: KeyError: 'the second one'")], rescan=rescan)[:1]
+    (event,) = parse(
+        interleaved("[rank1]: ", "[rank1]: ")[: -len("[rank1]: KeyError: 'the second one'")], search=search
+    )[:1]
     assert event.patterns == (9,)
 
 
-def test_events_are_numbered_on_from_where_the_last_file_ended():
+def test_record_order_continues_from_the_last_file():
     parser = LineParser("b.log", start=41)
     events = parser.parse(candidates("the frobnicator is gone", (RULE,))[0])
     assert (events[0].order, parser.order) == (42, 42)
@@ -247,12 +250,12 @@ def test_the_pieces_of_a_line_are_bounded():
     assert len(split_line("gone[rank1]: " * 900)) <= 65
 
 
-def test_a_piece_that_has_its_rank_from_the_piece_before_is_no_prefix():
+def test_piece_with_inherited_rank_does_not_break_a_multi_line_record():
     petsc = "[3]n1:33:35 [2] NCCL INFO PETSC ERROR: Caught signal number 11 SEGV: Segmentation Violation"
     assert parse_text(f"=== rank 0{petsc}\n{petsc}\n")
 
 
-def test_a_hostile_line_is_given_up_soon(monkeypatch):
+def test_hostile_line_stops_after_a_few_timeouts(monkeypatch):
     monkeypatch.setattr(line_parser, "records", lambda: tuple(Record(f"a.b{n}", f"(?:a+)+b{n}") for n in range(40)))
     line_parser._precedence.cache_clear()
     with within(40):
@@ -260,13 +263,13 @@ def test_a_hostile_line_is_given_up_soon(monkeypatch):
     line_parser._precedence.cache_clear()
 
 
-def test_escapes_are_taken_out_and_other_control_characters_stay():
+def test_escapes_are_removed_and_other_control_characters_stay():
     text = "\x1b[36m(W pid=7)\x1b[0m \x1b]8;;http://a\x07gone\x1b]8;;\x07 \x00 now"
     (event,) = parse(text, (RULE,))
     assert (event.text, event.line.text, event.pid) == ("gone \x00 now", "(W pid=7) gone \x00 now", 7)
 
 
-def test_colours_whose_escape_character_got_lost_are_taken_out():
+def test_colours_without_their_escape_character_are_removed():
     assert decode_line(b"[36m(W pid=7)[0m gone") == "(W pid=7) gone"
     assert decode_line(b"[31mgone") == "gone"
     assert decode_line(b"\\x1b[31mgone") == decode_line(b"\\033[31mgone") == decode_line(b"[1;31mgone") == "gone"
@@ -283,7 +286,7 @@ def test_bytes_that_are_no_utf8_do_not_stop_the_line():
     assert event.text == "gone \ufffd\ufffd"
 
 
-def test_of_several_records_the_one_of_higher_priority_makes_the_event(monkeypatch):
+def test_pattern_of_higher_priority_wins(monkeypatch):
     low = Record("a.low", "gone")
     high = Record("a.high", r"(?P<what>\w+) is (?P<text>gone (?P<count>\d+) (?P<by_rank>\d+) (?P<none>x)?)", priority=1)
     monkeypatch.setattr(line_parser, "records", lambda: (low, high))
@@ -302,7 +305,7 @@ def test_of_several_records_the_one_of_higher_priority_makes_the_event(monkeypat
         ("[error] odd", "odd", "fatal"),
     ],
 )
-def test_a_record_may_hold_what_looks_like_a_prefix_but_the_bare_line_comes_first(monkeypatch, line, text, level):
+def test_message_is_searched_before_the_text_with_its_prefix(monkeypatch, line, text, level):
     found = (
         Record("a.special", r"^\[ERROR\] URL", "error", priority=0),
         Record("a.general", r"^\[error\] ", "fatal", priority=-2),
@@ -315,25 +318,25 @@ def test_a_record_may_hold_what_looks_like_a_prefix_but_the_bare_line_comes_firs
     assert (event.text, event.level) == (text, level)
 
 
-def test_a_pattern_that_takes_too_long_is_given_up(monkeypatch):
+def test_pattern_that_takes_too_long_is_skipped(monkeypatch):
     monkeypatch.setattr(line_parser, "records", lambda: (Record("a.slow", "(?:a+)+b"),))
     line_parser._precedence.cache_clear()
     assert LineParser("a.log").parse(Candidate(b"a" * 5000, 1, (0,), lambda: iter(()))) == []
     line_parser._precedence.cache_clear()
 
 
-def test_a_label_that_differs_from_the_rank_is_a_node_from_then_on():
+def test_task_that_differs_from_the_rank_is_no_rank_from_then_on():
     text = "1: gone\n1: [rank9]: gone\n1: gone"
     assert [e.rank for e in parse(text, (RULE,))] == [1, 9, None]
 
 
-def test_a_date_without_a_year_takes_the_year_that_the_log_showed():
+def test_date_without_year_takes_the_year_of_an_earlier_line():
     text = "2024-10-28 10:13:38 gone\n[E1028 10:13:40.111111111 store.cpp:5] gone"
     first, second = parse(text, (RULE,))
     assert second.time - first.time == 2
 
 
-def test_the_name_of_the_file_says_who_spoke_where_the_line_does_not():
+def test_file_name_gives_the_rank_unless_the_line_names_one():
     assert [e.rank for e in parse("gone\n[rank2]: gone", (RULE,), file="logs/rank_5.log")] == [5, 2]
 
 
@@ -361,7 +364,7 @@ def test_the_name_of_the_file_says_who_spoke_where_the_line_does_not():
         ("job.log", {}),
     ],
 )
-def test_file_names_tell_who_wrote_them(file, speaker):
+def test_file_name_gives_the_source(file, speaker):
     found = source_from_filename(file)
     assert {k: v for k in found.__slots__ if (v := getattr(found, k)) is not None} == speaker
 
@@ -396,22 +399,22 @@ def test_file_names_tell_who_wrote_them(file, speaker):
         ("", None),
     ],
 )
-def test_stamps_of_every_shape_are_seconds(stamp, moment):
+def test_time_stamps_of_each_form_are_parsed(stamp, moment):
     assert parse_time(stamp) == pytest.approx(moment) if moment else parse_time(stamp) is None
 
 
-def test_the_leap_day_needs_its_year():
+def test_leap_day_without_year_is_no_time():
     assert parse_time("02-29 00:00:00") is None
     assert parse_time("02-29 00:00:00", 2024) == 1709164800.0
 
 
-def test_the_stand_in_for_an_unknown_year_is_no_year():
+def test_year_of_a_stamp_without_year_is_none():
     assert (year_of(25956818.0), year_of(1730110418.0)) == (None, 2024)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="0123456789-/: .,TZ+JanOctMonPM", max_size=32))
-def test_any_text_is_a_moment_or_none(stamp):
+def test_any_text_parses_to_a_time_or_none(stamp):
     assert isinstance(parse_time(stamp), (float, type(None)))
 
 
@@ -436,14 +439,14 @@ def test_following_lines_are_bounded_and_read_lazily():
 
 
 def test_a_carriage_return_begins_a_new_line_for_parse_text():
-    assert shown(parse_text("10%|#   | 1/10 [00:01<00:09,  1.0it/s]\r[rank1]: KeyError: 'a'"))[1][2:] == (
+    assert summary(parse_text("10%|#   | 1/10 [00:01<00:09,  1.0it/s]\r[rank1]: KeyError: 'a'"))[1][2:] == (
         "python.exception",
         "KeyError: 'a'",
         1,
     )
 
 
-def test_what_a_record_means_goes_with_its_event_and_not_with_others_of_its_kind():
+def test_record_carries_the_note_of_its_own_pattern():
     notes = {
         event.text.splitlines()[0]: event.note
         for event in parse_text(
@@ -454,33 +457,33 @@ def test_what_a_record_means_goes_with_its_event_and_not_with_others_of_its_kind
     assert len({record.note for record in records() if record.kind == "python.traceback"}) > 1
 
 
-def test_a_traceback_is_read_behind_a_prefix_that_no_wrapper_knows():
+def test_traceback_is_read_behind_an_unknown_prefix():
     plain = "Traceback (most recent call last):\n  File \"fit.py\", line 7, in main\n    load()\nKeyError: 'crop'"
     marked = "".join(f"/slot_07_1557_0041: {line}\n" for line in plain.split("\n"))
-    seen = [event for event in parse_text(marked) if event.level == "fatal"]
-    assert [(event.text, event.line.number) for event in seen] == [("KeyError: 'crop'", 4)]
+    events = [event for event in parse_text(marked) if event.level == "fatal"]
+    assert [(event.text, event.line.number) for event in events] == [("KeyError: 'crop'", 4)]
 
 
-def test_words_in_front_of_a_traceback_alone_are_no_prefix_of_its_lines():
-    (seen,) = parse_text(
+def test_word_before_the_first_line_of_a_traceback_is_no_prefix():
+    (event,) = parse_text(
         'ERROR Traceback (most recent call last):\n  File "fit.py", line 7, in main\nERROR ValueError: not this\nKeyError: 1\n'
     )[:1]
-    assert seen.text == "KeyError: 1"
+    assert event.text == "KeyError: 1"
 
 
-def test_what_is_printed_behind_the_bar_of_mmcv_or_keras_is_a_record_of_its_own():
+def test_text_behind_a_bar_of_mmcv_or_keras_is_a_record_of_its_own():
     bars = ("[>>>>    ] 31/50, 4.0 task/s, elapsed: 8s, ETA:     5s", " 5/10 [=====>....] - ETA: 1:05 - loss: 0.2104")
     for bar in bars:
         assert [event.text for event in parse_text(f"{bar}Killed\n") if event.kind == "crash.signal"] == ["Killed"]
 
 
-def test_a_traceback_in_which_the_log_ends_is_a_failure_even_before_its_first_frame():
+def test_log_that_ends_in_a_traceback_head_is_an_error():
     heads = ("Traceback (most recent call last):", 'Traceback (most recent call last):\n  File "fit.py", l')
     assert [parse_text(head)[0].level for head in heads] == ["error", "error"]
     assert parse_text("Traceback (most recent call last):\nstep 3 loss: 2\n")[0].level == "warning"
 
 
 @pytest.mark.parametrize("rank", ["4294967294", "-1"])
-def test_a_number_that_no_rank_has_is_none(rank):
+def test_impossible_rank_is_dropped(rank):
     text = f"mpirun noticed that process rank {rank} with PID 12 on node n1 exited on signal 9 (Killed)."
     assert [e.rank for e in parse_text(text)] == [None]

@@ -1,4 +1,4 @@
-"""Laws of what records mean: a new dialect says it itself, and no list in the reasoning is to be touched."""
+"""Laws of lifecycle signs: each format states its own, and the reasoning keeps no list."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from logdoctor.parsers import dialect_modules, line_parser, parse_text, records
 BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it]\n"
 
 
-def asked_for(tree: ast.AST) -> Iterator[str]:
-    """The meanings that a module asks events for: ``"…" in event.means``, or one of a set of them."""
+def signs_used_in(tree: ast.AST) -> Iterator[str]:
+    """Yield the signs that a module asks for: ``"…" in event.means``, or a set of them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and ast.unparse(node.comparators[0]).endswith("means"):
             yield ast.literal_eval(node.left)
@@ -24,36 +24,36 @@ def asked_for(tree: ast.AST) -> Iterator[str]:
             yield from (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
 
 
-def told() -> list[tuple[str, tuple[Meaning, ...]]]:
-    """Each kind that means anything, with its meanings, as the dialects say it."""
+def kinds_with_signs() -> list[tuple[str, tuple[Meaning, ...]]]:
+    """Return each kind that has signs, with its signs."""
     return [pair for module in dialect_modules() for pair in getattr(module, "MEANS", {}).items()]
 
 
-def test_what_a_kind_means_is_told_once():
-    assert [kind for kind, times in Counter(kind for kind, _ in told()).items() if times > 1] == []
+def test_each_kind_has_its_signs_in_one_format():
+    assert [kind for kind, times in Counter(kind for kind, _ in kinds_with_signs()).items() if times > 1] == []
 
 
-def test_what_means_something_is_the_kind_of_some_record():
-    assert {kind for kind, _ in told()} <= {record.kind for record in records()}
+def test_each_kind_with_signs_is_the_kind_of_a_record_pattern():
+    assert {kind for kind, _ in kinds_with_signs()} <= {record.kind for record in records()}
 
 
-def test_a_kind_means_the_same_thing_once():
-    assert [kind for kind, means in told() if len(set(means)) < len(means)] == []
+def test_each_kind_lists_a_sign_once():
+    assert [kind for kind, means in kinds_with_signs() if len(set(means)) < len(means)] == []
 
 
-def test_every_meaning_is_of_some_kind_and_asked_for_somewhere():
+def test_each_sign_belongs_to_a_kind_and_is_used():
     sources = Path(reasoning.__file__).parent.rglob("*.py")
-    asked = {word for source in sources for word in asked_for(ast.parse(source.read_text(encoding="utf-8")))}
-    said = {word for _, means in told() for word in means}
-    assert asked == said == set(get_args(Meaning))
+    used = {word for source in sources for word in signs_used_in(ast.parse(source.read_text(encoding="utf-8")))}
+    stated = {word for _, means in kinds_with_signs() for word in means}
+    assert used == stated == set(get_args(Meaning))
 
 
-def test_an_event_means_what_its_kind_means():
+def test_record_carries_the_signs_of_its_kind():
     (event,) = parse_text("terminate called after throwing an instance of 'std::bad_alloc'\n")
     assert event.means == ("own end",)
 
 
-def test_a_block_that_turns_out_to_be_of_another_kind_means_what_that_one_means(monkeypatch):
+def test_record_whose_reader_changes_the_kind_carries_the_signs_of_that_kind(monkeypatch):
     monkeypatch.setattr(line_parser, "meanings", lambda: {"progress.step": ("done",), "progress.phase": ("once",)})
     (event,) = parse_text(BAR)
     assert (event.kind, event.means) == ("progress.phase", ("once",))

@@ -1,4 +1,4 @@
-"""What each program can print, message by message: failures are seen, harmless lines are not taken for failures.
+"""Messages of each program, one by one: failures are found, harmless lines are not failures.
 
 One file a program: tests/messages/<program>.tsv.  A line is ``verdict<TAB>message``; ``\\n`` in a message is a line
 break.  The verdict is a signature, ``healthy``, ``unknown``, or ``failure`` (a failure whose cause one line cannot
@@ -22,7 +22,7 @@ FILES = sorted((Path(__file__).parent / "messages").glob("*.tsv"))
 
 
 def messages(file: Path) -> Iterator[tuple[int, str, str]]:
-    """Line number, verdict and message of each line of a file."""
+    """Yield line number, verdict and message of each line of a file."""
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if line and not line.startswith("#"):
             verdict, _, message = line.partition("\t")
@@ -30,27 +30,27 @@ def messages(file: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def answer(message: str, knowledge: Knowledge) -> str:
-    """The signature of a log that holds nothing else."""
+    """Return the signature of a log that holds only this message."""
     diagnosis = diagnose(io.BytesIO(message.encode() + b"\n"), knowledge=knowledge)
     return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
 
 
-def is_right(verdict: str, said: str) -> bool:
-    return said != "healthy" if verdict == "failure" else said == verdict
+def is_right(verdict: str, answered: str) -> bool:
+    return answered != "healthy" if verdict == "failure" else answered == verdict
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_each_message_is_seen_for_what_it_is(file: Path, knowledge: Knowledge) -> None:
+def test_each_message_gets_its_verdict(file: Path, knowledge: Knowledge) -> None:
     wrong = [
-        f"{file.name}:{number}: {said} instead of {verdict}: {message}"
+        f"{file.name}:{number}: {answered} instead of {verdict}: {message}"
         for number, verdict, message in messages(file)
-        if not is_right(verdict, said := answer(message, knowledge))
+        if not is_right(verdict, answered := answer(message, knowledge))
     ]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_each_verdict_is_a_known_word_and_no_message_stands_twice(file: Path) -> None:
+def test_verdicts_are_valid_and_messages_unique(file: Path) -> None:
     listed = list(messages(file))
     allowed = {"failure", *read_signatures(shipped_rules() / "signatures.tsv")}
     assert {verdict for _, verdict, _ in listed} <= allowed

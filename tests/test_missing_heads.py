@@ -1,4 +1,4 @@
-"""Logs that begin within a stack: an excerpt, ``tail -n``, a rotated log.  The head by which it would be found is missing."""
+"""Logs that begin within a stack trace, whose first line is missing."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def read(text: str, knowledge: object) -> Diagnosis:
 @pytest.mark.parametrize(
     "prefix", ["", "[rank5]: ", "(Worker_TP1 pid=411) ", "2026-03-04T08:11:02.118Z ", "3: [rank3]: "]
 )
-def test_a_log_that_begins_and_ends_within_a_traceback_is_not_healthy(prefix, knowledge):
-    told = read("".join(f"{prefix}{line}\n" for line in FRAMES), knowledge)
-    assert told.verdict == "unknown"
-    assert told.unexplained[0].line.number == 1
+def test_log_of_traceback_frames_alone_is_unknown(prefix, knowledge):
+    diagnosis = read("".join(f"{prefix}{line}\n" for line in FRAMES), knowledge)
+    assert diagnosis.verdict == "unknown"
+    assert diagnosis.unexplained[0].line.number == 1
 
 
 @pytest.mark.parametrize(
     "above", ["    total = reduce(parts)", "            ^^^^^^^^^^^^^", 'fit/main.py", line 7, in main']
 )
-def test_the_rest_of_an_outer_frame_may_stand_above(above, knowledge):
+def test_rest_of_an_outer_frame_above_is_allowed(above, knowledge):
     assert read("\n".join([above, *FRAMES]), knowledge).verdict == "unknown"
 
 
@@ -43,20 +43,20 @@ def test_the_frames_of_a_cplusplus_exception_alone_are_not_healthy(knowledge):
     assert read(log, knowledge).verdict == "unknown"
 
 
-def test_whoever_asks_what_led_to_the_answer_is_told_of_the_same_events(knowledge):
+def test_trace_lists_the_headless_traceback(knowledge):
     assert [e.kind for e in trace_text("\n".join(FRAMES), knowledge).unaccounted] == ["python.traceback"]
 
 
-def test_who_printed_the_frames_is_known(knowledge):
-    told = read("".join(f"[rank5]: {line}\n" for line in FRAMES), knowledge)
-    assert told.unexplained[0].rank == 5
+def test_prefix_of_the_frames_gives_the_rank(knowledge):
+    diagnosis = read("".join(f"[rank5]: {line}\n" for line in FRAMES), knowledge)
+    assert diagnosis.unexplained[0].rank == 5
 
 
-def test_the_last_source_line_tells_the_exception_that_is_cut_off(knowledge):
+def test_last_source_line_gives_the_missing_exception(knowledge):
     frames = ['  File "/w/check.py", line 5, in check', "    assert layers % pipeline_parallel_size == 0, \\"]
-    told = read("\n".join(frames), knowledge)
-    assert told.causes[0].signature == "app.exception"
-    assert "assert layers % pipeline_parallel_size == 0" in told.causes[0].title
+    diagnosis = read("\n".join(frames), knowledge)
+    assert diagnosis.causes[0].signature == "app.exception"
+    assert "assert layers % pipeline_parallel_size == 0" in diagnosis.causes[0].title
     frames[1] = '    raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")'
     assert read("\n".join(frames), knowledge).causes[0].signature == "cuda.oom"
 
@@ -70,27 +70,27 @@ def test_the_last_source_line_tells_the_exception_that_is_cut_off(knowledge):
     ],
     ids=["it went on", "a warning", "stacks that were asked for"],
 )
-def test_what_is_no_failure_stays_none(log, knowledge):
+def test_frames_without_failure_are_healthy(log, knowledge):
     assert read(log, knowledge).verdict == "healthy"
 
 
 @pytest.mark.parametrize("mark", ["...", "[...]", "…", "# ...", "<snip>"])
-def test_a_stack_below_lines_that_were_left_out_is_found_too(mark, knowledge):
-    told = read("\n".join(["loading newt-7b", mark, *FRAMES]), knowledge)
-    assert told.verdict == "unknown"
-    assert told.unexplained[0].line.number == 3
+def test_stack_below_a_mark_of_omitted_lines_is_found(mark, knowledge):
+    diagnosis = read("\n".join(["loading newt-7b", mark, *FRAMES]), knowledge)
+    assert diagnosis.verdict == "unknown"
+    assert diagnosis.unexplained[0].line.number == 3
 
 
-def test_a_type_that_says_what_failed_is_known_by_the_line_that_raises_it(knowledge):
+def test_raise_line_with_a_telling_type_gives_the_cause(knowledge):
     frames = ['  File "/w/mcore/dist_checkpointing/validation.py", line 5, in validate_sharding_integrity']
-    told = read("\n".join([*frames, "    raise CheckpointingException(message)"]), knowledge)
-    assert told.causes[0].signature == "checkpoint.incompatible"
+    diagnosis = read("\n".join([*frames, "    raise CheckpointingException(message)"]), knowledge)
+    assert diagnosis.causes[0].signature == "checkpoint.incompatible"
     assert (
         read("\n".join([*frames[:0], *FRAMES[:3], "    raise RuntimeError(message)"]), knowledge).verdict == "unknown"
     )
 
 
-def test_a_box_whose_frame_is_broken_before_the_function_is_known(knowledge):
+def test_boxed_frame_broken_before_its_function_is_found(knowledge):
     box = ["│ /w/site-packages/accel/cuda.py:217 in                    │", "│ pin                                   │"]
     assert read("\n".join(box), knowledge).verdict == "unknown"
 
@@ -125,7 +125,7 @@ def test_one_line_that_looks_like_a_frame_is_no_stack(knowledge):
 
 
 @pytest.mark.parametrize("head", ["raceback (most recent call last):", "recent call last):"])
-def test_a_head_that_lost_its_first_letters_is_no_head(head, knowledge):
+def test_head_without_its_first_letters_counts_as_missing(head, knowledge):
     assert read("\n".join([head, *FRAMES]), knowledge).verdict == "unknown"
 
 
@@ -151,7 +151,7 @@ def test_a_box_may_begin_below_its_frame_with_the_path_of_a_module(knowledge):
     assert read("│ fit-a:29500   │\n│ fit-b:29500   │\n", knowledge).verdict == "healthy"
 
 
-def test_the_marked_line_of_a_cut_box_tells_what_is_raised(knowledge):
+def test_marked_line_of_a_cut_box_gives_the_exception(knowledge):
     box = [
         "╭─────────── Traceback (most recent call last) ───────────╮",
         "│ /w/site-packages/fit/alloc.py:88 in take                │",
@@ -167,12 +167,12 @@ def test_a_frame_may_be_broken_before_its_function(knowledge):
     assert read("\n".join(frames), knowledge).verdict == "unknown"
 
 
-def test_where_anomaly_mode_points_something_was_raised(knowledge):
-    said = "[W python_anomaly_mode.cpp:104] Warning: Error detected in MulBackward0. Traceback of forward call that caused the error:\n"
-    assert read(said + "\n".join(FRAMES), knowledge).verdict == "unknown"
+def test_stack_of_anomaly_mode_without_exception_is_unknown(knowledge):
+    head = "[W python_anomaly_mode.cpp:104] Warning: Error detected in MulBackward0. Traceback of forward call that caused the error:\n"
+    assert read(head + "\n".join(FRAMES), knowledge).verdict == "unknown"
     raised = (
         "Traceback (most recent call last):\n"
         + FRAMES[0]
         + "\nRuntimeError: Function 'MulBackward0' returned nan values in its 0th output."
     )
-    assert read(f"{said}{raised}", knowledge).causes[0].signature == "app.nan-loss"
+    assert read(f"{head}{raised}", knowledge).causes[0].signature == "app.nan-loss"

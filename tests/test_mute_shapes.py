@@ -1,4 +1,4 @@
-"""Lines like many others that told nothing are not looked at again, and only those."""
+"""Line templates that never produced a record are skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from logdoctor.parsers.mute_shapes import MAX_TEMPLATES, QUIET_AFTER, MuteShapes
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "alike"),
+    ("first", "second", "alike"),
     [
         (b"09:46:42 step 17: 0 failed", b"12:01:59 step 800: 0 failed", True),
         (b"0 failed", b"1 failed", False),
@@ -19,29 +19,29 @@ from logdoctor.parsers.mute_shapes import MAX_TEMPLATES, QUIET_AFTER, MuteShapes
         (b"worker 3 failed", b"server 3 failed", False),
     ],
 )
-def test_lines_are_of_one_shape_if_they_differ_in_numbers_that_are_not_zero(one, other, alike):
-    assert (template(one) == template(other)) is alike
+def test_lines_that_differ_in_nonzero_numbers_have_one_template(first, second, alike):
+    assert (template(first) == template(second)) is alike
 
 
-def test_a_shape_tells_nothing_when_enough_lines_of_it_told_nothing():
-    mute = MuteShapes()
+def test_template_is_quiet_after_enough_lines_without_record():
+    quiet = MuteShapes()
     for number in range(1, QUIET_AFTER):
-        mute.count(b"pass %d: 0 failed" % number)
-    assert not mute.is_quiet(b"pass 7777: 0 failed")
-    mute.count(b"pass 3: 0 failed")
-    assert mute.is_quiet(b"pass 7777: 0 failed")
-    assert not mute.is_quiet(b"pass 7777: 2 failed")
+        quiet.count(b"pass %d: 0 failed" % number)
+    assert not quiet.is_quiet(b"pass 7777: 0 failed")
+    quiet.count(b"pass 3: 0 failed")
+    assert quiet.is_quiet(b"pass 7777: 0 failed")
+    assert not quiet.is_quiet(b"pass 7777: 2 failed")
 
 
-def test_only_so_many_shapes_are_counted():
-    mute = MuteShapes()
+def test_number_of_templates_is_bounded():
+    quiet = MuteShapes()
     for number in range(2 * MAX_TEMPLATES):
         for _ in range(QUIET_AFTER):
-            mute.count(b"x" * number)
-    assert sum(mute.is_quiet(b"x" * number) for number in range(2 * MAX_TEMPLATES)) == MAX_TEMPLATES
+            quiet.count(b"x" * number)
+    assert sum(quiet.is_quiet(b"x" * number) for number in range(2 * MAX_TEMPLATES)) == MAX_TEMPLATES
 
 
-def test_of_a_thousand_lines_that_tell_nothing_few_are_looked_at_and_what_follows_is_an_event(knowledge):
+def test_quiet_lines_are_skipped_and_the_error_below_is_parsed(knowledge):
     search = knowledge.prefilter.match
     parser = LineParser("job.log", search, informative=knowledge.prefilter.standalone)
     lines = [b"[INFO] pass %d: status=ok, 0 jobs failed" % n for n in range(1, 1000)]

@@ -1,4 +1,4 @@
-"""The node that a scheduler put a job on is to blame where no line names another; it is no host beside a pod's name."""
+"""The node of a pod is the culprit if no line names another host."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ RANK = "fit-0:71:310 [0] NCCL INFO comm 0x55d rank 0 nranks 1 cudaDev 0 nvmlDev 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB.\n"
 
 
-def test_the_only_node_that_a_pod_was_put_on_is_named(knowledge):
+def test_only_node_of_a_pod_is_the_culprit(knowledge):
     found = diagnosed(PLACED.format(pod=0, node="a7") + SANDBOX, knowledge)
     assert (found.causes[0].signature, found.causes[0].culprit.hosts) == ("job.container", ("gke-a7",))
 
 
-def test_of_two_nodes_none_is_named(knowledge):
+def test_two_nodes_give_no_culprit(knowledge):
     log = PLACED.format(pod=0, node="a7") + PLACED.format(pod=1, node="a8") + SANDBOX
     assert diagnosed(log, knowledge).causes[0].culprit.hosts == ()
 
 
-def test_what_runs_in_the_pod_goes_by_the_name_of_the_pod(knowledge):
+def test_failure_inside_a_pod_names_the_pod(knowledge):
     found = diagnosed(PLACED.format(pod=0, node="a7") + RANK + OOM, knowledge)
     assert found.causes[0].culprit.hosts == ("fit-0",)
 
 
 STACK = "[trn03:4411] [ 3] /srv/solver(main+0x409) [0x41d369]\n[trn03:4411] *** End of error message ***\n"
-NOTICED = "mpirun noticed that process rank 5 with PID {pid} on node 10.8.0.3 exited on signal 6 (Aborted).\n"
+EXITED = "mpirun noticed that process rank 5 with PID {pid} on node 10.8.0.3 exited on signal 6 (Aborted).\n"
 
 
-def test_a_host_that_mpirun_knows_by_its_address_goes_by_the_name_that_its_process_prints(knowledge):
-    found = diagnosed(STACK + NOTICED.format(pid=4411), knowledge)
+def test_host_address_of_mpirun_is_replaced_by_the_name_of_the_process(knowledge):
+    found = diagnosed(STACK + EXITED.format(pid=4411), knowledge)
     assert (found.causes[0].culprit.hosts, found.picture.hosts) == (("trn03",), ("trn03",))
 
 
-def test_the_address_stays_where_no_process_of_this_number_prints_a_name(knowledge):
-    assert "10.8.0.3" in diagnosed(STACK + NOTICED.format(pid=4412), knowledge).picture.hosts
+def test_host_address_stays_without_a_process_of_that_pid(knowledge):
+    assert "10.8.0.3" in diagnosed(STACK + EXITED.format(pid=4412), knowledge).picture.hosts

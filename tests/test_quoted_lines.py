@@ -1,4 +1,4 @@
-"""Which lines of a record of several lines are shown as the proof: those that say what went wrong."""
+"""The quoted line of a multi-line record is the one that says what went wrong."""
 
 import io
 
@@ -12,11 +12,11 @@ NO_HOST = "GetSockInterfaceAddr(370)....: gethostbyname failed, n07 (errno 1)"
 
 def proof(text, knowledge):
     cause = diagnose(io.BytesIO(text.encode()), knowledge=knowledge).causes[0]
-    return [seen.line.text for seen in cause.evidence]
+    return [match.line.text for match in cause.evidence]
 
 
 @pytest.mark.parametrize(
-    ("log", "told"),
+    ("log", "evidence"),
     [
         ("[3] --> FOAM FATAL IO ERROR: \n[3] keyword nu is undefined\n[3] \n[3] file: constant/x", "[3] keyword nu is undefined"),
         ("Error in solve.default(crossprod(x, y)) : \n  system is singular\nExecution halted", "  system is singular"),
@@ -27,23 +27,23 @@ def proof(text, knowledge):
     ],
     ids=["OpenFOAM", "R", "MPICH"],
 )  # fmt: skip
-def test_the_message_is_quoted_where_the_head_of_its_record_says_nothing(log, told, knowledge):
-    assert proof(log, knowledge)[0] == told
+def test_message_below_an_empty_head_is_quoted(log, evidence, knowledge):
+    assert proof(log, knowledge)[0] == evidence
 
 
-def test_a_sentence_that_goes_on_in_the_next_line_is_quoted_whole(knowledge):
-    said = ["A request was made to bind to that would result in binding more", "processes than cpus on a resource:"]
-    shown = proof("\n".join([RULE, *said, "", "   Bind to:     CORE", "   Node:        n07", RULE]), knowledge)
-    assert shown[0] == " ".join(said)
+def test_sentence_over_two_lines_is_quoted_whole(knowledge):
+    message = ["A request was made to bind to that would result in binding more", "processes than cpus on a resource:"]
+    lines = proof("\n".join([RULE, *message, "", "   Bind to:     CORE", "   Node:        n07", RULE]), knowledge)
+    assert lines[0] == " ".join(message)
 
 
-def test_what_was_asserted_is_told_and_quoted_where_the_assertion_says_nothing(knowledge):
+def test_assertion_without_message_quotes_the_assert_line(knowledge):
     log = 'Traceback (most recent call last):\n  File "/w/fit.py", line 40, in fit\n    assert world % tp == 0\nAssertionError'
     assert proof(log, knowledge)[0] == "    assert world % tp == 0"
     assert "assert world % tp == 0" in diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].title
 
 
-def test_what_one_speaker_repeats_word_by_word_is_quoted_once(knowledge):
-    said = "kernel: NVRM: GPU 0000:09:00.0: rm_init_adapter failed, device minor number 0"
-    log = "".join(f"Mar  4 10:00:{second} n07 {said}\n" for second in range(10, 14))
-    assert proof(log, knowledge) == [f"Mar  4 10:00:10 n07 {said}"]
+def test_repeated_line_of_one_source_is_quoted_once(knowledge):
+    message = "kernel: NVRM: GPU 0000:09:00.0: rm_init_adapter failed, device minor number 0"
+    log = "".join(f"Mar  4 10:00:{second} n07 {message}\n" for second in range(10, 14))
+    assert proof(log, knowledge) == [f"Mar  4 10:00:10 n07 {message}"]

@@ -1,4 +1,4 @@
-"""NCCL's last warning, which PyTorch, XLA and others quote with the error of a call, counts as if NCCL had printed it."""
+"""An NCCL warning quoted by PyTorch or XLA counts as if NCCL had printed it."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ XLA = (
         ("socketTryAccept: Accept failed: Interrupted system call", "nccl.proxy-service"),
     ],
 )
-def test_a_warning_is_understood_however_it_is_passed_on(form, warning, signature, knowledge):
-    told = diagnose(io.BytesIO(form.format(warning).encode()), knowledge=knowledge)
-    assert told.causes[0].signature == signature
+def test_quoted_nccl_warning_gives_its_signature(form, warning, signature, knowledge):
+    diagnosis = diagnose(io.BytesIO(form.format(warning).encode()), knowledge=knowledge)
+    assert diagnosis.causes[0].signature == signature
 
 
-def test_the_line_that_quotes_is_the_proof_and_its_speaker_the_one_it_is_about(knowledge):
-    told = diagnose(io.BytesIO(TORCH.format("Invalid rank requested : 9/8").encode()), knowledge=knowledge)
-    assert (told.causes[0].evidence[0].line.number, told.causes[0].culprit.ranks) == (7, (3,))
+def test_quoting_line_is_the_evidence_and_its_rank_the_culprit(knowledge):
+    diagnosis = diagnose(io.BytesIO(TORCH.format("Invalid rank requested : 9/8").encode()), knowledge=knowledge)
+    assert (diagnosis.causes[0].evidence[0].line.number, diagnosis.causes[0].culprit.ranks) == (7, (3,))
 
 
-def test_a_warning_after_which_nccl_goes_on_explains_nothing(knowledge):
+def test_quoted_harmless_warning_explains_nothing(knowledge):
     harmless = XLA.format("NUMA auto balancing enabled which can lead to variability in the NCCL performance!")
     assert diagnose(io.BytesIO(harmless.encode()), knowledge=knowledge).verdict == "unknown"
 
@@ -62,9 +62,9 @@ def test_a_warning_after_which_nccl_goes_on_explains_nothing(knowledge):
 @pytest.mark.parametrize(
     "tail", ["", "\n  Exception raised from check at /build/NCCLUtils.hpp:317 (most recent call first):"]
 )
-def test_an_empty_quotation_is_none(tail):
+def test_empty_quotation_is_ignored(tail):
     assert quoted_warning(f"NCCL error in: x.hpp:317, internal error\nLast error:{tail}") == ""
 
 
-def test_another_programs_last_error_is_no_warning_of_nccl():
+def test_last_error_of_another_program_is_ignored():
     assert quoted_warning("OSError: gave up\nLast error:\nInvalid rank requested : 9/8") == ""

@@ -1,4 +1,4 @@
-"""What launchers, collectors and loggers put in front of a line comes off, and says labels spoke."""
+"""Prefixes of launchers, collectors and loggers are stripped and give the source."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NO_YEAR = 25956818.0
 """28 October 10:13:38 of 1970."""
 
 
-def said(line: str) -> tuple[str, dict[str, object]]:
+def strip(line: str) -> tuple[str, dict[str, object]]:
     bare = peel(line)
-    known = {name: getattr(bare.speaker, name) for name in Speaker.__slots__}
-    return bare.text, {name: value for name, value in known.items() if value is not None}
+    labels = {name: getattr(bare.speaker, name) for name in Speaker.__slots__}
+    return bare.text, {name: value for name, value in labels.items() if value is not None}
 
 
 LAUNCHERS = [
@@ -198,14 +198,14 @@ LOGGERS = [
 
 
 @pytest.mark.parametrize(("prefix", "speaker"), [*LAUNCHERS, *COLLECTORS, *STAMPS, *LOGGERS])
-def test_a_prefix_comes_off_and_tells_who_spoke(prefix, speaker):
-    assert said(prefix + MESSAGE) == (MESSAGE, pytest.approx(speaker))
+def test_prefix_is_stripped_and_gives_the_source(prefix, speaker):
+    assert strip(prefix + MESSAGE) == (MESSAGE, pytest.approx(speaker))
 
 
 @pytest.mark.parametrize("prefix", [p for p, _ in (*LAUNCHERS, *STAMPS[:8])])
 def test_the_indentation_of_the_message_stays(prefix):
     if prefix != "[rank3]:":  # there a blank always follows
-        assert said(f"{prefix}  File")[0] == "  File"
+        assert strip(f"{prefix}  File")[0] == "  File"
 
 
 @pytest.mark.parametrize(
@@ -234,13 +234,13 @@ def test_the_indentation_of_the_message_stays(prefix):
     ],
 )
 def test_prefixes_nest(line, text, speaker):
-    found = said(line)
+    found = strip(line)
     assert found[0] == text
     assert speaker.items() <= found[1].items()
 
 
-def test_the_innermost_rank_wins_and_the_outermost_clock():
-    text, speaker = said("2024-10-28T10:13:38Z 1: [rank9]:[E1028 11:00:00.111111111 store.cpp:5] gone")
+def test_innermost_rank_and_outermost_time_win():
+    text, speaker = strip("2024-10-28T10:13:38Z 1: [rank9]:[E1028 11:00:00.111111111 store.cpp:5] gone")
     assert (text, speaker["rank"], speaker["time"]) == ("gone", 9, MOMENT)
 
 
@@ -283,28 +283,28 @@ def test_the_innermost_rank_wins_and_the_outermost_clock():
         "train/3 of 8 folds are done",
     ],
 )
-def test_what_only_looks_like_a_prefix_stays(line):
-    assert said(line) == (line, {})
+def test_text_that_only_looks_like_a_prefix_stays(line):
+    assert strip(line) == (line, {})
 
 
 @pytest.mark.parametrize("program", ["slurmstepd", "systemd", "nv-fabricmanager"])
-def test_a_daemon_in_syslog_keeps_its_name_in_front(program):
-    text, speaker = said(f"Oct 28 10:13:38 cn07 {program}[812]: error: gone")
+def test_syslog_message_of_a_daemon_keeps_the_program_name(program):
+    text, speaker = strip(f"Oct 28 10:13:38 cn07 {program}[812]: error: gone")
     assert text == f"{program}[812]: error: gone"
     assert (speaker["source"], speaker["pid"], speaker["host"]) == (program, 812, "cn07")
 
 
-def test_a_local_child_index_of_lightning_is_no_global_rank():
-    assert said("[rank: 2] Child process with PID 81 terminated with code 1.")[1] == {"local_rank": 2}
+def test_child_index_of_lightning_is_a_local_rank():
+    assert strip("[rank: 2] Child process with PID 81 terminated with code 1.")[1] == {"local_rank": 2}
 
 
-def test_the_count_that_ray_appends_is_no_part_of_the_message():
-    assert said("(W pid=1) gone [repeated 6x across cluster]")[0] == "gone"
+def test_repetition_count_of_ray_is_removed():
+    assert strip("(W pid=1) gone [repeated 6x across cluster]")[0] == "gone"
 
 
 def test_a_docker_record_gives_message_and_time():
     line = json.dumps({"log": "[rank1]: gone\n", "stream": "stderr", "time": "2024-10-28T10:13:38.5Z"})
-    assert said(line) == ("gone", {"rank": 1, "time": MOMENT + 0.5})
+    assert strip(line) == ("gone", {"rank": 1, "time": MOMENT + 0.5})
 
 
 @pytest.mark.parametrize(
@@ -320,22 +320,22 @@ def test_a_docker_record_gives_message_and_time():
         ('loss: {"fit": 2.5, "eval": 2.6}', 'loss: {"fit": 2.5, "eval": 2.6}'),
     ],
 )
-def test_a_line_that_an_export_packed_is_unpacked(line, text):
-    assert said(line)[0] == text
+def test_line_quoted_by_an_export_is_unquoted(line, text):
+    assert strip(line)[0] == text
 
 
 @pytest.mark.parametrize("head", ["-- Process 2 terminated", "--> FOAM FATAL ERROR:", "  -- indented"])
 def test_a_stamp_does_not_take_dashes_that_a_program_prints(head):
-    assert said(f"2024-10-28 10:13:38 {head}")[0] == head
-    assert said("2024-10-28 10:13:38 -- gone")[0] == "gone"
+    assert strip(f"2024-10-28 10:13:38 {head}")[0] == head
+    assert strip("2024-10-28 10:13:38 -- gone")[0] == "gone"
 
 
-def test_a_stamp_does_not_take_the_programs_own_word_with_it():
+def test_level_word_behind_a_stamp_stays_in_a_variant():
     (piece,) = split_line("2024-10-28T10:13:38Z FATAL:  the store is gone")
     assert [text for text, _ in piece.variants()][:2] == [" the store is gone", "FATAL:  the store is gone"]
 
 
-def test_a_packed_message_is_cut_where_another_record_is_glued_to_it():
+def test_record_joined_inside_a_json_message_is_a_piece_of_its_own():
     line = '{"log":"100%|##| 4/4 [00:02<00:00,  1.9it/s][default2]:[E store.cpp:5] gone\\n","stream":"stderr"}'
     first, second = split_line(line)
     assert first.text.endswith("1.9it/s]")
@@ -345,12 +345,12 @@ def test_a_packed_message_is_cut_where_another_record_is_glued_to_it():
 def test_a_journal_record_gives_message_host_and_level():
     fields = {"MESSAGE": "NVRM: gone", "_HOSTNAME": "cn07", "SYSLOG_IDENTIFIER": "kernel", "PRIORITY": "4"}
     line = json.dumps({**fields, "__REALTIME_TIMESTAMP": "1730110418000000"})
-    assert said(line) == ("NVRM: gone", {"host": "cn07", "source": "kernel", "level": "warning", "time": MOMENT})
+    assert strip(line) == ("NVRM: gone", {"host": "cn07", "source": "kernel", "level": "warning", "time": MOMENT})
 
 
-def test_a_journal_message_that_is_no_text_is_decoded():
+def test_journal_message_as_bytes_is_decoded():
     line = json.dumps({"MESSAGE": list(b"gone \xff"), "_HOSTNAME": "cn07"})
-    assert said(line) == ("gone \ufffd", {"host": "cn07"})
+    assert strip(line) == ("gone \ufffd", {"host": "cn07"})
 
 
 @pytest.mark.parametrize(
@@ -372,18 +372,18 @@ def test_a_journal_message_that_is_no_text_is_decoded():
     ],
 )
 def test_json_loggers_are_read(fields, speaker):
-    assert said(json.dumps(fields)) == (MESSAGE, speaker)
+    assert strip(json.dumps(fields)) == (MESSAGE, speaker)
 
 
 @pytest.mark.parametrize(("head", "tail"), [("[", ""), (",", ""), (",", "]"), ("", ""), ("[", "]")])
 def test_the_log_of_a_notebook_on_kaggle_is_read(head, tail):
     line = json.dumps({"stream_name": "stderr", "time": 114.62, "data": "[rank1]: gone\n"}, separators=(",", ":"))
-    assert said(head + line + tail) == ("gone", {"rank": 1})
+    assert strip(head + line + tail) == ("gone", {"rank": 1})
 
 
 def test_logfmt_is_read():
     line = f'time="2024-10-28T10:13:38Z" level=error msg="{MESSAGE}" pod=w-0'
-    assert said(line) == (f"{MESSAGE} pod=w-0", {"time": MOMENT, "level": "error"})
+    assert strip(line) == (f"{MESSAGE} pod=w-0", {"time": MOMENT, "level": "error"})
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_a_traceback_that_a_service_quotes_in_one_line_is_read_as_its_lines(quot
     "line", ['{"message": "a"', '{"message": {"a": 1}, "level": "x"}', '{"a": ' * 9000 + "}", "{}"]
 )
 def test_broken_json_is_left_as_it_is(line):
-    assert said(line)[0] == line
+    assert strip(line)[0] == line
 
 
 COMPOSED = [p for p, _ in (*LAUNCHERS[:2], *LAUNCHERS[9:12], *LAUNCHERS[13:18], *LAUNCHERS[21:28], *COLLECTORS[:3])]
@@ -414,15 +414,15 @@ COMPOSED = [p for p, _ in (*LAUNCHERS[:2], *LAUNCHERS[9:12], *LAUNCHERS[13:18], 
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.sampled_from(COMPOSED), max_size=5, unique=True), st.booleans())
-def test_the_message_comes_back_from_under_prefixes_in_any_order(prefixes, logged):
+def test_message_is_found_below_prefixes_in_any_order(prefixes, logged):
     tasks = [p for p in prefixes if p.strip()[0].isdigit() and p.strip().endswith(":")]
     line = "".join([*tasks[:1], *(p for p in prefixes if p not in tasks), "ERROR:root:" * logged, MESSAGE])
-    assert said(line)[0] == MESSAGE
+    assert strip(line)[0] == MESSAGE
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=200))
-def test_any_text_is_peeled_without_an_exception(text):
+def test_any_text_is_stripped_without_an_exception(text):
     assert isinstance(peel(text).text, str)
 
 
@@ -434,9 +434,9 @@ def test_pieces_of_prefixes_in_any_order_never_raise_or_hang(data):
     peel("".join(data.draw(st.lists(cut, max_size=8))))
 
 
-def test_peeling_stops_at_a_bound():
-    peeled = peeling.peel("[rank1]: " * 40 + MESSAGE)
-    assert peeled.text.count("[rank1]") == 40 - peeling.MAX_LAYERS
+def test_stripping_stops_at_a_bound():
+    stripped = peeling.peel("[rank1]: " * 40 + MESSAGE)
+    assert stripped.text.count("[rank1]") == 40 - peeling.MAX_LAYERS
 
 
 @pytest.mark.parametrize("unit", ["[", "3: ", "a.b-", "2024-10-28 ", '{"', "(a pid=", "x1:", "[rank", "\x1b[", "a=b "])
@@ -449,7 +449,7 @@ def test_a_long_hostile_line_is_quick(unit):
     assert time.process_time() - start < 0.5
 
 
-def test_every_prefix_names_its_first_characters_rightly():
+def test_each_prefix_lists_its_first_characters():
     rng = random.Random(7)
     for prefix, _ in rng.sample([*LAUNCHERS, *COLLECTORS, *STAMPS, *LOGGERS], 40):
         line = prefix + MESSAGE
@@ -464,7 +464,7 @@ def test_every_prefix_names_its_first_characters_rightly():
     "line", ["gpu-1 was reset by its driver", "step-100 main loop entered", "phase-2 job done", "cuda-12 pytorch"]
 )
 def test_two_words_of_a_sentence_are_no_pod_and_container(line):
-    assert said(line)[0] == line
+    assert strip(line)[0] == line
 
 
 @pytest.mark.parametrize(
@@ -477,12 +477,12 @@ def test_two_words_of_a_sentence_are_no_pod_and_container(line):
     ],
 )
 def test_the_number_of_a_job_of_the_shell_is_no_rank(line):
-    assert said(line) == (line, {})
+    assert strip(line) == (line, {})
 
 
 @pytest.mark.parametrize(
     ("escaped", "text"), [(r"\ud83d\ude00", "\U0001f600"), (r"\uD83D gone", "\ufffd gone"), (r"\\ud83d", r"\ud83d")]
 )
-def test_a_character_that_json_escapes_in_halves_is_whole_or_replaced(escaped, text):
+def test_json_surrogate_halves_are_joined_or_replaced(escaped, text):
     for line in (f'{{"log": "{escaped}", "stream": "stderr"}}', f'"{escaped}"'):
-        assert said(line)[0].strip('"') == text
+        assert strip(line)[0].strip('"') == text
