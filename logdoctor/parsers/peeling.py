@@ -221,16 +221,16 @@ def _prefixes_for(characters: str) -> _Candidates | None:
     """Return the prefixes that may begin with one of these characters."""
     if not characters or not characters.isascii():
         return None
-    found = [w for w in wrappers() if not w.starts or not {*characters}.isdisjoint(w.starts)]
-    if not found:
+    prefixes = [w for w in wrappers() if not w.starts or not {*characters}.isdisjoint(w.starts)]
+    if not prefixes:
         return None
-    together = compiled("|".join(f"(?:{_number_groups(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(found)))
-    groups: list[list[tuple[str, int]]] = [[] for _ in found]
+    together = compiled("|".join(f"(?:{_number_groups(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(prefixes)))
+    groups: list[list[tuple[str, int]]] = [[] for _ in prefixes]
     for name, number in together.groupindex.items():
         label, _, index = name.rpartition("_")
         if label:
             groups[int(index)].append((label.rstrip("23"), number))
-    return _Candidates(tuple(found), cast("MatchFunction", together.match), tuple(map(tuple, groups)))
+    return _Candidates(tuple(prefixes), cast("MatchFunction", together.match), tuple(map(tuple, groups)))
 
 
 def _number_groups(pattern: str, number: int) -> str:

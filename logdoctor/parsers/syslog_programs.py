@@ -11,7 +11,7 @@ _DAEMONS = later(
     r"slurm|srun$|sbatch$|salloc$|systemd|nv-|nvidia|dcgm|earlyoom|kubelet|docker|containerd|dmeventd|mcelog|rasdaemon"
     r"|opensm|sshd|nfs|lustre|automount|multipathd|smartd|ipmi|abrt|sssd"
 )
-"""Daemons whose name stays in front of the message, because record patterns need it.
+"""Daemons whose name stays in front of the message, because it says as much as the message.
 
 The names of the kernel and of the programs of a job are removed.
 """
