@@ -11,7 +11,7 @@ from logdoctor.reasoning.attempts import Attempts
 from logdoctor.reasoning.places import Places
 from logdoctor.reasoning.versions import Versions
 from logdoctor.render.catalogue import catalogue
-from logdoctor.render.rank_rows import rank_lines
+from logdoctor.render.rank_table import rank_lines
 
 WORDS = packed((("en", Words("title", "cause", ("do",))),))
 ANY = {"any": ["s"]}

@@ -8,7 +8,7 @@ from render_diagnoses import OOM, T0, THOUSAND, seen
 from logdoctor.model import JobPicture, Moment, RankRow, Standing
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.collective_grid import grids
-from logdoctor.render.rank_map import rank_map
+from logdoctor.render.rank_grid import rank_map
 from logdoctor.render.timeline import MOST_LANES, timeline
 
 EN = catalogue("en")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from logdoctor.evaluation.scores import Scores
-from logdoctor.render import closed_page
+from logdoctor.render import standalone_html
 
 WIDTH, HEIGHT = 320, 240
 """Of a plot, without its margins."""
@@ -13,10 +13,10 @@ WIDTH, HEIGHT = 320, 240
 
 def page(scores: Sequence[Scores], cases: str) -> str:
     """A page about ``scores``: first what is judged, then the baselines beside it."""
-    made = closed_page.environment("logdoctor.evaluation")
+    made = standalone_html.environment("logdoctor.evaluation")
     made.filters |= {"share": share, "points": points}
     return made.get_template("page.html.j2").render(
-        scores=scores, cases=cases, width=WIDTH, height=HEIGHT, **closed_page.assets(made, style=["page.css"])
+        scores=scores, cases=cases, width=WIDTH, height=HEIGHT, **standalone_html.assets(made, style=["page.css"])
     )
 
 

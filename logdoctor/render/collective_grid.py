@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from logdoctor.model import JobPicture, Standing
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.who import ranges
+from logdoctor.render.entity_names import ranges
 
 _MOST_COLUMNS, _MOST_ROWS, _MOST_GRIDS, _MOST_RANGES = 10, 24, 3, 6
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis
-from logdoctor.render import closed_page
+from logdoctor.render import standalone_html
 from logdoctor.render.budget import BUDGETS, Budget, cut
 from logdoctor.render.collective_grid import grids
 from logdoctor.render.consequences import Consequence, consequences, reached
-from logdoctor.render.facts import facts
-from logdoctor.render.rank_map import rank_map
-from logdoctor.render.rank_rows import rank_line
+from logdoctor.render.job_facts import facts
+from logdoctor.render.rank_grid import rank_map
+from logdoctor.render.rank_table import rank_line
 from logdoctor.render.report import Page, Report, is_link, report
 from logdoctor.render.timeline import file_of_all, timeline
 
@@ -84,9 +84,9 @@ def prose(text: str) -> Markup:
 @lru_cache(maxsize=1)
 def _page() -> tuple[Template, Mapping[str, object]]:
     """Give the template, and its style and script with their hashes: its policy allows these and nothing else."""
-    made = closed_page.environment("logdoctor.render")
+    made = standalone_html.environment("logdoctor.render")
     made.filters["prose"] = prose
     made.tests["link"] = is_link
-    return made.get_template("html/page.j2"), closed_page.assets(
+    return made.get_template("html/page.j2"), standalone_html.assets(
         made, style=["html/report.css"], script=["html/report.js"]
     )

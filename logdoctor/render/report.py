@@ -27,8 +27,8 @@ from logdoctor.model import (
     SymptomSeen,
 )
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.rank_rows import RankLine, rank_lines
-from logdoctor.render.who import hosts_in_words, ranges, ranks_counted, ranks_in_words, who_is, who_to_drain
+from logdoctor.render.entity_names import hosts_in_words, ranges, ranks_counted, ranks_in_words, who_is, who_to_drain
+from logdoctor.render.rank_table import RankLine, rank_lines
 
 CLOCKS_SHOWN = 2
 OUTLIVED_SHOWN = 3

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from logdoctor.contract import iso_time
 from logdoctor.model import Diagnosis, Evidence, Moment, RankRow
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.rank_rows import RankLine, alike, rank_line
+from logdoctor.render.rank_table import RankLine, alike, rank_line
 
 MOST_LANES = 32
 _ENOUGH = 0.6

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from logdoctor.contract import iso_time, visible
 from logdoctor.redaction import without_secrets
-from logdoctor.render import closed_page
+from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.signatures import read_signatures
@@ -149,10 +149,10 @@ def _shown(value: Any) -> Any:
 @lru_cache(maxsize=1)
 def _page() -> tuple[Template, Mapping[str, object]]:
     """The template, and its style and script with their hashes: its policy allows these and nothing else."""
-    made = closed_page.environment("logdoctor.scan", "logdoctor.render", finalize=_shown)
+    made = standalone_html.environment("logdoctor.scan", "logdoctor.render", finalize=_shown)
     for way in (_share, _hours, _day, _odds, _most, _twice):
         made.filters[way.__name__[1:]] = way
-    return made.get_template("fleet.j2"), closed_page.assets(
+    return made.get_template("fleet.j2"), standalone_html.assets(
         made, style=["html/report.css", "fleet.css"], script=["html/report.js"]
     )
 

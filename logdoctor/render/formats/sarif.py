@@ -14,8 +14,8 @@ from urllib.parse import quote
 from logdoctor.contract import disarmed
 from logdoctor.model import Cause, Diagnosis, Evidence, Problem
 from logdoctor.render.catalogue import Catalogue
+from logdoctor.render.entity_names import who_is
 from logdoctor.render.report import Page, is_link
-from logdoctor.render.who import who_is
 
 SHARED = True
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from logdoctor.model import Diagnosis, Problem
 from logdoctor.render.columns import padded, shorten, shorten_path, text_width, wrap
-from logdoctor.render.rank_rows import RankLine
+from logdoctor.render.rank_table import RankLine
 from logdoctor.render.report import Answer, Fallout, Page, Proof, Report, report
 
 _MARKS = {"failure": ("✗", "1;31"), "unknown": ("?", "1;33"), "healthy": ("✓", "1;32")}

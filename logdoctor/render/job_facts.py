@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from logdoctor.model import JobPicture
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.who import ranges, ranks_counted, ranks_in_words
+from logdoctor.render.entity_names import ranges, ranks_counted, ranks_in_words
 
 _MOST_HOSTS, _MOST_GROUPS = 24, 6
 

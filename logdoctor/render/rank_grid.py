@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from logdoctor.model import RankRow
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.rank_rows import ROLES
-from logdoctor.render.who import ranges
+from logdoctor.render.entity_names import ranges
+from logdoctor.render.rank_table import ROLES
 
 FEWEST = 17
 """Fewer ranks than these have a lane each, and need no map."""

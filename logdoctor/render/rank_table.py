@@ -14,7 +14,7 @@ from msgspec import Struct
 from logdoctor.model import Evidence, RankRow
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.columns import shorten
-from logdoctor.render.who import hosts_in_words, ranges
+from logdoctor.render.entity_names import hosts_in_words, ranges
 
 ROLES = {
     "culprit": "role.culprit",
