@@ -1,4 +1,4 @@
-"""A page taken apart, as a browser does it: tags, attributes, links, texts, and its own style and script."""
+"""Parser for report pages: tags, attributes, links, texts, style and script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VOID = {"meta", "input", "hr", "br", "img"}
 
 
 class Page(HTMLParser):
-    """Collects what a page is made of, and sees to it that every tag is closed."""
+    """The parts of a page. Every tag must be closed."""
 
     def __init__(self):
         super().__init__()

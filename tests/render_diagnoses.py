@@ -1,4 +1,4 @@
-"""Diagnoses made by hand, as the reasoning would make them, for the tests of the room `render`."""
+"""Handmade diagnoses for the tests of `logdoctor.render`."""
 
 from __future__ import annotations
 

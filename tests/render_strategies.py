@@ -1,4 +1,4 @@
-"""Any diagnosis at all, with the nastiest texts in it, for hypothesis."""
+"""Hypothesis strategies for diagnoses with hostile texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rank table: who sits where, what failed first on each rank, and its part; and how a person reads 1,024 of them."""
+"""The rank table: host, first failure and role of each rank, and its lines in a report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NODE = rule("host.node-failure", "slurm.node", action="exclude", culprit={"ranks
 
 
 class Log:
-    """A job's events, in one file unless another is named."""
+    """The records of a job, in one file unless another is named."""
 
     def __init__(self, *rules, ranks=None):
         self.reasoner, self.order = Reasoner(rules, ()), 0
@@ -75,11 +75,11 @@ def test_the_blamed_rank_is_the_culprit_and_those_that_waited_for_it_are_victims
     assert (rows[2].failure, rows[0].failure, rows[0].waits_for) == ("cuda.oom", "collective.timeout", "ALLREDUCE 40")
 
 
-def test_who_only_waited_in_vain_is_no_culprit():
+def test_ranks_that_only_waited_failed_but_are_no_culprits():
     assert set(Log(TIMEOUT).waits(0, 1, 2).roles.values()) == {"failed"}
 
 
-def test_a_rank_that_never_started_is_told_what_the_others_waited_in():
+def test_rank_that_never_started_names_the_awaited_collective():
     log = Log(LATE, TIMEOUT).waits(0, 1)
     for rank, work in ((0, 40), (1, 40)):
         log.add("c10d.pg_state", rank, "error", pg="0", work=work, last_enqueued=41)
@@ -87,17 +87,17 @@ def test_a_rank_that_never_started_is_told_what_the_others_waited_in():
     assert (log.rows[2].role, log.rows[2].never_started) == ("culprit", "ALLREDUCE 40")
 
 
-def test_where_and_when_a_rank_went_on_and_was_heard_last_is_told():
+def test_row_holds_moments_of_last_progress_and_last_line():
     row = Log(OOM).add("progress.step", 1, value=7).heard(1, 0).add("cuda.oom", 0, "fatal").rows[1]
     assert (row.progressed, row.heard) == (Moment("job.log", 1), Moment("job.log", 2))
 
 
-def test_the_standings_tell_who_waits_in_which_collective_and_who_never_started_it():
+def test_standings_hold_the_collectives_of_each_rank():
     log = Log(LATE, TIMEOUT).waits(0)
     log.add("c10d.pg_state", 0, "error", pg="0", work=40, last_enqueued=41, last_completed=39)
     log.add("c10d.dump_signal", 1, "error", pg="0", last_enqueued=39, last_completed=39)
-    told = [(s.rank, s.waits, s.op, s.started, s.completed) for s in log.picture.standings]
-    assert told == [(0, 40, "ALLREDUCE", 41, 39), (1, None, "", 39, 39)]
+    states = [(s.rank, s.waits, s.op, s.started, s.completed) for s in log.picture.standings]
+    assert states == [(0, 40, "ALLREDUCE", 41, 39), (1, None, "", 39, 39)]
 
 
 def test_settings_of_the_environment_are_kept_by_name():
@@ -105,27 +105,27 @@ def test_settings_of_the_environment_are_kept_by_name():
     assert log.picture.environment == (("NCCL_DEBUG", "INFO"),)
 
 
-def test_the_work_that_kept_the_others_waiting_is_named():
+def test_rank_that_kept_others_waiting_names_its_work():
     log = Log(LATE, TIMEOUT).add("progress.phase", 0, text="Map: 12%", phase="data", value=12, total=100)
     assert log.waits(1, 2).rows[0].busy_with == "Map: 12%"
 
 
-def test_a_rank_that_nobody_hears_is_missing_not_silent():
+def test_rank_without_lines_is_missing():
     assert Log(OOM, ranks=4).heard(0).add("cuda.oom", 2, "fatal").roles[3] == "missing"
 
 
-def test_a_rank_whose_node_is_heard_in_the_same_file_is_silent():
+def test_rank_without_lines_on_a_node_with_lines_is_silent():
     log = Log(OOM, ranks=8).add("nccl.comm_layout", 0, pid=1, group_rank=0, nranks=8, nnodes=2, local_ranks=4)
     roles = log.heard(0, 1).add("cuda.oom", 2, "fatal").roles
     assert (roles[3], roles[4]) == ("silent", "missing")
 
 
-def test_who_speaks_on_after_the_failure_is_a_bystander_and_who_stops_before_is_silent():
+def test_rank_with_lines_after_the_failure_is_bystander_else_silent():
     roles = Log(OOM).heard(0, 1).add("cuda.oom", 2, "fatal").heard(1).roles
     assert (roles[0], roles[1]) == ("silent", "bystander")
 
 
-def test_who_cannot_be_placed_before_the_failure_is_not_called_silent():
+def test_rank_in_an_unordered_file_is_bystander():
     assert Log(OOM).heard(0, file="rank0.log").add("cuda.oom", 2, "fatal", file="rank2.log").roles[0] == "bystander"
 
 
@@ -140,7 +140,7 @@ def test_a_failure_of_an_attempt_that_is_over_is_not_shown_where_the_last_one_fa
     assert log.rows[1].failure == "cuda.oom"
 
 
-def test_what_an_attempt_printed_is_kept_when_the_next_one_fails_in_its_turn():
+def test_equal_failure_of_two_attempts_keeps_the_first_line():
     log = Log(OOM).add("progress.step", 0).add("cuda.oom", 1, "fatal").add("x.odd", 2, "error", "first")
     log = log.add("elastic.restart").add("x.odd", 2, "error", "second")
     assert log.rows[2].first_failure.line.text == "first"
@@ -154,7 +154,7 @@ def test_a_table_needs_two_ranks():
     assert not Log(OOM).add("cuda.oom", 2, "fatal").rows
 
 
-def test_the_last_progress_of_each_rank_is_told():
+def test_row_holds_the_last_progress_of_its_rank():
     log = (
         Log(OOM)
         .add("progress.step", 0, unit="step", value=40, total=100)
@@ -167,8 +167,8 @@ def test_the_last_progress_of_each_rank_is_told():
 # ── where each rank sits ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def event(kind, said_by=None, host=None, said_pid=None, **fields):
-    speaker = Speaker(rank=said_by, host=host, pid=said_pid)
+def event(kind, source_rank=None, host=None, source_pid=None, **fields):
+    speaker = Speaker(rank=source_rank, host=host, pid=source_pid)
     return handmade(Line("job.log", 1, kind), kind, kind, speaker, "info", fields)
 
 
@@ -195,16 +195,16 @@ def comm(host, pid, rank, nranks, **more):
     )
 
 
-def test_what_one_process_says_of_another_rank_does_not_move_that_one_to_its_host():
+def test_line_about_another_rank_does_not_set_its_host():
     places = placed(event("c10d.watchdog_timeout", 3, "n1", 71), event("text.line", 3, "n1", 71, rank=5))
     assert (places.host_with(3), places.host_with(5)) == ("n1", None)
 
 
-def test_an_agent_of_torchrun_sits_on_the_node_of_the_ranks_that_it_tells_of():
+def test_torchrun_agent_sets_the_host_of_its_ranks():
     assert seated(event("elastic.failure_entry", None, "n2", rank=9, pid=71))[9].host == "n2"
 
 
-def test_a_communicator_of_the_whole_job_tells_rank_host_process_and_gpu():
+def test_communicator_of_the_whole_job_sets_host_pid_and_gpu():
     seat = seated(comm("n1", 71, 3, 16), expected=16)[3]
     assert (seat.host, seat.pid, seat.gpu, seat.bus_id) == ("n1", 71, 3, "0000:13:00")
 
@@ -219,13 +219,13 @@ def test_one_process_with_two_gpus_holds_two_ranks():
     assert [seats[r].bus_id for r in (0, 1)] == ["0000:10:00", "0000:11:00"]
 
 
-def test_the_layout_line_tells_nodes_and_ranks_per_node():
+def test_layout_line_sets_nodes_and_ranks_per_node():
     layout = event("nccl.comm_layout", pid=5, group_rank=1, nranks=16, nnodes=2, local_ranks=8, group_local_rank=1)
     places = placed(layout)
     assert (places.nodes, places.per_node) == (2, 8)
 
 
-def test_torchruns_list_tells_the_local_ranks_of_a_node():
+def test_torchrun_worker_list_sets_local_ranks():
     seats = seated(event("elastic.workers", host="n2", ranks=(8, 9), world_size=10))
     assert (seats[9].host, seats[9].local_rank) == ("n2", 1)
 
@@ -237,7 +237,7 @@ def test_a_rank_without_a_host_is_where_its_neighbours_are():
     assert {rank: seat.host for rank, seat in seats.items()} == {0: "n1", 1: "n1", 2: "n2", 3: "n2"}
 
 
-def test_ranks_that_are_dealt_out_node_by_node_are_not_guessed():
+def test_round_robin_ranks_get_no_guessed_host():
     layout = event("nccl.comm_layout", pid=5, group_rank=0, nranks=6, nnodes=3, local_ranks=2)
     known = [event("nccl.env", rank, host) for rank, host in ((0, "n1"), (3, "n1"))]
     assert 1 not in seated(layout, *known)
@@ -249,13 +249,13 @@ def test_a_group_holds_the_global_ranks_of_its_members():
     assert (group.size, group.ranks) == (2, (2, 6))
 
 
-def test_versions_that_differ_between_ranks_are_told():
-    versions = [event("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
-    told = Versions(Attempts())
-    for count, one in enumerate(versions, 1):
-        told.observe(one)
+def test_differing_versions_are_reported():
+    events = [event("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
+    versions = Versions(Attempts())
+    for count, record in enumerate(events, 1):
+        versions.observe(record)
         apart = (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
-        assert told.apart() == (apart if count == 3 else ())
+        assert versions.apart() == (apart if count == 3 else ())
 
 
 # ── for people ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -267,47 +267,47 @@ def lines(*rows, file=""):
 
 def victim(rank, **more):
     seen = Evidence(Line("job.log", rank + 1, "timed out"), rank)
-    told = {"failure": "collective.timeout", "first_failure": seen, "waits_for": "ALLREDUCE 4211", **more}
-    return RankRow(rank, "victim", f"n{rank // 8}", **told)
+    fields = {"failure": "collective.timeout", "first_failure": seen, "waits_for": "ALLREDUCE 4211", **more}
+    return RankRow(rank, "victim", f"n{rank // 8}", **fields)
 
 
 def test_a_thousand_ranks_are_read_in_two_lines():
     late = RankRow(512, "culprit", "n64", never_started="ALLREDUCE 4211")
-    told = lines(*(victim(r) for r in range(512)), late, *(victim(r) for r in range(513, 1024)))
-    assert [(one.ranks, one.role) for one in told] == [("rank 512", "culprit"), ("ranks 0-511,513-1023", "victim")]
-    assert told[0].failure == "never started ALLREDUCE 4211"
-    assert told[1].failure == "collective.timeout in ALLREDUCE 4211"
+    table = lines(*(victim(r) for r in range(512)), late, *(victim(r) for r in range(513, 1024)))
+    assert [(one.ranks, one.role) for one in table] == [("rank 512", "culprit"), ("ranks 0-511,513-1023", "victim")]
+    assert table[0].failure == "never started ALLREDUCE 4211"
+    assert table[1].failure == "collective.timeout in ALLREDUCE 4211"
 
 
-def test_ranks_that_all_fared_alike_are_no_table():
+def test_ranks_with_the_same_fate_give_no_table():
     assert lines(victim(0), victim(1)) == lines() == ()
 
 
-def test_a_rank_that_alone_shows_progress_is_not_told_apart_for_it():
-    told = lines(RankRow(2, "culprit"), victim(0, last_progress="step 7"), victim(1))
-    assert [(one.ranks, one.progress) for one in told] == [("rank 2", ""), ("ranks 0-1", "step 7")]
+def test_progress_of_a_single_rank_does_not_split_its_group():
+    table = lines(RankRow(2, "culprit"), victim(0, last_progress="step 7"), victim(1))
+    assert [(one.ranks, one.progress) for one in table] == [("rank 2", ""), ("ranks 0-1", "step 7")]
 
 
-def test_who_was_in_another_collective_is_told_apart():
+def test_ranks_in_different_collectives_get_separate_lines():
     assert len(lines(victim(0), victim(1, waits_for="BROADCAST 4211"), victim(2))) == 2
 
 
 def test_many_kinds_of_rows_are_grouped_more_coarsely_until_a_dozen_is_left():
-    told = lines(RankRow(99, "culprit"), *(victim(r, last_progress=f"step {r}") for r in range(60)))
-    assert [(one.ranks, one.progress) for one in told] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
+    table = lines(RankRow(99, "culprit"), *(victim(r, last_progress=f"step {r}") for r in range(60)))
+    assert [(one.ranks, one.progress) for one in table] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
 
 
-def test_lines_that_no_rule_knows_are_alike_whatever_their_numbers():
+def test_unknown_lines_that_differ_in_numbers_share_a_line():
     rows = [victim(r, failure="", waits_for="") for r in range(3)]
     assert len(lines(RankRow(9, "culprit"), *rows)) == 2
 
 
 @pytest.mark.parametrize(("file", "place"), [("", "job.log:1 …"), ("job.log", ":1 …")])
 def test_the_file_of_the_answer_is_left_out_of_places(file, place):
-    assert lines(RankRow(9, "culprit"), victim(0), victim(1), file=file)[1].place == place
+    assert lines(RankRow(9, "culprit"), victim(0), victim(1), file=file)[1].location == place
 
 
-def test_the_last_step_of_a_rank_that_only_its_launcher_names_is_told():
+def test_progress_under_a_launcher_tag_belongs_to_its_rank():
     log = Log(OOM, TIMEOUT)
     for rank, step in ((0, 7), (1, 6)):
         log.add("nccl.env", rank, tag=rank).add("progress.step", tag=rank, unit="step", value=step)

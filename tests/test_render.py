@@ -1,4 +1,4 @@
-"""The room `render`: what every format keeps to, and what people see of five diagnoses made by hand."""
+"""Rendering: laws over all formats, and snapshots of five handmade diagnoses."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from render_diagnoses import ALL, HEALTHY, OOM, THOUSAND, TWO_CAUSES, UNKNOWN
 from render_strategies import diagnoses
 
 from logdoctor.model import Coverage, LogdoctorError, Problem
-from logdoctor.render import FORMATS, languages, plain, render
+from logdoctor.render import FORMATS, languages, render, to_ascii
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.columns import text_width
 
@@ -40,11 +40,11 @@ def snapshots():
 @pytest.mark.parametrize(
     ("name", "diagnosis", "format", "how"), list(snapshots()), ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_a_report_is_as_it_was_approved(name, diagnosis, format, how):
-    path, told = SNAPSHOTS / name, render(diagnosis, format, **how)
+def test_report_equals_its_snapshot(name, diagnosis, format, how):
+    path, output = SNAPSHOTS / name, render(diagnosis, format, **how)
     if os.environ.get("LOGDOCTOR_APPROVE"):
-        path.write_text(told, encoding="utf-8")
-    assert told == path.read_text(encoding="utf-8"), "LOGDOCTOR_APPROVE=1 pytest takes this as the approved text"
+        path.write_text(output, encoding="utf-8")
+    assert output == path.read_text(encoding="utf-8"), "LOGDOCTOR_APPROVE=1 pytest takes this as the approved text"
 
 
 def test_every_snapshot_on_disk_is_still_made():
@@ -69,28 +69,28 @@ def test_an_unknown_format_is_refused_with_the_known_ones_named():
 @given(
     diagnosis=diagnoses, width=st.sampled_from((1, 40, 77, 200)), lang=st.sampled_from(languages()), quiet=st.booleans()
 )
-def test_nothing_of_a_log_acts_on_a_screen(format, diagnosis, width, lang, quiet):
-    told = render(diagnosis, format, width=width, lang=lang, quiet=quiet)
-    assert not HIDDEN.search(told)
-    assert told.endswith("\n")
-    told.encode("utf-8")
+def test_any_diagnosis_renders_without_control_characters(format, diagnosis, width, lang, quiet):
+    output = render(diagnosis, format, width=width, lang=lang, quiet=quiet)
+    assert not HIDDEN.search(output)
+    assert output.endswith("\n")
+    output.encode("utf-8")
 
 
 @some
 @given(diagnosis=diagnoses)
-def test_the_only_escapes_in_colour_are_our_own(diagnosis):
+def test_coloured_report_has_only_our_escape_sequences(diagnosis):
     assert not HIDDEN.search(OUR_COLOR.sub("", render(diagnosis, "terminal", color=True)))
 
 
 @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"terminal"}))
-def test_a_file_does_not_tell_how_long_the_reading_took(format):
+def test_elapsed_time_changes_only_the_terminal_format(format):
     assert render(OOM, format, elapsed=3.25) == render(OOM, format)
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
 def test_every_format_names_the_answer_its_proof_and_its_remedy(format):
-    told = render(OOM, format, width=200).replace("\\-", "-")  # wiki markup would take it for a strike
-    assert all(part in told for part in ("host.oom-kill", "Detected 1 oom_kill event", "sacct -j 71920"))
+    output = render(OOM, format, width=200).replace("\\-", "-")  # wiki markup would take it for a strike
+    assert all(part in output for part in ("host.oom-kill", "Detected 1 oom_kill event", "sacct -j 71920"))
 
 
 # ── words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,7 +115,7 @@ def test_every_word_is_used_somewhere():
     assert {key for key in words if not {key, re.sub(r"\.[1n]$", "", key)} & quoted} <= made
 
 
-def test_a_language_that_is_not_there_is_told_in_english():
+def test_unknown_language_falls_back_to_english():
     assert catalogue("tlh").lang == "en"
     assert catalogue("zh_CN.UTF-8").lang == catalogue("zh-Hans").lang == "zh"
 
@@ -129,55 +129,57 @@ def test_no_line_is_wider_than_the_terminal(diagnosis, width, lang):
     assert max(map(text_width, render(diagnosis, "terminal", width=width, lang=lang).split("\n"))) <= width
 
 
-def test_the_first_line_makes_sense_alone():
+def test_first_line_names_signature_title_and_culprit():
     assert render(OOM, "terminal", width=140).startswith(
         "✗ host.oom-kill — The kernel killed a training process for memory (rank 12 on tc-node07)"
     )
 
 
 def test_quiet_is_one_line_and_holds_the_answer_and_how_sure_it_is():
-    told = render(THOUSAND, "terminal", quiet=True, width=40)
-    assert told.count("\n") == 1
-    assert "collective.straggler" in told
-    assert "0.91" in told
+    output = render(THOUSAND, "terminal", quiet=True, width=40)
+    assert output.count("\n") == 1
+    assert "collective.straggler" in output
+    assert "0.91" in output
 
 
 def test_healthy_is_one_line():
     assert render(HEALTHY, "terminal", elapsed=0.1).count("\n") == 1
 
 
-def test_empty_logs_are_told_as_such_and_not_as_a_good_run():
+def test_empty_logs_are_reported_as_empty():
     nothing = replace(HEALTHY, coverage=Coverage(1, 0, 0, 0))
     assert "they are empty" in render(nothing, "terminal", quiet=True)
 
 
-def test_what_was_not_read_of_a_healthy_job_is_said_in_the_same_sentence():
-    told = render(replace(HEALTHY, problems=(Problem("cannot be read", "b.log", "it is gone"),)), "terminal")
-    assert "; not everything could be read." in " ".join(told.split())
+def test_healthy_report_with_unread_input_says_so_in_its_sentence():
+    output = render(replace(HEALTHY, problems=(Problem("cannot be read", "b.log", "it is gone"),)), "terminal")
+    assert "; not everything could be read." in " ".join(output.split())
 
 
-def test_a_healthy_job_that_went_on_after_a_failure_says_so_and_where():
-    told = render(replace(HEALTHY, symptoms=OOM.symptoms[:1]), "terminal", quiet=True)
-    assert "no failure" not in told
-    assert "A collective ran out of time (slurm-71920.out:90420)" in told
+def test_healthy_job_with_survived_failure_names_its_location():
+    output = render(replace(HEALTHY, symptoms=OOM.symptoms[:1]), "terminal", quiet=True)
+    assert "no failure" not in output
+    assert "A collective ran out of time (slurm-71920.out:90420)" in output
 
 
 def test_a_thousand_victims_take_one_row():
-    told = render(THOUSAND, "terminal", width=120)
-    assert "1,023 ranks" in told
-    assert "0-511,513-1023" in told
-    assert told.count("\n") < 40
+    output = render(THOUSAND, "terminal", width=120)
+    assert "1,023 ranks" in output
+    assert "0-511,513-1023" in output
+    assert output.count("\n") < 40
 
 
-def test_two_faults_are_not_taken_for_alternatives():
-    told = render(TWO_CAUSES, "terminal")
-    second, guess = told.index("host.disk-full"), told.index("net.ib-link-down")
-    assert told.index("A second fault") < second < told.index("Other possibilities") < guess
+def test_second_fault_stands_before_the_alternatives():
+    output = render(TWO_CAUSES, "terminal")
+    second, guess = output.index("host.disk-full"), output.index("net.ib-link-down")
+    assert output.index("A second fault") < second < output.index("Other possibilities") < guess
 
 
 def test_unknown_says_what_is_visible_what_is_missing_and_what_to_collect():
-    told = render(UNKNOWN, "terminal")
-    places = [told.index(text) for text in ("What is visible", "Of 8 ranks only 6", "What to collect next", "Not read")]
+    output = render(UNKNOWN, "terminal")
+    places = [
+        output.index(text) for text in ("What is visible", "Of 8 ranks only 6", "What to collect next", "Not read")
+    ]
     assert places == sorted(places)
 
 
@@ -187,18 +189,18 @@ def test_colour_is_only_there_when_asked_for():
 
 
 def test_a_command_is_coloured_to_its_end_where_it_is_wrapped():
-    told = render(OOM, "terminal", color=True, width=60)
-    code = "".join(re.findall("\x1b\\[36m(.*?)\x1b", told))
+    output = render(OOM, "terminal", color=True, width=60)
+    code = "".join(re.findall("\x1b\\[36m(.*?)\x1b", output))
     assert "sacct-j71920--format=JobID,MaxRSS,MaxRSSNode,MaxRSSTask" in code.replace(" ", "")
 
 
-def test_the_seconds_are_told_when_known():
+def test_elapsed_seconds_are_shown_if_given():
     assert "in 0.14 s" in render(OOM, "terminal", elapsed=0.138)
     assert " s;" not in render(OOM, "terminal")
 
 
-def test_our_marks_have_a_form_in_ascii():
-    plain(render(OOM, "terminal")).encode("ascii")
+def test_to_ascii_replaces_all_our_marks():
+    to_ascii(render(OOM, "terminal")).encode("ascii")
 
 
 def test_a_terminal_report_needs_no_third_party_package():

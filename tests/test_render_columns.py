@@ -33,7 +33,7 @@ def test_a_line_that_fits_is_not_touched():
     assert shorten("a  b", 4) == "a  b"
 
 
-def test_what_tells_of_the_failure_survives_the_cut():
+def test_shortened_line_keeps_the_failure_words():
     line = (
         "2025-03-04 02:14:07 node-3 trainer[311]: " + "config=x " * 40 + "RuntimeError: out of memory " + "frame " * 60
     )
@@ -41,10 +41,10 @@ def test_what_tells_of_the_failure_survives_the_cut():
     assert shorten(line, 90).startswith("2025-03-04 02:14:07")
 
 
-def test_the_end_survives_where_the_failure_is_told_at_the_start():
-    told = shorten("Error: cannot write " + "/very/long/path" * 20 + ": No space left on device", 100)
-    assert told.startswith("Error: cannot write")
-    assert told.endswith("left on device")
+def test_failure_at_the_start_leaves_room_for_the_end():
+    text = shorten("Error: cannot write " + "/very/long/path" * 20 + ": No space left on device", 100)
+    assert text.startswith("Error: cannot write")
+    assert text.endswith("left on device")
 
 
 def test_a_long_path_keeps_its_name_and_line():
@@ -59,7 +59,7 @@ def test_chinese_wraps_between_characters_but_not_before_a_comma():
     ("numbers", "text"),
     [((), ""), ((3,), "3"), ((3, 1, 2, 2), "1-3"), ((0, 1, 3), "0-1,3"), (range(0, 40, 2), "0,2,4,6,8,10,…,38")],
 )
-def test_ranks_are_told_as_ranges(numbers, text):
+def test_numbers_become_ranges(numbers, text):
     assert ranges(tuple(numbers)) == text
 
 
@@ -74,10 +74,10 @@ def test_ranks_are_told_as_ranges(numbers, text):
         (12_400_118_000, "12.4 GB"),
     ],
 )
-def test_bytes_are_told_in_units_of_a_thousand(number, text):
+def test_bytes_become_decimal_units(number, text):
     assert _size(number) == text
 
 
-def test_one_and_many_are_told_apart():
+def test_count_uses_singular_and_plural():
     words = catalogue("en")
     assert (words.count("line", 1), words.count("line", 412_903)) == ("1 line", "412,903 lines")

@@ -1,4 +1,4 @@
-"""The JSON contract: it fits its schema for every diagnosis, and it holds what was found."""
+"""The JSON output: every diagnosis fits the schema, and no data is lost."""
 
 import json
 from importlib.resources import files
@@ -31,18 +31,18 @@ def test_every_diagnosis_fits_the_schema(diagnosis):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_data_survives_the_text(name):
+def test_json_output_equals_to_dict(name):
     assert json.loads(render(ALL[name], "json")) == ALL[name].to_dict()
 
 
 @pytest.mark.parametrize("field", ["schema", "verdict", "causes", "symptoms", "job", "coverage", "problems"])
-def test_the_schema_misses_a_field_that_is_gone(field):
-    told = OOM.to_dict()
-    del told[field]
-    assert not VALIDATOR.is_valid(told)
+def test_missing_field_breaks_the_schema(field):
+    data = OOM.to_dict()
+    del data[field]
+    assert not VALIDATOR.is_valid(data)
 
 
-def test_a_cause_says_who_what_to_do_and_why():
+def test_cause_holds_culprit_action_and_evidence():
     cause = OOM.to_dict()["causes"][0]
     assert cause["culprit"] == {"ranks": [12], "hosts": ["tc-node07"], "gpus": [], "peers": []}
     assert (cause["action"], cause["by"], cause["confidence"]) == ("stop", "rule", 0.968)
@@ -50,12 +50,12 @@ def test_a_cause_says_who_what_to_do_and_why():
     assert cause["evidence"][0]["line"] == 90412
 
 
-def test_what_was_not_read_stands_in_the_coverage_too():
-    told = UNKNOWN.to_dict()
-    assert told["coverage"]["not_read"] == [
+def test_unread_input_is_in_the_coverage():
+    data = UNKNOWN.to_dict()
+    assert data["coverage"]["not_read"] == [
         {"where": "logs/rank7.log.gz", "why": "unexpected end of data after 1.2 MB"}
     ]
-    assert told["problems"][0]["help"].startswith("Copy the file again")
+    assert data["problems"][0]["help"].startswith("Copy the file again")
 
 
 def test_times_are_iso_text_or_null():
@@ -65,9 +65,9 @@ def test_times_are_iso_text_or_null():
 
 
 def test_control_characters_of_a_line_are_written_out():
-    told = Diagnosis("j", "unknown", unexplained=(seen("a\nb:3", "\x1b[31mred\x1b[0m\tx\r\u202ey"),)).to_dict()
-    assert told["unexplained"][0]["text"] == "\\x1b[31mred\\x1b[0m\\tx\\r\\u202ey"
-    assert told["unexplained"][0]["file"] == "a\\nb"
+    data = Diagnosis("j", "unknown", unexplained=(seen("a\nb:3", "\x1b[31mred\x1b[0m\tx\r\u202ey"),)).to_dict()
+    assert data["unexplained"][0]["text"] == "\\x1b[31mred\\x1b[0m\\tx\\r\\u202ey"
+    assert data["unexplained"][0]["file"] == "a\\nb"
 
 
 def test_a_name_that_is_no_text_is_written_out():

@@ -1,4 +1,4 @@
-"""No text of a log or a file name acts where a report is shown: the shape of every output is that of harmless words."""
+"""Hostile texts in logs and file names. The output has the same markup as for harmless words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from logdoctor.render import render
 
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 CHOICES = {"verdict", "by", "action", "role", "kind"}
-"""Fields that hold one of our own words."""
+"""Fields that hold our own keywords."""
 PLAIN = "plain"
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
@@ -50,7 +50,7 @@ JOBS = (FULL, replace(FULL, verdict="unknown", causes=()))
 
 
 def everywhere(part, text):
-    """``part`` with ``text`` in place of every text that comes from outside."""
+    """Replace every text from outside in ``part`` by ``text``."""
     if isinstance(part, str):
         return text
     if isinstance(part, tuple):
@@ -63,11 +63,11 @@ def everywhere(part, text):
 
 
 def renderings(format):
-    """Each hostile text alone, and in the middle of a line, in every field of a diagnosis; with what is harmless."""
+    """Yield each hostile text, the output with it in every field, and the output with a harmless word."""
     plain = [render(everywhere(job, PLAIN), format) for job in JOBS]
     for text in HOSTILE:
-        for given, told, job in zip((text, f"at {text} end"), plain, JOBS, strict=True):
-            yield given, render(everywhere(job, given), format), told
+        for hostile, harmless, job in zip((text, f"at {text} end"), plain, JOBS, strict=True):
+            yield hostile, render(everywhere(job, hostile), format), harmless
 
 
 def shape(tags):
@@ -79,32 +79,32 @@ def test_there_are_enough_hostile_texts():
 
 
 @pytest.mark.parametrize("format", ["html", "markdown", "jira", "terminal", "json"])
-def test_nothing_unseen_reaches_an_output(format):
-    for given, told, _ in renderings(format):
-        assert not HIDDEN.search(told), given
+def test_hidden_characters_reach_no_output(format):
+    for hostile, output, _ in renderings(format):
+        assert not HIDDEN.search(output), hostile
 
 
-def test_a_page_keeps_its_tags_its_attributes_its_links_and_its_own_code():
-    for given, told, plain in renderings("html"):
-        page, harmless = parse(told), parse(plain)
-        assert shape(page.order) == shape(harmless.order), given
-        assert page.tags <= OUR_TAGS, given
-        assert page.attributes <= OUR_ATTRIBUTES, given
-        assert page.links == harmless.links, given
-        assert page.ids == harmless.ids, given
-        assert own_code(told) == own_code(plain), given
+def test_hostile_text_adds_no_tags_attributes_links_or_code_to_a_page():
+    for hostile, output, harmless in renderings("html"):
+        page, expected = parse(output), parse(harmless)
+        assert shape(page.order) == shape(expected.order), hostile
+        assert page.tags <= OUR_TAGS, hostile
+        assert page.attributes <= OUR_ATTRIBUTES, hostile
+        assert page.links == expected.links, hostile
+        assert page.ids == expected.ids, hostile
+        assert own_code(output) == own_code(harmless), hostile
 
 
-def test_markdown_stays_the_markup_that_it_was():
-    def told_tags(text):
+def test_hostile_text_adds_no_markdown_markup():
+    def tags_and_links(text):
         page = parse(MARKDOWN.render(text))
         return shape(page.order), page.links
 
-    for given, told, plain in renderings("markdown"):
-        assert told_tags(told) == told_tags(plain), given
+    for hostile, output, harmless in renderings("markdown"):
+        assert tags_and_links(output) == tags_and_links(harmless), hostile
 
 
-def test_wiki_markup_of_jira_stays_what_it_was():
+def test_hostile_text_adds_no_jira_markup():
     def marks(text):
         text, blocks = re.subn(r"\{noformat\}\n.*?\n\{noformat\}", "", text, flags=re.DOTALL)
         bare = re.sub(r"\\.|&#?\w+;", "x", text)
@@ -113,8 +113,8 @@ def test_wiki_markup_of_jira_stays_what_it_was():
         starts = [line for line in bare.split("\n") if re.match(r"[#*|-]|h\d\.|bq\.", line)]
         return blocks, [spans.count(char) for char in "{}[]|!"], bare.count("\n"), len(starts)
 
-    for given, told, plain in renderings("jira"):
-        assert marks(told) == marks(plain), given
+    for hostile, output, harmless in renderings("jira"):
+        assert marks(output) == marks(harmless), hostile
 
 
 def test_a_log_line_in_a_page_is_there_as_text():
@@ -129,7 +129,7 @@ def test_a_page_of_a_usual_job_is_small(name):
     assert size <= (150_000 if ALL[name] is not THOUSAND else 400_000)
 
 
-def test_a_page_is_never_larger_than_a_ticket_takes_and_says_what_was_cut():
+def test_huge_diagnosis_gives_a_shortened_page_that_says_so():
     huge = everywhere(FULL, "<&>" * 700)  # as long as a line that is kept can be
     picture = replace(
         huge.picture,
@@ -138,7 +138,7 @@ def test_a_page_is_never_larger_than_a_ticket_takes_and_says_what_was_cut():
         environment=(("n" * 3000, "v" * 3000),) * 256,
     )
     huge = replace(huge, picture=picture, unexplained=huge.unexplained * 100, symptoms=huge.symptoms * 100)
-    told = render(huge, "html")
-    assert len(told.encode()) <= 1_500_000
-    assert "were shortened" in parse(told).text
+    output = render(huge, "html")
+    assert len(output.encode()) <= 1_500_000
+    assert "were shortened" in parse(output).text
     assert "were shortened" not in parse(render(FULL, "html")).text

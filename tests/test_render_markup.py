@@ -1,4 +1,4 @@
-"""Markdown and HTML: no text of a log becomes markup."""
+"""Markdown and HTML. Text of a log never becomes markup."""
 
 import re
 from base64 import b64encode
@@ -14,7 +14,7 @@ from render_diagnoses import ALL, OOM, seen
 from render_strategies import MARKUP, diagnoses
 
 from logdoctor.render import render
-from logdoctor.render.formats.markdown import block, cell, code, escaped, link, prose
+from logdoctor.render.formats.markdown import block, cell, code, escape_markup, link, prose
 
 some = inputs(15, nightly=300)
 
@@ -45,9 +45,9 @@ def test_a_page_allows_its_own_style_and_script_and_nothing_else():
     )
 
 
-def test_a_page_has_one_style_and_one_script_whatever_is_told():
+def test_all_pages_share_one_style_and_one_script():
     assert [tag for tag, _ in own_code(render(OOM, "html"))] == ["style", "script"]
-    assert {own_code(render(told, "html", lang=lang)) for told in ALL.values() for lang in ("en", "zh")} == {
+    assert {own_code(render(diagnosis, "html", lang=lang)) for diagnosis in ALL.values() for lang in ("en", "zh")} == {
         own_code(render(OOM, "html"))
     }
 
@@ -61,13 +61,13 @@ def test_a_reference_that_is_no_web_address_is_no_link():
 
 @pytest.mark.parametrize("text", MARKUP)
 def test_markup_in_a_sentence_is_escaped(text):
-    told = escaped(text)
-    assert not re.search(r"(?<!\\)[`|$\[]|<", told)
-    assert not re.match(r"#|\d+\. ", told)
+    output = escape_markup(text)
+    assert not re.search(r"(?<!\\)[`|$\[]|<", output)
+    assert not re.match(r"#|\d+\. ", output)
 
 
 def test_names_with_underscores_stay_readable():
-    assert escaped("NCCL_DEBUG of num_workers") == "NCCL_DEBUG of num_workers"
+    assert escape_markup("NCCL_DEBUG of num_workers") == "NCCL_DEBUG of num_workers"
 
 
 @given(st.text("`a |", min_size=1, max_size=12))
@@ -83,12 +83,12 @@ def test_a_fence_is_longer_than_any_fence_in_the_line():
     assert block("```` x").startswith("`````text\n")
 
 
-def test_what_a_rule_marks_as_code_stays_code():
+def test_backticks_of_a_rule_stay_code():
     assert prose("run `a|b` <now>") == "run `a|b` &lt;now&gt;"
 
 
 def test_a_very_long_line_is_shortened_in_a_ticket():
     cause = replace(OOM.causes[0], evidence=(seen("a.log:1", "x" * 1000 + " Error: " + "y" * 1000),))
-    told = render(replace(OOM, causes=(cause,)), "markdown")
-    assert "Error:" in told
-    assert "x" * 700 not in told
+    output = render(replace(OOM, causes=(cause,)), "markdown")
+    assert "Error:" in output
+    assert "x" * 700 not in output

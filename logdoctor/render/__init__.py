@@ -1,9 +1,11 @@
-"""Turns a `Diagnosis` into text.  A format is one file in ``formats/``, called like it, with ``render``.
+"""Render a `Diagnosis` as text in one of several formats.
 
-It is imported when it is asked for.  One that shows the lines around each proof says how many: ``CONTEXT``; one that
-is made for strangers says ``SHARED``.
-Decides, sorts and filters nothing; nothing that stands in a log or in a file name can act on a screen, a page or a
-ticket (see `logdoctor.contract.visible`).
+Each format is a module in ``formats/`` with a function ``render``. The module's name is the format's name.
+The module is imported when its format is asked for. Two optional constants describe it. ``CONTEXT`` is the number of
+log lines that the format shows above and below each proof. ``SHARED`` marks formats that strangers read.
+
+A format decides, sorts and filters nothing. Text of a log or a file name
+cannot act on a screen, a page or a ticket. `logdoctor.contract.visible` escapes it.
 """
 
 from __future__ import annotations
@@ -15,14 +17,13 @@ from typing import Any
 from logdoctor.model import Diagnosis, LogdoctorError
 from logdoctor.render import formats
 from logdoctor.render.catalogue import catalogue, languages
-from logdoctor.render.report import Page
+from logdoctor.render.report import RenderOptions
 
-__all__ = ["FORMATS", "context_of", "is_shared", "languages", "plain", "render"]
+__all__ = ["FORMATS", "context_lines", "is_shared", "languages", "render", "to_ascii"]
 
-FORMATS = tuple(sorted(one.name for one in iter_modules(formats.__path__)))
-"""The names of the formats."""
+FORMATS = tuple(sorted(module.name for module in iter_modules(formats.__path__)))
 
-_PLAIN = str.maketrans(
+_ASCII_MARKS = str.maketrans(
     {"✗": "x", "✓": "+", "…": "...", "·": "-", "—": "--", "←": "<-", "│": "|", "，": ", ", "（": " (", "）": ")"}
 )
 
@@ -37,25 +38,24 @@ def render(
     quiet: bool = False,
     elapsed: float | None = None,
 ) -> str:
-    """Give ``diagnosis`` as text of ``format`` (a name in `FORMATS`), ending in a newline.
+    """Return ``diagnosis`` as text of ``format``, ending in a newline.
 
-    ``lang`` is the language of the frame around the rules' words.  The terminal alone uses the rest: ``color`` allows
-    escape sequences, ``width`` is in columns, ``quiet`` asks for the first line only, ``elapsed`` is in seconds.
-    Raises `LogdoctorError` for a format that there isn't.
+    ``lang`` is the language of the words around those of the rules. Only the terminal uses the other options.
+    ``color`` allows escape sequences and ``width`` is in columns. ``quiet`` asks for the first line only, and
+    ``elapsed`` is in seconds. Raises `LogdoctorError` if ``format`` is not in `FORMATS`.
     """
     if format not in FORMATS:
-        known = ", ".join(sorted(FORMATS))
-        raise LogdoctorError(f"there is no format {format!r}", help=f"one of: {known}")
-    return str(_module(format).render(diagnosis, Page(catalogue(lang), color, width, quiet, elapsed)))
+        raise LogdoctorError(f"there is no format {format!r}", help=f"one of: {', '.join(FORMATS)}")
+    return str(_module(format).render(diagnosis, RenderOptions(catalogue(lang), color, width, quiet, elapsed)))
 
 
-def context_of(format: str) -> int:
-    """How many lines above and below each proof a format shows."""
+def context_lines(format: str) -> int:
+    """Return the number of context lines above and below each proof."""
     return int(getattr(_module(format), "CONTEXT", 0))
 
 
 def is_shared(format: str) -> bool:
-    """Whether a format is made for tickets and other places where strangers read it."""
+    """Return True for formats that strangers read, for example in tickets."""
     return bool(getattr(_module(format), "SHARED", False))
 
 
@@ -63,6 +63,6 @@ def _module(format: str) -> Any:
     return import_module(f"{formats.__name__}.{format}")
 
 
-def plain(text: str) -> str:
-    """Give ``text`` with our own marks in ASCII, for an output that can't hold them."""
-    return text.translate(_PLAIN)
+def to_ascii(text: str) -> str:
+    """Replace our own marks by ASCII: ``✗`` becomes ``x``."""
+    return text.translate(_ASCII_MARKS)

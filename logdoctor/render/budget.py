@@ -1,4 +1,4 @@
-"""How much of a diagnosis a file may hold: long texts and long lists are cut, and the report says so."""
+"""Limits on the size of a rendered diagnosis."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from msgspec import Struct
 
 Part = TypeVar("Part")
 
-_GROUPED = frozenset({"hosts", "ranks", "ranks_seen", "rank_table", "standings"})
-"""Lists that a report never writes out one by one: cutting them would make its counts wrong."""
+_UNCUT_LISTS = frozenset({"hosts", "ranks", "ranks_seen", "rank_table", "standings"})
+"""Lists that reports group and count. Cutting them would make the counts wrong."""
 
 
 class Budget(Struct, frozen=True):
-    """The most characters of a text, entries of a list, and ranks that are listed one by one."""
+    """Limits on the size of a report.
+
+    ``text`` counts characters, ``entries`` items of a list, and ``ranks`` rows of single ranks.
+    """
 
     text: int
     entries: int
@@ -21,22 +24,25 @@ class Budget(Struct, frozen=True):
 
 
 BUDGETS = (Budget(2000, 200, 4096), Budget(1000, 100, 1024), Budget(400, 40, 256), Budget(160, 12, 0), Budget(80, 6, 0))
-"""From the one that hardly ever cuts to one that makes any diagnosis small."""
+"""Budgets from large to small. The first hardly ever cuts, and the last makes any diagnosis small."""
 
 
-def cut(part: Part, budget: Budget) -> Part:
-    """Give ``part`` (any noun of the model, a tuple or a text) with no text and no list longer than ``budget``."""
-    made: Any = part
+def truncate(part: Part, budget: Budget) -> Part:
+    """Cut every text and list in ``part`` to ``budget``.
+
+    ``part`` is a struct of the model, a tuple or a text. A cut text ends in `` …``.
+    """
+    result: Any = part
     if isinstance(part, str):
-        made = part if len(part) <= budget.text else part[: budget.text - 2] + " …"
+        result = part if len(part) <= budget.text else part[: budget.text - 2] + " …"
     elif isinstance(part, tuple):
-        made = tuple(cut(one, budget) for one in part)
+        result = tuple(truncate(item, budget) for item in part)
     elif isinstance(part, Struct):
-        made = type(part)(*(_cut_field(name, getattr(part, name), budget) for name in part.__struct_fields__))
-    return made  # type: ignore[no-any-return]
+        result = type(part)(*(_truncate_field(name, getattr(part, name), budget) for name in part.__struct_fields__))
+    return result  # type: ignore[no-any-return]
 
 
-def _cut_field(name: str, value: Any, budget: Budget) -> Any:
-    if isinstance(value, tuple) and name not in _GROUPED:
+def _truncate_field(name: str, value: Any, budget: Budget) -> Any:
+    if isinstance(value, tuple) and name not in _UNCUT_LISTS:
         value = value[: budget.entries]
-    return value if isinstance(value, int | float) else cut(value, budget)
+    return value if isinstance(value, int | float) else truncate(value, budget)

@@ -1,4 +1,4 @@
-"""The tree below a cause: what followed from it, and what followed from that."""
+"""A tree of the fallout of a cause."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from typing import Protocol
 from msgspec import Struct
 
 
-class Followed(Protocol):
-    """What is known of a kind of fallout: its signature, and that of what it follows from."""
+class Effect(Protocol):
+    """A kind of failure and the signature that explains it."""
 
     @property
-    def signature(self) -> str:
-        """The kind of failure that was seen."""
-        ...
+    def signature(self) -> str: ...
 
     @property
-    def because(self) -> str | None:
-        """The signature that explains it."""
-        ...
+    def explained_by(self) -> str | None: ...
 
 
 class Consequence(Struct, frozen=True):
-    """One kind of fallout and what followed from it in turn."""
+    """A row of fallout, with the fallout that it explains in turn."""
 
-    row: Followed
-    then: tuple[Consequence, ...]
+    row: Effect
+    effects: tuple[Consequence, ...]
 
 
-def consequences(cause: str, rows: Sequence[Followed], above: frozenset[str] = frozenset()) -> tuple[Consequence, ...]:
-    """Give what follows from the signature ``cause``, in the order of ``rows``; a circle ends where it closes."""
+def consequences(cause: str, rows: Sequence[Effect], above: frozenset[str] = frozenset()) -> tuple[Consequence, ...]:
+    """Return the rows that the signature ``cause`` explains, as trees.
+
+    ``above`` holds the signatures on the way from the root. A signature that is in it gets no branches, so that a
+    circle ends.
+    """
     above |= {cause}
     return tuple(
         Consequence(row, consequences(row.signature, rows, above) if row.signature not in above else ())
         for row in rows
-        if row.because == cause
+        if row.explained_by == cause
     )
 
 
-def reached(tree: Sequence[Consequence]) -> set[int]:
-    """Give which rows (by `id`) a tree holds."""
-    return {id(one.row) for one in tree} | {found for one in tree for found in reached(one.then)}
+def row_ids(tree: Sequence[Consequence]) -> set[int]:
+    """Return the `id` of each row in ``tree``."""
+    return {id(node.row) for node in tree} | {row for node in tree for row in row_ids(node.effects)}

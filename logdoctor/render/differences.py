@@ -1,4 +1,4 @@
-"""A `Comparison` as text: for a terminal, for tickets, and as data (``logdoctor.comparison/1``)."""
+"""Formats of a `Comparison`: terminal, Markdown for tickets, and JSON (``logdoctor.comparison/1``)."""
 
 from __future__ import annotations
 
@@ -11,91 +11,91 @@ from typing import Any
 from logdoctor.contract import diagnosis_to_dict, disarmed
 from logdoctor.model import COMPARISON_SCHEMA, Comparison, LogdoctorError, Novel
 from logdoctor.render.catalogue import Catalogue, catalogue
-from logdoctor.render.columns import padded, shorten, text_width
-from logdoctor.render.formats.markdown import cell, code, escaped
+from logdoctor.render.columns import pad, shorten, text_width
+from logdoctor.render.formats.markdown import cell, code, escape_markup
 
 LONGEST = 160
-"""Characters of a message or a value that are shown."""
+"""Columns of a message or a value. The rest is left out."""
 
 
 def render_comparison(comparison: Comparison, format: str, lang: str = "en") -> str:
-    """Give ``comparison`` as text of ``format`` (a name in `FORMATS`); raises `LogdoctorError` for another one."""
+    """Return ``comparison`` as text of ``format``. Raises `LogdoctorError` if ``format`` is not in `FORMATS`."""
     if format not in FORMATS:
         raise LogdoctorError(f"there is no format {format!r}", help=f"one of: {', '.join(FORMATS)}")
-    told = disarmed(comparison, tab=" ")
-    return "\n".join(FORMATS[format](told, catalogue(lang))) + "\n"
+    return "\n".join(FORMATS[format](disarmed(comparison, tab=" "), catalogue(lang))) + "\n"
 
 
-def _terminal(told: Comparison, words: Catalogue) -> Iterator[str]:
-    yield words("diff.title", good=told.good.job, bad=told.bad.job)
-    if not told.differences and not told.only_good and not told.only_bad:
+def _terminal(comparison: Comparison, words: Catalogue) -> Iterator[str]:
+    yield words("diff.title", good=comparison.good.job, bad=comparison.bad.job)
+    if not comparison.differences and not comparison.only_good and not comparison.only_bad:
         yield words("diff.same")
-    for topic, group in groupby(told.differences, key=lambda one: one.topic):
+    for topic, group in groupby(comparison.differences, key=lambda row: row.topic):
         rows = [*group]
         yield from ("", words(f"diff.{topic}"))
-        left = max(text_width(one.name) for one in rows) + 2
+        left = max(text_width(row.name) for row in rows) + 2
         mark = max(text_width(words(f"diff.{side}")) for side in ("good", "bad")) + 2
-        for one in rows:
-            for name, side, value in ((one.name, "good", one.good), ("", "bad", one.bad)):
-                said = shorten(value, LONGEST) or words("diff.untold")
-                yield f"  {padded(name, left)}{padded(words(f'diff.{side}'), mark)}{said}"
-    for side, messages in (("bad", told.only_bad), ("good", told.only_good)):
+        for row in rows:
+            for name, side, value in ((row.name, "good", row.good), ("", "bad", row.bad)):
+                text = shorten(value, LONGEST) or words("diff.untold")
+                yield f"  {pad(name, left)}{pad(words(f'diff.{side}'), mark)}{text}"
+    for side, messages in (("bad", comparison.only_bad), ("good", comparison.only_good)):
         if messages:
             yield from ("", words(f"diff.only.{side}"))
             for novel in messages:
-                yield f"  {_place(novel)}  {shorten(novel.evidence.line.text.strip(), LONGEST)}{_times(novel, words)}"
+                text = shorten(novel.evidence.line.text.strip(), LONGEST)
+                yield f"  {_location(novel)}  {text}{_times(novel, words)}"
 
 
-def _markdown(told: Comparison, words: Catalogue) -> Iterator[str]:
-    yield f"## {words('diff.title', good=escaped(told.good.job), bad=escaped(told.bad.job))}"
-    if not told.differences and not told.only_good and not told.only_bad:
+def _markdown(comparison: Comparison, words: Catalogue) -> Iterator[str]:
+    yield f"## {words('diff.title', good=escape_markup(comparison.good.job), bad=escape_markup(comparison.bad.job))}"
+    if not comparison.differences and not comparison.only_good and not comparison.only_bad:
         yield from ("", words("diff.same"))
-    for topic, group in groupby(told.differences, key=lambda one: one.topic):
+    for topic, group in groupby(comparison.differences, key=lambda row: row.topic):
         yield from ("", f"### {words(f'diff.{topic}')}", "")
         yield f"| {words('diff.name')} | {words('diff.good')} | {words('diff.bad')} |"
         yield "| --- | --- | --- |"
-        for one in group:
-            good, bad = (cell(shorten(v, LONGEST)) if v else words("diff.untold") for v in (one.good, one.bad))
-            yield f"| {cell(one.name)} | {good} | {bad} |"
-    for side, messages in (("bad", told.only_bad), ("good", told.only_good)):
+        for row in group:
+            good, bad = (cell(shorten(v, LONGEST)) if v else words("diff.untold") for v in (row.good, row.bad))
+            yield f"| {cell(row.name)} | {good} | {bad} |"
+    for side, messages in (("bad", comparison.only_bad), ("good", comparison.only_good)):
         if messages:
             yield from ("", f"### {words(f'diff.only.{side}')}", "")
             for novel in messages:
                 text = code(shorten(novel.evidence.line.text.strip(), LONGEST))
-                yield f"- {code(_place(novel))} {text}{_times(novel, words)}"
+                yield f"- {code(_location(novel))} {text}{_times(novel, words)}"
 
 
-def _place(one: Novel) -> str:
-    line = one.evidence.line
+def _location(novel: Novel) -> str:
+    line = novel.evidence.line
     return f"{line.file}:{line.number}" if line.number else line.file
 
 
-def _times(one: Novel, words: Catalogue) -> str:
-    return f" ({words('diff.times', n=one.count)})" if one.count > 1 else ""
+def _times(novel: Novel, words: Catalogue) -> str:
+    return f" ({words('diff.times', n=novel.count)})" if novel.count > 1 else ""
 
 
-def _json(told: Comparison, _: Catalogue) -> Iterator[str]:
+def _json(comparison: Comparison, _: Catalogue) -> Iterator[str]:
     data = {
         "schema": COMPARISON_SCHEMA,
         "differences": [
-            {"topic": one.topic, "name": one.name, "good": one.good or None, "bad": one.bad or None}
-            for one in told.differences
+            {"topic": row.topic, "name": row.name, "good": row.good or None, "bad": row.bad or None}
+            for row in comparison.differences
         ],
-        "only_bad": [_message(one) for one in told.only_bad],
-        "only_good": [_message(one) for one in told.only_good],
-        "good": diagnosis_to_dict(told.good),
-        "bad": diagnosis_to_dict(told.bad),
+        "only_bad": [_message(novel) for novel in comparison.only_bad],
+        "only_good": [_message(novel) for novel in comparison.only_good],
+        "good": diagnosis_to_dict(comparison.good),
+        "bad": diagnosis_to_dict(comparison.bad),
     }
     yield json.dumps(data, ensure_ascii=True, indent=1)
 
 
-def _message(one: Novel) -> dict[str, Any]:
-    line = one.evidence.line
-    place = {"file": line.file, "line": line.number or None, "text": line.text}
-    return {"template": one.template, "count": one.count, **place}
+def _message(novel: Novel) -> dict[str, Any]:
+    line = novel.evidence.line
+    location = {"file": line.file, "line": line.number or None, "text": line.text}
+    return {"template": novel.template, "count": novel.count, **location}
 
 
-Shape = Callable[[Comparison, Catalogue], Iterator[str]]
-FORMATS: Mapping[str, Shape] = MappingProxyType({"terminal": _terminal, "markdown": _markdown, "json": _json})
+Format = Callable[[Comparison, Catalogue], Iterator[str]]
+FORMATS: Mapping[str, Format] = MappingProxyType({"terminal": _terminal, "markdown": _markdown, "json": _json})
 SHARED = frozenset({"markdown"})
-"""Formats that are made for strangers."""
+"""Formats that strangers read."""

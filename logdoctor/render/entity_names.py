@@ -1,4 +1,4 @@
-"""Ranks, hosts and GPUs in words, the same in every format."""
+"""Names of ranks, hosts and GPUs, equal in all formats."""
 
 from __future__ import annotations
 
@@ -7,58 +7,67 @@ from collections.abc import Sequence
 from logdoctor.model import Culprit, JobPicture
 from logdoctor.render.catalogue import Catalogue
 
-_FEW_HOSTS = 4
-_MANY_RANGES = 8
+_MOST_NAMES = 4
+_MOST_RANGES = 8
 
 
-def ranges(numbers: Sequence[int], most: int = _MANY_RANGES) -> str:
-    """Give ``0-511,513-1023``; of more than ``most`` runs the first ones and the last one."""
+def ranges(numbers: Sequence[int], most: int = _MOST_RANGES) -> str:
+    """Return numbers as ranges: ``0-511,513-1023``.
+
+    If there are more than ``most`` ranges, only the first and the last are named: ``0,2,4,…,38``.
+    """
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][1] + 1:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    texts = [str(a) if a == b else f"{a}-{b}" for a, b in runs]
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in runs]
     return ",".join(texts if len(texts) <= most else [*texts[: most - 2], "…", texts[-1]])
 
 
-def who_is(culprit: Culprit, words: Catalogue) -> str:
-    """Give "rank 12 on gpu-b07" and the like; "" where the log doesn't say."""
-    ranks, hosts = ranks_in_words(culprit.ranks, words), hosts_in_words(culprit.hosts, words)
-    who = words("who.on", ranks=ranks, hosts=hosts) if ranks and hosts else ranks or hosts
-    gpus = words("gpu", names=", ".join(culprit.gpus[:_FEW_HOSTS])) if culprit.gpus else ""
-    peers = words("peer", names=", ".join(culprit.peers[:_FEW_HOSTS])) if culprit.peers and not who else ""
-    return words("joint").join(part for part in (who, gpus, peers) if part)
+def culprit_name(culprit: Culprit, words: Catalogue) -> str:
+    """Return a text like "rank 12 on gpu-b07". Without a culprit it is ""."""
+    ranks, hosts = rank_names(culprit.ranks, words), host_names(culprit.hosts, words)
+    name = words("who.on", ranks=ranks, hosts=hosts) if ranks and hosts else ranks or hosts
+    gpus = words("gpu", names=", ".join(culprit.gpus[:_MOST_NAMES])) if culprit.gpus else ""
+    peers = words("peer", names=", ".join(culprit.peers[:_MOST_NAMES])) if culprit.peers and not name else ""
+    return words("joint").join(part for part in (name, gpus, peers) if part)
 
 
-def who_to_drain(culprit: Culprit, words: Catalogue) -> str:
-    """Give what is taken out of the cluster: hosts and GPUs, where known, and not ranks."""
+def hardware_name(culprit: Culprit, words: Catalogue) -> str:
+    """Return the name of the hardware to drain.
+
+    Ranks are named only if no host, GPU or peer is known.
+    """
     hardware = Culprit(hosts=culprit.hosts, gpus=culprit.gpus, peers=culprit.peers)
-    return who_is(hardware, words) or who_is(culprit, words)
+    return culprit_name(hardware, words) or culprit_name(culprit, words)
 
 
-def ranks_in_words(ranks: Sequence[int], words: Catalogue) -> str:
-    """Give "rank 3", "ranks 3,5", or of many how many and which; "" for none."""
+def rank_names(ranks: Sequence[int], words: Catalogue) -> str:
+    """Return "rank 3", "ranks 3,5" or "12 ranks (0-11)". No ranks give ""."""
     if not ranks:
         return ""
-    if len(ranks) > _FEW_HOSTS:
+    if len(ranks) > _MOST_NAMES:
         return words("ranks.many", n=f"{len(ranks):,}", ranks=ranges(ranks))
     return words("rank.1" if len(ranks) == 1 else "rank.n", ranks=ranges(ranks))
 
 
-def ranks_counted(picture: JobPicture, words: Catalogue) -> str:
-    """Say how many ranks there are; where the logs do not tell it, how many were seen, for others may be silent."""
-    seen, expected = len(picture.ranks_seen), picture.ranks_expected
-    if expected and 0 < seen < expected:
-        return words("job.ranks.of", seen=f"{seen:,}", expected=f"{expected:,}")
+def rank_count(job: JobPicture, words: Catalogue) -> str:
+    """Return "16 ranks" or "6 of 8 ranks".
+
+    If the logs do not tell the number, the text is "6 ranks seen", because other ranks may be silent.
+    """
+    number, expected = len(job.ranks_seen), job.ranks_expected
+    if expected and 0 < number < expected:
+        return words("job.ranks.of", seen=f"{number:,}", expected=f"{expected:,}")
     if expected:
         return words.count("rankcount", expected)
-    return words.count("ranksheard", seen) if seen else ""
+    return words.count("ranksheard", number) if number else ""
 
 
-def hosts_in_words(hosts: Sequence[str], words: Catalogue) -> str:
-    """Give the names of a few hosts, of many how many and the first and last name."""
-    if len(hosts) <= _FEW_HOSTS:
+def host_names(hosts: Sequence[str], words: Catalogue) -> str:
+    """Return "n1, n2" or "128 hosts (n1 … n128)"."""
+    if len(hosts) <= _MOST_NAMES:
         return ", ".join(hosts)
     return f"{words('hosts.many', n=f'{len(hosts):,}')} ({hosts[0]} … {hosts[-1]})"

@@ -1,23 +1,23 @@
-"""The page for a browser: what is drawn on it, and how it is kept small and closed (``templates/html/``)."""
+"""The report as an HTML page, from the templates in ``templates/html/``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis
 from logdoctor.render import standalone_html
-from logdoctor.render.budget import BUDGETS, Budget, cut
+from logdoctor.render.budget import BUDGETS, Budget, truncate
 from logdoctor.render.collective_grid import grids
-from logdoctor.render.consequences import Consequence, consequences, reached
-from logdoctor.render.job_facts import facts
-from logdoctor.render.rank_grid import rank_map
+from logdoctor.render.consequences import Consequence, consequences, row_ids
+from logdoctor.render.job_facts import job_facts
+from logdoctor.render.rank_grid import rank_grid
 from logdoctor.render.rank_table import rank_line
-from logdoctor.render.report import Page, Report, is_link, report
-from logdoctor.render.timeline import file_of_all, timeline
+from logdoctor.render.report import Fallout, RenderOptions, Report, is_link, report
+from logdoctor.render.timeline import shared_file, timeline
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -28,53 +28,56 @@ MOST_BYTES = 1_500_000
 _CODE = r"`([^`]+)`"
 
 
-def drawn(diagnosis: Diagnosis, page: Page) -> str:
-    """Give the report of ``diagnosis`` as a page of at most `MOST_BYTES`; what was cut for that is said in it."""
-    told = disarmed(diagnosis, tab=" ")
-    made = ""
+def render_page(diagnosis: Diagnosis, options: RenderOptions) -> str:
+    """Return a page of at most `MOST_BYTES`.
+
+    Texts and lists are cut until the page fits. A cut page says so.
+    """
+    escaped = disarmed(diagnosis, tab=" ")
+    page = ""
     for budget in BUDGETS:
-        kept = cut(told, budget)
-        shortened = kept != told or len(told.picture.rank_table) > budget.ranks
-        made = _made(kept, page, budget, shortened=shortened)
-        if len(made) * 4 <= MOST_BYTES or len(made.encode()) <= MOST_BYTES:
+        part = truncate(escaped, budget)
+        shortened = part != escaped or len(escaped.picture.rank_table) > budget.ranks
+        page = _fill(part, options, budget, shortened=shortened)
+        if len(page) * 4 <= MOST_BYTES or len(page.encode()) <= MOST_BYTES:
             break
-    return made
+    return page
 
 
-def _made(told: Diagnosis, page: Page, budget: Budget, *, shortened: bool) -> str:
-    template, assets = _page()
-    words, picture = page.words, told.picture
-    about = report(told, words)
-    file, each = file_of_all(told), picture.rank_table[: budget.ranks]
-    trees, others = _trees(about)
-    lanes = timeline(told, words)
+def _fill(diagnosis: Diagnosis, options: RenderOptions, budget: Budget, *, shortened: bool) -> str:
+    template, assets = _template()
+    words, job = options.words, diagnosis.picture
+    texts = report(diagnosis, words)
+    file, rows = shared_file(diagnosis), job.rank_table[: budget.ranks]
+    trees, others = _trees(texts)
+    lanes = timeline(diagnosis, words)
     return template.render(
-        told=about,
+        report=texts,
         words=words,
         trees=trees,
         others=others,
         time=lanes,
-        hosts=rank_map(each, words),
-        everyone=[(row.role, rank_line([row], words, file)) for row in each] if len(each) > len(lanes.lanes) else [],
-        grids=grids(picture, words),
-        facts=facts(picture, words),
-        environment=picture.environment,
-        made_by=told.made_by,
+        hosts=rank_grid(rows, words),
+        all_ranks=[(row.role, rank_line([row], words, file)) for row in rows] if len(rows) > len(lanes.lanes) else [],
+        grids=grids(job, words),
+        facts=job_facts(job, words),
+        environment=job.environment,
+        made_by=diagnosis.made_by,
         shortened=shortened,
         **assets,
     )
 
 
-def _trees(about: Report) -> tuple[list[tuple[str, str, tuple[Consequence, ...]]], list[Any]]:
-    """What followed from each fault, and the fallout that hangs on none of them."""
-    faults = [one for one in (about.answer, *about.also) if one]
-    trees = [(one.signature, one.title, consequences(one.signature, about.fallout)) for one in faults]
-    hanging = {row for _, _, tree in trees for row in reached(tree)}
-    return [tree for tree in trees if tree[2]], [row for row in about.fallout if id(row) not in hanging]
+def _trees(texts: Report) -> tuple[list[tuple[str, str, tuple[Consequence, ...]]], list[Fallout]]:
+    """Return a tree of consequences per fault, and all other fallout."""
+    faults = [fault for fault in (texts.answer, *texts.other_faults) if fault]
+    trees = [(fault.signature, fault.title, consequences(fault.signature, texts.fallout)) for fault in faults]
+    in_trees = {row for _, _, tree in trees for row in row_ids(tree)}
+    return [tree for tree in trees if tree[2]], [row for row in texts.fallout if id(row) not in in_trees]
 
 
 def prose(text: str) -> Markup:
-    """Give a rule's sentence with what it puts in backticks as code."""
+    """Return a sentence of a rule as HTML. Backticks become ``<code>``."""
     from markupsafe import Markup
 
     forms = (Markup("{}"), Markup("<code>{}</code>"))
@@ -82,11 +85,9 @@ def prose(text: str) -> Markup:
 
 
 @lru_cache(maxsize=1)
-def _page() -> tuple[Template, Mapping[str, object]]:
-    """Give the template, and its style and script with their hashes: its policy allows these and nothing else."""
-    made = standalone_html.environment("logdoctor.render")
-    made.filters["prose"] = prose
-    made.tests["link"] = is_link
-    return made.get_template("html/page.j2"), standalone_html.assets(
-        made, style=["html/report.css"], script=["html/report.js"]
-    )
+def _template() -> tuple[Template, Mapping[str, object]]:
+    templates = standalone_html.environment("logdoctor.render")
+    templates.filters["prose"] = prose
+    templates.tests["link"] = is_link
+    assets = standalone_html.assets(templates, style=["html/report.css"], script=["html/report.js"])
+    return templates.get_template("html/page.j2"), assets

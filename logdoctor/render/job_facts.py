@@ -1,4 +1,4 @@
-"""What is known of the job, as pairs of a name and a value."""
+"""Known facts of a job: ranks, hosts, layout, launcher, versions."""
 
 from __future__ import annotations
 
@@ -6,47 +6,53 @@ from collections.abc import Iterable
 
 from logdoctor.model import JobPicture
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.entity_names import ranges, ranks_counted, ranks_in_words
+from logdoctor.render.entity_names import ranges, rank_count, rank_names
 
 _MOST_HOSTS, _MOST_GROUPS = 24, 6
 
 
-def facts(picture: JobPicture, words: Catalogue) -> tuple[tuple[str, str], ...]:
-    """Give the pairs of which something is known."""
-    apart = words("joint").join(
-        words("versions.apart", product=product, version=version, who=ranks_in_words(ranks, words))
-        for product, version, ranks in picture.versions_apart
+def job_facts(job: JobPicture, words: Catalogue) -> tuple[tuple[str, str], ...]:
+    """Return pairs like ``("Launcher", "torchrun")``. Unknown facts are left out."""
+    differing = {product for product, _, _ in job.versions_apart}
+    facts = (
+        ("fact.ranks", rank_count(job, words)),
+        ("fact.hosts", _some(job.hosts, _MOST_HOSTS, words)),
+        ("fact.layout", _layout(job, words)),
+        ("fact.launcher", job.launcher or ""),
+        (
+            "fact.versions",
+            ", ".join(f"{product} {version}" for product, version in job.versions if product not in differing),
+        ),
+        ("fact.apart", words("joint").join(differing_versions(job, words))),
+        ("fact.groups", _groups(job, words)),
+        ("fact.attempts", words.count("attempt", job.attempts)),
+        ("fact.end", words("cut") if job.truncated else ""),
     )
-    split = {product for product, _, _ in picture.versions_apart}
-    found = (
-        ("fact.ranks", ranks_counted(picture, words)),
-        ("fact.hosts", _some(picture.hosts, _MOST_HOSTS, words)),
-        ("fact.layout", _layout(picture, words)),
-        ("fact.launcher", picture.launcher or ""),
-        ("fact.versions", ", ".join(f"{p} {v}" for p, v in picture.versions if p not in split)),
-        ("fact.apart", apart),
-        ("fact.groups", _groups(picture, words)),
-        ("fact.attempts", words.count("attempt", picture.attempts)),
-        ("fact.end", words("cut") if picture.truncated else ""),
-    )
-    return tuple((words(key), value) for key, value in found if value)
+    return tuple((words(key), value) for key, value in facts if value)
 
 
-def _layout(picture: JobPicture, words: Catalogue) -> str:
-    if not picture.nodes and not picture.ranks_per_node:
+def differing_versions(job: JobPicture, words: Catalogue) -> Iterable[str]:
+    """Yield texts like "NCCL 2.18.6 on rank 2". Only versions that differ between ranks are named."""
+    for product, version, ranks in job.versions_apart:
+        yield words("versions.apart", product=product, version=version, who=rank_names(ranks, words))
+
+
+def _layout(job: JobPicture, words: Catalogue) -> str:
+    if not job.nodes and not job.ranks_per_node:
         return ""
-    return words("layout", nodes=picture.nodes or "?", each=picture.ranks_per_node or "?")
+    return words("layout", nodes=job.nodes or "?", each=job.ranks_per_node or "?")
 
 
-def _groups(picture: JobPicture, words: Catalogue) -> str:
-    said = [
-        words("fact.group", name=one.name, size=one.size or len(one.ranks), ranks=ranges(one.ranks, 3))
-        for one in picture.groups
+def _groups(job: JobPicture, words: Catalogue) -> str:
+    names = [
+        words("fact.group", name=group.name, size=group.size or len(group.ranks), ranks=ranges(group.ranks, 3))
+        for group in job.groups
     ]
-    return _some(said, _MOST_GROUPS, words)
+    return _some(names, _MOST_GROUPS, words)
 
 
 def _some(names: Iterable[str], most: int, words: Catalogue) -> str:
+    """Join the first ``most`` names and count the rest: "… and 3 more"."""
     every = tuple(names)
-    told = words("joint").join(every[:most])
-    return told if len(every) <= most else f"{told}{words('joint')}{words('more', n=f'{len(every) - most:,}')}"
+    first = words("joint").join(every[:most])
+    return first if len(every) <= most else f"{first}{words('joint')}{words('more', n=f'{len(every) - most:,}')}"

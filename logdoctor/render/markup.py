@@ -1,4 +1,4 @@
-"""What the formats for tickets share: templates in which every value passes a filter that disarms it."""
+"""Jinja templates of the ticket formats. In them every value passes an escaping filter."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 LONGEST = 600
-"""A line of a log is shortened to so many columns: a ticket is for reading, the place says where the rest is."""
+"""Columns of a log line in a ticket. The location says where to find the rest."""
 
 Filter = Callable[..., str]
 
 
-def prose(text: str, code: Filter, escaped: Filter) -> str:
-    """Give a rule's sentence: what it puts in backticks becomes code, everything else is escaped."""
+def prose(text: str, code: Filter, escape: Filter) -> str:
+    """Apply ``code`` to text in backticks, and ``escape`` to all other text."""
     parts = re.split(r"`([^`]+)`", text)
-    return "".join(code(part) if place % 2 else escaped(part) for place, part in enumerate(parts))
+    return "".join(code(part) if place % 2 else escape(part) for place, part in enumerate(parts))
 
 
 @cache
 def template(name: str, *filters: Filter) -> Template:
-    """Give the template of this name; a filter goes by the name of its function."""
+    """Return the template ``name``. Each filter goes by the name of its function."""
     # Imported here because most runs of the program never need it.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    # Autoescape is for HTML and would be wrong here: the filters do that work.
+    # Autoescape would escape for HTML. The filters escape for the format instead.
     environment = Environment(  # noqa: S701
         loader=PackageLoader("logdoctor.render"),
         undefined=StrictUndefined,
@@ -36,5 +36,5 @@ def template(name: str, *filters: Filter) -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {way.__name__: way for way in filters}
+    environment.filters |= {function.__name__: function for function in filters}
     return environment.get_template(name)

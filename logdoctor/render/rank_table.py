@@ -1,6 +1,7 @@
-"""The rank table for people: ranks that fared alike are one line, so that 1,024 of them can be read.
+"""The rank table of a report.
 
-"ranks 0-511,513-1023 on 127 hosts: collective.timeout in ALLREDUCE 4211; rank 512 on node-64 never started it".
+Ranks with the same fate share a line, so that a table of 1,024 ranks stays readable. For example, the ranks
+``0-511,513-1023`` have the line "collective.timeout in ALLREDUCE 4211", and rank 512 "never started ALLREDUCE 4211".
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from msgspec import Struct
 from logdoctor.model import Evidence, RankRow
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.columns import shorten
-from logdoctor.render.entity_names import hosts_in_words, ranges
+from logdoctor.render.entity_names import host_names, ranges
 
 ROLES = {
     "culprit": "role.culprit",
@@ -24,45 +25,48 @@ ROLES = {
     "missing": "role.missing",
     "bystander": "role.bystander",
 }
-"""The order of the lines, and the words for each role."""
+"""Message keys of the roles, in the order of the lines."""
 Feature = Callable[[RankRow], str]
 _MOST_LINES, _MOST_RANGES, _LONGEST = 12, 4, 90
 
 
 class RankLine(Struct, frozen=True):
-    """Ranks that fared alike: who, their part, where they run, how far they got, what failed first, and the place."""
+    """Texts for ranks with the same fate. ``location`` is the line of their first failure."""
 
     ranks: str
     role: str
-    where: str
+    host: str
     progress: str
     failure: str
-    place: str
+    location: str
 
 
 def rank_lines(rows: Sequence[RankRow], words: Catalogue, file: str = "") -> tuple[RankLine, ...]:
-    """Give the lines of the table, the culprits first; no more than a dozen, in ever coarser groups.
+    """Return at most 12 lines of the table, culprits first.
 
-    Where all ranks fared alike there is no table.  The name of ``file`` is left out of places.
+    If there are more groups of ranks, they are grouped by fewer features. A single group gives no table. Locations
+    in ``file`` are written without its name.
     """
-    groups = alike(rows, _MOST_LINES, _FINENESS[1:])
+    groups = group_rows(rows, _MOST_LINES, _GROUPINGS[1:])
     return tuple(rank_line(group, words, file) for group in groups) if len(groups) > 1 else ()
 
 
-def alike(
-    rows: Sequence[RankRow], most: int, fineness: Sequence[Sequence[Feature]] | None = None
+def group_rows(
+    rows: Sequence[RankRow], most: int, groupings: Sequence[Sequence[Feature]] | None = None
 ) -> list[list[RankRow]]:
-    """Give the rows in groups that fared alike, the culprits first: the finest groups of which there are ``most``."""
+    """Group rows with the same fate, culprits first.
+
+    ``groupings`` go from fine to coarse. The first with at most ``most`` groups is taken, else the last.
+    """
     groups: list[list[RankRow]] = []
-    for features in (fineness or _FINENESS) if rows else ():
-        groups = _grouped(rows, features)
+    for features in (groupings or _GROUPINGS) if rows else ():
+        groups = _grouped_by(rows, features)
         if len(groups) <= most:
             break
     return groups
 
 
-def _grouped(rows: Sequence[RankRow], features: Sequence[Feature]) -> list[list[RankRow]]:
-    """Rows that are alike in all features; one that lacks a feature is like the others where those agree in it."""
+def _grouped_by(rows: Sequence[RankRow], features: Sequence[Feature]) -> list[list[RankRow]]:
     order = {role: place for place, role in enumerate(ROLES)}
     groups = [sorted(rows, key=lambda row: row.rank)]
     for feature in features:
@@ -71,6 +75,10 @@ def _grouped(rows: Sequence[RankRow], features: Sequence[Feature]) -> list[list[
 
 
 def _split(group: Sequence[RankRow], feature: Feature) -> list[list[RankRow]]:
+    """Split ``group`` by ``feature``.
+
+    If all rows that have the feature agree, rows without it stay with them.
+    """
     parts: dict[str, list[RankRow]] = {}
     for row in group:
         parts.setdefault(feature(row), []).append(row)
@@ -81,60 +89,61 @@ def _role(row: RankRow) -> str:
     return row.role
 
 
-def _which(row: RankRow) -> str:
+def _rank(row: RankRow) -> str:
     return str(row.rank)
 
 
-def _what_failed(row: RankRow) -> str:
-    """The signature, else the form of the line."""
+def _failure_kind(row: RankRow) -> str:
+    """Return the signature, else the log line with ``#`` for numbers."""
     line = row.first_failure.line.text if row.first_failure else ""
     return row.failure or re.sub(r"\d+", "#", line.strip())[:_LONGEST] or "-"
 
 
-def _in_what(row: RankRow) -> str:
+def _operation(row: RankRow) -> str:
     return row.waits_for or row.never_started or row.busy_with
 
 
-def _how_far(row: RankRow) -> str:
+def _progress(row: RankRow) -> str:
     return row.last_progress
 
 
-_FINENESS: tuple[tuple[Feature, ...], ...] = (
-    (_role, _which),
-    (_role, _what_failed, _in_what, _how_far),
-    (_role, _what_failed, _in_what),
-    (_role, _what_failed),
+_GROUPINGS: tuple[tuple[Feature, ...], ...] = (
+    (_role, _rank),
+    (_role, _failure_kind, _operation, _progress),
+    (_role, _failure_kind, _operation),
+    (_role, _failure_kind),
     (_role,),
 )
 
 
 def rank_line(group: Sequence[RankRow], words: Catalogue, file: str = "") -> RankLine:
-    """Give the line for ranks that fared alike."""
+    """Return the line for ``group``. Locations in ``file`` are written without its name."""
     first = min((row for row in group if row.first_failure), key=lambda row: row.rank, default=None)
-    seen = first.first_failure if first else None
+    proof = first.first_failure if first else None
     return RankLine(
-        ranks=_who([row.rank for row in group], words),
+        ranks=_rank_names([row.rank for row in group], words),
         role=words(ROLES[group[0].role]),
-        where=_where(group, words),
+        host=_hosts(group, words),
         progress=_span([row.last_progress for row in group if row.last_progress]),
-        failure=_most([_failure(row, words) for row in group], words),
-        place=_place(seen, file) + (" …" if len(group) > 1 else "") if seen else "",
+        failure=_most_common([_failure(row, words) for row in group], words),
+        location=_location(proof, file) + (" …" if len(group) > 1 else "") if proof else "",
     )
 
 
-def _place(seen: Evidence, file: str) -> str:
-    return f"{seen.line.file if seen.line.file != file else ''}:{seen.line.number}"
+def _location(proof: Evidence, file: str) -> str:
+    return f"{proof.line.file if proof.line.file != file else ''}:{proof.line.number}"
 
 
-def _who(ranks: Sequence[int], words: Catalogue) -> str:
+def _rank_names(ranks: Sequence[int], words: Catalogue) -> str:
     runs = ranges(ranks, _MOST_RANGES)
     if "…" in runs:
         return words("ranks.many", n=f"{len(ranks):,}", ranks=runs)
     return words("rank.1" if len(ranks) == 1 else "rank.n", ranks=runs)
 
 
-def _where(group: Sequence[RankRow], words: Catalogue) -> str:
-    hosts = hosts_in_words(list(dict.fromkeys(row.host for row in group if row.host)), words)
+def _hosts(group: Sequence[RankRow], words: Catalogue) -> str:
+    """Return the hosts of ``group``. A single rank also gets its GPU: "n1, GPU 3 0000:3b:00"."""
+    hosts = host_names(list(dict.fromkeys(row.host for row in group if row.host)), words)
     row = group[0]
     if len(group) > 1 or (row.gpu is None and row.bus_id is None):
         return hosts
@@ -154,8 +163,11 @@ def _failure(row: RankRow, words: Catalogue) -> str:
     return shorten(row.first_failure.line.text.strip(), _LONGEST)
 
 
-def _most(texts: Iterable[str], words: Catalogue) -> str:
-    """The commonest of different texts, and how many more there are; what only begins another one is the same."""
+def _most_common(texts: Iterable[str], words: Catalogue) -> str:
+    """Return the most common text, and count others: "… and 2 more".
+
+    A text that is the beginning of another text is not counted.
+    """
     counts = Counter(text for text in texts if text)
     found = [t for t, _ in counts.most_common() if not any(o != t and o.startswith(t) for o in counts)]
     if not found:
@@ -164,6 +176,6 @@ def _most(texts: Iterable[str], words: Catalogue) -> str:
 
 
 def _span(texts: Sequence[str]) -> str:
-    """The lowest and the highest of counts like ``step 41/900``."""
+    """Return lowest and highest text by number: ``step 39 … step 41``."""
     found = sorted(set(texts), key=lambda text: ([int(n[:18]) for n in re.findall(r"\d+", text)], text))
     return " … ".join(dict.fromkeys((found[0], found[-1]))) if found else ""

@@ -1,7 +1,7 @@
-"""What a person is told, in which order and in which words: the shape that every format for people lays out.
+"""The report of a diagnosis for people. Every format for people lays out the same `Report`.
 
-`report` turns a `Diagnosis` into a `Report` of finished, disarmed sentences.  It decides nothing: it puts names to
-numbers, groups what is the same and counts it.
+`report` turns a `Diagnosis` into escaped sentences, in the order in which they are read. It names ranks and hosts,
+groups equal rows and counts them. It decides nothing.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from logdoctor.model import (
     SymptomSeen,
 )
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.entity_names import hosts_in_words, ranges, ranks_counted, ranks_in_words, who_is, who_to_drain
+from logdoctor.render.entity_names import culprit_name, hardware_name, host_names, ranges, rank_count, rank_names
+from logdoctor.render.job_facts import differing_versions
 from logdoctor.render.rank_table import RankLine, rank_lines
 
-CLOCKS_SHOWN = 2
-OUTLIVED_SHOWN = 3
+MOST_CLOCKS = 2
+MOST_SURVIVED_FAILURES = 3
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
-class Page(Struct, frozen=True):
-    """How it is shown: the words, and for a terminal its width in columns, colour, one line only, seconds taken."""
+class RenderOptions(Struct, frozen=True):
+    """Options of `logdoctor.render.render`. All except ``words`` are for the terminal."""
 
     words: Catalogue
     color: bool = False
@@ -46,12 +47,13 @@ class Page(Struct, frozen=True):
 
 
 class Proof(Struct, frozen=True):
-    """A line to look at: ``file:line``, the line, and why it matters ("" where that is plain).
+    """A log line that supports an answer.
 
-    ``around``: the lines above and below it and itself, with their numbers, where a format asks for them.
+    ``location`` is ``file:line``. ``why`` says why the line matters, and is "" if that is plain. ``around`` holds the
+    numbered lines above and below with the line itself, if the format asked for them.
     """
 
-    place: str
+    location: str
     text: str
     why: str
     number: int = 0
@@ -59,51 +61,55 @@ class Proof(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """A cause in words: ``who`` did it ("": not told), and ``doing``: what to do with the job in one clause.
+    """A cause in words.
 
-    ``level`` is the confidence as a number, ``sure`` the same in words; ``rule`` the id of the rule that held.
+    ``culprit`` is "" if none is known. ``action`` is the key (``exclude``), ``action_text`` the same in words ("take
+    out n1, then restart"). ``confidence`` is from 0 to 1, ``confidence_text`` the same in words. ``rule`` is the id of
+    the rule.
     """
 
     signature: str
     title: str
-    sure: str
+    confidence_text: str
     summary: str
     proofs: tuple[Proof, ...]
-    doing: str
+    action_text: str
     remedies: tuple[str, ...]
     references: tuple[str, ...]
-    who: str
+    culprit: str
     action: str
-    level: float
+    confidence: float
     rule: str
 
 
 class Fallout(Struct, frozen=True):
-    """All victims of one kind: who or how many, what, and where in the logs."""
+    """All symptoms of one signature in one row. ``affected`` is a rank, a number of ranks, or a number of lines."""
 
-    who: str
+    affected: str
     signature: str
-    what: str
-    where: str
-    because: str | None = None
+    description: str
+    location: str
+    explained_by: str | None = None
 
 
 class Report(Struct, frozen=True):
-    """Everything that is told; an empty part is left out.  ``head`` makes sense alone, ``sentence`` beside the verdict.
+    """All texts of a report. Parts without content are empty.
 
-    ``also`` are further faults beside the answer, ``instead`` less likely answers; ``decision`` is whether to try it
-    again, where there were several attempts.
+    ``headline`` can stand alone, while ``sentence`` needs the verdict beside it. ``other_faults`` are independent
+    faults beside the answer. ``alternatives`` are less likely answers. ``gaps`` says what the logs lack.
+    ``decision`` says whether to start the job again, if there were several attempts. ``coverage`` says how much was
+    read.
     """
 
     verdict: str
     name: str
-    head: str
+    headline: str
     sentence: str
     answer: Answer | None
-    also: tuple[Answer, ...]
-    instead: tuple[Answer, ...]
-    seen: tuple[Proof, ...]
-    missing: tuple[str, ...]
+    other_faults: tuple[Answer, ...]
+    alternatives: tuple[Answer, ...]
+    unexplained: tuple[Proof, ...]
+    gaps: tuple[str, ...]
     advice: tuple[str, ...]
     fallout: tuple[Fallout, ...]
     symptoms: tuple[Fallout, ...]
@@ -112,89 +118,93 @@ class Report(Struct, frozen=True):
     decision: str
     job: str
     progress: str
-    read: str
+    coverage: str
     problems: tuple[Problem, ...]
 
 
 def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
-    """Give what is told of ``diagnosis`` in the language of ``words``, without anything that a log could act with."""
-    told = disarmed(diagnosis, tab=" ")
-    named = told.causes[:1] if told.verdict == "failure" else ()
-    also = tuple(one for one in told.causes[1:] if named and _is_another_fault(one, named[0]))
-    instead = tuple(one for one in told.causes if one not in named and one not in also)
-    hosts = told.picture.hosts
-    answer = _answer(named[0], hosts, words) if named else None
-    file = named[0].evidence[0].line.file if named and named[0].evidence else ""
-    proof = frozenset(proof.place for proof in answer.proofs) if answer else frozenset()
-    rows = _Rows(words, file, bool(also), answer.signature if answer else "", proof)
-    picture = told.picture
-    sentence = answer.title if answer else _sentence_without_cause(told, words)
+    """Return the report of ``diagnosis`` in the language of ``words``. All texts are escaped."""
+    diagnosis = disarmed(diagnosis, tab=" ")
+    main = diagnosis.causes[:1] if diagnosis.verdict == "failure" else ()
+    others = tuple(cause for cause in diagnosis.causes[1:] if main and _is_independent(cause, main[0]))
+    alternatives = tuple(cause for cause in diagnosis.causes if cause not in main and cause not in others)
+    job = diagnosis.picture
+    answer = _answer(main[0], job.hosts, words) if main else None
+    file = main[0].evidence[0].line.file if main and main[0].evidence else ""
+    proof = frozenset(proof.location for proof in answer.proofs) if answer else frozenset()
+    rows = _Rows(words, file, bool(others), answer.signature if answer else "", proof)
+    sentence = answer.title if answer else _sentence_without_cause(diagnosis, words)
     return Report(
-        verdict=told.verdict,
-        name=told.job,
-        head=f"{answer.signature if answer else told.verdict} — {sentence}",
+        verdict=diagnosis.verdict,
+        name=diagnosis.job,
+        headline=f"{answer.signature if answer else diagnosis.verdict} — {sentence}",
         sentence=sentence,
         answer=answer,
-        also=tuple(_answer(one, hosts, words) for one in also),
-        instead=tuple(_answer(one, hosts, words) for one in instead),
-        seen=proofs((*told.unexplained, *(one.evidence for one in told.novel))),
-        missing=tuple(_missing(told, words)) if told.verdict == "unknown" else (),
-        advice=told.advice,
-        fallout=rows.of(one for one in told.symptoms if one.explained_by is not None),
-        symptoms=rows.of(one for one in told.symptoms if one.explained_by is None),
-        ranks=rank_lines(picture.rank_table, words, file),
-        runs=tuple(_runs(told.runs, words)),
-        decision=_decision(told, words),
-        job=_job(told.job, picture, words),
-        progress=_progress(picture.last_progress, words) if picture.last_progress else "",
-        read=_read(told.coverage, words),
-        problems=told.problems,
+        other_faults=tuple(_answer(cause, job.hosts, words) for cause in others),
+        alternatives=tuple(_answer(cause, job.hosts, words) for cause in alternatives),
+        unexplained=proofs((*diagnosis.unexplained, *(novel.evidence for novel in diagnosis.novel))),
+        gaps=tuple(_gaps(diagnosis, words)) if diagnosis.verdict == "unknown" else (),
+        advice=diagnosis.advice,
+        fallout=rows.of(symptom for symptom in diagnosis.symptoms if symptom.explained_by is not None),
+        symptoms=rows.of(symptom for symptom in diagnosis.symptoms if symptom.explained_by is None),
+        ranks=rank_lines(job.rank_table, words, file),
+        runs=tuple(_runs(diagnosis.runs, words)),
+        decision=_decision(diagnosis, words),
+        job=_job(diagnosis.job, job, words),
+        progress=_progress(job.last_progress, words) if job.last_progress else "",
+        coverage=_coverage(diagnosis.coverage, words),
+        problems=diagnosis.problems,
     )
 
 
 # ── the answer ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _is_another_fault(cause: Cause, answer: Cause) -> bool:
-    """Tell a fault of its own from an alternative: answers that shut each other out share a confidence of 1."""
+def _is_independent(cause: Cause, answer: Cause) -> bool:
+    """Return True for a second fault, and False for an alternative.
+
+    The confidences of alternatives add up to 1 at most.
+    """
     return cause.confidence >= 0.5 and cause.confidence + answer.confidence > 1.05
 
 
-def _sentence_without_cause(told: Diagnosis, words: Catalogue) -> str:
-    if told.verdict != "healthy":
-        loud = next((one.title for one in told.symptoms if one.title), "")
-        return words("unknown.but", title=loud) if loud else words("unknown")
-    if told.coverage.files and not told.coverage.bytes:
+def _sentence_without_cause(diagnosis: Diagnosis, words: Catalogue) -> str:
+    if diagnosis.verdict != "healthy":
+        title = next((symptom.title for symptom in diagnosis.symptoms if symptom.title), "")
+        return words("unknown.but", title=title) if title else words("unknown")
+    if diagnosis.coverage.files and not diagnosis.coverage.bytes:
         return words("healthy.empty")
-    last = told.picture.last_progress
-    parts = [words("healthy.outlived", failures=_outlived(told, words)) if told.symptoms else words("healthy")]
+    last = diagnosis.picture.last_progress
+    survived = diagnosis.symptoms
+    parts = [words("healthy.outlived", failures=_survived_failures(survived, words)) if survived else words("healthy")]
     if last:
         parts.append(words("healthy.progress", progress=_value(last, words)))
     return words("joint").join(parts)
 
 
-def _outlived(told: Diagnosis, words: Catalogue) -> str:
-    """What failed and did not stop the job: a few of them, each with its place."""
-    shown = [f"{one.title} ({place(one.evidence[0])})" for one in told.symptoms[:OUTLIVED_SHOWN] if one.evidence]
-    left = len(told.symptoms) - len(shown)
-    return "; ".join([*shown, words("more", n=left)] if left else shown)
+def _survived_failures(symptoms: Sequence[SymptomSeen], words: Catalogue) -> str:
+    """Name a few failures that did not stop the job, with locations."""
+    first = [symptom for symptom in symptoms[:MOST_SURVIVED_FAILURES] if symptom.evidence]
+    texts = [f"{symptom.title} ({location(symptom.evidence[0])})" for symptom in first]
+    left = len(symptoms) - len(texts)
+    return "; ".join([*texts, words("more", n=left)] if left else texts)
 
 
 def _answer(cause: Cause, hosts: Sequence[str], words: Catalogue) -> Answer:
-    who = who_is(cause.culprit, words)
-    mentioned = not who or _mentions(cause.title, cause.culprit)
+    culprit = culprit_name(cause.culprit, words)
+    mentioned = not culprit or _mentions(cause.title, cause.culprit)
     return Answer(
         signature=cause.signature,
-        title=cause.title if mentioned else words("named", title=cause.title, who=who),
-        sure=f"{words('confidence', value=f'{cause.confidence:.2f}')} · {words(f'by.{cause.by}')}",
+        title=cause.title if mentioned else words("named", title=cause.title, who=culprit),
+        confidence_text=f"{words('confidence', value=f'{cause.confidence:.2f}')} · {words(f'by.{cause.by}')}",
         summary=cause.summary,
         proofs=proofs(cause.evidence),
-        doing=_doing(cause, who, hosts, words),
+        action_text=_action_text(cause, culprit, hosts, words),
         remedies=cause.remedy,
         references=cause.references,
-        who=who,
+        culprit=culprit,
         action=cause.action,
-        level=min(max(cause.confidence, 0.0), 1.0),
+        confidence=min(max(cause.confidence, 0.0), 1.0),
         rule=cause.rule,
     )
 
@@ -205,35 +215,35 @@ def _mentions(title: str, culprit: Culprit) -> bool:
     return any(name in title for name in names) or any(rank in numbers for rank in culprit.ranks)
 
 
-def _doing(cause: Cause, who: str, hosts: Sequence[str], words: Catalogue) -> str:
-    guilty = cause.culprit.hosts
-    if cause.action == "exclude" and len(guilty) > 1 and not set(hosts) - set(guilty):  # taking all out leaves none
-        return words("do.exclude.all", hosts=hosts_in_words(guilty, words))
-    if cause.action == "exclude" and who:
-        return words("do.exclude.who", who=who_to_drain(cause.culprit, words))
+def _action_text(cause: Cause, culprit: str, hosts: Sequence[str], words: Catalogue) -> str:
+    blamed = cause.culprit.hosts
+    if cause.action == "exclude" and len(blamed) > 1 and not set(hosts) - set(blamed):  # no host would be left
+        return words("do.exclude.all", hosts=host_names(blamed, words))
+    if cause.action == "exclude" and culprit:
+        return words("do.exclude.who", who=hardware_name(cause.culprit, words))
     return words(f"do.{cause.action}")
 
 
 def proofs(evidence: Iterable[Evidence]) -> tuple[Proof, ...]:
-    """Give lines of evidence with their places, in the order given; what a code means is said once."""
-    said: set[str] = set()
-    return tuple(_proof(one, said) for one in evidence)
+    """Return log lines with their locations. A repeated ``why`` is left out after its first line."""
+    whys: set[str] = set()
+    return tuple(_proof(line, whys) for line in evidence)
 
 
-def _proof(one: Evidence, said: set[str]) -> Proof:
-    around = tuple((line.number, line.text.rstrip()) for line in one.around)
-    why = "" if one.why in said else one.why
-    said.add(why)
-    return Proof(place(one), one.line.text.strip(), why, one.line.number, around)
+def _proof(evidence: Evidence, whys: set[str]) -> Proof:
+    around = tuple((line.number, line.text.rstrip()) for line in evidence.around)
+    why = "" if evidence.why in whys else evidence.why
+    whys.add(why)
+    return Proof(location(evidence), evidence.line.text.strip(), why, evidence.line.number, around)
 
 
-def place(evidence: Evidence) -> str:
-    """Give ``file:line``, the form that editors and terminals open."""
+def location(evidence: Evidence) -> str:
+    """Return ``file:line``, which editors and terminals can open."""
     return f"{evidence.line.file}:{evidence.line.number}"
 
 
 def is_link(reference: str) -> bool:
-    """Tell whether a reference is a plain web address, which a format may make a link of."""
+    """Return True for a plain web address. Formats make it a link."""
     return re.fullmatch(r"https?://[A-Za-z0-9./?=&%#:~_+,;-]+", reference) is not None
 
 
@@ -241,45 +251,51 @@ def is_link(reference: str) -> bool:
 
 
 class _Rows(Struct, frozen=True):
-    """Makes rows of symptoms; the name of ``file`` is left out of places, ``reasons`` says whose fallout it is."""
+    """Rows of symptoms.
+
+    Locations in ``file`` are written without its name. ``reasons`` adds the explaining signature to each row.
+    ``answer`` is the signature of the answer, ``proof`` are the locations of its proof.
+    """
 
     words: Catalogue
     file: str
     reasons: bool
-    told: str
-    """The signature of the answer."""
-    shown: frozenset[str]
-    """The places of its proof."""
+    answer: str
+    proof: frozenset[str]
 
     def of(self, symptoms: Iterable[SymptomSeen]) -> tuple[Fallout, ...]:
-        """Give one row for all symptoms of one signature with one explanation, in the order they came."""
+        """Return one row per signature and explanation, in the order of ``symptoms``."""
         groups: dict[tuple[str, str | None], list[SymptomSeen]] = {}
-        for one in symptoms:
-            if one.signature == self.told and all(place(proof) in self.shown for proof in one.evidence):
-                continue  # the answer itself in other words
-            groups.setdefault((one.signature, one.explained_by), []).append(one)
+        for symptom in symptoms:
+            if symptom.signature == self.answer and all(location(line) in self.proof for line in symptom.evidence):
+                continue  # repeats the answer
+            groups.setdefault((symptom.signature, symptom.explained_by), []).append(symptom)
         return tuple(self._row(group) for group in groups.values())
 
     def _row(self, group: list[SymptomSeen]) -> Fallout:
         words, first = self.words, group[0]
-        ranks = sorted({rank for one in group for rank in one.ranks})
-        count = words.count("line", sum(one.count for one in group))
-        what = first.title
+        ranks = sorted({rank for symptom in group for rank in symptom.ranks})
+        lines = words.count("line", sum(symptom.count for symptom in group))
+        description = first.title
         if len(ranks) > 1:
-            what = words("named", title=what, who=words("rank.n", ranks=ranges(ranks)))
+            description = words("named", title=description, who=words("rank.n", ranks=ranges(ranks)))
         if self.reasons and first.explained_by:
-            what += words("joint") + words("because", signature=first.explained_by)
-        who = words.count("rankcount", len(ranks)) if len(ranks) > 1 else ranks_in_words(ranks, words) or count
-        where = self._where([proof for one in group for proof in one.evidence])
-        return Fallout(who, first.signature, what, where, first.explained_by)
+            description += words("joint") + words("because", signature=first.explained_by)
+        affected = words.count("rankcount", len(ranks)) if len(ranks) > 1 else rank_names(ranks, words) or lines
+        where = self._location([line for symptom in group for line in symptom.evidence])
+        return Fallout(affected, first.signature, description, where, first.explained_by)
 
-    def _where(self, evidence: Sequence[Evidence]) -> str:
+    def _location(self, evidence: Sequence[Evidence]) -> str:
+        """Return the span of ``evidence`` in its first file: ``job.log:7 … :90``.
+
+        If there are other files, the text is ``job.log:7 …``.
+        """
         if not evidence:
             return ""
-        first = min(evidence, key=lambda one: (one.line.file != evidence[0].line.file, one.line.number))
-        last = max(one.line.number for one in evidence if one.line.file == first.line.file)
-        start = place(first).removeprefix(self.file) if self.file == first.line.file else place(first)
-        if any(one.line.file != first.line.file for one in evidence):
+        first = min(evidence, key=lambda proof: (proof.line.file != evidence[0].line.file, proof.line.number))
+        last = max(proof.line.number for proof in evidence if proof.line.file == first.line.file)
+        start = location(first).removeprefix(self.file) if self.file == first.line.file else location(first)
+        if any(proof.line.file != first.line.file for proof in evidence):
             return f"{start} …"
         return start if last == first.line.number else f"{start} … :{last}"
 
@@ -287,60 +303,56 @@ class _Rows(Struct, frozen=True):
 # ── the job, what was read, what is missing ─────────────────────────────────────────────────────────────────────────
 
 
-def _job(name: str, picture: JobPicture, words: Catalogue) -> str:
-    apart = {product for product, _, _ in picture.versions_apart}
-    parts = [name, _where_it_ran(picture, words), *(f"{p} {v}" for p, v in picture.versions if p not in apart)]
-    for product, version, ranks in picture.versions_apart:
-        who = ranks_in_words(ranks, words)
-        parts.append(words("versions.apart", product=product, version=version, who=who))
-    parts += [picture.launcher or "", words.count("attempt", picture.attempts), *_clocks(picture.clocks, words)]
-    parts += [words("cut")] if picture.truncated else []
+def _job(name: str, job: JobPicture, words: Catalogue) -> str:
+    differing = {product for product, _, _ in job.versions_apart}
+    versions = (f"{product} {version}" for product, version in job.versions if product not in differing)
+    parts = [name, _ranks_and_hosts(job, words), *versions, *differing_versions(job, words)]
+    parts += [job.launcher or "", words.count("attempt", job.attempts), *_clocks(job.clocks, words)]
+    parts += [words("cut")] if job.truncated else []
     return " · ".join(part for part in parts if part)
 
 
 def _clocks(clocks: Sequence[HostClock], words: Catalogue) -> Iterable[str]:
-    """Give the clocks that are off most, each as ahead of the other one."""
-    for one in sorted(clocks, key=lambda one: -abs(one.ahead))[:CLOCKS_SHOWN]:
-        host, of = (one.host, one.of) if one.ahead > 0 else (one.of, one.host)
-        events = words.count("clock.event", one.events)
-        yield words("clock.ahead", host=host, of=of, seconds=f"{abs(one.ahead):,.0f}", events=events)
-    if len(clocks) > CLOCKS_SHOWN:
-        yield words("clock.more", n=len(clocks) - CLOCKS_SHOWN)
+    """Yield texts on the largest clock differences. Each names the host that is ahead first."""
+    for clock in sorted(clocks, key=lambda clock: -abs(clock.ahead))[:MOST_CLOCKS]:
+        host, of = (clock.host, clock.of) if clock.ahead > 0 else (clock.of, clock.host)
+        events = words.count("clock.event", clock.events)
+        yield words("clock.ahead", host=host, of=of, seconds=f"{abs(clock.ahead):,.0f}", events=events)
+    if len(clocks) > MOST_CLOCKS:
+        yield words("clock.more", n=len(clocks) - MOST_CLOCKS)
 
 
 def _runs(runs: Sequence[Run], words: Catalogue) -> Iterable[str]:
-    """Give one line for each other run of the same log, or for several in a row that fared alike: what, and where."""
+    """Return one line for each other run of the log. Equal runs in a row share a line: "Runs 1-2 of 5: cuda.oom"."""
     of = len(runs)
-    for (fared, file), grouped in groupby(
-        enumerate(runs, 1), lambda pair: (_how_it_fared(pair[1], words), pair[1].file)
-    ):
-        alike = list(grouped)
-        (first, start), (last, end) = alike[0], alike[-1]
-        if fared:
-            one = words("run", n=first, of=of)
-            which = one if first == last else words("run.n", first=first, last=last, of=of)
-            yield f"{which}{words('colon')}{fared} · {file}:{start.first_line}-{end.last_line or ''}"
+    for (outcome, file), group in groupby(enumerate(runs, 1), lambda pair: (_outcome(pair[1], words), pair[1].file)):
+        equal = list(group)
+        (first, start), (last, end) = equal[0], equal[-1]
+        if outcome:
+            single = words("run", n=first, of=of)
+            label = single if first == last else words("run.n", first=first, last=last, of=of)
+            yield f"{label}{words('colon')}{outcome} · {file}:{start.first_line}-{end.last_line or ''}"
 
 
-def _how_it_fared(run: Run, words: Catalogue) -> str:
-    """Give what became of a run; "" for the one that is told."""
+def _outcome(run: Run, words: Catalogue) -> str:
+    """Return the outcome of ``run``, or "" for the reported run."""
     if run.told:
         return ""
     otherwise = words("run.healthy" if run.verdict == "healthy" else "run.unknown")
     return f"{run.signature} — {run.title}" if run.signature else otherwise
 
 
-def _decision(told: Diagnosis, words: Catalogue) -> str:
-    """Where there was one attempt only, what to do says it all."""
-    made = told.decision
-    if made.action == "none" or made.attempts < 2:
+def _decision(diagnosis: Diagnosis, words: Catalogue) -> str:
+    """Return whether to start the job again. After a single attempt the action of the answer says it."""
+    decision = diagnosis.decision
+    if decision.action == "none" or decision.attempts < 2:
         return ""
-    action = words(f"decide.{made.action}", hosts=words("joint").join(made.hosts) or words("culprit.the"))
-    return action + words("colon") + made.reason
+    action = words(f"decide.{decision.action}", hosts=words("joint").join(decision.hosts) or words("culprit.the"))
+    return action + words("colon") + decision.reason
 
 
-def _where_it_ran(picture: JobPicture, words: Catalogue) -> str:
-    hosts, ranks = hosts_in_words(picture.hosts, words), ranks_counted(picture, words)
+def _ranks_and_hosts(job: JobPicture, words: Catalogue) -> str:
+    hosts, ranks = host_names(job.hosts, words), rank_count(job, words)
     if not ranks:
         return hosts
     return words("job.on", ranks=ranks, hosts=hosts) if hosts else ranks
@@ -351,20 +363,21 @@ def _value(progress: Progress, words: Catalogue) -> str:
 
 
 def _progress(progress: Progress, words: Catalogue) -> str:
-    seen = progress.evidence
-    moment = iso_time(seen.time)
-    rank = words("rank.1", ranks=seen.rank) if seen.rank is not None else ""
-    parts = (_value(progress, words), rank, seen.host or "", moment.replace("T", " ") if moment else "", place(seen))
+    """Return a text like "step 41 · rank 3 · job.log:7"."""
+    line = progress.evidence
+    time = iso_time(line.time)
+    rank = words("rank.1", ranks=line.rank) if line.rank is not None else ""
+    parts = (_value(progress, words), rank, line.host or "", time.replace("T", " ") if time else "", location(line))
     return " · ".join(part for part in parts if part)
 
 
-def _read(coverage: Coverage, words: Catalogue) -> str:
+def _coverage(coverage: Coverage, words: Catalogue) -> str:
     size = words("read.size", size=_size(coverage.bytes), lines=words.count("line", coverage.lines))
     return f"{words.count('file', coverage.files)}{words('joint')}{size}" if coverage.files != 1 else size
 
 
 def _size(number: int) -> str:
-    """Give bytes in decimal units with three digits: 118 MB, 4.2 kB."""
+    """Return bytes in decimal units: 118 MB, 4.2 kB."""
     value, unit = float(number), 0
     while value >= 999.5 and unit < len(_UNITS) - 1:
         value, unit = value / 1000, unit + 1
@@ -372,13 +385,13 @@ def _size(number: int) -> str:
     return f"{value:.{digits}f} {_UNITS[unit]}"
 
 
-def _missing(told: Diagnosis, words: Catalogue) -> Iterable[str]:
-    yield words("missing.cause" if told.unexplained else "missing.cause.bare")
-    picture = told.picture
-    seen = len(picture.ranks_seen)
-    if picture.ranks_expected and 0 < seen < picture.ranks_expected:
-        yield words("missing.ranks", seen=f"{seen:,}", expected=f"{picture.ranks_expected:,}")
-    if picture.truncated:
+def _gaps(diagnosis: Diagnosis, words: Catalogue) -> Iterable[str]:
+    yield words("missing.cause" if diagnosis.unexplained else "missing.cause.bare")
+    job = diagnosis.picture
+    number = len(job.ranks_seen)
+    if job.ranks_expected and 0 < number < job.ranks_expected:
+        yield words("missing.ranks", seen=f"{number:,}", expected=f"{job.ranks_expected:,}")
+    if job.truncated:
         yield words("missing.cut")
-    if told.problems:
+    if diagnosis.problems:
         yield words("missing.unread")

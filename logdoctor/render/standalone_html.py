@@ -1,4 +1,7 @@
-"""Pages that are one closed file: their policy allows their own style and script, by hash, and nothing else."""
+"""HTML pages that load nothing.
+
+The content security policy of a page allows the page's own style and script, by hash, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def environment(*packages: str, **more: Any) -> Environment:
-    """Give an environment for the templates of ``packages`` in which every value is escaped and none may lack."""
+def environment(*packages: str, **options: Any) -> Environment:
+    """Return a Jinja environment for the templates of ``packages``.
+
+    Every value is escaped. An undefined variable is an error.
+    """
     # Imported here because most runs of the program never need it.
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
@@ -23,24 +29,27 @@ def environment(*packages: str, **more: Any) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        **more,
+        **options,
     )
 
 
-def assets(made: Environment, **files: Sequence[str]) -> dict[str, object]:
-    """Give for each name the text of its files, and their hash as ``NAME_digest``."""
+def assets(templates: Environment, **files: Sequence[str]) -> dict[str, object]:
+    """Return the template variables for styles and scripts.
+
+    ``style=["page.css"]`` gives ``style``, the text of the files, and ``style_digest``, their hash for the policy.
+    """
     from markupsafe import Markup
 
-    found: dict[str, object] = {}
+    variables: dict[str, object] = {}
     for name, parts in files.items():
-        # As it stands between the tags, for the hash must be of exactly that.
-        text = "\n" + "".join(_source(made, part) for part in parts)
+        # The leading line break counts, because the hash covers all text between the tags.
+        text = "\n" + "".join(_source(templates, part) for part in parts)
         digest = b64encode(sha256(text.encode()).digest()).decode()
-        found |= {name: Markup(text), f"{name}_digest": Markup(f"sha256-{digest}")}  # noqa: S704 - our own files
-    return found
+        variables |= {name: Markup(text), f"{name}_digest": Markup(f"sha256-{digest}")}  # noqa: S704 - our own files
+    return variables
 
 
-def _source(made: Environment, name: str) -> str:
-    if made.loader is None:
+def _source(templates: Environment, name: str) -> str:
+    if templates.loader is None:
         raise LookupError(name)
-    return made.loader.get_source(made, name)[0]
+    return templates.loader.get_source(templates, name)[0]

@@ -1,7 +1,8 @@
-"""Who went on how long and failed when: ranks that fared alike share a lane, so that 1,024 of them can be read.
+"""A timeline with the last progress and first failure of ranks.
 
-Lanes hold no pixels, only places between 0 and 100 on one axis: of time where enough of the logs print it, else of the
-lines of the one log.  Where neither is there, no order can be shown and there are no lanes.
+Ranks with the same fate share a lane, so that a timeline of 1,024 ranks stays readable. Positions are numbers from 0
+to 100 on one axis. The axis shows time if enough log lines have a time, or else the lines of a single log. Without
+either, the order is unknown and the lanes have no marks.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ from msgspec.structs import replace
 from logdoctor.contract import iso_time
 from logdoctor.model import Diagnosis, Evidence, Moment, RankRow
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.rank_table import RankLine, alike, rank_line
+from logdoctor.render.rank_table import RankLine, group_rows, rank_line
 
 MOST_LANES = 32
 _ENOUGH = 0.6
-"""So large a part of the marks must have a time before the axis is one of time."""
+"""Share of marks with a time that an axis of time needs."""
 _A_YEAR = 366 * 86400.0
 _FEWEST = 2
-"""One moment alone shows no order."""
+"""Positions below which there is no order to show."""
 _MARGIN = 0.06
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _MOST_TICKS = 5
 _NEAR = 1.6
-"""Marks that are nearer to each other than this would lie on one another."""
+"""Distance below which two marks would overlap."""
 
 Kind = Literal["progress", "failure", "decisive"]
 
 
 class Mark(Struct, frozen=True):
-    """Something that happened, ``at`` 0 to 100 of the axis; ``label`` says what and when."""
+    """An event at position ``at``. ``label`` says what happened and when."""
 
     kind: Kind
     at: float
@@ -43,48 +44,55 @@ class Mark(Struct, frozen=True):
 
 
 class Lane(Struct, frozen=True):
-    """Ranks that fared alike: who they are, their part, how long they were ``heard`` (None: not known), their marks."""
+    """Ranks with the same fate.
+
+    ``last_line`` is the position of their last log line, or None if it is not known.
+    """
 
     line: RankLine
     role: str
-    heard: float | None
+    last_line: float | None
     marks: tuple[Mark, ...]
 
 
 class Timeline(Struct, frozen=True):
-    """The lanes, and over them the axis: its ticks, what it counts, and where the decisive line stands on it.
+    """Lanes and their axis.
 
-    ``each``: every rank has a lane of its own.
+    ``per_rank``: every rank has a lane of its own. ``note`` says what the axis counts. ``decisive`` is the position of
+    the decisive line.
     """
 
     lanes: tuple[Lane, ...]
-    each: bool
+    per_rank: bool
     ticks: tuple[tuple[float, str], ...] = ()
     note: str = ""
     decisive: float | None = None
 
 
-def timeline(told: Diagnosis, words: Catalogue) -> Timeline:
-    """Give the lanes of the ranks of ``told``, the culprits first; without marks where there is no common order."""
-    rows = told.picture.rank_table
-    decisive = _decisive(told)
-    file = file_of_all(told)
-    groups = alike(rows, MOST_LANES)
-    axis = _Axis.of(told, words) if groups else None
+def timeline(diagnosis: Diagnosis, words: Catalogue) -> Timeline:
+    """Return the lanes, culprits first. They have no marks if the logs have no common order."""
+    rows = diagnosis.picture.rank_table
+    decisive = _decisive_line(diagnosis)
+    file = shared_file(diagnosis)
+    groups = group_rows(rows, MOST_LANES)
+    axis = _Axis.of(diagnosis, words) if groups else None
     lanes = tuple(_lane(group, words, file, axis) for group in groups)
-    each = len(groups) == len(rows)
-    at = axis.place(_moment(decisive)) if axis and decisive else None
-    placed = {mark.at for lane in lanes for mark in lane.marks} | ({at} if at is not None else set())
-    if axis is None or len(placed) < _FEWEST:
-        bare = tuple(replace(lane, heard=None, marks=()) for lane in lanes)
-        return Timeline(bare, each, note=words("timeline.none") if lanes else "")
-    return Timeline(lanes, each, axis.ticks(), axis.note, at)
+    per_rank = len(groups) == len(rows)
+    at = axis.position(_moment(decisive)) if axis and decisive else None
+    positions = {mark.at for lane in lanes for mark in lane.marks} | ({at} if at is not None else set())
+    if axis is None or len(positions) < _FEWEST:
+        empty = tuple(replace(lane, last_line=None, marks=()) for lane in lanes)
+        return Timeline(empty, per_rank, note=words("timeline.none") if lanes else "")
+    return Timeline(lanes, per_rank, axis.ticks(), axis.note, at)
 
 
-def file_of_all(told: Diagnosis) -> str:
-    """The file of the decisive line, where every rank that failed did so in it: its name need not be in each row."""
-    decisive = _decisive(told)
-    files = {row.first_failure.line.file for row in told.picture.rank_table if row.first_failure}
+def shared_file(diagnosis: Diagnosis) -> str:
+    """Return the file in which all ranks failed, else "".
+
+    It is the file of the decisive line. The rows of the ranks need not repeat its name.
+    """
+    decisive = _decisive_line(diagnosis)
+    files = {row.first_failure.line.file for row in diagnosis.picture.rank_table if row.first_failure}
     return decisive.line.file if decisive and files <= {decisive.line.file} else ""
 
 
@@ -92,25 +100,25 @@ def _lane(group: Sequence[RankRow], words: Catalogue, file: str, axis: _Axis | N
     role, line = group[0].role, rank_line(group, words, file)
     if axis is None:
         return Lane(line, role, None, ())
-    heard = [place for row in group if row.heard and (place := axis.place(row.heard)) is not None]
+    ends = [at for row in group if row.heard and (at := axis.position(row.heard)) is not None]
     marks = [mark for row in group for mark in _marks(row, words, axis)]
-    return Lane(line, role, max(heard, default=None), _apart(marks))
+    return Lane(line, role, max(ends, default=None), _merge_near(marks))
 
 
 def _marks(row: RankRow, words: Catalogue, axis: _Axis) -> Iterable[Mark]:
-    who = words("rank.1", ranks=row.rank)
-    found: list[tuple[Kind, Moment | None, str]] = [("progress", row.progressed, row.last_progress)]
+    rank = words("rank.1", ranks=row.rank)
+    events: list[tuple[Kind, Moment | None, str]] = [("progress", row.progressed, row.last_progress)]
     if row.first_failure:
-        seen = row.first_failure
-        found.append(("failure", _moment(seen), row.failure or seen.line.text.strip()[:80]))
-    for kind, moment, what in found:
-        place = axis.place(moment) if moment else None
-        if place is not None and moment is not None:
-            yield Mark(kind, place, " · ".join(filter(None, (who, what, axis.said(moment)))))
+        failure = row.failure or row.first_failure.line.text.strip()[:80]
+        events.append(("failure", _moment(row.first_failure), failure))
+    for kind, moment, text in events:
+        at = axis.position(moment) if moment else None
+        if at is not None and moment is not None:
+            yield Mark(kind, at, " · ".join(filter(None, (rank, text, axis.label(moment)))))
 
 
-def _apart(marks: Iterable[Mark]) -> tuple[Mark, ...]:
-    """One mark of each kind at each place that an eye can tell from the next; the label counts the others."""
+def _merge_near(marks: Iterable[Mark]) -> tuple[Mark, ...]:
+    """Merge marks of one kind that would overlap. The label counts the merged ones: "rank 3 · step 7 (+2)"."""
     first: dict[tuple[str, int], Mark] = {}
     more: dict[tuple[str, int], int] = {}
     for mark in sorted(marks, key=lambda m: (m.kind != "progress", m.at)):
@@ -120,9 +128,9 @@ def _apart(marks: Iterable[Mark]) -> tuple[Mark, ...]:
     return tuple(Mark(m.kind, m.at, m.label + (f" (+{more[k]})" if more[k] else "")) for k, m in first.items())
 
 
-def _decisive(told: Diagnosis) -> Evidence | None:
-    named = told.causes[:1] if told.verdict == "failure" else ()
-    return next((one for cause in named for one in cause.evidence), None)
+def _decisive_line(diagnosis: Diagnosis) -> Evidence | None:
+    main = diagnosis.causes[:1] if diagnosis.verdict == "failure" else ()
+    return next((line for cause in main for line in cause.evidence), None)
 
 
 def _moment(evidence: Evidence) -> Moment:
@@ -133,7 +141,10 @@ def _moment(evidence: Evidence) -> Moment:
 
 
 class _Axis(Struct, frozen=True):
-    """From ``start`` to ``end``: seconds of the logs' clocks (``file`` empty), or lines of ``file``."""
+    """Axis from ``start`` to ``end``.
+
+    The values are line numbers of ``file``, or seconds of the logs' clocks if ``file`` is "".
+    """
 
     start: float
     end: float
@@ -142,53 +153,59 @@ class _Axis(Struct, frozen=True):
     note: str
 
     @classmethod
-    def of(cls, told: Diagnosis, words: Catalogue) -> _Axis | None:
-        """Of time if most of what happened has one, else of lines if all of it stands in one log."""
-        decisive = _decisive(told)
-        rows = told.picture.rank_table
-        ends = [_moment(one) for one in (decisive, *(row.first_failure for row in rows)) if one]
+    def of(cls, diagnosis: Diagnosis, words: Catalogue) -> _Axis | None:
+        """Return an axis of time if most moments have a time.
+
+        Otherwise return an axis of lines if all moments are in one file.
+        """
+        decisive = _decisive_line(diagnosis)
+        rows = diagnosis.picture.rank_table
+        failures = [_moment(line) for line in (decisive, *(row.first_failure for row in rows)) if line]
         steps = [row.progressed for row in rows if row.progressed]
-        happened = [*ends, *steps]
-        if not happened:
+        moments = [*failures, *steps]
+        if not moments:
             return None
-        timed = [one for one in happened if _is_date(one.time)]
-        files = {one.file for one in happened}
-        if len(timed) >= len(happened) * _ENOUGH or (len(files) > 1 and len(timed) > 1):
+        timed = [moment for moment in moments if _is_date(moment.time)]
+        files = {moment.file for moment in moments}
+        if len(timed) >= len(moments) * _ENOUGH or (len(files) > 1 and len(timed) > 1):
             axis = cls(0, 0, "", _year(timed), words("timeline.time"))
         elif len(files) == 1:
             file = next(iter(files))
             axis = cls(0, 0, file, None, words("timeline.line", file=file))
         else:
             return None
-        return axis._over(ends, steps)
+        return axis._fit(failures, steps)
 
-    def _over(self, ends: Iterable[Moment], steps: Iterable[Moment]) -> _Axis | None:
-        """The axis from the last progress of all, or what came before it, to the last failure, with some room."""
-        failed = [value for one in ends if (value := self._value(one)) is not None]
-        went_on = [value for one in steps if (value := self._value(one)) is not None]
-        known = [*failed, *([max(went_on)] if went_on else [])]
-        if not known:
+    def _fit(self, failures: Iterable[Moment], steps: Iterable[Moment]) -> _Axis | None:
+        """Return the axis with its ends set, and with margins.
+
+        It covers all failures and the last step of all ranks. Earlier steps are covered only if they are near.
+        """
+        failed = [value for moment in failures if (value := self._value(moment)) is not None]
+        progressed = [value for moment in steps if (value := self._value(moment)) is not None]
+        values = [*failed, *([max(progressed)] if progressed else [])]
+        if not values:
             return None
-        span = max(known) - min(known)
-        near = [value for value in went_on if value >= min(known) - span / 2]
-        start, end = min((*known, *near)), max(known)
-        room = max((end - start) * _MARGIN, 1.0)
-        return _Axis(start - room, end + room, self.file, self.year, self.note)
+        span = max(values) - min(values)
+        near = [value for value in progressed if value >= min(values) - span / 2]
+        start, end = min((*values, *near)), max(values)
+        margin = max((end - start) * _MARGIN, 1.0)
+        return _Axis(start - margin, end + margin, self.file, self.year, self.note)
 
-    def place(self, moment: Moment) -> float | None:
-        """Where ``moment`` is, from 0 to 100; what lies beyond an end is put there."""
+    def position(self, moment: Moment) -> float | None:
+        """Return the position of ``moment`` from 0 to 100. Without a value on this axis it is None."""
         value = self._value(moment)
         if value is None:
             return None
         return round(min(max((value - self.start) / (self.end - self.start), 0.0), 1.0) * 100, 2)
 
-    def said(self, moment: Moment) -> str:
-        """The time of ``moment``, or its line."""
+    def label(self, moment: Moment) -> str:
+        """Return the time of ``moment``, or ``file:line``."""
         time = iso_time(moment.time) if not self.file else None
         return time.partition("T")[2] if time else f"{moment.file}:{moment.line}"
 
     def ticks(self) -> tuple[tuple[float, str], ...]:
-        """Round values, each with what to write there."""
+        """Return positions of round values with their labels, for example ``(50.0, "02:15")``."""
         span = self.end - self.start
         wish = span / _MOST_TICKS
         if self.file:
@@ -222,6 +239,9 @@ def _is_date(time: float | None) -> bool:
 
 
 def _year(moments: Iterable[Moment]) -> int | None:
-    """The year for stamps that print none: that of the first one that does (1970 stands for none)."""
-    whole = min((one.time for one in moments if one.time is not None and one.time >= _A_YEAR), default=None)
-    return None if whole is None else datetime.fromtimestamp(whole, timezone.utc).year
+    """Return the year of the earliest time that has one.
+
+    Log times without a year are read as 1970, and this year is put in its place.
+    """
+    first = min((moment.time for moment in moments if moment.time is not None and moment.time >= _A_YEAR), default=None)
+    return None if first is None else datetime.fromtimestamp(first, timezone.utc).year

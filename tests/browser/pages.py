@@ -1,4 +1,4 @@
-"""Writes the pages that the browser looks at into a folder: made by hand, simulated, hostile, in both languages.
+"""Write the pages for the browser check into a folder: handmade, simulated and hostile, in both languages.
 
 python tests/browser/pages.py FOLDER
 """
@@ -44,15 +44,15 @@ def simulated(fault, size, seed, lang):
 def main() -> None:
     folder = Path(sys.argv[1]).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {name: (told, "en") for name, told in ALL.items()}
+    pages = {name: (diagnosis, "en") for name, diagnosis in ALL.items()}
     pages |= {"two-causes-zh": (ALL["two-causes"], "zh")}
     pages |= {f"{fault}-{size}": (simulated(fault, size, seed, "en"), "en") for fault, size, seed in JOBS}
     pages |= {"gpu_memory-zh": (simulated(*JOBS[1], "zh"), "zh")}
     pages |= {f"hostile-{n}": (everywhere(FULL, " ".join(HOSTILE[n::8])), "en") for n in range(8)}
-    made = {name: render(told, "html", lang=lang) for name, (told, lang) in pages.items()}
-    made |= {f"fleet-{lang}": fleet_page(FLEET, lang) for lang in ("en", "zh")}
-    made |= {"fleet-hostile": fleet_page([everywhere_of_fleet(one, " ".join(HOSTILE[::8])) for one in FLEET])}
-    for name, text in made.items():
+    files = {name: render(diagnosis, "html", lang=lang) for name, (diagnosis, lang) in pages.items()}
+    files |= {f"fleet-{lang}": fleet_page(FLEET, lang) for lang in ("en", "zh")}
+    files |= {"fleet-hostile": fleet_page([everywhere_of_fleet(one, " ".join(HOSTILE[::8])) for one in FLEET])}
+    for name, text in files.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
 
 

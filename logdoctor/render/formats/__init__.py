@@ -1,1 +1,1 @@
-"""One module a format, called like it: ``render(diagnosis, page) -> str``; `logdoctor.render` finds it by itself."""
+"""One module for each format, with a function ``render(diagnosis, options) -> str``."""

@@ -1,6 +1,7 @@
-"""For tickets in Jira: its wiki markup, in which no text of a log can be markup (``templates/report.jira.j2``).
+"""Jira wiki markup for tickets, from the template ``templates/report.jira.j2``.
 
-The markup has no fold of its own, so what takes room (evidence, fallout, ranks) comes last, below a rule.
+No text of a log can act as markup. Evidence, fallout and ranks come last, below a rule, because the markup has no
+fold.
 """
 
 from __future__ import annotations
@@ -10,47 +11,49 @@ import re
 from logdoctor.model import Diagnosis
 from logdoctor.render import markup
 from logdoctor.render.columns import shorten
-from logdoctor.render.report import Page, is_link, report
+from logdoctor.render.report import RenderOptions, is_link, report
 
 SHARED = True
 
-# A backslash that is meant has no other spelling than an entity: before markup it would be an escape.
+# A literal backslash must be an entity, because a backslash before markup is an escape.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\\": "&#92;"}
 _ALWAYS = r"[{}\[\]|!]"
-_AT_A_WORDS_EDGE = r"(?<![A-Za-z0-9])[*_+^~?-]|[*_+^~?-](?![A-Za-z0-9])"
-_FACES = r"\((?=[xyinof/!?+*-])|[:;](?=-?[)(DPp])"
+_AT_WORD_EDGE = r"(?<![A-Za-z0-9])[*_+^~?-]|[*_+^~?-](?![A-Za-z0-9])"
+_EMOTICON = r"\((?=[xyinof/!?+*-])|[:;](?=-?[)(DPp])"
 _OPENING = r"^(?:#|(?:h[1-6]|bq)(?=\.))"
 
 
-def render(diagnosis: Diagnosis, page: Page) -> str:
-    """Give the report of ``diagnosis`` as wiki markup."""
-    ways = (escaped, prose, code, block, link)
-    return markup.template("report.jira.j2", *ways).render(told=report(diagnosis, page.words), words=page.words)
+def render(diagnosis: Diagnosis, options: RenderOptions) -> str:
+    """Return the report of ``diagnosis`` as wiki markup."""
+    template = markup.template("report.jira.j2", escape_markup, prose, code, block, link)
+    return template.render(report=report(diagnosis, options.words), words=options.words)
 
 
-def escaped(text: str) -> str:
-    """Give ``text`` so that Jira shows it as it is: no markup, no macro, no face, no list, no heading."""
+def escape_markup(text: str) -> str:
+    """Escape ``text`` so that Jira shows every character as it is."""
     text = re.sub(r"[&<>\\]", lambda found: _ENTITIES[found[0]], text)
-    text = re.sub(f"{_ALWAYS}|{_AT_A_WORDS_EDGE}|{_FACES}", lambda found: "\\" + found[0], text)
+    text = re.sub(f"{_ALWAYS}|{_AT_WORD_EDGE}|{_EMOTICON}", lambda found: "\\" + found[0], text)
     return re.sub(_OPENING, lambda found: "".join(f"&#{ord(char)};" for char in found[0]), text)
 
 
 def code(text: str) -> str:
-    """Give ``text`` in letters of one width."""
-    return "{{" + escaped(text) + "}}" if text else ""
+    return "{{" + escape_markup(text) + "}}" if text else ""
 
 
 def prose(text: str) -> str:
-    """Give a rule's sentence: what it puts in backticks becomes code, everything else is escaped."""
-    return markup.prose(text, code, escaped)
+    """Escape a sentence of a rule. What it puts in backticks becomes code."""
+    return markup.prose(text, code, escape_markup)
 
 
 def block(text: str) -> str:
-    """Give a line of a log as it is; the one thing that would end such a block is taken apart."""
-    kept = re.sub(r"(?i)\{(?=\s*noformat)", "{ ", shorten(text, markup.LONGEST))
-    return "{noformat}\n" + kept + "\n{noformat}"
+    """Return a log line as a ``{noformat}`` block.
+
+    A ``{noformat}`` in the line gets a space after its brace, because it would end the block.
+    """
+    line = re.sub(r"(?i)\{(?=\s*noformat)", "{ ", shorten(text, markup.LONGEST))
+    return "{noformat}\n" + line + "\n{noformat}"
 
 
 def link(text: str) -> str:
-    """Give a reference as a link if it is a plain web address, else as text."""
-    return f"[{text}]" if is_link(text) else escaped(text)
+    """Return a link for a plain web address, else escaped text."""
+    return f"[{text}]" if is_link(text) else escape_markup(text)

@@ -1,13 +1,13 @@
-"""For programs: the JSON contract, described by diagnosis.schema.json beside this folder."""
+"""JSON for programs, as described by ``diagnosis.schema.json`` beside this folder."""
 
 from __future__ import annotations
 
 import json
 
 from logdoctor.model import Diagnosis
-from logdoctor.render.report import Page
+from logdoctor.render.report import RenderOptions
 
 
-def render(diagnosis: Diagnosis, page: Page) -> str:  # noqa: ARG001 - every format has this shape
-    """Give one JSON object in ASCII, so that no encoding of an output can break it."""
+def render(diagnosis: Diagnosis, options: RenderOptions) -> str:  # noqa: ARG001 - every format has this shape
+    """Return one JSON object in ASCII. No output encoding can break it."""
     return json.dumps(diagnosis.to_dict(), indent=2, allow_nan=False) + "\n"

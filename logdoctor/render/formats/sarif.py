@@ -1,6 +1,6 @@
-"""For tools that show findings beside files, as code hosts and CI systems do: SARIF 2.1.0 (OASIS, errata 01).
+"""SARIF 2.1.0 (OASIS, errata 01). Code hosts and CI systems show it beside the files.
 
-One result a cause, at the line that proves it; what a rule says to do is the help of its signature.
+Each cause is a result at the line of its proof. The remedy of a rule is the help of its signature.
 """
 
 from __future__ import annotations
@@ -14,37 +14,42 @@ from urllib.parse import quote
 from logdoctor.contract import disarmed
 from logdoctor.model import Cause, Diagnosis, Evidence, Problem
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.entity_names import who_is
-from logdoctor.render.report import Page, is_link
+from logdoctor.render.entity_names import culprit_name
+from logdoctor.render.report import RenderOptions, is_link
 
 SHARED = True
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 UNKNOWN = "unknown"
-"""The rule id of the result that says that something failed and nothing explains it."""
+"""Rule id of the result for a failure without a known cause."""
 
 
-def render(diagnosis: Diagnosis, page: Page) -> str:
-    """Give ``diagnosis`` as a SARIF log of one run."""
-    told = disarmed(diagnosis, tab=" ")
-    signatures = [*dict.fromkeys(cause.signature for cause in told.causes)]
-    rules = [_rule(next(c for c in told.causes if c.signature == one), told.verdict) for one in signatures]
-    results = [_result(cause, signatures.index(cause.signature), told, page.words) for cause in told.causes]
-    if told.verdict == "unknown" and not results:
-        rules, results = [_unknown_rule(page.words)], [_unknown(told, page.words)]
+def render(diagnosis: Diagnosis, options: RenderOptions) -> str:
+    """Return ``diagnosis`` as a SARIF log with one run."""
+    diagnosis = disarmed(diagnosis, tab=" ")
+    signatures = [*dict.fromkeys(cause.signature for cause in diagnosis.causes)]
+    rules = [_rule(next(c for c in diagnosis.causes if c.signature == name), diagnosis.verdict) for name in signatures]
+    results = [
+        _result(cause, signatures.index(cause.signature), diagnosis, options.words) for cause in diagnosis.causes
+    ]
+    if diagnosis.verdict == "unknown" and not results:
+        rules, results = [_unknown_rule(options.words)], [_unknown(diagnosis, options.words)]
     run = {
-        "tool": {"driver": {"name": "logdoctor", "version": told.made_by.version or "0", "rules": rules}},
+        "tool": {"driver": {"name": "logdoctor", "version": diagnosis.made_by.version or "0", "rules": rules}},
         "invocations": [
-            {"executionSuccessful": True, "toolExecutionNotifications": [_notice(one) for one in told.problems]}
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [_notice(problem) for problem in diagnosis.problems],
+            }
         ],
         "columnKind": "unicodeCodePoints",
         "results": results,
-        "properties": {"job": told.job, "verdict": told.verdict, "action": told.decision.action},
+        "properties": {"job": diagnosis.job, "verdict": diagnosis.verdict, "action": diagnosis.decision.action},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=True, indent=1) + "\n"
 
 
 def _rule(cause: Cause, verdict: str) -> dict[str, Any]:
-    links = [one for one in cause.references if is_link(one)]
+    links = [reference for reference in cause.references if is_link(reference)]
     steps = "\n".join(f"{number}. {step}" for number, step in enumerate(cause.remedy, 1))
     return {
         "id": cause.signature,
@@ -56,20 +61,20 @@ def _rule(cause: Cause, verdict: str) -> dict[str, Any]:
     }
 
 
-def _result(cause: Cause, index: int, told: Diagnosis, words: Catalogue) -> dict[str, Any]:
-    who = who_is(cause.culprit, words)
-    head = words("named", title=cause.title, who=who) if who else cause.title
-    where = cause.evidence[0].line if cause.evidence else None
-    print_of = f"{cause.signature}\0{where.file if where else ''}\0{','.join(map(str, cause.culprit.ranks))}"
+def _result(cause: Cause, index: int, diagnosis: Diagnosis, words: Catalogue) -> dict[str, Any]:
+    culprit = culprit_name(cause.culprit, words)
+    title = words("named", title=cause.title, who=culprit) if culprit else cause.title
+    file = cause.evidence[0].line.file if cause.evidence else ""
+    identity = f"{cause.signature}\0{file}\0{','.join(map(str, cause.culprit.ranks))}"
     return {
         "ruleId": cause.signature,
         "ruleIndex": index,
-        "level": _level(told.verdict),
-        "message": {"text": "\n".join(part for part in (head, cause.summary) if part) or cause.signature or "?"},
-        "locations": [_location(one) for one in cause.evidence[:1]],
+        "level": _level(diagnosis.verdict),
+        "message": {"text": "\n".join(part for part in (title, cause.summary) if part) or cause.signature or "?"},
+        "locations": [_location(line) for line in cause.evidence[:1]],
         "relatedLocations": _related(cause.evidence[1:]),
         "rank": round(min(max(cause.confidence, 0.0), 1.0) * 100, 1),
-        "partialFingerprints": {"logdoctorCause/v1": sha256(print_of.encode()).hexdigest()[:32]},
+        "partialFingerprints": {"logdoctorCause/v1": sha256(identity.encode()).hexdigest()[:32]},
         "properties": {
             "confidence": round(cause.confidence, 4),
             "by": cause.by,
@@ -84,14 +89,14 @@ def _unknown_rule(words: Catalogue) -> dict[str, Any]:
     return {"id": UNKNOWN, "shortDescription": {"text": words("unknown")}, "defaultConfiguration": {"level": "warning"}}
 
 
-def _unknown(told: Diagnosis, words: Catalogue) -> dict[str, Any]:
+def _unknown(diagnosis: Diagnosis, words: Catalogue) -> dict[str, Any]:
     return {
         "ruleId": UNKNOWN,
         "ruleIndex": 0,
-        "level": _level(told.verdict),
-        "message": {"text": "\n".join((words("unknown"), *told.advice))},
-        "locations": [_location(one) for one in told.unexplained[:1]],
-        "relatedLocations": _related(told.unexplained[1:]),
+        "level": _level(diagnosis.verdict),
+        "message": {"text": "\n".join((words("unknown"), *diagnosis.advice))},
+        "locations": [_location(line) for line in diagnosis.unexplained[:1]],
+        "relatedLocations": _related(diagnosis.unexplained[1:]),
     }
 
 
@@ -100,23 +105,26 @@ def _level(verdict: str) -> str:
 
 
 def _related(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
-    found = [{"id": number, **_location(one)} for number, one in enumerate(evidence, 1)]
-    return [one for n, one in enumerate(found) if all({**one, "id": 0} != {**other, "id": 0} for other in found[:n])]
+    found = [{"id": number, **_location(line)} for number, line in enumerate(evidence, 1)]
+    return [new for n, new in enumerate(found) if all({**new, "id": 0} != {**old, "id": 0} for old in found[:n])]
 
 
 def _location(evidence: Evidence) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(evidence.line.file)}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(evidence.line.file)}}
     if evidence.line.number > 0:
-        place["region"] = {"startLine": evidence.line.number, "snippet": {"text": evidence.line.text}}
-    return {"physicalLocation": place, **({"message": {"text": evidence.why}} if evidence.why else {})}
+        location["region"] = {"startLine": evidence.line.number, "snippet": {"text": evidence.line.text}}
+    return {"physicalLocation": location, **({"message": {"text": evidence.why}} if evidence.why else {})}
 
 
 def _uri(file: str) -> str:
-    """A path as a reference: relative ones stay relative, so that the reader's checkout or folder is the base."""
+    """Return a path as a URI reference: ``logs/rank 3.log`` becomes ``logs/rank%203.log``.
+
+    A relative path stays relative, because its base is the checkout or folder of the reader.
+    """
     quoted = quote(file.encode("utf-8", "surrogatepass"), safe="/")
     return f"file://{quoted}" if quoted.startswith("/") else quoted
 
 
 def _notice(problem: Problem) -> dict[str, Any]:
-    said = ": ".join(part for part in (problem.where, problem.what, problem.why) if part)
-    return {"level": "warning", "message": {"text": said or "?"}}
+    text = ": ".join(part for part in (problem.where, problem.what, problem.why) if part)
+    return {"level": "warning", "message": {"text": text or "?"}}
