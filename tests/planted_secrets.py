@@ -1,4 +1,4 @@
-"""Secrets that were never anybody's, drawn from a fixed seed, in lines as logs of training jobs print them."""
+"""Made-up secrets from a fixed seed, in lines of training jobs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Draw = Callable[[random.Random], str]
 
 
 def of(letters: str, length: int, before: str = "", after: str = "") -> Draw:
-    """Draws ``length`` letters; one of each sort that there is, so that it looks drawn."""
+    """Draw ``length`` letters, with at least one digit, capital and small letter if ``letters`` has them."""
 
     def draw(chance: random.Random) -> str:
-        made = [chance.choice(letters) for _ in range(length)]
+        secret = [chance.choice(letters) for _ in range(length)]
         sorts = [s for s in (string.digits, string.ascii_uppercase, string.ascii_lowercase) if set(s) & set(letters)]
         for place, sort in zip(chance.sample(range(1, length - 1), len(sorts)), sorts, strict=True):
-            made[place] = chance.choice(sorted(set(sort) & set(letters)))
-        made[0], made[-1] = (
+            secret[place] = chance.choice(sorted(set(sort) & set(letters)))
+        secret[0], secret[-1] = (
             chance.choice(sorted(set(letters) & set(ALNUM))),
             chance.choice(sorted(set(letters) & set(ALNUM))),
         )
-        return before + "".join(made) + after
+        return before + "".join(secret) + after
 
     return draw
 
@@ -61,7 +61,7 @@ BARE: dict[str, Draw] = {
     "groq": of(ALNUM, 52, "gs" + "k_"),
     "azure-storage": of(BASE64, 86, "", "=="),
 }
-"""Tokens that are known wherever they stand."""
+"""Tokens that are recognised without context."""
 
 LINES = (
     "[rank3]: ValueError: Invalid credentials in request: {}",
@@ -126,11 +126,11 @@ NAMED: dict[str, tuple[str, Draw]] = {
     "token option": ("+ huggingface-cli login --token {}", of(ALNUM, 32)),
     "rendezvous secret": ("ETCD_AUTH_TOKEN: '{}'", of(ALNUM, 24)),
 }
-"""Secrets that only what stands beside them gives away."""
+"""Secrets that are recognised by the text beside them."""
 
 
 def planted(each: int = 6) -> Iterator[tuple[str, str, str]]:
-    """Kind, secret, and the line that holds it: so many of each kind."""
+    """Yield kind, secret and log line, ``each`` times for every kind."""
     chance = random.Random(SEED)
     for kind, draw in BARE.items():
         for line in chance.sample(LINES, each):

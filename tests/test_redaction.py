@@ -1,4 +1,4 @@
-"""Redaction: nothing secret stays, nothing else goes, and the same host has the same pseudonym everywhere."""
+"""Redaction removes all secrets and nothing else. A host has the same pseudonym everywhere."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from planted_secrets import planted
 from render_diagnoses import ALL, OOM
 
 from logdoctor.model import Culprit, Diagnosis, Evidence, JobPicture, Line, Problem, RankRow
-from logdoctor.redaction import redacted
+from logdoctor.redaction import redact
 from logdoctor.rulebook import shipped_rules
 
 ROOT = Path(__file__).parent.parent
 PIECE = 8
-"""So many characters of a secret in a row are a leak."""
+"""Characters of a secret in a row that count as a leak."""
 
 
 def texts_of(*lines: str, hosts: tuple[str, ...] = ()) -> list[str]:
-    """What is left of lines of a log, of a job on ``hosts``."""
+    """Redact log lines of a job on ``hosts``."""
     proofs = tuple(Evidence(Line("job.log", n, text)) for n, text in enumerate(lines, 1))
-    made = redacted(Diagnosis("job", "unknown", unexplained=proofs, picture=JobPicture(hosts=hosts))).told
-    return [one.line.text for one in made.unexplained]
+    content = redact(Diagnosis("job", "unknown", unexplained=proofs, picture=JobPicture(hosts=hosts))).content
+    return [line.line.text for line in content.unexplained]
 
 
 def leaks(secret: str, text: str) -> bool:
@@ -73,11 +73,11 @@ def test_of_the_planted_secrets_99_of_100_are_found():
         "PWD=/workspace OLDPWD=/ SECRET_FILE=/run/secrets/a TOKENIZERS_PARALLELISM=false NCCL_SOCKET_IFNAME=eth0",
     ],
 )  # fmt: skip
-def test_what_is_no_secret_and_no_name_stays(line):
+def test_line_without_secret_or_name_is_unchanged(line):
     assert texts_of(line) == [line]
 
 
-def test_of_ten_thousand_healthy_lines_less_than_one_loses_anything():
+def test_fewer_than_2_of_20000_healthy_lines_change():
     chance = random.Random(7)
     lines = [_healthy(chance, n) for n in range(20_000)]
     changed = [(a, b) for a, b in zip(lines, texts_of(*lines), strict=True) if a != b]
@@ -85,7 +85,7 @@ def test_of_ten_thousand_healthy_lines_less_than_one_loses_anything():
 
 
 def _healthy(chance: random.Random, n: int) -> str:
-    """A line without a secret and without a name, full of numbers that look like something."""
+    """Return a line without secrets and names, but with many numbers."""
     digits, rank = chance.getrandbits(64), chance.randrange(512)
     return chance.choice(
         (
@@ -119,13 +119,13 @@ def test_healthy_logs_and_messages_hold_no_secret():
 
 
 def test_no_word_of_our_rules_is_redacted():
-    told = [
+    texts = [
         text
         for file in sorted(shipped_rules().rglob("*.yaml"))
         for text in _texts({k: v for k, v in yaml.safe_load(file.read_text("utf-8")).items() if k in ("title", "summary", "remedy", "zh")})
     ]  # fmt: skip
-    assert len(told) > 500
-    assert [(a, b) for a, b in zip(told, texts_of(*told), strict=True) if a != b] == []
+    assert len(texts) > 500
+    assert [(a, b) for a, b in zip(texts, texts_of(*texts), strict=True) if a != b] == []
 
 
 def _texts(part) -> list[str]:
@@ -147,14 +147,14 @@ def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
             OOM.picture, hosts=("tc-node07",), rank_table=(RankRow(12, "culprit", "tc-node07", first_failure=proof),)
         ),
     )
-    made = redacted(found)
-    told = json.dumps(made.told.to_dict())
-    assert "tc-node07" not in told
-    assert made.key["host-1"] == ("tc-node07",)
-    assert made.told.causes[0].culprit.hosts == ("host-1",)
-    assert made.told.picture.rank_table[0].host == "host-1"
-    assert made.told.unexplained[0].line == Line("/logs/host-1.log", 3, "host-1:71:71 [0] NCCL WARN lost")
-    assert "host-1" in made.told.causes[0].summary
+    redaction = redact(found)
+    text = json.dumps(redaction.content.to_dict())
+    assert "tc-node07" not in text
+    assert redaction.key["host-1"] == ("tc-node07",)
+    assert redaction.content.causes[0].culprit.hosts == ("host-1",)
+    assert redaction.content.picture.rank_table[0].host == "host-1"
+    assert redaction.content.unexplained[0].line == Line("/logs/host-1.log", 3, "host-1:71:71 [0] NCCL WARN lost")
+    assert "host-1" in redaction.content.causes[0].summary
 
 
 def test_a_full_name_and_the_short_one_are_the_same_host():
@@ -167,7 +167,7 @@ def test_a_host_beside_known_ones_is_found_by_its_name():
     ]  # fmt: skip
 
 
-def test_a_host_may_be_called_like_a_part_of_a_job_if_the_diagnosis_calls_it_a_host():
+def test_host_named_like_a_job_part_is_redacted_if_the_diagnosis_names_it():
     lines = ("gpu-012:71:71 [0] NCCL WARN lost", "on gpu-012, GPU gpu-3, worker-0 of 8")
     assert texts_of("pp-0 lost", hosts=("pp-0",)) == ["host-1 lost"]
     assert texts_of(*lines, hosts=("gpu-012",)) == [
@@ -199,38 +199,39 @@ def test_a_name_is_found_where_names_stand(line, left):
 
 def test_a_setting_of_the_environment_is_judged_by_its_name():
     picture = JobPicture(environment=(("DB_PASSWORD", "Xy7!kq"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "tick")))
-    made = redacted(Diagnosis("job", "healthy", picture=picture)).told.picture.environment
-    assert made == (("DB_PASSWORD", "<redacted:password>"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "host-1"))
+    environment = redact(Diagnosis("job", "healthy", picture=picture)).content.picture.environment
+    assert environment == (("DB_PASSWORD", "<redacted:password>"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "host-1"))
 
 
-def test_a_host_that_is_called_like_a_common_word_takes_no_words_away():
+def test_common_word_as_host_name_is_not_redacted():
     assert texts_of("the master sent it to rank 0 of node 3", hosts=("master", "node")) == [
         "the master sent it to rank 0 of node 3"
     ]
 
 
-def test_hosts_that_are_called_like_pseudonyms_are_not_renamed_twice():
+def test_hosts_named_like_pseudonyms_are_renamed_once():
     hosts = ("host-2", "host-1")
     assert texts_of("host-1 lost host-2", hosts=hosts) == ["host-2 lost host-1"]
 
 
 def test_gpus_and_peers_that_hold_a_host_name_it_by_its_pseudonym():
     cause = replace(OOM.causes[0], culprit=Culprit(hosts=("gx4",), gpus=("gx4:3",), peers=("10.0.0.9<1>",)))
-    made = redacted(replace(OOM, causes=(cause,))).told.causes[0].culprit
-    assert (made.hosts, made.gpus, made.peers) == ((made.hosts[0],), (f"{made.hosts[0]}:3",), ("ip-1<1>",))
+    culprit = redact(replace(OOM, causes=(cause,))).content.causes[0].culprit
+    host = culprit.hosts[0]
+    assert (culprit.hosts, culprit.gpus, culprit.peers) == ((host,), (f"{host}:3",), ("ip-1<1>",))
 
 
 @pytest.mark.parametrize("found", ALL.values(), ids=ALL)
-def test_it_is_the_same_each_time_and_keeps_what_was_decided(found):
-    first, second = redacted(found), redacted(found)
+def test_redaction_is_deterministic_and_keeps_the_verdict(found):
+    first, second = redact(found), redact(found)
     assert first == second
-    assert (first.told.verdict, first.told.made_by) == (found.verdict, found.made_by)
-    assert [c.signature for c in first.told.causes] == [c.signature for c in found.causes]
+    assert (first.content.verdict, first.content.made_by) == (found.verdict, found.made_by)
+    assert [c.signature for c in first.content.causes] == [c.signature for c in found.causes]
 
 
 @pytest.mark.parametrize("text", ["a." * 50_000, "key=" * 25_000, "x-" * 50_000, "://" * 30_000, "@" * 90_000, "pass" * 25_000,
                                   "1.2." * 25_000, "a:" * 50_000, "/home" * 20_000, '"' * 90_000, "eyJ" * 30_000])  # fmt: skip
-def test_hostile_texts_do_not_hold_it_up(text):
+def test_hostile_texts_are_redacted_in_bounded_time(text):
     with within(100):
         texts_of(text, hosts=("gx4",))
 
@@ -255,7 +256,7 @@ def leaky(tmp_path, surroundings):
 
 
 @pytest.mark.parametrize("format", ["html", "markdown", "jira", "sarif"])
-def test_what_is_made_to_be_shared_names_nobody(format, leaky):
+def test_shared_formats_hold_no_names(format, leaky):
     out = call("-f", format, leaky).stdout
     assert "ada" not in out.replace("adapt", "").replace("readab", "").replace("metada", "")
     assert "gx4" not in out
@@ -263,7 +264,7 @@ def test_what_is_made_to_be_shared_names_nobody(format, leaky):
 
 
 @pytest.mark.parametrize("format", ["terminal", "json"])
-def test_what_stays_at_home_is_shown_as_it_is(format, leaky):
+def test_private_formats_keep_names_unless_asked(format, leaky):
     assert "gx4.log" in call("-f", format, leaky).stdout
     assert "host-1.log" in call("-f", format, "--redact", leaky).stdout
 
@@ -272,7 +273,7 @@ def test_redaction_can_be_left_out(leaky):
     assert "gx4.log" in call("-f", "markdown", "--no-redact", leaky).stdout
 
 
-def test_the_map_says_who_is_meant_and_is_for_its_owner_only(leaky, tmp_path):
+def test_redact_map_holds_names_and_only_its_owner_can_read_it(leaky, tmp_path):
     call("-f", "html", "--redact-map", tmp_path / "key.json", leaky)
     key = json.loads((tmp_path / "key.json").read_text("utf-8"))
     assert "gx4" in key["host-1"]
@@ -280,5 +281,5 @@ def test_the_map_says_who_is_meant_and_is_for_its_owner_only(leaky, tmp_path):
     assert (tmp_path / "key.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_map_of_nothing_is_wrong_usage(leaky, tmp_path):
+def test_redact_map_without_redaction_is_wrong_usage(leaky, tmp_path):
     assert "nothing is redacted" in call("--redact-map", tmp_path / "key.json", leaky, code=2).stderr

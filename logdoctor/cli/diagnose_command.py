@@ -142,11 +142,11 @@ def redact_to_share(diagnosis: Diagnosis, format: str, redact: bool | None, key_
         if key_file is not None:
             raise typer.BadParameter("nothing is redacted: add --redact", param_hint="--redact-map")
         return diagnosis
-    from logdoctor.redaction import redacted
+    from logdoctor.redaction import redact as redact_content
 
-    result = redacted(diagnosis)
-    write_key(result.key, key_file)
-    return result.told
+    redaction = redact_content(diagnosis)
+    write_key(redaction.key, key_file)
+    return redaction.content
 
 
 def write_key(key: Mapping[str, Sequence[str]], file: Path | None) -> None:

@@ -52,11 +52,11 @@ def diff(
     with report_errors(), ProgressBar() as bar:
         comparison = compare(good, bad, rules=own_folders(rules), lang=language, watch=bar.watch)
     if format in SHARED if redact is None else redact:
-        from logdoctor.redaction import redacted
+        from logdoctor.redaction import redact as redact_content
 
-        result = redacted(comparison)
-        write_key(result.key, redact_map)
-        comparison = result.told
+        redaction = redact_content(comparison)
+        write_key(redaction.key, redact_map)
+        comparison = redaction.content
     elif redact_map is not None:
         raise typer.BadParameter("nothing is redacted: add --redact", param_hint="--redact-map")
     write_text_to(render_comparison(comparison, format, language), output, marks=format == "terminal")

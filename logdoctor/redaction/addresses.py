@@ -1,11 +1,11 @@
-"""Network addresses; a version of four numbers is none."""
+"""IPv4 and IPv6 addresses. A version with four numbers, such as 9.1.0.70, is not an address."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from logdoctor.redaction.found import Found, within
+from logdoctor.redaction.found import Span, group_span
 from logdoctor.regexes import later
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
@@ -22,7 +22,7 @@ _PRIVATE = (
     *(f"100.{n}." for n in range(64, 128)),
     "169.254.",
 )
-_EVERYBODYS = ("127.", "0.", "255.", "169.254.169.254", "172.17.0.1")
+_SHARED = ("127.", "0.", "255.", "169.254.169.254", "172.17.0.1")
 _VERSION = later(
     r"(?i)(?:versions?|ver|cudnn|tensorrt|trt|driver|release|firmware|fw|build|ofed|cuda|package|wheel|toolkit|lib\w+|v)[\s:=>\"'(/-]{0,4}$|==$|[<>~!]=\s?$"
 )
@@ -30,24 +30,27 @@ _NETWORK = later(
     r"(?i)(?:\bip|addr|address|host|peer|from|to|at|server|remote|inet|gateway|nameserver|dns|via|with|dst|src|://|@|tcp|on|interface|port|listen\w*)[\s:=\"'\[(]{1,4}$|://$|@$"
 )
 _LOW = 24
-"""First numbers below this are mostly of versions."""
+"""First numbers below this belong mostly to versions."""
 
 
-def addresses_in(text: str) -> Iterator[Found]:
-    """The IPv4 and IPv6 addresses in ``text`` that tell a machine from another."""
-    for found in _IPV4.finditer(text):
-        before = text[max(0, found.start() - 24) : found.start()]
-        if _is_address(found["ip"], before, found["port"] or ""):
-            yield within(found, "ip", found["ip"], "ip")
+def find_addresses(text: str) -> Iterator[Span]:
+    """Yield the addresses in ``text`` that identify a machine. Loopback and default addresses do not."""
+    for match in _IPV4.finditer(text):
+        before = text[max(0, match.start() - 24) : match.start()]
+        if _is_ipv4(match["ip"], before, match["port"] or ""):
+            yield group_span(match, "ip", match["ip"], "ip")
     if text.count(":") > 1:
-        for found in _IPV6.finditer(text):
-            if _is_ipv6(found["ip"]):
-                yield within(found, "ip", found["ip"].lower(), "ip")
+        for match in _IPV6.finditer(text):
+            if _is_ipv6(match["ip"]):
+                yield group_span(match, "ip", match["ip"].lower(), "ip")
 
 
-def _is_address(ip: str, before: str, port: str) -> bool:
-    """Whether it is one machine's address: what a version or a whole network looks like is none."""
-    if ip.startswith(_EVERYBODYS) or (ip.endswith(".0") and port.startswith("/")):
+def _is_ipv4(ip: str, before: str, port: str) -> bool:
+    """Return True unless ``ip`` is shared, a version or a network.
+
+    ``before`` is the text before ``ip``. ``port`` is ``:22``, ``<43211``, ``/24`` or "".
+    """
+    if ip.startswith(_SHARED) or (ip.endswith(".0") and port.startswith("/")):
         return False
     if port.startswith((":", "<")):
         return True

@@ -1,4 +1,7 @@
-"""Secrets that only what stands before them gives away: a header, a URL, a setting named PASSWORD."""
+"""Secrets that are recognised by the text before them.
+
+That text is a header, a URL or the name of a setting: ``PASSWORD=``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator
 
 import regex
 
-from logdoctor.redaction.found import Found, within
+from logdoctor.redaction.found import Span, group_span
 from logdoctor.regexes import later
 
 _VALUE = r"(?:\"(?P<v>[^\"\n]{1,4000})\"|'(?P<v>[^'\n]{1,4000})'|(?P<v>[^\s,;&'\"<>(){}\[\]|]{1,4000}))"
@@ -15,17 +18,17 @@ _WORD = (
     r"(?:api|access|secret|private|account|auth|signing|encryption|license|client|service|session|shared|ssh|storage|"
     r"master|admin|root|subscription|app)[_.-]?key(?:[_-]?id)?"
 )
-_NAMED = later(rf"(?i)(?:{_WORD})_?\d{{0,2}}[\"']?\s{{0,4}}(?P<sign>=>|[:=])\s{{0,4}}{_VALUE}")
-_BEFORE = later(r"[\w.-]{0,80}$")
+_SETTING = later(rf"(?i)(?:{_WORD})_?\d{{0,2}}[\"']?\s{{0,4}}(?P<sign>=>|[:=])\s{{0,4}}{_VALUE}")
+_NAME_START = later(r"[\w.-]{0,80}$")
 _HINT = later(r"(?i)pass|pwd|secret|token|credential|key|signature")
 _OPTION = later(rf"(?i)(?<!\S)--?[\w-]{{0,60}}?(?:{_WORD})(?P<sign>[ =])(?!-){_VALUE}")
-_SAID = later(
+_IN_SENTENCE = later(
     r"(?i)\b(?:api|access|secret|auth|bearer|private|session|refresh|id|security)[ _-](?:key"
     r"|token)\b(?: (?:is|was|provided|given|used|found))?[:=]?\s{1,3}"
     r"['\"(]?(?P<v>(?=\S{0,80}\d)[\w+/.~-]{16,400}={0,2})"
 )
 
-FORMS = (
+PATTERNS = (
     (
         "authorization",
         later(
@@ -67,55 +70,58 @@ FORMS = (
     ("password", later(r"(?i)\blogin\s+\S{1,80}\s+password\s+(?P<v>\S{1,200})")),
     ("password", later(r"(?i)\b(?:requirepass|masterauth)\s+(?P<v>\S{4,200})")),
 )
-"""What comes before a secret says its kind."""
+"""Types of secrets with their patterns. The group ``v`` is the secret."""
 
-_NOTHING = frozenset(
+_PLACEHOLDERS = frozenset(
     "none null nil true false yes no on off set unset empty missing required invalid expired incorrect denied "
     "unknown not default optional undefined redacted hidden masked secret password token file env str string int "
     "bytes n/a na".split()
 )
-_OF_TEXT = frozenset(
+_TOKEN_NAMES = frozenset(
     "bos eos pad unk mask sep cls image video audio special next first last per new each unknown prompt stop "
     "start end max num min avg n draft eot eod fim extra current previous sample label input output target think "
     "boi eoi added decoder encoder generated vocab begin unexpected invalid bad single some one any this every by "
     "of a the continuation cancellation cancel language sub subword word img vision time latent query "
     "placeholder".split()
 )
-"""What a token of a language model is called."""
+"""Words before "token" for a token of a language model: ``eos_token``."""
 
 
-def assignments_in(text: str) -> Iterator[Found]:
-    """The secrets in ``text`` that a name, a header or a URL gives away."""
-    for kind, form in FORMS:
-        for found in form.finditer(text):
-            yield within(found, "secret", kind, "v")
+def find_assignments(text: str) -> Iterator[Span]:
+    """Yield the secrets in ``text``. In ``DB_PASSWORD=Xy7!kq`` the secret is ``Xy7!kq``."""
+    for secret, pattern in PATTERNS:
+        for match in pattern.finditer(text):
+            yield group_span(match, "secret", secret, "v")
     if not _HINT.search(text):
         return
-    for form in (_NAMED, _OPTION):
-        for found in form.finditer(text):
-            name, sign = _name(found, text), found["sign"].strip()
-            if _is_secret(name, sign, found["v"], quoted=text[found.start("v") - 1] in "'\""):
-                yield within(found, "secret", _kind(name), "v")
-    for found in _SAID.finditer(text):
-        yield within(found, "secret", "token", "v")
+    for pattern in (_SETTING, _OPTION):
+        for match in pattern.finditer(text):
+            name, sign = _full_name(match, text), match["sign"].strip()
+            if _is_secret(name, sign, match["v"], quoted=text[match.start("v") - 1] in "'\""):
+                yield group_span(match, "secret", _type(name), "v")
+    for match in _IN_SENTENCE.finditer(text):
+        yield group_span(match, "secret", "token", "v")
 
 
-def _name(found: regex.Match[str], text: str) -> str:
-    """The whole name, of which the match holds the end: the beginning may be long."""
-    before = _BEFORE.search(text, max(0, found.start() - 80), found.start())
-    return (before.group() if before else "") + text[found.start() : found.start("sign")].strip(" \t\"'")
+def _full_name(match: regex.Match[str], text: str) -> str:
+    """Return the name of a setting. ``match`` holds only its end: ``PASSWORD`` of ``MYSQL_PASSWORD``."""
+    start = _NAME_START.search(text, max(0, match.start() - 80), match.start())
+    return (start.group() if start else "") + text[match.start() : match.start("sign")].strip(" \t\"'")
 
 
-def _kind(name: str) -> str:
+def _type(name: str) -> str:
+    """Return the type of secret for a setting: ``MYSQL_PASSWORD`` gives "password"."""
     name = name.lower()
-    return next((kind for kind in ("pass", "pwd", "token", "key") if kind in name), "secret").replace(
-        "pass", "password"
-    )
+    word = next((word for word in ("pass", "pwd", "token", "key") if word in name), "secret")
+    return word.replace("pass", "password")
 
 
 def _is_secret(name: str, sign: str, value: str, *, quoted: bool) -> bool:
-    """Whether ``value`` looks like what ``name`` says: many a token is a word of a language model."""
-    if value.strip(".,*x•-").lower() in _NOTHING or not value.strip(".,*xX•-_") or value[0] in "$<{%*[(":
+    """Return True if ``value`` looks like a secret.
+
+    Placeholders, paths and tokens of language models do not. ``sign`` is ``=``, ``:``, ``=>`` or "".
+    """
+    if value.strip(".,*x•-").lower() in _PLACEHOLDERS or not value.strip(".,*xX•-_") or value[0] in "$<{%*[(":
         return False
     lowered = name.lower()
     if lowered.endswith(("password", "passwd", "passphrase", "passwort", "pwd")):
@@ -126,14 +132,14 @@ def _is_secret(name: str, sign: str, value: str, *, quoted: bool) -> bool:
         return False
     if "token" in lowered and name != name.upper():
         before = lowered.rpartition("token")[0].rstrip("_-. ").replace("-", "_").rpartition("_")[2].rpartition(".")[2]
-        return before not in _OF_TEXT and len(value) >= 10 and _is_mixed(value)
+        return before not in _TOKEN_NAMES and len(value) >= 10 and _is_mixed(value)
     if name == name.upper():
         return len(value) >= 6 and not _is_number(value)
     return len(value) >= 8 and _is_mixed(value)
 
 
 def _is_mixed(value: str) -> bool:
-    """Not a word and not a number, but of letters and digits."""
+    """Return True for letters mixed with digits, except numbers such as 1e5."""
     return any(c.isdigit() for c in value) and any(c.isalpha() for c in value) and not _is_number(value)
 
 

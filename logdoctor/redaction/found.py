@@ -1,4 +1,4 @@
-"""What is found in a text that must not leave the house, and how several such finds are put together."""
+"""Spans of text to redact, and how overlapping spans are resolved."""
 
 from __future__ import annotations
 
@@ -7,32 +7,38 @@ from typing import Literal, NamedTuple
 
 import regex
 
-Sort = Literal["secret", "email", "user", "ip", "host", "hosts"]
+Kind = Literal["secret", "email", "user", "ip", "host", "hosts"]
 
 
-class Found(NamedTuple):
-    """``text[start:end]`` is a secret of the kind ``name``, or somebody's or something's ``name``."""
+class Span(NamedTuple):
+    """A part of a text, ``text[start:end]``, to redact.
+
+    ``name`` is the name of the host, user or address. For a secret ``name`` is its type, for example "github-token".
+    """
 
     start: int
     end: int
-    sort: Sort
+    kind: Kind
     name: str
 
 
-def within(match: regex.Match[str], sort: Sort, name: str, group: int | str = 0) -> Found:
-    """What ``group`` of ``match`` holds, as something found."""
+def group_span(match: regex.Match[str], kind: Kind, name: str, group: int | str = 0) -> Span:
+    """Return ``group`` of ``match`` as a span."""
     start, end = match.span(group)
-    return Found(start, end, sort, name)
+    return Span(start, end, kind, name)
 
 
-Finder = Callable[[str], Iterable[Found]]
+Finder = Callable[[str], Iterable[Span]]
 
 
-def without_overlaps(finds: Iterable[Found], length: int) -> list[Found]:
-    """Those of ``finds`` in a text of ``length`` that do not overlap an earlier one, in the order of the text."""
-    taken, kept = bytearray(length), list[Found]()
-    for one in finds:
-        if one.start < one.end and not any(taken[one.start : one.end]):
-            taken[one.start : one.end] = b"x" * (one.end - one.start)
-            kept.append(one)
-    return sorted(kept)
+def remove_overlaps(spans: Iterable[Span], length: int) -> list[Span]:
+    """Drop spans that overlap an earlier one in ``spans``.
+
+    The result is in the order of the text. ``length`` is the length of the text.
+    """
+    used, result = bytearray(length), list[Span]()
+    for span in spans:
+        if span.start < span.end and not any(used[span.start : span.end]):
+            used[span.start : span.end] = b"x" * (span.end - span.start)
+            result.append(span)
+    return sorted(result)

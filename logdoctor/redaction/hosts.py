@@ -1,10 +1,10 @@
-"""Names of machines: by their shape, by what stands beside them, and by what the diagnosis calls a host."""
+"""Host names, found by shape, by context or from the diagnosis."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor.redaction.found import Found, within
+from logdoctor.redaction.found import Span, group_span
 from logdoctor.regexes import later
 
 _H = r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)"
@@ -12,7 +12,7 @@ _LABELS = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,10}"
 _FQDN = later(rf"(?<![\w.%@-]){_LABELS}(?P<last>[a-z]{{2,11}})(?![\w(-]|\.[\w])")
 _CLOUD = later(r"(?<![\w-])ip-\d{1,3}(?:-\d{1,3}){3}(?:\.[a-z0-9-]{1,40}){0,5}(?![\w-])")
 
-SURE = (
+CERTAIN = (
     later(rf"(?<![\w.-]){_H}:\d{{1,8}}:\d{{1,8}} \[-?\d{{1,3}}\] "),
     later(rf"^(?:<\d{{1,3}}>)?[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? {_H} [\w./()-]{{1,60}}(?:\[\d+\])?:"),
     later(rf"\b(?:srun|salloc|sbatch|slurmstepd)(?:-[\w.-]+)?: (?:error: )?{_H}: tasks?\b"),
@@ -24,7 +24,7 @@ SURE = (
         rf"|BatchHost)[\"']?\s{{0,3}}[=:]\s{{0,3}}[\"']?{_H}"
     ),
 )
-"""Beside these stands the name of a host, whatever it looks like."""
+"""Patterns whose ``host`` is a host, whatever its shape."""
 
 LIKELY = (
     later(rf"^\d{{4}}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)? {_H} [\w./-]{{1,60}}(?:\[\d+\])?: "),
@@ -55,19 +55,22 @@ LIKELY = (
     ),
     later(rf"\bssh: connect to host {_H}|\b(?:ssh|scp|rsync)\b[^\n]{{0,80}}@{_H}"),
 )
-"""Beside these stands a host if it looks like one."""
+"""Patterns whose ``host`` is a host if `is_host_shaped`."""
 
 _HOST_OPTION = later(
     r"(?<!\S)(?<!sysctl )--?(?:hosts?|H|w|nodelist|master[_-]addr|rdzv[_-]endpoint)[ =](?P<hosts>[\w.:,\[\]-]{1,2000})"
 )
-_ONE_OF_LIST = later(rf"(?<![\w.:\[-]){_H}")
+_LIST_ITEM = later(rf"(?<![\w.:\[-]){_H}")
 
 _DOMAINS = frozenset("com org edu gov mil".split())
-_INNER = frozenset(
+_AMBIGUOUS_DOMAINS = frozenset(
     "net local internal lan corp intranet cluster localdomain svc cloud io ai dev tech de cn uk fr ch jp kr eu "
     "us ca au nl se fi es pl cz dk ru br tw sg sa ae hk za arpa".split()
 )
-"""Last names that are words elsewhere too (``self.net``): a host needs a number, a hyphen or three names then."""
+"""Top-level names that are also words of code, as in ``self.net``.
+
+A host under one of them needs a digit, a hyphen or more than three labels.
+"""
 
 PUBLIC = tuple(
     "arxiv.org paperswithcode.com wikipedia.org huggingface.co hf.co github.com githubusercontent.com "
@@ -79,7 +82,7 @@ PUBLIC = tuple(
     "cloudflare.com mlflow.org comet.com neptune.ai modelscope.cn aliyun.com tuna.tsinghua.edu.cn "
     "aws.amazon.com opensource.org w3.org".split()
 )
-"""Services and projects that everybody uses."""
+"""Public services and projects. Their names do not identify a user."""
 
 _NO_HOST = frozenset(
     "localhost localhost.localdomain ipv4 ipv6 node nodes host hosts hostname master worker workers head server client "
@@ -87,70 +90,72 @@ _NO_HOST = frozenset(
     "stderr all any the a an is was not failed default kernel local remote this self other each every same "
     "address name gpu cpu cuda mpi nccl tcp udp ib eth auto true false and or for with in on at to of".split()
 )
-_FILE = later(
+_FILE_NAME = later(
     r"(?i)\.(?:py|pyc|log|out|err|sh|so|json|ya?ml|toml|txt|c|cc|cpp|cxx|h|hpp|cu|cuh|rs|go|md|gz|pt"
     r"|pth|bin|safetensors|cfg|conf|ini)(?:\.\d+)*$"
 )
-_NUMBERS = later(
+_NUMBERED_WORD = later(
     r"[vV]?\d+(?:[.,-]\d+)*|0x[0-9a-fA-F]+|[0-9a-f]{12,}|(?:rank|cuda|step|epoch|device|dev|mlx\d_|ib|eth|eno|ens|bond"
     r"|docker|virbr|veth|cni|flannel|br|port|local_?rank|tid|pid|sm|numa|node_?rank|stage|seq|dp|tp|pp|id|default|slot)"
     r"[_-]?\d+"
 )
-_PARTS = later(r"(?:gpu|cpu|worker|pod|task|group)[_-]?\d+")
-"""Hosts are called so, and parts of a host or of a job too."""
+_NUMBERED_PART = later(r"(?:gpu|cpu|worker|pod|task|group)[_-]?\d+")
+"""Names of hosts that may also be parts of a job."""
 
 
-def hosts_by_shape(text: str) -> Iterator[Found]:
-    """What only a host is called: full names with a domain, and the names that clouds make of addresses."""
-    for found in _CLOUD.finditer(text):
-        yield within(found, "host", found.group())
+def find_hosts_by_shape(text: str) -> Iterator[Span]:
+    """Yield full names with a domain, and cloud names such as ``ip-10-0-3-7.ec2.internal``."""
+    for match in _CLOUD.finditer(text):
+        yield group_span(match, "host", match.group())
     if "." not in text:
         return
-    for found in _FQDN.finditer(text):
-        name, last = found.group(), found["last"]
+    for match in _FQDN.finditer(text):
+        name, last = match.group(), match["last"]
         labels = name.split(".")
-        telling = any(c.isdigit() or c == "-" for c in name)
-        fits = last in _DOMAINS or (last in _INNER and (telling or (len(labels) > 3 and last != "net")))
+        marked = any(c.isdigit() or c == "-" for c in name)
+        fits = last in _DOMAINS or (last in _AMBIGUOUS_DOMAINS and (marked or (len(labels) > 3 and last != "net")))
         if (
             fits
             and not is_public(name)
             and labels[0] not in {"self", "torch", "nn", "model", "module", "os", "np", "logging"}
         ):
-            yield within(found, "host", name)
+            yield group_span(match, "host", name)
 
 
-def hosts_by_place(text: str) -> Iterator[Found]:
-    """What stands where the name of a host stands."""
-    for forms, fits in ((SURE, is_host), (LIKELY, looks_like_a_host)):
-        for form in forms:
-            for found in form.finditer(text):
-                if fits(found["host"]):
-                    yield within(found, "host", found["host"], "host")
+def find_hosts_by_context(text: str) -> Iterator[Span]:
+    """Yield hosts by the text around them: ``n07`` of ``n07:71:71 [0] NCCL``."""
+    for patterns, fits in ((CERTAIN, is_host), (LIKELY, is_host_shaped)):
+        for pattern in patterns:
+            for match in pattern.finditer(text):
+                if fits(match["host"]):
+                    yield group_span(match, "host", match["host"], "host")
     for option in _HOST_OPTION.finditer(text):
-        for found in _ONE_OF_LIST.finditer(text, *option.span("hosts")):
-            if looks_like_a_host(found["host"]):
-                yield within(found, "host", found["host"], "host")
+        for match in _LIST_ITEM.finditer(text, *option.span("hosts")):
+            if is_host_shaped(match["host"]):
+                yield group_span(match, "host", match["host"], "host")
 
 
 def is_public(name: str) -> bool:
-    """Whether the name says nothing about whose it is."""
-    name = name.lower().removeprefix("outof")  # how Kubernetes says that a resource ran out
-    return any(name == known or name.endswith("." + known) for known in PUBLIC)
+    """Return True for names of public services, such as ``github.com``."""
+    name = name.lower().removeprefix("outof")  # Kubernetes prints OutOfnvidia.com/gpu
+    return any(name == public or name.endswith("." + public) for public in PUBLIC)
 
 
-def is_known_by(name: str) -> bool:
-    """Whether a host that is surely called ``name`` is known by it."""
+def is_distinct(name: str) -> bool:
+    """Return True if ``name`` identifies a host. Common words such as ``master`` do not."""
     return name.lower() not in _NO_HOST and any(c.isalpha() for c in name)
 
 
 def is_host(word: str) -> bool:
-    """Whether a host can be called so, and is known by it."""
-    return is_known_by(word) and not is_public(word) and not _NUMBERS.fullmatch(word) and not _FILE.search(word)
+    """Return True if ``word`` can be a host's name. ``rank3``, ``train.py`` and ``github.com`` cannot."""
+    return (
+        is_distinct(word) and not is_public(word) and not _NUMBERED_WORD.fullmatch(word) and not _FILE_NAME.search(word)
+    )
 
 
-def looks_like_a_host(word: str) -> bool:
-    """Whether it looks like one even in a place where other things may stand."""
-    if not is_host(word) or ".." in word or _PARTS.fullmatch(word):
+def is_host_shaped(word: str) -> bool:
+    """Return True for ``node07`` and ``gpu-a.example.com``, and False for ``master`` and ``worker-0``."""
+    if not is_host(word) or ".." in word or _NUMBERED_PART.fullmatch(word):
         return False
     parts = word.split(".")
     return (
@@ -167,10 +172,9 @@ _DIGITS = "0123456789"
 
 
 class KnownHosts:
-    """The hosts that a diagnosis names, and those that are called like them but for the number."""
+    """Finder for the hosts of a diagnosis, also with other numbers: ``gpu-b12`` beside ``gpu-b01``."""
 
     def __init__(self, names: set[str]) -> None:
-        """Whole names in lower case; of a name with a domain also its first part."""
         short = {name.partition(".")[0].lower() for name in names}
         self._names = {name.lower() for name in names} | {name for name in short if is_host(name)}
         self._families = {
@@ -179,23 +183,22 @@ class KnownHosts:
             if is_host(name)
             and len(prefix := name.rstrip(_DIGITS)) > 1
             and prefix != name
-            and not _PARTS.fullmatch(name)
+            and not _NUMBERED_PART.fullmatch(name)
         }
 
-    def __call__(self, text: str) -> Iterator[Found]:
-        """Where ``text`` names one of them."""
+    def __call__(self, text: str) -> Iterator[Span]:
         if not self._names:
             return
-        for found in _LIST.finditer(text):
-            if found["prefix"].lower() in self._families:
-                yield within(found, "hosts", found.group())
-        for found in _WORD.finditer(text):
-            yield from self._within(found.group(), found.start())
+        for match in _LIST.finditer(text):
+            if match["prefix"].lower() in self._families:
+                yield group_span(match, "hosts", match.group())
+        for match in _WORD.finditer(text):
+            yield from self._find_in_word(match.group(), match.start())
 
-    def _within(self, word: str, at: int) -> Iterator[Found]:
-        """The word itself, or the longest stretch between its hyphens that is a host: ``node07-ib0``."""
-        if self._is_one(word):
-            yield Found(at, at + len(word), "host", word)
+    def _find_in_word(self, word: str, at: int) -> Iterator[Span]:
+        """Yield the longest host in ``word``: ``node07`` of ``node07-ib0``."""
+        if self._is_known(word):
+            yield Span(at, at + len(word), "host", word)
             return
         parts = word.split("-")
         if not 1 < len(parts) <= _MOST_PARTS:
@@ -203,11 +206,11 @@ class KnownHosts:
         for size in range(len(parts) - 1, 0, -1):
             for first in range(len(parts) - size + 1):
                 piece = "-".join(parts[first : first + size])
-                if any(c.isdigit() for c in piece) and self._is_one(piece):
+                if any(c.isdigit() for c in piece) and self._is_known(piece):
                     start = at + len("-".join(parts[:first])) + (1 if first else 0)
-                    yield Found(start, start + len(piece), "host", piece)
+                    yield Span(start, start + len(piece), "host", piece)
                     return
 
-    def _is_one(self, word: str) -> bool:
+    def _is_known(self, word: str) -> bool:
         word = word.lower()
         return word in self._names or (word[-1:].isdigit() and word.rstrip(_DIGITS) in self._families)

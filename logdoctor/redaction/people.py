@@ -1,19 +1,21 @@
-"""Who it was: e-mail addresses, home folders, and what is printed beside USER, uid= or an ssh login."""
+"""E-mail addresses and user names: home folders, USER, uid= and ssh logins."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor.redaction.found import Found, within
+from logdoctor.redaction.found import Span, group_span
 from logdoctor.regexes import later
 
 _EMAIL = later(
     r"(?<![\w.+@-])[\w][\w.+-]{0,63}@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,6}(?P<last>[A-Za-z]{2,12})(?![\w@-]|\.\w)"
 )
-_NO_DOMAIN = frozenset("service socket timer mount target slice scope device swap path so py sh log json local".split())
+_NO_TOP_LEVEL = frozenset(
+    "service socket timer mount target slice scope device swap path so py sh log json local".split()
+)
 _USER = r"(?P<user>[A-Za-z_][\w-]{1,31}(?:\.[A-Za-z][\w-]{1,31})?)"
 
-FORMS = (
+PATTERNS = (
     later(rf"/(?:home|homes|Users|(?<!api/)(?<!v\d/)users)/(?:[a-z]/)?{_USER}"),
     later(rf"(?i)\b[a-z]:\\+users\\+{_USER}"),
     later(rf"(?<![\w~/])~{_USER}(?=/)"),
@@ -31,9 +33,9 @@ FORMS = (
     ),
     later(rf"\bDear {_USER}\b"),
 )
-"""Each holds the name of a person in ``user``."""
+"""Patterns whose ``user`` is the name of a person."""
 
-NOBODY = frozenset(
+COMMON_ACCOUNTS = frozenset(
     "root home buildd mockbuild ubuntu ec2-user admin administrator user users nobody slurm mpi mpiuser runner "
     "centos debian opc azureuser core jovyan default shared app appuser dev test tests guest daemon www-data "
     "kubernetes code data work workspace project projects public scratch docker vscode ray worker node host all other "
@@ -41,23 +43,23 @@ NOBODY = frozenset(
     "program mode defined input request groups group env torch pytorch deepspeed train model python conda cuda "
     "nvidia file files lib bin opt src local system kernel self namespace namespaces but".split()
 )
-"""Accounts that images are made with, and words that are nobody's name."""
+"""Accounts of system images, and words that are not names. Redacting them would hide nothing."""
 
 
-def people_in(text: str) -> Iterator[Found]:
-    """The e-mail addresses and the names of users in ``text``."""
+def find_people(text: str) -> Iterator[Span]:
+    """Yield the e-mail addresses and user names in ``text``."""
     if "@" in text:
-        for found in _EMAIL.finditer(text):
-            if found["last"].lower() not in _NO_DOMAIN and not found.group().lower().startswith("git@"):
-                yield within(found, "email", found.group())
-    for form in FORMS:
-        for found in form.finditer(text):
-            name = found["user"].rstrip(".")
-            if is_a_name(name):
-                start = found.start("user")
-                yield Found(start, start + len(name), "user", name)
+        for match in _EMAIL.finditer(text):
+            if match["last"].lower() not in _NO_TOP_LEVEL and not match.group().lower().startswith("git@"):
+                yield group_span(match, "email", match.group())
+    for pattern in PATTERNS:
+        for match in pattern.finditer(text):
+            name = match["user"].rstrip(".")
+            if is_person(name):
+                start = match.start("user")
+                yield Span(start, start + len(name), "user", name)
 
 
-def is_a_name(word: str) -> bool:
-    """Whether an account is called so that somebody is known by it."""
-    return word.lower() not in NOBODY and not word.replace("_", "").isdigit()
+def is_person(word: str) -> bool:
+    """Return True if ``word`` can identify a person. ``root`` and numbers cannot."""
+    return word.lower() not in COMMON_ACCOUNTS and not word.replace("_", "").isdigit()

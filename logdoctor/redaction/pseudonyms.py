@@ -1,43 +1,42 @@
-"""The names that stand for other names: ``host-1``, ``ip-1``, ``user-1``, the same one wherever the same is meant."""
+"""Pseudonyms: ``host-1``, ``ip-1``, ``user-1``. The same name always gets the same pseudonym."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from logdoctor.redaction.found import Found
+from logdoctor.redaction.found import Span
 
 
 class Pseudonyms:
-    """Numbers hosts, addresses, users and e-mail addresses in the order in which they are met."""
+    """Pseudonyms by name. Each kind is numbered in the order of first use."""
 
     def __init__(self) -> None:
-        """Nobody is known yet."""
-        self._numbers: dict[tuple[str, str], str] = {}
-        self._meant: dict[str, list[str]] = {}
+        self._by_name: dict[tuple[str, str], str] = {}
+        self._names: dict[str, list[str]] = {}
         self._count: dict[str, int] = {}
 
-    def of(self, found: Found) -> str:
-        """What is put in the place of ``found``; of a secret nothing but its kind is left."""
-        if found.sort == "secret":
-            return f"<redacted:{found.name}>"
-        name = found.name.lower()
-        key = found.sort, name.partition(".")[0] if found.sort == "host" and _is_telling(name) else name
-        known = self._numbers.get(key)
-        if known is None:
-            number = self._count[found.sort] = self._count.get(found.sort, 0) + 1
-            known = self._numbers[key] = f"{found.sort}-{number}"
-        meant = self._meant.setdefault(known, [])
-        if found.name not in meant:
-            meant.append(found.name)
-        return known
+    def of(self, span: Span) -> str:
+        """Return the text that replaces ``span``. A secret is replaced by its type: ``<redacted:password>``."""
+        if span.kind == "secret":
+            return f"<redacted:{span.name}>"
+        name = span.name.lower()
+        key = span.kind, name.partition(".")[0] if span.kind == "host" and _has_short_name(name) else name
+        pseudonym = self._by_name.get(key)
+        if pseudonym is None:
+            number = self._count[span.kind] = self._count.get(span.kind, 0) + 1
+            pseudonym = self._by_name[key] = f"{span.kind}-{number}"
+        names = self._names.setdefault(pseudonym, [])
+        if span.name not in names:
+            names.append(span.name)
+        return pseudonym
 
     @property
     def key(self) -> Mapping[str, tuple[str, ...]]:
-        """What each pseudonym stands for, in all spellings; secrets are not in it."""
-        return {pseudonym: tuple(names) for pseudonym, names in self._meant.items()}
+        """All names behind each pseudonym, in every spelling. Secrets are not in it."""
+        return {pseudonym: tuple(names) for pseudonym, names in self._names.items()}
 
 
-def _is_telling(name: str) -> bool:
-    """Whether the first part of a full name is enough to know the host: ``node07.cluster.local`` is ``node07``."""
+def _has_short_name(name: str) -> bool:
+    """Return True if the first label identifies the host: ``node07`` of ``node07.local``."""
     first = name.partition(".")[0]
     return any(c.isdigit() for c in first) and any(c.isalpha() for c in first)

@@ -1,20 +1,20 @@
-"""Secrets that show what they are: each kind of token by the prefix and the length that its issuer gives it.
+"""Tokens that are recognised by their own prefix and length.
 
-The plugins of detect-secrets were weighed (1.5.0 of May 2024): importing them takes 0.4 s, for they bring an HTTP
-client along to try the secrets out, and they know no token of Hugging Face, W&B, NGC, Google or Databricks.
+The plugins of detect-secrets (1.5.0, May 2024) are not used. Importing them takes 0.4 s, because they load an HTTP
+client to test secrets. They know no tokens of Hugging Face, W&B, NGC, Google or Databricks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor.redaction.found import Found, within
+from logdoctor.redaction.found import Span, group_span
 from logdoctor.regexes import later
 
 _MIXED = r"(?=[\w-]*[A-Z])(?=[\w-]*\d)"
-"""Words that are joined by hyphens are no token."""
+"""Requires a capital and a digit, to exclude words with hyphens."""
 
-KINDS = (
+TYPES = (
     ("private-key", "-----BEGIN", r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*"),
     ("jwt", "eyJ", r"eyJ[\w-]{8,}\.eyJ[\w-]{4,}(?:\.[\w-]{4,})?"),
     ("aws-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
@@ -65,22 +65,26 @@ KINDS = (
     ("linear-key", "lin_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,64}"),
     ("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
 )
-"""Name of each kind, the texts of which it holds one, its form; the first that fits counts."""
+"""Types of tokens as triples of name, hints and pattern.
 
-_FORMS = tuple(
-    (name, tuple(hints.split()), later(rf"(?<![A-Za-z0-9])(?:{form})(?![A-Za-z0-9])")) for name, hints, form in KINDS
+A token contains at least one of the hints. The first match counts.
+"""
+
+_PATTERNS = tuple(
+    (name, tuple(hints.split()), later(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])"))
+    for name, hints, pattern in TYPES
 )
-# A line that is nothing but Base64 is the body of a private key or a certificate.
+# A line of Base64 alone is the body of a private key or a certificate.
 _KEY_BODY = later(
     r"^(?:\[[\w.-]{1,40}\]:? ?)?(?P<v>(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d)[A-Za-z0-9+/]{40,76}={0,2})\s*$"
 )
 
 
-def tokens_in(text: str) -> Iterator[Found]:
-    """The tokens in ``text``."""
-    for name, hints, form in _FORMS:
+def find_tokens(text: str) -> Iterator[Span]:
+    """Yield the tokens and key bodies in ``text``."""
+    for name, hints, pattern in _PATTERNS:
         if any(hint in text for hint in hints):
-            for found in form.finditer(text):
-                yield within(found, "secret", name)
+            for match in pattern.finditer(text):
+                yield group_span(match, "secret", name)
     if body := _KEY_BODY.search(text):
-        yield within(body, "secret", "private-key", "v")
+        yield group_span(body, "secret", "private-key", "v")

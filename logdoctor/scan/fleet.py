@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from logdoctor.model import InputError
-from logdoctor.redaction import without_secrets
+from logdoctor.redaction import redact_secrets
 from logdoctor.scan.journal import Journal
 from logdoctor.scan.lemons import Exposure, Lemon
 from logdoctor.scan.record import JobRecord
@@ -63,7 +63,7 @@ class Tally(Struct):
         self.title, self.action = self.title or record.title, self.action or record.action
         self.signature = self.signature or record.signature
         if record.proof and not self.proof:
-            self.place, self.proof = f"{record.proof_file}:{record.proof_line}", without_secrets(record.proof)[:QUOTED]
+            self.place, self.proof = f"{record.proof_file}:{record.proof_line}", redact_secrets(record.proof)[:QUOTED]
         if not self.why:
             self.why = next((f"{p.what}: {p.why}" for p in record.problems), "")[:QUOTED]
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from logdoctor.contract import iso_time, visible
-from logdoctor.redaction import without_secrets
+from logdoctor.redaction import redact_secrets
 from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.rulebook import shipped_rules
@@ -142,7 +142,7 @@ def _shown(value: Any) -> Any:
     """What is put into the page: no secret, nothing unseen, not too long.  Our own markup is another type."""
     if type(value) is not str:
         return value
-    text = visible(without_secrets(value), tab=" ")
+    text = visible(redact_secrets(value), tab=" ")
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
 
 
