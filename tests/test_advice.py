@@ -30,16 +30,16 @@ def advice(log, lang="en"):
     return diagnose(io.BytesIO(log.encode()), lang=lang).advice
 
 
-def test_where_nothing_names_the_cause_the_process_that_ended_first_is_the_one_to_read():
+def test_unknown_cause_advises_the_output_of_the_first_process_to_end():
     assert advice(ENTRY)[0].startswith("Begin with the output of rank 8 on ice-08:")
     assert advice(ENTRY, "zh")[0].startswith("先看 ice-08 上的 rank 8 ")
 
 
-def test_nobody_is_named_where_the_log_does_not_tell_who_ended():
+def test_log_without_an_ended_process_names_no_process():
     assert not any("Begin with" in line for line in advice("ERROR: something broke in the third stage\n"))
 
 
-def test_where_the_order_is_not_told_the_process_that_its_launcher_noticed_first_is_the_one_to_read():
+def test_unknown_order_advises_the_process_its_launcher_noticed_first():
     log = """\
 Traceback (most recent call last):
   File "/srv/fit.py", line 31, in <module>
@@ -51,7 +51,7 @@ torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with ex
     assert advice(log)[0] == "Begin with the output of rank 2: it is the first whose end its launcher noticed."
 
 
-def test_where_no_end_is_told_the_rank_that_shows_the_first_failure_is_the_one_to_read():
+def test_log_without_an_end_advises_the_rank_of_the_first_failure():
     log = """\
 [rank7]: Traceback (most recent call last):
 [rank7]:   File "/srv/fit.py", line 31, in <module>
@@ -62,6 +62,6 @@ def test_where_no_end_is_told_the_rank_that_shows_the_first_failure_is_the_one_t
     assert advice(log)[0] == "Begin with the output of rank 7: the first failure that these logs show is its own."
 
 
-def test_the_picture_of_the_job_tells_which_process_ended_first():
+def test_job_state_holds_the_first_death():
     died = diagnose(io.BytesIO(ENTRY.encode())).picture.first_death
     assert (died.rank, died.host, died.why) == (8, "ice-08", "exit code 1")

@@ -1,4 +1,4 @@
-"""Catalogues: laws over all files, and how a code is found, said, matched and explained."""
+"""Catalogues of codes: laws over all files, look-up, sentences, and use in rules and reports."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 import logdoctor
-from logdoctor.catalogues import catalogue, explain, follows, in_words, known_columns, names, table, values_of
-from logdoctor.catalogues.asking import asked_for, listed, nearest
+from logdoctor.catalogues import catalogue, column_names, column_values, explain, explain_codes, follows, names, table
+from logdoctor.catalogues.asking import find_catalogues, find_codes, similar_names
 from logdoctor.catalogues.table import FOLDER, REST, rows
 from logdoctor.cli import app
 from logdoctor.knowledge import gather
@@ -50,7 +50,7 @@ def diagnosis(log: str, **options):
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_catalogue_says_where_it_is_from_and_what_it_explains(name):
+def test_every_catalogue_has_a_full_head(name):
     head = catalogue(name).head
     assert set(head.about) - {"otherwise", "yields"} == HEAD
     assert all(kind and field for kind, field in head.explains)
@@ -65,13 +65,13 @@ def test_every_entry_has_all_columns_filled(name):
 
 
 @pytest.mark.parametrize("name", names())
-def test_no_code_stands_twice_and_no_text_means_two_things(name):
+def test_codes_and_texts_of_a_catalogue_are_unique(name):
     one = catalogue(name)
     codes = [entry.code for entry in one.entries]
     assert len(codes) == len(set(codes))
     if name != "openmpi-help":
-        said = [text.lower() for text, _ in one.words()]
-        assert len(said) == len(set(said))
+        texts = [text.lower() for text, _ in one.words()]
+        assert len(texts) == len(set(texts))
 
 
 def test_every_meaning_is_one_clause_in_english_and_in_chinese():
@@ -91,7 +91,7 @@ def test_every_blame_and_action_is_known_and_each_known_one_is_used():
     assert {entry.decision for _, entry in ALL} == {"stop", "retry", "exclude", "none"}
 
 
-def test_every_code_that_another_follows_is_listed_and_earlier_in_no_circle_of_two():
+def test_follows_names_listed_codes_without_circles_of_two():
     for name, entry in ALL:
         wanted = entry.columns.get("follows", "").split()
         known = {e.code: e for e in catalogue(name).entries}
@@ -100,7 +100,7 @@ def test_every_code_that_another_follows_is_listed_and_earlier_in_no_circle_of_t
         assert [c for c in wanted if entry.code in known[c].columns["follows"].split()] == [], f"{name} {entry.code}"
 
 
-def test_every_entry_can_be_said_in_a_line():
+def test_every_sentence_holds_the_code_or_the_name():
     for name, entry in ALL:
         assert entry.code in entry.sentence() or entry.name in entry.sentence(), name
         assert "\t" not in entry.sentence("zh")
@@ -161,7 +161,7 @@ def test_a_code_is_found_by_number_name_or_text(name, value, found):
 
 
 @pytest.mark.parametrize("value", [0, -1, 10**18, "no such thing", "", "*", "9" * 5000, "0x", "0xzz"])
-def test_what_is_not_listed_is_unknown_and_no_crash(value):
+def test_unlisted_value_is_not_found(value):
     assert catalogue("errno").find(value) is None
 
 
@@ -174,12 +174,12 @@ def test_a_field_is_explained_by_the_kind_that_carries_it():
     assert explain("kernel.xid", "xid", None) is None
 
 
-def test_an_event_is_said_in_a_line_each_meaning_once():
-    said = in_words(event("elastic.worker_failed", exit_code=-9, signal=9))
-    assert said.startswith("signal 9 SIGKILL: ")
-    assert ";" not in said
-    assert in_words(event("kernel.xid", xid=79), "zh").startswith("Xid 79：")
-    assert in_words(event("kernel.xid", pid=79)) == ""
+def test_codes_of_a_record_are_explained_once_each():
+    sentence = explain_codes(event("elastic.worker_failed", exit_code=-9, signal=9))
+    assert sentence.startswith("signal 9 SIGKILL: ")
+    assert ";" not in sentence
+    assert explain_codes(event("kernel.xid", xid=79), "zh").startswith("Xid 79：")
+    assert explain_codes(event("kernel.xid", pid=79)) == ""
 
 
 def test_a_code_follows_what_the_catalogue_or_the_line_says():
@@ -189,7 +189,7 @@ def test_a_code_follows_what_the_catalogue_or_the_line_says():
     assert not follows(event("kernel.xid", xid=45), event("errno.x", errno=79))
 
 
-def test_nothing_is_read_where_no_event_has_a_code(knowledge):
+def test_healthy_log_reads_no_catalogue(knowledge):
     table.heads.cache_clear()
     table.catalogue.cache_clear()
     healthy = "step 1/3 loss 2.0\nstep 2/3 loss 1.5\nstep 3/3 loss 1.1\nTraining completed.\n"
@@ -240,13 +240,13 @@ def test_a_rule_that_asks_for_a_value_that_no_code_has_is_refused(tmp_path):
 
 
 def test_a_column_has_the_values_of_the_catalogue_that_knows_the_rest():
-    assert {"SIGKILL", "EX_CONFIG"} <= values_of("exit_code", "name")
-    assert values_of("bus_id", "name") == frozenset()
+    assert {"SIGKILL", "EX_CONFIG"} <= column_values("exit_code", "name")
+    assert column_values("bus_id", "name") == frozenset()
 
 
 def test_a_field_that_no_catalogue_explains_has_no_columns():
-    assert known_columns("bus_id") == frozenset()
-    assert {"blame", "group", "follows"} <= known_columns("xid")
+    assert column_names("bus_id") == frozenset()
+    assert {"blame", "group", "follows"} <= column_names("xid")
 
 
 def test_a_rule_matches_on_a_column_and_says_what_the_code_means(tmp_path):
@@ -329,27 +329,27 @@ def test_faults_of_two_gpus_do_not_follow_each_other():
         ("nonsense", []),
     ],
 )
-def test_a_person_finds_a_code_by_the_words_at_hand(asked, names_found):
-    assert [e.name for e in asked_for(asked)] == names_found
+def test_codes_are_found_by_words(asked, names_found):
+    assert [e.name for e in find_codes(asked)] == names_found
 
 
 def test_a_number_alone_is_looked_up_everywhere():
-    assert {e.head.name for e in asked_for("79")} >= {"xid", "errno", "exit-code"}
+    assert {e.head.name for e in find_codes("79")} >= {"xid", "errno", "exit-code"}
 
 
 def test_a_catalogue_is_found_by_its_name_or_its_beginning():
-    assert [c.head.name for c in listed("slurm")] == ["slurm-reason", "slurm-state"]
-    assert [c.head.name for c in listed("exit code")] == ["exit-code"]
-    assert listed("nonsense") == ()
+    assert [c.head.name for c in find_catalogues("slurm")] == ["slurm-reason", "slurm-state"]
+    assert [c.head.name for c in find_catalogues("exit code")] == ["exit-code"]
+    assert find_catalogues("nonsense") == ()
 
 
-def test_a_slip_of_the_pen_is_answered_with_a_guess():
-    assert nearest("ECONREFUSED")[0] == "ECONNREFUSED"
-    assert nearest("qwertyuiop") == ()
+def test_misspelt_name_gives_similar_names():
+    assert similar_names("ECONREFUSED")[0] == "ECONNREFUSED"
+    assert similar_names("qwertyuiop") == ()
 
 
 @pytest.mark.parametrize(
-    ("words", "shown"),
+    ("words", "expected"),
     [
         (["xid", "79"], "fallen off the bus"),
         (["Xid 79"], "fallen off the bus"),
@@ -360,13 +360,13 @@ def test_a_slip_of_the_pen_is_answered_with_a_guess():
         (["--lang", "zh", "xid", "79"], "硬件"),
     ],
 )
-def test_the_command_explains_a_code_a_line_or_what_there_is(words, shown):
+def test_the_command_explains_a_code_a_line_or_what_there_is(words, expected):
     done = CliRunner().invoke(app, ["explain", *words])
     assert done.exit_code == 0
-    assert shown in done.stdout
+    assert expected in done.stdout
 
 
-def test_what_nobody_knows_is_wrong_usage_with_a_hint():
+def test_unknown_name_exits_2_with_a_hint():
     done = CliRunner().invoke(app, ["explain", "ECONREFUSED"])
     assert done.exit_code == 2
     assert "ECONNREFUSED" in done.output

@@ -1,4 +1,4 @@
-"""Whether to start a job again, in the light of its earlier attempts."""
+"""The decision to start a job again, after earlier attempts."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ def test_earlier_jobs_of_the_same_file_do_not_count():
     assert decided(cause("retry", "b"), *runs).action == "retry"
 
 
-def test_two_attempts_that_fail_unexplained_at_the_same_place_stop():
+def test_two_unexplained_failures_at_the_same_step_stop():
     runs = (run(None, at=reached(7)), run(None, at=reached(7), told=True))
     assert decided(None, *runs).action == "stop"
     assert decided(None, run(None, at=reached(7)), run(None, at=reached(8))).action == "none"
 
 
-def test_a_guess_is_called_one():
+def test_reason_of_a_classifier_cause_calls_it_a_guess():
     assert decided(cause("retry", by="classifier")).reason.startswith("the cause is only a guess")
 
 

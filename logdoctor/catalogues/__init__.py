@@ -1,33 +1,52 @@
-"""What the numbers and names in logs mean: Xids, errno, signals, exit codes, completion states, Slurm's reasons ...
+"""Tables of codes: Xids, errno, signals, exit codes, Slurm reasons and others.
 
-A catalogue is ONE file ``data/<name>.tsv``; the folder is the list.  Its head (``# key: words``) says ``title`` and
-``shown`` (how an entry is said in one line), both in Chinese too (``title_zh``, ``shown_zh``), ``explains`` (event
-fields: a glob over kinds and a field, ``*.errno slurm.job_state.state``), ``source``, ``version``, ``checked`` and,
-where another catalogue knows the rest, ``otherwise: NAME OFFSET`` (below zero: the number without its sign, above
-OFFSET: what is over it) and ``yields: FIELD`` (not said where the event has that field, which knows better).  The
-columns are ``code`` (a number, hexadecimal too, a range ``12000-12999``, a name, ``*`` for all that is not listed),
-``name``, ``meaning``, ``meaning_zh``, ``blame`` and ``action`` (keys of ``words/``), and, as far as a catalogue has
-them, ``says`` (the words that programs print for it, ``|`` between), ``follows`` (codes that bring this one about),
-``group`` and whatever else rules and parsers ask for.
+Each catalogue is one file ``data/<name>.tsv``. Its head consists of lines ``# key: words``:
 
-Nothing is read before somebody asks.  Floor 1: parsers, rules, reasoning and the command line look things up here.
+- ``title``: the subject of the catalogue.
+- ``shown``: the template of an entry in one line, with ``{code}``, ``{name}``, ``{meaning}`` and ``{blame}``.
+- ``title_zh``, ``shown_zh``: the same in Chinese.
+- ``explains``: the fields whose values it explains, each as a glob over record kinds and a field:
+  ``*.errno slurm.job_state.state``.
+- ``source``, ``version``, ``checked``: the origin of the data.
+- ``otherwise: NAME OFFSET`` (optional): the catalogue that explains all other codes. A negative number is looked up
+  there without its sign. ``OFFSET`` is subtracted from a positive number.
+- ``yields: FIELD`` (optional): the entry is left out for a record that has this field.
+
+Its columns are:
+
+- ``code``: a number (decimal or hexadecimal), a range ``12000-12999``, a name, or ``*`` for all other codes.
+- ``name``, ``meaning``, ``meaning_zh``.
+- ``blame``, ``action``: keys of ``words/``.
+- ``says`` (optional): texts that programs print for the code, separated by ``|``.
+- ``follows`` (optional): codes that cause this code.
+- ``group`` and other columns that rules and formats ask for.
+
+Files are read on first use only.
 """
 
 from __future__ import annotations
 
-from logdoctor.catalogues.lookup import explain, explained_fields, follows, in_words, known_columns, meanings, values_of
+from logdoctor.catalogues.lookup import (
+    column_names,
+    column_values,
+    explain,
+    explain_codes,
+    explained_fields,
+    find_entries,
+    follows,
+)
 from logdoctor.catalogues.table import Catalogue, Entry, catalogue, names
 
 __all__ = [
     "Catalogue",
     "Entry",
     "catalogue",
+    "column_names",
+    "column_values",
     "explain",
+    "explain_codes",
     "explained_fields",
+    "find_entries",
     "follows",
-    "in_words",
-    "known_columns",
-    "meanings",
     "names",
-    "values_of",
 ]

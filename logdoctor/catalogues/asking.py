@@ -1,38 +1,41 @@
-"""Answers to a person who asks what a code means: ``xid 79``, ``Xid 79``, ``ECONNREFUSED``, ``exit code -9``."""
+"""Look up codes by words: ``xid 79``, ``ECONNREFUSED``, ``exit code -9``."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
 
-from logdoctor.catalogues.table import REST, Catalogue, Entry, catalogue, names, page_words
+from logdoctor.catalogues.table import REST, Catalogue, Entry, catalogue, labels, names
 
-MOST_NEIGHBOURS = 12
+MOST_EFFECTS = 12
 MOST_GUESSES = 3
-LIKE = 0.75
-"""How much of a name must be right for a guess."""
+LEAST_SIMILARITY = 0.75
 
 
-def asked_for(words: str) -> tuple[Entry, ...]:
-    """The entries that ``words`` name: a code, with the catalogue's name or label before it or without."""
+def find_codes(words: str) -> tuple[Entry, ...]:
+    """Return the entries of a code.
+
+    The name of the catalogue may come before the code. ``xid 79`` gives one entry. ``79`` gives an entry of each
+    catalogue that lists it.
+    """
     parts = [part.rstrip(":") for part in words.split()]
     for cut in range(len(parts) - 1, -1, -1):
         code = " ".join(parts[cut:])
-        found = [catalogue(name).find(code) for name in _named(parts[:cut])]
+        found = [catalogue(name).find(code) for name in _matching_names(parts[:cut])]
         entries = tuple(e for e in found if e and (cut or e.columns["code"] != REST))
         if entries:
             return entries
     return ()
 
 
-def listed(words: str) -> tuple[Catalogue, ...]:
-    """The catalogues that ``words`` name: ``xid``, ``slurm`` (two of them), ``exit code``."""
+def find_catalogues(words: str) -> tuple[Catalogue, ...]:
+    """Return the catalogues for a name or its beginning. For ``slurm`` there are two."""
     parts = words.split()
-    return tuple(catalogue(name) for name in _named(parts)) if parts else ()
+    return tuple(catalogue(name) for name in _matching_names(parts)) if parts else ()
 
 
-def _named(parts: list[str]) -> tuple[str, ...]:
-    """The catalogues whose name or label has these words; all of them for none."""
+def _matching_names(parts: list[str]) -> tuple[str, ...]:
+    """Return the catalogues with ``parts`` in their name or label. No parts match all."""
     if not parts:
         return names()
     wanted = "-".join(parts).lower()
@@ -41,36 +44,41 @@ def _named(parts: list[str]) -> tuple[str, ...]:
 
 
 def _label(name: str) -> str:
-    """What is said before a code: ``vendor-error`` of ``vendor error {code}: …``."""
+    """Return the label with hyphens: ``vendor-error`` of ``vendor error {code}: …``."""
     return "-".join(catalogue(name).head.label("en").lower().split())
 
 
-def nearest(words: str) -> tuple[str, ...]:
-    """Names of codes that look like what was asked for."""
-    known = {e.name.lower(): e.name for name in names() for e in catalogue(name).entries}
-    return tuple(known[n] for n in difflib.get_close_matches(words.lower(), known, MOST_GUESSES, LIKE))
+def similar_names(words: str) -> tuple[str, ...]:
+    """Return names of codes that are similar to ``words``: ``ECONREFUSED`` gives ``ECONNREFUSED``."""
+    originals = {e.name.lower(): e.name for name in names() for e in catalogue(name).entries}
+    return tuple(
+        originals[n] for n in difflib.get_close_matches(words.lower(), originals, MOST_GUESSES, LEAST_SIMILARITY)
+    )
 
 
-def page(entry: Entry, lang: str = "en") -> Iterator[tuple[str, str]]:
-    """All that is known of an entry, as pairs (what it is, text); the first pair is the code and its name."""
-    about, say = entry.head.about, page_words(lang)
+def entry_rows(entry: Entry, lang: str = "en") -> Iterator[tuple[str, str]]:
+    """Yield pairs of a label and a text about an entry. The first pair is the code and its name."""
+    about, label = entry.head.about, labels(lang)
     yield f"{entry.head.label(lang)} {entry.code}".strip(), "" if entry.name == entry.code else entry.name
-    yield say["meaning"], entry.column("meaning", lang)
-    yield say["blame"], entry.column("blame", lang)
-    yield say["action"], f"{entry.column('action', lang)} ({say[entry.decision]})"
-    texts = ", ".join(f'"{text}"' for text in Catalogue.said(entry))
-    for key, text in (("says", texts), ("follows", _codes(entry)), ("leads", _leads(entry))):
+    yield label["meaning"], entry.column("meaning", lang)
+    yield label["blame"], entry.column("blame", lang)
+    yield label["action"], f"{entry.column('action', lang)} ({label[entry.decision]})"
+    texts = ", ".join(f'"{text}"' for text in Catalogue.texts(entry))
+    for key, text in (("says", texts), ("follows", _causes(entry)), ("leads", _effects(entry))):
         if text:
-            yield say[key], text
-    yield say["source"], f"{about['source']}; {say['version']} {about['version']}; {say['checked']} {about['checked']}"
+            yield label[key], text
+    yield (
+        label["source"],
+        f"{about['source']}; {label['version']} {about['version']}; {label['checked']} {about['checked']}",
+    )
 
 
-def _codes(entry: Entry) -> str:
+def _causes(entry: Entry) -> str:
     return ", ".join(sorted(entry.columns.get("follows", "").split(), key=lambda code: (len(code), code)))
 
 
-def _leads(entry: Entry) -> str:
-    """The codes that this one brings about."""
+def _effects(entry: Entry) -> str:
+    """Return the codes that ``entry`` causes."""
     others = catalogue(entry.head.name).entries
     codes = [e.code for e in others if entry.code in e.columns.get("follows", "").split()]
-    return ", ".join(codes[:MOST_NEIGHBOURS])
+    return ", ".join(codes[:MOST_EFFECTS])

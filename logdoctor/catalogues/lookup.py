@@ -1,4 +1,4 @@
-"""From an event's fields to what they mean."""
+"""Explain the codes in the fields of records."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ MOST_SENTENCES = 2
 
 
 @lru_cache(maxsize=1024)
-def _explaining(kind: str, field: str) -> tuple[str, ...]:
-    """The catalogues that know the values of this field of events of this kind."""
-    return tuple(name for glob, name in _explained().get(field, ()) if fits(kind, glob))
+def _catalogues_for(kind: str, field: str) -> tuple[str, ...]:
+    """Return the names of catalogues for ``field`` of ``kind`` records."""
+    return tuple(name for glob, name in _catalogues_by_field().get(field, ()) if fits(kind, glob))
 
 
 @cache
-def _explained() -> Mapping[str, tuple[tuple[str, str], ...]]:
-    """For each field the kinds of events whose values of it are known, and by which catalogue."""
-    known: dict[str, tuple[tuple[str, str], ...]] = {}
+def _catalogues_by_field() -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """Return for each field pairs of kind glob and catalogue name."""
+    table: dict[str, tuple[tuple[str, str], ...]] = {}
     for head in heads():
         for glob, field in head.explains:
-            known[field] = (*known.get(field, ()), (glob, head.name))
-    return known
+            table[field] = (*table.get(field, ()), (glob, head.name))
+    return table
 
 
 @lru_cache(maxsize=4096)
 def explain(kind: str, field: str, value: Value | None) -> Entry | None:
-    """What the ``field`` of an event of ``kind`` means by ``value``; None where no catalogue knows."""
+    """Return the entry for ``value`` of ``field`` in records of ``kind``. Without an entry, return None."""
     if value is None or isinstance(value, tuple):
         return None
-    found = (catalogue(name).find(value) for name in _explaining(kind, field))
+    found = (catalogue(name).find(value) for name in _catalogues_for(kind, field))
     return next((entry for entry in found if entry), None)
 
 
-def in_words(event: Event, lang: str = "en") -> str:
-    """What the codes of ``event`` mean, in a line: ``Xid 79: … (hardware)``; empty where it carries none."""
-    said: dict[str, str] = {}
-    for entry in meanings(event):
+def explain_codes(event: Event, lang: str = "en") -> str:
+    """Explain the codes of ``event`` in one line: ``Xid 79: … (hardware)``. Without codes the text is empty."""
+    sentences: dict[str, str] = {}
+    for entry in find_entries(event):
         if entry.head.about.get("yields") not in event.fields:
-            said.setdefault(entry.name, entry.sentence(lang))
-    return ("；" if lang == "zh" else "; ").join([*said.values()][:MOST_SENTENCES])
+            sentences.setdefault(entry.name, entry.sentence(lang))
+    return ("；" if lang == "zh" else "; ").join([*sentences.values()][:MOST_SENTENCES])
 
 
-def meanings(event: Event) -> Iterator[Entry]:
-    """What the codes in the event's fields mean, in the order of the fields."""
+def find_entries(event: Event) -> Iterator[Entry]:
+    """Yield the entries of the codes in the fields of ``event``."""
     for field, value in event.fields.items():
         entry = explain(event.kind, field, value)
         if entry:
@@ -55,18 +55,21 @@ def meanings(event: Event) -> Iterator[Entry]:
 
 
 def follows(later: Event, earlier: Event) -> bool:
-    """Whether ``later`` says itself (``previous_xid``), or a catalogue knows, that ``earlier`` brought it about."""
+    """Return True if ``earlier`` caused ``later``.
+
+    ``later`` may say so in a field such as ``previous_xid``. Otherwise the column ``follows`` of a catalogue decides.
+    """
     if any(later.fields.get(f"previous_{name}") == value for name, value in earlier.fields.items()):
         return True
-    for after in meanings(later):
+    for after in find_entries(later):
         wanted = after.columns.get("follows", "").split()
-        if wanted and any(e.head.name == after.head.name and e.code in wanted for e in meanings(earlier)):
+        if wanted and any(e.head.name == after.head.name and e.code in wanted for e in find_entries(earlier)):
             return True
     return False
 
 
 def explained_fields() -> Mapping[str, tuple[Catalogue, ...]]:
-    """All fields that some catalogue explains (for checking rules: this reads every file)."""
+    """Return all fields that a catalogue explains. This reads every file, so it is only for checking rules."""
     table: dict[str, tuple[Catalogue, ...]] = {}
     for head in heads():
         for field in {field for _, field in head.explains}:
@@ -74,15 +77,18 @@ def explained_fields() -> Mapping[str, tuple[Catalogue, ...]]:
     return table
 
 
-def values_of(field: str, column: str) -> frozenset[str]:
-    """All values of a column, over the catalogues that explain ``field`` and those that know the rest of its codes."""
+def column_values(field: str, column: str) -> frozenset[str]:
+    """Return all values of ``column`` in the catalogues that explain ``field``.
+
+    The catalogues that they name in ``otherwise`` count as well.
+    """
     found = explained_fields().get(field, ())
-    others = (one.head.about.get("otherwise", "").partition(" ")[0] for one in found)
-    entries = [e for one in (*found, *(catalogue(name) for name in others if name)) for e in one.entries]
+    others = (table.head.about.get("otherwise", "").partition(" ")[0] for table in found)
+    entries = [e for table in (*found, *(catalogue(name) for name in others if name)) for e in table.entries]
     return frozenset(e.columns[column] for e in entries if column in e.columns)
 
 
-def known_columns(field: str) -> frozenset[str]:
-    """The columns that a rule may name as ``field.column``; empty for a field that no catalogue explains."""
+def column_names(field: str) -> frozenset[str]:
+    """Return the columns that a rule may name as ``field.column``. A field without a catalogue has none."""
     found = explained_fields().get(field, ())
-    return frozenset(column for one in found for column in one.entries[0].columns)
+    return frozenset(column for table in found for column in table.entries[0].columns)

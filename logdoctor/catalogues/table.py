@@ -1,4 +1,4 @@
-"""The files of the catalogues: their heads, their entries, and how a code is found."""
+"""Read the files of the catalogues, and find codes in them."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from logdoctor.model import Value
 
 FOLDER = Path(__file__).parent
 REST = "*"
-"""The code of the entry that stands for all that a catalogue does not list."""
+"""Code of the entry for all codes without one."""
 
 
 class Head(Struct, frozen=True):
-    """What the first lines of a catalogue say: ``about`` by key, ``explains`` as pairs (glob over kinds, field)."""
+    """The head of a catalogue. ``about`` maps each key to its words."""
 
     name: str
     about: Mapping[str, str]
 
     @property
     def explains(self) -> tuple[tuple[str, str], ...]:
-        """The event fields whose values this catalogue knows."""
+        """Pairs of a glob over record kinds and an explained field."""
         return tuple((kind, field) for kind, _, field in (e.rpartition(".") for e in self.about["explains"].split()))
 
     def title(self, lang: str) -> str:
-        """What it is a catalogue of."""
         return self.about.get(f"title_{lang}") or self.about["title"]
 
-    def shown(self, lang: str) -> str:
-        """How an entry is said in one line, with ``{code}``, ``{name}``, ``{meaning}`` and ``{blame}`` to fill in."""
+    def template(self, lang: str) -> str:
+        """Return the template of an entry: ``Xid {code}: {meaning} ({blame})``."""
         return self.about.get(f"shown_{lang}") or self.about["shown"]
 
     def label(self, lang: str) -> str:
-        """What stands before a code: ``Xid``, ``exit code``; the first words of the title where nothing does."""
-        return self.shown(lang).partition("{")[0].strip(' "“') or self.title(lang).replace("：", ":").partition(":")[0]
+        """Return the words before a code: ``Xid``, ``exit code``. Without any, return the title up to its colon."""
+        return (
+            self.template(lang).partition("{")[0].strip(' "“') or self.title(lang).replace("：", ":").partition(":")[0]
+        )
 
 
 class Entry(Struct, frozen=True):
-    """One code: ``code`` as asked for, ``columns`` as in the file."""
+    """An entry of a catalogue. ``code`` is the code that was looked up, ``columns`` is the row of the file."""
 
     head: Head
     code: str
@@ -48,11 +49,10 @@ class Entry(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The symbol or short name."""
         return self.columns["name"]
 
     def column(self, column: str, lang: str = "en") -> str:
-        """What a person reads of ``column``, in words of ``lang``; empty where the entry has no such column."""
+        """Return the text of ``column``, or "" without such a column."""
         if column == "code":
             return self.code
         if column in ("blame", "action"):
@@ -60,62 +60,64 @@ class Entry(Struct, frozen=True):
         return self.columns.get(f"{column}_{lang}") or self.columns.get(column, "")
 
     def sentence(self, lang: str = "en") -> str:
-        """The entry in one line, as the catalogue's head wants it: ``Xid 79: … (hardware)``."""
-        asked = {key: self.column(key, lang) for key in ("code", "name", "meaning", "blame")}
-        return self.head.shown(lang).format_map(asked)
+        """Return the entry in one line: ``Xid 79: … (hardware)``."""
+        values = {key: self.column(key, lang) for key in ("code", "name", "meaning", "blame")}
+        return self.head.template(lang).format_map(values)
 
     @property
     def decision(self) -> str:
-        """The action as one of `logdoctor.model.Action`."""
+        """The action as a value of `logdoctor.model.Action`."""
         return _words("action")[self.columns["action"]]["decision"]
 
 
 class Catalogue:
-    """All entries of one file; ask with `find`."""
+    """All entries of one file."""
 
     def __init__(self, head: Head, rows: Sequence[Mapping[str, str]]) -> None:
-        """Sort the rows by how they are found: number, range, name or words."""
         self.head = head
         self.entries = tuple(Entry(head, row["code"], row) for row in rows)
         self._by_number: dict[int, Entry] = {}
         self._by_word: dict[str, Entry] = {}
         self._ranges: list[tuple[int, int, Entry]] = []
         for entry in self.entries:
-            self._sort_in(entry)
+            self._index(entry)
 
-    def _sort_in(self, entry: Entry) -> None:
+    def _index(self, entry: Entry) -> None:
         first, _, last = entry.code.lstrip("-").partition("-")
         number = as_number(entry.code)
         if number is not None:
             self._by_number.setdefault(number, entry)
         elif first.isdigit() and last.isdigit():
             self._ranges.append((int(first), int(last), entry))
-        for word in (entry.code, entry.name, *self.said(entry)):
+        for word in (entry.code, entry.name, *self.texts(entry)):
             self._by_word.setdefault(word.lower(), entry)
 
     @staticmethod
-    def said(entry: Entry) -> tuple[str, ...]:
-        """The words that programs print for an entry."""
+    def texts(entry: Entry) -> tuple[str, ...]:
+        """Return the texts that programs print for ``entry``."""
         return tuple(filter(None, entry.columns.get("says", "").split("|")))
 
     def words(self) -> Iterator[tuple[str, Entry]]:
-        """Every text that programs print, with its entry."""
+        """Yield every text that programs print, with its entry."""
         for entry in self.entries:
-            yield from ((text, entry) for text in self.said(entry))
+            yield from ((text, entry) for text in self.texts(entry))
 
     def find(self, value: Value) -> Entry | None:
-        """The entry of a number, name or printed text (case does not matter); None where nothing is known of it."""
+        """Return the entry of a number, name or printed text.
+
+        Letter case does not matter. Without an entry, return None.
+        """
         number = value if isinstance(value, int) else as_number(str(value).strip())
-        listed = self._listed(str(value).strip().lower(), number)
-        if listed:
-            return listed
-        elsewhere = self._elsewhere(number) if number is not None else None
+        own = self._find_own(str(value).strip().lower(), number)
+        if own:
+            return own
+        other = self._find_elsewhere(number) if number is not None else None
         rest = self._by_word.get(REST)
-        if elsewhere or rest is None or number is None:
-            return elsewhere
+        if other or rest is None or number is None:
+            return other
         return Entry(self.head, str(number), rest.columns)
 
-    def _listed(self, word: str, number: int | None) -> Entry | None:
+    def _find_own(self, word: str, number: int | None) -> Entry | None:
         if number is None:
             return self._by_word.get(word) if word != REST else None
         if number in self._by_number:
@@ -123,8 +125,8 @@ class Catalogue:
         found = next((e for first, last, e in self._ranges if first <= number <= last), None)
         return Entry(self.head, str(number), found.columns) if found else None
 
-    def _elsewhere(self, number: int) -> Entry | None:
-        """The entry of the catalogue named by ``otherwise``, under our own code."""
+    def _find_elsewhere(self, number: int) -> Entry | None:
+        """Look up ``number`` in the catalogue that ``otherwise`` names."""
         name, _, offset = self.head.about.get("otherwise", "").partition(" ")
         other = -number if number < 0 else number - int(offset or 0)
         found = catalogue(name).find(other) if name and other > 0 else None
@@ -132,7 +134,7 @@ class Catalogue:
 
 
 def as_number(text: str) -> int | None:
-    """A number as logs print it, decimal or ``0x…``; None for anything else."""
+    """Read a decimal or ``0x…`` number. Any other text gives None."""
     plain = text[1:] if text[:1] == "-" else text
     if plain.isascii() and plain.isdigit() and len(plain) < 19:
         return int(text)
@@ -145,13 +147,12 @@ def as_number(text: str) -> int | None:
 
 
 def names() -> tuple[str, ...]:
-    """The catalogues there are, by name."""
+    """Return the names of all catalogues."""
     return tuple(head.name for head in heads())
 
 
 @cache
 def heads() -> tuple[Head, ...]:
-    """The heads of all files of the folder, by name."""
     return tuple(_head(path) for path in sorted((FOLDER / "data").glob("*.tsv")))
 
 
@@ -168,7 +169,7 @@ def _head(path: Path) -> Head:
 
 @cache
 def catalogue(name: str) -> Catalogue:
-    """The catalogue of that name.  Raises KeyError where there is none."""
+    """Return the catalogue ``name``. Raises KeyError if there is none."""
     head = next((h for h in heads() if h.name == name), None)
     if head is None:
         raise KeyError(name)
@@ -176,7 +177,7 @@ def catalogue(name: str) -> Catalogue:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a file of ours, as column -> text."""
+    """Read the rows of a TSV file by column. Lines that start with ``# `` are skipped."""
     lines = [x for x in path.read_text("utf-8").splitlines() if x and not x.startswith("# ")]
     columns = lines[0].split("\t")
     return [dict(zip(columns, line.split("\t"), strict=True)) for line in lines[1:]]
@@ -184,10 +185,10 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 @cache
 def _words(kind: str) -> Mapping[str, Mapping[str, str]]:
-    """The words for the keys of a column: ``words/blame.tsv`` or ``words/action.tsv``."""
+    """Read the words for the keys of ``words/<kind>.tsv``."""
     return {row["key"]: row for row in rows(FOLDER / "words" / f"{kind}.tsv")}
 
 
-def page_words(lang: str) -> Mapping[str, str]:
-    """The words around an entry where a person asked for it."""
+def labels(lang: str) -> Mapping[str, str]:
+    """Return the labels of the rows that describe an entry."""
     return {key: row["zh" if lang == "zh" else "en"] for key, row in _words("page").items()}

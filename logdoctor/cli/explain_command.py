@@ -38,12 +38,12 @@ def explain(words: Words = None, lang: Lang = None) -> None:
 
 
 def _answer(query: str, lang: str) -> Iterator[str]:
-    from logdoctor.catalogues.asking import asked_for, listed, nearest
+    from logdoctor.catalogues.asking import find_catalogues, find_codes, similar_names
 
-    lists = listed(query)
-    entries = () if lists else asked_for(query) or _codes_in_line(query)
+    lists = find_catalogues(query)
+    entries = () if lists else find_codes(query) or _codes_in_line(query)
     if not lists and not entries:
-        near = ", ".join(nearest(query))
+        near = ", ".join(similar_names(query))
         hint = f"did you mean {near}?" if near else "'logdoctor explain' lists what is known"
         raise typer.BadParameter(f"nothing is known of '{query}'; {hint}", param_hint="WORDS")
     for catalogue in lists:
@@ -54,18 +54,18 @@ def _answer(query: str, lang: str) -> Iterator[str]:
 
 def _codes_in_line(line: str) -> tuple[Entry, ...]:
     """Return the codes that the parsers find in a line of a log."""
-    from logdoctor.catalogues import meanings
+    from logdoctor.catalogues import find_entries
     from logdoctor.diagnosis import events
 
-    entries = {(e.head.name, e.code): e for event in events(io.BytesIO(line.encode())) for e in meanings(event)}
+    entries = {(e.head.name, e.code): e for event in events(io.BytesIO(line.encode())) for e in find_entries(event)}
     return tuple(entries.values())
 
 
 def _page(entry: Entry, lang: str) -> Iterator[str]:
-    from logdoctor.catalogues.asking import page
+    from logdoctor.catalogues.asking import entry_rows
     from logdoctor.render.columns import pad, text_width, wrap
 
-    (code, name), *rows = page(entry, lang)
+    (code, name), *rows = entry_rows(entry, lang)
     yield f"{code}  {name}".rstrip()
     left = max(text_width(label) for label, _ in rows) + 2
     for label, text in rows:
@@ -84,11 +84,11 @@ def _codes(catalogue: Catalogue, lang: str) -> Iterator[str]:
 
 def _catalogues(lang: str) -> Iterator[str]:
     from logdoctor.catalogues import catalogue, names
-    from logdoctor.catalogues.table import page_words
+    from logdoctor.catalogues.table import labels
 
     for name in names():
         head, entries = catalogue(name).head, catalogue(name).entries
-        yield f"{name:14} {len(entries):4} {page_words(lang)['codes']}  {head.title(lang)}"
+        yield f"{name:14} {len(entries):4} {labels(lang)['codes']}  {head.title(lang)}"
         yield f"{'':26}{head.about['source']} ({head.about['version']})"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
-from logdoctor.catalogues import in_words
+from logdoctor.catalogues import explain_codes
 from logdoctor.model import Diagnosis, Event, Evidence, Finding, Rule, Verdict
 from logdoctor.reasoning.advice import advise
 from logdoctor.reasoning.conclusion import causes_of, symptoms_of
@@ -149,4 +149,4 @@ class Reasoner:
 
     def _note(self, event: Event, lang: str) -> str:
         """What the line means in plain words: its kind, and the codes in it."""
-        return " ".join(filter(None, (event.note, in_words(event, lang))))
+        return " ".join(filter(None, (event.note, explain_codes(event, lang))))

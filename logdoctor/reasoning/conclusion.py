@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from logdoctor.catalogues import in_words
+from logdoctor.catalogues import explain_codes
 from logdoctor.model import Cause, Event, Evidence, Finding, Line, SymptomSeen
 from logdoctor.reasoning import confidence
 from logdoctor.reasoning.picture import Picture
@@ -75,7 +75,7 @@ def _quoted(events: Iterable[Event], picture: Picture, lang: str, most: int) -> 
     lines: dict[tuple[str, int], Evidence] = {}
     for event in events:
         if len(lines) < most:
-            seen = picture.evidence(_with_its_sentence(event), in_words(event, lang))
+            seen = picture.evidence(_with_its_sentence(event), explain_codes(event, lang))
             lines.setdefault(_place(seen), seen)
     return tuple(lines.values())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import regex
 
-from logdoctor.catalogues import known_columns, values_of
+from logdoctor.catalogues import column_names, column_values
 from logdoctor.model import Example, Rule, RuleError, Symptom, Words, packed
 from logdoctor.regexes import compiled
 from logdoctor.rulebook.signatures import ACTIONS
@@ -149,7 +149,7 @@ def _words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
 def _check_column(name: str, path: Path, faults: Faults) -> None:
     """Check that ``xid.meaning`` names a field with codes, and a column of their table."""
     field, dot, column = name.partition(".")
-    columns = known_columns(field) if dot else frozenset({column})
+    columns = column_names(field) if dot else frozenset({column})
     if column not in columns:
         why = f"its columns are {', '.join(sorted(columns))}" if columns else f"no catalogue explains '{field}'"
         faults.add(path, f"nothing is known of '{name}'", why, "logdoctor explain lists what is known")
@@ -247,7 +247,7 @@ def _fields(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, Any], ..
 def _check_value(name: str, wanted: tuple[Any, ...] | str, path: Path, faults: Faults) -> None:
     """Check that some code has the value that a symptom asks of ``field.column``."""
     field, dot, column = name.partition(".")
-    values = values_of(field, column) if dot else frozenset()
+    values = column_values(field, column) if dot else frozenset()
     if isinstance(wanted, str):
         missing = [] if any(regex.fullmatch(wanted, value) for value in values) else [wanted]
     else:
