@@ -10,8 +10,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import IO, Any
 
-from logdoctor.contract import spreadsheet_cell, visible
 from logdoctor.model import Event, LogdoctorError
+from logdoctor.model.escape import escape, spreadsheet_cell
 
 COLUMNS = (
     *("file", "line", "kind", "level", "rank", "host", "pid", "time", "local_rank", "source", "tag"),
@@ -72,7 +72,7 @@ def _rows(events: Iterable[Event]) -> Iterator[tuple[Any, ...]]:
     for event in events:
         found = plain(event)
         found["fields"] = json.dumps(found["fields"], ensure_ascii=True)
-        found["text"] = visible(found["text"])
+        found["text"] = escape(found["text"])
         yield tuple(found.get(name) for name in COLUMNS)
 
 

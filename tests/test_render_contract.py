@@ -11,8 +11,9 @@ from jsonschema import Draft202012Validator
 from render_diagnoses import ALL, OOM, UNKNOWN, seen
 from render_strategies import diagnoses
 
-from logdoctor.contract import disarmed, iso_time, visible
 from logdoctor.model import Diagnosis
+from logdoctor.model.escape import escape, escape_all
+from logdoctor.model.times import iso_time
 from logdoctor.render import render
 
 SCHEMA = json.loads(files("logdoctor.render").joinpath("diagnosis.schema.json").read_text(encoding="utf-8"))
@@ -71,18 +72,18 @@ def test_control_characters_of_a_line_are_written_out():
 
 
 def test_a_name_that_is_no_text_is_written_out():
-    assert visible("rank\udcff.log") == "rank\\udcff.log"
+    assert escape("rank\udcff.log") == "rank\\udcff.log"
 
 
 def test_ordinary_text_in_any_script_stays_as_it_is():
     text = "⚡️ 训练失败: пример, عربي, naïve 🔥 100 %"
-    assert visible(text) == text
+    assert escape(text) == text
 
 
 @given(st.text())
 def test_making_visible_twice_changes_nothing_more(text):
-    assert visible(visible(text)) == visible(text)
+    assert escape(escape(text)) == escape(text)
 
 
 def test_line_breaks_in_a_sentence_become_spaces():
-    assert disarmed("one\n  two\n") == "one two"
+    assert escape_all("one\n  two\n") == "one two"

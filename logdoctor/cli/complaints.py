@@ -32,9 +32,9 @@ def complaints() -> Iterator[None]:
 
 def complain(error: LogdoctorError) -> None:
     """Say on standard error what is wrong."""
-    from logdoctor.contract import visible
+    from logdoctor.model.escape import escape
 
-    typer.echo("logdoctor: " + "\n".join(map(visible, str(error).splitlines())), err=True)
+    typer.echo("logdoctor: " + "\n".join(map(escape, str(error).splitlines())), err=True)
 
 
 def complain_of(problems: Iterable[Problem]) -> None:

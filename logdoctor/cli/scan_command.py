@@ -199,12 +199,12 @@ def _tell_problems(made: Scan) -> None:
 
 
 def _say_jobs(made: Scan) -> None:
-    from logdoctor.contract import visible
+    from logdoctor.model.escape import escape
 
     for job in made.jobs:
         done = "" if job in made.todo else "  done"
         files = len(job.members or job.paths)
-        typer.echo(f"{visible(job.name)}  {files} file{'s' * (files != 1)}  by {job.how}{done}")
+        typer.echo(f"{escape(job.name)}  {files} file{'s' * (files != 1)}  by {job.how}{done}")
     typer.echo(f"{len(made.jobs)} job{'s' * (len(made.jobs) != 1)}, {len(made.todo)} to do")
 
 

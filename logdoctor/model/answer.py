@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from logdoctor.model.errors import Problem
-from logdoctor.model.log import Event, Line, Value
+from logdoctor.model.log import Event, Line, Moment, Value
 from logdoctor.model.rule import Action, Rule
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCHEMA = "logdoctor.diagnosis/1"
 
@@ -48,14 +45,6 @@ class Evidence(Struct, frozen=True):
     time: float | None = None
     why: str = ""
     around: tuple[Line, ...] = ()
-
-
-class Moment(Struct, frozen=True):
-    """A place in the logs and the time printed there (None: none was)."""
-
-    file: str
-    line: int
-    time: float | None = None
 
 
 class Finding(Struct, frozen=True):
@@ -293,25 +282,6 @@ class Diagnosis(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain data in the shape of the JSON contract ``logdoctor.diagnosis/1``."""
-        from logdoctor.contract import diagnosis_to_dict
+        from logdoctor.model.json_form import diagnosis_to_dict
 
         return diagnosis_to_dict(self)
-
-    # Doors upwards that only a notebook opens; the walls know of them.
-
-    def events_frame(self) -> pd.DataFrame:
-        """Every line that the diagnosis shows, as a table of pandas: as what, signature, time, rank, host, place."""
-        from logdoctor.notebook import events_frame
-
-        return events_frame(self)
-
-    def ranks_frame(self) -> pd.DataFrame:
-        """Every rank as a table of pandas, by rank: its part, its place, how far it got, its first failure."""
-        from logdoctor.notebook import ranks_frame
-
-        return ranks_frame(self)
-
-    def _repr_html_(self) -> str:
-        from logdoctor.notebook import page_in_a_frame
-
-        return page_in_a_frame(self)

@@ -68,6 +68,14 @@ class Line(Struct, frozen=True):
     text: str
 
 
+class Moment(Struct, frozen=True):
+    """A place in the logs and the time printed there (None: none was)."""
+
+    file: str
+    line: int
+    time: float | None = None
+
+
 class Speaker(Struct, frozen=True):
     """Who printed a line, as far as wrappers and prefixes tell.
 

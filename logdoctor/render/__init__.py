@@ -3,7 +3,7 @@
 It is imported when it is asked for.  One that shows the lines around each proof says how many: ``CONTEXT``; one that
 is made for strangers says ``SHARED``.
 Decides, sorts and filters nothing; nothing that stands in a log or in a file name can act on a screen, a page or a
-ticket (see `logdoctor.contract.visible`).
+ticket (see `logdoctor.model.escape`).
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
-from logdoctor.contract import diagnosis_to_dict, disarmed
 from logdoctor.model import COMPARISON_SCHEMA, Comparison, LogdoctorError, Novel
+from logdoctor.model.escape import escape_all
+from logdoctor.model.json_form import diagnosis_to_dict
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.columns import padded, shorten, text_width
 from logdoctor.render.formats.markdown import cell, code, escaped
@@ -22,7 +23,7 @@ def render_comparison(comparison: Comparison, format: str, lang: str = "en") -> 
     """Give ``comparison`` as text of ``format`` (a name in `FORMATS`); raises `LogdoctorError` for another one."""
     if format not in FORMATS:
         raise LogdoctorError(f"there is no format {format!r}", help=f"one of: {', '.join(FORMATS)}")
-    told = disarmed(comparison, tab=" ")
+    told = escape_all(comparison, tab=" ")
     return "\n".join(FORMATS[format](told, catalogue(lang))) + "\n"
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis
+from logdoctor.model.escape import escape_all
 from logdoctor.render import closed_page
 from logdoctor.render.budget import BUDGETS, Budget, cut
 from logdoctor.render.collective_grid import grids
@@ -30,7 +30,7 @@ _CODE = r"`([^`]+)`"
 
 def drawn(diagnosis: Diagnosis, page: Page) -> str:
     """Give the report of ``diagnosis`` as a page of at most `MOST_BYTES`; what was cut for that is said in it."""
-    told = disarmed(diagnosis, tab=" ")
+    told = escape_all(diagnosis, tab=" ")
     made = ""
     for budget in BUDGETS:
         kept = cut(told, budget)

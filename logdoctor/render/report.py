@@ -12,7 +12,6 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from logdoctor.contract import disarmed, iso_time
 from logdoctor.model import (
     Cause,
     Coverage,
@@ -26,6 +25,8 @@ from logdoctor.model import (
     Run,
     SymptomSeen,
 )
+from logdoctor.model.escape import escape_all
+from logdoctor.model.times import iso_time
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.rank_rows import RankLine, rank_lines
 from logdoctor.render.who import hosts_in_words, ranges, ranks_counted, ranks_in_words, who_is, who_to_drain
@@ -118,7 +119,7 @@ class Report(Struct, frozen=True):
 
 def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
     """Give what is told of ``diagnosis`` in the language of ``words``, without anything that a log could act with."""
-    told = disarmed(diagnosis, tab=" ")
+    told = escape_all(diagnosis, tab=" ")
     named = told.causes[:1] if told.verdict == "failure" else ()
     also = tuple(one for one in told.causes[1:] if named and _is_another_fault(one, named[0]))
     instead = tuple(one for one in told.causes if one not in named and one not in also)

@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from logdoctor.contract import disarmed
 from logdoctor.model import Cause, Diagnosis, Evidence, Problem
+from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.report import Page, is_link
 from logdoctor.render.who import who_is
@@ -25,7 +25,7 @@ UNKNOWN = "unknown"
 
 def render(diagnosis: Diagnosis, page: Page) -> str:
     """Give ``diagnosis`` as a SARIF log of one run."""
-    told = disarmed(diagnosis, tab=" ")
+    told = escape_all(diagnosis, tab=" ")
     signatures = [*dict.fromkeys(cause.signature for cause in told.causes)]
     rules = [_rule(next(c for c in told.causes if c.signature == one), told.verdict) for one in signatures]
     results = [_result(cause, signatures.index(cause.signature), told, page.words) for cause in told.causes]

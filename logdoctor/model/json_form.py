@@ -1,20 +1,11 @@
-"""The JSON contract ``logdoctor.diagnosis/1``, and the one place that disarms foreign text.
-
-Logs and file names are untrusted: an escape sequence in them could repaint a terminal, a bidirectional override could
-turn a sentence around, a zero-width character could hide a word.  `visible` writes all of them out in ASCII, and
-`disarmed` does so for every text of a diagnosis at once, so that no renderer has to remember it.
-"""
+"""JSON form of a diagnosis (``logdoctor.diagnosis/1``)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-from msgspec import Struct
-
-from logdoctor.model import (
+from logdoctor.model.answer import (
     SCHEMA,
     Cause,
     Coverage,
@@ -23,87 +14,21 @@ from logdoctor.model import (
     Diagnosis,
     Evidence,
     JobPicture,
-    Line,
-    Moment,
-    Problem,
     Progress,
     RankRow,
     Run,
     Standing,
     SymptomSeen,
 )
-
-Part = TypeVar("Part")
-
-# Letters and marks that are drawn as nothing at all (Unicode, Default_Ignorable_Code_Point), without the variation
-# selectors U+FE00..FE0F: those stand in every second emoji and hide nothing.
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uffa0\U000e0100-\U000e01ef]")
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_BREAK = re.compile(r"[ \t]*\n\s*")
-_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-
-
-def visible(text: str, tab: str = "\\t") -> str:
-    r"""Give ``text`` with all that is unseen or acts on a screen written out: ``\x1b``, ``\u202e``, ``\n``.
-
-    Spaces of any width become a plain space, a tab becomes ``tab``.  Doing it twice changes nothing more.
-    """
-    if text.isprintable() and (text.isascii() or not _UNSEEN.search(text)):
-        return text
-    text = _SPACES.sub(" ", text.replace("\t", tab))
-    return "".join(c if c.isprintable() and not _UNSEEN.match(c) else _written_out(c) for c in text)
-
-
-def spreadsheet_cell(value: object) -> object:
-    """``value`` for a cell of a CSV file: a text `visible`, and none that a spreadsheet would compute as a formula."""
-    if not isinstance(value, str):
-        return value
-    text = visible(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
-
-
-def _written_out(char: str) -> str:
-    if char in _SHORT:
-        return _SHORT[char]
-    code = ord(char)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def disarmed(part: Part, tab: str = "\\t") -> Part:
-    """Give ``part`` (any noun of the model, a tuple or a text) with every text in it made `visible`.
-
-    A line of a log keeps its form; in all other texts, which are sentences, a line break becomes a space.
-    """
-    made: Any = part
-    if isinstance(part, str):
-        made = visible(_BREAK.sub(" ", part).strip(), tab)
-    elif isinstance(part, tuple):
-        made = tuple(disarmed(one, tab) for one in part)
-    elif isinstance(part, Line):
-        made = Line(visible(part.file, tab), part.number, visible(part.text, tab))
-    elif isinstance(part, Moment):
-        made = Moment(visible(part.file, tab), part.line, part.time)
-    elif isinstance(part, Struct):
-        made = type(part)(*(disarmed(getattr(part, name), tab) for name in part.__struct_fields__))
-    return made  # type: ignore[no-any-return]
-
-
-def iso_time(seconds: float | None) -> str | None:
-    """Seconds since 1970 as ISO-8601 text without a zone (the printing clock's own), None for what is no date."""
-    if seconds is None:
-        return None
-    try:
-        moment = datetime(1970, 1, 1) + timedelta(seconds=seconds)  # noqa: DTZ001 - the zone is not known
-    except (OverflowError, ValueError):
-        return None
-    return moment.isoformat(timespec="milliseconds" if moment.microsecond >= 500 else "seconds")
+from logdoctor.model.errors import Problem
+from logdoctor.model.escape import escape_all
+from logdoctor.model.log import Moment
+from logdoctor.model.times import iso_time
 
 
 def diagnosis_to_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     """Give ``diagnosis`` as JSON-ready data; logdoctor/render/diagnosis.schema.json describes it."""
-    told = disarmed(diagnosis)
+    told = escape_all(diagnosis)
     return {
         "schema": SCHEMA,
         "verdict": told.verdict,
