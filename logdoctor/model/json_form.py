@@ -1,214 +1,153 @@
-"""JSON form of a diagnosis (``logdoctor.diagnosis/1``)."""
+"""JSON form of the model: one walk over its structs.
+
+A struct becomes an object with a key for each of its fields.  ``LAYOUTS`` lists the structs that have other keys,
+``ADAPTERS`` the keys that have other values.  `logdoctor.model.json_schema` makes the schema from the same two tables.
+The tables name the structs instead of importing them because `Diagnosis.to_dict` uses this module.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
-from logdoctor.model.answer import (
-    SCHEMA,
-    Cause,
-    Coverage,
-    Culprit,
-    Decision,
-    Diagnosis,
-    Evidence,
-    JobPicture,
-    Progress,
-    RankRow,
-    Run,
-    Standing,
-    SymptomSeen,
-)
-from logdoctor.model.errors import Problem
+from msgspec import Struct
+
 from logdoctor.model.escape import escape_all
-from logdoctor.model.log import Moment
 from logdoctor.model.times import iso_time
 
+Adapter = Callable[[Any], Any]
 
-def diagnosis_to_dict(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Give ``diagnosis`` as JSON-ready data; logdoctor/render/diagnosis.schema.json describes it."""
-    told = escape_all(diagnosis)
-    return {
-        "schema": SCHEMA,
-        "verdict": told.verdict,
-        "decision": _decision(told.decision),
-        "causes": [_cause(one) for one in told.causes],
-        "symptoms": [_symptom(one) for one in told.symptoms],
-        "unexplained": _evidences(told.unexplained),
-        "novel": [{"template": n.template, "count": n.count, "evidence": _evidence(n.evidence)} for n in told.novel],
-        "advice": list(told.advice),
-        "job": {"name": told.job, **_picture(told.picture), "runs": [_run(one) for one in told.runs]},
-        "coverage": _coverage(told.coverage, told.problems),
-        "problems": [_problem(one) for one in told.problems],
-        "made_by": {
-            "version": told.made_by.version,
-            "rules": told.made_by.rules,
-            "rules_digest": told.made_by.digest,
-        },
-    }
+LAYOUTS: Mapping[str, str] = {
+    "Cause": "signature title summary confidence by rule culprit action remedy references evidence explains",
+    "Comparison": "schema differences only_bad only_good good bad",
+    "Diagnosis": "schema verdict decision causes symptoms unexplained novel advice job.name=job job.*=picture "
+    "job.runs=runs coverage.*=coverage coverage.not_read=problems problems made_by",
+    "Evidence": "file=line.file line=line.number text=line.text rank host time why around?",
+    "Progress": "unit value epoch time=evidence.time evidence",
+    "Run": "kind verdict signature title told file lines=first_line,last_line evidence culprit last_progress",
+}
+"""Keys of an object, in order.
+
+- ``file=line.file``: the field ``file`` of the field ``line``.
+- ``lines=first_line,last_line``: an array of two fields.
+- ``around?``: the key is left out if the value is empty.
+- ``job.name=job``: the key ``name`` of an inner object with the key ``job``.
+- ``job.*=picture``: all keys of ``picture`` in that inner object.
+"""
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
-    return {
-        "signature": cause.signature,
-        "title": cause.title,
-        "summary": cause.summary,
-        "confidence": round(cause.confidence, 4),
-        "by": cause.by,
-        "rule": cause.rule or None,
-        "culprit": _culprit(cause.culprit),
-        "action": cause.action,
-        "remedy": list(cause.remedy),
-        "references": list(cause.references),
-        "evidence": _evidences(cause.evidence),
-        "explains": list(cause.explains),
-    }
+def text_or_null(text: str) -> str | None:
+    """Return None for an empty text."""
+    return text or None
 
 
-def _culprit(who: Culprit) -> dict[str, Any]:
-    return {"ranks": list(who.ranks), "hosts": list(who.hosts), "gpus": list(who.gpus), "peers": list(who.peers)}
+def round_to_3(number: float) -> float:
+    return round(number, 3)
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
-    return {
-        "action": decision.action,
-        "hosts": list(decision.hosts),
-        "reason": decision.reason,
-        "attempts": decision.attempts,
-    }
+def round_to_4(number: float) -> float:
+    return round(number, 4)
 
 
-def _symptom(symptom: SymptomSeen) -> dict[str, Any]:
-    return {
-        "signature": symptom.signature,
-        "title": symptom.title,
-        "explained_by": symptom.explained_by,
-        "ranks": list(symptom.ranks),
-        "count": symptom.count,
-        "evidence": _evidences(symptom.evidence),
-    }
+def numbered_lines(lines: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return the lines without their file: ``{"line": 7, "text": "..."}``."""
+    return [{"line": line.number, "text": line.text} for line in lines]
 
 
-def _evidences(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
-    return [_evidence(one) for one in evidence]
+def named_values(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in pairs]
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    around = [{"line": one.number, "text": one.text} for one in evidence.around]
-    return {
-        "file": evidence.line.file,
-        "line": evidence.line.number,
-        "text": evidence.line.text,
-        "rank": evidence.rank,
-        "host": evidence.host,
-        "time": iso_time(evidence.time),
-        "why": evidence.why,
-        **({"around": around} if around else {}),
-    }
+def product_versions(rows: Iterable[tuple[str, str, Sequence[int]]]) -> list[dict[str, Any]]:
+    return [{"product": product, "version": version, "ranks": [*ranks]} for product, version, ranks in rows]
 
 
-def _moment(moment: Moment | None) -> dict[str, Any] | None:
-    if moment is None:
-        return None
-    return {"file": moment.file, "line": moment.line, "time": iso_time(moment.time)}
+def not_read(problems: Iterable[Any]) -> list[dict[str, str]]:
+    """Return place and reason of each problem; the reason is what happened if ``why`` is empty."""
+    return [{"where": problem.where, "why": problem.why or problem.what} for problem in problems]
 
 
-def _picture(picture: JobPicture) -> dict[str, Any]:
-    return {
-        "ranks_expected": picture.ranks_expected,
-        "ranks_seen": list(picture.ranks_seen),
-        "hosts": list(picture.hosts),
-        "versions": dict(picture.versions),
-        "launcher": picture.launcher,
-        "first_failure": _evidence(picture.first_failure) if picture.first_failure else None,
-        "first_death": _evidence(picture.first_death) if picture.first_death else None,
-        "last_progress": _progress(picture.last_progress) if picture.last_progress else None,
-        "attempts": picture.attempts,
-        "truncated": picture.truncated,
-        "started": iso_time(picture.started),
-        "ended": iso_time(picture.ended),
-        "nodes": picture.nodes,
-        "ranks_per_node": picture.ranks_per_node,
-        "groups": [{"name": one.name, "size": one.size, "ranks": list(one.ranks)} for one in picture.groups],
-        "versions_apart": [{"product": p, "version": v, "ranks": list(who)} for p, v, who in picture.versions_apart],
-        "rank_table": [_rank_row(one) for one in picture.rank_table],
-        "environment": [{"name": name, "value": value} for name, value in picture.environment],
-        "standings": [_standing(one) for one in picture.standings],
-        "clocks": [
-            {"host": one.host, "of": one.of, "ahead_s": round(one.ahead, 3), "events": one.events}
-            for one in picture.clocks
-        ],
-    }
+def messages(templates: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return templates with their first line; its number is null where it is not known."""
+    firsts = ((novel, novel.evidence.line) for novel in templates)
+    return [
+        {"template": n.template, "count": n.count, "file": line.file, "line": line.number or None, "text": line.text}
+        for n, line in firsts
+    ]
 
 
-def _run(run: Run) -> dict[str, Any]:
-    return {
-        "kind": run.kind,
-        "verdict": run.verdict,
-        "signature": run.signature,
-        "title": run.title or None,
-        "told": run.told,
-        "file": run.file,
-        "lines": [run.first_line, run.last_line],
-        "evidence": _evidences(run.evidence),
-        "culprit": _culprit(run.culprit),
-        "last_progress": _progress(run.last_progress) if run.last_progress else None,
-    }
+_TIMES = "Evidence.time JobPicture.ended JobPicture.started Moment.time Progress.time"
+_MAY_BE_EMPTY = (
+    "Cause.rule Difference.bad Difference.good Progress.epoch RankRow.busy_with RankRow.failure RankRow.last_progress "
+    "RankRow.never_started RankRow.waits_for Run.title Standing.op"
+)
+ADAPTERS: Mapping[str, Adapter] = {
+    **dict.fromkeys(_TIMES.split(), iso_time),
+    **dict.fromkeys(_MAY_BE_EMPTY.split(), text_or_null),
+    "Cause.confidence": round_to_4,
+    "Comparison.only_bad": messages,
+    "Comparison.only_good": messages,
+    "Diagnosis.coverage.not_read": not_read,
+    "Evidence.around": numbered_lines,
+    "HostClock.ahead_s": round_to_3,
+    "JobPicture.environment": named_values,
+    "JobPicture.versions": dict,
+    "JobPicture.versions_apart": product_versions,
+}
+"""Functions that turn a value into its JSON, by struct and key."""
 
 
-def _rank_row(row: RankRow) -> dict[str, Any]:
-    return {
-        "rank": row.rank,
-        "role": row.role,
-        "host": row.host,
-        "local_rank": row.local_rank,
-        "pid": row.pid,
-        "gpu": row.gpu,
-        "bus_id": row.bus_id,
-        "last_progress": row.last_progress or None,
-        "failure": row.failure or None,
-        "first_failure": _evidence(row.first_failure) if row.first_failure else None,
-        "waits_for": row.waits_for or None,
-        "never_started": row.never_started or None,
-        "busy_with": row.busy_with or None,
-        "progressed": _moment(row.progressed),
-        "heard": _moment(row.heard),
-    }
+class Key(Struct, frozen=True):
+    """A key of the JSON object of a struct."""
+
+    name: str
+    groups: tuple[str, ...]
+    """Keys of the objects around: ``("job",)`` for ``job.name``."""
+    fields: str
+    """Path of the field, for example ``line.file``, or several fields with commas."""
+    get: Callable[[Any], Any]
+    adapter: Adapter | None
+    optional: bool
 
 
-def _standing(one: Standing) -> dict[str, Any]:
-    return {
-        "group": one.group,
-        "rank": one.rank,
-        "waits": one.waits,
-        "op": one.op or None,
-        "started": one.started,
-        "completed": one.completed,
-        "at": _moment(one.at),
-    }
+@functools.cache
+def keys_of(kind: type[Struct]) -> tuple[Key, ...]:
+    """Return the keys of the JSON objects that show structs of the class ``kind``."""
+    own = (f"{key}={name}" for name, key in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+    layout = LAYOUTS[kind.__name__].split() if kind.__name__ in LAYOUTS else own
+    return tuple(_key(kind.__name__, entry) for entry in layout)
 
 
-def _progress(progress: Progress) -> dict[str, Any]:
-    seen = _evidence(progress.evidence)
-    return {
-        "unit": progress.unit,
-        "value": progress.value,
-        "epoch": progress.epoch or None,
-        "time": seen["time"],
-        "evidence": seen,
-    }
+def _key(kind: str, entry: str) -> Key:
+    path, _, fields = entry.removesuffix("?").partition("=")
+    *groups, name = path.split(".")
+    fields = fields or path
+    adapter = ADAPTERS.get(f"{kind}.{path}")
+    return Key(name, tuple(groups), fields, attrgetter(*fields.split(",")), adapter, entry.endswith("?"))
 
 
-def _coverage(coverage: Coverage, problems: Sequence[Problem]) -> dict[str, Any]:
-    return {
-        "files": coverage.files,
-        "bytes": coverage.bytes,
-        "lines": coverage.lines,
-        "events": coverage.events,
-        "not_read": [{"where": one.where, "why": one.why or one.what} for one in problems],
-    }
+def to_dict(noun: Struct) -> dict[str, Any]:
+    """Return a diagnosis or a comparison as JSON-ready data with every text escaped."""
+    return _object(escape_all(noun))
 
 
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"what": problem.what, "where": problem.where, "why": problem.why, "help": problem.help}
+def _object(struct: Struct) -> dict[str, Any]:
+    top: dict[str, Any] = {}
+    for key in keys_of(type(struct)):
+        target = top
+        for group in key.groups:
+            target = target.setdefault(group, {})
+        value = key.get(struct)
+        if key.name == "*":
+            target.update(_object(value))
+        elif value or not key.optional:
+            target[key.name] = key.adapter(value) if key.adapter else _value(value)
+    return top
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return _object(value)
+    return [_value(item) for item in value] if isinstance(value, tuple) else value

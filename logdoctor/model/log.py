@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Literal, Protocol
+from typing import IO, Annotated, Literal, Protocol
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 Level = Literal["fatal", "error", "warning", "info"]
@@ -39,6 +39,12 @@ Value = Scalar | tuple[int, ...] | tuple[str, ...]
 MORE_THAN_RANKS = 1 << 22
 
 
+Rank = Annotated[int, Meta(ge=0, description="a global rank")]
+Count = Annotated[int, Meta(ge=0)]
+Number = Annotated[int, Meta(ge=1)]
+"""A count that starts at 1, for example the number of a line."""
+
+
 class Job(Struct, frozen=True):
     """One job to be diagnosed: a name and where its logs are.
 
@@ -61,18 +67,20 @@ class Stream(Protocol):
 
 
 class Line(Struct, frozen=True):
-    """A line as evidence: ``number`` is 1-based and counts newlines only, ``text`` is the line as printed."""
+    """A log line as evidence."""
 
     file: str
-    number: int
+    number: Number
+    """1-based, counts newlines only."""
     text: str
+    """The line as printed, control characters written out."""
 
 
 class Moment(Struct, frozen=True):
-    """A place in the logs and the time printed there (None: none was)."""
+    """A place in the logs and the time printed there."""
 
     file: str
-    line: int
+    line: Number
     time: float | None = None
 
 

@@ -6,11 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
 
-from logdoctor.model import COMPARISON_SCHEMA, Comparison, LogdoctorError, Novel
+from logdoctor.model import Comparison, LogdoctorError, Novel
 from logdoctor.model.escape import escape_all
-from logdoctor.model.json_form import diagnosis_to_dict
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.columns import padded, shorten, text_width
 from logdoctor.render.formats.markdown import cell, code, escaped
@@ -76,24 +74,7 @@ def _times(one: Novel, words: Catalogue) -> str:
 
 
 def _json(told: Comparison, _: Catalogue) -> Iterator[str]:
-    data = {
-        "schema": COMPARISON_SCHEMA,
-        "differences": [
-            {"topic": one.topic, "name": one.name, "good": one.good or None, "bad": one.bad or None}
-            for one in told.differences
-        ],
-        "only_bad": [_message(one) for one in told.only_bad],
-        "only_good": [_message(one) for one in told.only_good],
-        "good": diagnosis_to_dict(told.good),
-        "bad": diagnosis_to_dict(told.bad),
-    }
-    yield json.dumps(data, ensure_ascii=True, indent=1)
-
-
-def _message(one: Novel) -> dict[str, Any]:
-    line = one.evidence.line
-    place = {"file": line.file, "line": line.number or None, "text": line.text}
-    return {"template": one.template, "count": one.count, **place}
+    yield json.dumps(told.to_dict(), ensure_ascii=True, indent=1)
 
 
 Shape = Callable[[Comparison, Catalogue], Iterator[str]]
