@@ -1,4 +1,6 @@
-"""logdoctor: find the first failure of a distributed-training job, its rank, its proof, and what to do.
+"""Find the first failure of a distributed-training job in its logs.
+
+A diagnosis names the failure, its rank and host, its proof, and what to do.
 
 >>> import logdoctor
 >>> diagnosis = logdoctor.diagnose("corpus/oom-kill/job.log")   # doctest: +SKIP
@@ -21,7 +23,7 @@ __all__ = ["__version__", "diagnose", "load_ipython_extension"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public function at its first use, because ``logdoctor --help`` needs none of them."""
+    """Import a public function on demand, because ``logdoctor --help`` needs none."""
     if name == "diagnose":
         from logdoctor.diagnosis import diagnose
 

@@ -1,4 +1,4 @@
-"""Diagnoses in a notebook: the HTML page in a frame, evidence and ranks as pandas data frames.
+"""HTML page and data frames of a diagnosis, for notebooks.
 
 IPython shows a diagnosis as its HTML page after `load_ipython_extension`.  `logdoctor.diagnose` calls that function in
 a notebook, so ``%load_ext logdoctor`` is needed only for diagnoses that were made elsewhere, for example unpickled.

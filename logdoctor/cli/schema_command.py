@@ -11,7 +11,9 @@ Document = Annotated[str, typer.Argument(help="diagnosis or comparison.")]
 
 
 def schema(document: Document) -> None:
-    """Print the JSON Schema of what 'diagnose -f json' (diagnosis) or 'diff -f json' (comparison) writes.
+    """Print the JSON Schema of a diagnosis or a comparison.
+
+    They are written by 'logdoctor diagnose -f json' and 'logdoctor diff -f json'.
 
     Exit codes: 0 it is printed, 2 wrong usage.
     """

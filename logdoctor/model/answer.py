@@ -118,7 +118,7 @@ class Progress(Struct, frozen=True):
 
 
 class RankRow(Struct, frozen=True):
-    """The place of a rank, its progress, its first failure, and its part in the failure."""
+    """A rank: its place, its progress, and its part in the failure."""
 
     rank: Rank
     role: Part
@@ -149,9 +149,9 @@ class RankRow(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """Position of a rank in the collectives of a process group when the job failed.
+    """Position of a rank in the collectives of a process group.
 
-    A number is None where the log does not say.
+    The position is that at the failure.  A number is None where the log does not say.
     """
 
     group: str
@@ -228,7 +228,7 @@ class JobPicture(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """One of several jobs or attempts in a log, with a verdict of its own."""
+    """One of several jobs or attempts in a log."""
 
     kind: Literal["job", "attempt"]
     """attempt: continues the job of the run before; job: stands for itself."""

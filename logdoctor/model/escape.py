@@ -56,7 +56,7 @@ def _escape_char(char: str) -> str:
 
 
 def escape_all(value: Value, tab: str = "\\t") -> Value:
-    r"""Escape every text in ``value``, which is a struct of the model, a tuple or a text.
+    r"""Escape every text in ``value``: a struct of the model, a tuple, a text.
 
     A line break in a `Line` or a `Moment` is written as ``\n``.  All other texts are sentences, where a line break
     becomes a space.

@@ -65,12 +65,15 @@ def product_versions(rows: Iterable[tuple[str, str, Sequence[int]]]) -> list[dic
 
 
 def not_read(problems: Iterable[Any]) -> list[dict[str, str]]:
-    """Return place and reason of each problem; the reason is what happened if ``why`` is empty."""
+    """Return place and reason of each problem.
+
+    If ``why`` is empty, the reason is what happened.
+    """
     return [{"where": problem.where, "why": problem.why or problem.what} for problem in problems]
 
 
 def messages(templates: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return templates with their first line; its number is null where it is not known."""
+    """Return each template with its first line.  An unknown line number is null."""
     firsts = ((novel, novel.evidence.line) for novel in templates)
     return [
         {"template": n.template, "count": n.count, "file": line.file, "line": line.number or None, "text": line.text}

@@ -104,7 +104,10 @@ def _property(kind: type[Struct], key: Key) -> Schema:
 
 
 def _owner(kind: type[Struct], path: str) -> tuple[type[Struct], str]:
-    """Return the class that has the last field of ``path``, and its name: Line and file for ``line.file``."""
+    """Return the class and the name of the last field of ``path``.
+
+    For `Evidence` and ``line.file`` that is `Line` and ``file``.
+    """
     *parents, name = path.split(".")
     for parent in parents:
         kind = get_type_hints(kind)[parent]
@@ -113,7 +116,10 @@ def _owner(kind: type[Struct], path: str) -> tuple[type[Struct], str]:
 
 @functools.cache
 def _field_docs(kind: type[Struct]) -> Mapping[str, str]:
-    """Return the docstrings below the fields of a class; none where its source is not installed."""
+    """Return the docstrings below the fields of a class.
+
+    There are none if the source of the class is not installed.
+    """
     try:
         source = textwrap.dedent(inspect.getsource(kind))
     except OSError:
@@ -132,7 +138,7 @@ def _plain(docstring: Any) -> str:
 
 
 def _escaped(schema: Any) -> Any:
-    """Replace the type string by a text without control characters, because every text of the JSON is escaped."""
+    """Forbid control characters in strings, because every text of the JSON is escaped."""
     if isinstance(schema, dict):
         parts = {name: _escaped(part) for name, part in schema.items()}
         return {**_TEXT, **{k: v for k, v in parts.items() if k != "type"}} if schema.get("type") == "string" else parts
