@@ -63,7 +63,7 @@ def labelled(corpora):
             yield case.parent.name, files, {told["label"], *told.get("also", ())}
     for n in range(JOBS):
         job = simulate(7000 + n, [*FAULTS][n % len(FAULTS)], (8, 16, 32)[n % 3], harm=HARMS[n % 7 % 3])
-        if job.truth.why_told:
+        if job.truth.cause_visible:
             yield f"simulated {n}", job.files, set(job.truth.signatures)
 
 

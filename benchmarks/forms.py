@@ -7,7 +7,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from logdoctor.parsers import records
-from logdoctor.prefilter import pattern_of
+from logdoctor.prefilter import make_pattern
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.loading import load
 
@@ -17,7 +17,7 @@ def named_forms() -> dict[str, str]:
     forms: dict[str, str] = {}
     for name, pattern, often in _patterns():
         with suppress(ValueError):  # of a symptom that its kind alone finds
-            for atom in pattern_of(pattern, often=often).atoms:
+            for atom in make_pattern(pattern, often=often).atoms:
                 forms.setdefault(atom, name)
     return forms
 

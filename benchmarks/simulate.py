@@ -63,7 +63,7 @@ def main() -> None:
         found = diagnose([named(n, t) for n, t in job.files.items()], knowledge=knowledge)
         got = grade(found, job.truth)
         for table in (counts[harm], by_fault[fault]):
-            table.update(all=1, right=got.right, cause=got.cause, culprit=got.culprit, slander=got.slander)
+            table.update(all=1, right=got.right, cause=got.cause, culprit=got.culprit, slander=got.accuses_innocent)
         if asked.show and not got.right:
             first = found.causes[0] if found.causes else None
             print(
@@ -71,7 +71,7 @@ def main() -> None:
                 fault,
                 harm,
                 size,
-                job.how,
+                job.setup,
                 "| truth",
                 sorted(job.truth.signatures),
                 sorted(job.truth.ranks)[:4],

@@ -12,11 +12,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.diagnosis import Input, Reading, Watch, diagnose, job_of
+from logdoctor.diagnosis import Input, JobReader, Watch, diagnose, make_job
 from logdoctor.knowledge import Knowledge, gather, rule_folders
-from logdoctor.masking import template
+from logdoctor.masking import to_template
 from logdoctor.model import Comparison, Diagnosis, Difference, Event, Evidence, JobPicture, Line, Novel, Topic
-from logdoctor.novelty import LINES, LOUD, NUMBER, SHAPES, SHORTEST, Excerpt
+from logdoctor.novelty import ALARM_WORDS, MAX_LINES, MAX_SHAPES, MIN_TEMPLATE_CHARS, NUMBERS, Excerpt
 from logdoctor.regexes import later
 
 MAX_MESSAGES = 12
@@ -71,9 +71,9 @@ class _Run(Struct, frozen=True):
 
     @classmethod
     def read(cls, inputs: Input | Iterable[Input], knowledge: Knowledge, lang: str, watch: Watch | None) -> _Run:
-        job = job_of(inputs)
+        job = make_job(inputs)
         diagnosis = diagnose(job.paths, name=job.name, knowledge=knowledge, lang=lang, watch=watch)
-        reading = Reading(job, knowledge, watch=watch)
+        reading = JobReader(job, knowledge, watch=watch)
         network: dict[str, dict[str, None]] = {}
         for event in reading:
             for name, value in _network_settings(event):
@@ -98,13 +98,13 @@ class _Run(Struct, frozen=True):
     def messages(self) -> dict[str, Novel]:
         """Return each template with its first line and the number of its lines."""
         groups: dict[str, list[Line]] = {}
-        for line in itertools.islice(self.lines(), LINES * 4):
+        for line in itertools.islice(self.lines(), MAX_LINES * 4):
             if line.text.strip():
-                groups.setdefault(NUMBER.sub("0", line.text), []).append(line)
+                groups.setdefault(NUMBERS.sub("0", line.text), []).append(line)
         messages: dict[str, Novel] = {}
-        for shape, lines in itertools.islice(groups.items(), SHAPES * 4):
-            masked = template(shape)
-            if len(masked) >= SHORTEST:
+        for shape, lines in itertools.islice(groups.items(), MAX_SHAPES * 4):
+            masked = to_template(shape)
+            if len(masked) >= MIN_TEMPLATE_CHARS:
                 message = messages.setdefault(masked, Novel(masked, 0, Evidence(lines[0])))
                 messages[masked] = replace(message, count=message.count + len(lines))
         return messages
@@ -124,7 +124,7 @@ def _network_settings(event: Event) -> Iterator[tuple[str, str]]:
 
 def _only_in(run: Mapping[str, Novel], other: Mapping[str, Novel]) -> tuple[Novel, ...]:
     messages = [message for masked, message in run.items() if masked not in other]
-    return tuple(sorted(messages, key=lambda m: (not LOUD.search(m.template), m.count)))[:MAX_MESSAGES]
+    return tuple(sorted(messages, key=lambda m: (not ALARM_WORDS.search(m.template), m.count)))[:MAX_MESSAGES]
 
 
 def _differences(good: _Run, bad: _Run) -> Iterator[Difference]:

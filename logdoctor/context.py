@@ -1,7 +1,7 @@
-"""The lines above and below the evidence, read again from the logs once it is known which lines prove the answer.
+"""The lines above and below the evidence, read again from the logs.
 
-The scan keeps no line that nobody asks for, so a report that shows what stands around a proof needs a second look.  It
-is bounded, and it is left out where the input cannot be read twice (a pipe) or says something else by now.
+The scan keeps no lines around matches. So they are read in a second pass, once the evidence is chosen.
+The pass is bounded. It is left out if an input cannot be read twice (a pipe) or has changed.
 """
 
 from __future__ import annotations
@@ -15,56 +15,59 @@ from msgspec.structs import replace
 
 from logdoctor.model import Cause, Diagnosis, Evidence, Job, Line, Stream, SymptomSeen
 from logdoctor.parsers.escapes import without_escapes
-from logdoctor.sources import Bounds, streams
+from logdoctor.sources import Bounds, open_streams
 
 MAX_EVIDENCE = 32
 MAX_BYTES = 2 << 30
-"""What is read again of all logs of a job: a report must not take longer than the diagnosis."""
-CHUNK = 1 << 18
-LINE_KEPT = 2000
-"""Bytes that are kept of a line: the longest that a page shows."""
-COMPARED = 60
-"""So many characters of a proof must stand in the line that is read again."""
+"""Bytes that are read again of all logs of a job. A report must not take longer than the diagnosis."""
+CHUNK_BYTES = 1 << 18
+MAX_LINE_BYTES = 2000
+"""Bytes that are kept of a line. A page shows no more."""
+COMPARED_CHARS = 60
+"""Characters of the evidence that must appear in the line when it is read again."""
 
-SENTENCE = 20
-"""A line of so many characters may begin a proof that goes on in the lines below, which stand there anyway."""
+MIN_SENTENCE_CHARS = 20
+"""A line with more characters may be the start of evidence that was joined from several lines."""
 
-Wanted = dict[str, set[int]]
-Found = dict[tuple[str, int], str]
+LineNumbers = dict[str, set[int]]
+LineTexts = dict[tuple[str, int], str]
 
 
-def with_context(diagnosis: Diagnosis, job: Job, bounds: Bounds, lines: int) -> Diagnosis:
-    """The diagnosis with up to ``lines`` lines around each proof, where the logs can be read again."""
-    paths = tuple(path for path in job.paths if isinstance(path, str) and _can_be_read_again(path))
-    proofs = [*_proofs(diagnosis)][:MAX_EVIDENCE]
-    if not paths or not proofs or lines < 1:
+def add_context(diagnosis: Diagnosis, job: Job, bounds: Bounds, lines: int) -> Diagnosis:
+    """Add up to ``lines`` lines around each evidence.
+
+    The diagnosis is returned as it is if the logs cannot be read again.
+    """
+    paths = tuple(path for path in job.paths if isinstance(path, str) and _is_rereadable(path))
+    quotes = [*_quoted_evidence(diagnosis)][:MAX_EVIDENCE]
+    if not paths or not quotes or lines < 1:
         return diagnosis
-    wanted: Wanted = {}
-    for one in proofs:
-        near = range(max(one.line.number - lines, 1), one.line.number + lines + 1)
-        wanted.setdefault(one.line.file, set()).update(near)
-    found = _read(Job(job.name, paths), bounds, wanted)
-    chosen = set(map(id, proofs))
+    numbers: LineNumbers = {}
+    for evidence in quotes:
+        near = range(max(evidence.line.number - lines, 1), evidence.line.number + lines + 1)
+        numbers.setdefault(evidence.line.file, set()).update(near)
+    texts = _read(Job(job.name, paths), bounds, numbers)
+    chosen_ids = set(map(id, quotes))
 
-    def around(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
-        return tuple(_with_lines(one, found, lines) if id(one) in chosen else one for one in evidence)
+    def add_around(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+        return tuple(_add_lines(e, texts, lines) if id(e) in chosen_ids else e for e in evidence)
 
-    def of_cause(cause: Cause) -> Cause:
-        return replace(cause, evidence=around(cause.evidence))
+    def with_cause_lines(cause: Cause) -> Cause:
+        return replace(cause, evidence=add_around(cause.evidence))
 
-    def of_symptom(symptom: SymptomSeen) -> SymptomSeen:
-        return replace(symptom, evidence=around(symptom.evidence))
+    def with_symptom_lines(symptom: SymptomSeen) -> SymptomSeen:
+        return replace(symptom, evidence=add_around(symptom.evidence))
 
     return replace(
         diagnosis,
-        causes=tuple(map(of_cause, diagnosis.causes)),
-        unexplained=around(diagnosis.unexplained),
-        symptoms=tuple(map(of_symptom, diagnosis.symptoms)),
+        causes=tuple(map(with_cause_lines, diagnosis.causes)),
+        unexplained=add_around(diagnosis.unexplained),
+        symptoms=tuple(map(with_symptom_lines, diagnosis.symptoms)),
     )
 
 
-def _proofs(diagnosis: Diagnosis) -> Iterator[Evidence]:
-    """What a report quotes, the most telling first."""
+def _quoted_evidence(diagnosis: Diagnosis) -> Iterator[Evidence]:
+    """Yield the evidence that a report quotes, the most important first."""
     for cause in diagnosis.causes:
         yield from cause.evidence
     yield from diagnosis.unexplained
@@ -72,8 +75,11 @@ def _proofs(diagnosis: Diagnosis) -> Iterator[Evidence]:
         yield from symptom.evidence[:1]
 
 
-def _can_be_read_again(path: str) -> bool:
-    """Whether ``path`` names files or folders: a pipe is empty by now, or waits for a writer for ever."""
+def _is_rereadable(path: str) -> bool:
+    """Report whether ``path`` names files or folders.
+
+    A pipe is empty after the diagnosis, or waits for a writer for ever.
+    """
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 - `Path` would change the name
     except FileNotFoundError:
@@ -83,52 +89,56 @@ def _can_be_read_again(path: str) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
-def _read(job: Job, bounds: Bounds, wanted: Wanted) -> Found:
-    found: Found = {}
-    left = MAX_BYTES
-    missing = set(wanted)
-    for stream in streams(job, [], bounds):
+def _read(job: Job, bounds: Bounds, numbers: LineNumbers) -> LineTexts:
+    texts: LineTexts = {}
+    remaining = MAX_BYTES
+    missing = set(numbers)
+    for stream in open_streams(job, [], bounds):
         if stream.name in missing:
             missing.discard(stream.name)
-            left -= _read_lines(stream, wanted[stream.name], left, found)
-        if not missing or left <= 0:
+            remaining -= _read_lines(stream, numbers[stream.name], remaining, texts)
+        if not missing or remaining <= 0:
             break
-    return found
+    return texts
 
 
-def _read_lines(stream: Stream, numbers: set[int], most: int, found: Found) -> int:
-    """Put the lines of these numbers into ``found``; gives how many bytes that took."""
-    buffer = memoryview(bytearray(CHUNK))
+def _read_lines(stream: Stream, numbers: set[int], limit: int, texts: LineTexts) -> int:
+    """Put the lines with these numbers into ``texts``. Return the number of bytes read."""
+    buffer = memoryview(bytearray(CHUNK_BYTES))
     pieces: dict[int, bytes] = {}
     number, last, read = 1, max(numbers), 0
-    while number <= last and read < most and (size := stream.readinto(buffer)):
+    while number <= last and read < limit and (size := stream.readinto(buffer)):
         chunk = bytes(buffer[:size])
         breaks = chunk.count(b"\n")
-        if any(number <= one <= number + breaks for one in numbers):
-            for place, piece in enumerate(chunk.split(b"\n"), number):
-                if place in numbers:
-                    pieces[place] = (pieces.get(place, b"") + piece)[:LINE_KEPT]
+        if any(number <= n <= number + breaks for n in numbers):
+            for n, piece in enumerate(chunk.split(b"\n"), number):
+                if n in numbers:
+                    pieces[n] = (pieces.get(n, b"") + piece)[:MAX_LINE_BYTES]
         number, read = number + breaks, read + size
-    found |= {(stream.name, one): _shown(piece) for one, piece in pieces.items()}
+    texts |= {(stream.name, n): _displayed_text(piece) for n, piece in pieces.items()}
     return read
 
 
-def _shown(raw: bytes) -> str:
-    """A line for a reader: without colours, and of a progress bar only what it showed last."""
+def _displayed_text(raw: bytes) -> str:
+    """Return a line without colours. Of a progress bar, return the last update."""
     text = without_escapes(raw.decode("utf-8", "replace")).rstrip()
     return text.rpartition("\r")[2]
 
 
-def _with_lines(one: Evidence, found: Found, lines: int) -> Evidence:
-    file, number = one.line.file, one.line.number
-    start = without_escapes(one.line.text).strip()[:COMPARED]
-    again = found.get((file, number))
-    sentence = again is not None and len(again.strip()) > SENTENCE and one.line.text.startswith(f"{again} ")
-    if again is None or not (sentence or start.rstrip("…") in again):
-        return one
+def _add_lines(evidence: Evidence, texts: LineTexts, lines: int) -> Evidence:
+    file, number = evidence.line.file, evidence.line.number
+    start = without_escapes(evidence.line.text).strip()[:COMPARED_CHARS]
+    current_text = texts.get((file, number))
+    is_sentence = (
+        current_text is not None
+        and len(current_text.strip()) > MIN_SENTENCE_CHARS
+        and evidence.line.text.startswith(f"{current_text} ")
+    )
+    if current_text is None or not (is_sentence or start.rstrip("…") in current_text):
+        return evidence
     near = range(number - lines, number + lines + 1)
-    own = {} if sentence else {number: one.line}
-    texts = {n: own.get(n) or Line(file, n, found[file, n]) for n in near if (file, n) in found}
-    while texts and not texts[max(texts)].text.strip() and max(texts) > number:
-        del texts[max(texts)]
-    return replace(one, around=tuple(texts.values()))
+    known_lines = {} if is_sentence else {number: evidence.line}
+    lines_around = {n: known_lines.get(n) or Line(file, n, texts[file, n]) for n in near if (file, n) in texts}
+    while lines_around and not lines_around[max(lines_around)].text.strip() and max(lines_around) > number:
+        del lines_around[max(lines_around)]
+    return replace(evidence, around=tuple(lines_around.values()))

@@ -1,4 +1,4 @@
-"""BLAKE2b, by which contents are told apart."""
+"""The BLAKE2b hash function."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from hashlib import blake2b
 else:
     try:
-        from _blake2 import blake2b  # what hashlib gives too, without loading OpenSSL: 3 ms of each start
+        from _blake2 import blake2b  # the same as in hashlib, but OpenSSL is not loaded, which takes 3 ms
     except ImportError:
         from hashlib import blake2b
 

@@ -1,8 +1,8 @@
-"""Where the rules leave a visible failure open, the classifier may say what it resembles.
+"""The classifier's guess for a failure that no rule explains.
 
-It is asked after the rules and only about an ``unknown`` verdict with failure lines, so it never speaks against a rule
-and never about a healthy job.  Where rules hold and nothing in the logs puts one of them first, it says which is the
-likelier one.
+The classifier is asked after the rules, and only about an ``unknown`` verdict with failure lines. So it never
+contradicts a rule and never diagnoses a healthy job. If several rules hold and nothing in the logs orders them, it
+chooses the likelier one.
 """
 
 from __future__ import annotations
@@ -24,40 +24,44 @@ SUMMARY = {
     "zh": "没有规则能证实这一点。这是一个猜测:失败日志行与“{name}”的日志相似(把握 {percent}%)。{cause}",
 }
 TITLE = {"en": "Perhaps: {title}", "zh": "可能是:{title}"}
-EVIDENCE_SHOWN = 3
-MUCH_LIKELIER = 0.8
-"""That share of the chances of tied answers must fall to one of them."""
-NUMBER_ALONE = later(r"(?:exit(?:ed)? (?:with )?|return ?)(?:code|status)\b[^\n\d]{0,12}-?\d{1,10}\W*$")
-"""How a program ended, and no word of why: what such lines resemble is chance."""
+MAX_EVIDENCE = 3
+MIN_SHARE = 0.8
+"""Share of the tied signatures' probability that one of them must have."""
+_EXIT_CODE_ONLY = later(r"(?:exit(?:ed)? (?:with )?|return ?)(?:code|status)\b[^\n\d]{0,12}-?\d{1,10}\W*$")
+"""An exit code without a reason. Lines like this resemble others only by chance."""
 
 
-def preference(counter: FeatureCounter, model: Path | None = None) -> Callable[[Sequence[str]], str | None]:
-    """Says which of some signatures is much the likeliest in the light of what ``counter`` saw."""
+def build_preference(counter: FeatureCounter, model: Path | None = None) -> Callable[[Sequence[str]], str | None]:
+    """Return a function that chooses the likeliest of several signatures.
+
+    It returns None unless one signature has `MIN_SHARE` of the probability, judged by the lines in ``counter``.
+    """
 
     def prefer(signatures: Sequence[str]) -> str | None:
         from logdoctor.classifier.features import features_of
         from logdoctor.classifier.linear_model import load_model
 
         try:
-            chances = load_model(model or SHIPPED_MODEL).named(features_of(counter), signatures)
-        except InputError:  # told where the model is asked for an answer of its own
+            probabilities = load_model(model or SHIPPED_MODEL).named(features_of(counter), signatures)
+        except InputError:  # `add_guess` reports the error
             return None
-        best = max(chances, key=lambda name: (chances[name], name), default=None)
-        return best if best and chances[best] >= MUCH_LIKELIER * math.fsum(chances.values()) else None
+        best = max(probabilities, key=lambda name: (probabilities[name], name), default=None)
+        return best if best and probabilities[best] >= MIN_SHARE * math.fsum(probabilities.values()) else None
 
     return prefer
 
 
-def with_guess(
-    diagnosis: Diagnosis, counter: FeatureCounter, known: Knowledge, lang: str = "en", model: Path | None = None
+def add_guess(
+    diagnosis: Diagnosis, counter: FeatureCounter, pack: Knowledge, lang: str = "en", model: Path | None = None
 ) -> Diagnosis:
-    """The diagnosis with the classifier's guess as its cause, or as it was.
+    """Return the diagnosis with the classifier's guess as its cause, or unchanged.
 
-    ``model`` replaces the shipped model; one that cannot be used is a problem of the diagnosis, not an error.
+    ``model`` replaces the shipped model. A model that cannot be loaded becomes a problem of the diagnosis, not an
+    error.
     """
     if diagnosis.verdict != "unknown" or diagnosis.causes or not diagnosis.unexplained or not counter.failures:
         return diagnosis
-    if all(NUMBER_ALONE.search(text) for *_, text in counter.failures):
+    if all(_EXIT_CODE_ONLY.search(text) for *_, text in counter.failures):
         return diagnosis
     from logdoctor.classifier.features import features_of
     from logdoctor.classifier.linear_model import load_model
@@ -66,21 +70,21 @@ def with_guess(
         guess = load_model(model or SHIPPED_MODEL).guess(features_of(counter))
     except InputError as error:
         return replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
-    rule = _rule(known, guess.signature) if guess else None
+    rule = _find_rule(pack, guess.signature) if guess else None
     if guess is None or rule is None:
         return diagnosis
-    cause = _cause(rule, guess.probability, diagnosis, lang)
+    cause = _make_cause(rule, guess.probability, diagnosis, lang)
     return replace(diagnosis, verdict="failure", causes=(cause,))
 
 
-def _rule(known: Knowledge, signature: str) -> Rule | None:
-    """The rule whose words describe the signature: its own, else its first variant."""
-    rules = [r for r in known.rules if r.signature == signature and r.role != "benign"]
+def _find_rule(pack: Knowledge, signature: str) -> Rule | None:
+    """Return the rule of the signature, else its first variant."""
+    rules = [r for r in pack.rules if r.signature == signature and r.role != "benign"]
     return next((r for r in rules if r.id == signature), rules[0] if rules else None)
 
 
-def _cause(rule: Rule, probability: float, diagnosis: Diagnosis, lang: str) -> Cause:
-    """Nobody is blamed: that a failure resembles another says nothing of ranks and hosts."""
+def _make_cause(rule: Rule, probability: float, diagnosis: Diagnosis, lang: str) -> Cause:
+    """Return the guess as a cause without a culprit. A resemblance proves no rank and no host."""
     words = fill_words(rule.say(lang), {})
     percent = f"{probability:.0%}".rstrip("%")
     summary = SUMMARY.get(lang, SUMMARY["en"]).format(name=rule.signature, percent=percent, cause=words.cause)
@@ -94,6 +98,6 @@ def _cause(rule: Rule, probability: float, diagnosis: Diagnosis, lang: str) -> C
         action=rule.action,
         remedy=words.remedy,
         references=rule.references,
-        evidence=diagnosis.unexplained[:EVIDENCE_SHOWN],
+        evidence=diagnosis.unexplained[:MAX_EVIDENCE],
         explains=(),
     )

@@ -1,4 +1,4 @@
-"""Kinds of events (``nccl.error``) and what rules and catalogues ask for: a kind, or a glob over kinds."""
+"""Matching of record kinds (``nccl.error``) with globs (``nccl.*``)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from fnmatch import fnmatchcase
 _WILD = frozenset("*?[")
 
 
-def is_glob(asked: str) -> bool:
-    """Whether more than one kind may be as asked."""
-    return not _WILD.isdisjoint(asked)
+def is_glob(glob: str) -> bool:
+    return not _WILD.isdisjoint(glob)
 
 
-def fits(kind: str, asked: str) -> bool:
-    """Whether the kind is as asked.  Few globs are more than a beginning: those alone cost a regular expression."""
-    if not is_glob(asked):
-        return kind == asked
-    if asked[-1] == "*" and not is_glob(asked[:-1]):
-        return kind.startswith(asked[:-1])
-    return fnmatchcase(kind, asked)
+def fits(kind: str, glob: str) -> bool:
+    """Report whether a kind matches a glob.
+
+    Most globs end with their only ``*``. Others cost a regular expression.
+    """
+    if not is_glob(glob):
+        return kind == glob
+    if glob[-1] == "*" and not is_glob(glob[:-1]):
+        return kind.startswith(glob[:-1])
+    return fnmatchcase(kind, glob)

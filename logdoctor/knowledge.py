@@ -1,8 +1,8 @@
-"""All that logdoctor knows, ready to use: the rules, and one compiled pattern database for parsers and rules together.
+"""The pack: all rules, and a compiled database of all patterns.
 
-Reading YAML and deriving scan forms takes seconds, so the result is cached under a key that is made of the
-sizes and times of the rules' and parsers' files, and what was derived for the expressions that stayed is used again; a
-broken, foreign or unwritable cache is silently made anew in memory.
+The patterns are those of formats and rules. Reading YAML and deriving scan patterns takes seconds, so the result is
+cached. The key is made of the sizes and times of the files of rules and formats. Patterns of unchanged expressions are
+reused. A broken, foreign or unwritable cache is silently replaced by a new pack in memory.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from logdoctor.digests import blake2b
 from logdoctor.kinds import fits
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.parsers import records
-from logdoctor.prefilter import Pattern, Plan, Prefilter, plan_of
+from logdoctor.prefilter import Pattern, Plan, Prefilter, make_plan
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.packages import installed_rules
 from logdoctor.version import __version__
 
 if TYPE_CHECKING:
-    from logdoctor.prefilter.kept_patterns import KeptPatterns
+    from logdoctor.prefilter.kept_patterns import PatternCache
 
 FORMAT = 31
-"""Raise it when the shape of what is cached changes, or what is derived from an expression."""
+"""Increase it if the cached data or the derivation of scan patterns changes."""
 
 
 class _Compiled(Struct, frozen=True):
-    """What is cached: all but the databases."""
+    """The cached part of the pack: all but the databases."""
 
     plan: Plan
     owners: tuple[tuple[int, ...], ...]
@@ -45,10 +45,10 @@ class _Compiled(Struct, frozen=True):
 
 
 class Knowledge(Struct, frozen=True):
-    """The rules (without their examples), who owns which pattern of the scan, and the scan itself.
+    """The pack: rules without examples, the scan, symptoms by pattern.
 
-    The scan's first ``len(records())`` patterns are those of the parsers' records; ``owners[p]`` are the symptoms,
-    numbered over all rules, of the pattern ``p`` after them.  ``faults``: what is wrong with rules that were left out.
+    The scan's first ``len(records())`` patterns are those of the formats. ``owners[p]`` are the symptoms of pattern
+    ``p`` after them. Symptoms are numbered over all rules. ``faults``: problems of rules that were left out.
     """
 
     rules: tuple[Rule, ...]
@@ -56,75 +56,74 @@ class Knowledge(Struct, frozen=True):
     prefilter: Prefilter
     faults: tuple[Problem, ...] = ()
     digest: str = ""
-    """Changes with what the rules say, not with where they lie."""
+    """Digest of the rules' content, independent of their folders."""
 
     @property
     def made_by(self) -> MadeBy:
-        """What a diagnosis with this knowledge was made by."""
         return MadeBy(__version__, len(self.rules), self.digest)
 
 
 def rule_folders(own: Iterable[str | os.PathLike[str]] = ()) -> list[Path]:
-    """Where rules are looked for: ours, those of installed packages, and ``own``; a later one overrides by its ids."""
+    """Return the folders with rules: shipped, of installed packages, ``own``. Later rules override by id."""
     return [shipped_rules(), *installed_rules(cached_files.folder()), *map(Path, own)]
 
 
 def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
-    """The knowledge of the rules below ``folders`` and of all parsers.
+    """Load the pack of the rules below ``folders`` and of all formats.
 
-    A faulty rule is left out and told in `Knowledge.faults`.
-    ``engine`` forces one of the scan's engines (tests, benchmarks); None takes the best that is installed.
+    A faulty rule is left out and reported in `Knowledge.faults`. ``engine`` forces one of the scan's engines (tests,
+    benchmarks). None takes the best that is installed.
     """
     folder = cached_files.folder()
     stamp = _stamp(folders)
     file = folder / f"rules-{stamp.digest}.msgpack" if folder else None
-    made = _read(file) if file else None
-    if made is None:
-        made = _compile(folders, folder and folder / f"patterns-{__version__}-{FORMAT}.json")
+    compiled = _read_cache(file) if file else None
+    if compiled is None:
+        compiled = _compile(folders, folder and folder / f"patterns-{__version__}-{FORMAT}.json")
         if file and stamp.settled:
-            cached_files.write(file, msgspec.msgpack.encode(made))
-    prefilter = Prefilter.load(made.plan, folder, engine)
-    return Knowledge(made.rules, made.owners, prefilter, made.faults, made.digest)
+            cached_files.write(file, msgspec.msgpack.encode(compiled))
+    prefilter = Prefilter.load(compiled.plan, folder, engine)
+    return Knowledge(compiled.rules, compiled.owners, prefilter, compiled.faults, compiled.digest)
 
 
 def _stamp(folders: Sequence[Path]) -> Stamp:
-    """The stamp of all that knowledge is made of."""
+    """Return a stamp that changes with program, formats and rules."""
     stamps = [parsers.stamp(), *map(cached_files.stamp, folders)]
-    told = f"{__version__} {FORMAT} {[stamp.digest for stamp in stamps]}"
-    digest = blake2b(told.encode(), digest_size=16).hexdigest()
+    key = f"{__version__} {FORMAT} {[stamp.digest for stamp in stamps]}"
+    digest = blake2b(key.encode(), digest_size=16).hexdigest()
     return Stamp(digest, max(stamp.newest for stamp in stamps))
 
 
 def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
-    """All of it; ``file`` keeps what was derived for the next time."""
-    from logdoctor.prefilter.kept_patterns import KeptPatterns
+    """Read and compile all rules. ``file`` keeps the derived patterns for the next time."""
+    from logdoctor.prefilter.kept_patterns import PatternCache
     from logdoctor.rulebook.loading import read
 
-    kept = KeptPatterns(file)
-    book = read(folders)
-    faults = list(book.faults)
+    derived = PatternCache(file)
+    rulebook = read(folders)
+    faults = list(rulebook.faults)
     rules: list[Rule] = []
     owners: dict[Pattern, list[int]] = {}
     number = 0
-    for rule in book.rules:
-        weak: list[RuleError] = []
-        patterns = [_pattern(rule, symptom, kept, weak) for symptom in rule.symptoms]
-        faults += weak
-        if weak:
+    for rule in rulebook.rules:
+        errors: list[RuleError] = []
+        patterns = [_symptom_pattern(rule, symptom, derived, errors) for symptom in rule.symptoms]
+        faults += errors
+        if errors:
             continue
         rules.append(replace(rule, examples=(), near_misses=()))
         for n, pattern in enumerate(patterns, number):
             if pattern:
                 owners.setdefault(pattern, []).append(n)
         number += len(patterns)
-    forms = [kept.of(r.scan or r.pattern, often=r.often) for r in records()]
-    kept.keep()
-    shipped = _numbers_of_shipped(rules)
-    ordered = sorted(owners.items(), key=lambda owned: shipped.isdisjoint(owned[1]))
-    common = len(forms) + sum(not shipped.isdisjoint(own) for own in owners.values())
+    forms = [derived.derive(r.scan or r.pattern, often=r.often) for r in records()]
+    derived.save()
+    shipped_symptoms = _shipped_symptoms(rules)
+    ordered = sorted(owners.items(), key=lambda owned: shipped_symptoms.isdisjoint(owned[1]))
+    common = len(forms) + sum(not shipped_symptoms.isdisjoint(numbers) for numbers in owners.values())
     return _Compiled(
-        plan=plan_of([*forms, *(pattern for pattern, _ in ordered)], common),
-        owners=tuple(tuple(own) for _, own in ordered),
+        plan=make_plan([*forms, *(pattern for pattern, _ in ordered)], common),
+        owners=tuple(tuple(numbers) for _, numbers in ordered),
         rules=tuple(rules),
         digest=_digest(rules),
         faults=tuple(fault.as_problem() for fault in faults),
@@ -132,27 +131,31 @@ def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
 
 
 def _digest(rules: Iterable[Rule]) -> str:
-    said = sorted(msgspec.json.encode(replace(rule, path=""), order="sorted") for rule in rules)
-    return blake2b(b"\n".join(said), digest_size=6).hexdigest()
+    contents = sorted(msgspec.json.encode(replace(rule, path=""), order="sorted") for rule in rules)
+    return blake2b(b"\n".join(contents), digest_size=6).hexdigest()
 
 
-def _numbers_of_shipped(rules: Iterable[Rule]) -> set[int]:
-    """The numbers of the symptoms that everyone has: their database need not be made anew for somebody's own rules."""
+def _shipped_symptoms(rules: Iterable[Rule]) -> set[int]:
+    """Return the numbers of the symptoms of shipped rules.
+
+    Their database stays the same if users add rules of their own.
+    """
     folder = f"{shipped_rules()}{os.sep}"
     ours = [rule.path.startswith(folder) for rule in rules for _ in rule.symptoms]
     return {number for number, is_ours in enumerate(ours) if is_ours}
 
 
-def _pattern(rule: Rule, symptom: Symptom, kept: KeptPatterns, errors: list[RuleError]) -> Pattern | None:
-    """What the scan looks for to find a symptom's text; None where only its kind finds it.
+def _symptom_pattern(rule: Rule, symptom: Symptom, derived: PatternCache, errors: list[RuleError]) -> Pattern | None:
+    """Return the pattern to scan for, if the symptom needs a scan.
 
-    Events of a kind (other than ``text.line``) are found by the records of that kind: such a symptom needs no scan.
+    Return None without a text. A text too weak to scan for gives None if the symptom has a record kind. The pattern of
+    that kind then finds its records. Without a kind a weak text adds an error.
     """
     if symptom.text is None:
         return None
-    of_record = not _wants(symptom.kind, "text.line") or not _wants(symptom.dialect, "text")
+    of_record = not _is_wanted(symptom.kind, "text.line") or not _is_wanted(symptom.dialect, "text")
     try:
-        return kept.of(symptom.text, within=of_record)
+        return derived.derive(symptom.text, within=of_record)
     except ValueError as error:
         if not of_record:
             what = f"the text of the symptom '{symptom.name}' is too weak for the scan"
@@ -160,11 +163,11 @@ def _pattern(rule: Rule, symptom: Symptom, kept: KeptPatterns, errors: list[Rule
         return None
 
 
-def _wants(glob: str | None, name: str) -> bool:
+def _is_wanted(glob: str | None, name: str) -> bool:
     return glob is None or fits(name, glob)
 
 
-def _read(file: Path) -> _Compiled | None:
+def _read_cache(file: Path) -> _Compiled | None:
     try:
         return msgspec.msgpack.decode(cached_files.read(file) or b"", type=_Compiled)
     except ValueError:

@@ -1,8 +1,9 @@
-"""Regular expressions, compiled once a machine and not once a process.
+"""Regular expressions, compiled once per machine instead of once per process.
 
-The ``regex`` package compiles in Python, half a millisecond an expression: a crash log that needs a hundred of them
-would spend more time on that than on everything else.  So whatever had to be compiled is kept for the next time, as
-plain data (MessagePack): the arguments that the package's own pickle support (`copyreg`) gives for rebuilding one.
+The ``regex`` package compiles in Python, which takes half a millisecond per expression.
+A crash log that needs a hundred expressions would spend most of its time on that.
+So compiled expressions are stored as plain data (MessagePack).
+The data are the arguments by which the package's own pickle support (`copyreg`) rebuilds an expression.
 """
 
 from __future__ import annotations
@@ -19,57 +20,62 @@ import regex
 from logdoctor import cached_files
 from logdoctor.cached_entries import CachedEntries, digest, write
 
-MOST = 6000
-"""So many expressions are kept, more than there are: beyond that most are of older versions, and all is begun anew."""
+MAX_EXPRESSIONS = 6000
+"""Stored expressions, more than exist. Beyond that most belong to older versions, and the store is started anew."""
 
-_REQUIRED = 8
-"""The place of the characters that every match must hold."""
+_REQUIRED_INDEX = 8
+"""Index of the argument with the characters that every match must hold."""
 
-_new: dict[bytes, bytes] = {}
-_bad: set[bytes] = set()
-"""What is stored and cannot be rebuilt."""
+_unsaved: dict[bytes, bytes] = {}
+_damaged_keys: set[bytes] = set()
+"""Stored expressions that cannot be rebuilt."""
 
 
 @cache
 def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
-    """The expression, rebuilt from the store where it is known, else compiled.  Raises `regex.error`."""
+    """Return the expression from the store, or compile it. Raises `regex.error`."""
     key = digest(f"{int(flags)} {pattern}")
     store = _store()
-    known = store.get(key) if store else None
-    if known is not None:
+    stored = store.get(key) if store else None
+    if stored is not None:
         try:
-            return cast("regex.Pattern[str]", _rebuild()[0](*_as_given(msgspec.msgpack.decode(known))))
-        except Exception:  # noqa: BLE001  damaged or of another version: compiling again cures it
-            _bad.add(key)
-    made = regex.compile(pattern, flags)
-    _new[key] = msgspec.msgpack.encode(_rebuild()[1](made)[1])
-    return made
+            return cast("regex.Pattern[str]", _rebuild()[0](*_restore_tuple(msgspec.msgpack.decode(stored))))
+        except Exception:  # noqa: BLE001  a damaged entry, or one of another version, is compiled again
+            _damaged_keys.add(key)
+    expression = regex.compile(pattern, flags)
+    _unsaved[key] = msgspec.msgpack.encode(_rebuild()[1](expression)[1])
+    return expression
 
 
 class _Later:
-    """Stands for an expression until one of its methods is asked for."""
+    """An expression that is compiled when it is first used."""
 
     def __init__(self, pattern: str, flags: int) -> None:
-        self._asked = pattern, flags
+        self._arguments = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        value = self.__dict__[name] = getattr(compiled(*self._asked), name)
+        value = self.__dict__[name] = getattr(compiled(*self._arguments), name)
         return value
 
 
 def later(pattern: str, flags: int = 0) -> regex.Pattern[str]:
-    """The same, compiled when it is first used: for the constants of modules."""
+    """Return an expression that is compiled at its first use.
+
+    Module constants use it, because compiling at import would delay every start.
+    """
     return cast("regex.Pattern[str]", _Later(pattern, flags))
 
 
 def keep() -> None:
-    """Store what had to be compiled since the last time."""
+    """Store the expressions that were compiled since the last call."""
     path = _file()
-    if not _new or path is None:
+    if not _unsaved or path is None:
         return
-    kept = {key: made for key, made in CachedEntries(path).all().items() if key not in _bad}
-    write(path, {**kept, **_new} if len(kept) + len(_new) <= MOST else _new)
-    _new.clear()
+    stored_entries = {
+        key: expression for key, expression in CachedEntries(path).all().items() if key not in _damaged_keys
+    }
+    write(path, {**stored_entries, **_unsaved} if len(stored_entries) + len(_unsaved) <= MAX_EXPRESSIONS else _unsaved)
+    _unsaved.clear()
 
 
 @cache
@@ -86,17 +92,18 @@ def _file() -> Path | None:
     return folder / f"expressions-{version}.entries" if folder else None
 
 
-def _as_given(arguments: list[Any]) -> list[Any]:
-    """The arguments with the tuple that the package gave: MessagePack reads a list.
+def _restore_tuple(arguments: list[Any]) -> list[Any]:
+    """Convert one argument back to a tuple.
 
-    It holds the characters that every match must hold.  As a list they are silently left aside, and a search takes up
-    to thirty times as long where there is no match (regex 2026.11.15).
+    MessagePack reads tuples as lists. This tuple holds the characters that every match must hold.
+    The package silently ignores a list. A search without a match then takes up to thirty times as long (regex
+    2026.11.15).
     """
-    return [*arguments[:_REQUIRED], tuple(arguments[_REQUIRED]), *arguments[_REQUIRED + 1 :]]
+    return [*arguments[:_REQUIRED_INDEX], tuple(arguments[_REQUIRED_INDEX]), *arguments[_REQUIRED_INDEX + 1 :]]
 
 
 @cache
 def _rebuild() -> tuple[Any, Any]:
-    """The function that rebuilds an expression, and the one that gives its arguments."""
+    """Return two functions: rebuild an expression, return its arguments."""
     arguments = copyreg.dispatch_table[regex.Pattern]
     return cast("Any", arguments(regex.compile("a")))[0], arguments

@@ -1,4 +1,7 @@
-"""What all tests share: the fuzz marker, one cache of compiled knowledge, and that knowledge itself."""
+"""Fixtures and hooks for all tests.
+
+They share one cache of the compiled pack, and the pack itself.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ def pytest_configure(config):
 
 
 def pytest_make_parametrize_id(val, argname):
-    """A test is named in an environment variable of every program that it starts: long texts do not fit there."""
+    """Shorten long ids. An id becomes an environment variable of programs that the test starts."""
     return f"{argname} of {len(val)}" if isinstance(val, (bytes, str)) and len(val) > LONG_NAME else None
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory) -> Iterator[Path]:
-    """Where compiled knowledge is kept during a run, by all workers and processes: never in the user's own cache."""
+    """Yield the cache of a test run, for all workers and processes. The user's own cache is not touched."""
     base = tmp_path_factory.getbasetemp()
     parallel = "PYTEST_XDIST_WORKER" in os.environ
     folder = (base.parent if parallel else base) / "logdoctor-cache"
@@ -39,21 +42,21 @@ def cache_folder(tmp_path_factory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def cache(cache_folder) -> Path:
-    """The same folder with the shipped rules compiled, once a run, whichever worker comes first."""
-    with FileLock(f"{cache_folder}.lock"):  # compiling takes seconds: the other workers wait for the first
+    """Return the cache with the shipped rules compiled, once a run."""
+    with FileLock(f"{cache_folder}.lock"):  # compiling takes seconds, so the other workers wait for the first
         gather([shipped_rules()])
     return cache_folder
 
 
 @pytest.fixture(scope="session")
 def knowledge(cache) -> Knowledge:
-    """The shipped rules and all parsers, loaded once a session."""
+    """Return the pack of the shipped rules, loaded once a session."""
     return gather([shipped_rules()])
 
 
 @pytest.fixture
 def surroundings(cache, monkeypatch) -> None:
-    """English, no colours asked for, no settings, and compiled knowledge of this session only."""
+    """Set English, no colours, no settings, and the cache of this session."""
     monkeypatch.setenv("LOGDOCTOR_CACHE", str(cache))
     monkeypatch.setenv("LOGDOCTOR_CONFIG", "")
     for name in (*LOCALES, "NO_COLOR", "FORCE_COLOR"):
@@ -62,7 +65,7 @@ def surroundings(cache, monkeypatch) -> None:
 
 @pytest.fixture
 def log(tmp_path) -> Path:
-    """The failing job's log in a folder of its own."""
+    """Return the failing job's log in a folder of its own."""
     path = tmp_path / "job" / "train.log"
     path.parent.mkdir()
     path.write_text(LOG)

@@ -1,4 +1,7 @@
-"""One failed job as the tests of the whole use it: rank 3 runs out of GPU memory, the others wait in vain for it."""
+"""A failed job, for tests of the whole pipeline.
+
+Rank 3 runs out of GPU memory, and the other ranks time out.
+"""
 
 from __future__ import annotations
 
@@ -68,25 +71,28 @@ Root Cause (first observed failure):
 
 
 def summary(rank: int, host: str = "trn07", pid: int = 88140) -> str:
-    """torchrun's last words when ``rank`` ended first."""
+    """Return torchrun's summary if ``rank`` ended first."""
     return SUMMARY.format(rank=rank, host=host, pid=pid)
 
 
 def diagnosed(log: str | bytes, knowledge, **options) -> Diagnosis:
-    """The diagnosis of a log at hand."""
+    """Return the diagnosis of a log."""
     data = log.encode() if isinstance(log, str) else log
     return logdoctor.diagnose(io.BytesIO(data), knowledge=knowledge, **options)
 
 
 def answer(diagnosis: Diagnosis) -> tuple[str, tuple[int, ...]]:
-    """The signature and the ranks of the first cause, else the verdict and nobody."""
+    """Return signature and ranks of the first cause.
+
+    Without a cause return the verdict and no ranks.
+    """
     if not diagnosis.causes:
         return diagnosis.verdict, ()
     return diagnosis.causes[0].signature, diagnosis.causes[0].culprit.ranks
 
 
 def answer_in(report: dict) -> tuple[str, tuple[int, ...]]:
-    """The same from a report in JSON."""
+    """Return the same from a JSON report."""
     if not report["causes"]:
         return report["verdict"], ()
     return report["causes"][0]["signature"], tuple(report["causes"][0]["culprit"]["ranks"])

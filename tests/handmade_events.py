@@ -1,4 +1,4 @@
-"""Events made by hand, for tests of what is folded from them."""
+"""Records made by hand, for tests of the reasoning."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def handmade(
     fields: Mapping[str, Value] | None = None,
     order: int = 0,
 ) -> Event:
-    """An event of this kind as the parsers make it: of its dialect, and it means what its records mean."""
+    """Return a record as the parsers make it, with lifecycle signs."""
     dialect, means = kind.partition(".")[0], meanings().get(kind, ())
     return Event(line, dialect, kind, text, speaker, level, fields or {}, order, means=means)

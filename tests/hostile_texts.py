@@ -1,4 +1,4 @@
-"""Texts that try to act where a report is shown: in a page, a ticket, a chat, a terminal."""
+"""Texts that attack a page, ticket, chat or terminal."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from logdoctor.classifier.features import BUCKETS, features, words
 from logdoctor.classifier.linear_model import LARGEST, UNKNOWN, LinearModel, load_model
 from logdoctor.classifier.training import SILENT, Sample, train
 from logdoctor.diagnosis import diagnose
-from logdoctor.guessing import with_guess
+from logdoctor.guessing import add_guess
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Diagnosis, Event, Evidence, InputError, Line
 from logdoctor.training_data import Labelled, labelled_logs, samples
@@ -166,7 +166,7 @@ def test_a_broken_model_is_one_plain_error(broken: bytes, tmp_path: Path) -> Non
 
 
 def test_a_broken_model_is_a_problem_and_the_verdict_stays(knowledge: Knowledge, tmp_path: Path) -> None:
-    found = with_guess(an_open_failure(), fed(event("it broke")), knowledge, model=tmp_path / "none.json")
+    found = add_guess(an_open_failure(), fed(event("it broke")), knowledge, model=tmp_path / "none.json")
     assert found.verdict == "unknown"
     assert [p.where for p in found.problems] == [str(tmp_path / "none.json")]
 
@@ -174,7 +174,7 @@ def test_a_broken_model_is_a_problem_and_the_verdict_stays(knowledge: Knowledge,
 def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    found = with_guess(an_open_failure(), fed(event("it broke")), knowledge, model=file)
+    found = add_guess(an_open_failure(), fed(event("it broke")), knowledge, model=file)
     (cause,) = found.causes
     assert (found.verdict, cause.signature, cause.by, cause.rule) == ("failure", "cuda.oom", "classifier", "")
     assert "guess" in cause.summary
@@ -188,7 +188,7 @@ def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(knowledge: K
 def test_a_number_without_a_word_of_why_resembles_nothing(line: str, knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    assert with_guess(an_open_failure(), fed(event(line)), knowledge, model=file).verdict == "unknown"
+    assert add_guess(an_open_failure(), fed(event(line)), knowledge, model=file).verdict == "unknown"
 
 
 @pytest.mark.parametrize("verdict", ["healthy", "failure"])
@@ -196,13 +196,13 @@ def test_it_never_speaks_about_other_verdicts(verdict: str, knowledge: Knowledge
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
     asked = replace(an_open_failure(), verdict=verdict)  # type: ignore[arg-type]
-    assert with_guess(asked, fed(event("it broke")), knowledge, model=file) == asked
+    assert add_guess(asked, fed(event("it broke")), knowledge, model=file) == asked
 
 
 def test_a_signature_that_no_rule_has_is_not_named(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("made.up").to_json(), "utf-8")
-    assert with_guess(an_open_failure(), fed(event("it broke")), knowledge, model=file).verdict == "unknown"
+    assert add_guess(an_open_failure(), fed(event("it broke")), knowledge, model=file).verdict == "unknown"
 
 
 def test_a_rule_that_holds_is_not_outvoted(knowledge: Knowledge, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The lines around a proof: read again where that can be done, and never another line in their place."""
+"""The lines around evidence, never taken from another log."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ def decisive(found):
     return found.causes[0].evidence[0]
 
 
-def test_a_proof_comes_with_the_lines_above_and_below_it(log, knowledge):
-    one = decisive(diagnose(log, knowledge=knowledge, context=2))
-    at = one.line.number
-    assert [line.number for line in one.around] == [n for n in range(at - 2, at + 3) if 0 < n <= len(LINES)]
-    assert [line.text for line in one.around] == [LINES[line.number - 1] for line in one.around]
+def test_evidence_has_the_lines_above_and_below(log, knowledge):
+    evidence = decisive(diagnose(log, knowledge=knowledge, context=2))
+    at = evidence.line.number
+    assert [line.number for line in evidence.around] == [n for n in range(at - 2, at + 3) if 0 < n <= len(LINES)]
+    assert [line.text for line in evidence.around] == [LINES[line.number - 1] for line in evidence.around]
 
 
-def test_nobody_reads_twice_who_did_not_ask(log, knowledge):
+def test_context_is_not_read_unless_requested(log, knowledge):
     assert decisive(diagnose(log, knowledge=knowledge)).around == ()
 
 
-def test_lines_in_a_packed_log_are_found_too(tmp_path, knowledge):
+def test_context_of_a_compressed_log_is_found(tmp_path, knowledge):
     path = tmp_path / "job.log.gz"
     path.write_bytes(gzip.compress(LOG.encode()))
     assert OOM in [line.text for line in decisive(diagnose(path, knowledge=knowledge, context=1)).around]
 
 
-@pytest.mark.parametrize("given", [lambda: io.BytesIO(LOG.encode())])
-def test_what_can_be_read_only_once_has_no_lines_around(given, knowledge):
-    assert decisive(diagnose(given(), knowledge=knowledge, context=3)).around == ()
+@pytest.mark.parametrize("make_input", [lambda: io.BytesIO(LOG.encode())])
+def test_input_that_is_read_only_once_has_no_context(make_input, knowledge):
+    assert decisive(diagnose(make_input(), knowledge=knowledge, context=3)).around == ()
 
 
-def test_a_pipe_is_not_waited_for_a_second_time(tmp_path, knowledge):
+def test_pipe_is_not_opened_a_second_time(tmp_path, knowledge):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=(LOG,))
@@ -51,20 +51,20 @@ def test_a_pipe_is_not_waited_for_a_second_time(tmp_path, knowledge):
     assert decisive(found).around == ()
 
 
-def test_a_log_that_was_written_anew_in_between_gives_no_false_lines(log, knowledge, monkeypatch):
+def test_log_rewritten_in_between_gives_no_context(log, knowledge, monkeypatch):
     from logdoctor import diagnosis
 
-    real = diagnosis.with_context
+    add_context = diagnosis.add_context
 
     def rotated(*args):
         log.write_text("another job\n" * 200)
-        return real(*args)
+        return add_context(*args)
 
-    monkeypatch.setattr(diagnosis, "with_context", rotated)
+    monkeypatch.setattr(diagnosis, "add_context", rotated)
     assert decisive(diagnose(log, knowledge=knowledge, context=3)).around == ()
 
 
-def test_a_line_across_many_windows_is_kept_short(tmp_path, knowledge):
+def test_huge_line_around_evidence_is_cut(tmp_path, knowledge):
     path = tmp_path / "job.log"
     huge = "x" * 3_000_000
     path.write_text(f"{huge}\n{LOG}\n{huge}")
@@ -74,13 +74,13 @@ def test_a_line_across_many_windows_is_kept_short(tmp_path, knowledge):
     assert [line.text for line in around[1:4]] == LINES[:3]
 
 
-def test_a_sentence_that_was_quoted_whole_stands_around_itself_as_it_was_printed(tmp_path, knowledge):
+def test_joined_sentence_is_shown_in_context_as_printed(tmp_path, knowledge):
     frame = [
         "-" * 74,
         "A request was made to bind to that would result in binding more",
         "processes than cpus on a resource:",
     ]
     (tmp_path / "job.log").write_text("\n".join([*frame, "", "   Bind to:     CORE", "-" * 74]) + "\n")
-    one = decisive(diagnose(tmp_path / "job.log", knowledge=knowledge, context=1))
-    assert one.line.text == " ".join(frame[1:])
-    assert [line.text for line in one.around] == frame
+    evidence = decisive(diagnose(tmp_path / "job.log", knowledge=knowledge, context=1))
+    assert evidence.line.text == " ".join(frame[1:])
+    assert [line.text for line in evidence.around] == frame

@@ -1,40 +1,86 @@
 """Laws over all cases of corpus/ and over the lab that makes them.
 
-Of a case the label is found with its culprit and its proof, and the report is the approved one.
-``LOGDOCTOR_APPROVE=1 pytest tests/test_corpus.py`` writes the reports anew; read them before you commit them.
+A diagnosis of a case must agree with its label, and with its approved answer.
+``LOGDOCTOR_APPROVE=1 pytest tests/test_corpus.py`` writes the answers and golden reports anew.  Read what changed
+before you commit it.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import get_args
 
+import msgspec
 import pytest
 import yaml
 
-from logdoctor.model import Diagnosis
-from logdoctor.render import render
+from logdoctor.model import Diagnosis, Verdict
+from logdoctor.render import languages, render
+from logdoctor.render.catalogue import Catalogue, catalogue
+from logdoctor.render.formats import markdown
+from logdoctor.render.report import Page
 from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.signatures import VERDICTS, read_signatures
 
-CORPUS = Path(__file__).resolve().parent.parent / "corpus"
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "corpus"
 CASES = sorted(p.parent for p in CORPUS.glob("*/case.yaml"))
-KEYS = {"label", "title", "also", "culprit", "evidence", "made", "versions", "licence", "story", "hung"}
+APPROVE = bool(os.environ.get("LOGDOCTOR_APPROVE"))
+KEYS = {"label", "title", "also", "culprit", "evidence", "made", "versions", "licence", "story", "hung", "expect"}
 LABELS = {*read_signatures(shipped_rules() / "signatures.tsv"), *VERDICTS}
 
 sys.path.append(str(CORPUS / "lab"))
-import truth  # noqa: E402 - the lab is a folder of scripts, no package
+import approval  # noqa: E402 - the lab is a folder of scripts, no package
+import truth  # noqa: E402
 from experiment import experiments  # noqa: E402
 from truth import faults  # noqa: E402
 
+HELP = "help: if the new answer is right, run LOGDOCTOR_APPROVE=1 pytest tests/test_corpus.py -k {}"
 EXPERIMENTS = tuple(experiments())
-# A case is diagnosed once: its tests run in one worker.
-each_case = pytest.mark.parametrize(
-    "case", [pytest.param(c, id=c.name, marks=pytest.mark.xdist_group(f"corpus-{c.name}")) for c in CASES]
-)
+TEMPLATE = (ROOT / "logdoctor" / "render" / "templates" / "report.md.j2").read_text("utf-8")
+NOT_IN_CORPUS = {"also", "guesses", "notread", "read.part", "seen.beside", "stop", "symptoms.unknown"}
+"""Words of sections that no case of corpus/ shows."""
+SECTIONS = {
+    key for call in re.findall(r"words\(([^()]*)\)", TEMPLATE) for key in re.findall(r'"([\w.]+)"', call)
+} - NOT_IN_CORPUS
+"""The keys of the words in the template of the report, such as ``fallout``."""
+OUTCOMES = {key for key in catalogue("en").table if key.startswith(("role.", "decide."))} | {
+    "do.stop",
+    "do.retry",
+    "do.exclude.who",
+    "unknown",
+    "healthy",
+    "healthy.outlived",
+}
+"""The keys of the parts of ranks, of the decisions, of what to do, and of reports without a cause."""
+
+
+class RecordingCatalogue(Catalogue, frozen=True):
+    """Words of a language that note which keys are asked for."""
+
+    keys: set[str] = msgspec.field(default_factory=set)
+
+    def __call__(self, key: str, **places: object) -> str:
+        self.keys.add(key)
+        return super().__call__(key, **places)
+
+
+GOLDEN = [(case, lang) for case in CASES for lang in approval.golden_reports(case)]
+
+
+def param(case: Path, *values: str) -> object:
+    """Put all tests of a case into one worker, to diagnose it once."""
+    group = pytest.mark.xdist_group(f"corpus-{case.name}")
+    return pytest.param(case, *values, id="-".join((case.name, *values)), marks=group)
+
+
+each_case = pytest.mark.parametrize("case", [param(case) for case in CASES])
+each_golden_report = pytest.mark.parametrize(("case", "lang"), [param(case, lang) for case, lang in GOLDEN])
 
 
 @functools.cache
@@ -43,8 +89,8 @@ def read(case: Path) -> dict:
 
 
 @functools.cache
-def diagnosed(case: Path) -> Diagnosis:
-    return truth.diagnosed(Path(case.name), read(case))
+def diagnosed(case: Path, lang: str = "en") -> Diagnosis:
+    return truth.diagnosed(Path(case.name), read(case), lang)
 
 
 @pytest.fixture(autouse=True)
@@ -68,12 +114,36 @@ def test_a_case_is_diagnosed_as_its_label_says(case):
 
 
 @each_case
-def test_the_report_of_a_case_is_the_approved_one(case):
-    report = render(diagnosed(case), "markdown")
-    approved = case / "report.md"
-    if os.environ.get("LOGDOCTOR_APPROVE"):
-        approved.write_text(report, encoding="utf-8")
-    assert report == approved.read_text("utf-8")
+def test_the_answer_to_a_case_is_the_approved_one(case):
+    answer = approval.answer(diagnosed(case), Path(case.name))
+    if APPROVE:
+        approval.write_answer(case, answer)
+    if differences := approval.differences(approval.read_answer(case), answer):
+        pytest.fail("\n  ".join([f"corpus/{case.name}/case.yaml", *differences, HELP.format(case.name)]), pytrace=False)
+
+
+@each_golden_report
+def test_a_golden_report_is_the_approved_one(case, lang):
+    assert lang in languages()
+    report, golden = render(diagnosed(case, lang), "markdown", lang=lang), approval.golden_reports(case)[lang]
+    if APPROVE:
+        golden.write_text(report, "utf-8")
+    assert report == golden.read_text("utf-8")
+
+
+@pytest.mark.parametrize("lang", languages())
+def test_golden_reports_show_every_section_and_outcome(lang):
+    words = RecordingCatalogue(lang, catalogue(lang).table)
+    for case, _ in (pair for pair in GOLDEN if pair[1] == lang):
+        markdown.render(diagnosed(case, lang), Page(words))
+    assert (OUTCOMES | SECTIONS) - words.keys == set(), f"no golden report in {lang} shows this"
+
+
+def test_golden_reports_show_every_verdict_and_family():
+    golden = [approval.read_answer(case) or {} for case, _ in GOLDEN]
+    assert {answer["verdict"] for answer in golden} == {*get_args(Verdict)}
+    families = {name.partition(".")[0] for name in LABELS - {*VERDICTS}}
+    assert {answer["signature"].partition(".")[0] for answer in golden if answer["signature"]} == families
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.case)

@@ -37,7 +37,7 @@ def test_a_row_over_message_sizes_is_a_sign_of_life(row, size):
         "Final:         1000    2.1   2.3   2.3   15700.0   15700.0   3940   3940",
     ],
 )
-def test_last_words_of_a_benchmark(line):
+def test_final_line_of_a_benchmark_is_a_good_end(line):
     assert kinds(RECORDS, line) == ["progress.done"]
 
 
@@ -45,25 +45,25 @@ def verdict(*lines: str) -> str:
     return diagnose([io.BytesIO("\n".join(lines).encode())]).verdict
 
 
-def test_an_evaluation_that_prints_its_scores_got_over_an_error_that_it_reported():
+def test_error_before_printed_scores_is_healthy():
     assert verdict(REFUSED) == "failure"
     assert verdict(REFUSED, SCORES) == "healthy"
 
 
-def test_scores_say_nothing_of_a_process_that_a_launcher_saw_end():
+def test_scores_do_not_excuse_a_process_that_ended():
     assert verdict(REFUSED, KILLED, SCORES) == "failure"
 
 
 @pytest.mark.parametrize("line", ["Result = PASS", "\tGPU 3: OK", " Verification    =               SUCCESSFUL"])
-def test_a_result_that_was_checked_and_is_right_is_no_failure(line):
+def test_verified_result_is_no_failure(line):
     assert kinds(RECORDS, line) == []
 
 
 @pytest.mark.parametrize("line", ["Result = FAIL", "\tGPU 3: FAULTY", " Verification    =             UNSUCCESSFUL"])
-def test_a_result_that_the_benchmark_found_wrong_is_an_error(line):
+def test_wrong_result_is_an_error(line):
     assert kinds(RECORDS, line) == ["benchmark.wrong"]
 
 
 def test_the_state_of_a_failed_transfer_of_perftest_is_no_exit_code():
-    seen = one(RECORDS, "Failed status 4: wr_id 0 syndrom 0x51")
-    assert (seen.kind, seen.fields) == ("benchmark.completion", {"status": 4, "vendor_err": "0x51"})
+    record = one(RECORDS, "Failed status 4: wr_id 0 syndrom 0x51")
+    assert (record.kind, record.fields) == ("benchmark.completion", {"status": 4, "vendor_err": "0x51"})

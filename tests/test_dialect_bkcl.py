@@ -17,11 +17,11 @@ from logdoctor.parsers.dialects.bkcl import RECORDS
         ("[XCCL][init.cpp:11] version 2.1", "info"),
     ],
 )
-def test_the_words_decide_where_the_library_names_no_error(line, level):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == ("bkcl.log", level)
+def test_level_comes_from_the_words_without_an_error_name(line, level):
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("bkcl.log", level)
 
 
 def test_newer_lines_name_host_and_process():
-    seen = one(RECORDS, "[xpu-a.lan][4288][ERR][BKCL][init.cpp:1485] connect failed")
-    assert (seen.fields["by_host"], seen.fields["by_pid"], seen.fields["file"]) == ("xpu-a.lan", 4288, "init.cpp")
+    record = one(RECORDS, "[xpu-a.lan][4288][ERR][BKCL][init.cpp:1485] connect failed")
+    assert (record.fields["by_host"], record.fields["by_pid"], record.fields["file"]) == ("xpu-a.lan", 4288, "init.cpp")

@@ -53,7 +53,7 @@ def test_a_watchdog_timeout_is_read_in_every_era(line, fields):
     assert {name: event.fields.get(name) for name in fields} == fields
 
 
-def test_the_rank_of_a_sub_group_is_not_taken_for_the_global_one():
+def test_rank_in_a_sub_group_is_no_global_rank():
     assert only(NEW + PG + "Watchdog caught collective operation timeout: ").rank == 5
     assert only(OLD + PG + "Some NCCL operations have failed or timed out.").rank is None
 
@@ -93,7 +93,7 @@ def test_the_state_of_a_group_is_read_in_every_era(text):
         ("Received a global timeout from another rank and will start to dump the debug info.", None),
     ],
 )
-def test_a_dump_signal_names_its_sender_if_it_does(text, sender):
+def test_dump_signal_gives_its_sender_if_printed(text, sender):
     event = only(NEW + PG + text)
     assert (event.kind, event.fields.get("from_rank")) == ("c10d.dump_signal", sender)
 
@@ -119,7 +119,7 @@ def test_a_dump_signal_names_its_sender_if_it_does(text, sender):
         ("A message of a version that is not written yet", "c10d.log", "error"),
     ],
 )
-def test_the_other_lines_of_a_dying_group_have_kinds(text, kind, level):
+def test_other_lines_of_an_aborting_group_have_kinds(text, kind, level):
     event = only(NEW + PG + text)
     assert (event.kind, event.level) == (kind, level)
 
@@ -129,7 +129,7 @@ def test_the_path_of_the_flight_recorder_is_kept():
     assert (event.kind, event.fields["path"]) == ("c10d.flight_recorder", "/tmp/nccl_trace_rank_5")
 
 
-def test_an_error_logged_by_another_file_of_c10d_is_kept_and_a_foreign_file_is_not_ours():
+def test_error_of_another_c10d_file_is_read_and_of_a_foreign_file_is_not():
     assert only("[rank5]:[E1104 08:14:02.113355799 FlightRecorder.cpp:21] Something new").kind == "c10d.log"
     assert not [e for e in parse_text("[E1104 08:14:02.113355799 my_own_tool.cpp:21] Something") if e.dialect == "c10d"]
     assert parse_text("[rank5]:[I1104 08:14:02.113355799 ProcessGroupNCCL.cpp:21] Something healthy") == []
@@ -208,7 +208,7 @@ def test_an_empty_last_error_does_not_swallow_the_next_record():
     assert [e.kind for e in events] == ["c10d.nccl_error", "nccl.warn"]
 
 
-def test_a_desync_report_names_the_ranks_behind():
+def test_desync_report_gives_the_late_ranks():
     events = parse_text(
         "\t - [1] Timeout at collective: ALLREDUCE, #12\n"
         "\t - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:\n"
@@ -405,7 +405,7 @@ def test_stores_barriers_and_mismatches_are_read(line, kind, level, fields):
     assert {name: event.fields.get(name) for name in fields} == fields
 
 
-def test_a_lost_store_is_as_loud_as_its_line_and_takes_its_frames():
+def test_lost_store_has_the_level_of_its_line_and_its_frames():
     tail = (
         "recvValue failed on SocketImpl(fd=31, addr=[trn02]:41022, remote=[trn01]:29511): failed to recv, got 0 bytes\n"
         "Exception raised from recvBytes at /src/Utils.hpp:678 (most recent call first):\n"
@@ -452,7 +452,7 @@ def test_unused_parameters_are_one_event_with_their_names():
         "UserWarning: find_unused_parameters=True was specified in DDP constructor, but did not find any unused parameters",
     ],
 )
-def test_healthy_and_advising_lines_are_no_errors(line):
+def test_healthy_lines_and_advice_are_no_errors(line):
     assert [e.kind for e in parse_text(line) if e.level in ("error", "fatal")] == []
 
 
@@ -469,7 +469,7 @@ def test_rubbish_around_known_words_never_raises(parts):
 @pytest.mark.parametrize(
     "name", ["nccl", "nccl_info", "nccl_tests", "nvshmem", "c10d", "c10d_store", "c10d_usage", "gloo"]
 )
-def test_every_kind_stands_in_the_docstring_that_rule_authors_read(name):
+def test_every_kind_stands_in_the_module_docstring(name):
     module = importlib.import_module(f"logdoctor.parsers.dialects.{name}")
     assert {r.kind for r in module.RECORDS if f"``{r.kind}``" not in (module.__doc__ or "")} == set()
     assert [r.kind for r in module.RECORDS if not r.note] == []

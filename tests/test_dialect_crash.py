@@ -31,9 +31,9 @@ RECORDS = (*crash.RECORDS, *crash_traces.RECORDS)
     ],
 )
 def test_a_shell_line_about_a_signal_gives_its_number(line, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == ("crash.signal", "fatal")
-    assert fields.items() <= seen.fields.items()
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("crash.signal", "fatal")
+    assert fields.items() <= record.fields.items()
 
 
 @pytest.mark.parametrize(
@@ -48,20 +48,20 @@ def test_a_shell_line_about_a_signal_gives_its_number(line, fields):
         "python: malloc.c:2379: sysmalloc: Assertion `(old_top == initial_top (av))' failed.",
     ],
 )
-def test_the_c_library_saying_its_heap_is_damaged(line):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == ("crash.heap", "fatal")
+def test_damaged_heap_reported_by_the_c_library_is_a_crash(line):
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("crash.heap", "fatal")
 
 
-def test_an_uncaught_exception_keeps_its_type_and_message_and_leaves_the_rest():
+def test_uncaught_exception_keeps_type_and_message_and_leaves_other_lines():
     text = (
         "terminate called after throwing an instance of 'std::runtime_error'\n"
         "  what():  the queue was closed\n"
         "epoch 3 begins"
     )
-    seen = read(RECORDS, text)
-    assert len(seen) == 1
-    assert seen[0].fields == {"exception": "std::runtime_error", "message": "the queue was closed"}
+    records = read(RECORDS, text)
+    assert len(records) == 1
+    assert records[0].fields == {"exception": "std::runtime_error", "message": "the queue was closed"}
 
 
 def test_the_message_of_an_uncaught_exception_is_the_line_to_quote():
@@ -77,9 +77,9 @@ def test_interleaved_exceptions_of_two_processes_share_one_message():
         "terminate called after throwing an instance of 'c10::Error'\n"
         "  what():    what():  CUDA error: unknown error\n"
     )
-    seen = read(RECORDS, text)
-    assert [s.kind for s in seen] == ["crash.terminate"]
-    assert seen[0].fields["message"] == "CUDA error: unknown error"
+    records = read(RECORDS, text)
+    assert [s.kind for s in records] == ["crash.terminate"]
+    assert records[0].fields["message"] == "CUDA error: unknown error"
 
 
 def test_frames_below_a_c10_exception_belong_to_it():
@@ -91,31 +91,33 @@ def test_frames_below_a_c10_exception_belong_to_it():
         "frame #1: <unknown function> + 0xd3b65 (0x7f01 in /venv/libtorch.so)\n"
         "Fatal Python error: Aborted"
     )
-    seen = read(RECORDS, text)
-    assert len(seen) == 1
-    assert seen[0].fields["message"] == "[PG 0 Rank 5] something ended"
-    assert "frame #0" not in seen[0].text
+    records = read(RECORDS, text)
+    assert len(records) == 1
+    assert records[0].fields["message"] == "[PG 0 Rank 5] something ended"
+    assert "frame #0" not in records[0].text
 
 
-@pytest.mark.parametrize(("who", "rank"), [("[PG ID 0 PG GUID 0(default_pg) Rank 5]", 5), ("[PG 3 (tp) Rank 1]", None)])
-def test_an_uncaught_exception_tells_the_rank_where_it_counts_in_the_whole_job(who, rank):
+@pytest.mark.parametrize(
+    ("prefix", "rank"), [("[PG ID 0 PG GUID 0(default_pg) Rank 5]", 5), ("[PG 3 (tp) Rank 1]", None)]
+)
+def test_uncaught_exception_gives_the_rank_only_in_the_default_group(prefix, rank):
     text = (
         "terminate called after throwing an instance of 'c10::DistBackendError'\n"
-        f"  what():  {who} Process group watchdog thread terminated with exception: CUDA error: unknown error\n"
+        f"  what():  {prefix} Process group watchdog thread terminated with exception: CUDA error: unknown error\n"
     )
     assert one(RECORDS, text).fields.get("rank") == rank
 
 
-def test_what_older_torch_says_names_the_rank_in_its_group():
-    seen = one(
+def test_older_torch_gives_the_rank_in_the_group():
+    record = one(
         RECORDS,
         "terminate called after throwing an instance of 'std::runtime_error'\n"
         "  what():  [Rank 6] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE)",
     )
-    assert (seen.fields.get("group_rank"), seen.fields.get("rank")) == (6, None)
+    assert (record.fields.get("group_rank"), record.fields.get("rank")) == (6, None)
 
 
-def test_terminate_without_an_exception_is_known():
+def test_terminate_without_an_exception_is_recognised():
     assert one(RECORDS, "terminate called without an active exception").kind == "crash.terminate"
 
 
@@ -129,17 +131,17 @@ def test_a_debugger_stack_gives_signal_frames_and_library():
         "#1  0x00007f8b in ringPoll (ctx=0x55) at ring.cc:120\n"
         "#2  0x00007f8c in start_thread () from /lib/x86_64-linux-gnu/libc.so.6\n"
     )
-    seen = read(RECORDS, text)[0]
-    assert (seen.kind, seen.level, seen.fields["signal"]) == ("crash.gdb", "fatal", 11)
-    assert seen.fields["frames"][:2] == ("ringPost", "ringPoll")
-    assert seen.fields["library"] == "/opt/lib/libacme.so.2"
-    assert "ringPoll" in seen.text
+    record = read(RECORDS, text)[0]
+    assert (record.kind, record.level, record.fields["signal"]) == ("crash.gdb", "fatal", 11)
+    assert record.fields["frames"][:2] == ("ringPost", "ringPoll")
+    assert record.fields["library"] == "/opt/lib/libacme.so.2"
+    assert "ringPoll" in record.text
 
 
 def test_a_stack_alone_is_no_failure():
     text = "#0  0x00007f8a in epoll_wait () from /lib/libc.so.6\n#1  0x00007f8b in poll_loop () from /opt/libpoll.so"
-    seen = one(RECORDS, text)
-    assert (seen.kind, seen.level) == ("crash.backtrace", "info")
+    record = one(RECORDS, text)
+    assert (record.kind, record.level) == ("crash.backtrace", "info")
 
 
 def test_the_crash_block_of_glog_is_one_event():
@@ -150,10 +152,10 @@ def test_the_crash_block_of_glog_is_one_event():
         "    @     0x7fd0 (unknown)\n"
         "    @     0x7fd1 acme::Solver::step()\n"
     )
-    seen = read(RECORDS, text)
-    assert seen[-1].fields["frames"] == ("acme::Solver::step()",)
-    assert {s.kind for s in seen} == {"crash.trace"}
-    assert any(s.fields.get("signal") == 11 and s.fields.get("pid") == 90211 for s in seen)
+    records = read(RECORDS, text)
+    assert records[-1].fields["frames"] == ("acme::Solver::step()",)
+    assert {s.kind for s in records} == {"crash.trace"}
+    assert any(s.fields.get("signal") == 11 and s.fields.get("pid") == 90211 for s in records)
 
 
 def test_the_stack_of_ucx_names_the_first_library_that_is_not_the_handler():
@@ -164,9 +166,9 @@ def test_the_stack_of_ucx_names_the_first_library_that_is_not_the_handler():
         " 1  /opt/acme/libmesh.so(meshSend+0x41) [0x7f2]\n"
         "=================================\n"
     )
-    seen = read(RECORDS, text)[0]
-    assert (seen.fields["signal"], seen.fields["library"]) == (11, "/opt/acme/libmesh.so")
-    assert seen.fields["frames"] == ("ucs_handle_error", "meshSend")
+    record = read(RECORDS, text)[0]
+    assert (record.fields["signal"], record.fields["library"]) == (11, "/opt/acme/libmesh.so")
+    assert record.fields["frames"] == ("ucs_handle_error", "meshSend")
 
 
 @pytest.mark.parametrize(
@@ -185,10 +187,10 @@ def test_the_stack_of_ucx_names_the_first_library_that_is_not_the_handler():
         ("Process 812 (python3) of user 1001 dumped core.", "crash.core"),
     ],
 )
-def test_other_ways_to_die(line, kind):
-    seen = one(RECORDS, line)
-    assert seen.kind == kind
-    assert seen.level in ("fatal", "error")
+def test_other_crashes_have_kinds(line, kind):
+    record = one(RECORDS, line)
+    assert record.kind == kind
+    assert record.level in ("fatal", "error")
 
 
 @pytest.mark.parametrize(
@@ -204,8 +206,8 @@ def test_other_ways_to_die(line, kind):
     ],
 )
 def test_a_reported_exit_code_is_kept(line, code):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.fields["exit_code"]) == ("crash.exit", code)
+    record = one(RECORDS, line)
+    assert (record.kind, record.fields["exit_code"]) == ("crash.exit", code)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ def test_killed_by_a_signal_gives_the_number():
         "exit_code_on_failure: 3",
     ],
 )
-def test_look_alikes_of_healthy_runs_give_nothing(line):
+def test_similar_healthy_lines_give_no_record(line):
     assert kinds(RECORDS, line) == []
 
 
@@ -269,18 +271,18 @@ def test_garbage_around_known_words_never_raises(words, before, after):
         ("thread '<unnamed>' (812) panicked at 'no cell left', src/mesh.rs:10:5\n", "no cell left", "src/mesh.rs:10:5"),
     ],
 )
-def test_a_rust_panic_says_what_and_where_before_and_after_1_73(text, message, where):
-    seen = read(RECORDS, text)[0]
-    assert (seen.fields["message"], seen.fields["where"]) == (message, where)
+def test_rust_panic_before_and_after_1_73_gives_message_and_place(text, message, where):
+    record = read(RECORDS, text)[0]
+    assert (record.fields["message"], record.fields["where"]) == (message, where)
 
 
 def test_the_note_below_a_rust_panic_is_not_its_message():
-    seen = read(RECORDS, "thread 'main' panicked at src/mesh.rs:10:5:\nnote: run with `RUST_BACKTRACE=1`\n")[0]
-    assert "message" not in seen.fields or not seen.fields["message"]
+    record = read(RECORDS, "thread 'main' panicked at src/mesh.rs:10:5:\nnote: run with `RUST_BACKTRACE=1`\n")[0]
+    assert "message" not in record.fields or not record.fields["message"]
 
 
-def test_the_words_of_what_may_begin_below_a_line_with_the_place_in_the_source():
-    seen = one(
+def test_message_below_what_and_a_source_place_is_read():
+    record = one(
         RECORDS,
         "terminate called after throwing an instance of 'Solver::InputError'\n"
         "  what():\n"
@@ -288,7 +290,7 @@ def test_the_words_of_what_may_begin_below_a_line_with_the_place_in_the_source()
         "unknown keyword SCALE in line 12\n"
         "[gn7:812] *** Process received signal ***",
     )
-    assert seen.fields["message"] == "unknown keyword SCALE in line 12"
+    assert record.fields["message"] == "unknown keyword SCALE in line 12"
 
 
 @pytest.mark.parametrize(
@@ -299,7 +301,7 @@ def test_the_words_of_what_may_begin_below_a_line_with_the_place_in_the_source()
         "/opt/run.sh: line 47: 38240 Aborted                 ./solver",
     ],
 )
-def test_what_a_launcher_says_of_the_end_is_no_word_of_the_exception(report):
+def test_launcher_report_is_no_part_of_the_exception_message(report):
     head = Bare("terminate called after throwing an instance of 'std::invalid_argument'")
     below = [Bare("  what():  stoul", below=1), Bare(report, below=2)]
     block = read_terminate(head, {}, iter(below))
@@ -308,12 +310,12 @@ def test_what_a_launcher_says_of_the_end_is_no_word_of_the_exception(report):
 
 
 def test_the_frames_that_a_signal_interrupted_belong_to_the_stack():
-    seen = one(
+    record = one(
         RECORDS,
         "#0  0x00007f3d19b55217 in waitpid () from /lib64/libc.so.6\n"
         "#1  0x00007f3d14364cdb in crash_handler () from /opt/lib/librun.so\n"
         "#2  <signal handler called>\n"
         "#3  0x00007f3d1599e143 in exchange_halo (this=0x0) at /src/halo.cc:131",
     )
-    assert seen.fields["frames"] == ("waitpid", "crash_handler", "exchange_halo")
-    assert "<signal handler called>" in seen.text
+    assert record.fields["frames"] == ("waitpid", "crash_handler", "exchange_halo")
+    assert "<signal handler called>" in record.text

@@ -27,15 +27,15 @@ from logdoctor.parsers.dialects.cuda import RECORDS
     ],
 )
 def test_a_failed_cuda_call_gives_its_status(line, status):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level, seen.fields["status"]) == ("cuda.error", "error", status)
+    record = one(RECORDS, line)
+    assert (record.kind, record.level, record.fields["status"]) == ("cuda.error", "error", status)
 
 
 def test_the_number_of_a_cuda_error_is_kept():
     assert one(RECORDS, "Cuda failure 999 'unknown error'").fields["code"] == 999
 
 
-def test_a_status_that_nobody_knows_yet_is_still_a_cuda_error():
+def test_unknown_status_is_a_cuda_error():
     assert one(RECORDS, "CUDA error 951: the fabric is resting").kind == "cuda.error"
 
 
@@ -54,10 +54,10 @@ def test_too_little_gpu_memory_in_every_wording(line):
 
 
 def test_an_assert_inside_a_kernel_gives_place_and_expression():
-    seen = one(
+    record = one(
         RECORDS, "../aten/src/Gather.cu:144: pick: block: [31,0,0], thread: [5,0,0] Assertion `i >= 0 && i < n` failed."
     )
-    assert (seen.kind, seen.fields["file"], seen.fields["expression"]) == (
+    assert (record.kind, record.fields["file"], record.fields["expression"]) == (
         "cuda.device_assert",
         "../aten/src/Gather.cu",
         "i >= 0 && i < n",
@@ -76,8 +76,8 @@ def test_an_assert_inside_a_kernel_gives_place_and_expression():
     ],
 )
 def test_a_failed_math_library_gives_its_status(line, status):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.fields["status"]) == ("cuda.library", status)
+    record = one(RECORDS, line)
+    assert (record.kind, record.fields["status"]) == ("cuda.library", status)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_failed_math_library_gives_its_status(line, status):
     ],
 )
 def test_a_missing_or_unfit_driver(line, kind, level):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, level)
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_missing_or_unfit_driver(line, kind, level):
     ],
 )
 def test_look_alikes_of_healthy_runs_are_no_errors(line):
-    assert all(seen.level == "info" for seen in read(RECORDS, line))
+    assert all(record.level == "info" for record in read(RECORDS, line))
 
 
 KNOWN = (

@@ -26,17 +26,17 @@ def row(test: str, cell: str) -> str:
     ],
     ids=["DCGM 3", "DCGM 4"],
 )
-def test_the_rows_below_a_failed_test_say_why(table):
-    seen = one(RECORDS, table + row("Memory Bandwidth", "Pass - All"))
-    assert seen.fields["message"].endswith(f": {WARNED}")
-    assert seen.fields["gpu"] == 2
+def test_rows_below_a_failed_test_give_the_reason(table):
+    record = one(RECORDS, table + row("Memory Bandwidth", "Pass - All"))
+    assert record.fields["message"].endswith(f": {WARNED}")
+    assert record.fields["gpu"] == 2
 
 
 @pytest.mark.parametrize("warning", [f'"warning" : "{WARNED}"', f'"{WARNED}"'], ids=["DCGM 3", "DCGM 2"])
-def test_the_lines_below_a_failed_status_say_why(warning):
+def test_lines_below_a_failed_status_give_the_reason(warning):
     log = f'  "status" : "Fail",\n  "warnings" :\n  [\n    {{\n      "error_id" : 52,\n      {warning}\n    }}\n  ]\n'
-    seen = one(RECORDS, log)
-    assert (seen.fields["message"], seen.fields["gpu"]) == (WARNED, 2)
+    record = one(RECORDS, log)
+    assert (record.fields["message"], record.fields["gpu"]) == (WARNED, 2)
 
 
 def test_a_status_without_a_warning_is_of_another_program():

@@ -31,19 +31,23 @@ Root Cause (first observed failure):
 ============================================================"""
 
 
-def test_the_summary_speaks_of_the_root_entry():
-    seen = one(RECORDS, SUMMARY)
-    assert (seen.kind, seen.level) == ("elastic.failure_summary", "fatal")
+def test_summary_reports_the_root_entry():
+    record = one(RECORDS, SUMMARY)
+    assert (record.kind, record.level) == ("elastic.failure_summary", "fatal")
     expected = {"rank": 13, "local_rank": 5, "pid": 5213, "exit_code": -9, "signal": 9, "host": "ice-07.cluster"}
-    assert {k: seen.fields[k] for k in expected} == expected
-    assert (seen.fields["count"], seen.fields["other_ranks"], seen.fields["when"]) == (2, (14,), "2031-05-06_07:08:08")
+    assert {k: record.fields[k] for k in expected} == expected
+    assert (record.fields["count"], record.fields["other_ranks"], record.fields["when"]) == (
+        2,
+        (14,),
+        "2031-05-06_07:08:08",
+    )
 
 
 @pytest.mark.parametrize("prefix", ["fit-out> ", "* 08:14:{:02} | "])
-def test_a_summary_behind_a_prefix_that_no_wrapper_knows_is_read(prefix):
+def test_summary_behind_an_unknown_prefix_is_read(prefix):
     lines = [prefix.format(at) + line for at, line in enumerate(SUMMARY.split("\n"))]
-    seen = read(RECORDS, "\n".join(lines))[0]
-    assert (seen.kind, seen.fields["rank"], seen.fields["signal"]) == ("elastic.failure_summary", 13, 9)
+    record = read(RECORDS, "\n".join(lines))[0]
+    assert (record.kind, record.fields["rank"], record.fields["signal"]) == ("elastic.failure_summary", 13, 9)
 
 
 def left_with(root: str, time: str = "07:08:09") -> str:
@@ -55,19 +59,19 @@ def left_with(root: str, time: str = "07:08:09") -> str:
 NO_TRACE = "To enable traceback see: the documentation of elastic's errors"
 
 
-def test_of_two_that_ended_in_one_second_the_killed_one_was_first():
-    seen = one(RECORDS, left_with(NO_TRACE))
-    assert (seen.fields["rank"], seen.fields["signal"], seen.fields["other_ranks"]) == (14, 9, (13,))
+def test_killed_worker_goes_before_one_that_exited_in_the_same_second():
+    record = one(RECORDS, left_with(NO_TRACE))
+    assert (record.fields["rank"], record.fields["signal"], record.fields["other_ranks"]) == (14, 9, (13,))
 
 
 @pytest.mark.parametrize("summary", [left_with(NO_TRACE, "07:08:08"), left_with("ValueError: no such key")])
-def test_a_root_that_ended_earlier_or_says_why_stays_the_root(summary):
+def test_root_with_an_earlier_time_or_a_traceback_stays_the_root(summary):
     assert one(RECORDS, summary).fields["rank"] == 13
 
 
 def test_the_summary_of_version_2_15_names_the_signal_on_the_exit_line():
-    seen = one(RECORDS, SUMMARY.replace("-9 (pid: 5213)", "-9 (pid: 5213)  (SIGKILL)"))
-    assert (seen.fields["exit_code"], seen.fields["signal"]) == (-9, 9)
+    record = one(RECORDS, SUMMARY.replace("-9 (pid: 5213)", "-9 (pid: 5213)  (SIGKILL)"))
+    assert (record.fields["exit_code"], record.fields["signal"]) == (-9, 9)
 
 
 def test_the_summary_with_stars_of_version_1_9():
@@ -86,22 +90,22 @@ Root Cause:
 Other Failures:
   <NO_OTHER_FAILURES>
 ***************************************"""
-    seen = one(RECORDS, text)
-    assert (seen.fields["rank"], seen.fields["pid"], seen.fields["exit_code"]) == (2, 77, 1)
+    record = one(RECORDS, text)
+    assert (record.fields["rank"], record.fields["pid"], record.fields["exit_code"]) == (2, 77, 1)
 
 
-def test_a_summary_with_an_error_file_tells_the_exception():
+def test_summary_with_an_error_file_gives_the_exception():
     trace = (
         'Traceback (most recent call last):\n    File "/srv/a.py", line 3, in f\n      raise\n  ValueError: no rows\n'
     )
-    seen = one(RECORDS, SUMMARY.replace("Signal 9 (SIGKILL) received by PID 5213", trace))
-    assert (seen.fields["exception"], seen.fields["message"]) == ("ValueError", "no rows")
-    assert "a.py" in str(seen.fields["root_traceback"])
+    record = one(RECORDS, SUMMARY.replace("Signal 9 (SIGKILL) received by PID 5213", trace))
+    assert (record.fields["exception"], record.fields["message"]) == ("ValueError", "no rows")
+    assert "a.py" in str(record.fields["root_traceback"])
 
 
 def test_a_summary_whose_head_is_cut_off_is_still_read():
-    seen = one(RECORDS, SUMMARY[SUMMARY.index("Root Cause") :])
-    assert (seen.fields["rank"], seen.fields["signal"], seen.fields["count"]) == (13, 9, 1)
+    record = one(RECORDS, SUMMARY[SUMMARY.index("Root Cause") :])
+    assert (record.fields["rank"], record.fields["signal"], record.fields["count"]) == (13, 9, 1)
 
 
 @pytest.mark.parametrize("text", ["tests/test_a.py::test_b FAILED", "job 7 FAILED\nretrying"])
@@ -204,9 +208,9 @@ def test_other_lines_that_end_in_failed_are_no_summary(text):
     ],
 )
 def test_lines_of_the_agent(line, kind, level, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, level)
-    assert {k: seen.fields.get(k) for k in fields} == fields
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert {k: record.fields.get(k) for k in fields} == fields
 
 
 def test_the_result_of_a_rendezvous_gives_ranks_and_restarts():
@@ -228,11 +232,11 @@ def test_the_result_of_a_rendezvous_gives_ranks_and_restarts():
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(SUMMARY.splitlines()) | st.text(PRINTABLE, max_size=40), max_size=20))
 def test_torn_summaries_never_raise(lines):
-    for seen in read(RECORDS, "\n".join(lines)):
-        assert isinstance(seen.fields.get("count", 0), int)
+    for record in read(RECORDS, "\n".join(lines)):
+        assert isinstance(record.fields.get("count", 0), int)
 
 
 @pytest.mark.parametrize("head", ["", "torch.multiprocessing.spawn.ProcessExitedException: "])
 def test_a_spawned_process_that_a_signal_ended_names_its_index(head):
-    seen = one(RECORDS, f"{head}process 3 terminated with signal SIGKILL")
-    assert (seen.kind, seen.fields["local_rank"], seen.fields["signal"]) == ("elastic.spawn_exit", 3, 9)
+    record = one(RECORDS, f"{head}process 3 terminated with signal SIGKILL")
+    assert (record.kind, record.fields["local_rank"], record.fields["signal"]) == ("elastic.spawn_exit", 3, 9)

@@ -22,21 +22,21 @@ STALL = (
     ],
 )
 def test_horovods_stall_names_the_missing_ranks_in_every_era(below):
-    seen = one(RECORDS, f"{STALL}\n{below}")
-    assert (seen.kind, seen.level) == ("frameworks.stall", "warning")
-    assert (seen.fields["missing"], seen.fields["seconds"]) == ((1, 6), 60)
-    assert seen.fields["stalled_ops"] == "grad.layer_a, grad.layer_b"
+    record = one(RECORDS, f"{STALL}\n{below}")
+    assert (record.kind, record.level) == ("frameworks.stall", "warning")
+    assert (record.fields["missing"], record.fields["seconds"]) == ((1, 6), 60)
+    assert record.fields["stalled_ops"] == "grad.layer_a, grad.layer_b"
 
 
-def test_a_stall_that_names_who_is_ready_lacks_the_others():
-    seen = one(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 3, 0, 4]")
-    assert seen.fields["missing"] == (1, 2)
+def test_stall_with_ready_ranks_gives_the_missing_ranks():
+    record = one(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 3, 0, 4]")
+    assert record.fields["missing"] == (1, 2)
     assert "missing" not in one(RECORDS, "HorovodAllreduce_w0 [ready ranks: 0]").fields
 
 
 def test_the_order_in_which_ranks_became_ready_is_no_difference_between_tensors():
-    seen = one(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 0, 4, 3]")
-    assert (seen.fields["missing"], seen.fields["sides"]) == ((1, 2), 1)
+    record = one(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 0, 4, 3]")
+    assert (record.fields["missing"], record.fields["sides"]) == ((1, 2), 1)
 
 
 def test_a_stall_without_its_first_line_is_read():
@@ -165,9 +165,9 @@ def test_a_stall_without_its_first_line_is_read():
     ],
 )
 def test_lines_of_frameworks(line, kind, level, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, level)
-    assert {k: seen.fields.get(k) for k in fields} == fields
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert {k: record.fields.get(k) for k in fields} == fields
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_healthy_lines_give_no_event(line):
     )
 )
 def test_torn_stalls_never_raise(lines):
-    for seen in read(RECORDS, "\n".join(lines)):
-        assert isinstance(seen.fields.get("missing", ()), tuple)
+    for record in read(RECORDS, "\n".join(lines)):
+        assert isinstance(record.fields.get("missing", ()), tuple)
 
 
 def test_milabenchs_report_of_a_failure_without_a_traceback_is_an_error():

@@ -39,17 +39,17 @@ ALL = (*generic.RECORDS, *os_errors.RECORDS)
         "[ERROR] exited with code 3 after 2 h",
     ],
 )
-def test_a_loud_word_in_its_place_is_an_error(line):
-    seen = one(ALL, line)
-    assert (seen.kind, seen.level) == ("generic.error", "error")
+def test_error_word_at_the_usual_place_is_an_error(line):
+    record = one(ALL, line)
+    assert (record.kind, record.level) == ("generic.error", "error")
 
 
 @pytest.mark.parametrize(
     "line", ["FATAL:   container has no entrypoint", "fatal: not a git repository", "[FATAL] giving up"]
 )
-def test_a_program_that_says_fatal_ends(line):
-    seen = one(ALL, line)
-    assert (seen.kind, seen.level) == ("generic.fatal", "fatal")
+def test_line_with_fatal_is_fatal(line):
+    record = one(ALL, line)
+    assert (record.kind, record.level) == ("generic.fatal", "fatal")
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_a_program_that_says_fatal_ends(line):
     ],
 )
 def test_settings_counts_and_metrics_are_no_errors(line):
-    assert all(seen.level == "info" for seen in read(ALL, line))
+    assert all(record.level == "info" for record in read(ALL, line))
 
 
-def test_what_the_speaker_calls_a_warning_stays_one():
-    seen = one(ALL, "cannot open /data/x.idx: No such file or directory", Speaker(level="warning"))
-    assert (seen.level, seen.fields["errno"]) == ("warning", 2)
+def test_error_word_in_a_logged_warning_stays_a_warning():
+    record = one(ALL, "cannot open /data/x.idx: No such file or directory", Speaker(level="warning"))
+    assert (record.level, record.fields["errno"]) == ("warning", 2)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_what_the_speaker_calls_a_warning_stays_one():
     ],
 )
 def test_an_errno_text_gives_its_number(line, errno):
-    seen = one(ALL, line)
-    assert (seen.kind, seen.level, seen.fields["errno"]) == ("os.error", "error", errno)
+    record = one(ALL, line)
+    assert (record.kind, record.level, record.fields["errno"]) == ("os.error", "error", errno)
 
 
 def test_a_plain_sentence_that_the_logger_calls_an_error_is_one():
@@ -120,11 +120,11 @@ def test_a_plain_sentence_that_the_logger_calls_an_error_is_one():
 @pytest.mark.parametrize(
     "line", ['  File "/srv/x.py", line 3, in run', "    ^^^^^^", "", "Traceback (most recent call last):"]
 )
-def test_stack_lines_that_the_logger_calls_errors_are_none(line):
+def test_stack_lines_logged_as_errors_are_no_errors(line):
     assert read(ALL, line, Speaker(level="error")) == []
 
 
-def test_a_plain_sentence_of_a_warning_is_nothing():
+def test_plain_sentence_logged_as_warning_gives_no_record():
     assert read(ALL, "something odd is gone", Speaker(level="warning")) == []
 
 
@@ -165,13 +165,13 @@ def test_an_optional_driver_that_is_not_installed_is_no_error():
         ("fused.cpp:12:10: fatal error: cuda_runtime.h: No such file or directory", "os.build"),
     ],
 )
-def test_what_the_system_refuses_has_its_own_kind(line, kind):
-    seen = one(ALL, line)
-    assert seen.kind == kind
-    assert seen.level in ("error", "fatal")
+def test_refusals_of_the_operating_system_have_kinds_of_their_own(line, kind):
+    record = one(ALL, line)
+    assert record.kind == kind
+    assert record.level in ("error", "fatal")
 
 
-def test_the_status_of_a_web_server_is_kept():
+def test_status_of_a_web_server_is_a_field():
     assert one(ALL, "HTTP Error 503: Service Unavailable").fields["status"] == 503
 
 
@@ -188,9 +188,9 @@ def test_a_refused_argument_is_a_usage_error(line):
     assert one(ALL, line).kind == "generic.usage_error"
 
 
-def test_a_printed_usage_is_only_a_remark():
-    seen = one(ALL, "usage: train.py [-h] [--lr LR]")
-    assert (seen.kind, seen.level) == ("generic.usage", "info")
+def test_printed_usage_is_information():
+    record = one(ALL, "usage: train.py [-h] [--lr LR]")
+    assert (record.kind, record.level) == ("generic.usage", "info")
 
 
 KNOWN = (

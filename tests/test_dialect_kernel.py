@@ -36,14 +36,18 @@ ALL = (*OS, *GPU, *IO)
     ],
 )
 def test_every_era_of_xid_lines_gives_code_and_bus_address(line, fields):
-    seen = one(GPU, line)
-    assert (seen.kind, seen.level, seen.fields) == ("kernel.xid", "error", fields)
+    record = one(GPU, line)
+    assert (record.kind, record.level, record.fields) == ("kernel.xid", "error", fields)
 
 
 @pytest.mark.parametrize("place", ["PCI:...", "PCI:xxxx:xx:00", "<redacted>"])
-def test_an_xid_whose_address_was_taken_out_is_one_all_the_same(place):
-    seen = one(GPU, f"NVRM: Xid ({place}): 79, pid=88, name=python3, GPU has fallen off the bus.")
-    assert (seen.kind, seen.level, seen.fields) == ("kernel.xid", "error", {"xid": 79, "pid": 88, "name": "python3"})
+def test_xid_without_its_address_is_recognised(place):
+    record = one(GPU, f"NVRM: Xid ({place}): 79, pid=88, name=python3, GPU has fallen off the bus.")
+    assert (record.kind, record.level, record.fields) == (
+        "kernel.xid",
+        "error",
+        {"xid": 79, "pid": 88, "name": "python3"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,12 +57,12 @@ def test_an_xid_whose_address_was_taken_out_is_one_all_the_same(place):
         ("06-10 11:52:30 Xid 31 GPC2 GPCCLIENT_T1_4 @ 0x7e00_12340000 FAULT_PTE ACCESS_TYPE_VIRT_READ", {"xid": 31}),
     ],
 )
-def test_an_xid_retold_with_fewer_words_is_one_by_what_only_the_driver_says(line, fields):
-    seen = one(GPU, line)
-    assert (seen.kind, seen.level, seen.fields) == ("kernel.xid", "error", fields)
+def test_shortened_xid_line_is_recognised_by_the_drivers_own_words(line, fields):
+    record = one(GPU, line)
+    assert (record.kind, record.level, record.fields) == ("kernel.xid", "error", fields)
 
 
-def test_an_xid_that_somebody_only_speaks_of_is_none():
+def test_talk_about_an_xid_gives_no_record():
     assert kinds(GPU, "we saw Xid 31 on two of the hosts last week") == []
 
 
@@ -73,8 +77,8 @@ def test_an_xid_that_somebody_only_speaks_of_is_none():
     ],
 )
 def test_the_reset_of_an_amd_gpu_is_told_by_any_of_its_lines_on_linux_and_freebsd(line):
-    seen = one(GPU, line)
-    assert (seen.kind, seen.level) == ("kernel.amdgpu", "error")
+    record = one(GPU, line)
+    assert (record.kind, record.level) == ("kernel.amdgpu", "error")
 
 
 def test_a_ring_that_recovered_softly_is_no_fault_of_the_gpu():
@@ -95,7 +99,7 @@ def test_the_text_of_an_xid_is_the_sentence_of_the_driver():
 
 
 @pytest.mark.parametrize("code", [45, 63, 92, 154])
-def test_an_xid_that_only_reports_is_a_warning(code):
+def test_informative_xid_is_a_warning(code):
     assert one(GPU, f"NVRM: Xid (PCI:0000:4e:00): {code}, pid=7, name=python, Ch 00000001").level == "warning"
 
 
@@ -124,9 +128,9 @@ def test_a_driver_message_of_three_lines_is_one_lost_gpu():
         "               NVRM: (PCI ID: 10de:2330) installed in this system has\n"
         "               NVRM: fallen off the bus and is not responding to commands."
     )
-    seen = one(GPU, text)
-    assert (seen.kind, seen.fields["bus_id"]) == ("kernel.nvrm_lost", "0000:e1:00")
-    assert "fallen off the bus" in seen.text
+    record = one(GPU, text)
+    assert (record.kind, record.fields["bus_id"]) == ("kernel.nvrm_lost", "0000:e1:00")
+    assert "fallen off the bus" in record.text
 
 
 def test_the_line_that_says_that_the_gpu_is_lost_is_the_one_to_quote():
@@ -149,16 +153,16 @@ def test_a_gpu_that_the_driver_does_not_support_is_not_lost():
     assert kinds(GPU, text)[0] == "kernel.nvrm_init"
 
 
-def test_a_version_mix_of_the_driver_keeps_both_versions():
+def test_driver_version_mismatch_gives_both_versions():
     text = (
         "NVRM: API mismatch: the client has the version 550.90.07, but\n"
         "NVRM: this kernel module has the version 535.161.08.  Please\n"
         "NVRM: make sure that this kernel module and all NVIDIA driver\n"
         "NVRM: components have the same version."
     )
-    seen = one(GPU, text)
-    assert seen.fields["client_version"] == "550.90.07"
-    assert "535.161.08" in seen.text
+    record = one(GPU, text)
+    assert record.fields["client_version"] == "550.90.07"
+    assert "535.161.08" in record.text
 
 
 @pytest.mark.parametrize(
@@ -198,22 +202,26 @@ def test_the_oom_killer_in_a_cgroup_names_process_cgroup_and_constraint():
     assert reaped.level == "error"
 
 
-def test_the_oom_killer_of_old_kernels_is_known():
-    seen = one(OS, "Out of memory: Kill process 4312 (python) score 912 or sacrifice child")
-    assert (seen.kind, seen.fields["pid"], seen.fields["process"]) == ("kernel.oom_kill", 4312, "python")
+def test_oom_killer_of_old_kernels_is_recognised():
+    record = one(OS, "Out of memory: Kill process 4312 (python) score 912 or sacrifice child")
+    assert (record.kind, record.fields["pid"], record.fields["process"]) == ("kernel.oom_kill", 4312, "python")
 
 
 def test_a_segfault_names_process_and_library():
-    seen = one(
+    record = one(
         OS,
         "[9.1] pt_autograd_0[8812]: segfault at 20 ip 00007f1200aa sp 00007f33 error 4 in libnccl.so.2.21.5[7f12+200]",
     )
-    assert seen.fields == {"process": "pt_autograd_0", "pid": 8812, "library": "libnccl.so.2.21.5"}
+    assert record.fields == {"process": "pt_autograd_0", "pid": 8812, "library": "libnccl.so.2.21.5"}
 
 
 def test_a_general_protection_fault_names_its_trap():
-    seen = one(OS, "traps: python3[771] general protection fault ip:7f00 sp:7ffd error:0 in libcuda.so.1[7f00+100]")
-    assert (seen.kind, seen.fields["trap"], seen.fields["pid"]) == ("kernel.trap", "general protection fault", 771)
+    record = one(OS, "traps: python3[771] general protection fault ip:7f00 sp:7ffd error:0 in libcuda.so.1[7f00+100]")
+    assert (record.kind, record.fields["trap"], record.fields["pid"]) == (
+        "kernel.trap",
+        "general protection fault",
+        771,
+    )
 
 
 def test_a_hung_task_keeps_the_functions_it_waits_in():
@@ -229,9 +237,9 @@ def test_a_hung_task_keeps_the_functions_it_waits_in():
         " nfs_wait_on_request+0x2d/0x40 [nfs]\n"
         "eth0: something else"
     )
-    seen = read(OS, text)[0]
-    assert (seen.kind, seen.fields["pid"], seen.fields["seconds"]) == ("kernel.hung_task", 5121, 122)
-    assert seen.fields["frames"] == ("__schedule", "rpc_wait_bit_killable", "nfs_wait_on_request")
+    record = read(OS, text)[0]
+    assert (record.kind, record.fields["pid"], record.fields["seconds"]) == ("kernel.hung_task", 5121, 122)
+    assert record.fields["frames"] == ("__schedule", "rpc_wait_bit_killable", "nfs_wait_on_request")
 
 
 @pytest.mark.parametrize("state", ["    0  5121   4000 0x00000000", " running task        0  5121   4000 0x00000008"])
@@ -271,8 +279,8 @@ def test_before_linux_5_10_the_free_stack_of_a_hung_task_stands_behind_its_state
     ],
 )
 def test_lines_of_the_kernel_about_the_host(line, kind, level):
-    seen = one(OS, line)
-    assert (seen.kind, seen.level) == (kind, level)
+    record = one(OS, line)
+    assert (record.kind, record.level) == (kind, level)
 
 
 @pytest.mark.parametrize(
@@ -293,8 +301,8 @@ def test_lines_of_the_kernel_about_the_host(line, kind, level):
     ],
 )
 def test_a_kernel_module_that_does_not_load_is_named(line, kind, module):
-    seen = one((*gpu_tools.RECORDS, *kernel_nics.RECORDS), line)
-    assert (seen.kind, seen.level, seen.fields["module"]) == (kind, "error", module)
+    record = one((*gpu_tools.RECORDS, *kernel_nics.RECORDS), line)
+    assert (record.kind, record.level, record.fields["module"]) == (kind, "error", module)
 
 
 @pytest.mark.parametrize(
@@ -377,9 +385,9 @@ def test_a_kernel_module_that_does_not_load_is_named(line, kind, module):
     ],
 )
 def test_lines_of_the_kernel_about_devices(line, kind, level, fields):
-    seen = one(IO, line)
-    assert (seen.kind, seen.level) == (kind, level)
-    assert fields.items() <= seen.fields.items()
+    record = one(IO, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert fields.items() <= record.fields.items()
 
 
 @pytest.mark.parametrize(
@@ -399,7 +407,7 @@ def test_lines_of_the_kernel_about_devices(line, kind, level, fields):
     ],
 )
 def test_a_healthy_boot_gives_no_error(line):
-    assert all(seen.level == "info" for seen in read(ALL, line))
+    assert all(record.level == "info" for record in read(ALL, line))
 
 
 KNOWN = (
@@ -420,6 +428,6 @@ def test_garbage_around_known_words_never_raises(words, before, after):
 
 
 def test_only_errors_of_the_log_files_of_fabric_manager_and_imex_are_read():
-    said = "[Sep 18 2026 06:40:3%d] [%s] [tid 77] no address of this node is in the list\n"
-    seen = one(gpu_tools.RECORDS, said % (1, "INFO") + said % (2, "ERROR"))
-    assert (seen.kind, seen.text) == ("gpu.fabric_log", "no address of this node is in the list")
+    line = "[Sep 18 2026 06:40:3%d] [%s] [tid 77] no address of this node is in the list\n"
+    record = one(gpu_tools.RECORDS, line % (1, "INFO") + line % (2, "ERROR"))
+    assert (record.kind, record.text) == ("gpu.fabric_log", "no address of this node is in the list")

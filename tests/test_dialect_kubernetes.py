@@ -18,9 +18,9 @@ STATE = """    Last State:     Terminated
     ("reason", "code", "level"), [("OOMKilled", 137, "fatal"), ("Error", 1, "error"), ("Completed", 0, "info")]
 )
 def test_the_state_block_of_describe_is_one_event(reason, code, level):
-    seen = one(RECORDS, STATE.format(reason=reason, code=code))
-    assert (seen.kind, seen.level) == ("kubernetes.terminated", level)
-    assert seen.fields == {"reason": reason, "exit_code": code}
+    record = one(RECORDS, STATE.format(reason=reason, code=code))
+    assert (record.kind, record.level) == ("kubernetes.terminated", level)
+    assert record.fields == {"reason": reason, "exit_code": code}
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_the_state_block_of_describe_is_one_event(reason, code, level):
     ],
 )
 def test_what_kubectl_and_the_operators_show(line, kind, level, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, level)
-    assert fields.items() <= seen.fields.items()
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert fields.items() <= record.fields.items()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_kubectl_and_the_operators_show(line, kind, level, fields):
         "0 pods were preempted, 4 nodes are available",
     ],
 )
-def test_healthy_look_alikes_give_nothing(line):
+def test_similar_healthy_lines_give_no_record(line):
     assert [s.kind for s in read(RECORDS, line) if s.level in {"error", "fatal"}] == []
 
 
@@ -141,6 +141,6 @@ def test_garbage_around_known_words_never_raises(parts):
 
 
 @pytest.mark.parametrize(("times", "level"), [(3, "warning"), (29, "warning"), (30, "error")])
-def test_a_service_that_is_asked_for_minutes_in_vain_has_failed(times, level):
+def test_service_that_does_not_answer_for_minutes_has_failed(times, level):
     line = f"  Warning  Unhealthy  2m (x{times} over 11m)  kubelet  Readiness probe failed: connect: connection refused"
     assert one(RECORDS, line).level == level

@@ -46,9 +46,9 @@ from logdoctor.parsers.dialects import lightning, ray
     ],
 )
 def test_lines_of_lightning(line, kind, level, fields):
-    seen = one(lightning.RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, level)
-    assert {k: seen.fields.get(k) for k in fields} == fields
+    record = one(lightning.RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert {k: record.fields.get(k) for k in fields} == fields
 
 
 DEAD = """\
@@ -62,16 +62,18 @@ The actor is dead because its worker process has died. Worker exit type: SYSTEM_
 
 
 def test_a_dead_actor_is_named_with_process_and_host():
-    seen = one(ray.RECORDS, DEAD)
+    record = one(ray.RECORDS, DEAD)
     expected = {"class_name": "RolloutWorker", "pid": 7714, "host": "10.7.3.9", "exit_type": "SYSTEM_ERROR"}
-    assert (seen.kind, seen.level) == ("ray.actor_died", "error")
-    assert {k: seen.fields[k] for k in expected} == expected
+    assert (record.kind, record.level) == ("ray.actor_died", "error")
+    assert {k: record.fields[k] for k in expected} == expected
 
 
 def test_an_actor_that_died_with_its_owner_names_the_owners_host():
     owner = "Owner Id: 02ff Owner Ip address: 10.7.3.4 Owner worker exit type: SYSTEM_ERROR"
-    seen = one(ray.RECORDS, DEAD.partition("worker process")[0] + f"owner has died. {owner} Worker exit detail: gone.")
-    assert (seen.fields["host"], seen.fields.get("pid")) == ("10.7.3.4", None)
+    record = one(
+        ray.RECORDS, DEAD.partition("worker process")[0] + f"owner has died. {owner} Worker exit detail: gone."
+    )
+    assert (record.fields["host"], record.fields.get("pid")) == ("10.7.3.4", None)
 
 
 def test_a_dead_worker_is_named_by_its_own_line():
@@ -79,8 +81,8 @@ def test_a_dead_worker_is_named_by_its_own_line():
         "A worker died or was killed while executing a task by an unexpected system error. Worker ID: ab12 Node ID: cd34 "
         "Worker IP address: 10.7.3.9 Worker port: 10021 Worker PID: 818 Worker exit type: SYSTEM_ERROR Worker exit detail: x"
     )
-    seen = one(ray.RECORDS, line)
-    assert (seen.kind, seen.fields["pid"], seen.fields["host"]) == ("ray.worker_died", 818, "10.7.3.9")
+    record = one(ray.RECORDS, line)
+    assert (record.kind, record.fields["pid"], record.fields["host"]) == ("ray.worker_died", 818, "10.7.3.9")
 
 
 def test_a_planned_end_of_a_worker_is_no_error():
@@ -144,9 +146,9 @@ def test_a_planned_end_of_a_worker_is_no_error():
     ],
 )
 def test_lines_of_ray(line, kind, level, fields):
-    seen = one(ray.RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, level)
-    assert {k: seen.fields.get(k) for k in fields} == fields
+    record = one(ray.RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert {k: record.fields.get(k) for k in fields} == fields
 
 
 @pytest.mark.parametrize("line", ["Started actor 3", "GCS is up", "node 3 joined the cluster", "All actors are ready"])
@@ -157,5 +159,5 @@ def test_healthy_lines_give_nothing(line):
 @pytest.mark.parametrize("indent", ["\t", "    "])
 def test_the_process_that_died_is_read_from_the_lines_below_however_they_are_indented(indent):
     below = "".join(f"\n{indent}{line}" for line in ("class_name: Rollout", "pid: 7121", "name: r0", "ip: 10.8.2.31"))
-    seen = one(ray.RECORDS, "The actor died unexpectedly before finishing this task." + below)
-    assert (seen.fields["pid"], seen.fields["host"]) == (7121, "10.8.2.31")
+    record = one(ray.RECORDS, "The actor died unexpectedly before finishing this task." + below)
+    assert (record.fields["pid"], record.fields["host"]) == (7121, "10.8.2.31")

@@ -29,14 +29,14 @@ LAST_WORDS = "Message from rank 0 and tag 5 truncated; 64 bytes received but buf
     ],
 )
 def test_every_era_of_a_fatal_error_gives_call_class_and_innermost_words(head, fields):
-    seen = one(RECORDS, head + "\n" + STACK)
-    assert (seen.kind, seen.level) == ("mpich.fatal", "fatal")
+    record = one(RECORDS, head + "\n" + STACK)
+    assert (record.kind, record.level) == ("mpich.fatal", "fatal")
     wanted = {"function": "PMPI_Recv", "error_class": "Message truncated", "message": LAST_WORDS, **fields}
-    assert wanted.items() <= seen.fields.items()
-    assert "PMPI_Recv(171): MPI_Recv" in seen.text
+    assert wanted.items() <= record.fields.items()
+    assert "PMPI_Recv(171): MPI_Recv" in record.text
 
 
-def test_a_stack_whose_head_is_cut_off_is_still_seen():
+def test_stack_without_its_head_is_read():
     assert kinds(RECORDS, STACK) == ["mpich.stack", "mpich.stack"]
 
 
@@ -47,16 +47,16 @@ def test_a_line_of_a_stack_that_was_wrapped_is_read_to_its_end():
         "MPID_nem_tcp_connpoll(1700): Communication error\n"
         "unrelated words"
     )
-    seen = one(RECORDS, text)
-    assert (seen.fields["innermost"], seen.fields["message"]) == ("MPID_nem_tcp_connpoll", "Communication error")
-    assert "unrelated" not in seen.text
+    record = one(RECORDS, text)
+    assert (record.fields["innermost"], record.fields["message"]) == ("MPID_nem_tcp_connpoll", "Communication error")
+    assert "unrelated" not in record.text
 
 
 def test_the_old_form_over_three_lines_is_one_event():
     text = "[cli_3]: aborting job:\nFatal error in PMPI_Init:\nOther MPI error, error stack:\nMPID_Init(419)...........: channel initialization failed"
-    seen = one(RECORDS, text)
-    assert seen.fields["by_rank"] == 3
-    assert seen.fields["message"] == "channel initialization failed"
+    record = one(RECORDS, text)
+    assert record.fields["by_rank"] == 3
+    assert record.fields["message"] == "channel initialization failed"
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_the_old_form_over_three_lines_is_one_event():
     ],
 )
 def test_an_abort_names_its_rank(line, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == ("mpich.abort", "fatal")
-    assert fields.items() <= seen.fields.items()
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("mpich.abort", "fatal")
+    assert fields.items() <= record.fields.items()
 
 
 ROW = "=" * 83
@@ -94,10 +94,10 @@ INTEL_END = f"""{ROW}
 {ROW}"""
 
 
-def test_the_last_words_of_hydra_are_one_event():
-    seen = one(RECORDS, HYDRA_END)
-    assert seen.kind == "mpich.bad_termination"
-    assert seen.fields == {"pid": 6612, "host": "gn9", "exit_code": 139, "signal": 11}
+def test_bad_termination_of_hydra_is_one_record():
+    record = one(RECORDS, HYDRA_END)
+    assert record.kind == "mpich.bad_termination"
+    assert record.fields == {"pid": 6612, "host": "gn9", "exit_code": 139, "signal": 11}
 
 
 def test_intel_mpi_names_the_rank_and_the_signal():
@@ -190,9 +190,9 @@ def test_intel_mpi_names_the_rank_and_the_signal():
     ],
 )
 def test_launchers_and_libraries(line, kind, level, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, level)
-    assert fields.items() <= seen.fields.items()
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert fields.items() <= record.fields.items()
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_launchers_and_libraries(line, kind, level, fields):
         "[3] MPI startup(): shm data transfer mode",
     ],
 )
-def test_healthy_look_alikes_give_nothing(line):
+def test_similar_healthy_lines_give_no_record(line):
     assert read(RECORDS, line) == []
 
 
@@ -232,5 +232,5 @@ def test_garbage_around_known_words_never_raises(lines):
 )
 def test_mvapich_names_host_and_rank_before_the_error_stack(head):
     text = f"[gn9:mpi_rank_3][MPIDI_CH3_Abort] {head}\nMPI_Recv(200)......: MPI_Recv(buf=0x1, count=4) failed\n"
-    (seen,) = read(RECORDS, text)
-    assert (seen.kind, seen.fields["rank"], seen.fields["host"]) == ("mpich.fatal", 3, "gn9")
+    (record,) = read(RECORDS, text)
+    assert (record.kind, record.fields["rank"], record.fields["host"]) == ("mpich.fatal", 3, "gn9")

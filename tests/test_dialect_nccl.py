@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from logdoctor.model import Event
 from logdoctor.parsers import parse_text
-from logdoctor.parsers.blocks.nccl_lines import bus_of, message_fields, peer_of
+from logdoctor.parsers.blocks.nccl_lines import format_address, format_bus_id, message_fields
 
 HEAD = "trn07:4811:4902 [3] "
 
@@ -26,7 +26,7 @@ def only(text: str) -> Event:
         (HEAD + "int open_plugin(plugin_t**):208 NCCL WARN Something broke", "int open_plugin(plugin_t**)", 208),
     ],
 )
-def test_a_warning_is_known_in_every_era_of_the_prefix(line, file, number):
+def test_warning_is_recognised_in_every_version_of_the_prefix(line, file, number):
     event = only(line)
     assert (event.kind, event.level, event.text) == ("nccl.warn", "error", "Something broke")
     assert (event.fields["file"], event.fields["line"], event.fields["device"]) == (file, number, 3)
@@ -35,7 +35,7 @@ def test_a_warning_is_known_in_every_era_of_the_prefix(line, file, number):
 
 
 @pytest.mark.parametrize("left", ["07", "-", "---"])
-def test_the_last_digits_of_a_name_or_dashes_in_its_place_are_no_host(left):
+def test_digits_or_dashes_in_place_of_a_host_are_no_host(left):
     event = only(f"{left}:4811:4902 [3] NCCL INFO comm 0x5d rank 3 nranks 8 cudaDev 3 busId 4e000 - Init COMPLETE")
     assert (event.speaker.host, event.speaker.pid, event.fields["group_rank"]) == (None, 4811, 3)
 
@@ -132,7 +132,7 @@ def test_the_last_digits_of_a_name_or_dashes_in_its_place_are_no_host(left):
         ("Mismatched collective detected, please check your calls at and around rank 5.", {"peer_rank": 5}),
     ],
 )
-def test_what_a_warning_names_becomes_fields(message, fields):
+def test_values_in_a_warning_become_fields(message, fields):
     event = only(f"{HEAD}transport/some.cc:12 NCCL WARN {message}")
     assert (event.kind, event.level, event.text) == ("nccl.warn", "error", message)
     assert {name: event.fields.get(name) for name in fields} == fields
@@ -264,7 +264,7 @@ def test_the_version_is_a_fact(line, fields):
         ),
     ],
 )
-def test_joining_a_communicator_is_known_in_every_era(line, phase, bus):
+def test_joining_a_communicator_is_recognised_in_every_version(line, phase, bus):
     event = only(HEAD + "NCCL INFO " + line)
     assert (event.kind, event.fields["phase"], event.fields["bus_id"]) == ("nccl.comm_init", phase, bus)
     assert (event.fields["group_rank"], event.fields["nranks"], event.fields["cuda_dev"]) == (3, 16, 3)
@@ -320,7 +320,7 @@ def test_facts_of_the_start_are_read(message, kind, fields):
         "Failed, NCCL error app.cu:71 'invalid usage'",
     ],
 )
-def test_programs_that_report_a_failed_call_are_understood(line):
+def test_reports_of_failed_calls_by_programs_are_read(line):
     assert [(e.kind, e.level) for e in parse_text(line)] == [("nccl.call_failed", "error")]
 
 
@@ -333,7 +333,7 @@ def test_the_report_of_ras_names_communicator_and_rank():
     assert (events[1].fields["group_rank"], events[1].pid, events[1].host) == (5, 991, "10.9.1.7")
 
 
-def test_of_the_ranks_that_ras_lists_those_behind_are_odd():
+def test_late_ranks_in_a_ras_list_are_the_odd_ranks():
     report = (
         "#0-0 (9f3c55aa01b2c3d4) MISMATCH\n"
         "  Communicator ranks have different AllReduce operation counts\n"
@@ -366,21 +366,21 @@ def test_the_host_is_read_where_the_processes_are_blacked_out(processes):
     assert (failure.host, failure.pid, failure.fields["device"]) == ("gpu-a32", None, 5)
 
 
-def test_what_nvshmem_lists_in_its_info_lines_is_no_error():
-    said = only(
+def test_info_lines_of_nvshmem_are_no_errors():
+    record = only(
         "gpu-a32:4811:4811 [0] NVSHMEM INFO [0] status 0 cudaErrorInvalidValue 1 cudaErrorNoKernelImageForDevice 209"
     )
-    assert (said.kind, said.level, said.host) == ("nvshmem.info", "info", "gpu-a32")
+    assert (record.kind, record.level, record.host) == ("nvshmem.info", "info", "gpu-a32")
 
 
-def test_what_counts_processes_or_devices_is_no_host():
+def test_process_or_device_counter_is_no_host():
     for words in ("rank", "GPU", "stderr"):
         assert only(f"{words} [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed").host is None
 
 
-@pytest.mark.parametrize("said", ["transport/p2p.cc:256 NCCL WARN", "misc/ibvwrap.cu:269 WARN"])
-def test_a_host_without_a_number_may_stand_before_the_device(said):
-    assert only(f"titan [2] {said} Call to ibv_create_qp failed").host == "titan"
+@pytest.mark.parametrize("place", ["transport/p2p.cc:256 NCCL WARN", "misc/ibvwrap.cu:269 WARN"])
+def test_host_without_a_number_before_the_device_is_read(place):
+    assert only(f"titan [2] {place} Call to ibv_create_qp failed").host == "titan"
 
 
 def test_the_processes_that_ras_calls_dead_are_read():
@@ -389,7 +389,7 @@ def test_the_processes_that_ras_calls_dead_are_read():
     assert only(text).fields["odd_hosts"] == ("10.9.1.7", "10.9.1.8")
 
 
-def test_a_plugin_that_the_first_releases_did_not_find_is_a_note():
+def test_missing_plugin_in_the_first_releases_is_information():
     note = only("trn07:810:912 [0] INFO NET : Unable to load libnccl-net.so : cannot open shared object file")
     assert (note.kind, note.level, note.host) == ("nccl.plugin", "info", "trn07")
 
@@ -403,7 +403,7 @@ def test_a_plugin_that_the_first_releases_did_not_find_is_a_note():
         ("trn07:810:810 [2] NCCL INFO group.cc:423 -> 7", "info"),
     ],
 )
-def test_a_back_trace_is_an_error_where_nobody_above_tries_another_way(line, level):
+def test_back_trace_is_an_error_unless_a_caller_falls_back(line, level):
     assert only(line).level == level
 
 
@@ -429,11 +429,15 @@ def test_the_test_programs_end_and_failures_are_read():
     assert (row.pid, row.host, row.fields["bus_id"]) == (8123, "trn07", "0000:9d:00")
 
 
-def test_bus_ids_and_peers_are_written_as_everyone_else_writes_them():
-    assert [bus_of(b) for b in ("1a000", 61000, "101d0", "100001a000", "")] == [
+def test_bus_ids_and_peers_get_their_usual_form():
+    assert [format_bus_id(b) for b in ("1a000", 61000, "101d0", "100001a000", "")] == [
         "0000:1a:00", "0000:61:00", "0000:10:1d", "10000:1a:00", "",
     ]  # fmt: skip
-    assert [peer_of(a) for a in ("10.0.0.1<4>", "fe80::1%e0<4>", "trn07")] == ["10.0.0.1:4", "[fe80::1%e0]:4", "trn07"]
+    assert [format_address(a) for a in ("10.0.0.1<4>", "fe80::1%e0<4>", "trn07")] == [
+        "10.0.0.1:4",
+        "[fe80::1%e0]:4",
+        "trn07",
+    ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -446,13 +450,17 @@ def test_rubbish_around_known_words_never_raises(before, after, words):
     message_fields(before + words + after)
 
 
-def test_libraries_beside_nccl_are_heard():
+def test_lines_of_libraries_beside_nccl_are_read():
     sharp = only("[trn07:0:4811 unique id 91] ERROR Job error in sharp_get_job_data_len.")
     assert (sharp.kind, sharp.level) == ("nccl.sharp", "warning")
     shmem = only("/build/src/host/init/init.cu:990: non-zero status: 7 building transport map failed")
     assert (shmem.kind, shmem.fields["code"], shmem.fields["line"]) == ("nvshmem.error", 7, 990)
-    told = only("/build/src/modules/bootstrap/uid/bootstrap_uid.cpp:bootstrap_uid_init:234: rank count 4 : 8")
-    assert (told.kind, told.level, told.fields["func"]) == ("nvshmem.error", "error", "bootstrap_uid_init")
+    bootstrap = only("/build/src/modules/bootstrap/uid/bootstrap_uid.cpp:bootstrap_uid_init:234: rank count 4 : 8")
+    assert (bootstrap.kind, bootstrap.level, bootstrap.fields["func"]) == (
+        "nvshmem.error",
+        "error",
+        "bootstrap_uid_init",
+    )
     skipped = only("/build/src/modules/transport/ibrc/ibrc.cpp:1509: non-zero status: 7 No libibverbs. Skipping ibrc.")
     assert (skipped.kind, skipped.level) == ("nvshmem.closing", "warning")
     assert not parse_text("../src/host/init/init.cu:41:7: note: declared here")
@@ -471,7 +479,7 @@ def test_before_version_2_3_the_lines_did_not_say_nccl():
     assert (joined.kind, joined.fields["group_rank"], joined.fields["nranks"]) == ("nccl.comm_init", 5, 8)
 
 
-def test_a_trail_that_ends_the_making_of_a_communicator_is_a_failure_and_others_are_none():
+def test_only_a_back_trace_that_ends_an_init_is_a_failure():
     assert only(HEAD + "NCCL INFO group.cc:70 -> 3 [Async thread]").level == "error"
     assert only(HEAD + "NCCL INFO include/net.h:19 -> 2").level == "info"
 

@@ -11,12 +11,16 @@ STAMP = "2024-Mar-07 07:07:29.008211  8649:8757  "
 
 
 def test_an_error_of_the_run_time_names_its_part_and_its_process():
-    seen = one(RECORDS, STAMP + "ERROR  TDRV:dmem_alloc_internal            Failed to alloc DEVICE memory: 4096")
-    assert (seen.kind, seen.level, seen.text) == ("neuron.error", "error", "Failed to alloc DEVICE memory: 4096")
-    assert (seen.fields["part"], seen.fields["func"], seen.fields["by_pid"]) == ("TDRV", "dmem_alloc_internal", 8649)
+    record = one(RECORDS, STAMP + "ERROR  TDRV:dmem_alloc_internal            Failed to alloc DEVICE memory: 4096")
+    assert (record.kind, record.level, record.text) == ("neuron.error", "error", "Failed to alloc DEVICE memory: 4096")
+    assert (record.fields["part"], record.fields["func"], record.fields["by_pid"]) == (
+        "TDRV",
+        "dmem_alloc_internal",
+        8649,
+    )
 
 
-def test_what_the_run_time_ignores_is_a_warning():
+def test_error_that_the_run_time_ignores_is_a_warning():
     line = STAMP + "ERROR  TDRV:exec_consume_infer_status_notifications (NON-FATAL, Ignoring) inference timeout (9 ms)"
     assert one(RECORDS, line).level == "warning"
 
@@ -25,15 +29,15 @@ def test_what_the_run_time_ignores_is_a_warning():
     ("tail", "kind"),
     [("Failure: NRT_TIMEOUT in nrt_execute()", "neuron.failure"), ("Cluster ID: N/A", "neuron.dump")],
 )
-def test_of_a_dump_the_failure_is_told_apart(tail, kind):
+def test_dump_with_a_failure_has_a_kind_of_its_own(tail, kind):
     assert one(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                " + tail).kind == kind
 
 
 def test_a_dump_says_on_which_host():
-    seen = one(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                Nodename: trn-a1.example")
-    assert (seen.kind, seen.fields["by_host"]) == ("neuron.node", "trn-a1.example")
+    record = one(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                Nodename: trn-a1.example")
+    assert (record.kind, record.fields["by_host"]) == ("neuron.node", "trn-a1.example")
 
 
-def test_its_collectives_warn_with_their_place():
-    seen = one(RECORDS, "2024-Mar-07 07:07:29.0082 41:43 [5] bootstrap.cc:106 CCOM WARN Call to accept failed")
-    assert (seen.kind, seen.fields["file"], seen.fields["line"]) == ("neuron.ccom", "bootstrap.cc", 106)
+def test_collectives_of_neuron_warn_with_their_place():
+    record = one(RECORDS, "2024-Mar-07 07:07:29.0082 41:43 [5] bootstrap.cc:106 CCOM WARN Call to accept failed")
+    assert (record.kind, record.fields["file"], record.fields["line"]) == ("neuron.ccom", "bootstrap.cc", 106)

@@ -25,11 +25,11 @@ from logdoctor.parsers.dialects.offload import RECORDS
     ],
 )
 def test_run_times_of_directives_say_why_they_end(line, kind, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, "fatal")
-    assert fields.items() <= seen.fields.items()
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, "fatal")
+    assert fields.items() <= record.fields.items()
 
 
 @pytest.mark.parametrize("line", ["     340, Generating NVIDIA GPU code", "call to curl returned error 7: no route"])
-def test_what_compilers_and_other_programs_say_is_none(line):
+def test_compiler_messages_give_no_record(line):
     assert not kinds(RECORDS, line)

@@ -27,9 +27,9 @@ SLOTS = (
 
 
 def test_a_framed_help_text_is_one_event_with_whole_paragraphs():
-    seen = one(RECORDS, frame(*SLOTS))
-    assert (seen.kind, seen.level) == ("openmpi.slots", "fatal")
-    assert seen.text.split("\n") == [
+    record = one(RECORDS, frame(*SLOTS))
+    assert (record.kind, record.level) == ("openmpi.slots", "fatal")
+    assert record.text.split("\n") == [
         "There are not enough slots available in the system to satisfy the 24 slots that were requested by the application:",
         "./solve",
         "Either request fewer slots for your application, or make more slots available for use.",
@@ -37,8 +37,8 @@ def test_a_framed_help_text_is_one_event_with_whole_paragraphs():
 
 
 def test_a_help_text_without_its_dashes_is_recognised_and_leaves_other_lines_alone():
-    seen = read(RECORDS, "\n".join([*SLOTS[:2], "", "step 4 done", "bash: orted: command not found"]))
-    assert [s.kind for s in seen] == ["openmpi.slots", "openmpi.command_missing"]
+    records = read(RECORDS, "\n".join([*SLOTS[:2], "", "step 4 done", "bash: orted: command not found"]))
+    assert [s.kind for s in records] == ["openmpi.slots", "openmpi.command_missing"]
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_a_help_text_without_its_dashes_is_recognised_and_leaves_other_lines_alo
     ],
 )
 @pytest.mark.parametrize("framed", [True, False])
-def test_help_texts_of_the_launcher_give_who_and_how(lines, kind, fields, framed):
-    seen = one(RECORDS, frame(*lines) if framed else "\n".join(lines))
-    assert seen.kind == kind
-    assert fields.items() <= seen.fields.items()
+def test_help_texts_of_the_launcher_give_rank_and_end(lines, kind, fields, framed):
+    record = one(RECORDS, frame(*lines) if framed else "\n".join(lines))
+    assert record.kind == kind
+    assert fields.items() <= record.fields.items()
 
 
 @pytest.mark.parametrize(
@@ -136,17 +136,17 @@ def test_help_texts_of_the_launcher_give_who_and_how(lines, kind, fields, framed
         ("WARNING: an MCA parameter of this Open MPI is deprecated and will go away", "warning"),
     ],
 )
-def test_the_level_of_a_help_text_is_how_loud_the_text_itself_is(first, level):
+def test_level_of_a_help_text_comes_from_its_words(first, level):
     assert one(RECORDS, frame(first, "more words about it.")).level == level
 
 
-def test_what_a_process_was_to_be_bound_to_is_no_peer():
+def test_binding_target_is_no_peer():
     first = "A request was made to bind to that would result in binding more"
-    seen = one(
+    record = one(
         RECORDS, frame(first, "processes than cpus on a resource:", "   Bind to:     CORE", "   Node:        gn3")
     )
-    assert seen.fields["host"] == "gn3"
-    assert "peer" not in seen.fields
+    assert record.fields["host"] == "gn3"
+    assert "peer" not in record.fields
 
 
 def test_a_table_between_rows_of_dashes_is_no_help_text():
@@ -169,13 +169,13 @@ HANDLER = """[gn7:812] *** An error occurred in MPI_Recv
 
 
 def test_the_error_handler_gives_call_communicator_class_and_world_rank():
-    seen = one(RECORDS, HANDLER)
-    assert (seen.kind, seen.level) == ("openmpi.fatal_handler", "fatal")
-    assert seen.fields["function"] == "MPI_Recv"
-    assert seen.fields["error_class"] == "MPI_ERR_TRUNCATE"
-    assert seen.fields["communicator"] == "MPI_COMM_WORLD"
-    assert seen.fields["rank"] == 2
-    assert "MPI_ERRORS_ARE_FATAL" in seen.text
+    record = one(RECORDS, HANDLER)
+    assert (record.kind, record.level) == ("openmpi.fatal_handler", "fatal")
+    assert record.fields["function"] == "MPI_Recv"
+    assert record.fields["error_class"] == "MPI_ERR_TRUNCATE"
+    assert record.fields["communicator"] == "MPI_COMM_WORLD"
+    assert record.fields["rank"] == 2
+    assert "MPI_ERRORS_ARE_FATAL" in record.text
 
 
 CRASH = """[gn7:812] *** Process received signal ***
@@ -198,11 +198,11 @@ def test_crash_reports_of_two_ranks_that_interleave_stay_apart():
 
 
 def test_the_rest_of_a_crash_report_without_its_head_is_one_event_of_its_process():
-    seen = one(RECORDS, "\n".join(CRASH.split("\n")[6:8]))
-    assert (seen.kind, seen.fields["frames"], seen.fields["by_pid"]) == ("openmpi.stack", ("solve_step",), 812)
+    record = one(RECORDS, "\n".join(CRASH.split("\n")[6:8]))
+    assert (record.kind, record.fields["frames"], record.fields["by_pid"]) == ("openmpi.stack", ("solve_step",), 812)
 
 
-def test_frames_of_the_system_alone_are_no_crash():
+def test_frames_of_system_libraries_alone_are_no_crash():
     assert kinds(RECORDS, CRASH.split("\n")[4]) == []
 
 
@@ -269,15 +269,15 @@ def test_frames_of_the_system_alone_are_no_crash():
     ],
 )
 def test_lines_of_the_modules_are_errors_with_their_fields(line, kind, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, "error")
-    assert fields.items() <= seen.fields.items()
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, "error")
+    assert fields.items() <= record.fields.items()
 
 
 def test_only_a_rank_of_the_first_job_is_taken_for_the_global_rank():
-    seen = one(RECORDS, "[gn3][[21001,2],4][btl_tcp_proc.c:12:f] connection refused")
-    assert seen.kind == "openmpi.btl"
-    assert "by_rank" not in seen.fields
+    record = one(RECORDS, "[gn3][[21001,2],4][btl_tcp_proc.c:12:f] connection refused")
+    assert record.kind == "openmpi.btl"
+    assert "by_rank" not in record.fields
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_harmless_lines_are_never_errors(line, level):
         "rank 3 finished",
     ],
 )
-def test_healthy_look_alikes_give_nothing(line):
+def test_similar_healthy_lines_give_no_record(line):
     assert read(RECORDS, line) == []
 
 

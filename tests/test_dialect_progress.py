@@ -68,9 +68,9 @@ from logdoctor.parsers.dialects.progress import RECORDS
     ],
 )
 def test_progress_of_many_frameworks(line, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == ("progress.step", "info")
-    assert {k: seen.fields.get(k) for k in fields} == fields
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("progress.step", "info")
+    assert {k: record.fields.get(k) for k in fields} == fields
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_progress_of_many_frameworks(line, fields):
     ],
 )
 def test_phases_are_named(line, phase):
-    seen = read(RECORDS, line)[0]
-    assert (seen.kind, seen.fields["phase"]) == ("progress.phase", phase)
+    record = read(RECORDS, line)[0]
+    assert (record.kind, record.fields["phase"]) == ("progress.phase", phase)
 
 
 @pytest.mark.parametrize("tag", ["", "[rank1]: ", "[rank12]:"])
-def test_an_exception_that_speaks_of_loading_is_no_phase_whoever_tagged_it(tag):
+def test_exception_about_loading_is_no_phase(tag):
     assert kinds(RECORDS, f"{tag}AssertionError: Loading a checkpoint for MP=4 but world size is 2") == []
 
 
@@ -112,7 +112,7 @@ def test_an_exception_that_speaks_of_loading_is_no_phase_whoever_tagged_it(tag):
         "2031-02-03 04:05:06,262 - evalscope - INFO - Finished evaluation for Qwen3-14B on ['data_collection']",
     ],
 )
-def test_the_end_of_a_run_is_seen(line):
+def test_end_of_a_run_is_recognised(line):
     assert kinds(RECORDS, line) == ["progress.done"]
 
 
@@ -142,19 +142,19 @@ def test_other_lines_are_no_progress(line):
     )
 )
 def test_odd_bars_never_raise(parts):
-    for seen in read(RECORDS, "".join(parts)):
-        assert seen.level == "info"
+    for record in read(RECORDS, "".join(parts)):
+        assert record.level == "info"
 
 
 def test_a_save_that_failed_is_no_sign_of_life():
     assert kinds(RECORDS, "Saving checkpoint failed: the bucket does not answer") == []
 
 
-def test_a_bar_that_is_drawn_once_more_where_it_stands_is_no_step():
-    told = "[rank: 0] Received SIGTERM: 15"
+def test_repeated_bar_at_the_same_value_is_no_step():
+    signal = "[rank: 0] Received SIGTERM: 15"
     bars = [
         f"Epoch 1:  26%|##6    | {n}/3800 [15:1{s}<43:26, 1.10it/s, v_num=3]" for n, s in ((901, 5), (901, 6), (901, 7))
     ]
-    assert diagnose([io.BytesIO("\n".join([told, *bars]).encode())]).verdict == "failure"
-    on = [f"Epoch 1:  26%|##6    | {n}/3800 [15:18<43:26, 1.10it/s, v_num=3]" for n in (902, 903, 904)]
-    assert diagnose([io.BytesIO("\n".join([told, *on]).encode())]).verdict == "healthy"
+    assert diagnose([io.BytesIO("\n".join([signal, *bars]).encode())]).verdict == "failure"
+    later_bars = [f"Epoch 1:  26%|##6    | {n}/3800 [15:18<43:26, 1.10it/s, v_num=3]" for n in (902, 903, 904)]
+    assert diagnose([io.BytesIO("\n".join([signal, *later_bars]).encode())]).verdict == "healthy"

@@ -21,11 +21,11 @@ KeyError: 'pixel_values'"""
 
 
 def test_a_traceback_is_one_event_whose_text_is_its_exception():
-    seen = one(RECORDS, PLAIN)
-    assert (seen.kind, seen.level, seen.text) == ("python.traceback", "fatal", "KeyError: 'pixel_values'")
-    assert seen.fields["exception"] == "KeyError"
-    assert seen.fields["where"] == "dataloader.py:701 in __next__"
-    assert seen.fields["frames"] == "srv/job/fit.py:<module> > torch/utils/data/dataloader.py:__next__"
+    record = one(RECORDS, PLAIN)
+    assert (record.kind, record.level, record.text) == ("python.traceback", "fatal", "KeyError: 'pixel_values'")
+    assert record.fields["exception"] == "KeyError"
+    assert record.fields["where"] == "dataloader.py:701 in __next__"
+    assert record.fields["frames"] == "srv/job/fit.py:<module> > torch/utils/data/dataloader.py:__next__"
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_a_traceback_is_one_event_whose_text_is_its_exception():
         ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>:355 in raw_decode"),
     ],
 )
-def test_the_innermost_frame_of_the_users_own_code_is_told_beside_the_innermost_of_all(library, innermost):
-    seen = one(
+def test_innermost_frame_and_innermost_user_frame_are_fields(library, innermost):
+    record = one(
         RECORDS,
         "Traceback (most recent call last):\n"
         '  File "/work/vision/train.py", line 12, in main\n    meta = load(path)\n'
@@ -46,7 +46,7 @@ def test_the_innermost_frame_of_the_users_own_code_is_told_beside_the_innermost_
         f'  File "{library}", line 355, in raw_decode\n    raise JSONDecodeError("Expecting value", s, err.value)\n'
         "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
     )
-    assert (seen.fields["own_frame"], seen.fields["where"]) == ("meta.py:40 in load", innermost)
+    assert (record.fields["own_frame"], record.fields["where"]) == ("meta.py:40 in load", innermost)
 
 
 def test_the_further_lines_of_a_message_belong_to_it():
@@ -58,9 +58,9 @@ def test_the_further_lines_of_a_message_belong_to_it():
         "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n\n"
         "2031-02-03 10:11:12 something else",
     )
-    seen = one(RECORDS, text)
-    assert seen.text.count("\n") == 3
-    assert "something else" not in seen.text
+    record = one(RECORDS, text)
+    assert record.text.count("\n") == 3
+    assert "something else" not in record.text
 
 
 def test_a_message_ends_at_the_line_of_another_record():
@@ -90,10 +90,10 @@ def test_a_workers_own_traceback_inside_a_message_is_part_of_it():
         + '  File "/srv/job/sets.py", line 12, in __getitem__\n    return self.rows[i]\n'
         + "IndexError: list index out of range\n"
     )
-    seen = one(RECORDS, text)
-    assert seen.fields["worker"] == 3
-    assert seen.fields["where"] == "sets.py:12 in __getitem__"
-    assert seen.text.endswith("IndexError: list index out of range")
+    record = one(RECORDS, text)
+    assert record.fields["worker"] == 3
+    assert record.fields["where"] == "sets.py:12 in __getitem__"
+    assert record.text.endswith("IndexError: list index out of range")
 
 
 def test_an_old_loaders_worker_sent_its_traceback_as_the_message():
@@ -102,55 +102,59 @@ def test_an_old_loaders_worker_sent_its_traceback_as_the_message():
         + '\n  File "/srv/job/sets.py", line 12, in __getitem__\n    return self.rows[i]\n'
         + "OSError: [Errno 28] No space left on device\n"
     )
-    seen = one(RECORDS, text)
-    assert (seen.fields["exception"], seen.fields["errno"]) == ("OSError", 28)
-    assert seen.fields["message"] == "[Errno 28] No space left on device"
-    assert seen.fields["where"] == "sets.py:12 in __getitem__"
+    record = one(RECORDS, text)
+    assert (record.fields["exception"], record.fields["errno"]) == ("OSError", 28)
+    assert record.fields["message"] == "[Errno 28] No space left on device"
+    assert record.fields["where"] == "sets.py:12 in __getitem__"
 
 
 @pytest.mark.parametrize("rest", [": [Errno 2] No such file: 'a.txt'", ": \n[Errno 2] No such file: 'a.txt'"])
-def test_what_stands_behind_the_type_may_be_torn_off(rest):
-    seen = one(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", f"FileNotFoundError\n{rest}\n"))
-    assert (seen.fields["message"], seen.fields["errno"]) == ("[Errno 2] No such file: 'a.txt'", 2)
-    assert seen.text == "FileNotFoundError: [Errno 2] No such file: 'a.txt'"
+def test_message_torn_off_the_type_is_joined(rest):
+    record = one(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", f"FileNotFoundError\n{rest}\n"))
+    assert (record.fields["message"], record.fields["errno"]) == ("[Errno 2] No such file: 'a.txt'", 2)
+    assert record.text == "FileNotFoundError: [Errno 2] No such file: 'a.txt'"
 
 
-def test_a_task_of_ray_that_raised_without_a_message_has_none():
+def test_ray_task_error_without_a_message_has_no_message():
     head = "ray.exceptions.RayTaskError(NotImplementedError): ray::main_task() (pid=19443, ip=172.17.0.4)"
     text = PLAIN.replace("KeyError: 'pixel_values'", head)
-    seen = one(
+    record = one(
         RECORDS,
         f'{text}\n  File "/srv/score.py", line 37, in score\n    raise NotImplementedError\nNotImplementedError\n',
     )
-    assert (seen.fields["exception"], seen.fields.get("message")) == ("NotImplementedError", None)
+    assert (record.fields["exception"], record.fields.get("message")) == ("NotImplementedError", None)
 
 
 def test_a_spawned_process_names_its_index_and_its_own_exception():
-    seen = one(
+    record = one(
         RECORDS,
         PLAIN.replace("KeyError: 'pixel_values'", "torch.multiprocessing.spawn.ProcessRaisedException: ")
         + "\n\n-- Process 5 terminated with the following error:\n"
         + PLAIN,
     )
-    assert (seen.fields["local_rank"], seen.fields["exception"], seen.fields["inner"]) == (5, "KeyError", "KeyError")
-    assert "KeyError: 'pixel_values'" in seen.text
+    assert (record.fields["local_rank"], record.fields["exception"], record.fields["inner"]) == (
+        5,
+        "KeyError",
+        "KeyError",
+    )
+    assert "KeyError: 'pixel_values'" in record.text
 
 
-def test_a_test_that_spawned_processes_shows_the_exception_of_the_one_that_failed_behind_its_marks():
+def test_exception_of_a_spawned_process_behind_pytest_marks_is_read():
     message = f"torch.multiprocessing.spawn.ProcessRaisedException: \n\n-- Process 5 terminated with the following error:\n{PLAIN}"
-    seen = [e for e in parse_text("".join(f"E           {line}\n" for line in message.splitlines())) if e.failing]
-    assert [(e.kind, e.fields["local_rank"], e.fields["exception"]) for e in seen] == [
+    records = [e for e in parse_text("".join(f"E           {line}\n" for line in message.splitlines())) if e.failing]
+    assert [(e.kind, e.fields["local_rank"], e.fields["exception"]) for e in records] == [
         ("python.traceback", 5, "KeyError")
     ]
 
 
-def test_an_exception_that_ray_only_carries_is_the_one_that_the_task_raised():
+def test_exception_inside_ray_task_error_is_the_exception():
     text = PLAIN.replace(
         "KeyError: 'pixel_values'", "ray.exceptions.RayTaskError(ValueError): ray::Roll.step() (pid=91)"
     )
-    seen = one(RECORDS, text + '\n  File "/srv/job/roll.py", line 7, in step\n    raise\nValueError: empty batch')
-    assert (seen.fields["exception"], seen.fields["message"]) == ("ValueError", "empty batch")
-    assert seen.fields["where"] == "roll.py:7 in step"
+    record = one(RECORDS, text + '\n  File "/srv/job/roll.py", line 7, in step\n    raise\nValueError: empty batch')
+    assert (record.fields["exception"], record.fields["message"]) == ("ValueError", "empty batch")
+    assert record.fields["where"] == "roll.py:7 in step"
 
 
 @pytest.mark.parametrize(
@@ -164,21 +168,21 @@ def test_an_exception_that_ray_only_carries_is_the_one_that_the_task_raised():
     ],
 )
 def test_ignored_exceptions_are_warnings(head):
-    seen = one(RECORDS, f"{head}\n{PLAIN}")
-    assert (seen.kind, seen.level, seen.fields["caught"]) == ("python.traceback", "warning", 1)
+    record = one(RECORDS, f"{head}\n{PLAIN}")
+    assert (record.kind, record.level, record.fields["caught"]) == ("python.traceback", "warning", 1)
 
 
-def test_a_broken_excepthook_whose_own_traceback_breaks_off_leaves_the_end_unexplained():
-    seen = one(RECORDS, "Error in sys.excepthook:\n" + PLAIN.rpartition("\n")[0])
-    assert (seen.level, seen.fields["caught"]) == ("error", 1)
+def test_cut_traceback_of_an_excepthook_is_an_error():
+    record = one(RECORDS, "Error in sys.excepthook:\n" + PLAIN.rpartition("\n")[0])
+    assert (record.level, record.fields["caught"]) == ("error", 1)
     assert one(RECORDS, f"Error in sys.excepthook:\n{PLAIN}").level == "warning"
 
 
 def test_an_ignored_exception_without_traceback_is_a_warning():
-    seen = one(
+    record = one(
         RECORDS, "Exception ignored in: <generator object f at 0x1>\nRuntimeError: generator ignored GeneratorExit"
     )
-    assert (seen.level, seen.fields["exception"]) == ("warning", "RuntimeError")
+    assert (record.level, record.fields["exception"]) == ("warning", "RuntimeError")
 
 
 def test_a_thread_or_child_process_is_named():
@@ -188,8 +192,8 @@ def test_a_thread_or_child_process_is_named():
 
 
 def test_a_traceback_without_its_end_is_an_error_without_a_type():
-    seen = one(RECORDS, "\n".join(PLAIN.splitlines()[:-1]))
-    assert (seen.kind, seen.level, seen.fields["exception"]) == ("python.traceback", "error", "")
+    record = one(RECORDS, "\n".join(PLAIN.splitlines()[:-1]))
+    assert (record.kind, record.level, record.fields["exception"]) == ("python.traceback", "error", "")
 
 
 def test_a_logged_traceback_has_the_level_of_its_log_line():
@@ -198,9 +202,9 @@ def test_a_logged_traceback_has_the_level_of_its_log_line():
     assert (logged.level, logged.fields["caught"]) == ("warning", 1)
 
 
-def test_the_severity_that_a_collector_gives_each_line_says_nothing_of_a_traceback_without_its_frames():
-    told = Speaker(level="info")
-    assert read(RECORDS, "Traceback (most recent call last):\nKeyError: 'mask'", told)[0].level == "fatal"
+def test_collector_level_does_not_change_a_traceback_without_frames():
+    collector = Speaker(level="info")
+    assert read(RECORDS, "Traceback (most recent call last):\nKeyError: 'mask'", collector)[0].level == "fatal"
 
 
 def test_a_traceback_that_a_launchers_logger_passes_on_line_by_line_is_uncaught():
@@ -210,23 +214,23 @@ def test_a_traceback_that_a_launchers_logger_passes_on_line_by_line_is_uncaught(
 
 
 @pytest.mark.parametrize("prefix", ["fit-{:02} > ", "fit-out  | ", "{:02} "])
-def test_a_traceback_behind_a_prefix_that_no_wrapper_knows_is_read(prefix):
+def test_traceback_behind_an_unknown_prefix_is_read(prefix):
     lines = [prefix.format(at) + line for at, line in enumerate(PLAIN.split("\n"))]
-    seen = one(RECORDS, "\n".join(lines))
-    assert (seen.kind, seen.level, seen.text) == ("python.traceback", "fatal", "KeyError: 'pixel_values'")
+    record = one(RECORDS, "\n".join(lines))
+    assert (record.kind, record.level, record.text) == ("python.traceback", "fatal", "KeyError: 'pixel_values'")
 
 
 def test_a_traceback_that_a_service_put_on_one_line_has_its_frames_and_its_exception():
-    seen = one(
+    record = one(
         RECORDS,
         'ExecuteUserScriptError: Command "python -m go" Traceback (most recent call last): File "/opt/ml/code/go.py", '
         'line 42, in <module> raise KeyError(name) File "/opt/ml/code/table.py", line 7, in find raise '
         "KeyError(name) KeyError: 'zebra'",
     )
-    assert (seen.level, seen.text, seen.fields["where"]) == ("fatal", "KeyError: 'zebra'", "table.py:7 in find")
+    assert (record.level, record.text, record.fields["where"]) == ("fatal", "KeyError: 'zebra'", "table.py:7 in find")
 
 
-def test_foreign_lines_between_the_frames_do_no_harm():
+def test_foreign_lines_between_frames_are_skipped():
     lines = PLAIN.splitlines()
     noisy = "\n".join([*lines[:3], "gpu-a:71:90 [1] NCCL INFO Channel 00", *lines[3:5], "loaded: yes", *lines[5:]])
     assert read(RECORDS, noisy)[0].fields["exception"] == "KeyError"
@@ -265,9 +269,9 @@ def test_a_box_of_rich_is_read_with_broken_paths():
 │ r.py:90 in prepare                                          │
 ╰─────────────────────────────────────────────────────────────╯
 ValueError: mixed precision is not available"""
-    seen = one(RECORDS, text)
-    assert seen.fields["exception"] == "ValueError"
-    assert "tune_everything.py:<module>" in str(seen.fields["frames"])
+    record = one(RECORDS, text)
+    assert record.fields["exception"] == "ValueError"
+    assert "tune_everything.py:<module>" in str(record.fields["frames"])
 
 
 def test_a_notebook_traceback_is_read():
@@ -278,8 +282,8 @@ File ~/lab/net.py:31, in forward(self, x)
 ---> 31     assert x.ndim == 4
 
 AssertionError: wrong shape"""
-    seen = one(RECORDS, text)
-    assert (seen.fields["exception"], seen.fields["function"]) == ("AssertionError", "forward")
+    record = one(RECORDS, text)
+    assert (record.fields["exception"], record.fields["function"]) == ("AssertionError", "forward")
 
 
 @pytest.mark.parametrize(
@@ -298,8 +302,8 @@ AssertionError: wrong shape"""
     ],
 )
 def test_a_bare_exception_line_is_an_error(line, exception):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level, seen.fields["exception"]) == ("python.exception", "error", exception)
+    record = one(RECORDS, line)
+    assert (record.kind, record.level, record.fields["exception"]) == ("python.exception", "error", exception)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +320,7 @@ def test_a_bare_exception_line_is_an_error(line, exception):
         "Timeout: 30",
     ],
 )
-def test_lines_that_only_look_like_exceptions_give_nothing(line):
+def test_lines_similar_to_exceptions_give_no_record(line):
     assert kinds(RECORDS, line) == []
 
 
@@ -342,19 +346,23 @@ def test_lines_that_only_look_like_exceptions_give_nothing(line):
     ],
 )
 def test_numbers_in_messages_become_fields(message, fields):
-    seen = one(RECORDS, message)
-    assert {k: seen.fields[k] for k in fields} == fields
+    record = one(RECORDS, message)
+    assert {k: record.fields[k] for k in fields} == fields
 
 
 def test_an_exception_hook_that_names_only_the_type_and_the_process():
     line = "Unhandled exception <class 'RuntimeError'> in thread <_MainThread(MainThread, started 2297)>, proc 11644."
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.fields["pid"], seen.fields["exception"]) == ("python.exception", 11644, "RuntimeError")
+    record = one(RECORDS, line)
+    assert (record.kind, record.fields["pid"], record.fields["exception"]) == (
+        "python.exception",
+        11644,
+        "RuntimeError",
+    )
     assert kinds(RECORDS, line.replace("RuntimeError", "KeyboardInterrupt")) == []
 
 
 @pytest.mark.parametrize(("started", "local"), [("7", None), ("0", 0)])
-def test_the_command_of_the_process_started_last_names_nobody_unless_it_was_the_only_one(started, local):
+def test_command_of_the_last_started_process_gives_a_rank_only_if_alone(started, local):
     error = (
         f"subprocess.CalledProcessError: Command '['python', '-u', 'fit.py', '--local_rank={started}', '--lr', '1']'"
     )
@@ -363,11 +371,11 @@ def test_the_command_of_the_process_started_last_names_nobody_unless_it_was_the_
 
 
 def test_a_workers_bus_error_is_told_with_its_signal():
-    seen = one(
+    record = one(
         RECORDS,
         "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
     )
-    assert (seen.kind, seen.fields["signal"]) == ("python.dataloader", 7)
+    assert (record.kind, record.fields["signal"]) == ("python.dataloader", 7)
 
 
 def test_a_fatal_python_error_tells_signal_and_place():
@@ -382,10 +390,10 @@ Current thread 0x00007f5511112222 (most recent call first):
   File "/srv/job/fit.py", line 90 in main
 
 Extension modules: numpy.core._multiarray_umath (total: 41)"""
-    seen = one(RECORDS, text)
-    assert (seen.kind, seen.level) == ("python.fatal", "fatal")
-    assert (seen.fields["signal"], seen.fields["threads"]) == (11, 2)
-    assert (seen.fields["where"], seen.fields["frames"]) == (
+    record = one(RECORDS, text)
+    assert (record.kind, record.level) == ("python.fatal", "fatal")
+    assert (record.fields["signal"], record.fields["threads"]) == (11, 2)
+    assert (record.fields["where"], record.fields["frames"]) == (
         "ops.py:55 in fused",
         "srv/job/fit.py:main > srv/job/ops.py:fused",
     )
@@ -393,30 +401,30 @@ Extension modules: numpy.core._multiarray_umath (total: 41)"""
 
 def test_a_stack_dump_on_a_timer_is_no_failure_of_its_own():
     text = 'Timeout (0:10:00)!\nThread 0x00007f01 (most recent call first):\n  File "/srv/x.py", line 3 in wait\n'
-    seen = one(RECORDS, text)
-    assert (seen.kind, seen.level, seen.fields["where"]) == ("python.stack", "warning", "x.py:3 in wait")
+    record = one(RECORDS, text)
+    assert (record.kind, record.level, record.fields["where"]) == ("python.stack", "warning", "x.py:3 in wait")
 
 
 def test_py_spy_shows_the_main_thread():
     text = 'Thread 71 (idle): "Queue"\n    get (queue.py:171)\nThread 70 (active): "MainThread"\n    step (srv/fit.py:31)\n'
-    seen = one(RECORDS, text)
-    assert (seen.fields["threads"], seen.fields["where"]) == (2, "fit.py:31 in step")
+    record = one(RECORDS, text)
+    assert (record.fields["threads"], record.fields["where"]) == (2, "fit.py:31 in step")
 
 
 def test_a_warning_takes_its_source_line():
-    seen = one(RECORDS, "/srv/a.py:12: UserWarning: old option\n  warnings.warn('old option')")
-    assert (seen.kind, seen.level, seen.fields["category"]) == ("python.warning", "warning", "UserWarning")
+    record = one(RECORDS, "/srv/a.py:12: UserWarning: old option\n  warnings.warn('old option')")
+    assert (record.kind, record.level, record.fields["category"]) == ("python.warning", "warning", "UserWarning")
 
 
 def test_leaked_semaphores_are_a_warning():
     line = "/usr/lib/python3.10/multiprocessing/resource_tracker.py:224: UserWarning: resource_tracker: There appear to be 4 leaked semaphore objects to clean up"
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level, seen.fields["leaked"]) == ("python.leak", "warning", 4)
+    record = one(RECORDS, line)
+    assert (record.kind, record.level, record.fields["leaked"]) == ("python.leak", "warning", 4)
 
 
 def test_a_missing_script_is_fatal():
-    seen = one(RECORDS, "/usr/bin/python3: can't open file '/srv/tarin.py': [Errno 2] No such file or directory")
-    assert (seen.kind, seen.level) == ("python.start", "fatal")
+    record = one(RECORDS, "/usr/bin/python3: can't open file '/srv/tarin.py': [Errno 2] No such file or directory")
+    assert (record.kind, record.level) == ("python.start", "fatal")
 
 
 @pytest.mark.parametrize(
@@ -451,21 +459,21 @@ PARTS = st.sampled_from(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(PARTS | st.text(PRINTABLE, max_size=60), max_size=25))
 def test_torn_tracebacks_never_raise(lines):
-    for seen in read(RECORDS, "\n".join(lines)):
-        assert seen.text is not None
-        assert len(seen.text) <= 4_100
+    for record in read(RECORDS, "\n".join(lines)):
+        assert record.text is not None
+        assert len(record.text) <= 4_100
 
 
-def test_what_the_driver_of_ray_repeats_names_the_process_that_raised():
+def test_exception_repeated_by_the_ray_driver_gives_the_process():
     raised = "ray.exceptions.RayTaskError(ValueError): ray::Roll.step() (pid=91, ip=10.4.7.2, actor_id=5c, repr=<Roll>)"
-    seen = one(
+    record = one(
         RECORDS,
         PLAIN.replace("KeyError: 'pixel_values'", raised + '\n  File "roll.py", line 3, in step\nValueError: 7'),
     )
-    assert (seen.fields["pid"], seen.fields["host"], seen.fields["inner"]) == (91, "10.4.7.2", "ValueError")
+    assert (record.fields["pid"], record.fields["host"], record.fields["inner"]) == (91, "10.4.7.2", "ValueError")
 
 
-def test_a_traceback_that_is_quoted_from_another_rank_is_of_that_rank():
+def test_quoted_traceback_of_another_rank_gives_that_rank():
     quoted = (
         "Traceback (most recent call last): (RANK 6)\n"
         '  File "/srv/save.py", line 41, in write_data\n'
@@ -475,9 +483,9 @@ def test_a_traceback_that_is_quoted_from_another_rank_is_of_that_rank():
     assert one(RECORDS, quoted).fields["rank"] == 6
 
 
-def test_a_message_that_a_logger_broke_off_behind_the_type_is_found_on_the_next_line():
-    seen = one(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", "KeyError: \n'optimizer.layers.0.exp_avg'"))
-    assert (seen.fields["exception"], seen.fields["message"]) == ("KeyError", "'optimizer.layers.0.exp_avg'")
+def test_message_on_the_line_below_its_type_is_read():
+    record = one(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", "KeyError: \n'optimizer.layers.0.exp_avg'"))
+    assert (record.fields["exception"], record.fields["message"]) == ("KeyError", "'optimizer.layers.0.exp_avg'")
 
 
 def test_a_message_of_torch_npu_goes_on_below_its_own_prefix_and_names_the_rank():
@@ -486,29 +494,29 @@ def test_a_message_of_torch_npu_goes_on_below_its_own_prefix_and_names_the_rank(
         "(PID:8123, Device:5, RankID:13) ERR02200 DIST call hccl api failed.\n"
         "EI0004: 2025-03-04-10:11:12.131.415 The ranktable is invalid, Reason: a server is listed twice.\n"
     )
-    seen = one(RECORDS, text)
-    assert (seen.fields["rank"], seen.fields["pid"]) == (13, 8123)
-    assert "ranktable is invalid" in seen.text
+    record = one(RECORDS, text)
+    assert (record.fields["rank"], record.fields["pid"]) == (13, 8123)
+    assert "ranktable is invalid" in record.text
 
 
-def test_a_traceback_that_breaks_off_keeps_the_words_in_front_of_it():
-    seen = one(
+def test_cut_traceback_keeps_the_text_before_it():
+    record = one(
         RECORDS, 'Exception in worker 3: no room left, Traceback (most recent call last):\n  File "a.py", line 3, in f'
     )
-    assert "no room left" in seen.text
+    assert "no room left" in record.text
 
 
-def test_a_spawned_process_whose_traceback_breaks_off_has_raised_nobody_knows_what():
+def test_cut_traceback_of_a_spawned_process_has_no_exception():
     parent = PLAIN.replace("KeyError: 'pixel_values'", "Exception: ")
     text = f"{parent}\n\n-- Process 4 terminated with the following error:\n" + PLAIN.rpartition("\n")[0]
-    seen = one(RECORDS, text)
-    assert (seen.level, seen.fields["exception"], seen.fields["local_rank"]) == ("error", "", 4)
+    record = one(RECORDS, text)
+    assert (record.level, record.fields["exception"], record.fields["local_rank"]) == ("error", "", 4)
     assert one(RECORDS, f"{text}\nKeyError: 'x'").fields["inner"] == "KeyError"
 
 
-def test_the_exception_of_a_spawned_process_is_of_that_process():
-    seen = one(RECORDS, "\n-- Process 3 terminated with the following error:\n" + PLAIN)
-    assert (seen.kind, seen.fields["local_rank"]) == ("python.traceback", 3)
+def test_exception_of_a_spawned_process_gives_its_local_rank():
+    record = one(RECORDS, "\n-- Process 3 terminated with the following error:\n" + PLAIN)
+    assert (record.kind, record.fields["local_rank"]) == ("python.traceback", 3)
 
 
 CHAIN = """\
@@ -534,29 +542,31 @@ RuntimeError: closing"""
     ],
 )
 def test_the_chain_of_a_caught_exception_is_caught_with_it(head):
-    seen = one(RECORDS, f"{head}\n{CHAIN}")
-    assert (seen.level, seen.fields["caught"]) == ("warning", 1)
-    assert "RuntimeError: closing" in seen.text
+    record = one(RECORDS, f"{head}\n{CHAIN}")
+    assert (record.level, record.fields["caught"]) == ("warning", 1)
+    assert "RuntimeError: closing" in record.text
 
 
 def test_a_chain_that_follows_an_uncaught_exception_stays_fatal():
-    assert [seen.level for seen in read(RECORDS, CHAIN)] == ["fatal", "fatal"]
+    assert [record.level for record in read(RECORDS, CHAIN)] == ["fatal", "fatal"]
 
 
-def test_a_plug_in_that_jax_does_without_ended_nothing():
+def test_plug_in_that_jax_skips_is_no_failure():
     logged = f"ERROR:jax:Jax plugin configuration error: Exception when calling plug.initialize()\n{CHAIN}"
-    assert [seen.level for seen in read(RECORDS, logged)] == ["warning"]
+    assert [record.level for record in read(RECORDS, logged)] == ["warning"]
 
 
-def test_what_follows_a_caught_exception_and_is_no_chain_is_read():
+def test_traceback_after_a_caught_exception_without_a_chain_is_read():
     caught = "Exception ignored in: <function Pool.__del__ at 0x7f00aa10>\n" + CHAIN.partition("\n\n")[0]
-    seen = read(RECORDS, f"{caught}\n\n{PLAIN}")
-    assert [one_of.level for one_of in seen] == ["warning", "fatal"]
+    records = read(RECORDS, f"{caught}\n\n{PLAIN}")
+    assert [one_of.level for one_of in records] == ["warning", "fatal"]
 
 
 def test_a_warning_of_sphinx_ends_the_message_above_it():
-    seen = read(RECORDS, f'{PLAIN}\n/srv/docs/a.rst:4: ERROR: Error in "toctree" directive:\ninvalid option block.')[0]
-    assert seen.text == "KeyError: 'pixel_values'"
+    record = read(RECORDS, f'{PLAIN}\n/srv/docs/a.rst:4: ERROR: Error in "toctree" directive:\ninvalid option block.')[
+        0
+    ]
+    assert record.text == "KeyError: 'pixel_values'"
 
 
 REPORT = """\
@@ -571,16 +581,16 @@ REPORT = """\
 
 @pytest.mark.parametrize("report", [REPORT, "{" + " ".join(line.strip() for line in REPORT.split("\n")) + "}"])
 def test_the_report_of_pytorchs_error_handler_is_its_exception(report):
-    seen = one(RECORDS, report.replace("{ ", "{"))
-    assert (seen.kind, seen.level, seen.text) == (
+    record = one(RECORDS, report.replace("{ ", "{"))
+    assert (record.kind, record.level, record.text) == (
         "python.exception",
         "fatal",
         'RuntimeError: no room for "x"\nask for less',
     )
-    assert (seen.fields["exception"], seen.fields["message"]) == ("RuntimeError", 'no room for "x"')
+    assert (record.fields["exception"], record.fields["message"]) == ("RuntimeError", 'no room for "x"')
 
 
-def test_the_json_of_somebody_else_is_no_report():
+def test_other_json_is_no_report():
     assert kinds(RECORDS, '    "message": "ValueError: no such tag",\n    "level": 3') == []
 
 
@@ -609,22 +619,22 @@ full_key: trainer"""
         ),
     ],
 )
-def test_hydra_prints_the_repr_of_what_an_object_raised_that_it_was_to_make(raised, text):
-    seen = one(RECORDS, HYDRA.format(raised=raised))
-    assert (seen.kind, seen.level, seen.text) == ("python.traceback", "fatal", text)
-    assert seen.fields["where"] == "fit.loops.Trainer"
+def test_exception_in_the_repr_that_hydra_prints_is_read(raised, text):
+    record = one(RECORDS, HYDRA.format(raised=raised))
+    assert (record.kind, record.level, record.text) == ("python.traceback", "fatal", text)
+    assert record.fields["where"] == "fit.loops.Trainer"
 
 
-def test_below_hydras_line_stands_no_exception():
+def test_line_of_hydra_without_an_exception_gives_no_record():
     assert not read(RECORDS, "Error in call to target 'fit.loops.Trainer':\nstep 3 loss 2.1")
 
 
-def test_frames_that_a_logger_passed_on_at_level_info_tell_of_an_exception_that_nobody_caught():
+def test_traceback_relayed_at_level_info_is_uncaught():
     stamp = "2026-05-04 10:11:12,473 - tuner - INFO - [rank7]: "
     glued = f'{stamp}  File "/srv/fit.py", line 8, in fit {stamp}  File "/srv/load.py", line 3, in load'
     log = [f"{stamp}Traceback (most recent call last):", glued, f"{stamp}    assert index is not None"]
-    (seen,) = parse_text("\n".join(log))
-    assert (seen.kind, seen.level, seen.text) == (
+    (record,) = parse_text("\n".join(log))
+    assert (record.kind, record.level, record.text) == (
         "python.traceback",
         "fatal",
         "AssertionError: assert index is not None",
@@ -632,12 +642,12 @@ def test_frames_that_a_logger_passed_on_at_level_info_tell_of_an_exception_that_
 
 
 @pytest.mark.parametrize(
-    "said",
+    "shell_line",
     [
         "/spool/job4711/slurm_script: line 12: modul: command not found",
         "run.sh: 9: modul: not found",
         "cp: cannot stat 'best.pt': No such file or directory",
     ],
 )
-def test_what_the_shell_says_after_a_traceback_is_no_part_of_it(said):
-    assert read(RECORDS, f"{PLAIN}\n{said}")[0].text == "KeyError: 'pixel_values'"
+def test_shell_lines_after_a_traceback_are_no_part_of_it(shell_line):
+    assert read(RECORDS, f"{PLAIN}\n{shell_line}")[0].text == "KeyError: 'pixel_values'"

@@ -30,8 +30,8 @@ ANSWERED = '(APIServer pid=411) INFO:     10.1.4.7:4012{} - "POST /v1/chat/compl
     ],
 )
 def test_a_server_that_answers_makes_progress(line):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level, seen.fields["unit"]) == ("progress.step", "info", "answered request")
+    record = one(RECORDS, line)
+    assert (record.kind, record.level, record.fields["unit"]) == ("progress.step", "info", "answered request")
 
 
 @pytest.mark.parametrize(
@@ -43,17 +43,17 @@ def test_a_server_that_answers_makes_progress(line):
         'INFO:     10.1.4.7:40124 - "GET /metrics HTTP/1.1" 200 OK',
     ],
 )
-def test_a_server_that_only_lives_makes_none(line):
+def test_idle_server_makes_no_progress(line):
     assert "progress.step" not in kinds(RECORDS, line)
 
 
-def test_a_request_that_is_refused_is_no_failure_of_a_server_that_goes_on(tmp_path: Path):
+def test_refused_request_with_later_answers_is_no_failure(tmp_path: Path):
     log = tmp_path / "serve.log"
     log.write_text(REFUSED + "".join(map(ANSWERED.format, range(3))))
     assert diagnose([str(log)]).verdict == "healthy"
 
 
-def test_it_is_one_where_nothing_more_is_answered(tmp_path: Path):
+def test_refused_request_without_later_answers_is_a_failure(tmp_path: Path):
     log = tmp_path / "serve.log"
     log.write_text("".join(map(ANSWERED.format, range(3))) + REFUSED)
     assert diagnose([str(log)]).verdict != "healthy"
@@ -61,12 +61,12 @@ def test_it_is_one_where_nothing_more_is_answered(tmp_path: Path):
 
 @pytest.mark.parametrize(("signal", "words"), [(11, " rank=2"), (9, ""), (7, ": killed while it loaded rank=2")])
 def test_the_launcher_of_a_server_says_which_signal_ended_a_shard(signal, words):
-    seen = one(RECORDS, f"Shard process was signaled to shutdown with signal {signal}{words}")
-    assert (seen.kind, seen.fields["exit_code"]) == ("frameworks.exit", -signal)
-    assert seen.fields.get("rank") == (2 if "rank" in words else None)
+    record = one(RECORDS, f"Shard process was signaled to shutdown with signal {signal}{words}")
+    assert (record.kind, record.fields["exit_code"]) == ("frameworks.exit", -signal)
+    assert record.fields.get("rank") == (2 if "rank" in words else None)
 
 
-def test_a_shard_that_did_not_start_is_the_end_that_the_launcher_names(tmp_path):
+def test_shard_that_did_not_start_is_the_cause(tmp_path):
     log = tmp_path / "job.log"
     log.write_text(
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has 12.11 MiB free.\n rank=3\n"
@@ -81,12 +81,12 @@ def test_a_cache_that_did_not_get_from_prefill_to_decode_is_a_failed_request():
         "Decode transfer failed for request rank=1 decode_req.req.rid='77ab' decode_req.req.bootstrap_room=481 with "
         "exception KVTransferError(bootstrap_room=481): Failed to get kvcache from prefill instance, it might be dead"
     )
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level, seen.fields["request"]) == ("frameworks.transfer", "error", "77ab")
-    assert str(seen.fields["message"]).startswith("Failed to get kvcache")
+    record = one(RECORDS, line)
+    assert (record.kind, record.level, record.fields["request"]) == ("frameworks.transfer", "error", "77ab")
+    assert str(record.fields["message"]).startswith("Failed to get kvcache")
 
 
-def test_requests_that_the_server_could_not_answer_are_failures_that_later_answers_outlive(tmp_path):
+def test_failed_requests_with_later_answers_are_healthy(tmp_path):
     log = tmp_path / "job.log"
     log.write_text(ANSWERED.format(4).replace("200 OK", "500 Internal Server Error") * 4)
     assert diagnose([log]).verdict == "unknown"
@@ -103,10 +103,10 @@ def dead_scheduler(tmp_path: Path, code: int):
 
 
 @pytest.mark.parametrize(("code", "signature"), [(-9, "host.oom-kill"), (-11, "app.segfault")])
-def test_the_line_below_says_by_what_a_scheduler_died(code, signature, tmp_path):
+def test_line_below_a_dead_scheduler_gives_the_cause(code, signature, tmp_path):
     (cause, *_) = dead_scheduler(tmp_path, code).causes
     assert (cause.signature, cause.culprit.ranks) == (signature, (2,))
 
 
-def test_a_scheduler_that_was_told_to_end_does_not_say_why(tmp_path):
+def test_terminated_scheduler_gives_no_cause(tmp_path):
     assert dead_scheduler(tmp_path, -3).verdict == "unknown"

@@ -16,7 +16,7 @@ from logdoctor.parsers.line_parser import parse_text
         "(torch) ops@node-07:~$ rocminfo",
     ],
 )
-def test_a_prompt_names_the_host_of_a_tool_that_looks_at_its_own_machine(line):
+def test_prompt_before_a_local_tool_gives_the_host(line):
     (event,) = [e for e in parse_text(line) if e.kind == "shell.prompt"]
     assert event.host == "node-07"
 
@@ -25,7 +25,7 @@ def test_a_launcher_typed_on_a_login_node_names_no_host_of_the_job():
     assert [e for e in parse_text("ops@login1:~$ srun -N4 train.sh") if e.kind == "shell.prompt"] == []
 
 
-def test_a_node_that_a_broken_line_of_ray_names_is_known():
+def test_node_in_a_broken_line_of_ray_is_read():
     (event,) = [e for e in parse_text("(ID: 77aa, IP: 10.4.0.9) over the last time period.") if e.dialect == "ray"]
     assert event.host == "10.4.0.9"
 

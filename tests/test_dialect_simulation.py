@@ -14,7 +14,7 @@ from logdoctor.parsers.dialects.simulation_physics import RECORDS as OF_PHYSICS
 
 
 def test_a_framed_error_of_openfoam_is_one_event_of_the_rank_that_prints_it():
-    seen = one(
+    record = one(
         RECORDS,
         "[12] --> FOAM FATAL ERROR: \n"
         "[12] Continuity error cannot be removed\n"
@@ -23,12 +23,12 @@ def test_a_framed_error_of_openfoam_is_one_event_of_the_rank_that_prints_it():
         "[12]     From function adjustPhi\n"
         "FOAM parallel run exiting\n",
     )
-    assert seen.fields["by_rank"] == 12
-    assert seen.fields["message"] == "Continuity error cannot be removed Specified mass inflow   : 1.2"
+    assert record.fields["by_rank"] == 12
+    assert record.fields["message"] == "Continuity error cannot be removed Specified mass inflow   : 1.2"
 
 
 def test_the_boxes_that_cp2k_draws_are_no_part_of_its_message():
-    seen = one(
+    record = one(
         RECORDS,
         " *   ___                                                  *\n"
         " * [ABORT]                                                *\n"
@@ -39,17 +39,17 @@ def test_the_boxes_that_cp2k_draws_are_no_part_of_its_message():
         " * / \\                                    basis.F:88      *\n"
         " **********************************************************\n",
     )
-    assert seen.fields["message"] == "The basis set BIG for kind Xx was not found in the file BASIS_MOLOPT basis.F:88"
+    assert record.fields["message"] == "The basis set BIG for kind Xx was not found in the file BASIS_MOLOPT basis.F:88"
 
 
 def test_a_bare_headline_without_a_message_is_no_error_of_gromacs():
     assert kinds(RECORDS, "Fatal error:\n\n") == []
 
 
-def test_of_a_petsc_report_the_lines_that_only_help_are_passed_over():
-    said = [
-        seen.fields["message"]
-        for seen in read(
+def test_help_lines_of_a_petsc_report_are_skipped():
+    messages = [
+        record.fields["message"]
+        for record in read(
             RECORDS,
             "[3]PETSC ERROR: --------------------- Error Message ---------------------\n"
             "[3]PETSC ERROR: Argument out of range\n"
@@ -57,15 +57,15 @@ def test_of_a_petsc_report_the_lines_that_only_help_are_passed_over():
             "[3]PETSC ERROR: #1 VecGetValues() at /b/petsc/src/vec/vec/interface/rvector.c:1021\n",
         )
     ]
-    assert said == ["Argument out of range"]
+    assert messages == ["Argument out of range"]
 
 
 def test_wrf_says_on_which_host_a_rank_runs():
     assert one(RECORDS, " taskid: 20 hostname: node172").fields == {"by_rank": 20, "by_host": "node172"}
 
 
-def test_of_an_exception_of_deal_ii_what_it_says_additionally_is_the_message():
-    seen = one(
+def test_additional_information_of_deal_ii_is_the_message():
+    record = one(
         OF_ENGINEERING,
         "An error occurred in line <402> of file </src/dof_handler.cc> in function\n"
         "    void dealii::DoFHandler<2>::distribute_dofs()\n"
@@ -77,11 +77,11 @@ def test_of_an_exception_of_deal_ii_what_it_says_additionally_is_the_message():
         "\n"
         "Stacktrace:\n",
     )
-    assert seen.fields["message"] == "There is no triangulation attached to this object."
+    assert record.fields["message"] == "There is no triangulation attached to this object."
 
 
-def test_where_deal_ii_has_nothing_to_add_the_condition_is_the_message():
-    seen = one(
+def test_condition_of_deal_ii_is_the_message_without_additional_information():
+    record = one(
         OF_ENGINEERING,
         "An error occurred in line <88> of file <step.cc> in function\n"
         "    void run()\n"
@@ -90,7 +90,7 @@ def test_where_deal_ii_has_nothing_to_add_the_condition_is_the_message():
         "Additional information: \n"
         "    (none)\n",
     )
-    assert seen.fields["message"] == "n > 0"
+    assert record.fields["message"] == "n > 0"
 
 
 def test_electrons_that_do_not_converge_end_quantum_espresso_only_where_it_says_that_it_stops():
@@ -103,20 +103,20 @@ def test_the_process_that_mitgcm_names_is_the_rank_and_its_warnings_are_no_end()
     assert kinds(OF_EARTH, "(PID.TID 0011.0001) ** WARNING ** INI_PARMS: no namelist\n") == []
 
 
-def test_where_pio_dies_the_message_may_stand_below_and_rank_minus_one_is_nobody():
-    said = "pio_support::pio_die:: myrank=          -1 : ERROR: nf_mod.F90:        1204 : \nNetCDF: Not a valid ID\n"
-    seen = one(OF_EARTH, said)
-    assert seen.fields["message"] == "NetCDF: Not a valid ID"
-    assert "rank" not in seen.fields
+def test_pio_message_stands_below_and_rank_minus_one_is_no_rank():
+    text = "pio_support::pio_die:: myrank=          -1 : ERROR: nf_mod.F90:        1204 : \nNetCDF: Not a valid ID\n"
+    record = one(OF_EARTH, text)
+    assert record.fields["message"] == "NetCDF: Not a valid ID"
+    assert "rank" not in record.fields
 
 
-def test_the_box_in_which_abacus_gives_up_is_no_part_of_its_message():
+def test_box_of_abacus_is_no_part_of_its_message():
     box = " " + "!" * 57
-    seen = one(
+    record = one(
         OF_CHEMISTRY,
         f"{' ' * 25}NOTICE{' ' * 27}\n{box}\n\n atoms 3 and 9 lie upon each other\n CHECK IN FILE : OUT.bulk/warning.log\n",
     )
-    assert seen.fields["message"] == "atoms 3 and 9 lie upon each other"
+    assert record.fields["message"] == "atoms 3 and 9 lie upon each other"
 
 
 def test_the_error_of_fleur_is_a_failure_and_its_warning_is_none():
@@ -125,8 +125,8 @@ def test_the_error_of_fleur_is_a_failure_and_its_warning_is_none():
 
 
 def test_an_exception_of_bout_is_what_stands_below_its_ruler():
-    seen = one(OF_PHYSICS, "====== Exception thrown ======\nSolver timestep failed\n")
-    assert seen.fields["message"] == "Solver timestep failed"
+    record = one(OF_PHYSICS, "====== Exception thrown ======\nSolver timestep failed\n")
+    assert record.fields["message"] == "Solver timestep failed"
 
 
 def test_a_step_that_fluent_calls_diverged_is_an_error_and_a_residual_is_none():
@@ -143,19 +143,19 @@ def test_the_last_lines_of_febio_nastran_and_fluents_cortex_are_errors():
     assert [kinds(OF_ENGINEERING, line) for line in lines] == [["simulation.fatal"]] * 3
 
 
-def test_a_command_that_mrbayes_refuses_is_its_input():
+def test_command_refused_by_mrbayes_is_an_input_error():
     assert kinds(OF_BIOLOGY, '   Error in command "Lset"\n') == ["simulation.input"]
 
 
 PLACE = "At line 31 of file ../src/halo.f90 (unit = 12, file = 'halo.in')\n"
 
 
-def test_the_place_of_an_error_of_gnu_fortran_tells_it_where_its_message_is_cut_off():
+def test_place_of_gnu_fortran_without_its_message_is_an_error():
     below = "\nError termination. Backtrace:\n#0  0x7f00 in ???\n"
     assert [e.fields["message"] for text in (PLACE, PLACE + below) for e in read(OF_FORTRAN, text)] == [
         PLACE.strip()
     ] * 2
 
 
-def test_a_place_of_gnu_fortran_with_a_message_below_is_for_that_to_tell():
+def test_place_of_gnu_fortran_with_a_message_below_gives_no_record():
     assert not read(OF_FORTRAN, PLACE + "Fortran runtime warning: An array temporary was created\n")

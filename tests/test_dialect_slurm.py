@@ -53,11 +53,11 @@ def test_lists_of_any_form_are_read_without_error(text):
 )
 @pytest.mark.parametrize("what", ["STEP 551.0", "JOB 551"])
 def test_a_cancelled_job_or_step_says_why(what, due, reason):
-    seen = one(RECORDS, f"slurmstepd: error: *** {what} ON gn7 CANCELLED AT 2024-03-01T10:11:12{due} ***")
-    assert (seen.kind, seen.level, seen.fields["reason"]) == ("slurm.cancelled", "fatal", reason)
-    assert "host" not in seen.fields  # the node that printed it is not the one to blame
-    assert seen.fields["by_host"] == "gn7"
-    assert not str(seen.fields.get("due", "")).endswith("*")
+    record = one(RECORDS, f"slurmstepd: error: *** {what} ON gn7 CANCELLED AT 2024-03-01T10:11:12{due} ***")
+    assert (record.kind, record.level, record.fields["reason"]) == ("slurm.cancelled", "fatal", reason)
+    assert "host" not in record.fields  # the node that printed it is not the one to blame
+    assert record.fields["by_host"] == "gn7"
+    assert not str(record.fields.get("due", "")).endswith("*")
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_a_cancelled_job_or_step_says_why(what, due, reason):
     ],
 )
 def test_srun_says_how_tasks_ended(line, fields):
-    seen = one(RECORDS, f"srun: error: {line}")
-    assert (seen.kind, seen.level) == ("slurm.task_exit", "error")
-    assert fields.items() <= seen.fields.items()
+    record = one(RECORDS, f"srun: error: {line}")
+    assert (record.kind, record.level) == ("slurm.task_exit", "error")
+    assert fields.items() <= record.fields.items()
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_srun_says_how_tasks_ended(line, fields):
     ],
 )
 def test_every_era_of_the_memory_killer_line(words, step):
-    seen = one(RECORDS, f"slurmstepd: error: Detected {words}")
-    assert (seen.kind, seen.level, seen.fields["step"]) == ("slurm.oom", "fatal", step)
+    record = one(RECORDS, f"slurmstepd: error: Detected {words}")
+    assert (record.kind, record.level, record.fields["step"]) == ("slurm.oom", "fatal", step)
 
 
 @pytest.mark.parametrize(
@@ -239,9 +239,9 @@ def test_every_era_of_the_memory_killer_line(words, step):
     ],
 )
 def test_lines_of_schedulers_and_containers(line, kind, level, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == (kind, level)
-    assert fields.items() <= seen.fields.items()
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert fields.items() <= record.fields.items()
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_step_that_srun_cuts_short_is_an_error(line):
         "Successfully completed.",
     ],
 )
-def test_fallout_and_notes_are_never_errors(line):
+def test_consequences_and_notes_are_never_errors(line):
     assert {s.level for s in read(RECORDS, line)} <= {"info", "warning"}
 
 
@@ -289,7 +289,7 @@ def test_fallout_and_notes_are_never_errors(line):
         "#SBATCH --time=1:00:00",
     ],
 )
-def test_healthy_look_alikes_give_nothing(line):
+def test_similar_healthy_lines_give_no_record(line):
     assert kinds(RECORDS, line) == []
 
 
@@ -320,7 +320,7 @@ def test_garbage_around_known_words_never_raises(parts):
 @pytest.mark.parametrize(
     ("pointer", "found"), [("See 'docker run --help'.", ["container.client"]), ("See 'kubectl get --help'.", [])]
 )
-def test_an_unknown_option_is_a_container_programs_where_its_help_is_pointed_to(pointer, found):
+def test_unknown_option_with_a_hint_to_container_help_is_the_containers(pointer, found):
     assert kinds(RECORDS, f"unknown flag: --gpus\n{pointer}") == found
 
 
@@ -342,13 +342,13 @@ def test_reports_of_lsf_and_jobs_that_grid_engine_cannot_start_are_read(line, ki
 
 
 @pytest.mark.parametrize(
-    "told", ["Dispatched to <gx07>, Effective RES_REQ", "Dispatched 1 Task(s) on Host(s) <gx07>, Allo"]
+    "message", ["Dispatched to <gx07>, Effective RES_REQ", "Dispatched 1 Task(s) on Host(s) <gx07>, Allo"]
 )
-def test_lsf_names_the_one_host_of_a_job(told):
-    assert one(RECORDS, f"Fri Feb 13 09:35:31: {told}").fields["host"] == "gx07"
+def test_lsf_with_a_single_host_gives_the_host(message):
+    assert one(RECORDS, f"Fri Feb 13 09:35:31: {message}").fields["host"] == "gx07"
 
 
-def test_of_several_hosts_lsf_names_none_alone():
+def test_lsf_with_several_hosts_gives_no_host():
     assert kinds(RECORDS, "Dispatched 2 Task(s) on Host(s) <gx07> <gx08>, Allocated 2 Slot(s)") == []
 
 

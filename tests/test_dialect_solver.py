@@ -18,9 +18,9 @@ from logdoctor.parsers.dialects.solver import RECORDS
     ],
 )
 def test_steps_of_simulation_codes_are_progress(line, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == ("progress.step", "info")
-    assert {k: seen.fields.get(k) for k in fields} == fields
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("progress.step", "info")
+    assert {k: record.fields.get(k) for k in fields} == fields
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_talk_about_residuals_is_no_progress(line):
         "Final Summary::HPCG result is VALID with a GFLOP/s rating of=88.1",
     ],
 )
-def test_a_simulation_that_says_that_it_came_to_its_end_is_done(line):
+def test_end_message_of_a_simulation_is_a_good_end(line):
     assert one(RECORDS, line).kind == "progress.done"
 
 

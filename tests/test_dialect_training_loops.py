@@ -42,9 +42,9 @@ from logdoctor.parsers.dialects.training_loops import RECORDS
     ],
 )
 def test_other_training_loops_make_progress(line, fields):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == ("progress.step", "info")
-    assert {k: seen.fields.get(k) for k in fields} == fields
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("progress.step", "info")
+    assert {k: record.fields.get(k) for k in fields} == fields
 
 
 @pytest.mark.parametrize(
@@ -59,5 +59,5 @@ def test_other_training_loops_make_progress(line, fields):
         "stopped at Iter:55/825; no memory",
     ],
 )
-def test_talk_about_them_is_none(line):
+def test_talk_about_steps_is_no_progress(line):
     assert kinds(RECORDS, line) == []

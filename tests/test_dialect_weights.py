@@ -18,12 +18,12 @@ missing keys in source state_dict: neck.gate.weight
 """
 
 
-def test_a_list_of_what_did_not_fit_is_one_warning():
-    (seen,) = read(RECORDS, LIST + "Epoch [1][50/9870] lr: 0.01")
-    assert (seen.kind, seen.level) == ("weights.partial", "warning")
+def test_list_of_unfitting_weights_is_one_warning():
+    (record,) = read(RECORDS, LIST + "Epoch [1][50/9870] lr: 0.01")
+    assert (record.kind, record.level) == ("weights.partial", "warning")
 
 
-def test_an_exception_with_the_same_words_is_none():
+def test_exception_with_the_same_words_is_no_warning():
     assert kinds(RECORDS, "RuntimeError: The model and loaded state dict do not match exactly") == []
 
 
@@ -33,15 +33,15 @@ def test_a_partial_load_explains_no_failure_behind_it(knowledge, logger):
     assert [cause.signature for cause in found.causes] == ["job.preempted"]
 
 
-def test_the_list_ends_where_something_else_is_said():
+def test_list_of_weights_ends_at_another_line():
     assert one(RECORDS, LIST).kind == "weights.partial"
     found = read(RECORDS, LIST + "step 1\n" + LIST)
     assert len(found) == 2
 
 
-def test_the_line_below_says_why_megatron_could_not_load():
-    seen = one(RECORDS, "could not load the checkpoint\n[Errno 13] Permission denied: '/ckpt/model.pt'\n")
-    assert (seen.kind, seen.fields["message"]) == (
+def test_line_below_a_failed_load_of_megatron_is_the_message():
+    record = one(RECORDS, "could not load the checkpoint\n[Errno 13] Permission denied: '/ckpt/model.pt'\n")
+    assert (record.kind, record.fields["message"]) == (
         "weights.not_loaded",
         "[Errno 13] Permission denied: '/ckpt/model.pt'",
     )

@@ -8,11 +8,11 @@ from logdoctor.parsers.dialects.workflows import RECORDS
 
 
 def test_the_cause_that_nextflow_gives_is_the_message_of_the_process_that_failed():
-    seen = one(
+    record = one(
         RECORDS,
         "ERROR ~ Error executing process > 'SORT (a1)'\n\nCaused by:\n  No such variable: seed\n\nCommand executed:\n",
     )
-    assert seen.fields == {"call": "SORT (a1)", "message": "No such variable: seed"}
+    assert record.fields == {"call": "SORT (a1)", "message": "No such variable: seed"}
 
 
 def test_a_process_that_a_signal_ended_is_left_to_its_exit_code():
@@ -31,23 +31,23 @@ def test_a_step_that_is_tried_again_or_left_out_is_a_warning():
     assert one(RECORDS, "Error in group job-7, which failed\n").level == "warning"
 
 
-def test_how_slurm_ended_a_job_counts_where_snakemake_does_not_start_it_again():
+def test_slurm_end_of_a_snakemake_job_counts_without_a_restart():
     ended = "message: SLURM-job '8812' failed, SLURM status is: 'OUT_OF_MEMORY'. For further error details\n"
     assert one(RECORDS, ended).fields["state"] == "OUT_OF_MEMORY"
     assert kinds(RECORDS, f"{ended}    jobid: 4\n\nTrying to restart job 4.\n") == []
 
 
 def test_kaldi_counts_the_parts_of_a_step_that_failed():
-    seen = one(RECORDS, "queue.pl: 3 / 20 failed, log is in exp/mono/log/acc.*.log")
-    assert (seen.kind, seen.fields["failed"], seen.fields["all"]) == ("workflow.jobs_failed", 3, 20)
+    record = one(RECORDS, "queue.pl: 3 / 20 failed, log is in exp/mono/log/acc.*.log")
+    assert (record.kind, record.fields["failed"], record.fields["all"]) == ("workflow.jobs_failed", 3, 20)
 
 
 def test_snakemake_names_the_exception_the_place_and_below_them_what_it_says():
     old = one(RECORDS, "NameError in line 36 of /w/rules/qc.smk:\nname 'lanes' is not defined\n")
     new = one(RECORDS, "NameError in file \"/w/rules/qc.smk\", line 36:\nname 'lanes' is not defined\n")
-    for seen in (old, new):
-        assert seen.text == seen.fields["message"] == "NameError: name 'lanes' is not defined"
-        assert seen.fields["call"] == "line 36 of /w/rules/qc.smk"
+    for record in (old, new):
+        assert record.text == record.fields["message"] == "NameError: name 'lanes' is not defined"
+        assert record.fields["call"] == "line 36 of /w/rules/qc.smk"
 
 
 def test_a_job_whose_exception_snakemake_answers_with_a_new_start_ended_nothing():

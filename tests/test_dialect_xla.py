@@ -15,10 +15,10 @@ from logdoctor.parsers.dialects.xla import RECORDS
         "/job:jax_worker/replica:0/task:3 has been set to ERROR in coordination service: UNAVAILABLE: it is gone",
     ],
 )
-def test_what_the_coordination_service_gave_up_for_is_told(line):
-    seen = one(RECORDS, line)
-    assert (seen.kind, seen.level) == ("xla.coordination", "error")
-    assert seen.fields["status"] in ("DEADLINE_EXCEEDED", "INTERNAL", "UNAVAILABLE")
+def test_reason_of_the_coordination_service_is_read(line):
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("xla.coordination", "error")
+    assert record.fields["status"] in ("DEADLINE_EXCEEDED", "INTERNAL", "UNAVAILABLE")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_end_of_a_data_set_aborts_collectives_too_and_is_no_failure():
     assert kinds(RECORDS, "BaseCollectiveExecutor::StartAbort Out of range: End of sequence") == []
 
 
-def test_of_what_xla_repeats_of_nccl_the_title_says_nccls_words_alone(knowledge):
+def test_title_of_an_nccl_error_quoted_by_xla_has_only_nccls_words(knowledge):
     found = diagnosed(
         "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: "
         "internal error. Last NCCL warning(error) log entry (may be unrelated) 'Attribute speed of node pci not found'.; "

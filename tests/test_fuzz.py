@@ -1,6 +1,6 @@
-"""Random inputs: whatever comes in, a valid diagnosis or a told problem comes out.
+"""Random inputs: each gives a valid diagnosis or an `InputError`.
 
-A run of the tests takes a few of each; LOGDOCTOR_FUZZ=nightly (`make fuzz`) takes a hundred thousand in all.
+A test run takes a few of each. LOGDOCTOR_FUZZ=nightly (`make fuzz`) takes a hundred thousand in all.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ from logdoctor.sources import Bounds
 SMALL = Bounds(inflated_bytes=4 << 20, ratio_after=1 << 20, entries=50)
 
 
-def survives(data: bytes, knowledge, **options) -> Diagnosis | None:
-    """The diagnosis, valid by the schema; None where the input was refused as unreadable."""
+def diagnose_any(data: bytes, knowledge, **options) -> Diagnosis | None:
+    """Return the diagnosis, or None for a refused input.
+
+    The diagnosis must be valid by the schema.
+    """
     try:
         found = logdoctor.diagnose(io.BytesIO(data), knowledge=knowledge, bounds=SMALL, **options)
     except InputError:
@@ -43,14 +46,14 @@ def survives(data: bytes, knowledge, **options) -> Diagnosis | None:
 
 @functools.cache
 def example_logs() -> tuple[bytes, ...]:
-    """The examples and near-misses of all rules, and one whole job."""
+    """Return the examples and near-misses of all rules, and one whole job."""
     logs = {e.log.encode() for rule in BOOK.rules for e in (*rule.examples, *rule.near_misses)}
     return (LOG.encode(), *sorted(logs))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def ready():
-    """Rules are loaded before the first input is drawn."""
+def load_examples():
+    """Load the rules before the first input is drawn."""
     example_logs()
 
 
@@ -72,8 +75,8 @@ HINTS += [b"Traceback (most recent call last):\n", b"NCCL WARN ", b"-" * 74 + b"
 
 @inputs(150, 40_000)
 @given(data=st.lists(st.binary(max_size=200) | st.sampled_from(HINTS), max_size=12).map(b"".join))
-def test_any_bytes_are_a_diagnosis_or_are_told_to_be_none(data, knowledge):
-    survives(data, knowledge)
+def test_any_bytes_give_a_diagnosis_or_an_input_error(data, knowledge):
+    diagnose_any(data, knowledge)
 
 
 # ── (b) logs of real failures, mutilated ──
@@ -134,14 +137,14 @@ def mutated(draw) -> bytes:
 
 @inputs(150, 40_000)
 @given(log=mutated(), hung=st.booleans(), lang=st.sampled_from(["en", "zh"]))
-def test_a_mutilated_log_is_diagnosed_and_every_report_can_be_written(log, hung, lang, knowledge):
-    found = survives(log, knowledge, hung=hung, lang=lang)
+def test_mutilated_log_gives_a_diagnosis_and_every_report(log, hung, lang, knowledge):
+    found = diagnose_any(log, knowledge, hung=hung, lang=lang)
     for name in FORMATS if found else ():
         text = render(found, name, lang=lang)
         assert not any(ord(c) < 32 and c != "\n" for c in text)
 
 
-# ── (c) lines in wrappers in wrappers ──
+# ── (c) lines with prefixes inside prefixes ──
 
 
 def prefix(text: str) -> Callable[[str], str]:
@@ -179,19 +182,27 @@ PREFIXES = [
     "9999-99-99 99:99:99 ",
     "0000-00-00T00:00:00Z ",
 ]
-WRAPPERS = [*map(prefix, PREFIXES), as_json("log"), as_json("message"), as_json("MESSAGE"), lambda line: line * 2]
-BARE = st.sampled_from([*LINES, OOM]) | st.text(max_size=60)
+PREFIX_FUNCTIONS = [
+    *map(prefix, PREFIXES),
+    as_json("log"),
+    as_json("message"),
+    as_json("MESSAGE"),
+    lambda line: line * 2,
+]
+MESSAGES = st.sampled_from([*LINES, OOM]) | st.text(max_size=60)
 
 
 @inputs(150, 16_000)
-@given(parts=st.lists(st.tuples(st.lists(st.sampled_from(WRAPPERS), max_size=8), BARE), min_size=1, max_size=6))
-def test_lines_in_any_nesting_of_wrappers_are_diagnosed(parts, knowledge):
+@given(
+    parts=st.lists(st.tuples(st.lists(st.sampled_from(PREFIX_FUNCTIONS), max_size=8), MESSAGES), min_size=1, max_size=6)
+)
+def test_lines_with_any_nesting_of_prefixes_are_diagnosed(parts, knowledge):
     lines = []
-    for wrappers, line in parts:
-        for wrap in wrappers:
+    for prefixes, line in parts:
+        for wrap in prefixes:
             line = wrap(line)[: 1 << 14]
         lines.append(line)
-    survives("\n".join(lines).encode("utf-8", "surrogatepass"), knowledge)
+    diagnose_any("\n".join(lines).encode("utf-8", "surrogatepass"), knowledge)
 
 
 # ── (d) archives of archives, whole and damaged ──
@@ -201,7 +212,7 @@ NAMES = st.sampled_from(
 )
 
 
-def tarred(members: list[tuple[str, bytes]]) -> bytes:
+def make_tar(members: list[tuple[str, bytes]]) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for name, data in members:
@@ -211,7 +222,7 @@ def tarred(members: list[tuple[str, bytes]]) -> bytes:
     return out.getvalue()
 
 
-def zipped(members: list[tuple[str, bytes]]) -> bytes:
+def make_zip(members: list[tuple[str, bytes]]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {f"{number}{name}": data for number, (name, data) in enumerate(members)}.items():
@@ -225,7 +236,7 @@ ARCHIVES = st.recursive(
     CONTENT,
     lambda inner: (
         st.tuples(st.sampled_from(PACKERS), inner).map(lambda pair: pair[0](pair[1]))
-        | st.tuples(st.sampled_from([tarred, zipped]), st.lists(st.tuples(NAMES, inner), max_size=4)).map(
+        | st.tuples(st.sampled_from([make_tar, make_zip]), st.lists(st.tuples(NAMES, inner), max_size=4)).map(
             lambda pair: pair[0](pair[1])
         )
     ),
@@ -241,5 +252,5 @@ def damaged(draw) -> bytes:
 
 @inputs(80, 8_000)
 @given(data=damaged())
-def test_any_archive_is_diagnosed_or_told_to_be_broken(data, knowledge):
-    survives(data, knowledge)
+def test_any_archive_gives_a_diagnosis_or_an_input_error(data, knowledge):
+    diagnose_any(data, knowledge)

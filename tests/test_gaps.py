@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdoctor.authoring.gaps import jobs_of
-from logdoctor.masking import template
+from logdoctor.masking import to_template
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -111,9 +111,9 @@ def test_a_folder_of_folders_holds_many_jobs_and_a_folder_of_files_one(archive):
     ],
 )
 def test_values_are_masked_and_words_stay(line, masked):
-    assert template(line) == masked
+    assert to_template(line) == masked
 
 
 @given(st.text(max_size=300))
 def test_a_template_is_one_short_line(text):
-    assert "\n" not in template(text)
+    assert "\n" not in to_template(text)

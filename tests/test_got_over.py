@@ -1,4 +1,4 @@
-"""Exceptions that a program caught, logged and got over, and those that it did not."""
+"""Exceptions that a program caught and logged, and exceptions that ended it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from failing_job import answer, diagnosed
 
 from logdoctor import diagnose
-from logdoctor.parsers.blocks.python_after import caught_within
+from logdoctor.parsers.blocks.python_after import is_caught
 
-WITHIN = """\
+INNER_TRACEBACK = """\
 Traceback (most recent call last):
   File "/srv/mia/store.py", line 88, in put
     self.client.put(bucket, blob)
@@ -16,8 +16,8 @@ Traceback (most recent call last):
     raise ValueError("bad part 3")
 ValueError: bad part 3
 """
-WHOLE = WITHIN.replace("in put\n    self", "in <module>\n    self")
-CLOSED = """
+FULL_TRACEBACK = INNER_TRACEBACK.replace("in put\n    self", "in <module>\n    self")
+CHAINED = """
 During handling of the above exception, another exception occurred:
 
 Traceback (most recent call last):
@@ -25,53 +25,50 @@ Traceback (most recent call last):
     raise RuntimeError("no session")
 RuntimeError: no session
 """
-RETRIED = ["INFO retrying in 2 s", "INFO part 3 is there", "INFO part 4 is there"]
+RETRY = ["INFO retrying in 2 s", "INFO part 3 is there", "INFO part 4 is there"]
 WORK = [f"INFO part {n} is there" for n in range(4, 9)]
 
 
-def lines(*told: str) -> str:
-    """Lines of one logger."""
-    return "".join(f"2026-03-02 10:11:{n:02d},345 {line}\n" for n, line in enumerate(told))
+def log_lines(*messages: str) -> str:
+    return "".join(f"2026-03-02 10:11:{n:02d},345 {line}\n" for n, line in enumerate(messages))
 
 
 def verdict(log: str, knowledge) -> str:
     return answer(diagnosed(log, knowledge))[0]
 
 
-@pytest.mark.parametrize("said", ["WARNING part 3 failed, attempt 1 of 5", "ERROR part 3 failed"])
-@pytest.mark.parametrize("traceback", [WITHIN, WITHIN + CLOSED])
-@pytest.mark.parametrize("after", [RETRIED, WORK])
-def test_an_exception_that_was_logged_further_in_is_no_failure_where_the_work_goes_on(
-    said, traceback, after, knowledge
-):
-    assert verdict(lines("INFO part 3", said) + traceback + lines(*after), knowledge) == "healthy"
+@pytest.mark.parametrize("log_line", ["WARNING part 3 failed, attempt 1 of 5", "ERROR part 3 failed"])
+@pytest.mark.parametrize("traceback", [INNER_TRACEBACK, INNER_TRACEBACK + CHAINED])
+@pytest.mark.parametrize("after", [RETRY, WORK])
+def test_logged_exception_is_no_failure_if_the_work_goes_on(log_line, traceback, after, knowledge):
+    assert verdict(log_lines("INFO part 3", log_line) + traceback + log_lines(*after), knowledge) == "healthy"
 
 
 @pytest.mark.parametrize(
     ("traceback", "after"),
     [
-        (WITHIN, []),
-        (WITHIN, WORK[:3]),
-        (WITHIN, ["INFO closing the session", *WORK]),
-        (WHOLE, WORK),
-        (WITHIN, [*WORK, "ERROR 1 of 9 parts failed"]),
+        (INNER_TRACEBACK, []),
+        (INNER_TRACEBACK, WORK[:3]),
+        (INNER_TRACEBACK, ["INFO closing the session", *WORK]),
+        (FULL_TRACEBACK, WORK),
+        (INNER_TRACEBACK, [*WORK, "ERROR 1 of 9 parts failed"]),
     ],
     ids=["nothing follows", "little follows", "it tidies up", "nobody caught it", "an error follows"],
 )
-def test_else_it_is_what_ended_the_program(traceback, after, knowledge):
-    log = lines("INFO part 3", "ERROR part 3 failed") + traceback + lines(*after)
+def test_logged_exception_without_further_work_is_the_failure(traceback, after, knowledge):
+    log = log_lines("INFO part 3", "ERROR part 3 failed") + traceback + log_lines(*after)
     assert verdict(log, knowledge) == "app.exception"
 
 
-def test_what_fails_in_another_file_may_follow_from_it(tmp_path):
-    (tmp_path / "a.log").write_text(lines("ERROR part 3 failed") + WITHIN + lines(*WORK))
+def test_failure_in_another_file_may_follow_from_the_exception(tmp_path):
+    (tmp_path / "a.log").write_text(log_lines("ERROR part 3 failed") + INNER_TRACEBACK + log_lines(*WORK))
     (tmp_path / "b.log").write_text("[rank1]: ConnectionError: the other side is gone\n")
     assert diagnose([str(tmp_path / f"{name}.log") for name in "ab"]).causes[0].signature == "app.exception"
 
 
-def test_a_job_whose_time_was_up_did_not_end_at_an_exception_that_it_got_over(knowledge):
+def test_time_limit_goes_before_an_exception_with_further_work(knowledge):
     end = "slurmstepd: error: *** JOB 812 ON node07 CANCELLED AT 2026-03-02T11:11:12 DUE TO TIME LIMIT ***\n"
-    log = lines("ERROR part 3 failed") + WITHIN + lines(*WORK) + end
+    log = log_lines("ERROR part 3 failed") + INNER_TRACEBACK + log_lines(*WORK) + end
     assert verdict(log, knowledge) == "job.time-limit"
 
 
@@ -85,5 +82,5 @@ def test_a_job_whose_time_was_up_did_not_end_at_an_exception_that_it_got_over(kn
         ([], False),
     ],
 )
-def test_the_outermost_frame_tells_whether_somebody_caught_it(frames, caught):
-    assert caught_within(frames) is caught
+def test_outermost_frame_shows_whether_the_exception_was_caught(frames, caught):
+    assert is_caught(frames) is caught

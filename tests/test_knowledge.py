@@ -1,4 +1,4 @@
-"""What logdoctor knows is read once, and anew when a rule was changed."""
+"""The pack is loaded once, and again after a rule has changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from logdoctor import cached_files
-from logdoctor import knowledge as knowing
+from logdoctor import knowledge as pack_module
 from logdoctor.knowledge import gather
 
 RULE = """\
@@ -25,11 +25,14 @@ near_misses: [{is: healthy, log: 'the spinet is in tune'}]
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch) -> Path:
-    """A folder with one rule, and a cache of its own; most of the parsers' patterns, which take seconds, are left out."""
+def rules_folder(tmp_path, monkeypatch) -> Path:
+    """Return a folder with one rule, with a cache of its own.
+
+    Only a few of the formats' patterns are used, because all of them take seconds.
+    """
     monkeypatch.setenv("LOGDOCTOR_CACHE", str(tmp_path / "cache"))
-    few = knowing.records()[:3]
-    monkeypatch.setattr(knowing, "records", lambda: few)
+    few = pack_module.records()[:3]
+    monkeypatch.setattr(pack_module, "records", lambda: few)
     rule = tmp_path / "rules/app/out-of-tune.yaml"
     rule.parent.mkdir(parents=True)
     rule.write_text(RULE)
@@ -37,51 +40,51 @@ def own(tmp_path, monkeypatch) -> Path:
 
 
 def settle(monkeypatch) -> None:
-    """Go on as if what lies there had not been touched for long."""
-    monkeypatch.setattr(cached_files, "SETTLED", -(10**15))
+    """Treat all files as unchanged for a long time."""
+    monkeypatch.setattr(cached_files, "SETTLE_NS", -(10**15))
 
 
-def count_compiled(monkeypatch) -> list[int]:
+def count_compilations(monkeypatch) -> list[int]:
     compiled: list[int] = []
-    compile_it = knowing._compile
-    monkeypatch.setattr(knowing, "_compile", lambda *given: compiled.append(1) or compile_it(*given))
+    compile_pack = pack_module._compile
+    monkeypatch.setattr(pack_module, "_compile", lambda *args: compiled.append(1) or compile_pack(*args))
     return compiled
 
 
-def titles(own: Path) -> list[str]:
-    return [rule.say("en").title for rule in gather([own]).rules]
+def titles(rules_folder: Path) -> list[str]:
+    return [rule.say("en").title for rule in gather([rules_folder]).rules]
 
 
-def test_what_did_not_change_is_compiled_once(own, monkeypatch):
+def test_unchanged_rules_are_compiled_once(rules_folder, monkeypatch):
     settle(monkeypatch)
-    compiled = count_compiled(monkeypatch)
-    assert titles(own) == titles(own) == ["The {what|part} is out of tune"]
+    compiled = count_compilations(monkeypatch)
+    assert titles(rules_folder) == titles(rules_folder) == ["The {what|part} is out of tune"]
     assert compiled == [1]
 
 
-def test_a_rule_that_was_changed_in_place_is_read_again(own, monkeypatch):
+def test_rule_changed_in_place_is_read_again(rules_folder, monkeypatch):
     settle(monkeypatch)
-    before = titles(own)
-    (own / "app/out-of-tune.yaml").write_text(RULE.replace("out of tune\ncause", "in bad tune\ncause"))
-    assert [before, titles(own)] == [["The {what|part} is out of tune"], ["The {what|part} is in bad tune"]]
+    before = titles(rules_folder)
+    (rules_folder / "app/out-of-tune.yaml").write_text(RULE.replace("out of tune\ncause", "in bad tune\ncause"))
+    assert [before, titles(rules_folder)] == [["The {what|part} is out of tune"], ["The {what|part} is in bad tune"]]
 
 
-def test_a_rule_of_the_same_size_and_age_is_another_one(own, monkeypatch):
+def test_changed_rule_of_the_same_size_and_age_is_not_read_from_the_cache(rules_folder, monkeypatch):
     settle(monkeypatch)
-    rule = own / "app/out-of-tune.yaml"
+    rule = rules_folder / "app/out-of-tune.yaml"
     age = rule.stat()
-    before = titles(own)
+    before = titles(rules_folder)
     rule.write_text(RULE.replace("Nobody tuned it.", "Nobody heard it."))
     os.utime(rule, ns=(age.st_atime_ns, age.st_mtime_ns))
-    assert titles(own) == before
-    assert gather([own]).rules[0].say("en").cause == "Nobody heard it."
+    assert titles(rules_folder) == before
+    assert gather([rules_folder]).rules[0].say("en").cause == "Nobody heard it."
 
 
-def test_what_changed_a_moment_ago_is_not_kept(own, monkeypatch):
-    compiled = count_compiled(monkeypatch)
-    assert titles(own) == titles(own)
+def test_rule_changed_a_moment_ago_is_not_cached(rules_folder, monkeypatch):
+    compiled = count_compilations(monkeypatch)
+    assert titles(rules_folder) == titles(rules_folder)
     assert compiled == [1, 1]
 
 
-def test_a_folder_that_is_gone_has_no_rules(own):
-    assert gather([own / "gone"]).rules == ()
+def test_missing_folder_has_no_rules(rules_folder):
+    assert gather([rules_folder / "gone"]).rules == ()

@@ -1,4 +1,4 @@
-"""The lab that makes captured cases: what it runs again, what it keeps, and what it tells of the rest."""
+"""The lab that makes captured cases of corpus/."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "corpus" / "lab"))
 import machine
 import remake
+from approval import differences, read_answer, write_answer
 from bench import Bench
 from experiment import Experiment, Needs
 from journal import Journal
@@ -23,6 +25,7 @@ CRASH = """Traceback (most recent call last):
     raise ValueError("no such column: label")
 ValueError: no such column: label
 """
+APPROVED = {"verdict": "failure", "signature": "app.exception", "culprit": {}, "line": "job.log:4"}
 OPTIONS = {
     "at_once": 2,
     "again": False,
@@ -42,21 +45,21 @@ def breaks(bench: Bench) -> None:
 
 
 def experiment(run: Callable[[Bench], None] | None = None, **more: object) -> Experiment:
-    told = {"title": "A column lacks", "story": "It lacks.", "evidence": ("no such column",), "suite": "torch_data"}
-    return Experiment(**{"case": "column", "label": "app.exception", "run": run or prints(CRASH), **told, **more})
+    fields = {"title": "A column lacks", "story": "It lacks.", "evidence": ("no such column",), "suite": "torch_data"}
+    return Experiment(**{"case": "column", "label": "app.exception", "run": run or prints(CRASH), **fields, **more})
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Runs an experiment in a corpus of its own; returns its outcome."""
+    """Run an experiment in a corpus of its own, and return its outcome."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(remake, "WORK", tmp_path / "work")
     monkeypatch.setattr(remake, "private_words", lambda: ["secret-host"])
     monkeypatch.setattr(machine, "_no_hosts", lambda: "")
-    made = Journal(tmp_path / "made")
+    journal = Journal(tmp_path / "made")
 
     def once(chosen: Experiment, **options: object) -> Outcome:
-        lab = remake.Lab(Namespace(**{**OPTIONS, **options}), made)
+        lab = remake.Lab(Namespace(**{**OPTIONS, **options}), journal)
         return next(lab.run([chosen]))
 
     return once
@@ -68,15 +71,26 @@ def test_a_case_is_written_where_logdoctor_finds_the_truth(run):
     assert "label: app.exception" in Path("column/case.yaml").read_text()
 
 
-def test_what_was_made_is_not_made_again(run):
+def test_a_case_that_exists_is_not_made_again(run):
     run(experiment())
     assert run(experiment()).word == "there"
 
 
-def test_whoever_asks_gets_it_made_again_with_its_report(run):
+def test_a_new_case_has_no_approved_answer(run):
+    assert run(experiment()).why == "app.exception"
+    assert read_answer(Path("column")) is None
+
+
+def test_a_case_made_again_gets_its_new_line_and_golden_report(run):
     run(experiment())
-    assert run(experiment(), again=True).word == "same"
-    assert "no such column" in Path("column/report.md").read_text()
+    write_answer(Path("column"), APPROVED)
+    Path("column/report.md").touch()
+    Path("column/report.zh.md").touch()
+    outcome = run(experiment(prints(f"step 1 loss 2.31\n{CRASH}")), again=True)
+    assert (outcome.word, outcome.why) == ("same", "app.exception")
+    assert read_answer(Path("column")) == {**APPROVED, "line": "job.log:5"}
+    assert "What to do" in Path("column/report.md").read_text()
+    assert "怎么办" in Path("column/report.zh.md").read_text()
 
 
 def test_a_case_whose_folder_is_gone_is_made_again(run):
@@ -85,24 +99,40 @@ def test_a_case_whose_folder_is_gone_is_made_again(run):
     assert run(experiment()).word == "new"
 
 
-def test_another_diagnosis_than_before_is_told_and_its_report_left_to_be_read(run):
+def test_another_answer_than_the_approved_one_is_left_to_be_approved(run):
     run(experiment())
-    told = run(experiment(prints("finished: 10 steps, no such column\n"), also=("healthy",)), again=True)
-    assert (told.word, Path("column/report.md").exists()) == ("differs", False)
-    assert told.why == "healthy; before: app.exception"
+    write_answer(Path("column"), APPROVED)
+    outcome = run(experiment(prints("finished: 10 steps, no such column\n"), also=("healthy",)), again=True)
+    assert outcome.word == "differs"
+    assert "verdict: expected failure, actual healthy; signature: expected app.exception, actual null" in outcome.why
+    assert read_answer(Path("column")) == APPROVED
 
 
-def test_a_wrong_answer_spoils_no_case(run):
+def test_an_answer_is_replaced_and_the_rest_of_the_file_stays(tmp_path):
+    text = "label: app.exception  # by hand\nstory: >\n  expect: nothing.\n"
+    (tmp_path / "case.yaml").write_text(text)
+    for line in ("job.log:1", "job.log:2"):
+        write_answer(
+            tmp_path, {**APPROVED, "culprit": {"hosts": [f"gpu-node-{n:03}" for n in range(30)]}, "line": line}
+        )
+        written = (tmp_path / "case.yaml").read_text()
+        assert written.startswith(f"{text}expect: {{verdict: failure")
+        assert yaml.safe_load(written)["expect"] == read_answer(tmp_path)
+    assert "job.log:1" not in written
+    assert differences(APPROVED, {**APPROVED, "line": None}) == ["line: expected job.log:4, actual null"]
+
+
+def test_a_wrong_diagnosis_leaves_the_case_unchanged(run):
     run(experiment())
-    told = run(experiment(prints("finished: 10 steps, no such column\n")), again=True)
-    assert told.word == "wrong"
+    outcome = run(experiment(prints("finished: 10 steps, no such column\n")), again=True)
+    assert outcome.word == "wrong"
     assert Path("column/job.log").read_text() == CRASH
 
 
 def test_an_experiment_that_breaks_does_not_end_the_run(run):
-    told = run(experiment(breaks))
-    assert told.word == "failed"
-    assert "column never came up" in told.why
+    outcome = run(experiment(breaks))
+    assert outcome.word == "failed"
+    assert "column never came up" in outcome.why
 
 
 def test_families_run_at_the_same_time(tmp_path, run):
@@ -113,11 +143,11 @@ def test_families_run_at_the_same_time(tmp_path, run):
         prints(CRASH)(bench)
 
     both = [experiment(meets, case=suite, suite=suite) for suite in ("torch_data", "mpi_errors")]
-    told = list(remake.Lab(Namespace(**OPTIONS), Journal(tmp_path / "made")).run(both))
-    assert [outcome.word for outcome in told] == ["new", "new"]
+    outcomes = list(remake.Lab(Namespace(**OPTIONS), Journal(tmp_path / "made")).run(both))
+    assert [outcome.word for outcome in outcomes] == ["new", "new"]
 
 
-def test_whoever_interrupts_the_lab_waits_for_no_other_experiment(tmp_path, run):
+def test_an_interrupted_lab_runs_no_other_experiment(tmp_path, run):
     begun, ended = threading.Event(), []
     first = experiment(lambda bench: begun.wait(10) and None, case="first", evidence=())
     second = experiment(ended.append, case="second")
@@ -142,19 +172,19 @@ def test_a_healthy_job_that_ran_out_of_its_time_is_no_case(run):
     def slow(bench: Bench) -> None:
         bench.run("sleep", "60", timeout=0.2)
 
-    told = run(experiment(slow, label="healthy", evidence=()))
-    assert (told.word, "time was up" in told.why) == ("failed", True)
+    outcome = run(experiment(slow, label="healthy", evidence=()))
+    assert (outcome.word, "time was up" in outcome.why) == ("failed", True)
 
 
 def test_an_experiment_that_never_shows_its_fault_fails(run):
-    told = run(experiment(prints("step 10 loss 2.31\n")))
-    assert told.word == "failed"
-    assert "no such column" in told.why
+    outcome = run(experiment(prints("step 10 loss 2.31\n")))
+    assert outcome.word == "failed"
+    assert "no such column" in outcome.why
 
 
-def test_what_a_machine_lacks_is_named(run):
-    told = run(experiment(needs=Needs(programs=("no-such-mpirun",), packages=("no-such-bin",))))
-    assert (told.word, told.why) == ("skipped", "needs the program no-such-mpirun (package no-such-bin)")
+def test_a_missing_need_is_named(run):
+    outcome = run(experiment(needs=Needs(programs=("no-such-mpirun",), packages=("no-such-bin",))))
+    assert (outcome.word, outcome.why) == ("skipped", "needs the program no-such-mpirun (package no-such-bin)")
 
 
 def test_an_environment_that_cannot_be_made_is_tried_once(run, monkeypatch):
@@ -164,17 +194,17 @@ def test_an_environment_that_cannot_be_made_is_tried_once(run, monkeypatch):
         tries.append(name)
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(remake, "environment", no_room)
+    monkeypatch.setattr(remake, "make_environment", no_room)
     monkeypatch.setattr(remake, "lacks", lambda needs: "")
     both = [experiment(case=case, needs=Needs(environment="jax")) for case in ("a", "b")]
-    told = list(remake.Lab(Namespace(**OPTIONS), Journal(Path("made"))).run(both))
+    outcomes = list(remake.Lab(Namespace(**OPTIONS), Journal(Path("made"))).run(both))
     assert tries == ["jax"]
-    assert all("No space left on device" in outcome.why for outcome in told)
+    assert all("No space left on device" in outcome.why for outcome in outcomes)
 
 
 def test_a_log_that_names_the_machine_is_refused(run):
-    told = run(experiment(prints(CRASH + "on secret-host\n")))
-    assert told.word == "failed"
+    outcome = run(experiment(prints(CRASH + "on secret-host\n")))
+    assert outcome.word == "failed"
     assert not Path("column").exists()
 
 

@@ -1,4 +1,4 @@
-"""Last words that are said twice tell jobs apart that wrote into one file, even before their first steps."""
+"""Several jobs in one file, told apart by repeated final messages."""
 
 from __future__ import annotations
 
@@ -34,51 +34,51 @@ def runs(found: Diagnosis) -> list[tuple[str | None, bool]]:
     return [(run.signature, run.told) for run in found.runs]
 
 
-def test_a_script_that_fails_twice_before_its_first_steps_ran_twice(knowledge):
+def test_two_failures_of_a_script_before_its_steps_are_two_runs(knowledge):
     found = diagnosed(WARNED + OOM + WARNED + NO_KEY, knowledge)
     assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
 
 
-def test_a_job_script_that_loads_its_modules_again_is_another_job(knowledge):
+def test_repeated_loading_of_modules_is_another_job(knowledge):
     loaded = "Loaded module: cuda/11.8\n"
     assert runs(diagnosed(loaded + OOM + loaded + NO_KEY, knowledge)) == [("cuda.oom", False), ("app.exception", True)]
 
 
-def test_two_ranks_that_fail_without_a_word_are_one_run(knowledge):
+def test_two_ranks_that_fail_without_lines_between_are_one_run(knowledge):
     assert diagnosed(WARNED * 2 + OOM + NO_KEY, knowledge).runs == ()
 
 
-def test_another_script_that_fails_after_the_first_is_no_second_run_of_it(knowledge):
+def test_failure_of_another_script_is_no_second_run(knowledge):
     found = diagnosed(WARNED + OOM + WARNED + NO_KEY.replace("fit.py", "evaluate.py"), knowledge)
     assert (found.causes[0].signature, found.runs) == ("cuda.oom", ())
 
 
-def test_a_rank_that_torchrun_reports_dead_twice_is_of_two_jobs(knowledge):
+def test_rank_reported_dead_twice_by_torchrun_belongs_to_two_jobs(knowledge):
     log = OOM + summary(0, host="cn17", pid=811) + NO_KEY + summary(0, host="cn18", pid=977)
     assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)]
 
 
-def test_agents_of_two_nodes_sum_up_one_job(knowledge):
+def test_summaries_of_two_nodes_belong_to_one_job(knowledge):
     log = OOM + summary(0, host="cn17", pid=811) + summary(8, host="cn18", pid=977)
     assert diagnosed(log, knowledge).runs == ()
 
 
-def test_what_ended_a_second_job_of_slurm_is_told_though_the_first_failed(knowledge):
+def test_end_of_a_second_slurm_job_is_reported_after_a_failed_first(knowledge):
     log = OOM + CANCELLED.format(job=71, day=10, second="01") + WARNED + CANCELLED.format(job=72, day=11, second="01")
     assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("job.preempted", True)]
 
 
-def test_jobs_that_are_cancelled_together_wrote_side_by_side(knowledge):
+def test_jobs_cancelled_together_are_one_run(knowledge):
     log = CANCELLED.format(job=71, day=10, second="01") + CANCELLED.format(job=72, day=10, second="02")
     assert diagnosed(log, knowledge).runs == ()
 
 
-def test_a_job_that_is_cancelled_again_after_it_was_put_back_is_the_same(knowledge):
+def test_requeued_job_that_is_cancelled_again_is_one_run(knowledge):
     log = CANCELLED.format(job=71, day=10, second="01") + CANCELLED.format(job=71, day=11, second="01")
     assert diagnosed(log, knowledge).runs == ()
 
 
-def test_of_very_many_jobs_the_last_is_told(knowledge):
+def test_last_of_very_many_jobs_is_reported(knowledge):
     ends = [CANCELLED.format(job=n, day=10 + n % 20, second="01") for n in range(80)]
     found = diagnosed("".join(ends) + OOM + CANCELLED.format(job=99, day=31, second="09"), knowledge)
     assert found.causes[0].signature == "cuda.oom"
@@ -100,17 +100,17 @@ def lsf(job: int, where: str = "is above this job summary.") -> str:
     return REPORT.format(job=job, where=where)
 
 
-def test_jobs_whose_output_stands_above_the_reports_of_lsf_are_told_apart(knowledge):
+def test_jobs_with_output_above_the_lsf_reports_are_two_runs(knowledge):
     found = diagnosed(OOM + lsf(71) + NO_KEY + lsf(72), knowledge)
     assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
 
 
-def test_jobs_whose_output_stands_below_the_reports_of_lsf_are_told_apart(knowledge):
+def test_jobs_with_output_below_the_lsf_reports_are_two_runs(knowledge):
     found = diagnosed(lsf(71, "follows:") + OOM + lsf(72, "follows:") + NO_KEY, knowledge)
     assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
 
 
-def test_jobs_that_pbs_sums_up_are_told_apart(knowledge):
+def test_jobs_with_pbs_summaries_are_two_runs(knowledge):
     found = diagnosed(OOM + STATUS.format(job=71) + NO_KEY + STATUS.format(job=72), knowledge)
     assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
 
@@ -131,20 +131,20 @@ KeyboardInterrupt
 """
 
 
-def test_what_fails_after_somebody_interrupted_the_same_script_is_another_run(knowledge):
+def test_failure_after_an_interrupt_of_the_same_script_is_another_run(knowledge):
     for first in (INTERRUPTED, INTERRUPTED + LAUNCHER_INTERRUPTED):
         found = diagnosed(first + NO_KEY, knowledge)
         assert runs(found) == [("job.preempted", False), ("app.exception", True)]
 
 
-def test_what_an_interrupt_leaves_behind_is_of_the_same_run(knowledge):
+def test_consequence_of_an_interrupt_belongs_to_the_same_run(knowledge):
     broken = NO_KEY.replace("KeyError: 'labels'", "ConnectionResetError: [Errno 104] Connection reset by peer")
     while_handled = "\nDuring handling of the above exception, another exception occurred:\n\n" + NO_KEY
     for rest in (broken, while_handled):
         assert diagnosed(INTERRUPTED + rest, knowledge).runs == ()
 
 
-def test_a_command_that_is_typed_below_an_end_starts_another_run(knowledge):
+def test_command_typed_below_an_end_starts_another_run(knowledge):
     other = NO_KEY.replace("fit.py", "evaluate.py")
     for prompt in ("kim@ws4:~/proj$ ", "(env) [kim@ws4 proj]$ ", "$ ", "(env) PS C:\\proj> ", "root@5f2a:/work# "):
         log = f"{prompt}python fit.py\n{OOM}{prompt}CUDA_VISIBLE_DEVICES=0 python evaluate.py --all\n{other}"
@@ -153,5 +153,5 @@ def test_a_command_that_is_typed_below_an_end_starts_another_run(knowledge):
         assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)], prompt
 
 
-def test_a_command_that_is_typed_while_the_job_runs_starts_no_other(knowledge):
+def test_command_typed_while_the_job_runs_starts_no_run(knowledge):
     assert diagnosed("kim@ws4:~$ bash run.sh &\nkim@ws4:~$ python watch.py\n" + OOM, knowledge).runs == ()

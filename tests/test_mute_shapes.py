@@ -43,7 +43,7 @@ def test_only_so_many_shapes_are_counted():
 
 def test_of_a_thousand_lines_that_tell_nothing_few_are_looked_at_and_what_follows_is_an_event(knowledge):
     search = knowledge.prefilter.match
-    parser = LineParser("job.log", search, alone=knowledge.prefilter.alone)
+    parser = LineParser("job.log", search, alone=knowledge.prefilter.standalone)
     lines = [b"[INFO] pass %d: status=ok, 0 jobs failed" % n for n in range(1, 1000)]
     lines.append(b"[INFO] pass 1000: RuntimeError: the 3rd stage is gone")
     events = [

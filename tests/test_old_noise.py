@@ -1,4 +1,4 @@
-"""What a program reports again and again and goes on after, and what its job script stumbled over."""
+"""Errors after which a program goes on, and errors of the job script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CAUGHT = """\
 (Loop pid=77)     x, y = parse(answer)
 (Loop pid=77) TypeError: cannot unpack None
 """
-DIED = """\
+UNCAUGHT = """\
 [rank0]: Traceback (most recent call last):
 [rank0]:   File "/home/kim/proj/train.py", line 3, in f
 [rank0]: TypeError: cannot unpack None
@@ -22,37 +22,35 @@ DIED = """\
 
 
 def verdict(folder: Path, text: str) -> str:
-    """The verdict, or the first cause."""
+    """Return the signature of the first cause, else the verdict."""
     (folder / "job.log").write_text(text)
     answer = diagnose([str(folder / "job.log")])
     return answer.causes[0].signature if answer.causes else answer.verdict
 
 
 def run(folder: Path, caught: int, end: str) -> str:
-    """The verdict of a job that caught exceptions, made steps, and went on with ``end``."""
+    """Return the verdict of a job that caught exceptions, made steps, and printed ``end``."""
     steps = "".join(f"step {n} loss: 2.3{n}\n" for n in range(1, 6))
     return verdict(folder, "".join(CAUGHT.format(n) for n in range(caught)) + steps + end)
 
 
-def test_an_exception_that_the_job_outlived_many_times_is_no_failure_the_next_time(tmp_path: Path) -> None:
+def test_exception_caught_many_times_is_no_failure_the_next_time(tmp_path: Path) -> None:
     assert run(tmp_path, 8, CAUGHT.format(9)) == "healthy"
 
 
-def test_an_exception_that_nobody_caught_is_one_however_often_it_was_caught_before(tmp_path: Path) -> None:
-    assert run(tmp_path, 8, DIED) == "app.exception"
+def test_uncaught_exception_is_a_failure_though_caught_before(tmp_path: Path) -> None:
+    assert run(tmp_path, 8, UNCAUGHT) == "app.exception"
 
 
 @pytest.mark.parametrize(("last", "expected"), [("[rank0]: step 7 loss: 2.31", "healthy"), ("", "job.launch")])
-def test_a_command_that_the_script_misses_counts_unless_ranks_speak_after_it(
-    tmp_path: Path, last: str, expected: str
-) -> None:
+def test_missing_command_is_a_failure_unless_ranks_print_later(tmp_path: Path, last: str, expected: str) -> None:
     assert (
         verdict(tmp_path, f"/var/spool/slurmd/job7/slurm_script: line 8: python3: command not found\n{last}\n")
         == expected
     )
 
 
-def test_ranks_that_spoke_before_prove_nothing(tmp_path: Path) -> None:
+def test_missing_command_is_a_failure_though_ranks_printed_before(tmp_path: Path) -> None:
     text = "[rank0]: step 7 loss: 2.31\n/var/spool/slurmd/job7/slurm_script: line 8: torchrun: command not found\n"
     assert verdict(tmp_path, text) == "job.launch"
 
@@ -60,25 +58,25 @@ def test_ranks_that_spoke_before_prove_nothing(tmp_path: Path) -> None:
 GAVE_UP = "2026-05-07 12:40:00,100 - ERROR - Max retries exceeded for sample 4\n"
 
 
-def served(count: int) -> str:
-    """So many lines of work of which none is a step."""
+def work_lines(count: int) -> str:
+    """Return lines of work without steps."""
     return "".join(f"2026-05-07 12:41:00,{n:03d} - INFO - Sample {n} is complete\n" for n in range(count))
 
 
-def test_an_error_that_was_only_logged_is_got_over_where_far_more_was_done_after_it(tmp_path: Path) -> None:
-    assert verdict(tmp_path, served(90) + GAVE_UP + served(400)) == "healthy"
+def test_logged_error_is_healthy_with_far_more_work_after_it(tmp_path: Path) -> None:
+    assert verdict(tmp_path, work_lines(90) + GAVE_UP + work_lines(400)) == "healthy"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(served(90) + GAVE_UP + served(60), id="little was done after it"),
-        pytest.param(served(800) + GAVE_UP + served(400), id="more was done before it"),
-        pytest.param(GAVE_UP.replace("sample", "all, exiting at") + served(400), id="it speaks of an end"),
-        pytest.param(GAVE_UP + served(400) + GAVE_UP, id="it came again at the end"),
+        pytest.param(work_lines(90) + GAVE_UP + work_lines(60), id="little was done after it"),
+        pytest.param(work_lines(800) + GAVE_UP + work_lines(400), id="more was done before it"),
+        pytest.param(GAVE_UP.replace("sample", "all, exiting at") + work_lines(400), id="it speaks of an end"),
+        pytest.param(GAVE_UP + work_lines(400) + GAVE_UP, id="it came again at the end"),
     ],
 )
-def test_else_nobody_knows(tmp_path: Path, text: str) -> None:
+def test_logged_error_is_unknown_otherwise(tmp_path: Path, text: str) -> None:
     assert verdict(tmp_path, text) == "unknown"
 
 
@@ -90,11 +88,11 @@ TimeoutError: the solver took too long
 """
 
 
-@pytest.mark.parametrize("said", ["Task 31 failed, skipping it", "Task 31 failed; continuing with the next one"])
-def test_what_the_program_says_to_go_on_without_is_no_failure(tmp_path: Path, said: str) -> None:
-    assert verdict(tmp_path, CAUGHT_IN.format("judge_one") + said + "\nTask 32 is right\n") == "healthy"
-    assert verdict(tmp_path, CAUGHT_IN.format("<module>") + said + "\n") == "app.exception"
+@pytest.mark.parametrize("message", ["Task 31 failed, skipping it", "Task 31 failed; continuing with the next one"])
+def test_exception_that_the_program_skips_is_no_failure(tmp_path: Path, message: str) -> None:
+    assert verdict(tmp_path, CAUGHT_IN.format("judge_one") + message + "\nTask 32 is right\n") == "healthy"
+    assert verdict(tmp_path, CAUGHT_IN.format("<module>") + message + "\n") == "app.exception"
 
 
-def test_what_it_cannot_go_on_without_is_one(tmp_path: Path) -> None:
+def test_exception_that_the_program_does_not_skip_is_a_failure(tmp_path: Path) -> None:
     assert verdict(tmp_path, CAUGHT_IN.format("judge_one") + "Task 31 failed\n") == "app.exception"

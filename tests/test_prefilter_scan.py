@@ -1,4 +1,4 @@
-"""The scan: candidates in file order with their numbers, whole lines, what follows, floods, hostile input."""
+"""The scan: order and numbers of candidates, following lines, throttling, hostile input."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdoctor.model import Candidate, LogdoctorError
-from logdoctor.prefilter import Pattern, Prefilter, newlines, plan_of
+from logdoctor.prefilter import Pattern, Prefilter, make_plan, newlines
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, load_engine
 from logdoctor.prefilter.flood import (
-    AT_THE_END,
-    FULL,
-    OFTEN,
-    OFTEN_AT_THE_END,
-    SCANT,
-    SPARSER,
-    STREAMS,
-    TOGETHER,
-    Flood,
+    BACKOFF_WINDOWS,
+    EXHAUSTED_TAIL_HITS,
+    JOB_FACTOR,
+    MAX_HITS,
+    MAX_OFTEN_HITS,
+    OFTEN_TAIL_HITS,
+    OFTEN_TAIL_TOTAL,
+    TAIL_HITS,
+    StreamThrottle,
 )
 from logdoctor.prefilter.hyperscan_engine import HyperscanEngine
 from logdoctor.prefilter.plan import Expressions
-from logdoctor.prefilter.scan import TAIL, Scan
-from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, SIZE
+from logdoctor.prefilter.scan import TAIL_BYTES, Scan
+from logdoctor.prefilter.window import FOLLOWING_BYTES, FOLLOWING_LINES, WINDOW_BYTES
 
 ENGINES = ["hyperscan", "re2", "regex"]
 FORMS = ["error: [a-z]", "peer [0-9]+ lost", r"lost[^\n\r]*again", "(?i)watchdog", "error"]
-PREFILTERS = {name: Prefilter.load(plan_of([Pattern.of_form(f) for f in FORMS]), None, name) for name in ENGINES}
+PREFILTERS = {name: Prefilter.load(make_plan([Pattern.of_form(f) for f in FORMS]), None, name) for name in ENGINES}
 
 
 def reader(data: bytes, chunk: int = sys.maxsize) -> Callable[[memoryview], int]:
-    """A source that gives at most ``chunk`` bytes at a time."""
+    """Return a ``readinto`` that gives at most ``chunk`` bytes at a time."""
     file = io.BytesIO(data)
     return lambda view: file.readinto(view[:chunk])
 
 
-def scanned(
+def scan_lines(
     data: bytes, engine: str = "hyperscan", chunk: int = sys.maxsize
 ) -> tuple[list[tuple[int, bytes, tuple[int, ...]]], Scan]:
     scan = PREFILTERS[engine].scan(reader(data, chunk))
@@ -49,7 +49,10 @@ def scanned(
 
 
 def expected(data: bytes) -> list[tuple[int, bytes, tuple[int, ...]]]:
-    """The same by plain means: each line, each part between carriage returns, each pattern."""
+    """Compute the candidates by plain means.
+
+    Each pattern is searched in each line and in each part between carriage returns.
+    """
     found = []
     for number, line in enumerate(data.split(b"\n"), 1):
         for part in line.split(b"\r"):
@@ -79,9 +82,9 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(PIECES, max_size=40).map(b"".join), st.integers(1, 50))
-def test_all_engines_give_the_candidates_of_a_plain_loop(data: bytes, chunk: int) -> None:
+def test_all_engines_agree_with_a_plain_loop(data: bytes, chunk: int) -> None:
     for engine in ENGINES:
-        assert scanned(data, engine, chunk)[0] == expected(data)
+        assert scan_lines(data, engine, chunk)[0] == expected(data)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -90,21 +93,21 @@ def test_numbers_and_totals_hold_over_many_windows(engine: str) -> None:
     for n in range(0, 9000, 371):
         lines[n] += b" peer 5 lost"
     data = b"\n".join(lines)
-    assert len(data) > 4 * SIZE
-    found, scan = scanned(data, engine, 100_000)
+    assert len(data) > 4 * WINDOW_BYTES
+    found, scan = scan_lines(data, engine, 100_000)
     assert found == expected(data)
-    assert (scan.bytes, scan.lines, scan.flooded) == (len(data), 9000, ())
+    assert (scan.bytes, scan.lines, scan.throttled_patterns) == (len(data), 9000, ())
 
 
 @pytest.mark.parametrize(
     ("data", "lines"), [(b"", 0), (b"\n", 1), (b"a", 1), (b"a\nb", 2), (b"a\nb\n", 2), (b"\r\r", 1)]
 )
 def test_a_last_line_counts_with_or_without_its_newline(data: bytes, lines: int) -> None:
-    scan = scanned(data)[1]
+    scan = scan_lines(data)[1]
     assert (scan.lines, scan.bytes) == (lines, len(data))
 
 
-def test_the_input_is_not_asked_again_after_its_end() -> None:
+def test_input_is_not_read_after_its_end() -> None:
     answers = [b"error\n", b""]
 
     def readinto(view: memoryview) -> int:
@@ -118,31 +121,43 @@ def test_the_input_is_not_asked_again_after_its_end() -> None:
 def test_numpy_counts_as_the_plain_count_does(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(b"line %d%s\n" % (n, b" error" * (n % 1997 == 0)) for n in range(60_000))
     monkeypatch.setattr(newlines.NewlineCounter, "_until_numpy", sys.maxsize)
-    plain = scanned(data)[0]
+    plain = scan_lines(data)[0]
     spans: list[int] = []
     counted = newlines._count_in_array
     monkeypatch.setattr(newlines, "_count_in_array", lambda span: spans.append(len(span)) or counted(span))
-    monkeypatch.setattr(newlines.NewlineCounter, "_until_numpy", SIZE)
-    assert scanned(data)[0] == plain == expected(data)
-    assert SIZE < sum(spans) < len(data), "the first are counted without, the others with it"
+    monkeypatch.setattr(newlines.NewlineCounter, "_until_numpy", WINDOW_BYTES)
+    assert scan_lines(data)[0] == plain == expected(data)
+    assert WINDOW_BYTES < sum(spans) < len(data), "the first bytes are counted without numpy, the others with numpy"
 
 
-# ── lines without end ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── overlong lines ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_progress_bar_of_one_huge_line_is_read_by_its_updates() -> None:
+def test_huge_progress_bar_is_split_at_carriage_returns() -> None:
     data = b"\r".join(b"%7d/99999 it" % n for n in range(60_000)) + b"\rerror: disk\rfine\nerror\n"
-    found, scan = scanned(data)
+    found, scan = scan_lines(data)
     assert found == [(1, b"error: disk", (0, 4)), (2, b"error", (4,))]
     assert scan.lines == 2
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("at", [100, SIZE - 9000, SIZE - 8192, SIZE - 3, SIZE, SIZE + 8192, 2 * SIZE - 8195, 600_000])
-def test_a_hit_anywhere_in_an_overlong_line_is_found_once_with_what_stands_around_it(engine: str, at: int) -> None:
+@pytest.mark.parametrize(
+    "at",
+    [
+        100,
+        WINDOW_BYTES - 9000,
+        WINDOW_BYTES - 8192,
+        WINDOW_BYTES - 3,
+        WINDOW_BYTES,
+        WINDOW_BYTES + 8192,
+        2 * WINDOW_BYTES - 8195,
+        600_000,
+    ],
+)
+def test_hit_in_an_overlong_line_is_found_once_with_its_surroundings(engine: str, at: int) -> None:
     data = bytearray(b"x" * 700_000 + b"\nnext error\n")
     data[at : at + 11] = b"peer 9 lost"
-    found, scan = scanned(bytes(data), engine)
+    found, scan = scan_lines(bytes(data), engine)
     assert [(n, ids) for n, _, ids in found] == [(1, (1,)), (2, (4,))]
     around = bytes(data[max(0, at - 2000) : at + 2000].split(b"\n")[0])
     assert around in found[0][1]
@@ -150,12 +165,12 @@ def test_a_hit_anywhere_in_an_overlong_line_is_found_once_with_what_stands_aroun
     assert scan.lines == 2
 
 
-def test_far_hits_in_one_long_line_are_candidates_of_their_own() -> None:
+def test_distant_hits_in_one_long_line_are_separate_candidates() -> None:
     data = b"error" + b"." * 50_000 + b"peer 1 lost" + b"." * 50_000 + b"\n"
-    assert [(n, ids) for n, _, ids in scanned(data)[0]] == [(1, (4,)), (1, (1,))]
+    assert [(n, ids) for n, _, ids in scan_lines(data)[0]] == [(1, (4,)), (1, (1,))]
 
 
-# ── what follows ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── following lines ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def following(data: bytes, chunk: int = sys.maxsize) -> tuple[list[tuple[Candidate, list[bytes]]], Scan]:
@@ -168,16 +183,18 @@ def test_a_candidate_gives_the_lines_below_it_without_line_breaks() -> None:
     assert [below for _, below in pairs] == [[b"  one", b"", b"two\rhalf", b"last"]]
 
 
-def test_following_reads_past_the_window_and_those_lines_are_scanned_all_the_same() -> None:
-    data = b"." * (SIZE - 20) + b"\nerror: x\n" + b"".join(b"%d below\n" % n for n in range(500)) + b"error\nend\n"
+def test_following_reads_past_the_window_and_these_lines_are_still_scanned() -> None:
+    data = (
+        b"." * (WINDOW_BYTES - 20) + b"\nerror: x\n" + b"".join(b"%d below\n" % n for n in range(500)) + b"error\nend\n"
+    )
     pairs, scan = following(data, 5000)
     assert [c.number for c, _ in pairs] == [2, 503]
     assert pairs[0][1] == [b"%d below" % n for n in range(FOLLOWING_LINES)]
     assert (scan.bytes, scan.lines) == (len(data), 504)
 
 
-@pytest.mark.parametrize("lead", [0, SIZE - 30_000, SIZE - 300])
-def test_following_is_bounded_in_bytes_and_changes_nothing_of_the_scan(lead: int) -> None:
+@pytest.mark.parametrize("lead", [0, WINDOW_BYTES - 30_000, WINDOW_BYTES - 300])
+def test_following_is_bounded_in_bytes_and_does_not_change_the_scan(lead: int) -> None:
     data = b"." * lead + b"\n" + b"".join(b"error %d %s\n" % (n, b"y" * 900) for n in range(900))
     pairs, scan = following(data, 70_000)
     assert [(c.number, c.raw, c.patterns) for c, _ in pairs] == expected(data)
@@ -191,45 +208,45 @@ def test_following_below_an_endless_line_ends() -> None:
     assert [below for _, below in pairs] == [[]]
 
 
-def test_following_of_a_candidate_that_the_scan_has_left_behind_gives_nothing() -> None:
-    data = b"error\nbelow\n" + b"." * SIZE + b"\n" + b"." * SIZE + b"\nerror\nend\n"
+def test_following_of_a_passed_candidate_is_empty() -> None:
+    data = b"error\nbelow\n" + b"." * WINDOW_BYTES + b"\n" + b"." * WINDOW_BYTES + b"\nerror\nend\n"
     first, last = PREFILTERS["hyperscan"].scan(reader(data))
     assert list(first.following()) == []
     assert last.number == 5
 
 
-# ── floods ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── throttling ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_flood_is_thinned_and_other_patterns_lose_nothing(engine: str) -> None:
+def test_frequent_pattern_is_throttled_and_others_lose_no_hit(engine: str) -> None:
     lines = [b"error in step %06d" % n for n in range(100_000)]
     for n in range(50, 100_000, 9973):
         lines[n] += b" watchdog"
-    found, scan = scanned(b"\n".join(lines), engine)
-    assert scan.flooded == (4,)
+    found, scan = scan_lines(b"\n".join(lines), engine)
+    assert scan.throttled_patterns == (4,)
     assert [n for n, _, ids in found if 3 in ids] == [n + 1 for n in range(50, 100_000, 9973)]
     assert all(ids == (3, 4) for _, _, ids in found if 3 in ids)
-    assert [n for n, _, _ in found][:FULL] == list(range(1, FULL + 1))
-    assert [n for n, _, _ in found][-AT_THE_END:] == list(range(100_001 - AT_THE_END, 100_001))
+    assert [n for n, _, _ in found][:MAX_HITS] == list(range(1, MAX_HITS + 1))
+    assert [n for n, _, _ in found][-TAIL_HITS:] == list(range(100_001 - TAIL_HITS, 100_001))
     assert len(found) < 40_000
 
 
-def test_what_healthy_logs_are_full_of_is_thinned_sooner() -> None:
-    prefilter = Prefilter.load(plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None)
+def test_often_pattern_is_throttled_sooner() -> None:
+    prefilter = Prefilter.load(make_plan([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None)
     data = b"".join(b"step %d %s\n" % (n, b"." * 100) for n in range(30_000)) + b"error\n"
     scan = prefilter.scan(reader(data))
     numbers = [c.number for c in scan]
-    assert numbers[:OFTEN] == list(range(1, OFTEN + 1))
+    assert numbers[:MAX_OFTEN_HITS] == list(range(1, MAX_OFTEN_HITS + 1))
     assert numbers[-1] == 30_001
     assert len(numbers) < 10_000
-    assert scan.flooded == (0,)
+    assert scan.throttled_patterns == (0,)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_was_thinned_is_shown_again_for_a_while_where_the_reader_asks_for_it(engine: str) -> None:
+def test_reset_reports_often_patterns_again_for_a_while(engine: str) -> None:
     prefilter = Prefilter.load(
-        plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None, engine
+        make_plan([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None, engine
     )
     lines = [b"step %d %s\n" % (n, b"." * 100) for n in range(1, 30_001)]
     lines[14_999] = b"error\n"
@@ -238,49 +255,49 @@ def test_what_was_thinned_is_shown_again_for_a_while_where_the_reader_asks_for_i
     for candidate in scan:
         numbers.append(candidate.number)
         if 1 in candidate.patterns:
-            scan.look_afresh()
+            scan.reset_throttle()
     at = numbers.index(15_000)
-    assert numbers[at : at + OFTEN + 1] == list(range(15_000, 15_001 + OFTEN))
+    assert numbers[at : at + MAX_OFTEN_HITS + 1] == list(range(15_000, 15_001 + MAX_OFTEN_HITS))
     assert len(numbers) < 10_000
 
 
-def test_a_lasting_flood_speaks_in_ever_fewer_windows() -> None:
-    flood = Flood(often=frozenset({3}))
-    flood.note([n << ID_BITS | 3 for n in range(OFTEN + 1)])
-    kept = [
+def test_throttled_pattern_is_reported_in_fewer_and_fewer_windows() -> None:
+    throttle = StreamThrottle(often=frozenset({3}))
+    throttle.count_hits([n << ID_BITS | 3 for n in range(MAX_OFTEN_HITS + 1)])
+    windows = [
         n
         for n in range(1, 5000)
-        if flood.before_window(last=False)
-        and flood.note([9 << ID_BITS | 3, 9 << ID_BITS | 4]) == [9 << ID_BITS | 3, 9 << ID_BITS | 4]
+        if throttle.before_window(last=False)
+        and throttle.count_hits([9 << ID_BITS | 3, 9 << ID_BITS | 4]) == [9 << ID_BITS | 3, 9 << ID_BITS | 4]
     ]
-    assert kept[: SPARSER - 1] == list(range(1, SPARSER))
-    assert kept[-1] - kept[-2] > SPARSER
-    assert len(kept) < 500
+    assert windows[: BACKOFF_WINDOWS - 1] == list(range(1, BACKOFF_WINDOWS))
+    assert windows[-1] - windows[-2] > BACKOFF_WINDOWS
+    assert len(windows) < 500
 
 
-def test_a_flood_of_the_expected_kind_goes_on_with_two_databases_and_the_same_answers(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("logdoctor.prefilter.hyperscan_engine._WASTE_OF_ALL", 2000)
+def test_often_patterns_move_to_a_second_database_with_the_same_hits(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("logdoctor.prefilter.hyperscan_engine._SHARED_COMPILE_COST", 2000)
     patterns = [
         Pattern.of_form("step [0-9]", often=True),
         Pattern.of_form("error"),
         Pattern.of_form("epoch [0-9]", often=True),
     ]
     data = b"".join(b"step %d %s\n" % (n, b"error" * (n % 999 == 0) + b"." * 100) for n in range(30_000)) + b"epoch 7\n"
-    loud = list(Prefilter.load(plan_of(patterns), None, "re2").scan(reader(data)))
-    for _ in range(2):  # compiled in the first round, from the cache in the second
-        quiet = list(Prefilter.load(plan_of(patterns), tmp_path, "hyperscan").scan(reader(data)))
+    loud = list(Prefilter.load(make_plan(patterns), None, "re2").scan(reader(data)))
+    for _ in range(2):  # compiled in the first round, read from the cache in the second
+        quiet = list(Prefilter.load(make_plan(patterns), tmp_path, "hyperscan").scan(reader(data)))
         assert [(c.number, c.patterns) for c in quiet] == [(c.number, c.patterns) for c in loud]
     assert sum(1 in c.patterns for c in quiet) == 31
     assert quiet[-1].patterns == (2,)
-    assert len(list(tmp_path.iterdir())) == 4  # the scan's, the same in two, and that of the names
+    assert len(list(tmp_path.iterdir())) == 4  # for the scan, for the split scan (two), for picked lines
 
 
-def test_another_flood_of_as_many_patterns_loses_no_hit(monkeypatch) -> None:
-    monkeypatch.setattr("logdoctor.prefilter.hyperscan_engine._WASTE", 50)
-    plan = plan_of([Pattern.of_form("step [0-9]"), Pattern.of_form("error")])
-    session = load_engine(plan.scanned, None, "hyperscan").session()
+def test_throttling_another_pattern_loses_no_hit(monkeypatch) -> None:
+    monkeypatch.setattr("logdoctor.prefilter.hyperscan_engine._COMPILE_COST", 50)
+    plan = make_plan([Pattern.of_form("step [0-9]"), Pattern.of_form("error")])
+    session = load_engine(plan.atoms, None, "hyperscan").session()
     window = memoryview(b"step 1\nerror\n" * 100)
-    for _ in range(3):  # from the second on it goes by a database without the first pattern
+    for _ in range(3):  # from the second round on the first pattern has its own database
         assert len(set(session.hits(window, {0: -1}))) == 101
     assert len(set(session.hits(window, {1: -1}))) == 101
     assert len(set(session.hits(window, {}))) == 200
@@ -288,7 +305,7 @@ def test_another_flood_of_as_many_patterns_loses_no_hit(monkeypatch) -> None:
 
 def test_many_patterns_on_every_word_keep_memory_and_answers_bounded() -> None:
     prefilter = Prefilter.load(
-        plan_of([Pattern.of_form(f"err(?:or){{0,{n}}}") for n in range(1, 30)] + [Pattern.of_form("the needle")]),
+        make_plan([Pattern.of_form(f"err(?:or){{0,{n}}}") for n in range(1, 30)] + [Pattern.of_form("the needle")]),
         None,
         "hyperscan",
     )
@@ -302,20 +319,20 @@ def test_many_patterns_on_every_word_keep_memory_and_answers_bounded() -> None:
 # ── engines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_missing_library_falls_to_the_next_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_selects_the_next_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     for missing, left in (("hyperscan", "re2"), ("re2", "regex")):
         monkeypatch.setitem(sys.modules, missing, None)
         monkeypatch.delitem(sys.modules, f"logdoctor.prefilter.{missing}_engine", raising=False)
-        assert Prefilter.load(plan_of([Pattern.of_form("error")]), None).engine == left
+        assert Prefilter.load(make_plan([Pattern.of_form("error")]), None).engine == left
 
 
-def test_an_engine_that_was_asked_for_and_is_not_there_is_an_error_with_its_reason() -> None:
+def test_missing_required_engine_is_an_error_with_its_reason() -> None:
     with pytest.raises(LogdoctorError, match="no such engine"):
-        Prefilter.load(plan_of([Pattern.of_form("error")]), None, "grep")
+        Prefilter.load(make_plan([Pattern.of_form("error")]), None, "grep")
 
 
 def test_no_patterns_give_no_candidates() -> None:
-    scan = Prefilter.load(plan_of([]), None).scan(reader(b"error\n"))
+    scan = Prefilter.load(make_plan([]), None).scan(reader(b"error\n"))
     assert list(scan) == []
     assert scan.lines == 1
 
@@ -326,64 +343,68 @@ def test_match_reads_a_block_of_lines_as_one() -> None:
 
 
 def test_two_scans_may_be_under_way_at_once() -> None:
-    one, two = (iter(PREFILTERS["hyperscan"].scan(reader(b"error\nerror\n"))) for _ in range(2))
-    assert [(a.number, b.number) for a, b in zip(one, two, strict=True)] == [(1, 1), (2, 2)]
+    first, second = (iter(PREFILTERS["hyperscan"].scan(reader(b"error\nerror\n"))) for _ in range(2))
+    assert [(a.number, b.number) for a, b in zip(first, second, strict=True)] == [(1, 1), (2, 2)]
 
 
-def test_of_what_healthy_logs_are_full_of_a_short_log_shows_the_head_and_the_end() -> None:
-    prefilter = Prefilter.load(plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None)
-    shown = [c.number for c in prefilter.scan(reader(b"step 0\n" * 500 + b"error\n" + b"step 1\n" * 500))]
-    assert shown == [*range(1, OFTEN + 1), 501, *range(1002 - TOGETHER, 1002)]
+def test_often_pattern_in_a_short_log_is_reported_at_head_and_end() -> None:
+    prefilter = Prefilter.load(make_plan([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None)
+    numbers = [c.number for c in prefilter.scan(reader(b"step 0\n" * 500 + b"error\n" + b"step 1\n" * 500))]
+    assert numbers == [*range(1, MAX_OFTEN_HITS + 1), 501, *range(1002 - OFTEN_TAIL_TOTAL, 1002)]
 
 
-def test_of_what_is_printed_more_rarely_than_the_rest_the_end_is_shown_as_well() -> None:
+def test_rarer_often_pattern_is_reported_at_the_end_as_well() -> None:
     often = [Pattern.of_form(form, often=True) for form in ("step [0-9]", "epoch [0-9]")]
-    prefilter = Prefilter.load(plan_of(often), None)
+    prefilter = Prefilter.load(make_plan(often), None)
     lines = [b"epoch 1\n" if n % 50 == 0 else b"step 1\n" for n in range(1, 2001)]
-    shown = [c.number for c in prefilter.scan(reader(b"".join(lines)))]
-    epochs = [n for n in shown if n % 50 == 0]
-    assert epochs[-OFTEN_AT_THE_END:] == list(range(2050 - 50 * OFTEN_AT_THE_END, 2001, 50))
-    assert shown[-TOGETHER:] == list(range(2001 - TOGETHER, 2001))
+    numbers = [c.number for c in prefilter.scan(reader(b"".join(lines)))]
+    epochs = [n for n in numbers if n % 50 == 0]
+    assert epochs[-OFTEN_TAIL_HITS:] == list(range(2050 - 50 * OFTEN_TAIL_HITS, 2001, 50))
+    assert numbers[-OFTEN_TAIL_TOTAL:] == list(range(2001 - OFTEN_TAIL_TOTAL, 2001))
 
 
 # ── the streams of one job ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_many_files_of_a_job_are_full_of_counts_at_the_end_of_the_later_ones_only(engine: str) -> None:
+def test_exhausted_pattern_is_reported_only_at_the_end_of_later_streams(engine: str) -> None:
     prefilter = Prefilter.load(
-        plan_of([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None, engine
+        make_plan([Pattern.of_form("step [0-9]", often=True), Pattern.of_form("error")]), None, engine
     )
-    file = b"step 0\n" * 200 + b"error\n" + b"step 1\n" * 200 + b"." * TAIL + b"\nstep 2\nstep 3\nstep 4\n"
-    scans = prefilter.scans()
-    kept = [[c.number for c in scans(reader(file))] for _ in range(STREAMS)]
-    assert len(kept[0]) == OFTEN + 1 + TOGETHER
-    assert kept[-1] == [201, 404, 405]
+    file = b"step 0\n" * 200 + b"error\n" + b"step 1\n" * 200 + b"." * TAIL_BYTES + b"\nstep 2\nstep 3\nstep 4\n"
+    scans = prefilter.job_scanner()
+    numbers = [[c.number for c in scans(reader(file))] for _ in range(JOB_FACTOR)]
+    assert len(numbers[0]) == MAX_OFTEN_HITS + 1 + OFTEN_TAIL_TOTAL
+    assert numbers[-1] == [201, 404, 405]
 
 
-def test_the_account_of_floods_is_each_jobs_own() -> None:
-    prefilter = Prefilter.load(plan_of([Pattern.of_form("step [0-9]", often=True)]), None)
+def test_hit_counts_start_anew_for_each_job() -> None:
+    prefilter = Prefilter.load(make_plan([Pattern.of_form("step [0-9]", often=True)]), None)
     file = b"step 0\n" * 200
-    scans = prefilter.scans()
-    kept = [len(list(scans(reader(file)))) for _ in range(STREAMS + 1)]
-    assert (kept[0], kept[-1]) == (OFTEN + TOGETHER, SCANT)
-    assert len(list(prefilter.scans()(reader(file)))) == OFTEN + TOGETHER
+    scans = prefilter.job_scanner()
+    counts = [len(list(scans(reader(file)))) for _ in range(JOB_FACTOR + 1)]
+    assert (counts[0], counts[-1]) == (MAX_OFTEN_HITS + OFTEN_TAIL_TOTAL, EXHAUSTED_TAIL_HITS)
+    assert len(list(prefilter.job_scanner()(reader(file)))) == MAX_OFTEN_HITS + OFTEN_TAIL_TOTAL
 
 
-def test_the_databases_of_one_flood_are_left_when_another_one_comes():
-    session = HyperscanEngine(Expressions.of(["lost [0-9]", "late [0-9]", "gone [0-9]"], often=(2,)), None).session()
-    session._wasted = 2 * session._worth  # as if the first flood had lasted: it gets databases of its own
+def test_split_databases_are_left_when_other_patterns_are_throttled():
+    session = HyperscanEngine(
+        Expressions.from_texts(["lost [0-9]", "late [0-9]", "gone [0-9]"], often=(2,)), None
+    ).session()
+    session._wasted_calls = (
+        2 * session._compile_threshold
+    )  # as after a long time of throttling, so new databases are compiled
     session.hits(memoryview(b"lost 1, late 2"), {0: -1, 1: -1})
     found = {hit & ID_MASK for hit in session.hits(memoryview(b"lost 1, late 2, gone 3"), {2: -1})}
     assert found == {0, 1, 2}
 
 
-def test_lines_are_named_about_once_however_often_a_run_ends() -> None:
-    prefilter = Prefilter.load(plan_of([Pattern.of_form("done")]), None)
-    named: list[bytes] = []
-    name = prefilter._naming
-    prefilter._naming = lambda raw: named.append(raw) or name(raw)
+def test_lines_are_matched_about_once_despite_many_resets() -> None:
+    prefilter = Prefilter.load(make_plan([Pattern.of_form("done")]), None)
+    matched_lines: list[bytes] = []
+    name = prefilter._match_line
+    prefilter._match_line = lambda raw: matched_lines.append(raw) or name(raw)
     scan = prefilter.scan(reader(b"done\n" * 1000))
     for _ in scan:
-        scan.look_afresh()
-    assert 1000 <= len(named) < 1100
+        scan.reset_throttle()
+    assert 1000 <= len(matched_lines) < 1100

@@ -1,4 +1,4 @@
-"""Scan forms: wider than the pattern they come from, and made of what all engines read alike."""
+"""Scan forms match wherever their pattern matches, in every engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from logdoctor.prefilter import Pattern, Prefilter, plan_of, scan_form
+from logdoctor.prefilter import Pattern, Prefilter, make_plan, scan_form
 
 REALISTIC = [
     (r"^\s*(?P<head>Traceback) \(most recent call last\):$", "  Traceback (most recent call last):"),
@@ -46,7 +46,7 @@ def test_a_scan_form_finds_the_line_inside_a_json_string_too(pattern: str, line:
 
 @pytest.mark.parametrize("engine", ["hyperscan", "re2", "regex"])
 def test_every_engine_takes_the_forms_and_agrees(engine: str) -> None:
-    prefilter = Prefilter.load(plan_of([Pattern.of_form(scan_form(p)) for p, _ in REALISTIC]), None, engine)
+    prefilter = Prefilter.load(make_plan([Pattern.of_form(scan_form(p)) for p, _ in REALISTIC]), None, engine)
     for number, (_, line) in enumerate(REALISTIC):
         assert number in prefilter.match(line.encode())
         assert prefilter.match(b"nothing of note here, step 3 of 9") == ()
@@ -59,7 +59,7 @@ def test_a_form_without_three_literal_characters_is_refused(pattern: str) -> Non
 
 
 @pytest.mark.parametrize("pattern", ["(open", r"a{2,1}bcd", r"\p{Lu}nknown error", "(?|abc|def)"])
-def test_what_cannot_be_read_is_refused_with_the_pattern_in_the_message(pattern: str) -> None:
+def test_unreadable_pattern_is_refused_and_named_in_the_error(pattern: str) -> None:
     with pytest.raises(ValueError, match="scan form") as error:
         scan_form(pattern)
     assert repr(pattern) in str(error.value)
@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_refused_with_the_pattern_in_the_message(pattern:
         (r"failed (?:.*|at [a-z]+ \d+)", "failed "),
     ],
 )
-def test_edges_are_cut_to_what_must_be_there(pattern: str, form: str) -> None:
+def test_optional_edges_are_cut(pattern: str, form: str) -> None:
     assert scan_form(pattern).replace(r"(?:[\t\x0b-\x0c ]|\\+[nrt])", r"[\t\x0b-\x0c ]") == form
 
 
@@ -104,7 +104,7 @@ def patterns(draw: st.DrawFn) -> str:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.data(), patterns())
-def test_whatever_the_pattern_finds_in_a_line_the_form_finds(data: st.DataObject, pattern: str) -> None:
+def test_scan_form_finds_every_line_of_any_pattern(data: st.DataObject, pattern: str) -> None:
     try:
         form = scan_form(pattern)
     except ValueError:

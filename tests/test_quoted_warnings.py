@@ -7,7 +7,7 @@ import io
 import pytest
 
 from logdoctor import diagnose
-from logdoctor.parsers.blocks.nccl_lines import passed_on
+from logdoctor.parsers.blocks.nccl_lines import quoted_warning
 
 TORCH = """\
 [rank3]: Traceback (most recent call last):
@@ -63,8 +63,8 @@ def test_a_warning_after_which_nccl_goes_on_explains_nothing(knowledge):
     "tail", ["", "\n  Exception raised from check at /build/NCCLUtils.hpp:317 (most recent call first):"]
 )
 def test_an_empty_quotation_is_none(tail):
-    assert passed_on(f"NCCL error in: x.hpp:317, internal error\nLast error:{tail}") == ""
+    assert quoted_warning(f"NCCL error in: x.hpp:317, internal error\nLast error:{tail}") == ""
 
 
 def test_another_programs_last_error_is_no_warning_of_nccl():
-    assert passed_on("OSError: gave up\nLast error:\nInvalid rank requested : 9/8") == ""
+    assert quoted_warning("OSError: gave up\nLast error:\nInvalid rank requested : 9/8") == ""

@@ -1,4 +1,4 @@
-"""Compiled regular expressions come from the store, and what is wrong with the store is no matter."""
+"""Compiled expressions come from the store, and a bad store is ignored."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ def store(tmp_path, monkeypatch):
 
 
 def forget() -> None:
-    """As a new process begins."""
+    """Clear all state, as in a new process."""
     regexes.compiled.cache_clear()
     regexes._store.cache_clear()
-    regexes._new.clear()
-    regexes._bad.clear()
+    regexes._unsaved.clear()
+    regexes._damaged_keys.clear()
 
 
 def count_compiled(monkeypatch) -> list[str]:
-    seen: list[str] = []
+    patterns: list[str] = []
     compile_it = regexes.regex.compile
-    monkeypatch.setattr(regexes.regex, "compile", lambda p, f=0: seen.append(p) or compile_it(p, f))
+    monkeypatch.setattr(regexes.regex, "compile", lambda p, f=0: patterns.append(p) or compile_it(p, f))
     regexes._rebuild()
-    seen.clear()
-    return seen
+    patterns.clear()
+    return patterns
 
 
-def test_what_was_compiled_once_is_not_compiled_again(store, monkeypatch):
+def test_stored_expression_is_not_compiled_again(store, monkeypatch):
     pattern = r"rank (?P<rank>\d+) (?:left|died)"
     regexes.compiled(pattern)
     regexes.keep()
     forget()
-    seen = count_compiled(monkeypatch)
+    patterns = count_compiled(monkeypatch)
     assert regexes.compiled(pattern).search("rank 7 died")["rank"] == "7"
-    assert seen == []
+    assert patterns == []
 
 
 def test_a_damaged_expression_is_compiled_and_stored_again(store, monkeypatch):
@@ -54,17 +54,17 @@ def test_a_damaged_expression_is_compiled_and_stored_again(store, monkeypatch):
     assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"
     regexes.keep()
     forget()
-    seen = count_compiled(monkeypatch)
+    patterns = count_compiled(monkeypatch)
     regexes.compiled("lost (?P<what>link)")
-    assert seen == []
+    assert patterns == []
 
 
-def test_a_store_that_is_full_of_others_is_begun_anew(store, monkeypatch):
+def test_full_store_of_other_expressions_is_started_anew(store, monkeypatch):
     for number in range(3):
         regexes.compiled(f"old {number}")
     regexes.keep()
     forget()
-    monkeypatch.setattr(regexes, "MOST", 3)
+    monkeypatch.setattr(regexes, "MAX_EXPRESSIONS", 3)
     regexes.compiled("new")
     regexes.keep()
     (file,) = store.glob("expressions-*")
@@ -72,7 +72,7 @@ def test_a_store_that_is_full_of_others_is_begun_anew(store, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [0, 3, 8, 20, -1])
-def test_a_store_that_was_cut_is_as_good_as_none(store, size):
+def test_cut_store_is_ignored(store, size):
     regexes.compiled("lost (?P<what>link)")
     regexes.keep()
     (file,) = store.glob("expressions-*")
@@ -82,7 +82,7 @@ def test_a_store_that_was_cut_is_as_good_as_none(store, size):
 
 
 @pytest.mark.parametrize("size", [b"\xff" * 8, b"\x7f" * 5 + b"\0\0\0", b"\0" * 8])
-def test_a_store_with_a_wrong_index_is_as_good_as_none(store, size):
+def test_store_with_a_wrong_index_is_ignored(store, size):
     regexes.compiled("lost (?P<what>link)")
     regexes.keep()
     (file,) = store.glob("expressions-*")
@@ -91,7 +91,7 @@ def test_a_store_with_a_wrong_index_is_as_good_as_none(store, size):
     assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"
 
 
-def test_a_stored_expression_is_rebuilt_with_what_the_package_gave(store):
+def test_stored_expression_is_rebuilt_with_the_original_arguments(store):
     pattern = r"[\w.-]+:\d+ NCCL WARN (?P<text>.*)"
     regexes.compiled(pattern)
     regexes.keep()

@@ -1,4 +1,7 @@
-"""LSF's reports that stand above the output of their jobs, and stderr in a file of its own."""
+"""LSF's reports above the output of their jobs.
+
+stderr is a file of its own.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,8 @@ def job(number: int, how: str, steps: int) -> str:
     return REPORT.format(job=number, how=how) + "".join(f"step {n} loss: 2.{n}\n" for n in range(1, steps + 1))
 
 
-def told(folder: Path, knowledge, **files: str) -> tuple[str, list[str]]:
-    """The answer, and the verdicts of the runs."""
+def answer_and_runs(folder: Path, knowledge, **files: str) -> tuple[str, list[str]]:
+    """Return the answer, and the signatures or verdicts of the runs."""
     for name, text in files.items():
         (folder / f"halo.{name}").write_text(text)
     found = diagnose([str(folder / f"halo.{name}") for name in files], knowledge=knowledge)
@@ -39,24 +42,27 @@ def told(folder: Path, knowledge, **files: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize(("how", "answer"), [(MEMORY, "host.oom-kill"), (BAD, "unknown"), (GOOD, "healthy")])
-def test_the_steps_below_a_report_were_made_before_it(how, answer, tmp_path, knowledge):
-    assert told(tmp_path, knowledge, out=job(11, how, 9)) == (answer, [])
+def test_steps_below_a_report_belong_to_its_job(how, answer, tmp_path, knowledge):
+    assert answer_and_runs(tmp_path, knowledge, out=job(11, how, 9)) == (answer, [])
 
 
 def test_each_report_and_the_output_below_it_are_one_run(tmp_path, knowledge):
     log = job(11, GOOD, 20) + job(12, MEMORY, 9) + job(13, MEMORY, 5)
-    assert told(tmp_path, knowledge, out=log) == ("host.oom-kill", ["healthy", "host.oom-kill", "host.oom-kill"])
+    assert answer_and_runs(tmp_path, knowledge, out=log) == (
+        "host.oom-kill",
+        ["healthy", "host.oom-kill", "host.oom-kill"],
+    )
 
 
-def test_a_job_that_ended_well_comes_after_the_exception_of_one_that_did_not(tmp_path, knowledge):
+def test_good_job_comes_after_the_exception_of_a_bad_job(tmp_path, knowledge):
     files = {"out": job(11, BAD, 4) + job(12, GOOD, 20), "err": CRASHED}
-    assert told(tmp_path, knowledge, **files) == ("healthy", ["unknown", "healthy"])
+    assert answer_and_runs(tmp_path, knowledge, **files) == ("healthy", ["unknown", "healthy"])
 
 
 @pytest.mark.parametrize("before", ["", job(11, GOOD, 20)])
-def test_an_exception_in_stderr_is_of_the_last_job_if_that_ended_badly(before, tmp_path, knowledge):
-    assert told(tmp_path, knowledge, out=before + job(12, BAD, 4), err=CRASHED)[0] == "app.exception"
+def test_exception_in_stderr_belongs_to_a_last_job_that_ended_badly(before, tmp_path, knowledge):
+    assert answer_and_runs(tmp_path, knowledge, out=before + job(12, BAD, 4), err=CRASHED)[0] == "app.exception"
 
 
-def test_an_exception_beside_jobs_that_all_ended_well_is_left_open_to_the_rules(tmp_path, knowledge):
-    assert told(tmp_path, knowledge, out=job(12, GOOD, 2), err=CRASHED)[0] == "app.exception"
+def test_exception_beside_good_jobs_is_the_answer(tmp_path, knowledge):
+    assert answer_and_runs(tmp_path, knowledge, out=job(12, GOOD, 2), err=CRASHED)[0] == "app.exception"

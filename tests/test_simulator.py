@@ -24,7 +24,7 @@ def judged(knowledge, fault, seed, *, harm=""):
         logs[-1].name = name
     found = diagnose(logs, knowledge=knowledge)
     first = [(c.rule, c.culprit, c.confidence) for c in found.causes[:1]]
-    return grade(found, job.truth), f"{fault} {seed}: {job.how}; {job.truth}; said {first}"
+    return grade(found, job.truth), f"{fault} {seed}: {job.setup}; {job.truth}; said {first}"
 
 
 @pytest.mark.parametrize("harm", ["", "cut", "missing"])
@@ -39,7 +39,7 @@ def test_cause_and_culprit_of_a_fault_are_found(knowledge, fault, harm):
 def test_nobody_innocent_is_named_where_the_logs_of_the_culprit_are_missing(knowledge, fault):
     for seed in range(2):
         got, told = judged(knowledge, fault, seed, harm="culprit")
-        assert not got.slander, told
+        assert not got.accuses_innocent, told
 
 
 def test_the_same_seed_gives_the_same_files():
@@ -50,5 +50,5 @@ def test_the_same_seed_gives_the_same_files():
 def test_where_the_logs_of_the_culprit_are_missing_they_need_not_tell():
     truth = simulate(3, "exception", 32, harm="culprit").truth
     assert truth.ranks
-    assert not truth.why_told
-    assert not truth.who_told
+    assert not truth.cause_visible
+    assert not truth.culprit_visible

@@ -1,4 +1,4 @@
-"""Files, folders, globs, pipes and open files as streams."""
+"""Files, folders, globs, pipes and open files, read as streams."""
 
 import io
 import os
@@ -10,15 +10,15 @@ import threading
 import pytest
 
 from logdoctor.model import Job, Problem
-from logdoctor.sources import Bounds, streams
-from logdoctor.sources.paths import in_reading_order, may_be_log
+from logdoctor.sources import Bounds, open_streams
+from logdoctor.sources.paths import may_be_log, sort_for_reading
 
 
 def read(*paths, bounds=None, piece=1 << 16):
-    """Everything that ``streams`` gives for the paths: the text by name, and the problems."""
+    """Return the text of each stream by name, and the problems."""
     problems: list[Problem] = []
     texts: dict[str, bytes] = {}
-    for stream in streams(Job("job", tuple(paths)), problems, bounds or Bounds()):
+    for stream in open_streams(Job("job", tuple(paths)), problems, bounds or Bounds()):
         texts[stream.name] = b"".join(pieces(stream, piece))
     return texts, problems
 
@@ -54,7 +54,7 @@ def test_an_empty_file_is_a_log_with_nothing_in_it(tmp_path):
     assert read(str(tmp_path / "a.log")) == ({str(tmp_path / "a.log"): b""}, [])
 
 
-def test_a_path_that_is_missing_is_a_problem_and_the_rest_goes_on(tmp_path):
+def test_missing_path_is_a_problem_and_other_inputs_are_read(tmp_path):
     (tmp_path / "b.log").write_text("x")
     texts, problems = read(str(tmp_path / "a.log"), str(tmp_path / "b.log"))
     assert list(texts.values()) == [b"x"]
@@ -65,7 +65,7 @@ def test_a_path_with_a_nul_character_is_a_problem():
     assert read("a\0b")[1][0].why == "the path has a NUL character in it"
 
 
-def test_a_file_that_may_not_be_read_is_a_problem(tmp_path, monkeypatch):
+def test_unreadable_file_is_a_problem(tmp_path, monkeypatch):
     (tmp_path / "a.log").write_text("x")
 
     def refuse(*_args, **_kwargs):
@@ -78,7 +78,7 @@ def test_a_file_that_may_not_be_read_is_a_problem(tmp_path, monkeypatch):
     assert problems[0].help
 
 
-def test_a_folder_that_may_not_be_listed_is_a_problem(tmp_path, monkeypatch):
+def test_unlistable_folder_is_a_problem(tmp_path, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
 
@@ -104,13 +104,13 @@ def test_binary_files_that_the_user_named_are_problems(tmp_path):
     assert [p.why for p in problems] == ["it is an ELF program or core dump, not text", "it is binary data, not text"]
 
 
-def test_a_hole_of_nuls_does_not_make_a_log_binary(tmp_path):
+def test_log_with_a_run_of_nuls_is_text(tmp_path):
     text = b"\0" * 3000 + b"step 17 loss 2.5\n" * 50
     (tmp_path / "a.log").write_bytes(text)
     assert read(str(tmp_path / "a.log")) == ({str(tmp_path / "a.log"): text}, [])
 
 
-def test_a_huge_hole_costs_no_time(tmp_path):
+def test_huge_hole_is_read_fast(tmp_path):
     with (tmp_path / "a.log").open("wb") as file:
         file.write(b"first\n")
         file.seek(1 << 40)
@@ -127,7 +127,7 @@ def test_text_of_any_8_bit_encoding_is_text(tmp_path, encoding):
     assert read(str(tmp_path / "a.log")) == ({str(tmp_path / "a.log"): text.encode(encoding) * 90}, [])
 
 
-def test_a_file_that_breaks_midway_gives_what_it_had(tmp_path):
+def test_file_that_fails_midway_gives_the_text_before(tmp_path):
     class Breaking(io.RawIOBase):
         left = 3
 
@@ -164,19 +164,19 @@ def test_a_folder_is_read_whole_in_natural_order(tmp_path):
     assert not problems
 
 
-def test_rotated_parts_are_read_before_what_came_after_them():
-    assert in_reading_order(["x.log", "x.log.1", "x.log.10.gz", "x.log.2.gz"]) == [
+def test_rotated_parts_are_read_oldest_first():
+    assert sort_for_reading(["x.log", "x.log.1", "x.log.10.gz", "x.log.2.gz"]) == [
         "x.log.10.gz",
         "x.log.2.gz",
         "x.log.1",
         "x.log",
     ]
-    assert in_reading_order(["x.log", "x.log-20260302", "x.log-20260301.gz"]) == [
+    assert sort_for_reading(["x.log", "x.log-20260302", "x.log-20260301.gz"]) == [
         "x.log-20260301.gz",
         "x.log-20260302",
         "x.log",
     ]
-    assert in_reading_order(["out.10", "out.9", "a", "a/b"]) == ["a", "a/b", "out.9", "out.10"]
+    assert sort_for_reading(["out.10", "out.9", "a", "a/b"]) == ["a", "a/b", "out.9", "out.10"]
 
 
 @pytest.mark.parametrize(
@@ -195,18 +195,18 @@ def test_rotated_parts_are_read_before_what_came_after_them():
         "",
     ],
 )
-def test_what_holds_no_log_is_passed_over(name):
+def test_files_of_other_kinds_are_skipped(name):
     assert not may_be_log(name)
 
 
 @pytest.mark.parametrize(
     "name", ["slurm-17.out", "stdout", "job.o1234", "./a/b.log", "../x.log", "py", "log.gz", "a.json"]
 )
-def test_what_may_hold_a_log_is_opened(name):
+def test_possible_logs_are_opened(name):
     assert may_be_log(name)
 
 
-def test_known_data_in_a_folder_needs_no_words_and_unknown_data_does(tmp_path):
+def test_unknown_data_in_a_folder_is_a_problem_but_known_data_is_not(tmp_path):
     (tmp_path / "a.log").write_text("x")
     (tmp_path / "weights.pt").write_bytes(random.Random(7).randbytes(999))
     (tmp_path / "dump").write_bytes(b"\x80\x04\x95" + b"\0" * 60)
@@ -229,7 +229,7 @@ def test_links_that_go_in_circles_end(tmp_path):
     assert [p.where for p in problems] == [str(tmp_path / "a" / "self")]
 
 
-def test_a_linked_file_goes_by_its_own_name(tmp_path):
+def test_linked_file_has_its_real_name(tmp_path):
     (tmp_path / "run_3.log").write_text("x")
     (tmp_path / "latest.log").symlink_to("run_3.log")
     (tmp_path / "z").mkdir()
@@ -252,7 +252,7 @@ def test_a_broken_link_is_a_problem(tmp_path):
     assert "link" in read(str(tmp_path / "gone.log"))[1][0].why
 
 
-def test_a_pipe_in_a_folder_is_never_waited_for(tmp_path):
+def test_pipe_in_a_folder_is_not_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "a.log").write_text("x")
     texts, problems = read(str(tmp_path))
@@ -276,7 +276,7 @@ def test_more_files_than_the_bound_are_a_problem(tmp_path):
     assert [p.what for p in problems] == ["not every file was read"]
 
 
-def test_a_name_that_cannot_be_printed_is_shown_without_harm(tmp_path):
+def test_unprintable_name_is_escaped(tmp_path):
     (tmp_path / os.fsdecode(b"a\xff\n\x1b[2J.log")).write_text("x")
     (name,) = read(str(tmp_path))[0]
     assert name.endswith("a\ufffd\ufffd\ufffd[2J.log")
@@ -291,7 +291,7 @@ def test_problems_beyond_a_few_hundred_are_not_listed(tmp_path):
 # ── globs ──
 
 
-def test_a_glob_that_the_shell_left_alone_is_expanded(tmp_path):
+def test_unexpanded_glob_is_expanded(tmp_path):
     for name in ("rank_10.log", "rank_9.log", "other.txt"):
         (tmp_path / name).write_text(name)
     (tmp_path / "deep").mkdir()
@@ -315,9 +315,9 @@ def test_a_glob_that_matches_nothing_is_a_problem(tmp_path):
 
 _READ_STDIN = """
 from logdoctor.model import Job
-from logdoctor.sources import streams
+from logdoctor.sources import open_streams
 buffer, problems = memoryview(bytearray(1000)), []
-for stream in streams(Job("job", ("-",)), problems):
+for stream in open_streams(Job("job", ("-",)), problems):
     total = 0
     while count := stream.readinto(buffer):
         total += count
@@ -332,7 +332,7 @@ def test_standard_input_is_read_through_a_pipe(text):
     assert done.stdout.decode().split("\n")[:2] == [f"<stdin> {len(text)}", "[]"]
 
 
-def test_standard_input_that_is_a_file_starts_where_it_stands(tmp_path):
+def test_standard_input_from_a_file_starts_at_its_position(tmp_path):
     (tmp_path / "a.log").write_bytes(b"skipped\n" + b"line\n" * 10)
     with (tmp_path / "a.log").open("rb", buffering=0) as file:
         file.seek(8)
@@ -345,12 +345,12 @@ def test_a_closed_standard_input_is_a_problem(monkeypatch):
     assert read("-")[1][0].why == "standard input is closed"
 
 
-def test_standard_input_that_was_replaced_is_read(monkeypatch):
+def test_replaced_standard_input_is_read(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"line\n")))
     assert read("-") == ({"<stdin>": b"line\n"}, [])
 
 
-def test_an_open_file_is_read_from_where_it_stands_and_stays_open(tmp_path):
+def test_open_file_is_read_from_its_position_and_stays_open(tmp_path):
     (tmp_path / "a.log").write_bytes(b"one\ntwo\n")
     with (tmp_path / "a.log").open("rb") as file:
         file.readline()
@@ -358,7 +358,7 @@ def test_an_open_file_is_read_from_where_it_stands_and_stays_open(tmp_path):
         assert not file.closed
 
 
-def test_an_open_file_with_nothing_but_read_is_read():
+def test_open_file_with_only_a_read_method_is_read():
     class OnlyRead:
         text = io.BytesIO(b"line\n" * 9000)
 
@@ -368,7 +368,7 @@ def test_an_open_file_with_nothing_but_read_is_read():
     assert read(OnlyRead())[0] == {"<open file>": b"line\n" * 9000}
 
 
-def test_a_text_file_without_bytes_below_it_is_a_problem():
+def test_text_file_without_a_binary_buffer_is_a_problem():
     assert read(io.StringIO("line\n"))[1][0].why == "it gives text instead of bytes"
 
 

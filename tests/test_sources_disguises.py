@@ -1,4 +1,4 @@
-"""What a terminal or a page put into a text is taken out or turned back, whatever the size of the pieces read."""
+"""Terminal codes and HTML entities are removed, at any piece size."""
 
 import io
 
@@ -21,34 +21,34 @@ PRINTED = {
 }
 
 
-def seen(text: str, piece: int = 1 << 16) -> str:
-    (found,) = read(io.BytesIO(text.encode()), piece=piece)[0].values()
-    return found.decode()
+def read_text(text: str, piece: int = 1 << 16) -> str:
+    (text_bytes,) = read(io.BytesIO(text.encode()), piece=piece)[0].values()
+    return text_bytes.decode()
 
 
 @pytest.mark.parametrize("piece", [1, 3, 1 << 16])
 @pytest.mark.parametrize("text", PRINTED, ids=PRINTED.values())
-def test_what_nobody_printed_is_taken_out(text, piece):
-    assert seen(f"{text}\nnext\n{text}", piece) == f"{PRINTED[text]}\nnext\n{PRINTED[text]}"
+def test_terminal_codes_and_entities_are_removed(text, piece):
+    assert read_text(f"{text}\nnext\n{text}", piece) == f"{PRINTED[text]}\nnext\n{PRINTED[text]}"
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from([*PRINTED, "plain", "\n", "\x1b", "&gt", "\xe2"]), max_size=20), st.integers(1, 9))
-def test_no_line_comes_or_goes_and_pieces_do_not_matter(parts, piece):
+def test_any_piece_size_gives_the_same_text_and_line_count(parts, piece):
     text = "".join(parts)
-    assert seen(text, piece) == seen(text)
-    assert seen(text).count("\n") == text.count("\n")
+    assert read_text(text, piece) == read_text(text)
+    assert read_text(text).count("\n") == text.count("\n")
 
 
 @pytest.mark.parametrize("piece", [1, 3, 7, 1 << 16])
-def test_only_the_beginning_of_a_log_is_read_so_closely(piece, monkeypatch):
+def test_only_the_first_bytes_of_a_log_are_cleaned(piece, monkeypatch):
     line = "a &gt; \x1b[31mb\x1b[0m\n"
-    monkeypatch.setattr(disguises, "AT_FIRST", 2 * len(line))
-    assert seen(4 * line, piece) == 2 * "a > b\n" + 2 * line
-    monkeypatch.setattr(disguises, "AT_FIRST", len(line) + 4)
-    assert seen(3 * line, piece) == "a > b\n" + 2 * line
+    monkeypatch.setattr(disguises, "CLEANED_BYTES", 2 * len(line))
+    assert read_text(4 * line, piece) == 2 * "a > b\n" + 2 * line
+    monkeypatch.setattr(disguises, "CLEANED_BYTES", len(line) + 4)
+    assert read_text(3 * line, piece) == "a > b\n" + 2 * line
 
 
-def test_a_line_without_end_is_not_waited_for():
+def test_endless_line_is_not_held_back():
     text = "\x1b[31m" + "x" * 300_000
-    assert seen(text, 4096) == "x" * 300_000
+    assert read_text(text, 4096) == "x" * 300_000

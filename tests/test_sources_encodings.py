@@ -1,4 +1,4 @@
-"""Text of other Unicode encodings comes out as UTF-8."""
+"""Text in other Unicode encodings is read as UTF-8."""
 
 import io
 
@@ -29,13 +29,13 @@ def test_marked_text_becomes_utf_8_without_its_mark(tmp_path, bom, encoding, pie
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_without_a_mark_is_seen_where_it_is_plain(tmp_path, encoding):
+def test_plain_utf_16_without_a_mark_is_detected(tmp_path, encoding):
     text = "step 17 loss 2.5\r\n" * 20
     (tmp_path / "a.log").write_bytes(text.encode(encoding))
     assert list(read(str(tmp_path / "a.log"))[0].values()) == [text.encode()]
 
 
-def test_utf_16_that_is_cut_or_broken_keeps_the_rest(tmp_path):
+def test_cut_or_broken_utf_16_keeps_the_rest(tmp_path):
     (tmp_path / "a.log").write_bytes("one\n".encode("utf-16") + b"\x00\xd8" + "two\n".encode("utf-16-le") + b"x")
     assert list(read(str(tmp_path / "a.log"))[0].values()) == ["one\n\ufffdtwo\n\ufffd".encode()]
 
@@ -46,7 +46,7 @@ def test_a_mark_alone_is_an_empty_log(tmp_path, text):
     assert list(read(str(tmp_path / "a.log"))[0].values()) == [b""]
 
 
-def test_broken_utf_8_is_left_to_others():
+def test_broken_utf_8_is_left_unchanged():
     text = b"ok \xc3\x28 \xe4\xb8 \xff\n" * 5
     assert list(read(io.BytesIO(text))[0].values()) == [text]
 

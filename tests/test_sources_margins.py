@@ -1,4 +1,4 @@
-"""What a viewer or a copy put in front of every line is taken off, and nothing else."""
+"""Line margins of viewers and copies are removed, and nothing else."""
 
 import io
 import re
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from test_sources import read
 
 from logdoctor import diagnose
-from logdoctor.sources.layers import Foreign
-from logdoctor.sources.margins import WithoutMargin, margin_of
+from logdoctor.sources.layers import Guarded
+from logdoctor.sources.margins import MarginStripper, detect_margin
 
 PRINTED = (
     "Traceback (most recent call last):\n"
@@ -52,7 +52,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("piece", [1, 7, 1 << 16])
 @pytest.mark.parametrize("frame", FRAMES)
-def test_a_margin_is_taken_off(tmp_path, frame, piece):
+def test_margin_is_removed(tmp_path, frame, piece):
     (tmp_path / "a.log").write_text(FRAMES[frame])
     printed = framed(STAMPS) if frame.startswith("gh ") else PRINTED
     assert list(read(str(tmp_path / "a.log"), piece=piece)[0].values()) == [printed.encode()]
@@ -95,27 +95,29 @@ def test_a_margin_is_taken_off(tmp_path, frame, piece):
         "n",
     ],
 )
-def test_what_may_be_the_programs_own_is_left(tmp_path, text):
-    assert margin_of(text.encode()) == b""
+def test_possible_program_output_is_no_margin(tmp_path, text):
+    assert detect_margin(text.encode()) == b""
 
 
-def test_lines_further_down_without_the_margin_are_left():
+def test_later_lines_without_the_margin_stay():
     text = framed(["    "] * 9) * 90 + "slurmstepd: error: done\n   three\n"
-    told = Foreign(io.BytesIO(text.encode()), "a")
-    assert WithoutMargin(told, rb" {4}").read(1 << 20).endswith(b"epoch 4\nslurmstepd: error: done\n   three\n")
+    reader = Guarded(io.BytesIO(text.encode()), "a")
+    assert MarginStripper(reader, rb" {4}").read(1 << 20).endswith(b"epoch 4\nslurmstepd: error: done\n   three\n")
 
 
-def test_the_margin_of_utf_16_is_taken_off_too(tmp_path):
+def test_margin_of_utf_16_is_removed(tmp_path):
     (tmp_path / "a.log").write_bytes(FRAMES["cat -n"].encode("utf-16"))
     assert list(read(str(tmp_path / "a.log"))[0].values()) == [PRINTED.encode()]
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_a_job_is_diagnosed_as_without_its_margin_and_quoted_by_the_same_line(frame, knowledge):
+def test_log_with_margin_gives_the_diagnosis_and_line_numbers_of_the_plain_log(frame, knowledge):
     plain = diagnose(io.BytesIO(PRINTED.encode()), knowledge=knowledge).causes[0]
     cause = diagnose(io.BytesIO(FRAMES[frame].encode()), knowledge=knowledge).causes[0]
     assert cause.signature == plain.signature == "job.preempted"
-    assert [seen.line.number for seen in cause.evidence] == [seen.line.number for seen in plain.evidence]
+    assert [evidence.line.number for evidence in cause.evidence] == [
+        evidence.line.number for evidence in plain.evidence
+    ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -124,7 +126,7 @@ def test_a_job_is_diagnosed_as_without_its_margin_and_quoted_by_the_same_line(fr
     st.integers(1, 700),
     st.booleans(),
 )
-def test_any_text_loses_its_margin_only_however_it_is_read(lines, size, ended):
+def test_any_read_size_removes_only_the_margin(lines, size, ended):
     text = "\n".join(lines).encode() + (b"\n" if ended else b"")
-    source = WithoutMargin(Foreign(io.BytesIO(text), "a"), rb" {4}")
-    assert b"".join(iter(lambda: source.read(size), b"")) == re.sub(rb"(?m)^ {4}", b"", text)
+    reader = MarginStripper(Guarded(io.BytesIO(text), "a"), rb" {4}")
+    assert b"".join(iter(lambda: reader.read(size), b"")) == re.sub(rb"(?m)^ {4}", b"", text)

@@ -1,4 +1,4 @@
-"""Lines that a terminal broke at its width are joined again, and all others keep their numbers."""
+"""Wrapped lines are joined, and all others keep their numbers."""
 
 import io
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from test_sources import read
 
 from logdoctor import diagnose
-from logdoctor.sources.layers import Foreign
-from logdoctor.sources.wrapped_lines import Unwrapped, width_of
+from logdoctor.sources.layers import Guarded
+from logdoctor.sources.wrapped_lines import LineJoiner, detect_width
 
 TIMEOUT = (
     "[rank0]:[E1103 10:14:22.481920377 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught collective operation timeout: "
@@ -26,22 +26,22 @@ PRINTED = [
 ]
 
 
-def broken(lines, width):
+def wrap_lines(lines, width):
     return "".join(line[n : n + width] + "\n" for line in lines for n in range(0, max(1, len(line)), width))
 
 
-def joined(lines, width):
+def join_lines(lines, width):
     return "".join(f"{line}\n" + "\n" * ((max(len(line), 1) - 1) // width) for line in lines)
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 100])
-def test_broken_lines_are_joined_and_the_others_keep_their_numbers(tmp_path, width):
-    (tmp_path / "a.log").write_text(broken(PRINTED, width))
-    assert list(read(str(tmp_path / "a.log"))[0].values()) == [joined(PRINTED, width).encode()]
+def test_wrapped_lines_are_joined_and_others_keep_their_numbers(tmp_path, width):
+    (tmp_path / "a.log").write_text(wrap_lines(PRINTED, width))
+    assert list(read(str(tmp_path / "a.log"))[0].values()) == [join_lines(PRINTED, width).encode()]
 
 
-def test_a_broken_line_is_diagnosed_as_whole_and_quoted_by_the_line_where_it_begins(knowledge):
-    found = diagnose(io.BytesIO(broken(PRINTED, 80).encode()), knowledge=knowledge)
+def test_wrapped_line_is_diagnosed_with_the_number_of_its_first_line(knowledge):
+    found = diagnose(io.BytesIO(wrap_lines(PRINTED, 80).encode()), knowledge=knowledge)
     assert found.causes[0].signature == "collective.timeout"
     assert found.causes[0].evidence[0].line.number == 4
 
@@ -61,20 +61,20 @@ def test_a_broken_line_is_diagnosed_as_whole_and_quoted_by_the_line_where_it_beg
     ],
     ids=["not broken", "one kind", "rulers", "box", "table", "indented below", "short", "longer than a terminal", "empty"],
 )  # fmt: skip
-def test_lines_that_are_as_long_for_other_reasons_are_left(lines):
-    assert width_of("".join(f"{line}\n" for line in lines).encode()) == 0
+def test_lines_of_equal_length_for_other_reasons_have_no_width(lines):
+    assert detect_width("".join(f"{line}\n" for line in lines).encode()) == 0
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text("ab é", max_size=90)), st.integers(1, 300), st.booleans())
-def test_no_character_and_no_line_is_lost_however_it_is_read(lines, size, ended):
+def test_any_read_size_keeps_all_characters_and_lines(lines, size, ended):
     text = ("\n".join(lines) + "\n" * ended).encode()
-    source = Unwrapped(Foreign(io.BytesIO(text), "a"), 60)
-    read = b"".join(iter(lambda: source.read(size), b""))
+    reader = LineJoiner(Guarded(io.BytesIO(text), "a"), 60)
+    read = b"".join(iter(lambda: reader.read(size), b""))
     assert read.replace(b"\n", b"") == text.replace(b"\n", b"")
     assert read.count(b"\n") == text.count(b"\n")
 
 
 def test_an_endless_line_is_read_in_parts():
-    source = Unwrapped(Foreign(io.BytesIO(b"x" * 5_000_000), "a"), 80)
-    assert len(source.read(100_000)) == 100_000
+    reader = LineJoiner(Guarded(io.BytesIO(b"x" * 5_000_000), "a"), 80)
+    assert len(reader.read(100_000)) == 100_000

@@ -1,7 +1,7 @@
-"""An answer rests on what happened, not on how the log reached us: it stays when a log is changed in ways that do not matter.
+"""Changes of a log that must not change its answer.
 
-Over a sample of corpus/ each change must leave the signature, the culprit and the number of the proving line as they are.
-Stamps and labels of other services, what pages and terminals add, exports, noise around the log: each is one change.
+Over a sample of corpus/ each change must keep the signature, the culprit and the number of the quoted line. Changes are
+stamps and labels of other services, additions of pages and terminals, exports, and noise around the log.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from logdoctor import diagnose
 from logdoctor.rule_check import answer
 
 CORPUS = Path(__file__).resolve().parent.parent / "corpus"
-ONE_IN = 20
-"""So many cases are left out for each that is taken: by their names, so that a new case changes no other's turn."""
-LARGEST = 20_000
+SAMPLE_RATE = 20
+"""One case in so many is taken, chosen by a hash of its name. So a new case changes no other choice."""
+MAX_BYTES = 20_000
 NOISE = (
     "Collecting tomli==2.0.1",
     "  Downloading tomli-2.0.1-py3-none-any.whl (12 kB)",
@@ -43,18 +43,18 @@ def clock(n: int) -> str:
     return f"12:{n // 180 % 60:02}:{n // 3 % 60:02}"
 
 
-def quoted(line: str) -> str:
+def as_json(line: str) -> str:
     return json.dumps(line, ensure_ascii=False)
 
 
-def coloured(line: str) -> str:
+def in_colour(line: str) -> str:
     return re.sub(r"(\w*(?:Error|ERROR|error|WARN|failed))\b", "\x1b[1;31m\\1\x1b[0m", line)
 
 
 Change = Callable[[int, str], str]
 STAMPED: dict[str, Change] = {
     "a container's log file": lambda n, s: (
-        f'{{"log":{quoted(s + chr(10))},"stream":"stderr","time":"2024-05-03T{clock(n)}.123456789Z"}}'
+        f'{{"log":{as_json(s + chr(10))},"stream":"stderr","time":"2024-05-03T{clock(n)}.123456789Z"}}'
     ),
     "CRI": lambda n, s: f"2024-05-03T{clock(n)}.123456789Z stderr F {s}",
     "kubectl logs --timestamps": lambda n, s: f"2024-05-03T{clock(n)}.123456789Z {s}",
@@ -66,9 +66,11 @@ STAMPED: dict[str, Change] = {
     "Metaflow": lambda n, s: f"2024-05-03 {clock(n)}.123 [17/train/42 (pid 4411)] {s}",
     "Vertex AI": lambda n, s: f"ERROR\t2024-05-03 {clock(n)} +0000\tworkerpool0-0\t{s}",
     "aws logs tail": lambda n, s: f"2024-05-03T{clock(n)}.123000+00:00 algo-1-1714737600 {s}",
-    "an export of CloudWatch": lambda n, s: f"{1714737600000 + 300 * n},{quoted(s)}",
-    "an export of Loki": lambda n, s: f'{{"line":{quoted(s)},"timestamp":"{1714737600 + n}000000000","pod":"train-0"}}',
-    "Fluentd": lambda n, s: f'2024-05-03 {clock(n)} +0000 kube.train: {{"log":{quoted(s)},"stream":"stderr"}}',
+    "an export of CloudWatch": lambda n, s: f"{1714737600000 + 300 * n},{as_json(s)}",
+    "an export of Loki": lambda n, s: (
+        f'{{"line":{as_json(s)},"timestamp":"{1714737600 + n}000000000","pod":"train-0"}}'
+    ),
+    "Fluentd": lambda n, s: f'2024-05-03 {clock(n)} +0000 kube.train: {{"log":{as_json(s)},"stream":"stderr"}}',
     "seconds since 1970": lambda n, s: f"{1714737600 + n / 3:.6f} {s}",
     "a stamp": lambda n, s: f"2024-05-03 {clock(n)},123 {s}",
     "a stamp in brackets": lambda n, s: f"[2024-05-03 {clock(n)}] {s}",
@@ -89,14 +91,14 @@ NAMED: dict[str, Change] = {
     "Ray": lambda _, s: f"(Trainer pid=4411, ip=10.0.0.7) {s}",
     "SageMaker": lambda _, s: f"[1,mpirank:0,algo-1]<stderr>:{s}",
 }
-"""These say as well who spoke, so that the culprit may be told better."""
-SHOWN: dict[str, Change] = {
+"""These labels also name the process, so the culprit may be more precise."""
+DISPLAYED: dict[str, Change] = {
     "docker compose": lambda _, s: f"trainer-1  | {s}",
     "grep -n": lambda n, s: f"logs/job.log:{n + 1}:{s}",
     "cat -n": lambda n, s: f"{n + 1:6}\t{s}",
     "a list with numbers": lambda n, s: f"{n + 1}. {s}",
     "red": lambda _, s: f"\x1b[31m{s}\x1b[0m",
-    "red words": lambda _, s: coloured(s),
+    "red words": lambda _, s: in_colour(s),
     "lines erased to their end": lambda _, s: f"{s}\x1b[K",
     "Windows": lambda _, s: f"{s}\r",
     "a code block": lambda _, s: f"    {s}",
@@ -105,7 +107,7 @@ SHOWN: dict[str, Change] = {
     "a quotation in a quotation": lambda _, s: f"> > {s}",
     "a box": lambda _, s: f"│ {s}",
     "code, line by line": lambda _, s: f"`{s}`" if s.strip() and "`" not in s else s,
-    "strings of JSON": lambda _, s: f"{quoted(s)},",
+    "strings of JSON": lambda _, s: f"{as_json(s)},",
     "strings of CSV": lambda _, s: '"' + s.replace('"', '""') + '"',
     "a page": lambda _, s: html.escape(s),
     "a page's blanks": lambda _, s: s.replace(" ", "\u00a0"),
@@ -122,28 +124,28 @@ WHOLE: dict[str, Callable[[str], tuple[str | bytes, int]]] = {
     "noise in front": lambda text: ("\n".join(NOISE * 30) + "\n" + text, 300),
     "noise behind": lambda text: (text + "\n".join(NOISE * 30) + "\n", 0),
 }
-"""The changed text, and so many lines further down stands the proof."""
+"""Functions that return the changed text, and the number of lines by which the evidence moves down."""
 
 
-def taken(case: Path) -> bool:
+def is_sampled(case: Path) -> bool:
     logs = [*case.rglob("*.log")]
-    turn = int(sha256(case.name.encode()).hexdigest(), 16) % ONE_IN == 0
-    return turn and len(logs) == 1 and logs[0].stat().st_size <= LARGEST
+    turn = int(sha256(case.name.encode()).hexdigest(), 16) % SAMPLE_RATE == 0
+    return turn and len(logs) == 1 and logs[0].stat().st_size <= MAX_BYTES
 
 
-CASES = [p.parent for p in sorted(CORPUS.glob("*/case.yaml")) if taken(p.parent)]
+CASES = [p.parent for p in sorted(CORPUS.glob("*/case.yaml")) if is_sampled(p.parent)]
 
 
-def told(data: str | bytes, case: Path, knowledge) -> tuple[str, object, int]:
-    """The answer, its culprit, and where its proof stands."""
+def answer_and_evidence(data: str | bytes, case: Path, knowledge) -> tuple[str, object, int]:
+    """Return the answer, its culprit, and the number of the quoted line."""
     stream = io.BytesIO(data if isinstance(data, bytes) else data.encode())
-    found = diagnose(stream, name=case.name, knowledge=knowledge, hung=bool(about(case).get("hung")))
-    cause = found.causes[0] if found.causes else None
-    return answer(found), cause and cause.culprit, cause.evidence[0].line.number if cause else 0
+    diagnosis = diagnose(stream, name=case.name, knowledge=knowledge, hung=bool(case_facts(case).get("hung")))
+    cause = diagnosis.causes[0] if diagnosis.causes else None
+    return answer(diagnosis), cause and cause.culprit, cause.evidence[0].line.number if cause else 0
 
 
 @functools.cache
-def about(case: Path) -> dict:
+def case_facts(case: Path) -> dict:
     return yaml.safe_load((case / "case.yaml").read_text("utf-8"))
 
 
@@ -155,42 +157,44 @@ def text_of(case: Path) -> str:
 
 @pytest.fixture(scope="module")
 def plain(knowledge):
-    return {case: told(text_of(case), case, knowledge) for case in CASES}
+    return {case: answer_and_evidence(text_of(case), case, knowledge) for case in CASES}
 
 
 def line_by_line(change: Change, case: Path) -> str:
     return "".join(f"{change(n, line)}\n" for n, line in enumerate(text_of(case).removesuffix("\n").split("\n")))
 
 
-def flips(plain, change: Change, knowledge, *, named: bool = False) -> list:
-    seen = {case.name: (told(line_by_line(change, case), case, knowledge), plain[case]) for case in CASES}
-    return [(n, new, old) for n, (new, old) in seen.items() if (new[0] != old[0] if named else new != old)]
+def changed_answers(plain, change: Change, knowledge, *, named: bool = False) -> list:
+    answers = {
+        case.name: (answer_and_evidence(line_by_line(change, case), case, knowledge), plain[case]) for case in CASES
+    }
+    return [(n, new, old) for n, (new, old) in answers.items() if (new[0] != old[0] if named else new != old)]
 
 
 @pytest.mark.parametrize("change", STAMPED)
 def test_a_stamp_changes_no_answer(plain, change, knowledge):
-    assert flips(plain, STAMPED[change], knowledge) == []
+    assert changed_answers(plain, STAMPED[change], knowledge) == []
 
 
 @pytest.mark.parametrize("change", NAMED)
 def test_a_label_changes_no_answer(plain, change, knowledge):
-    assert flips(plain, NAMED[change], knowledge, named=True) == []
+    assert changed_answers(plain, NAMED[change], knowledge, named=True) == []
 
 
-@pytest.mark.parametrize("change", SHOWN)
-def test_how_a_log_is_shown_changes_no_answer(plain, change, knowledge):
-    assert flips(plain, SHOWN[change], knowledge) == []
+@pytest.mark.parametrize("change", DISPLAYED)
+def test_display_of_a_log_changes_no_answer(plain, change, knowledge):
+    assert changed_answers(plain, DISPLAYED[change], knowledge) == []
 
 
 @pytest.mark.parametrize("change", WHOLE)
-def test_what_stands_around_a_log_changes_no_answer(plain, change, knowledge):
+def test_text_around_a_log_changes_no_answer(plain, change, knowledge):
     changed = {case: WHOLE[change](text_of(case)) for case in CASES}
-    seen = {case: told(text, case, knowledge) for case, (text, _) in changed.items()}
-    wanted = {case: (*plain[case][:2], plain[case][2] + changed[case][1] * bool(plain[case][2])) for case in CASES}
-    assert [(c.name, seen[c], wanted[c]) for c in CASES if seen[c] != wanted[c]] == []
+    answers = {case: answer_and_evidence(text, case, knowledge) for case, (text, _) in changed.items()}
+    expected = {case: (*plain[case][:2], plain[case][2] + changed[case][1] * bool(plain[case][2])) for case in CASES}
+    assert [(c.name, answers[c], expected[c]) for c in CASES if answers[c] != expected[c]] == []
 
 
 def test_the_sample_holds_failed_and_healthy_jobs_of_many_kinds():
-    labels = {about(case)["label"] for case in CASES}
+    labels = {case_facts(case)["label"] for case in CASES}
     assert "healthy" in labels
     assert len(labels) > 10

@@ -1,8 +1,8 @@
-"""Where an experiment runs: hosts with names and addresses of their own, and the programs started on them.
+"""The hosts of an experiment, and the programs started on them.
 
-A host is a set of Linux namespaces (names, mounts, network) held open by a sleeping process. All hosts of a bench
-hang on one switch, and on nothing else: no log shows the real machine, no experiment reaches the Internet or meets
-a port of another. Whoever is not root gets them in a user namespace.
+A host is a set of Linux namespaces (names, mounts, network). A sleeping process holds the namespaces open. All hosts
+of a bench are connected to one switch and to nothing else. So no log shows the real machine. No experiment reaches
+the Internet or the ports of another experiment. A user without root rights gets the hosts in a user namespace.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Bench:
-    """One experiment's folder, environment and hosts."""
+    """The folder, environment and hosts of one experiment."""
 
     def __init__(self, folder: Path, environment: Path | None, seconds: float) -> None:
-        """``folder`` is emptied; it is the working directory of everything that runs, with the logs in ``folder/logs``."""
+        """Empty ``folder``, the working directory of all programs. Their logs go into ``folder/logs``."""
         shutil.rmtree(folder, ignore_errors=True)
         self.folder, self.logs, self.environment = folder, folder / "logs", environment
         self.logs.mkdir(parents=True)
@@ -40,11 +40,10 @@ class Bench:
 
     @property
     def python(self) -> str:
-        """The interpreter of the experiment's environment."""
         return str(self.environment / "bin" / "python") if self.environment else "/usr/bin/python3"
 
     def host(self, name: str = "gpu-a01", address: str = "") -> Host:
-        """The host of that name, made when it is first asked for; its address is 10.20.0.10 + its number unless given."""
+        """Return the host of that name, new at the first call. Addresses begin at 10.20.0.11."""
         if name not in self._hosts:
             number = len(self._hosts)
             self._hosts[name] = Host(self, name, address or f"10.20.0.{11 + number}")
@@ -52,15 +51,14 @@ class Bench:
 
     @property
     def hosts(self) -> tuple[Host, ...]:
-        """The hosts made so far."""
         return tuple(self._hosts.values())
 
     def run(self, *command: str, **options: object) -> int:
-        """Run a command on the first host to its end; see `Host.start`. Returns the exit status."""
+        """Run a command on the first host and return its exit status. See `Host.start`."""
         return (next(iter(self._hosts.values()), None) or self.host()).run(*command, **options)
 
     def clear(self) -> None:
-        """End all that runs on the hosts, and the hosts."""
+        """Kill all processes of the hosts, and remove the hosts."""
         for host in self.hosts:
             host.close()
 
@@ -69,7 +67,7 @@ class Host:
     """A host of the bench."""
 
     def __init__(self, bench: Bench, name: str, address: str) -> None:
-        """Open the namespaces, and plug it to the first host of the bench, which is the switch."""
+        """Open the namespaces and connect the host to the first host, the switch."""
         self.bench, self.name, self.address = bench, name, address
         others = bench.hosts
         self._as_root = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
@@ -84,11 +82,11 @@ class Host:
             for host in (*others, self):
                 host._know((*others, self))
         except BaseException:
-            self.close()  # the bench does not know of it yet
+            self.close()  # the bench does not have this host in its list yet
             raise
 
     def _rights(self, others: Sequence[Host]) -> list[str]:
-        """Whoever is not root is so in a user namespace, which all hosts share: they are plugged together."""
+        """Return the command that enters the user namespace of all hosts."""
         if not self._as_root:
             return []
         if not others:
@@ -109,14 +107,14 @@ class Host:
         self.sh(f"ip addr add {self.address}/24 dev eth0 && ip link set eth0 up")
 
     def _know(self, hosts: Sequence[Host]) -> None:
-        """Write the names of the hosts into the /etc/hosts of this one."""
+        """Write the names of all hosts into /etc/hosts of this host."""
         path = self.bench.folder / f".hosts-{self.name}"
         names = [f"{h.address} {h.name}" for h in hosts]
         path.write_text("\n".join(["127.0.0.1 localhost", *names, ""]))
         self.sh(f"umount /etc/hosts 2>/dev/null; mount --bind {path} /etc/hosts")
 
     def sh(self, script: str) -> None:
-        """Prepare the host by a shell script: mounts, limits, interfaces; its output is not captured."""
+        """Prepare the host by a shell script (mounts, limits, interfaces). Its output is no log."""
         subprocess.run([*self._enter(), "sh", "-c", script], check=True, stdin=subprocess.DEVNULL)
 
     def _enter(self) -> list[str]:
@@ -124,7 +122,7 @@ class Host:
 
     @property
     def door(self) -> tuple[str, ...]:
-        """The arguments of nsenter by which one of the hosts of the bench gets into this one."""
+        """Return the arguments of nsenter to enter this host."""
         return ("-t", str(self._holder.pid), "--uts", "--mount", "--net", "--")
 
     def start(
@@ -135,17 +133,17 @@ class Host:
         on: Mapping[str, Callable[[Running], object]] | None = None,
         append: bool = False,
     ) -> Running:
-        """Start a command; what it prints, both streams as they come, is the log.
+        """Start a command and write both its streams into the log.
 
-        ``on``: what to do when a line matches the expression for the first time.
-        ``log``: a file of the case's logs; ``""`` throws the output away.
+        ``on``: expressions, and what to do at the first line that matches.
+        ``log``: a file in the folder of the logs; ``""`` throws the output away.
         """
         path = self.bench.logs / log if log else Path(os.devnull)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()
         bins = f"{self.bench.environment}/bin:" if self.bench.environment else ""
         home = str(self.bench.folder)
-        around = {
+        base = {
             "PATH": bins + SYSTEM_PATH,
             "HOME": home,
             "USER": "trainer",
@@ -154,7 +152,7 @@ class Host:
         }
         process = subprocess.Popen(
             [*self._enter(), "env", "--default-signal=INT,HUP,TERM", "-C", home, *command],
-            env={**around, **(env or {})},
+            env={**base, **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -163,21 +161,24 @@ class Host:
         return Running(self, process, path, on or {}, append=append)
 
     def run(self, *command: str, timeout: float = 180, **options: object) -> int:
-        """Run a command to its end, or end it when ``timeout`` seconds have gone by; arguments as for `start`."""
+        """Run a command, at most ``timeout`` seconds; arguments as for `start`."""
         return self.start(*command, **options).wait(timeout)  # type: ignore[arg-type]
 
     def processes(self) -> list[int]:
-        """The processes on this host, oldest first."""
+        """Return the processes on this host, oldest first."""
         if not (space := _space(self._holder.pid)):
-            return []  # a host that was switched off
+            return []  # the host was switched off
         return [p for p in sorted(map(int, filter(str.isdigit, os.listdir("/proc")))) if _space(p) == space]
 
     def rank(self, rank: int) -> int:
-        """The process of a rank: the youngest that has RANK (or OMPI_, PMI_, SLURM_PROCID; else LOCAL_RANK) in its environment."""
+        """Return the process of a rank: the oldest process with RANK=… in its environment.
+
+        The names of MPI and Slurm count as well; LOCAL_RANK counts if no process has another one.
+        """
         names = ("RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|SLURM_PROCID", "LOCAL_RANK")
         signs = [re.compile(rf"\0(?:{name})={rank}\0".encode()) for name in names]
         environs = {p: b"\0" + _read(p, "environ") for p in self.processes()}
-        # A rank's own children (loader workers) have its environment too: the oldest is the rank.
+        # Children of a rank (loader workers) have the same environment, so the oldest process is the rank.
         return next(p for sign in signs for p, environ in environs.items() if sign.search(environ))
 
     def kill(self, rank: int, number: signal.Signals = signal.SIGKILL) -> None:
@@ -185,11 +186,10 @@ class Host:
         os.kill(self.rank(rank), number)
 
     def signal(self, process: int, number: signal.Signals) -> None:
-        """Send a signal to a process of this host."""
         os.kill(process, number)
 
     def close(self) -> None:
-        """Kill everything on the host, and remove what Open MPI keeps under its name."""
+        """Kill all processes of the host, and remove its Open MPI session folders."""
         for process in self.processes():
             _signal(process, signal.SIGKILL)
         self._holder.wait()
@@ -209,7 +209,6 @@ class Running:
         *,
         append: bool,
     ) -> None:
-        """Begin to read what it prints."""
         self.host, self.process, self.log, self.last = host, process, log, b""
         self._on = [(re.compile(pattern.encode()), react) for pattern, react in on.items()]
         self._reader = threading.Thread(target=self._read, args=(log, "ab" if append else "wb"), daemon=True)
@@ -227,11 +226,11 @@ class Running:
                     pair[1](self)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the command itself (the launcher, not its ranks)."""
+        """Send a signal to the command itself, the launcher, not to its ranks."""
         os.kill(self.process.pid, number)
 
     def wait(self, timeout: float = 180) -> int:
-        """Wait for its end, at most ``timeout`` seconds, then for the end of what it left running on its streams."""
+        """Wait until the command and its output end, at most ``timeout`` seconds."""
         ends = min(time.monotonic() + timeout, self.host.bench.ends)
         try:
             self.process.wait(max(0.1, ends - time.monotonic()))
@@ -242,7 +241,7 @@ class Running:
         return self.process.wait()
 
     def stop(self) -> None:
-        """Kill it with everything else of its host: it hangs, and its log simply ends."""
+        """Kill all processes of the host. The log then ends without a message, as after a hang."""
         holder = self.host._holder.pid
         for process in self.host.processes():
             if process != holder:

@@ -1,4 +1,4 @@
-"""The nouns of the failure lab: an experiment, what it needs, and the case that is written from it."""
+"""Experiments of the failure lab, their needs, and the case.yaml of an experiment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAB = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Needs:
-    """What must be there to run an experiment; what lacks is named and the experiment skipped."""
+    """The needs of an experiment. The lab skips an experiment, and says why, if a need is missing."""
 
     environment: str = ""
     """A file of environments/, without its ending."""
@@ -27,50 +27,50 @@ class Needs:
     packages: tuple[str, ...] = ()
     """Debian packages that hold them (installed by root with --install)."""
     paths: tuple[str, ...] = ()
-    """What must be there in the file system: a controller of cgroups …"""
+    """Paths that must exist, such as a controller of cgroups."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One program, one fault that is put into it, and the truth about what then happens."""
+    """A program, a fault put into it, and the truth about the failure."""
 
     case: str
-    """Its folder in corpus/, such as ``killed-rank-gloo``."""
+    """The folder in corpus/, such as ``killed-rank-gloo``."""
     label: str
-    """The signature of the fault that is made, healthy, or unknown where the log does not let anybody know."""
+    """The signature of the fault, or healthy, or unknown if the log does not hold the cause."""
     title: str
     story: str
-    """Two to four sentences: the program, the fault put into it, and what one sees."""
+    """Two to four sentences: the program, the fault put into it, and the visible effect."""
     run: Callable[[Bench], None]
     needs: Needs = field(default_factory=Needs)
     culprit: Mapping[str, Any] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     """Signatures that are right too."""
     evidence: tuple[str, ...] = ()
-    """Pieces of the log; one of them must be among the proofs."""
+    """Pieces of the log. The evidence of the diagnosis must hold one of them."""
     hung: bool = False
     seconds: float = 300
-    """The hard limit; everything still running is killed then."""
+    """The hard limit. The lab kills all processes that still run."""
     expected_wrong: str = ""
-    """Why logdoctor cannot say it yet; such a case is not written."""
+    """Why logdoctor does not find the truth yet. The lab writes no such case."""
     suite: str = ""
-    """The file it stands in; filled in by `experiments`."""
+    """The file of the experiment; filled in by `experiments`."""
 
     @property
     def family(self) -> str:
-        """The first word of its suite: torch, mpi, slurm …"""
+        """The first word of the suite: torch, mpi, slurm …"""
         return self.suite.partition("_")[0]
 
     def about(self, versions: Mapping[str, str]) -> dict[str, Any]:
-        """What its ``case.yaml`` says."""
-        told: dict[str, Any] = {"label": self.label, "title": self.title}
+        """Return the content of ``case.yaml``, without ``expect``."""
+        content: dict[str, Any] = {"label": self.label, "title": self.title}
         if self.also:
-            told["also"] = list(self.also)
-        told |= {"culprit": dict(self.culprit), "evidence": list(self.evidence), "made": "captured"}
-        told |= {"versions": dict(versions), "licence": "Apache-2.0", "story": " ".join(self.story.split()) + "\n"}
+            content["also"] = list(self.also)
+        content |= {"culprit": dict(self.culprit), "evidence": list(self.evidence), "made": "captured"}
+        content |= {"versions": dict(versions), "licence": "Apache-2.0", "story": " ".join(self.story.split()) + "\n"}
         if self.hung:
-            told["hung"] = True
-        return told
+            content["hung"] = True
+        return content
 
 
 def write(folder: Path, about: Mapping[str, Any]) -> None:
@@ -80,7 +80,7 @@ def write(folder: Path, about: Mapping[str, Any]) -> None:
 
 
 class _Prose(yaml.SafeDumper):
-    """YAML in which a text that ends in a newline is folded, to be read as prose."""
+    """YAML that folds a text which ends in a newline, such as the story."""
 
 
 def _prose(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -91,7 +91,7 @@ _Prose.add_representer(str, _prose)
 
 
 def experiments(folder: Path = LAB / "experiments") -> Iterator[Experiment]:
-    """The experiments of all files in the folder, by the name of the file and as they stand in it."""
+    """Return the experiments of all files in the folder."""
     for path in sorted(folder.glob("*.py")):
         spec = importlib.util.spec_from_file_location(f"experiments_{path.stem}", path)
         if spec is None or spec.loader is None:

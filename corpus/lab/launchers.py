@@ -13,20 +13,20 @@ TORCH_ROOT = Needs(environment="torch-2.13", root=True)
 
 
 def torchrun(ranks: int, *program: str, flags: str = "") -> tuple[str, ...]:
-    """Start a program by torchrun on one node."""
+    """Return the command that starts a program by torchrun on one node."""
     return ("torchrun", *flags.split(), "--nproc-per-node", str(ranks), *program)
 
 
 def node(
     index: int, nodes: int, ranks: int, *program: str, flags: str = "", master: str = "gpu-a01"
 ) -> tuple[str, ...]:
-    """Start a program by torchrun on one of several nodes."""
+    """Return the command that starts a program by torchrun on one of several nodes."""
     where = f"--nnodes {nodes} --node-rank {index} --master-addr {master} --master-port 29500"
     return torchrun(ranks, *program, flags=f"{flags} {where}")
 
 
 def shell(script: str) -> tuple[str, ...]:
-    """Start by a shell, as in a job script."""
+    """Return the command that runs a script, as in a job script."""
     return ("bash", "-c", script)
 
 
@@ -52,13 +52,13 @@ def finetune(
     flags: str = "",
     before: str = "",
 ):
-    """Write the data, then train on it."""
+    """Return a script that writes the data, then trains on it."""
     job = " ".join(torchrun(ranks, "finetune.py", "--train_file", "train.jsonl", *options, flags=flags))
     return shell(TEXTS.format(count=count, change=change, after=after) + before + job)
 
 
 def simply(*command: str, timeout: float = 180, **options: object) -> Callable[[Bench], None]:
-    """An experiment that is one command."""
+    """Return an experiment that runs one command."""
 
     def run(bench: Bench) -> None:
         bench.run(*command, timeout=timeout, **options)

@@ -1,4 +1,4 @@
-"""The MPI implementations of the lab: how a program is built with each of them and started on the hosts of a bench."""
+"""Open MPI and MPICH, which compile and start programs on the hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from experiment import Needs
 
 @dataclass(frozen=True)
 class Mpi:
-    """An implementation, as Debian packages it."""
+    """An MPI implementation, as Debian packages it."""
 
     name: str
     compiler: str
@@ -22,7 +22,7 @@ class Mpi:
     packages: tuple[str, ...]
 
     def needs(self, *programs: str, root: bool = False, environment: str = "") -> Needs:
-        """What an experiment with this implementation needs, and the programs beside it."""
+        """Return the needs of an experiment with this implementation and more programs."""
         both = (self.compiler, self.launcher, *programs)
         return Needs(
             root=root, environment=environment, programs=both, packages=(*self.packages, "iproute2", *programs)
@@ -35,16 +35,19 @@ class Mpi:
         self.prepare(bench)
 
     def prepare(self, bench: Bench) -> None:
-        """Note the version, and give the launcher the name that users type: Open MPI calls itself by it."""
-        told = subprocess.run([self.launcher, "--version"], check=True, capture_output=True, text=True).stdout
-        found = re.search(r"\d+\.\d+\.\d+", told)
-        bench.versions[self.name] = found[0] if found else "unknown"
+        """Note the version, and link the launcher as ``mpirun``.
+
+        Users type this name, and Open MPI prints the name by which it is called.
+        """
+        output = subprocess.run([self.launcher, "--version"], check=True, capture_output=True, text=True).stdout
+        version = re.search(r"\d+\.\d+\.\d+", output)
+        bench.versions[self.name] = version[0] if version else "unknown"
         launcher = bench.folder / "bin" / "mpirun"
         launcher.parent.mkdir(exist_ok=True)
         launcher.symlink_to(f"/usr/bin/{self.launcher}")
 
     def command(self, *arguments: str) -> tuple[str, ...]:
-        """The command line that starts a program, as a user types it."""
+        """Return the command that starts a program, as a user types it."""
         return ("mpirun", *arguments) if self is OPENMPI else (f"/usr/bin/{self.launcher}", *arguments)
 
 
@@ -53,31 +56,34 @@ MPICH = Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", ("mpich", "libmpich-dev", "
 
 
 def around(bench: Bench, **more: str) -> dict[str, str]:
-    """The environment of a launcher."""
+    """Return the environment variables of a launcher."""
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return {"PATH": f"{bench.folder}/bin:{SYSTEM_PATH}", "PYTHONUNBUFFERED": "1", **allowed, **more}
 
 
 def fault(kind: str, rank: int = 1, step: int = 60, code: int = 1) -> dict[str, str]:
-    """The environment that makes a program of the lab break; see programs/faults.h."""
+    """Return the environment variables that break a program; see programs/faults.h."""
     return {"LAB_FAULT": kind, "LAB_RANK": str(rank), "LAB_STEP": str(step), "LAB_CODE": str(code)}
 
 
 def hosts(bench: Bench, *names: str, slots: int = 2) -> tuple[Host, ...]:
-    """Hosts that reach each other by ``./remote HOST COMMAND`` as by ssh, and the hostfile that names them."""
-    made = tuple(bench.host(name) for name in names)
-    for host in made:
+    """Return hosts that reach each other by ``./remote HOST COMMAND``, and write a hostfile.
+
+    ``./remote`` stands for ssh.
+    """
+    all_hosts = tuple(bench.host(name) for name in names)
+    for host in all_hosts:
         _script(
             bench.folder / f".on-{host.name}", f'exec nsenter {" ".join(host.door)} env -C {bench.folder} sh -c "$*"'
         )
     _script(bench.folder / "remote", f'[ "$1" = -x ] && shift; host=$1; shift; exec {bench.folder}/.on-$host "$@"')
     (bench.folder / "hosts.txt").write_text("".join(f"{name} slots={slots}\n" for name in names))
     (bench.folder / "machines.txt").write_text("".join(f"{name}:{slots}\n" for name in names))
-    return made
+    return all_hosts
 
 
 def insist(bench: Bench, *command: str, holds: str, tries: int = 5, **options: object) -> None:
-    """Run a command until its log holds these words: launchers now and then end before they have said what they saw."""
+    """Run a command until its log holds these words. A launcher may end before it prints them."""
     for _ in range(tries):
         bench.run(*command, **options)
         if holds in (bench.logs / "job.log").read_text("utf-8", "replace"):
@@ -85,7 +91,7 @@ def insist(bench: Bench, *command: str, holds: str, tries: int = 5, **options: o
 
 
 def stacks(bench: Bench, program: str, log: str = "stacks.log") -> None:
-    """What gdb shows of every rank that runs, host by host, as somebody takes it who looks at a job that stands."""
+    """Write the stacks of all ranks into a log, by gdb."""
     for host in bench.hosts:
         for process in host.processes():
             if _name(process) == program:

@@ -1,4 +1,4 @@
-"""What came of the experiments: a line for each, and the table at the end."""
+"""The outcome of an experiment as a line, and the table of all outcomes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WORDS = {
-    "same": "made anew, and diagnosed as before",
-    "differs": "made anew and right, but another diagnosis than before: read it and approve its report",
-    "new": "made for the first time: read and approve its report",
+    "same": "made anew, with the approved answer",
+    "differs": "made anew and right, but not with the approved answer: read it and approve it",
+    "new": "made for the first time: read its answer and approve it",
     "there": "was made before (--again makes it anew)",
     "known": "not made: known to be diagnosed wrongly",
     "skipped": "not made: this machine lacks what it needs",
@@ -20,8 +20,6 @@ BAD = ("wrong", "failed")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one experiment."""
-
     case: str
     word: str
     """One of WORDS."""
@@ -33,18 +31,18 @@ class Outcome:
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """How many there are of each kind; those that want a person's attention by name, each with its reason."""
+    """Return the numbers of outcomes, and the cases that need attention."""
     lines = [""]
     for word, meaning in WORDS.items():
-        if of_it := [o for o in outcomes if o.word == word]:
-            lines.append(f"{len(of_it):4} {word:8} {meaning}")
-            lines += _named(of_it) if word not in {"same", "there"} else []
+        if same := [o for o in outcomes if o.word == word]:
+            lines.append(f"{len(same):4} {word:8} {meaning}")
+            lines += _reasons(same) if word not in {"same", "there"} else []
     minutes = sum(o.seconds for o in outcomes) / 60
     return "\n".join([*lines, f"{len(outcomes):4} experiments in {minutes:.0f} minutes"])
 
 
-def _named(outcomes: Sequence[Outcome]) -> list[str]:
-    """Reasons, each with the cases that share it."""
+def _reasons(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return a line for each reason with the cases that share it."""
     reasons: dict[str, list[str]] = {}
     for outcome in outcomes:
         reasons.setdefault(outcome.why, []).append(outcome.case)

@@ -1,4 +1,4 @@
-"""Runs the experiments of the failure lab and writes what they print as cases of corpus/; see README.md.
+"""Run the experiments of the failure lab and write cases of corpus/; see README.md.
 
 python corpus/lab/run.py [--only PATTERN] [--at-once N] [--again] [--list] [--coverage]
 """
@@ -25,17 +25,17 @@ CORPUS = LAB.parent
 
 
 def main() -> int:
-    """Run what is asked for; the exit status says whether every case came out right."""
-    asked = _arguments()
-    patterns = [f"*{only}*" for only in asked.only or ["*"]]
+    """Run the chosen experiments. Return 1 if an experiment is wrong or failed."""
+    options = _arguments()
+    patterns = [f"*{only}*" for only in options.only or ["*"]]
     chosen = [e for e in experiments() if any(fnmatch.fnmatch(f"{e.suite}/{e.case}", p) for p in patterns)]
-    if asked.coverage:
+    if options.coverage:
         print(coverage())
         return 0
-    if asked.list:
+    if options.list:
         print("\n".join(f"{e.case:44} {e.label:28} {e.expected_wrong}" for e in chosen))
         return 0
-    return _run(chosen, asked)
+    return _run(chosen, options)
 
 
 def _arguments() -> argparse.Namespace:
@@ -51,19 +51,19 @@ def _arguments() -> argparse.Namespace:
     option("--wrong", action="store_true", help="write also cases that are diagnosed wrongly")
     option("--list", action="store_true", help="say what there is, run nothing")
     option("--coverage", action="store_true", help="say which signatures have fewer than two cases")
-    asked = parser.parse_args()
-    asked.environments = asked.environments.resolve()
-    return asked
+    options = parser.parse_args()
+    options.environments = options.environments.resolve()
+    return options
 
 
-def _run(chosen: list[Experiment], asked: argparse.Namespace) -> int:
-    """Run experiments, say what came of each as it comes, and of all in the end."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what runs on the hosts of a bench ends with us
-    asked.into.mkdir(parents=True, exist_ok=True)
-    os.chdir(asked.into)
+def _run(chosen: list[Experiment], options: argparse.Namespace) -> int:
+    """Run experiments, print each outcome as it comes, then the table."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the hosts of a bench end as well
+    options.into.mkdir(parents=True, exist_ok=True)
+    os.chdir(options.into)
     outcomes: list[Outcome] = []
     try:
-        for outcome in Lab(asked, Journal(CHECKOUT / "build" / "lab.made")).run(chosen):
+        for outcome in Lab(options, Journal(CHECKOUT / "build" / "lab.made")).run(chosen):
             outcomes.append(outcome)
             print(outcome, flush=True)
     except KeyboardInterrupt:
@@ -74,7 +74,7 @@ def _run(chosen: list[Experiment], asked: argparse.Namespace) -> int:
 
 
 def coverage() -> str:
-    """How many cases there are of each kind, and the signatures that have fewer than two."""
+    """Return the number of cases, and the signatures that have fewer than two."""
     cases = [yaml.safe_load(p.read_text("utf-8")) for p in sorted(CORPUS.glob("*/case.yaml"))]
     made, labels = Counter(c["made"] for c in cases), Counter(c["label"] for c in cases)
     lines = [f"{len(cases)} cases: {made['captured']} captured, {made['written']} written, {labels['healthy']} healthy"]
@@ -82,7 +82,7 @@ def coverage() -> str:
 
 
 def scarce(labels: Counter[str], least: int = 2) -> list[str]:
-    """The signatures that have fewer cases than ``least``."""
+    """Return the signatures that have fewer cases than ``least``."""
     from logdoctor.rulebook import shipped_rules
     from logdoctor.rulebook.signatures import read_signatures
 

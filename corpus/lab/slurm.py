@@ -1,4 +1,4 @@
-"""A Slurm cluster of a bench: one controller and a few nodes, each a host with a name, an address and a slurmd of its own."""
+"""A Slurm cluster. Its controller and nodes are hosts of the bench."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ PartitionName=urgent Nodes=ALL MaxTime=60 State=UP PriorityTier=10 PreemptMode=O
 
 
 def needs(*programs: str, environment: str = "", packages: tuple[str, ...] = (), limits: bool = False) -> Needs:
-    """What an experiment on the cluster needs; ``limits``: the memory controller of cgroups (v1), to limit jobs by."""
+    """Return the needs of an experiment on the cluster.
+
+    ``limits``: the experiment limits memory, by the memory controller of cgroups v1.
+    """
     paths = (str(MEMORY),) if limits else ()
     return Needs(
         root=True,
@@ -66,10 +69,10 @@ def needs(*programs: str, environment: str = "", packages: tuple[str, ...] = (),
 
 
 class Cluster:
-    """Slurm on hosts head01, node01, node02 … of a bench, ready for jobs; commands run on head01."""
+    """Slurm on the hosts head01, node01, node02 … of a bench. Commands run on head01."""
 
     def __init__(self, bench: Bench, nodes: int = 2, more: str = "") -> None:
-        """Start munge, the controller and the nodes; ``more`` is added to slurm.conf."""
+        """Start munge, the controller and the nodes. ``more`` is added to slurm.conf."""
         self.bench, self.folder = bench, bench.folder / "slurm"
         self.head = bench.host("head01")
         self.nodes = {f"node{n:02d}": bench.host(f"node{n:02d}") for n in range(1, nodes + 1)}
@@ -79,20 +82,20 @@ class Cluster:
         for name, node in self.nodes.items():
             self._start(node, "slurmd", "-N", name)
         self._wait_until_idle()
-        told = subprocess.run(["slurmctld", "-V"], check=True, capture_output=True, text=True).stdout
-        bench.versions["slurm"] = told.split()[-1]
+        version = subprocess.run(["slurmctld", "-V"], check=True, capture_output=True, text=True).stdout
+        bench.versions["slurm"] = version.split()[-1]
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of Slurm's commands."""
+        """Return the environment variables of Slurm's commands."""
         return {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": f"{self.bench.folder}/bin:{SYSTEM_PATH}"}
 
     def run(self, *command: str, **options: object) -> int:
-        """Run a command on head01, to its end; what it prints is the log."""
+        """Run a command on head01. Its output is the log."""
         return self.head.run(*command, env={**self.env, **options.pop("env", {})}, **options)  # type: ignore[dict-item]
 
     def quietly(self, script: str) -> str:
-        """Run a shell command on head01 that is no part of the log; returns what it prints."""
+        """Run a shell command on head01 and return its output, outside of the log."""
         inside = [*self.head._enter(), "env", "-C", str(self.bench.folder), "sh", "-c", script]
         done = subprocess.run(
             inside, env={**os.environ, **self.env}, capture_output=True, text=True, check=False, timeout=30
@@ -100,13 +103,13 @@ class Cluster:
         return done.stdout
 
     def submit(self, script: str, *options: str, env: dict[str, str] | None = None, log: str = "slurm-%j.log") -> int:
-        """Submit a batch script, whose output is a log of the case; returns the number of the job, 0 if it was refused."""
+        """Submit a batch script, whose output is a log. Return the number of the job, 0 if refused."""
         path = self.bench.folder / "job.sh"
         path.write_text(f"#!/bin/bash\n{script}\n")
-        told = self.bench.logs / "sbatch.log"
-        self.run("sbatch", "-o", str(self.bench.logs / log), *options, str(path), log=told.name, env=env or {})
-        found = re.search(r"Submitted batch job (\d+)", told.read_text("utf-8"))
-        return int(found[1]) if found else 0
+        answer = self.bench.logs / "sbatch.log"
+        self.run("sbatch", "-o", str(self.bench.logs / log), *options, str(path), log=answer.name, env=env or {})
+        job = re.search(r"Submitted batch job (\d+)", answer.read_text("utf-8"))
+        return int(job[1]) if job else 0
 
     def wait(
         self,
@@ -129,11 +132,11 @@ class Cluster:
             time.sleep(0.1)
 
     def end_now(self, job: int) -> None:
-        """Let the time of a job be up: limits are whole minutes, and nobody wants to wait for one."""
+        """End the time limit of a job now, because limits are whole minutes."""
         self.quietly(f"scontrol update jobid={job} EndTime=now")
 
     def daemon_log(self, name: str) -> None:
-        """Make the log of a daemon (``slurmctld``, ``slurmd-node01``) a log of the case."""
+        """Copy the log of a daemon (``slurmctld``, ``slurmd-node01``) to the logs of the case."""
         (self.bench.logs / f"{name}.log").write_bytes((self.folder / "log" / f"{name}.log").read_bytes())
 
     def _configure(self, more: str) -> None:
@@ -155,7 +158,7 @@ class Cluster:
         (self.folder / "cgroup.conf").write_text(cgroups)
 
     def _munge(self) -> None:
-        """One munge daemon serves all hosts: its socket is a file."""
+        """Start one munge daemon for all hosts, which reach its socket by a file."""
         place = self.folder / "munge"
         (place / "key").write_bytes(os.urandom(1024))
         prepare = f"chown -R munge: {place} && chmod 400 {place}/key"

@@ -1,4 +1,4 @@
-"""What the experiments on the Slurm cluster share: steps and batch scripts of a program that tokenises text."""
+"""Steps and batch scripts of a program that tokenises text, for experiments on Slurm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP = "srun {} /usr/bin/python3 tokenize_shards.py {}"
 
 
 def fault(kind: str, rank: int = 1, step: int = 5) -> dict[str, str]:
-    """The environment that makes the program break; see programs/tokenize_shards.py."""
+    """Return the environment variables that break the program; see programs/tokenize_shards.py."""
     return {"LAB_FAULT": kind, "LAB_RANK": str(rank), "LAB_STEP": str(step)}
 
 
@@ -39,7 +39,7 @@ def script(
     env: dict[str, str] | None = None,
     then: Callable[[Cluster, int], None] | None = None,
 ) -> None:
-    """Submit a batch script and do something to it once its third shard is done."""
+    """Submit a batch script, and call ``then`` when its third shard is done."""
     cluster = Cluster(bench)
     job = cluster.submit(text, *options, env=env)
     if job and then:
@@ -52,15 +52,15 @@ def script(
 
 
 def slurm(
-    case: str, label: str, title: str, told: str, run: Callable[[Bench], None], evidence: str = "", **more: Any
+    case: str, label: str, title: str, story: str, run: Callable[[Bench], None], evidence: str = "", **more: Any
 ) -> Experiment:
-    """An experiment on the cluster."""
+    """Return an experiment on the cluster."""
     wants = more.pop("needs", needs())
     return Experiment(
         case=case,
         label=label,
         title=title,
-        story=f"A small Slurm cluster has a head node and two nodes of four processors. {told}",
+        story=f"A small Slurm cluster has a head node and two nodes of four processors. {story}",
         run=run,
         needs=wants,
         evidence=tuple(evidence.split("|")) if evidence else (),

@@ -1,4 +1,4 @@
-"""The law over a case: what logdoctor says of its logs is what its label says happened."""
+"""The truth of a case, compared with a diagnosis of its logs."""
 
 from __future__ import annotations
 
@@ -12,44 +12,34 @@ if TYPE_CHECKING:
     from logdoctor.model import Diagnosis
 
 
-def faults(about: Mapping[str, Any], found: Diagnosis) -> list[str]:
-    """Where a diagnosis differs from the truth that a case.yaml tells: in its signature, its culprit, its proof."""
+def faults(about: Mapping[str, Any], diagnosis: Diagnosis) -> list[str]:
+    """Return where a diagnosis contradicts case.yaml: signature, culprit or evidence."""
     from logdoctor.rule_check import answer  # here, so that the lab can be listed without logdoctor
 
-    right = {about["label"], *about.get("also", ())}
-    wrong = [] if answer(found) in right else [f"it is {about['label']}, said {answer(found)}"]
-    if not found.causes:
+    signature, right = answer(diagnosis), {about["label"], *about.get("also", ())}
+    wrong = [] if signature in right else [f"it is {about['label']}, said {signature}"]
+    if not diagnosis.causes:
         return wrong
-    cause, culprit = found.causes[0], about.get("culprit") or {}
-    for name, named in (("rank", cause.culprit.ranks), ("host", cause.culprit.hosts)):
-        if name in culprit and culprit[name] not in named:
-            wrong.append(f"it is {name} {culprit[name]}, said {', '.join(map(str, named)) or 'none'}")
-    shown = "\n".join(e.line.text for e in cause.evidence)
-    if not any(proof in shown for proof in about["evidence"]):
+    cause, culprit = diagnosis.causes[0], about.get("culprit") or {}
+    for name, values in (("rank", cause.culprit.ranks), ("host", cause.culprit.hosts)):
+        if name in culprit and culprit[name] not in values:
+            wrong.append(f"it is {name} {culprit[name]}, said {', '.join(map(str, values)) or 'none'}")
+    evidence = "\n".join(e.line.text for e in cause.evidence)
+    if not any(text in evidence for text in about["evidence"]):
         wrong.append(f"no proof holds any of {about['evidence']}")
     return wrong
 
 
-def said(found: Diagnosis) -> str:
-    """A diagnosis in a line: signature and culprit."""
-    from logdoctor.rule_check import answer
-
-    if not found.causes:
-        return answer(found)
-    who = found.causes[0].culprit
-    ranks = f" rank {', '.join(map(str, sorted(who.ranks)))}" if who.ranks else ""
-    return answer(found) + ranks + (f" on {', '.join(sorted(who.hosts))}" if who.hosts else "")
-
-
-def diagnosed(folder: Path, about: Mapping[str, Any]) -> Diagnosis:
-    """The diagnosis of the logs of a case, by the shipped rules alone; its report names them as they are given."""
+def diagnosed(folder: Path, about: Mapping[str, Any], lang: str = "en") -> Diagnosis:
+    """Diagnose the logs of a case by the shipped rules alone. File names begin with ``folder``."""
     from logdoctor import diagnose
 
-    return diagnose(sorted(folder.rglob("*.log")), name=folder.name, hung=bool(about.get("hung")), knowledge=_known())
+    logs = sorted(folder.rglob("*.log"))
+    return diagnose(logs, name=folder.name, hung=bool(about.get("hung")), lang=lang, knowledge=_knowledge())
 
 
 @functools.cache
-def _known() -> Knowledge:
+def _knowledge() -> Knowledge:
     from logdoctor.knowledge import gather
     from logdoctor.rulebook import shipped_rules
 

@@ -1,7 +1,8 @@
 """Gather the pages of the site: ``python docs/site/pages.py FOLDER``, which ``make docs`` then builds.
 
-The Markdown of the repository keeps its places, so links between pages hold here and there. The gallery is made from
-``corpus/``: a page a family of failures, a page a case with what really happened and the approved report.
+The Markdown of the repository keeps its places, so links between pages hold here and there. The gallery shows the
+golden cases of ``corpus/``, which have a report file: a page a family of failures, a page a case with what really
+happened and the approved reports.
 """
 
 from __future__ import annotations
@@ -52,32 +53,40 @@ def filled_in(entry: dict[str, str], pages: Path) -> dict[str, Any]:
 
 
 def write_gallery(folder: Path) -> None:
-    """Write a page a case, a page a family and an overview."""
+    """Write a page a golden case, a page a family and an overview."""
     families: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
-    for file in sorted((ROOT / "corpus").glob("*/case.yaml")):
-        about = yaml.safe_load(file.read_text("utf-8"))
-        families[about["label"].split(".")[0]].append((file.parent.name, about))
-        page = folder / "cases" / f"{file.parent.name}.md"
+    for case in sorted({report.parent for report in (ROOT / "corpus").glob("*/report.*md")}):
+        about = yaml.safe_load((case / "case.yaml").read_text("utf-8"))
+        families[about["label"].split(".")[0]].append((case.name, about))
+        page = folder / "cases" / f"{case.name}.md"
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(case_page(file.parent, about), "utf-8")
+        page.write_text(case_page(case, about), "utf-8")
     for family, cases in families.items():
         (folder / f"{family}.md").write_text(family_page(family, cases), "utf-8")
     (folder / "README.md").write_text(overview(families), "utf-8")
 
 
 def case_page(case: Path, about: dict[str, Any]) -> str:
-    """Tell what really happened in a case, and show the report on its logs as the tickets show it."""
+    """Tell what really happened in a case, and show its reports in each language as the tickets show them."""
     family = about["label"].split(".")[0]
     truth = " or ".join(f"`{label}`" for label in (about["label"], *about.get("also", ())))
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    report = MarkdownIt("commonmark").enable("table").render((case / "report.md").read_text("utf-8"))
+    reports = "\n".join(report_section(path) for path in sorted(case.glob("report.*md")))
     return f"""# {about["title"]}
 
 [{family}](../{family}.md) · truth: {truth} · {about["made"]} · {versions}
 
 {about["story"].strip()}
 
-    logdoctor diagnose --format markdown --no-redact corpus/{case.name}
+{reports}"""
+
+
+def report_section(path: Path) -> str:
+    """Return the command that prints a golden report, and the report."""
+    lang = path.stem.partition(".")[2]
+    option = f" --lang {lang}" if lang else ""
+    report = MarkdownIt("commonmark").enable("table").render(path.read_text("utf-8"))
+    return f"""    logdoctor diagnose --format markdown --no-redact{option} corpus/{path.parent.name}
 
 <div class="report">
 {report}</div>
@@ -100,9 +109,9 @@ def overview(families: dict[str, list[tuple[str, dict[str, Any]]]]) -> str:
     )
     return f"""# Gallery
 
-Reports on the logs of `corpus/`: jobs that were really run and broken (captured), or written from knowledge of the
-formats (written). Each page says what really happened, then what logdoctor reads from the logs alone. The reports are
-approved: a test fails where one would read otherwise.
+The golden reports of `corpus/`: on logs of jobs that were really run and broken (captured), or written from knowledge
+of the formats (written). Each page says what really happened, then what logdoctor reads from the logs alone. The
+reports are approved: a test fails where one would read otherwise.
 
 | family | kinds of failure | cases |
 | --- | --- | --- |

@@ -11,13 +11,13 @@ import regex
 import yaml
 from msgspec import Struct
 
-from logdoctor.masking import Piece, pieces
+from logdoctor.masking import Piece, split_values
 from logdoctor.model import Event, InputError, Job, Problem, Stream
 from logdoctor.parsers import parse_text
 from logdoctor.parsers.line_parser import peel
-from logdoctor.prefilter import pattern_of
+from logdoctor.prefilter import make_pattern
 from logdoctor.rulebook.signatures import Signature
-from logdoctor.sources import streams
+from logdoctor.sources import open_streams
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
 LINES_READ = 200
@@ -53,7 +53,7 @@ def lines_at(place: str) -> str:
     if not file or not number.isdigit() or int(number) < 1:
         raise InputError("this names no line", place, "", "give FILE:LINE, as reports and 'rules gaps' print it")
     problems: list[Problem] = []
-    for stream in streams(Job(file, (_on_disk(file),)), problems):
+    for stream in open_streams(Job(file, (_on_disk(file),)), problems):
         if stream.name == file:
             return _from(stream, int(number), place)
     first = problems[0] if problems else Problem("no log found", file, "it is not there, or holds no text")
@@ -139,7 +139,7 @@ def _symptom(message: str, kind: str) -> dict[str, str]:
 
 def _too_weak(expression: str) -> bool:
     try:
-        pattern_of(expression)
+        make_pattern(expression)
     except ValueError:
         return True
     return False
@@ -151,7 +151,7 @@ def suggest(message: str) -> str:
     parts: list[str] = []
     used: dict[str, int] = {}
     before = ""
-    for piece in pieces(line):
+    for piece in split_values(line):
         if len(before) + len(piece.text) > LONGEST_TEXT and parts:
             parts += [] if piece.kind else [_quoted(_cut(piece.text, LONGEST_TEXT - len(before)))]
             break

@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 
 from logdoctor.authoring.tracing import trace
 from logdoctor.knowledge import Knowledge
-from logdoctor.masking import template
+from logdoctor.masking import to_template
 from logdoctor.model import Event, InputError, Job, Problem
 from logdoctor.model.escape import escape
 from logdoctor.sources.paths import may_be_log
@@ -89,7 +89,7 @@ def find_gaps(paths: Iterable[str], known: Knowledge, told: Callable[[str], None
 def _of_job(job: str, events: Iterable[Event], *, unsolved: bool) -> Iterator[Gap]:
     groups: dict[tuple[str, str], list[Event]] = {}
     for event in events:
-        groups.setdefault((event.kind, escape(template(event.text))), []).append(event)
+        groups.setdefault((event.kind, escape(to_template(event.text))), []).append(event)
     for (kind, masked), group in groups.items():
         first = group[0].line
         yield Gap(job, unsolved, kind, masked, len(group), f"{first.file}:{first.number}", escape(first.text[:SHOWN]))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from logdoctor.authoring.remark import Remark, Written
 from logdoctor.kinds import fits
 from logdoctor.model import Symptom
-from logdoctor.prefilter import how_dear
+from logdoctor.prefilter import scan_cost
 
 DEAR = 300.0
 """Plain texts that cost more than so many good ones are too short, or stand in too many harmless lines."""
@@ -30,7 +30,7 @@ def _found_by_kind(symptom: Symptom) -> bool:
 def _check_text(written: Written, symptom: Symptom, text: str) -> Iterator[Remark]:
     part = ("symptoms", symptom.name, "text")
     try:
-        cost, dearest, caseless = how_dear(text)
+        cost, dearest, caseless = scan_cost(text)
     except ValueError:
         return  # with a kind it is no fault, without one it is told as a fault already
     if not dearest:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from logdoctor.diagnosis import Reading, observed
+from logdoctor.diagnosis import JobReader, observe
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Diagnosis, Event, Finding, Job, Problem
 from logdoctor.reasoning import Reasoner
@@ -33,8 +33,8 @@ class Trace(Struct, frozen=True):
 def trace(job: Job, known: Knowledge, *, hung: bool = False) -> Trace:
     """Diagnose ``job`` by the rules alone.  Raises `InputError` where nothing could be read."""
     reasoner = Reasoner(known.rules, known.owners, hung=hung)
-    reading = Reading(job, known)
-    for _ in observed(reading, reasoner):
+    reading = JobReader(job, known)
+    for _ in observe(reading, reasoner):
         pass
     diagnosis = reasoner.conclude(job.name)
     findings, harmless = reasoner.findings()

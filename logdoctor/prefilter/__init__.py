@@ -1,34 +1,34 @@
-"""The scan: ONE pass of all patterns over large windows finds the few lines that anyone cares about.
+"""The matcher, which scans large windows of a log for all patterns.
 
-Python never touches the other lines.  What comes in: scan forms (`scan_form`) and a ``readinto``; what goes out:
-`logdoctor.model.Candidate`, in file order.
+The scan picks the few lines that a format or a rule asks for. Python never touches the other lines.
+Input are scan forms (`scan_form`) and a ``readinto``. Output are `logdoctor.model.Candidate` objects in file order.
 """
 
 from __future__ import annotations
 
 from logdoctor.prefilter.pattern import Pattern
-from logdoctor.prefilter.plan import Plan, plan_of
+from logdoctor.prefilter.plan import Plan, make_plan
 from logdoctor.prefilter.prefilter import Prefilter
 
-__all__ = ["Pattern", "Plan", "Prefilter", "how_dear", "pattern_of", "plan_of", "scan_form"]
+__all__ = ["Pattern", "Plan", "Prefilter", "make_pattern", "make_plan", "scan_cost", "scan_form"]
 
 
 def scan_form(regex: str) -> str:
-    """See `logdoctor.prefilter.scanform.scan_form` (imported on first need)."""
+    """Call `logdoctor.prefilter.scanform.scan_form`, imported at the first call."""
     from logdoctor.prefilter import scanform
 
     return scanform.scan_form(regex)
 
 
-def how_dear(regex: str) -> tuple[float, str, bool]:
-    """See `logdoctor.prefilter.scanform.how_dear` (imported on first need)."""
+def scan_cost(regex: str) -> tuple[float, str, bool]:
+    """Call `logdoctor.prefilter.scanform.scan_cost`, imported at the first call."""
     from logdoctor.prefilter import scanform
 
-    return scanform.how_dear(regex)
+    return scanform.scan_cost(regex)
 
 
-def pattern_of(regex: str, *, often: bool = False, within: bool = False) -> Pattern:
-    """See `logdoctor.prefilter.scanform.pattern_of` (imported on first need)."""
+def make_pattern(regex: str, *, often: bool = False, within: bool = False) -> Pattern:
+    """Call `logdoctor.prefilter.scanform.make_pattern`, imported at the first call."""
     from logdoctor.prefilter import scanform
 
-    return scanform.pattern_of(regex, often=often, within=within)
+    return scanform.make_pattern(regex, often=often, within=within)

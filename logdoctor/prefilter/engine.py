@@ -1,4 +1,7 @@
-"""What an engine is: all patterns at once over a window of bytes.  One file an engine; this one picks the best."""
+"""The interface of an engine, and the choice of the best engine.
+
+An engine searches a window of bytes for all patterns at once. Each engine has one file.
+"""
 
 from __future__ import annotations
 
@@ -10,58 +13,57 @@ from logdoctor.model import LogdoctorError
 from logdoctor.prefilter.plan import Expressions
 
 ID_BITS = 20
-"""A hit is one number, ``end << ID_BITS | id``: cheap to make, to sort and to make unique.  ``end`` is the offset after
-the last byte of the match (or of the line it ends in, which the grouping by lines treats alike)."""
+"""A hit is the number ``end << ID_BITS | id``, which is cheap to make, to sort and to deduplicate.
+``end`` is the offset after the match, or after the line it ends in. Grouping by lines treats both alike."""
 ID_MASK = (1 << ID_BITS) - 1
 PREFERENCE = ("hyperscan", "re2", "regex")
 
 
 class Session(Protocol):
-    """The part of an engine that one scan owns (its scratch memory): not for two threads at once."""
+    """The state of an engine that one scan owns. Not for two threads at once."""
 
-    def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
-        """All hits in ``window``, in no order, possibly more than once.
+    def hits(self, window: memoryview, throttled: dict[int, int], *, silent: bool = False) -> list[int]:
+        """Return all hits in ``window``, unsorted and possibly repeated.
 
-        Of each id in ``thinned`` the first one only, or none if ``silent``; its end offset is left there (-1 comes in,
-        and stays if there is none).
-        An engine that would drown otherwise adds ids.
+        ``throttled`` maps pattern ids to -1. Of each of them only the first hit is reported, or none if ``silent``.
+        The end offset of that hit is stored in ``throttled``, where -1 stays for no hit.
+        An engine that finds too many hits adds ids to ``throttled``.
         """
         ...
 
     def ids(self, text: bytes) -> tuple[int, ...]:
-        """Which patterns hit anywhere in a short text, ascending."""
+        """Return the ids of all patterns in a short text, ascending."""
         ...
 
 
 class Engine(Protocol):
-    """Compiled patterns, safe to share."""
+    """Compiled patterns that several scans may share."""
 
     name: str
 
-    def session(self) -> Session:
-        """A new session."""
-        ...
+    def session(self) -> Session: ...
 
 
-def load_engine(wanted: Expressions, cache_dir: Path | None, by: str | None, *, once: bool = False) -> Engine:
-    """The best engine whose library is there and takes what is ``wanted``, or the one that is called ``by``.
+def load_engine(
+    expressions: Expressions, cache_dir: Path | None, required: str | None, *, ids_only: bool = False
+) -> Engine:
+    """Load the best engine that is installed and accepts the ``expressions``.
 
-    ``once``: it will only be asked for `Session.ids`.
-
-    Raises `LogdoctorError` if that one cannot be had, or no engine takes the expressions.
+    ``required`` names an engine to use instead. ``ids_only``: only `Session.ids` will be called.
+    Raises `LogdoctorError` if the engine is missing or no engine accepts the expressions.
     """
     reasons = []
-    for name in (by,) if by else PREFERENCE if wanted.count else ("regex",):
+    for name in (required,) if required else PREFERENCE if expressions.count else ("regex",):
         try:
-            return _load(name, wanted, cache_dir, once=once)
+            return _load(name, expressions, cache_dir, ids_only=ids_only)
         except Exception as error:  # noqa: BLE001, PERF203  a library may be missing, broken or refuse a pattern
             reasons.append(f"{name}: {error}")
     raise LogdoctorError("no engine can scan for the patterns", why="; ".join(reasons), help="pip install hyperscan")
 
 
-def _load(name: str, wanted: Expressions, cache_dir: Path | None, *, once: bool) -> Engine:
+def _load(name: str, expressions: Expressions, cache_dir: Path | None, *, ids_only: bool) -> Engine:
     if name not in PREFERENCE:
         raise ValueError(f"there is no such engine; there are {', '.join(PREFERENCE)}")
     module = importlib.import_module(f"logdoctor.prefilter.{name}_engine")
-    engine: Engine = module.load(wanted, cache_dir, once=once)
+    engine: Engine = module.load(expressions, cache_dir, ids_only=ids_only)
     return engine

@@ -1,4 +1,8 @@
-"""Patterns that hit on every line would drown the rest: after their first hits only few of them go on counting."""
+"""Throttling of patterns that match on nearly every line.
+
+After their first hits such patterns are reported in few windows, so that other patterns are not lost among them.
+A pattern is "often" if healthy logs are full of it, for example ``step 7 loss 2.1``.
+"""
 
 from __future__ import annotations
 
@@ -7,131 +11,139 @@ from collections.abc import Collection
 
 from logdoctor.prefilter.engine import ID_MASK
 
-FULL = 8192
-"""So many hits of a pattern in one stream all count."""
-OFTEN = 32
-"""The same for patterns that a healthy log is full of; if one of them has had its share, all of them have."""
-STREAMS = 32
-"""So many times as many all count in a job: of what a thousand files are full of the rest show only their ends."""
-SPARSER = 8
-"""Thinned patterns have one hit a window for so many windows, then in every second for as many, then in every fourth
-for twice as many ... so that a log of any size has only hundreds."""
-AT_THE_END = 64
-"""So many hits of a thinned pattern count in the last window."""
-OFTEN_AT_THE_END = 16
-"""The same for each of those that healthy logs are full of; and `TOGETHER` of them all, whichever they are."""
-TOGETHER = 96
-SCANT = 2
-"""So many where the job has had its share of the pattern, of the last `scan.TAIL` bytes; of those that healthy logs are
-full of so many together."""
-FORGIVEN = 128
-"""So often in one stream what healthy logs are full of may count anew."""
+MAX_HITS = 8192
+"""Hits of a pattern in one stream that are all reported."""
+MAX_OFTEN_HITS = 32
+"""The same for each often pattern. If one of them exceeds the limit, all of them are throttled."""
+JOB_FACTOR = 32
+"""Limit per job, as a multiple of the limit per stream. Later streams report only the last hits."""
+BACKOFF_WINDOWS = 8
+"""For this many windows a throttled pattern has one hit a window.
+For as many it then has a hit in every second window, for twice as many in every fourth, and so on.
+So a log of any size has only hundreds of such hits."""
+TAIL_HITS = 64
+"""Hits of a throttled pattern that are reported in the last window."""
+OFTEN_TAIL_HITS = 16
+"""The same for each often pattern."""
+OFTEN_TAIL_TOTAL = 96
+"""Last hits of often patterns, whichever they are, that are reported in the last window."""
+EXHAUSTED_TAIL_HITS = 2
+"""Hits of an exhausted pattern that are reported in the last `scan.TAIL_BYTES` of a stream. All often patterns share
+this number."""
+MAX_RESETS = 128
+"""Number of times in one stream that `StreamThrottle.reset_often` has an effect."""
 
 
-class Floods:
-    """What the streams of one job, read one after the other, have had of each pattern."""
+class JobThrottle:
+    """Hit counts of each pattern over all streams of a job."""
 
     def __init__(self, often: Collection[int]) -> None:
         self._often = often
-        self.counts: Counter[int] = Counter()
+        self.hit_counts: Counter[int] = Counter()
 
-    def next(self) -> Flood:
-        """The flood of the next stream."""
-        return Flood(self._often, self)
+    def next(self) -> StreamThrottle:
+        """Return the throttle of the next stream."""
+        return StreamThrottle(self._often, self)
 
-    def had_enough(self) -> frozenset[int]:
-        """The patterns that the job has had its share of."""
-        enough = frozenset(i for i, n in self.counts.items() if n > STREAMS * (OFTEN if i in self._often else FULL))
-        return enough if enough.isdisjoint(self._often) else enough.union(self._often)
+    def exhausted_patterns(self) -> frozenset[int]:
+        """Return the patterns that reached the limit of the job."""
+        exhausted = frozenset(
+            i for i, n in self.hit_counts.items() if n > JOB_FACTOR * (MAX_OFTEN_HITS if i in self._often else MAX_HITS)
+        )
+        return exhausted if exhausted.isdisjoint(self._often) else exhausted.union(self._often)
 
 
-class Flood:
-    """Counts the hits of each pattern in one stream and says which to thin."""
+class StreamThrottle:
+    """Hit counts of one stream, and the patterns to throttle."""
 
-    def __init__(self, often: Collection[int], job: Floods | None = None) -> None:
+    def __init__(self, often: Collection[int], job: JobThrottle | None = None) -> None:
         self._often = often
-        self._job = job or Floods(often)
-        self.scant = self._job.had_enough()
-        """The patterns of which this stream may show but its last few hits."""
-        self._counts: dict[int, int] = {}
+        self._job_throttle = job or JobThrottle(often)
+        self.exhausted = self._job_throttle.exhausted_patterns()
+        """Patterns of which this stream may report only its last few hits."""
+        self._hit_counts: dict[int, int] = {}
         self._windows = 0
-        self._forgiven = 0
-        self.thinned: dict[int, int] = dict.fromkeys(self.scant, -1)
-        """The patterns of which the engine reports one hit a window; the value is the engine's (-1 before a window)."""
+        self._resets = 0
+        self.throttled: dict[int, int] = dict.fromkeys(self.exhausted, -1)
+        """Patterns with one hit a window. The engine sets the values, the end of the hit, from -1 before a window."""
 
     def before_window(self, *, last: bool) -> dict[int, int]:
-        """What the engine shall thin in the coming window: nothing in the last one."""
+        """Return the patterns to throttle in the next window.
+
+        Nothing is throttled in the last window.
+        """
         if last:
             return {}
-        if self.thinned:
+        if self.throttled:
             self._windows += 1
-        self.thinned = dict.fromkeys(self.thinned, -1)
-        return self.thinned
+        self.throttled = dict.fromkeys(self.throttled, -1)
+        return self.throttled
 
     @property
-    def speaks(self) -> bool:
-        """Whether this window is one in which thinned patterns have a hit."""
-        return not self.scant and self._windows % (1 << (self._windows // SPARSER).bit_length()) == 0
+    def reports_throttled(self) -> bool:
+        """Report whether throttled patterns have a hit in this window."""
+        return not self.exhausted and self._windows % (1 << (self._windows // BACKOFF_WINDOWS).bit_length()) == 0
 
-    def note(self, hits: list[int]) -> list[int]:
-        """Count the hits of a window; who is over the limit is thinned from the next window on.
+    def count_hits(self, hits: list[int]) -> list[int]:
+        """Count the hits of a window and return those to report.
 
-        Returns the hits that stay: thinned patterns speak in ever fewer windows.
+        A pattern over its limit is throttled from the next window on.
         """
-        if self.thinned and not self.speaks:
-            hits = [hit for hit in hits if hit & ID_MASK not in self.thinned]
-        counts, kept, few = self._counts, list[int](), frozenset(self.thinned)
+        if self.throttled and not self.reports_throttled:
+            hits = [hit for hit in hits if hit & ID_MASK not in self.throttled]
+        hit_counts, reported, throttled_before = self._hit_counts, list[int](), frozenset(self.throttled)
         for hit in hits:
             pattern = hit & ID_MASK
-            counts[pattern] = count = counts.get(pattern, 0) + 1
-            if count <= OFTEN or pattern not in self._often or pattern in few:
-                kept.append(hit)
-            if count > FULL:
-                self.thinned.setdefault(pattern, -1)
-            elif count > OFTEN and pattern in self._often and pattern not in self.thinned:
-                self.thinned.update(dict.fromkeys(self._often, -1))
-        return kept
+            hit_counts[pattern] = count = hit_counts.get(pattern, 0) + 1
+            if count <= MAX_OFTEN_HITS or pattern not in self._often or pattern in throttled_before:
+                reported.append(hit)
+            if count > MAX_HITS:
+                self.throttled.setdefault(pattern, -1)
+            elif count > MAX_OFTEN_HITS and pattern in self._often and pattern not in self.throttled:
+                self.throttled.update(dict.fromkeys(self._often, -1))
+        return reported
 
-    def forgive(self) -> bool:
-        """Let what healthy logs are full of count anew from here on; whether anything changes."""
-        if self.scant or self._forgiven == FORGIVEN or not any(p in self.thinned for p in self._often):
+    def reset_often(self) -> bool:
+        """Reset the counts of often patterns. Return whether anything changed."""
+        if self.exhausted or self._resets == MAX_RESETS or not any(p in self.throttled for p in self._often):
             return False
-        self._forgiven += 1
+        self._resets += 1
         for pattern in self._often:
-            self._counts.pop(pattern, None)
-            self.thinned.pop(pattern, None)
+            self._hit_counts.pop(pattern, None)
+            self.throttled.pop(pattern, None)
         return True
 
-    def note_last(self, hits: list[int], thinned: dict[int, int]) -> list[int]:
-        """Of the last window's hits in order: of each thinned pattern the last ones; the stream is over.
+    def count_last_hits(self, hits: list[int], throttled: dict[int, int]) -> list[int]:
+        """Return the hits of the last window to report.
 
-        Of what healthy logs are full of, if nothing was thinned so far, the first hits too.
+        ``hits`` must be sorted. Of each throttled pattern only the last hits are returned.
+        Of often patterns that were not throttled so far the first hits are returned as well.
         """
-        self.thinned.update(thinned)
-        few = frozenset(self.thinned)
-        scant_often = not self.scant.isdisjoint(self._often)
-        kept, ends, together = (
+        self.throttled.update(throttled)
+        throttled_before = frozenset(self.throttled)
+        is_often_exhausted = not self.exhausted.isdisjoint(self._often)
+        reported, last_hits, last_often_hits = (
             list[int](),
             dict[int, deque[int]](),
-            deque[int](maxlen=SCANT if scant_often else TOGETHER),
+            deque[int](maxlen=EXHAUSTED_TAIL_HITS if is_often_exhausted else OFTEN_TAIL_TOTAL),
         )
         for hit in hits:
             pattern = hit & ID_MASK
-            self._counts[pattern] = count = self._counts.get(pattern, 0) + 1
+            self._hit_counts[pattern] = count = self._hit_counts.get(pattern, 0) + 1
             often = pattern in self._often
-            if pattern not in few and (not often or count <= OFTEN):
-                kept.append(hit)
+            if pattern not in throttled_before and (not often or count <= MAX_OFTEN_HITS):
+                reported.append(hit)
                 continue
-            if pattern not in ends:
-                ends[pattern] = deque(maxlen=self._most_at_the_end(pattern))
-            ends[pattern].append(hit)
+            if pattern not in last_hits:
+                last_hits[pattern] = deque(maxlen=self._tail_limit(pattern))
+            last_hits[pattern].append(hit)
             if often:
-                self.thinned.setdefault(pattern, -1)
-                together.append(hit)
-        self._job.counts.update(self._counts)
-        return sorted({*kept, *together, *(hit for last in ends.values() for hit in last)})
+                self.throttled.setdefault(pattern, -1)
+                last_often_hits.append(hit)
+        self._job_throttle.hit_counts.update(self._hit_counts)
+        return sorted({*reported, *last_often_hits, *(hit for last in last_hits.values() for hit in last)})
 
-    def _most_at_the_end(self, pattern: int) -> int:
+    def _tail_limit(self, pattern: int) -> int:
         if pattern in self._often:
-            return 0 if pattern in self.scant else OFTEN_AT_THE_END
-        return SCANT if pattern in self.scant else AT_THE_END
+            return 0 if pattern in self.exhausted else OFTEN_TAIL_HITS
+        return EXHAUSTED_TAIL_HITS if pattern in self.exhausted else TAIL_HITS

@@ -1,4 +1,7 @@
-"""Patterns derived from expressions before: when one rule of hundreds changes, the others' need no second thought."""
+"""A cache file of derived patterns.
+
+When one of hundreds of rules changes, the patterns of the others are read from the file.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +11,38 @@ import msgspec
 
 from logdoctor import cached_files
 from logdoctor.prefilter.pattern import Pattern
-from logdoctor.prefilter.scanform import pattern_of
+from logdoctor.prefilter.scanform import make_pattern
 
-ROOM = 2
-"""So many times as many as were asked for are kept: two sets of rules may be in use by turns."""
+SIZE_FACTOR = 2
+"""Size of the file, as a multiple of the patterns of one run. Two sets of rules may be in use by turns."""
 
 
-class KeptPatterns:
-    """`pattern_of` with a memory; ``file`` is where it is kept, None for nowhere."""
+class PatternCache:
+    """`make_pattern` with a cache file. ``file`` None means no cache."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
-        self._known = _read(file) if file else {}
-        self._asked: dict[str, Pattern] = {}
-        self._new = False
+        self._stored = _read(file) if file else {}
+        self._used: dict[str, Pattern] = {}
+        self._has_new = False
 
-    def of(self, regex: str, *, often: bool = False, within: bool = False) -> Pattern:
-        """See `logdoctor.prefilter.scanform.pattern_of`, also for what it raises."""
+    def derive(self, regex: str, *, often: bool = False, within: bool = False) -> Pattern:
+        """Return the pattern for ``regex``. Raises like `logdoctor.prefilter.scanform.make_pattern`."""
         key = f"{often:d}{within:d}{regex}"
-        pattern = self._known.get(key)
+        pattern = self._stored.get(key)
         if pattern is None:
-            pattern = pattern_of(regex, often=often, within=within)
-            self._new = True
-        self._asked[key] = pattern
+            pattern = make_pattern(regex, often=often, within=within)
+            self._has_new = True
+        self._used[key] = pattern
         return pattern
 
-    def keep(self) -> None:
-        """Store what was asked for, for the next time."""
-        if not self._new or not self._file:
+    def save(self) -> None:
+        """Write the patterns of this run to the file."""
+        if not self._has_new or not self._file:
             return
-        others = {key: pattern for key, pattern in self._known.items() if key not in self._asked}
-        kept = {**others, **self._asked} if len(others) <= (ROOM - 1) * len(self._asked) else self._asked
-        cached_files.write(self._file, msgspec.json.encode(kept))
+        others = {key: pattern for key, pattern in self._stored.items() if key not in self._used}
+        patterns = {**others, **self._used} if len(others) <= (SIZE_FACTOR - 1) * len(self._used) else self._used
+        cached_files.write(self._file, msgspec.json.encode(patterns))
 
 
 def _read(file: Path) -> dict[str, Pattern]:

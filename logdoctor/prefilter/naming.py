@@ -1,8 +1,8 @@
-"""The second look: which patterns a line holds that the scan picked.
+"""Matching of all whole patterns on the lines that the scan picked.
 
-The scan finds lines by plain texts, few and telling.  Whatever pattern is in such a line is then found by a second
-engine, that of all whole patterns: with Hyperscan it takes 2.5 microseconds a line for 1,400 patterns (Vectorscan
-5.4.12).  Compiling it takes seconds, so Hyperscan does it only where the result can be kept; RE2 takes 0.1 s.
+The scan picks lines by a few plain texts. A second engine then finds all patterns on each picked line.
+With Hyperscan this takes 2.5 microseconds a line for 1,400 patterns (Vectorscan 5.4.12).
+Compiling takes Hyperscan seconds, so it is used only if the result can be cached. RE2 compiles in 0.1 s.
 """
 
 from __future__ import annotations
@@ -15,30 +15,31 @@ from logdoctor.model import LogdoctorError
 from logdoctor.prefilter.engine import Session, load_engine
 from logdoctor.prefilter.plan import Expressions
 
-FEW = 100
-"""So few patterns any engine compiles at once."""
+SMALL_COUNT = 100
+"""Number of patterns that any engine compiles at once."""
 
 
-Naming = Callable[[bytes], tuple[int, ...]]
-"""The places of the patterns that hit anywhere in a short text, ascending; not for two threads at once."""
+LineMatcher = Callable[[bytes], tuple[int, ...]]
+"""Function that returns the ids of all patterns in a short text, ascending. Not for two threads at once."""
 
 
-def load_naming(common: Expressions, own: Expressions, engine: str, cache_dir: Path | None) -> Naming:
-    """What names the patterns, first the ``common``, then somebody's ``own``; ``engine`` is the one that scans.
+def load_line_matcher(shipped: Expressions, site: Expressions, engine: str, cache_dir: Path | None) -> LineMatcher:
+    """Return a function that finds all patterns in a line.
 
-    Each part has a database: that of the common ones stays as it is when somebody's own rules change.
+    The ids of the ``shipped`` patterns come first, then those of the ``site``. ``engine`` is the engine of the scan.
+    Each part has its own database. A change of the site's rules leaves the shipped database as it is.
     """
-    names, count = _load(common, engine, cache_dir).ids, common.count
-    if not own.count:
-        return names
-    more = _load(own, engine, cache_dir).ids
-    return lambda text: names(text) + tuple([count + i for i in more(text)])
+    match_shipped, shipped_count = _load(shipped, engine, cache_dir).ids, shipped.count
+    if not site.count:
+        return match_shipped
+    match_site = _load(site, engine, cache_dir).ids
+    return lambda text: match_shipped(text) + tuple([shipped_count + i for i in match_site(text)])
 
 
-def _load(wholes: Expressions, engine: str, cache_dir: Path | None) -> Session:
-    if engine == "hyperscan" and wholes.count > FEW and not cached_files.is_kept_in(cache_dir):
+def _load(expressions: Expressions, engine: str, cache_dir: Path | None) -> Session:
+    if engine == "hyperscan" and expressions.count > SMALL_COUNT and not cached_files.is_kept_in(cache_dir):
         try:
-            return load_engine(wholes, cache_dir, "re2").session()
+            return load_engine(expressions, cache_dir, "re2").session()
         except LogdoctorError:
             pass
-    return load_engine(wholes, cache_dir, engine, once=True).session()
+    return load_engine(expressions, cache_dir, engine, ids_only=True).session()

@@ -1,4 +1,4 @@
-"""What the scan looks for."""
+"""The pattern type of the matcher."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from msgspec import Struct
 
 
 class Pattern(Struct, frozen=True, array_like=True):
-    """Something to be found in lines.
+    """A pattern to be found in lines.
 
-    A line is looked at again when one of the ``atoms`` of any pattern hits it (scan forms, see `scanform`); the pattern
-    itself is found there if ``whole`` hits.  Without atoms it is only looked for in lines that others found.
-    ``often``: healthy logs are full of it.
+    ``atoms``: scan forms. The scan picks a line if an atom of any pattern matches (see `scanform`). A pattern without
+    atoms is only searched in lines picked for other patterns.
+    ``whole``: the form of the whole pattern. The line holds the pattern if this form matches.
+    ``often``: healthy logs are full of the pattern.
     """
 
     atoms: tuple[str, ...]
@@ -19,5 +20,5 @@ class Pattern(Struct, frozen=True, array_like=True):
 
     @classmethod
     def of_form(cls, form: str, *, often: bool = False) -> Pattern:
-        """A pattern whose own form is what the scan looks for."""
+        """Make a pattern whose whole form is also its atom."""
         return cls((form,), form, often)

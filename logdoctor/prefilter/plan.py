@@ -1,4 +1,4 @@
-"""All patterns as the engines want them: worked out once, and kept with the rules."""
+"""The expressions that engines compile, stored with the rules."""
 
 from __future__ import annotations
 
@@ -12,53 +12,57 @@ from logdoctor.prefilter.pattern import Pattern
 
 
 class Expressions(Struct, frozen=True):
-    """What one engine looks for, in order; ``often`` are the places of those that healthy logs are full of.
+    """The expressions of one engine, in order.
 
-    A compiled engine is found by the ``digest`` alone: the thousands of texts are only read where it must be compiled.
+    ``often``: indexes of the expressions that healthy logs are full of.
+    ``encoded``: the texts as JSON. They are decoded only to compile.
+    ``digest``: key of the compiled engine in the cache.
     """
 
     digest: str
     count: int
     often: tuple[int, ...]
-    written: bytes
+    encoded: bytes
 
     @classmethod
-    def of(cls, texts: Collection[str], often: Sequence[int] = ()) -> Expressions:
-        """The expressions ``texts``."""
-        written = msgspec.json.encode(texts)
-        digest = blake2b(written + msgspec.json.encode(often), digest_size=16).hexdigest()
-        return cls(digest, len(texts), tuple(often), written)
+    def from_texts(cls, texts: Collection[str], often: Sequence[int] = ()) -> Expressions:
+        encoded = msgspec.json.encode(texts)
+        digest = blake2b(encoded + msgspec.json.encode(often), digest_size=16).hexdigest()
+        return cls(digest, len(texts), tuple(often), encoded)
 
-    def forms(self) -> list[bytes]:
-        """The texts, as bytes."""
-        return [text.encode() for text in msgspec.json.decode(self.written, type=list[str])]
+    def texts(self) -> list[bytes]:
+        return [text.encode() for text in msgspec.json.decode(self.encoded, type=list[str])]
 
 
 class Plan(Struct, frozen=True):
-    """What is looked for in all lines (``scanned``), and in the lines that it finds (``common``, then ``own``).
+    """The expressions of a scan.
 
-    ``common`` is the same for everyone, ``own`` is of somebody's own rules and may change more often.  ``alone`` are
-    the patterns that make a line worth a look by themselves.
+    ``atoms``: searched in all lines.
+    ``shipped`` and ``site``: whole patterns, searched in picked lines. Those of the site change more often.
+    ``standalone``: indexes of the patterns that pick lines by themselves.
     """
 
-    scanned: Expressions
-    common: Expressions
-    own: Expressions
-    alone: tuple[int, ...]
+    atoms: Expressions
+    shipped: Expressions
+    site: Expressions
+    standalone: tuple[int, ...]
 
 
-def plan_of(patterns: Sequence[Pattern], common: int | None = None) -> Plan:
-    """How to find ``patterns``, of which the first ``common`` (None: all) are everyone's."""
-    shared = len(patterns) if common is None else common
-    owners: dict[str, list[int]] = {}
+def make_plan(patterns: Sequence[Pattern], shipped: int | None = None) -> Plan:
+    """Plan the search for ``patterns``.
+
+    The first ``shipped`` patterns are those of logdoctor itself, None means all.
+    """
+    shipped_count = len(patterns) if shipped is None else shipped
+    patterns_of_atom: dict[str, list[int]] = {}
     for number, pattern in enumerate(patterns):
         for atom in pattern.atoms:
-            owners.setdefault(atom, []).append(number)
-    often = [i for i, own in enumerate(owners.values()) if all(patterns[n].often for n in own)]
+            patterns_of_atom.setdefault(atom, []).append(number)
+    often = [i for i, numbers in enumerate(patterns_of_atom.values()) if all(patterns[n].often for n in numbers)]
     wholes = [pattern.whole for pattern in patterns]
     return Plan(
-        Expressions.of(tuple(owners), often),
-        Expressions.of(wholes[:shared]),
-        Expressions.of(wholes[shared:]),
+        Expressions.from_texts(tuple(patterns_of_atom), often),
+        Expressions.from_texts(wholes[:shipped_count]),
+        Expressions.from_texts(wholes[shipped_count:]),
         tuple(n for n, pattern in enumerate(patterns) if pattern.atoms),
     )

@@ -1,4 +1,4 @@
-"""All patterns compiled into one engine, to be run over any number of inputs."""
+"""All patterns, compiled for any number of inputs."""
 
 from __future__ import annotations
 
@@ -7,52 +7,57 @@ from functools import partial
 from pathlib import Path
 
 from logdoctor.prefilter.engine import Engine, load_engine
-from logdoctor.prefilter.flood import Floods
-from logdoctor.prefilter.naming import Naming, load_naming
+from logdoctor.prefilter.flood import JobThrottle
+from logdoctor.prefilter.naming import LineMatcher, load_line_matcher
 from logdoctor.prefilter.plan import Plan
 from logdoctor.prefilter.scan import Scan
-from logdoctor.prefilter.sublines import FLAT
+from logdoctor.prefilter.sublines import NEWLINE_STAND_IN
 from logdoctor.prefilter.window import ReadInto
 
-Scans = Callable[[ReadInto], Scan]
+JobScanner = Callable[[ReadInto], Scan]
 
-_FLATTEN = bytes.maketrans(b"\n\r", bytes((FLAT, FLAT)))
+_FLATTEN = bytes.maketrans(b"\n\r", bytes((NEWLINE_STAND_IN, NEWLINE_STAND_IN)))
 
 
 class Prefilter:
-    """A pattern's id is its place in the sequence that the plan was made of."""
+    """The matcher. The id of a pattern is its index in the sequence passed to `make_plan`."""
 
-    def __init__(self, engine: Engine, often: frozenset[int], naming: Naming, alone: frozenset[int]) -> None:
+    def __init__(self, engine: Engine, often: frozenset[int], naming: LineMatcher, standalone: frozenset[int]) -> None:
         self._engine = engine
         self._often = often
-        self._naming = naming
-        self.alone = alone
-        """The ids of the patterns that make a line worth a look by themselves."""
+        self._match_line = naming
+        self.standalone = standalone
+        """Ids of the patterns that make a line worth a look by themselves."""
 
     @classmethod
     def load(cls, plan: Plan, cache_dir: Path | None, engine: str | None = None) -> Prefilter:
-        """Compile ``plan`` with ``engine`` ("hyperscan", "re2", "regex"), by default the best that is installed.
+        """Compile ``plan`` with ``engine``: "hyperscan", "re2", "regex", or None for the best.
 
-        ``cache_dir`` is a folder for compiled databases, made if missing; it may be read-only, lost or damaged.
-        Raises `logdoctor.model.LogdoctorError` if the engine cannot be had or takes a pattern for wrong.
+        ``cache_dir`` is a folder for compiled databases, made if missing. It may be read-only, lost or damaged.
+        Raises `logdoctor.model.LogdoctorError` if the engine is missing or rejects a pattern.
         """
-        loaded = load_engine(plan.scanned, cache_dir, engine)
-        naming = load_naming(plan.common, plan.own, loaded.name, cache_dir)
-        return cls(loaded, frozenset(plan.scanned.often), naming, frozenset(plan.alone))
+        loaded = load_engine(plan.atoms, cache_dir, engine)
+        naming = load_line_matcher(plan.shipped, plan.site, loaded.name, cache_dir)
+        return cls(loaded, frozenset(plan.atoms.often), naming, frozenset(plan.standalone))
 
     @property
     def engine(self) -> str:
-        """The engine's name."""
         return self._engine.name
 
     def scan(self, readinto: ReadInto) -> Scan:
-        """A scan over what ``readinto`` gives (see `logdoctor.model.Stream`); several may be under way at once."""
-        return self.scans()(readinto)
+        """Return a scan over ``readinto`` (see `logdoctor.model.Stream`).
 
-    def scans(self) -> Scans:
-        """Scans over the streams of one job, to be made one after the other: ``scans()(readinto)``."""
-        return partial(Scan, self._engine.session(), Floods(self._often), self._naming, self.alone)
+        Several scans may run at the same time.
+        """
+        return self.job_scanner()(readinto)
+
+    def job_scanner(self) -> JobScanner:
+        """Return a function that scans the next stream of one job."""
+        return partial(Scan, self._engine.session(), JobThrottle(self._often), self._match_line, self.standalone)
 
     def match(self, text: bytes) -> tuple[int, ...]:
-        """The ids that hit in a short text, ascending.  Its lines are searched as one; not for two threads at once."""
-        return self._naming(text.translate(_FLATTEN))
+        """Return the ids of the patterns in a short text, ascending.
+
+        The lines of the text are searched as one line. Not for two threads at once.
+        """
+        return self._match_line(text.translate(_FLATTEN))

@@ -1,6 +1,7 @@
-"""The last engine: the ``regex`` package, one pattern after another.  Slow, but always there, with the same answers.
+"""The last engine: the ``regex`` package, one pattern after another.
 
-A pattern is only compiled and searched where a literal that it asks for stands in the window.
+This engine is slow but always installed. It gives the same answers as the others.
+A pattern is only compiled and searched if one of its required literals is in the window.
 """
 
 from __future__ import annotations
@@ -18,74 +19,74 @@ from logdoctor.prefilter.engine import ID_BITS, Session
 from logdoctor.prefilter.plan import Expressions
 
 
-def load(wanted: Expressions, cache_dir: Path | None, *, once: bool = False) -> RegexEngine:
-    """Look for what is ``wanted``; the rest is not needed."""
-    del cache_dir, once
-    return RegexEngine(wanted.forms())
+def load(expressions: Expressions, cache_dir: Path | None, *, ids_only: bool = False) -> RegexEngine:
+    """Make an engine for the ``expressions``. ``cache_dir`` and ``ids_only`` are not used."""
+    del cache_dir, ids_only
+    return RegexEngine(expressions.texts())
 
 
 class RegexEngine:
-    """One `_Searcher` a pattern."""
-
     name = "regex"
 
     def __init__(self, patterns: Sequence[bytes]) -> None:
         self._searchers = [_Searcher(p) for p in patterns]
 
     def session(self) -> Session:
-        """Nothing is kept between windows: the engine is its own session."""
+        """Return the engine itself, because it keeps no state between windows."""
         return self
 
-    def hits(self, window: memoryview, thinned: dict[int, int], *, silent: bool = False) -> list[int]:
-        """See `Session.hits`."""
-        found: list[int] = []
+    def hits(self, window: memoryview, throttled: dict[int, int], *, silent: bool = False) -> list[int]:
+        hits: list[int] = []
         text = bytes(window)
         lower = text.lower()
         for i, searcher in enumerate(self._searchers):
-            if (silent and i in thinned) or not searcher.possible(text, lower):
+            if (silent and i in throttled) or not searcher.may_match(text, lower):
                 continue
             matches = searcher.pattern.finditer(text)
-            if i in thinned:
-                thinned[i] = next((m.end() for m in matches), -1)
+            if i in throttled:
+                throttled[i] = next((m.end() for m in matches), -1)
                 matches = ()
-            found.extend(m.end() << ID_BITS | i for m in matches)
-        found.extend(end << ID_BITS | i for i, end in thinned.items() if end >= 0)
-        return found
+            hits.extend(m.end() << ID_BITS | i for m in matches)
+        hits.extend(end << ID_BITS | i for i, end in throttled.items() if end >= 0)
+        return hits
 
     def ids(self, text: bytes) -> tuple[int, ...]:
-        """See `Session.ids`."""
         lower = text.lower()
-        return tuple(i for i, s in enumerate(self._searchers) if s.possible(text, lower) and s.pattern.search(text))
+        return tuple(i for i, s in enumerate(self._searchers) if s.may_match(text, lower) and s.pattern.search(text))
 
 
 class _Searcher:
-    """One pattern and the literals one of which every match holds (none: always searched)."""
+    """One pattern and its required literals.
+
+    Every match holds at least one of the literals. A pattern without such literals is always searched.
+    """
 
     def __init__(self, form: bytes) -> None:
         self._form = form
         tree = _parser().parse(form.decode("latin-1"), 0)
         self._caseless = bool(tree.state.flags & regex.IGNORECASE)
-        self._literals = tuple(_required(tree))
+        self._literals = tuple(_required_literals(tree))
         if self._caseless:
             self._literals = tuple(literal.lower() for literal in self._literals)
 
     @cached_property
     def pattern(self) -> Any:
-        """Compiled on first need."""
         return regex.compile(self._form)
 
-    def possible(self, text: bytes, lower: bytes) -> bool:
-        """Whether a match could be there."""
-        place = lower if self._caseless else text
-        return not self._literals or any(literal in place for literal in self._literals)
+    def may_match(self, text: bytes, lower: bytes) -> bool:
+        searched = lower if self._caseless else text
+        return not self._literals or any(literal in searched for literal in self._literals)
 
 
 def _parser() -> Any:
     return importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 
 
-def _required(tree: Any) -> list[bytes]:
-    """Literals of which every match of ``tree`` holds at least one; empty if that is not plain to see."""
+def _required_literals(tree: Any) -> list[bytes]:
+    """Return literals of which every match of ``tree`` holds one.
+
+    The result is empty if the tree is not simple enough to tell.
+    """
     runs = [[b""]]
     branches: list[list[bytes]] = []
     for op, value in tree:
@@ -94,13 +95,13 @@ def _required(tree: Any) -> list[bytes]:
             continue
         runs.append([b""])
         if op.name == "BRANCH":
-            branches.append(_required_of_all(value[1]))
+            branches.append(_branch_literals(value[1]))
         elif op.name == "SUBPATTERN":
-            branches.append(_required(value[3]))
-    known = [r for r in runs + branches if r and all(r)]
-    return max(known, key=lambda r: min(len(literal) for literal in r), default=[])
+            branches.append(_required_literals(value[3]))
+    candidates = [r for r in runs + branches if r and all(r)]
+    return max(candidates, key=lambda r: min(len(literal) for literal in r), default=[])
 
 
-def _required_of_all(branches: Any) -> list[bytes]:
-    each = [_required(b) for b in branches]
-    return [literal for found in each for literal in found] if all(each) else []
+def _branch_literals(branches: Any) -> list[bytes]:
+    required = [_required_literals(b) for b in branches]
+    return [literal for branch in required for literal in branch] if all(required) else []

@@ -1,4 +1,4 @@
-"""The scan of one input: windows in, candidate lines out, in file order."""
+"""The scan of one input, from windows to candidate lines."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from typing import NamedTuple
 
 from logdoctor.model import Candidate
 from logdoctor.prefilter.engine import ID_BITS, ID_MASK, Session
-from logdoctor.prefilter.flood import Floods
-from logdoctor.prefilter.naming import Naming
+from logdoctor.prefilter.flood import JobThrottle
+from logdoctor.prefilter.naming import LineMatcher
 from logdoctor.prefilter.newlines import NewlineCounter
-from logdoctor.prefilter.sublines import bounds
+from logdoctor.prefilter.sublines import line_bounds
 from logdoctor.prefilter.window import ReadInto, Window
 
-TAIL = 32 << 10
-"""Bytes at the end of a stream that may show what earlier streams were full of."""
-AFRESH = 1024
-"""So many hits behind the end of a run are looked at for signs that another one began."""
-TOGETHER = 64
-"""So many lines are named in a row, at most."""
+TAIL_BYTES = 32 << 10
+"""Bytes at the end of a stream that may report exhausted patterns (see `flood`)."""
+MAX_LATE_HITS = 1024
+"""Throttled hits that are looked at after `Scan.reset_throttle`."""
+MAX_BATCH = 64
+"""Lines that are matched in a row, at most."""
 
 
-class _Picked(NamedTuple):
-    """A line that the scan picked: its first hit, where it is in the window, and the patterns that it holds."""
+class _PickedLine(NamedTuple):
+    """A line that the scan picked.
+
+    ``hit`` is its first hit. ``start`` and ``end`` are positions in the window.
+    """
 
     hit: int
     start: int
@@ -35,124 +38,139 @@ class _Picked(NamedTuple):
 
 
 class Scan:
-    r"""Iterate over it once to get the `Candidate`s; the totals are right when the iteration is over.
+    r"""The `Candidate` lines of one input. Iterate once.
 
-    A candidate is a line between line breaks (``\n`` or ``\r``); its number counts ``\n`` only, so the updates of a
-    progress bar share one.  `Candidate.following` works as long as the scan has not gone on.
+    The totals are right when the iteration is over.
+    A candidate is a line between line breaks (``\n`` or ``\r``). Its number counts ``\n`` only, so all updates of a
+    progress bar have the same number.
+    `Candidate.following` works until the scan goes on.
     """
 
     def __init__(
-        self, session: Session, floods: Floods, naming: Naming, alone: frozenset[int], readinto: ReadInto
+        self,
+        session: Session,
+        job_throttle: JobThrottle,
+        naming: LineMatcher,
+        standalone: frozenset[int],
+        readinto: ReadInto,
     ) -> None:
         self._session = session
-        self._naming = naming
-        self._alone = alone
+        self._match_line = naming
+        self._standalone = standalone
         self._window = Window(readinto)
         self._newlines = NewlineCounter(self._window.buffer)
-        self._flood = floods.next()
-        self._counted = 0
-        self._numbers = 0
-        self._unfinished = False
-        self._afresh = False
+        self._throttle = job_throttle.next()
+        self._counted_to = 0
+        self._newline_count = 0
+        self._has_partial_line = False
+        self._must_reset = False
         self._all_hits: list[int] = []
-        """Of this window, nothing thinned, once they were asked for."""
+        """All hits of this window without throttling, once they were needed."""
 
     @property
     def bytes(self) -> int:
-        """Bytes read so far."""
         return self._window.bytes
 
     @property
     def lines(self) -> int:
-        """Lines read so far, a last one without newline included."""
-        return self._numbers + self._unfinished
+        """Lines read so far, including a last line without newline."""
+        return self._newline_count + self._has_partial_line
 
     @property
-    def flooded(self) -> tuple[int, ...]:
-        """The patterns that hit so often that only a part of their lines was kept."""
-        return tuple(sorted(self._flood.thinned))
+    def throttled_patterns(self) -> tuple[int, ...]:
+        """Patterns of which only a part of the hits was reported."""
+        return tuple(sorted(self._throttle.throttled))
 
-    def look_afresh(self) -> None:
-        """Show what was thinned again for a while, below the line that was given last: another run may begin there."""
-        self._afresh = True
+    def reset_throttle(self) -> None:
+        """Report throttled often patterns again for a while, below the last candidate.
+
+        The caller asks for this if another run may begin there.
+        """
+        self._must_reset = True
 
     def __iter__(self) -> Iterator[Candidate]:
-        """The candidates, in file order."""
         window = self._window
-        while window.advance(ahead=bool(self._flood.thinned)):
-            self._counted = window.shown_from
+        while window.advance(ahead=bool(self._throttle.throttled)):
+            self._counted_to = window.own_start
             self._all_hits = []
             yield from self._candidates(deque(self._hits()))
-            self._count_to(window.shown_to)
-            self._unfinished = window.buffer[window.shown_to - 1] != ord("\n")
+            self._count_to(window.own_end)
+            self._has_partial_line = window.buffer[window.own_end - 1] != ord("\n")
 
     def _hits(self) -> list[int]:
-        """The hits of this window in order, each once, floods thinned."""
+        """Return the hits of this window in order, each once, throttled."""
         window = self._window
         last = window.is_last
-        thinned = self._flood.before_window(last=last)
-        silent = bool(thinned) and not self._flood.speaks
-        if last and self._flood.scant:
-            found = self._last_hits()
+        throttled = self._throttle.before_window(last=last)
+        silent = bool(throttled) and not self._throttle.reports_throttled
+        if last and self._throttle.exhausted:
+            raw_hits = self._last_window_hits()
         else:
-            found = self._session.hits(window.view[: window.cut], thinned, silent=silent)
-        hits = sorted(set(found))
-        if window.shown_to < window.cut or window.shown_from:
-            hits = [h for h in hits if window.shown_from < h >> ID_BITS <= window.shown_to]
-        return self._flood.note_last(hits, thinned) if last else self._flood.note(hits)
+            raw_hits = self._session.hits(window.view[: window.cut], throttled, silent=silent)
+        hits = sorted(set(raw_hits))
+        if window.own_end < window.cut or window.own_start:
+            hits = [h for h in hits if window.own_start < h >> ID_BITS <= window.own_end]
+        return self._throttle.count_last_hits(hits, throttled) if last else self._throttle.count_hits(hits)
 
-    def _add_hits_behind(self, position: int, hits: deque[int]) -> None:
-        """Put in order among the ``hits`` still to come what was thinned of this window behind ``position``."""
-        self._afresh = False
-        if not self._flood.forgive():
+    def _add_hits_after(self, position: int, hits: deque[int]) -> None:
+        """Merge throttled hits of this window after ``position`` into ``hits``."""
+        self._must_reset = False
+        if not self._throttle.reset_often():
             return
         window = self._window
         self._all_hits = self._all_hits or sorted(set(self._session.hits(window.view[: window.cut], {})))
         begin = bisect_right(self._all_hits, position << ID_BITS | ID_MASK)
-        found = self._all_hits[begin : begin + AFRESH]
-        seen = self._flood.note([h for h in found if h >> ID_BITS <= window.shown_to])
-        everything = sorted({*hits, *seen})
+        raw_hits = self._all_hits[begin : begin + MAX_LATE_HITS]
+        reported = self._throttle.count_hits([h for h in raw_hits if h >> ID_BITS <= window.own_end])
+        merged = sorted({*hits, *reported})
         hits.clear()
-        hits.extend(everything)
+        hits.extend(merged)
 
-    def _last_hits(self) -> list[int]:
-        """The hits of a last window of which only the end may show what the job has had enough of."""
+    def _last_window_hits(self) -> list[int]:
+        """Return the hits of a last window with exhausted patterns.
+
+        Exhausted patterns are searched at the end of the window only.
+        """
         window = self._window
-        found = self._session.hits(window.view[: window.cut], dict.fromkeys(self._flood.scant, -1), silent=True)
-        tail = window.buffer.rfind(b"\n", 0, max(0, window.cut - TAIL)) + 1
-        return found + [hit + (tail << ID_BITS) for hit in self._session.hits(window.view[tail : window.cut], {})]
+        raw_hits = self._session.hits(
+            window.view[: window.cut], dict.fromkeys(self._throttle.exhausted, -1), silent=True
+        )
+        tail = window.buffer.rfind(b"\n", 0, max(0, window.cut - TAIL_BYTES)) + 1
+        return raw_hits + [hit + (tail << ID_BITS) for hit in self._session.hits(window.view[tail : window.cut], {})]
 
     def _candidates(self, hits: deque[int]) -> Iterator[Candidate]:
-        """The lines that hits are in, each once."""
-        window, end, together = self._window, -1, TOGETHER
-        while picked := self._next_picked(hits, end, together):
-            together = min(2 * together, TOGETHER)
-            for place, (_, start, end, raw, ids) in enumerate(picked, 1):
-                if not self._alone.isdisjoint(ids):
+        """Yield each line with a hit once."""
+        window, end, batch = self._window, -1, MAX_BATCH
+        while lines := self._pick_next(hits, end, batch):
+            batch = min(2 * batch, MAX_BATCH)
+            for count, (_, start, end, raw, ids) in enumerate(lines, 1):
+                if not self._standalone.isdisjoint(ids):
                     self._count_to(start)
-                    yield Candidate(raw, self._numbers + 1, ids, partial(window.lines_below, end, window.turn))
-                if self._afresh:
-                    hits.extendleft(later.hit for later in reversed(picked[place:]))
-                    self._add_hits_behind(end, hits)
-                    together = 1  # runs that end line upon line would have the lines between named again and again
+                    yield Candidate(
+                        raw, self._newline_count + 1, ids, partial(window.lines_below, end, window.generation)
+                    )
+                if self._must_reset:
+                    hits.extendleft(line.hit for line in reversed(lines[count:]))
+                    self._add_hits_after(end, hits)
+                    batch = 1  # else runs that end line by line would match the following lines again and again
                     break
 
-    def _next_picked(self, hits: deque[int], end: int, most: int) -> list[_Picked]:
-        """The next lines behind ``end`` that ``hits`` are in, each with the patterns that it holds; ``most`` of them.
+    def _pick_next(self, hits: deque[int], end: int, limit: int) -> list[_PickedLine]:
+        """Return up to ``limit`` lines below ``end`` with their patterns.
 
-        Many at a time: the naming engine is several times as fast while its tables are in the processor's cache.
+        Many lines in a row are faster several times, because the engine's tables stay in the processor's cache.
         """
-        window, picked = self._window, list[_Picked]()
-        while hits and len(picked) < most:
+        window, lines = self._window, list[_PickedLine]()
+        while hits and len(lines) < limit:
             hit = hits.popleft()
             position = hit >> ID_BITS
             if position > end:
-                start, end = bounds(window.buffer, position, window.cut)
+                start, end = line_bounds(window.buffer, position, window.cut)
                 raw = bytes(window.view[start:end])
-                picked.append(_Picked(hit, start, end, raw, self._naming(raw)))
-        return picked
+                lines.append(_PickedLine(hit, start, end, raw, self._match_line(raw)))
+        return lines
 
     def _count_to(self, position: int) -> None:
-        if position > self._counted:
-            self._numbers += self._newlines.count(self._counted, position)
-            self._counted = position
+        if position > self._counted_to:
+            self._newline_count += self._newlines.count(self._counted_to, position)
+            self._counted_to = position

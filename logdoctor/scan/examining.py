@@ -17,7 +17,7 @@ from logdoctor.model.escape import escape_all
 from logdoctor.scan.jobs import FoundJob
 from logdoctor.scan.listing import reachable
 from logdoctor.scan.record import JobRecord, failed_record, record_of
-from logdoctor.sources import streams
+from logdoctor.sources import open_streams
 
 
 class TooLong(Exception):
@@ -109,7 +109,7 @@ class _Opened:
 
     def __init__(self, path: str, wanted: dict[str, FoundJob], problems: list[Problem]) -> None:
         self._lead, self._wanted = f"{path}:", wanted
-        self._streams = streams(Job(path, (reachable(path),)), problems)
+        self._streams = open_streams(Job(path, (reachable(path),)), problems)
         self._ahead: tuple[FoundJob, Stream] | None = None
 
     def next_job(self) -> FoundJob | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from logdoctor.masking import template
+from logdoctor.masking import to_template
 from logdoctor.model import Diagnosis, Evidence
 
 LONGEST = 300
@@ -12,7 +12,7 @@ LONGEST = 300
 
 def form_of(proof: Evidence) -> str:
     """The line without what changes from run to run: times, addresses, paths, names, numbers."""
-    return template(proof.line.text)[:LONGEST]
+    return to_template(proof.line.text)[:LONGEST]
 
 
 def fingerprint(found: Diagnosis) -> str:

@@ -15,8 +15,8 @@ from typing import IO, Any, cast
 from msgspec import Struct
 
 from logdoctor.model import InputError, Job, Problem
-from logdoctor.sources import streams
-from logdoctor.sources.layers import Reports
+from logdoctor.sources import open_streams
+from logdoctor.sources.layers import ProblemReporter
 from logdoctor.sources.paths import may_be_log
 
 WHOLE, PARTS, LOCK = "jobs.jsonl", "landing", ".lock"
@@ -43,18 +43,18 @@ def list_files(place: str, problems: list[Problem]) -> list[File]:
 
     A folder below it that may not be read goes to ``problems``.
     """
-    found = _remote(place) if is_remote(place) else _local(place, Reports(problems))
+    found = _remote(place) if is_remote(place) else _local(place, ProblemReporter(problems))
     return sorted(found, key=lambda f: f.name)
 
 
 def members(path: str, problems: list[Problem]) -> list[str]:
     """The names of the logs in a packed archive, below it; what cannot be read goes to ``problems``."""
     lead = f"{path}:"
-    opened = streams(Job(path, (reachable(path),)), problems)
+    opened = open_streams(Job(path, (reachable(path),)), problems)
     return [stream.name.removeprefix(lead) for stream in opened if stream.name != path]
 
 
-def _local(place: str, report: Reports) -> Iterator[File]:
+def _local(place: str, report: ProblemReporter) -> Iterator[File]:
     try:
         status = os.stat(place)
     except (OSError, ValueError) as error:

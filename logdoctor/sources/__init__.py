@@ -1,7 +1,8 @@
-"""Opens what people really have, and hands it on as streams of plain bytes in UTF-8.
+"""Job inputs, read as streams of plain UTF-8 bytes.
 
-Standard input, open files, files, folders, globs, archives in archives, compressed files, other encodings: read as
-streams, never unpacked to disk, never held in memory whole.  What cannot be read becomes a `Problem`, the rest goes on.
+Inputs are standard input, open files, paths, folders, globs, archives and compressed files.
+Nothing is unpacked to disk, and no log is held in memory as a whole.
+An input that cannot be read becomes a `Problem`, and reading continues with the next input.
 """
 
 from __future__ import annotations
@@ -10,28 +11,29 @@ from collections.abc import Iterator
 
 from logdoctor.model import InputError, Job, Problem, Stream
 from logdoctor.sources.bounds import Bounds, Budget
-from logdoctor.sources.layers import Reports
+from logdoctor.sources.layers import ProblemReporter
 from logdoctor.sources.opening import Opener
 from logdoctor.sources.paths import Finder
 
-__all__ = ["Bounds", "streams"]
+__all__ = ["Bounds", "open_streams"]
 
 
-def streams(job: Job, problems: list[Problem], bounds: Bounds = Bounds()) -> Iterator[Stream]:  # noqa: B008 - frozen
-    """The logs of ``job`` one after the other, in reading order; each is valid until the next one is asked for.
+def open_streams(job: Job, problems: list[Problem], bounds: Bounds = Bounds()) -> Iterator[Stream]:  # noqa: B008 - frozen
+    """Yield the logs of ``job`` in reading order.
 
-    Never raises for what is in the input: problems are appended to ``problems``, while a stream is read as well.
-    A file that is reached twice (by a link, by being named twice) is read once.
+    A stream is valid until the next stream is requested.
+    Bad input never raises. Its problems are appended to ``problems``, also while a stream is being read.
+    A file that is reached twice (through a link, or named twice) is read once.
     """
-    reports, budget = Reports(problems), Budget(bounds)
-    finder, opener = Finder(reports, budget), Opener(reports, budget)
+    report, budget = ProblemReporter(problems), Budget(bounds)
+    finder, opener = Finder(report, budget), Opener(report, budget)
     for path in job.paths:
         if not isinstance(path, str):
             yield from opener.open_file(path)
         elif path == "-":
-            yield from opener.standard_input()
+            yield from opener.open_stdin()
         else:
-            for found in finder.find(path):
-                yield from opener.file(found)
-    if not opener.opened and not reports.count:
-        reports(InputError("no log found", job.name, "nothing there is text", "give the output of the job"), job.name)
+            for input_file in finder.find(path):
+                yield from opener.open_path(input_file)
+    if not opener.log_count and not report.count:
+        report(InputError("no log found", job.name, "nothing there is text", "give the output of the job"), job.name)

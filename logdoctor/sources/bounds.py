@@ -1,4 +1,4 @@
-"""How much may be unpacked for one job, and the ledger that counts it."""
+"""Limits on unpacking for one job, and a counter that enforces them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ GIB = 1 << 30
 
 
 class Bounds(Struct, frozen=True):
-    """What stops a hostile or absurd input.  Plain files are read to their end whatever their size.
+    """Limits that stop a hostile or absurd input.
 
-    ``inflated_bytes``: decompressed bytes in all, for one job.
-    ``ratio`` and ``ratio_after``: a compressed file that has given more than ``ratio_after`` bytes must not have given
-    more than ``ratio`` times what was read of it.  Logs shrink 5 to 60 times, bombs 1000 times and more.
-    ``nesting``: layers inside each other; a compressed tar file has two.
-    ``entries``: files in folders and members in archives, for one job.
-    ``zip_bytes``: size of a zip file that cannot be read where it lies (inside an archive, from a pipe) and is held in
-    memory, because the list of its members stands at its end.
+    A plain file is read to its end, however large.
+
+    ``inflated_bytes``: total of decompressed bytes of one job.
+    ``ratio``: maximum growth of a compressed file. Logs shrink 5 to 60 times, bombs 1000 times and more.
+    ``ratio_after``: bytes that any file may produce before ``ratio`` applies.
+    ``nesting``: layers inside each other. A ``.tar.gz`` file has two.
+    ``entries``: files in folders plus members of archives, for one job.
+    ``zip_bytes``: size of a zip file that is not seekable (inside an archive, or from a pipe). Such a file is held in
+    memory, because its member list stands at its end.
     """
 
     inflated_bytes: int = 256 * GIB
@@ -31,42 +33,44 @@ class Bounds(Struct, frozen=True):
 
 
 class Budget:
-    """What one job has used up so far.  A bound that was passed raises the same `InputError` object ever after."""
+    """The amount that one job has used of its `Bounds`.
+
+    A bound on bytes or entries raises the same `InputError` object each time, so that it is reported once.
+    """
 
     def __init__(self, bounds: Bounds) -> None:
-        """Start at nothing used."""
         self.bounds = bounds
-        self._inflated = 0
-        self._entries = 0
-        self._full: InputError | None = None
-        self._crowded: InputError | None = None
+        self._byte_count = 0
+        self._entry_count = 0
+        self._bytes_error: InputError | None = None
+        self._entries_error: InputError | None = None
 
-    def inflate(self, count: int, where: str) -> None:
-        """Count ``count`` decompressed bytes of ``where``; raises `InputError` over the bound."""
-        self._inflated += count
-        if self._inflated > self.bounds.inflated_bytes:
-            self._full = self._full or InputError(
+    def count_bytes(self, count: int, where: str) -> None:
+        """Count ``count`` decompressed bytes of ``where``. Raises `InputError` over the bound."""
+        self._byte_count += count
+        if self._byte_count > self.bounds.inflated_bytes:
+            self._bytes_error = self._bytes_error or InputError(
                 "the rest of what is compressed was not read",
                 where,
-                f"more than {size(self.bounds.inflated_bytes)} came out of the compressed files of this job",
+                f"more than {format_size(self.bounds.inflated_bytes)} came out of the compressed files of this job",
                 "give fewer files at once, or unpack them yourself",
             )
-            raise self._full
+            raise self._bytes_error
 
-    def enter(self, where: str) -> None:
-        """Count one more file or member, found in ``where``; raises `InputError` over the bound."""
-        self._entries += 1
-        if self._entries > self.bounds.entries:
-            self._crowded = self._crowded or InputError(
+    def count_entry(self, where: str) -> None:
+        """Count one file or archive member of ``where``. Raises `InputError` over the bound."""
+        self._entry_count += 1
+        if self._entry_count > self.bounds.entries:
+            self._entries_error = self._entries_error or InputError(
                 "not every file was read",
                 where,
                 f"there are more than {self.bounds.entries} files in the folders and archives of this job",
                 "name the folders or files that matter, for example 'run/logs/*.log'",
             )
-            raise self._crowded
+            raise self._entries_error
 
-    def deeper(self, depth: int, where: str) -> None:
-        """Check that one more layer may be opened at ``depth``; raises `InputError` over the bound."""
+    def check_depth(self, depth: int, where: str) -> None:
+        """Raise `InputError` if ``depth`` exceeds the bound on nesting."""
         if depth >= self.bounds.nesting:
             raise InputError(
                 "archive in an archive was not opened",
@@ -76,8 +80,8 @@ class Budget:
             )
 
 
-def size(count: int) -> str:
-    """A number of bytes for a person: ``256 GiB``."""
+def format_size(count: int) -> str:
+    """Return a size for people, for example ``256 GiB``."""
     for unit, scale in (("GiB", GIB), ("MiB", MIB), ("KiB", 1 << 10)):
         if count >= scale:
             return f"{count / scale:.0f} {unit}"

@@ -1,47 +1,47 @@
-"""UTF-16 and UTF-32 to UTF-8, piece by piece."""
+"""Conversion of UTF-16 and UTF-32 to UTF-8, in pieces."""
 
 from __future__ import annotations
 
 import codecs
 
-from logdoctor.sources.layers import Layer, Source
+from logdoctor.sources.layers import ByteReader, Layer
 
 
-class Transcoded(Layer):
-    """Text of another Unicode encoding as UTF-8; broken units become U+FFFD."""
+class Transcoder(Layer):
+    """Text of another Unicode encoding, read as UTF-8.
 
-    def __init__(self, source: Source, encoding: str) -> None:
-        """Read ``source``, which is in ``encoding`` (a Python codec name; a byte order mark is dropped)."""
-        self._source = source
+    Invalid code units become U+FFFD.
+    """
+
+    def __init__(self, reader: ByteReader, encoding: str) -> None:
+        """Convert ``reader`` from ``encoding``, a Python codec that drops the mark."""
+        self._reader = reader
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._ready = b""
         self._ended = False
 
     def read(self, size: int, /) -> bytes:
-        """See `Source.read`."""
         while not self._ready and not self._ended:
-            data = self._source.read(max(size // 2, 64))
+            data = self._reader.read(max(size // 2, 64))
             self._ended = not data
             self._ready = self._decoder.decode(data or b"", final=self._ended).encode("utf-8", "replace")
         data, self._ready = self._ready[:size], self._ready[size:]
         return data
 
 
-class WithoutMark(Layer):
-    """UTF-8 text without the byte order mark at its start; every other byte stays as it is."""
+class BomStripper(Layer):
+    """UTF-8 text without the byte order mark at its start."""
 
-    def __init__(self, source: Source) -> None:
-        """Read ``source``, which begins with the three bytes of the mark."""
-        self._source = source
-        self._mark = 3
+    def __init__(self, reader: ByteReader) -> None:
+        """Strip the first three bytes of ``reader``."""
+        self._reader = reader
+        self._bom_bytes = 3
 
     def read(self, size: int, /) -> bytes:
-        """See `Source.read`."""
-        while self._mark:
-            dropped = len(self._source.read(self._mark) or b"")
-            self._mark = self._mark - dropped if dropped else 0
-        return self._source.read(size) or b""
+        while self._bom_bytes:
+            dropped = len(self._reader.read(self._bom_bytes) or b"")
+            self._bom_bytes = self._bom_bytes - dropped if dropped else 0
+        return self._reader.read(size) or b""
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See `Source.readinto`."""
-        return super().readinto(buffer) if self._mark else self._source.readinto(buffer) or 0
+        return super().readinto(buffer) if self._bom_bytes else self._reader.readinto(buffer) or 0

@@ -1,4 +1,4 @@
-"""What the room reads from: byte sources stacked on each other, and the stream that is handed out."""
+"""Stacked readers of bytes, and the log streams made from them."""
 
 from __future__ import annotations
 
@@ -10,80 +10,75 @@ from typing import Any, Protocol
 from logdoctor.model import InputError, Problem
 
 HEAD_BYTES = 4096
-"""How much of a file is looked at to see what it is."""
+"""Bytes at the start of a file that are inspected to detect its type."""
 
 MAX_PROBLEMS = 200
-"""More problems than this are counted, not listed: nobody reads them."""
+"""Problems that are listed. Further problems are only counted, because long lists go unread."""
 
 
-class Source(Protocol):
-    """Bytes to be read once: an `io.FileIO` or one of our layers.  Raises `InputError` and `OSError`."""
+class ByteReader(Protocol):
+    """Bytes that are read once, from an `io.FileIO` or a `Layer`. Raises `InputError` and `OSError`."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Return at most ``size`` bytes; nothing at the end only."""
+        """Return at most ``size`` bytes. Empty only at the end."""
         ...
 
     def readinto(self, buffer: memoryview, /) -> int | None:
-        """Fill ``buffer`` with the next bytes and return how many; 0 at the end only."""
+        """Fill ``buffer`` and return the count of bytes. 0 only at the end."""
         ...
 
 
 class Layer:
-    """A source that makes its bytes in ``read``."""
+    """Base class of readers that implement ``read`` alone."""
 
     def read(self, size: int, /) -> bytes:
-        """See `Source.read`."""
         raise NotImplementedError
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See `Source.readinto`."""
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
 
-class Rejoined(Layer):
-    """The head that was looked at, then the rest."""
+class PushbackReader(Layer):
+    """A reader that returns bytes already read, then the rest."""
 
-    def __init__(self, head: bytes, rest: Source) -> None:
-        """Deliver ``head`` before ``rest``."""
+    def __init__(self, head: bytes, rest: ByteReader) -> None:
         self._head = head
         self._rest = rest
 
     def read(self, size: int, /) -> bytes:
-        """See `Source.read`."""
         if self._head:
             data, self._head = self._head[:size], self._head[size:]
             return data
         return self._rest.read(size) or b""
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See `Source.readinto`."""
         return super().readinto(buffer) if self._head else self._rest.readinto(buffer) or 0
 
 
-class Foreign(Layer):
-    """An open file that a caller gave us: of any class, left open, and raising what it likes."""
+class Guarded(Layer):
+    """An open file from a caller, of any class, left open.
+
+    Any exception of the file becomes an `InputError`.
+    """
 
     def __init__(self, file: object, name: str) -> None:
-        """Wrap ``file``; of a text file the bytes below are taken."""
+        """Wrap ``file``. Of a text file the binary ``buffer`` below is read."""
         self.file = getattr(file, "buffer", file)
         self.name = name
 
     def read(self, size: int, /) -> bytes:
-        """See `Source.read`.  Reads once only: what a buffered file had before an error is not lost."""
+        """Call ``read1`` if there is one. ``read`` would lose buffered bytes if a later raw read fails."""
         return self._call("read1" if hasattr(self.file, "read1") else "read", size)  # type: ignore[no-any-return]
 
     def seekable(self) -> bool:
-        """Whether the file says that it can be read at any place."""
         return bool(getattr(self.file, "seekable", bool)())
 
     def tell(self) -> int:
-        """The place in the file."""
         return self._call("tell")  # type: ignore[no-any-return]
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place in the file."""
         return self._call("seek", offset, whence)  # type: ignore[no-any-return]
 
     def _call(self, method: str, *args: int) -> Any:
@@ -97,22 +92,21 @@ class Foreign(Layer):
         raise InputError("this open file cannot be read", self.name, why, "open it with mode 'rb'")
 
 
-class Reports:
-    """Puts what went wrong into the job's list of problems, each error object once."""
+class ProblemReporter:
+    """Append errors to the problems of a job, each error object once."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        """Append to ``problems``."""
         self._problems = problems
-        self._known: set[int] = set()
+        self._reported_ids: set[int] = set()
         self._errors: list[BaseException] = []
         self.count = 0
 
     def __call__(self, error: InputError | OSError, where: str) -> None:
-        """Note ``error``, which happened in ``where`` unless the error itself says where."""
-        if id(error) in self._known:
+        """Report ``error``. ``where`` applies unless the error names a place itself."""
+        if id(error) in self._reported_ids:
             return
-        self._known.add(id(error))
-        self._errors.append(error)  # keeps the object alive, so that its id stays its own
+        self._reported_ids.add(id(error))
+        self._errors.append(error)  # keeps the object alive, because its id would be reused
         if isinstance(error, OSError):
             error = os_error(error, where)
         self.count += 1
@@ -123,7 +117,7 @@ class Reports:
 
 
 def os_error(error: OSError, where: str) -> InputError:
-    """The error of the operating system in our words."""
+    """Convert an error of the operating system to an `InputError`."""
     why = os.strerror(error.errno) if error.errno else str(error)
     if isinstance(error, FileNotFoundError):
         return InputError("cannot be read", where, "there is no such file or folder", "check the path")
@@ -133,84 +127,90 @@ def os_error(error: OSError, where: str) -> InputError:
 
 
 class LogStream:
-    """One log as the other rooms see it: plain bytes, and never an error."""
+    """One log for the other rooms: plain bytes, never an error."""
 
-    __slots__ = ("_readinto", "_reports", "name")
+    __slots__ = ("_readinto", "_report", "name")
 
-    def __init__(self, name: str, source: Source, reports: Reports) -> None:
-        """Read ``source`` to its end or to its first error, which goes to ``reports``."""
+    def __init__(self, name: str, reader: ByteReader, report: ProblemReporter) -> None:
+        """Read ``reader`` until its end or first error. Errors go to ``report``."""
         self.name = name
-        self._readinto: Callable[[memoryview], int | None] = source.readinto
-        self._reports = reports
+        self._readinto: Callable[[memoryview], int | None] = reader.readinto
+        self._report = report
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill ``buffer`` with the next bytes and return how many; 0 at the end, also where the log breaks."""
+        """Fill ``buffer`` and return the count of bytes.
+
+        The count is 0 at the end and after an error.
+        """
         try:
             return self._readinto(buffer) or 0
         except (InputError, OSError) as error:
-            self._reports(error, self.name)
+            self._report(error, self.name)
             self._readinto = io.BytesIO().readinto
             return 0
 
 
-def look(source: Source, size: int = HEAD_BYTES) -> tuple[bytes, Source]:
-    """The first ``size`` bytes of ``source`` (fewer if it is shorter), and a source that still delivers all of it.
+def peek(reader: ByteReader, size: int = HEAD_BYTES) -> tuple[bytes, ByteReader]:
+    """Return the first ``size`` bytes and a reader of all bytes.
 
-    An error after the first byte comes again when the rest is read; one before it is raised here.
+    An error before the first byte is raised here. A later error is raised when the returned reader reaches it.
     """
-    seekable = isinstance(source, (io.IOBase, Foreign)) and source.seekable()
-    start = source.tell() if seekable else 0  # type: ignore[attr-defined]
+    seekable = isinstance(reader, (io.IOBase, Guarded)) and reader.seekable()
+    start = reader.tell() if seekable else 0  # type: ignore[attr-defined]
     head = b""
     try:
-        while len(head) < size and (more := source.read(size - len(head))):
+        while len(head) < size and (more := reader.read(size - len(head))):
             head += more
     except (InputError, OSError) as error:
         if not head:
             raise
-        return head, Rejoined(head, Broken(error))
+        return head, PushbackReader(head, FailingReader(error))
     if seekable:
-        source.seek(start)  # type: ignore[attr-defined]
-        return head, source
-    return head, Rejoined(head, source)
+        reader.seek(start)  # type: ignore[attr-defined]
+        return head, reader
+    return head, PushbackReader(head, reader)
 
 
-class Broken(Layer):
-    """A source of which nothing more can be read."""
+class FailingReader(Layer):
+    """A reader that raises ``error`` at every read."""
 
     def __init__(self, error: InputError | OSError) -> None:
-        """Raise ``error`` at every reading."""
         self._error = error
 
     def read(self, _size: int, /) -> bytes:
-        """Raise the error."""
         raise self._error
 
 
-class Sparse(Layer):
-    """A file with large holes, as rotation by copy-and-truncate leaves them: a hole is read as one NUL byte."""
+class SparseFileReader(Layer):
+    """A file with large holes, each read as one NUL byte.
+
+    Log rotation by copy-and-truncate leaves such holes.
+    """
 
     def __init__(self, file: io.FileIO) -> None:
-        """Read ``file`` from where it stands."""
+        """Read ``file`` from its current position."""
         self._file = file
         self._end = file.tell()
 
     def read(self, size: int, /) -> bytes:
-        """See `Source.read`."""
-        place = self._file.tell()
-        if place < self._end:
-            return self._file.read(min(size, self._end - place)) or b""
+        position = self._file.tell()
+        if position < self._end:
+            return self._file.read(min(size, self._end - position)) or b""
         try:
-            data = os.lseek(self._file.fileno(), place, os.SEEK_DATA)
+            data = os.lseek(self._file.fileno(), position, os.SEEK_DATA)
         except OSError:  # ENXIO: no data from here on
             return b""
         self._end = os.lseek(self._file.fileno(), data, os.SEEK_HOLE)
         os.lseek(self._file.fileno(), data, os.SEEK_SET)
-        return b"\0" if data > place else self.read(size)
+        return b"\0" if data > position else self.read(size)
 
 
-def without_holes(source: Source) -> Source:
-    """``source`` itself, or a `Sparse` reader where most of a large file on disk is holes."""
-    if not isinstance(source, io.FileIO) or not hasattr(os, "SEEK_DATA") or not source.seekable():
-        return source
-    status = os.fstat(source.fileno())
-    return Sparse(source) if status.st_size > 1 << 20 and status.st_blocks * 1024 < status.st_size else source
+def skip_holes(reader: ByteReader) -> ByteReader:
+    """Return a `SparseFileReader` for a large file that is mostly holes.
+
+    Any other ``reader`` is returned as it is.
+    """
+    if not isinstance(reader, io.FileIO) or not hasattr(os, "SEEK_DATA") or not reader.seekable():
+        return reader
+    status = os.fstat(reader.fileno())
+    return SparseFileReader(reader) if status.st_size > 1 << 20 and status.st_blocks * 1024 < status.st_size else reader

@@ -1,4 +1,4 @@
-"""Opens files and whatever is packed in them, layer by layer, down to the text."""
+"""Opening of files, and of files packed in them, down to text."""
 
 from __future__ import annotations
 
@@ -11,142 +11,148 @@ from typing import IO
 
 from logdoctor.model import InputError
 from logdoctor.sources.bounds import Budget
-from logdoctor.sources.disguises import Undisguised
-from logdoctor.sources.encodings import Transcoded, WithoutMark
-from logdoctor.sources.forms import Form, form_of
-from logdoctor.sources.layers import Foreign, LogStream, Reports, Source, look, without_holes
-from logdoctor.sources.margins import without_margins
-from logdoctor.sources.paths import Found, may_be_log
-from logdoctor.sources.wrapped_lines import unwrapped
+from logdoctor.sources.disguises import CleanText
+from logdoctor.sources.encodings import BomStripper, Transcoder
+from logdoctor.sources.forms import FileType, detect_type
+from logdoctor.sources.layers import ByteReader, Guarded, LogStream, ProblemReporter, peek, skip_holes
+from logdoctor.sources.margins import strip_margins
+from logdoctor.sources.paths import InputFile, may_be_log
+from logdoctor.sources.wrapped_lines import join_wrapped_lines
 
 _PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ, which Python 3.10 has on Linux only
 
 
 class Opener:
-    """Turns the files of one job into streams."""
+    """Turn the files of one job into log streams."""
 
-    def __init__(self, reports: Reports, budget: Budget) -> None:
-        """Tell ``reports`` what cannot be read; use no more than ``budget``."""
-        self._reports, self._budget = reports, budget
-        self.opened = 0
-        self._files: set[tuple[int, int]] = set()
+    def __init__(self, report: ProblemReporter, budget: Budget) -> None:
+        self._report, self._budget = report, budget
+        self.log_count = 0
+        self._file_ids: set[tuple[int, int]] = set()
 
-    def file(self, found: Found) -> Iterator[LogStream]:
-        """The logs in a file; none if the job read the same file under another name already."""
-        name = shown(found.path)
-        # A file in a folder may have become a pipe since it was listed: never wait for a writer there.
-        flags = os.O_RDONLY | getattr(os, "O_NOCTTY", 0) | (0 if found.named else getattr(os, "O_NONBLOCK", 0))
+    def open_path(self, input_file: InputFile) -> Iterator[LogStream]:
+        """Yield the logs in a file that the job has not read yet.
+
+        The same file may appear under several names.
+        """
+        name = printable_path(input_file.path)
+        # A file in a folder may have become a pipe since it was listed. Opening must not wait for a writer there.
+        flags = os.O_RDONLY | getattr(os, "O_NOCTTY", 0) | (0 if input_file.explicit else getattr(os, "O_NONBLOCK", 0))
         try:
-            with io.FileIO(found.path, opener=lambda path, _: os.open(path, flags | os.O_CLOEXEC)) as file:
-                if self._new(file, found, name):
-                    yield from self._whole(name, file, named=found.named)
+            with io.FileIO(input_file.path, opener=lambda path, _: os.open(path, flags | os.O_CLOEXEC)) as file:
+                if self._is_new(file, input_file, name):
+                    yield from self._open_input(name, file, explicit=input_file.explicit)
         except (OSError, InputError) as error:
-            self._reports(error, name)
+            self._report(error, name)
 
-    def _new(self, file: io.FileIO, found: Found, name: str) -> bool:
+    def _is_new(self, file: io.FileIO, input_file: InputFile, name: str) -> bool:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode):
             identity = (status.st_dev, status.st_ino)
-            known = identity in self._files
-            self._files.add(identity)
-            return not known
-        if found.named and stat.S_ISFIFO(status.st_mode):
-            _widen(file)
+            is_known = identity in self._file_ids
+            self._file_ids.add(identity)
+            return not is_known
+        if input_file.explicit and stat.S_ISFIFO(status.st_mode):
+            _enlarge_pipe(file)
             return True
         raise InputError("was not read", name, "it is a pipe, a device or a socket, not a file", "name it on its own")
 
-    def standard_input(self) -> Iterator[LogStream]:
-        """What comes through standard input."""
+    def open_stdin(self) -> Iterator[LogStream]:
         name = "<stdin>"
         buffer = getattr(sys.stdin, "buffer", None)
         if buffer is None:
-            self._reports(InputError("cannot be read", name, "standard input is closed"), name)
+            self._report(InputError("cannot be read", name, "standard input is closed"), name)
             return
         raw = getattr(buffer, "raw", None)
         if not isinstance(raw, io.FileIO):
             yield from self.open_file(buffer, name)
             return
         try:
-            os.set_blocking(raw.fileno(), True)  # terminals shared with Node or ssh are left without
-            _widen(raw)
-            yield from self._whole(name, raw, named=True)
+            os.set_blocking(raw.fileno(), True)  # Node and ssh leave a shared terminal non-blocking
+            _enlarge_pipe(raw)
+            yield from self._open_input(name, raw, explicit=True)
         except (OSError, InputError) as error:
-            self._reports(error, name)
+            self._report(error, name)
 
     def open_file(self, file: IO[bytes], name: str = "") -> Iterator[LogStream]:
-        """The logs in an open file, which stays open."""
-        given = getattr(file, "name", None)
-        name = name or (shown(given) if isinstance(given, str) else "<open file>")
+        """Yield the logs in an open file, which stays open."""
+        file_name = getattr(file, "name", None)
+        name = name or (printable_path(file_name) if isinstance(file_name, str) else "<open file>")
         try:
-            yield from self._whole(name, Foreign(file, name), named=True)
+            yield from self._open_input(name, Guarded(file, name), explicit=True)
         except InputError as error:
-            self._reports(error, name)
+            self._report(error, name)
 
-    def _whole(self, name: str, source: Source, *, named: bool) -> Iterator[LogStream]:
-        """The logs of a file; says so if a file that the user named holds none."""
-        before = self._reports.count
-        opened = self.opened
-        yield from self._unfold(name, source, 0, named=named)
-        if named and (opened, before) == (self.opened, self._reports.count):
+    def _open_input(self, name: str, reader: ByteReader, *, explicit: bool) -> Iterator[LogStream]:
+        """Yield the logs of a file. Raises `InputError` if an explicitly named file holds none."""
+        problems_before = self._report.count
+        logs_before = self.log_count
+        yield from self._unpack(name, reader, 0, explicit=explicit)
+        if explicit and (logs_before, problems_before) == (self.log_count, self._report.count):
             raise InputError("holds no log", name, "nothing in it is text", "give the output of the job")
 
-    def _unfold(self, name: str, source: Source, depth: int, *, named: bool) -> Iterator[LogStream]:
-        """The logs in ``source``: itself, or what is packed in it."""
-        head, source = look(source)
-        form = form_of(head)
-        if form.kind == "text":
-            self.opened += 1
-            yield LogStream(name, _text(source, form.what), self._reports)
-        elif form.kind == "compressed":
-            self._budget.deeper(depth, name)
-            from logdoctor.sources.compression import inflated
+    def _unpack(self, name: str, reader: ByteReader, depth: int, *, explicit: bool) -> Iterator[LogStream]:
+        """Yield ``reader`` if it is text, else the logs packed in it."""
+        head, reader = peek(reader)
+        file_type = detect_type(head)
+        if file_type.kind == "text":
+            self.log_count += 1
+            yield LogStream(name, _decode_text(reader, file_type.detail), self._report)
+        elif file_type.kind == "compressed":
+            self._budget.check_depth(depth, name)
+            from logdoctor.sources.compression import decompress
 
-            yield from self._unfold(name, inflated(source, form.what, name, self._budget), depth + 1, named=named)
-        elif form.kind in ("tar", "zip"):
-            self._budget.deeper(depth, name)
-            yield from self._members(name, self._archive(form.kind, source, name), depth)
-        elif named or form.kind != "data":
-            raise _no_log(form, name)
+            yield from self._unpack(
+                name, decompress(reader, file_type.detail, name, self._budget), depth + 1, explicit=explicit
+            )
+        elif file_type.kind in ("tar", "zip"):
+            self._budget.check_depth(depth, name)
+            yield from self._unpack_members(name, self._read_archive(file_type.kind, reader, name), depth)
+        elif explicit or file_type.kind != "data":
+            raise _no_log_error(file_type, name)
 
-    def _archive(self, kind: str, source: Source, name: str) -> Iterator[tuple[str, Source]]:
+    def _read_archive(self, kind: str, reader: ByteReader, name: str) -> Iterator[tuple[str, ByteReader]]:
         if kind == "tar":
-            from logdoctor.sources.tars import tar_members
+            from logdoctor.sources.tars import read_tar
 
-            return tar_members(source, name, self._budget)
-        from logdoctor.sources.zips import zip_members
+            return read_tar(reader, name, self._budget)
+        from logdoctor.sources.zips import read_zip
 
-        return zip_members(source, name, self._budget)
+        return read_zip(reader, name, self._budget)
 
-    def _members(self, name: str, members: Iterator[tuple[str, Source]], depth: int) -> Iterator[LogStream]:
-        for path, source in members:
-            self._budget.enter(name)
+    def _unpack_members(self, name: str, members: Iterator[tuple[str, ByteReader]], depth: int) -> Iterator[LogStream]:
+        for path, reader in members:
+            self._budget.count_entry(name)
             if not may_be_log(path):
                 continue
-            member = f"{name}:{shown(path)}"
+            member = f"{name}:{printable_path(path)}"
             try:
-                yield from self._unfold(member, source, depth + 1, named=False)
+                yield from self._unpack(member, reader, depth + 1, explicit=False)
             except (InputError, OSError) as error:
-                self._reports(error, member)
+                self._report(error, member)
 
 
-def _text(source: Source, encoding: str) -> Source:
-    """The text as it was printed, in UTF-8."""
+def _decode_text(reader: ByteReader, encoding: str) -> ByteReader:
+    """Return the text in UTF-8, without codes, margins and line wraps."""
     if encoding == "utf-8":
-        source = without_holes(source)
+        reader = skip_holes(reader)
     else:
-        source = WithoutMark(source) if encoding == "utf-8-sig" else Transcoded(source, encoding)
-    return unwrapped(without_margins(Undisguised(source)))
+        reader = BomStripper(reader) if encoding == "utf-8-sig" else Transcoder(reader, encoding)
+    return join_wrapped_lines(strip_margins(CleanText(reader)))
 
 
-def _no_log(form: Form, name: str) -> InputError:
-    if form.kind == "unsupported":
-        return InputError("cannot be unpacked", name, f"{form.what} is not supported", "unpack it first")
-    return InputError("was not read", name, f"it is {form.what}, not text", "give the output of the job")
+def _no_log_error(file_type: FileType, name: str) -> InputError:
+    if file_type.kind == "unsupported":
+        return InputError("cannot be unpacked", name, f"{file_type.detail} is not supported", "unpack it first")
+    return InputError("was not read", name, f"it is {file_type.detail}, not text", "give the output of the job")
 
 
-def _widen(pipe: io.FileIO) -> None:
-    """Let a pipe hold 1 MiB, so that its writer and we wait less often for each other (Linux; else nothing)."""
+def _enlarge_pipe(pipe: io.FileIO) -> None:
+    """Let a pipe hold 1 MiB (Linux only).
+
+    Writer and reader then wait less often for each other.
+    """
     try:
         import fcntl
 
@@ -155,6 +161,9 @@ def _widen(pipe: io.FileIO) -> None:
         return
 
 
-def shown(path: str) -> str:
-    """A path for a person: what cannot be printed (broken bytes, newlines, terminal codes) becomes U+FFFD."""
+def printable_path(path: str) -> str:
+    """Replace unprintable characters of a path by U+FFFD.
+
+    These are broken bytes, newlines and terminal codes.
+    """
     return "".join(c if c.isprintable() else "\ufffd" for c in path)

@@ -1,4 +1,4 @@
-"""The members of a tar file, read as a stream.  Member names are names only: nothing is ever written."""
+"""Tar archives, read as streams. Member names are never used to write files."""
 
 from __future__ import annotations
 
@@ -10,140 +10,143 @@ from typing import IO, Any, cast
 from logdoctor.model import InputError
 from logdoctor.sources.bounds import MIB, Budget
 from logdoctor.sources.compression import check_ratio
-from logdoctor.sources.layers import Broken, Layer, Source
+from logdoctor.sources.layers import ByteReader, FailingReader, Layer
 
 _BUFFER = 256 << 10
-_HEADER_BYTES = 2 * MIB
-"""What may be read between two members: headers, long names, pax records.  tarfile holds them in memory."""
-_RECORD_BYTES = 64 << 10
-"""What one long name or pax record may take."""
+_MAX_HEADER_BYTES = 2 * MIB
+"""Bytes that tarfile may read between two members (headers, long names, pax records). It holds them in memory."""
+_MAX_RECORD_BYTES = 64 << 10
+"""Bytes that one long name or pax record may take."""
 
 _DIGITS = re.compile(rb"[0-9]{100}")
-"""No name or number in a header is that long, and older tarfile takes quadratic time over it (CVE-2024-6232)."""
+"""No valid name or number in a header is that long. Older tarfile takes quadratic time over it (CVE-2024-6232)."""
 
 _ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError, KeyError, IndexError, AttributeError, RecursionError)
-"""What tarfile raises on damaged files (its own, and those that its header parsing lets through)."""
+"""Exceptions that tarfile raises on damaged files, including those its header parsing does not catch."""
 
-_RECORDS = (b"x", b"g", b"X", b"L", b"K")
-"""Header types that hold pax records (POSIX.1-2001, Solaris) and long names (GNU)."""
+_RECORD_TYPES = (b"x", b"g", b"X", b"L", b"K")
+"""Header types of pax records (POSIX.1-2001, Solaris) and long names (GNU)."""
 
 
-def tar_members(source: Source, where: str, budget: Budget) -> Iterator[tuple[str, Source]]:
-    """Name and bytes of each regular file; raises `InputError` where the archive breaks or ends early."""
-    feed = _Feed(source, where)
+def read_tar(reader: ByteReader, where: str, budget: Budget) -> Iterator[tuple[str, ByteReader]]:
+    """Yield name and bytes of each regular file. Raises `InputError` if the archive is damaged or cut."""
+    tar_input = _TarInput(reader, where)
     try:
-        feed.allowed = _HEADER_BYTES
-        with tarfile.TarFile(fileobj=cast("IO[bytes]", feed), tarinfo=_Header) as archive:
+        tar_input.header_budget = _MAX_HEADER_BYTES
+        with tarfile.TarFile(fileobj=cast("IO[bytes]", tar_input), tarinfo=_Header) as archive:
             while True:
-                feed.allowed = _HEADER_BYTES
+                tar_input.header_budget = _MAX_HEADER_BYTES
                 member = archive.next()
-                archive.members.clear()  # type: ignore[attr-defined]  # else every header of the archive stays in memory
+                archive.members.clear()  # type: ignore[attr-defined]  # else all headers stay in memory
                 if member is None:
                     break
-                feed.allowed = None
-                yield from _files(archive, member, where, budget, feed)
-            if feed.error or not getattr(archive, "end_seen", False):
-                raise feed.error or _cut(where)
+                tar_input.header_budget = None
+                yield from _read_member(archive, member, where, budget, tar_input)
+            if tar_input.error or not getattr(archive, "end_seen", False):
+                raise tar_input.error or _cut_error(where)
     except _ERRORS as error:
-        cut = "unexpected end of data" in str(error)  # what tarfile says where a member's bytes are missing
-        raise feed.error or (_cut(where) if cut else _damaged(where, error)) from error
+        is_cut = "unexpected end of data" in str(error)  # tarfile's message if bytes of a member are missing
+        raise tar_input.error or (_cut_error(where) if is_cut else _damaged_error(where, error)) from error
 
 
-def _files(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, where: str, budget: Budget, feed: _Feed
-) -> Iterator[tuple[str, Source]]:
-    """The member, if it is a file (links name another member, devices hold nothing); read to its end afterwards."""
+def _read_member(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, where: str, budget: Budget, tar_input: _TarInput
+) -> Iterator[tuple[str, ByteReader]]:
+    """Yield a regular file, then skip the rest of its bytes.
+
+    Links name another member and devices hold nothing, so they are passed over.
+    """
     if not member.isreg():
         return
     try:
-        pieces: Any = member.sparse  # (offset, size) of what is no hole
+        pieces: Any = member.sparse  # (offset, size) of each data part
         stored = member.size if pieces is None else sum(size for _, size in pieces)
         check_ratio(stored, member.size, f"{where}:{member.name}", budget)
     except InputError as error:
-        yield member.name, Broken(error)
+        yield member.name, FailingReader(error)
         return
-    content = _Member(archive, member, where, feed)
+    content = _Member(archive, member, where, tar_input)
     yield member.name, content
     while content.read(_BUFFER):
         pass
 
 
-class _Feed:
-    """The archive as tarfile wants it, read onwards only.
+class _TarInput:
+    """The archive as tarfile reads it, forwards only.
 
-    An error below is an early end here (and kept in ``error``), so that what was read before it is not lost.
-    ``allowed`` is how much tarfile may take for headers now; None while a member is read.
+    An error of ``reader`` looks like the end of the file, so that no earlier member is lost.
+    The error is kept in ``error``.
+    ``header_budget`` is the number of bytes that tarfile may read for headers, None inside a member.
     """
 
-    def __init__(self, source: Source, where: str) -> None:
-        self._source, self._where = source, where
-        self._place = 0
-        self.allowed: int | None = None
+    def __init__(self, reader: ByteReader, where: str) -> None:
+        self._reader, self._where = reader, where
+        self._position = 0
+        self.header_budget: int | None = None
         self.error: InputError | OSError | None = None
 
     def tell(self) -> int:
-        """How many bytes were read."""
-        return self._place
+        return self._position
 
-    def seek(self, place: int) -> None:
-        """Pass over everything before ``place``."""
-        if place < self._place:
+    def seek(self, position: int) -> None:
+        """Skip to ``position``. Raises `tarfile.StreamError` if it lies behind."""
+        if position < self._position:
             raise tarfile.StreamError("the headers point backwards")
-        while place > self._place and self._take(place - self._place):
+        while position > self._position and self._take(position - self._position):
             pass
 
     def read(self, size: int) -> bytes:
-        """The next ``size`` bytes, fewer at the end only; raises `tarfile.ReadError` for absurd headers."""
-        if self.allowed is not None and size > self.allowed:
+        """Return the next ``size`` bytes, fewer only at the end. Raises `tarfile.ReadError` for absurd headers."""
+        if self.header_budget is not None and size > self.header_budget:
             raise tarfile.ReadError("the headers are of absurd size")
         pieces = []
-        wanted = self._place + size
-        while self._place < wanted and (piece := self._take(wanted - self._place)):
+        target = self._position + size
+        while self._position < target and (piece := self._take(target - self._position)):
             pieces.append(piece)
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        if self.allowed is not None:
-            self.allowed -= len(data)
+        if self.header_budget is not None:
+            self.header_budget -= len(data)
             if len(data) > tarfile.BLOCKSIZE and _DIGITS.search(data):
                 raise tarfile.ReadError("a header holds an absurd number")
         return data
 
-    def _take(self, most: int) -> bytes:
+    def _take(self, limit: int) -> bytes:
         try:
-            data = b"" if self.error else self._source.read(min(most, _BUFFER)) or b""
+            data = b"" if self.error else self._reader.read(min(limit, _BUFFER)) or b""
         except (InputError, OSError) as error:
             self.error = error
             return b""
-        self._place += len(data)
+        self._position += len(data)
         return data
 
 
 class _Member(Layer):
-    """One file of the archive."""
-
-    def __init__(self, archive: tarfile.TarFile, member: tarfile.TarInfo, where: str, feed: _Feed) -> None:
-        self._where, self._feed = where, feed
+    def __init__(self, archive: tarfile.TarFile, member: tarfile.TarInfo, where: str, tar_input: _TarInput) -> None:
+        self._where, self._input = where, tar_input
         # tarfile's own reader loses the last bytes of a member that is cut.
-        self._file: Any = feed if member.sparse is None else archive.extractfile(member)
-        self._left = member.size
+        self._file: Any = tar_input if member.sparse is None else archive.extractfile(member)
+        self._remaining = member.size
         self._error: InputError | OSError | None = None
 
     def read(self, size: int, /) -> bytes:
-        """See `Source.read`."""
         if self._error:
             raise self._error
         try:
-            data: bytes = self._file.read(min(size, self._left))
+            data: bytes = self._file.read(min(size, self._remaining))
         except (*_ERRORS, OSError):
             data = b""
-        self._left -= len(data)
-        if not data and self._left:
-            self._error = self._feed.error or _cut(self._where)
+        self._remaining -= len(data)
+        if not data and self._remaining:
+            self._error = self._input.error or _cut_error(self._where)
             raise self._error
         return data
 
 
 class _Header(tarfile.TarInfo):
-    """A header that tells an end mark from an archive that only stops, which `tarfile.TarFile.next` does not."""
+    """A header that records the end mark of an archive.
+
+    `tarfile.TarFile.next` alone does not tell an end mark from a cut archive.
+    """
 
     @classmethod
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> tarfile.TarInfo:  # type: ignore[override]
@@ -158,18 +161,18 @@ class _Header(tarfile.TarInfo):
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
-        """Read the header in ``buf``; raises `tarfile.ReadError` for a name or a pax record of absurd size."""
+        """Read the header in ``buf``. Raises `tarfile.ReadError` if a name or pax record is too large."""
         header = super().frombuf(buf, encoding, errors)
-        if header.type in _RECORDS and header.size > _RECORD_BYTES:
+        if header.type in _RECORD_TYPES and header.size > _MAX_RECORD_BYTES:
             raise tarfile.ReadError(f"a header of {header.size} bytes")
         return header
 
 
-def _cut(where: str) -> InputError:
+def _cut_error(where: str) -> InputError:
     why = "the archive stops before its end mark"
     return InputError("only the beginning was read", where, why, "see whether the file was copied whole")
 
 
-def _damaged(where: str, error: Exception) -> InputError:
+def _damaged_error(where: str, error: Exception) -> InputError:
     why = f"the archive is damaged: {error or type(error).__name__}"
     return InputError("only the beginning was read", where, why, "copy the file again and compare")

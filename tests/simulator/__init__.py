@@ -1,6 +1,7 @@
-"""A job that never ran: the logs of N ranks in the true formats, with one injected fault, and the truth about it.
+"""Logs of simulated jobs, with one injected fault and its truth.
 
-`simulate` gives the same files for the same seed.  All names, numbers and addresses are invented.
+The ranks print the true formats. `simulate` gives the same files for the same seed. All names, numbers and addresses
+are invented.
 """
 
 from __future__ import annotations
@@ -13,61 +14,66 @@ from dataclasses import dataclass
 from logdoctor.model import Diagnosis
 from simulator import faults, group_faults, launcher_faults, layout
 from simulator.book import Book, Truth
-from simulator.cluster import build
+from simulator.cluster import build_cluster
 
 __all__ = ["FAULTS", "Grade", "Simulated", "grade", "simulate"]
 
 FAULTS = {**faults.FAULTS, **group_faults.FAULTS, **launcher_faults.FAULTS}
 SURE = 0.6
-"""An answer with more confidence than that is a confident one."""
+"""An answer with more confidence than this counts as confident."""
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """The files of a job (name and text), what really happened, how its logs were collected, and how far clocks are off."""
+    """A simulated job.
+
+    It has files (name -> text), truth, setup, and the clock offset of each host in seconds.
+    """
 
     files: Mapping[str, str]
     truth: Truth
-    how: str
+    setup: str
     skew: Mapping[str, float]
 
 
 def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
-    """A job of ``size`` ranks with this fault.
+    """Return a job of ``size`` ranks with this fault.
 
-    ``harm``: "missing" (a tenth of the ranks' logs are lost and clocks are up to 30 s off), "culprit" (nothing of the
-    culprit's node is there), "cut" (files begin late), or nothing.
+    ``harm`` is "" or one of these.
+    "missing": a tenth of the ranks' logs are lost, and clocks are up to 30 s off.
+    "culprit": all logs of the culprit's node are lost.
+    "cut": files begin late.
     """
     rng = random.Random(f"{seed} {fault} {size} {harm}")
-    cluster = build(rng, size, skew=30.0 if harm == "missing" else rng.choice((0.0, 0.02)))
+    cluster = build_cluster(rng, size, skew=30.0 if harm == "missing" else rng.choice((0.0, 0.02)))
     book = Book(cluster)
     truth = FAULTS[fault](book, rng)
-    shape = layout.fitting(rng, cluster)
+    collection = layout.choose_layout(rng, cluster)
     if harm == "missing":
         spared = [r.number for r in cluster.ranks if r.number not in truth.ranks]
-        layout.without(book, rng.sample(spared, min(len(spared), max(1, size // 10))))
+        layout.drop_logs(book, rng.sample(spared, min(len(spared), max(1, size // 10))))
     if harm == "culprit":
         lost = min(truth.hosts.intersection(cluster.hosts))
-        layout.without(book, [r.number for r in cluster.on(lost) if r.number in truth.ranks], [lost], slurm=True)
-        truth = dataclasses.replace(truth, why_told=False, who_told=False)
-    texts = layout.files(book, shape, rng)
+        layout.drop_logs(book, [r.number for r in cluster.on(lost) if r.number in truth.ranks], [lost], slurm=True)
+        truth = dataclasses.replace(truth, cause_visible=False, culprit_visible=False)
+    texts = layout.files(book, collection, rng)
     if harm == "cut":
-        texts = layout.truncated(texts, rng)
+        texts = layout.truncate(texts, rng)
     return Simulated(
         texts,
         truth,
-        f"{shape}, torch {cluster.torch}, NCCL {cluster.nccl}, {cluster.launcher}, {cluster.network}, {cluster.trainer}",
+        f"{collection}, torch {cluster.torch}, NCCL {cluster.nccl}, {cluster.launcher}, {cluster.network}, {cluster.trainer}",
         cluster.skew,
     )
 
 
 @dataclass(frozen=True)
 class Grade:
-    """Whether the cause and the culprit are right, and whether somebody innocent was named with confidence."""
+    """Marks for a diagnosis: cause, culprit, confident accusation of an innocent."""
 
     cause: bool
     culprit: bool
-    slander: bool
+    accuses_innocent: bool
 
     @property
     def right(self) -> bool:
@@ -75,18 +81,20 @@ class Grade:
 
 
 def grade(diagnosis: Diagnosis, truth: Truth) -> Grade:
-    """The first answer of ``diagnosis`` against the truth; what the logs do not tell need not be said."""
+    """Compare the first cause with the truth. A diagnosis may leave out what the logs do not show."""
     if not diagnosis.causes:
-        return Grade(not truth.why_told, not truth.who_told, slander=False)
+        return Grade(not truth.cause_visible, not truth.culprit_visible, accuses_innocent=False)
     first = diagnosis.causes[0]
-    ranks, hosts = set(first.culprit.ranks), {_short(h) for h in first.culprit.hosts}
+    ranks, hosts = set(first.culprit.ranks), {_short_name(h) for h in first.culprit.hosts}
     innocent = bool(ranks - truth.ranks or hosts - truth.hosts)
-    named = bool(ranks & truth.ranks or hosts & truth.hosts)
-    right = not innocent and (named or not truth.who_told or not (truth.ranks or truth.hosts))
+    is_named = bool(ranks & truth.ranks or hosts & truth.hosts)
+    right = not innocent and (is_named or not truth.culprit_visible or not (truth.ranks or truth.hosts))
     return Grade(
-        first.signature in truth.signatures or not truth.why_told, right, slander=innocent and first.confidence > SURE
+        first.signature in truth.signatures or not truth.cause_visible,
+        right,
+        accuses_innocent=innocent and first.confidence > SURE,
     )
 
 
-def _short(host: str) -> str:
+def _short_name(host: str) -> str:
     return host if host.replace(".", "").isdigit() else host.partition(".")[0]

@@ -1,4 +1,4 @@
-"""What a job prints, before it is sorted into files: who says what, and when."""
+"""The output of a job before it is sorted into files."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from simulator.cluster import Cluster, Rank
 
 
 @dataclass(frozen=True)
-class Said:
-    """Lines printed in one go.  ``voice``: a rank's number, ``agent:HOST``, ``kernel:HOST`` or ``slurm``."""
+class Output:
+    """Lines printed in one go. ``source``: a rank's number, ``agent:HOST``, ``kernel:HOST`` or ``slurm``."""
 
     time: float
-    voice: int | str
+    source: int | str
     lines: tuple[str, ...]
     stderr: bool = True
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What really happened: any of these signatures is right, and who is guilty.
+    """The truth about a fault: its correct signatures, and the culprits.
 
-    ``ranks`` and ``hosts`` empty: nobody is.  ``why_told``, ``who_told``: the logs show the cause, and who it was; where
-    they do not tell who it was, naming nobody is right, and naming somebody else is not.
+    Empty ``ranks`` and ``hosts``: there is no culprit. ``cause_visible`` and ``culprit_visible``: the logs show the cause and the
+    culprit. If they do not show the culprit, a diagnosis may name none, but no other rank or host.
     """
 
     signatures: frozenset[str]
     ranks: frozenset[int] = frozenset()
     hosts: frozenset[str] = frozenset()
-    why_told: bool = True
-    who_told: bool = True
+    cause_visible: bool = True
+    culprit_visible: bool = True
 
 
 @dataclass
 class Book:
-    """Everything that a job prints, in no order."""
+    """All output of a job, unsorted."""
 
     cluster: Cluster
-    said: list[Said] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
 
-    def rank(self, time: float, who: Rank, *lines: str) -> None:
-        self.said.append(Said(time, who.number, lines))
+    def rank(self, time: float, sender: Rank, *lines: str) -> None:
+        self.outputs.append(Output(time, sender.number, lines))
 
     def agent(self, time: float, host: str, lines: Iterable[str]) -> None:
-        self.said.append(Said(time, f"agent:{host}", tuple(lines)))
+        self.outputs.append(Output(time, f"agent:{host}", tuple(lines)))
 
     def kernel(self, time: float, host: str, *lines: str) -> None:
-        self.said.append(Said(time, f"kernel:{host}", lines))
+        self.outputs.append(Output(time, f"kernel:{host}", lines))
 
     def slurm(self, time: float, *lines: str) -> None:
-        self.said.append(Said(time, "slurm", lines))
+        self.outputs.append(Output(time, "slurm", lines))
 
     def launcher(self, time: float, *lines: str) -> None:
-        """What mpirun or the driver of Ray prints: in one go, and into the file of the job."""
+        """Add output of mpirun or Ray's driver to the job's file."""
         self.slurm(time, *lines)

@@ -1,4 +1,4 @@
-"""The machines and processes of a made-up job: hosts, ranks, addresses, bus ids, versions, clocks."""
+"""The machines and processes of a simulated job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ START = datetime(2026, 3, 4, 9, 12, 7, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Rank:
-    """One process: ``number`` is its global rank, ``bus`` its GPU as NCCL prints it, ``port`` where it listens."""
+    """One process. ``number`` is the global rank, ``bus`` its GPU as NCCL prints it, ``port`` its listening port."""
 
     number: int
     local: int
@@ -27,7 +27,7 @@ class Rank:
 
 @dataclass
 class Cluster:
-    """All that stays the same during a job; ``skew`` is how far each host's clock is off, in seconds."""
+    """Everything that stays the same during a job. ``skew`` is the clock offset of each host in seconds."""
 
     ranks: list[Rank]
     per_node: int
@@ -51,12 +51,12 @@ class Cluster:
         return self.on(host)[0].pid - 61
 
     def moment(self, seconds: float, host: str) -> datetime:
-        """What the clock of ``host`` shows so many seconds after the start of the job."""
+        """Return the clock of ``host``, ``seconds`` after the job's start."""
         return START + timedelta(seconds=seconds + self.skew.get(host, 0.0))
 
 
-def build(rng: random.Random, size: int, *, skew: float = 0.0) -> Cluster:
-    """A cluster of ``size`` ranks, eight on a node."""
+def build_cluster(rng: random.Random, size: int, *, skew: float = 0.0) -> Cluster:
+    """Return a cluster of ``size`` ranks, eight on a node."""
     per_node = min(8, size)
     name = rng.choice(HOST_NAMES)
     first = rng.randrange(1, 60)

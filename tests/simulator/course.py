@@ -1,4 +1,4 @@
-"""How a made-up job runs: its start, its steps, and what all others do once one of them is gone or late."""
+"""The course of a simulated job: start, steps, reactions to a fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPS = ("ALLREDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE")
 
 
 def start(book: Book) -> float:
-    """All ranks print their healthy start; gives the time at which training begins."""
+    """Print the healthy start of all ranks. Return the time at which training begins."""
     cluster = book.cluster
     for rank in cluster.ranks:
         book.rank(3 + rank.local * 0.01, rank, *nccl_voice.hello(cluster, rank))
@@ -24,7 +24,7 @@ def start(book: Book) -> float:
 
 
 def train(book: Book, rng: random.Random, begin: float, steps: int = 4) -> float:
-    """So many steps are reported; gives the time of the last one."""
+    """Print ``steps`` steps. Return the time of the last."""
     first = rng.randrange(1, 900) * 10
     for i in range(steps):
         for rank in book.cluster.ranks:
@@ -35,12 +35,15 @@ def train(book: Book, rng: random.Random, begin: float, steps: int = 4) -> float
 
 
 def next_work(rng: random.Random) -> Work:
-    """The collective at which the job will stand."""
+    """Return the collective in which the job will hang."""
     return Work(rng.randrange(40, 90000), rng.choice(OPS), rng.randrange(1, 4000) * 4096)
 
 
-def died(book: Book, rng: random.Random, rank: Rank, time: float, code: int, how: str) -> None:
-    """``rank`` ended with ``code`` (``how`` in Slurm's words): what its launcher does and what the others see."""
+def end_rank(book: Book, rng: random.Random, rank: Rank, time: float, code: int, how: str) -> None:
+    """End ``rank``, with the reactions of launcher and peers.
+
+    ``how`` is the end in Slurm's words, ``code`` the exit code.
+    """
     cluster = book.cluster
     neighbours = [cluster.ranks[(rank.number + d) % cluster.size] for d in (1, -1)]
     torchrun = cluster.launcher == "torchrun"
@@ -58,13 +61,13 @@ def died(book: Book, rng: random.Random, rank: Rank, time: float, code: int, how
     else:
         book.slurm(time + 1, host_voice.task_exit(rank, how))
     if rng.random() < 0.4:
-        _killed(book, time + 12, rank.host)
+        _cancel_step(book, time + 12, rank.host)
     else:
         wait(book, rng, [r for r in cluster.ranks if r not in gone], time + WAIT, next_work(rng))
 
 
-def _killed(book: Book, time: float, ended: str) -> None:
-    """Slurm ends what is left of the job step; on the host ``ended`` nothing is."""
+def _cancel_step(book: Book, time: float, ended: str) -> None:
+    """Let Slurm end the rest of the job step. The host ``ended`` has no processes left."""
     cluster = book.cluster
     book.slurm(time, f"srun: Terminating StepId={cluster.jobid}.0", host_voice.cancelled(cluster, time, "STEP"))
     if cluster.launcher == "torchrun":
@@ -73,40 +76,40 @@ def _killed(book: Book, time: float, ended: str) -> None:
 
 
 def wait(book: Book, rng: random.Random, waiting: Sequence[Rank], time: float, work: Work) -> bool:
-    """All of ``waiting`` time out in ``work``; often the first of a node takes the others with it.
+    """Let all ``waiting`` ranks time out in ``work``. Often the first of a node ends the others.
 
-    Whether each of them says that it waits.
+    Return True if each of them reports its wait.
     """
     if not waiting:
         return False
     cluster = book.cluster
     ahead = rng.choice((0, 0, 2))
-    sharp = rng.random() < 0.5
+    all_report = rng.random() < 0.5
     first = rng.choice(waiting)
     by_host: dict[str, list[Rank]] = {}
     for rank in waiting:
         by_host.setdefault(rank.host, []).append(rank)
-    for host, there in by_host.items():
-        loud = there if sharp else rng.sample(there, max(1, len(there) // 2))
-        if first.host == host and first not in loud:
-            loud = [first, *loud]
-        for rank in there:
+    for host, ranks in by_host.items():
+        reporting = ranks if all_report else rng.sample(ranks, max(1, len(ranks) // 2))
+        if first.host == host and first not in reporting:
+            reporting = [first, *reporting]
+        for rank in ranks:
             at = time + (0 if rank is first else rng.uniform(0.1, 1.5))
-            if rank in loud:
+            if rank in reporting:
                 book.rank(at, rank, *torch_voice.timed_out(cluster, at, rank, work, work.seq + ahead))
             else:
-                known = (
+                counters = (
                     (work.seq + ahead, work.seq - 1) if work.group is None else (3, 3)
-                )  # it tells of the default group
-                said = torch_voice.dump_signal(cluster, at, rank, first, *known)
-                if said:
-                    book.rank(at, rank, *said)
-        _aborted(book, rng.choice(loud), time + 8)
-    return sharp
+                )  # the line reports the default group
+                lines = torch_voice.dump_signal(cluster, at, rank, first, *counters)
+                if lines:
+                    book.rank(at, rank, *lines)
+        _report_abort(book, rng.choice(reporting), time + 8)
+    return all_report
 
 
-def _aborted(book: Book, rank: Rank, time: float) -> None:
-    """What the launcher says of a node on which the watchdog ended ``rank`` first."""
+def _report_abort(book: Book, rank: Rank, time: float) -> None:
+    """Print the launcher's report after the watchdog ended ``rank``."""
     cluster = book.cluster
     if cluster.launcher == "torchrun":
         book.agent(time, rank.host, torch_voice.summary(cluster, time, rank, -6))
@@ -115,5 +118,5 @@ def _aborted(book: Book, rank: Rank, time: float) -> None:
         book.slurm(time, host_voice.task_exit(rank, "Aborted (core dumped)"))
 
 
-def others(cluster: Cluster, without: Collection[Rank]) -> list[Rank]:
-    return [r for r in cluster.ranks if r not in without]
+def others(cluster: Cluster, excluded: Collection[Rank]) -> list[Rank]:
+    return [r for r in cluster.ranks if r not in excluded]

@@ -1,4 +1,4 @@
-"""The faults: each writes what a job with it prints into the book, and says the truth."""
+"""The faults. Each prints a job with the fault and returns the truth."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ LOOP = ("/home/research/lm/pretrain.py", 412, "train_loop", "loss = step(model, 
 MAIN = ("/home/research/lm/pretrain.py", 655, "<module>", "main()")
 
 
-def _one(book: Book, rng: random.Random) -> Rank:
+def _random_rank(book: Book, rng: random.Random) -> Rank:
     return rng.choice(book.cluster.ranks)
 
 
-def _of(rank: Rank, *signatures: str) -> Truth:
+def _truth(rank: Rank, *signatures: str) -> Truth:
     return Truth(frozenset(signatures), frozenset({rank.number}), frozenset({rank.host}))
 
 
 def oom_kill(book: Book, rng: random.Random) -> Truth:
-    """The kernel kills one process for want of host memory."""
+    """Let the kernel kill a process for lack of host memory."""
     at = course.train(book, rng, course.start(book))
-    rank = _one(book, rng)
-    told_by = rng.choice(("kernel", "slurm", "both", "exit"))
-    if told_by in ("kernel", "both"):
+    rank = _random_rank(book, rng)
+    reporter = rng.choice(("kernel", "slurm", "both", "exit"))
+    if reporter in ("kernel", "both"):
         book.kernel(at, rank.host, *host_voice.oom_kill(book.cluster, at, rank, cgroup=rng.random() < 0.5))
-    course.died(book, rng, rank, at, -9, "Out Of Memory" if told_by == "slurm" else "Killed")
-    if told_by in ("slurm", "both"):
+    course.end_rank(book, rng, rank, at, -9, "Out Of Memory" if reporter == "slurm" else "Killed")
+    if reporter in ("slurm", "both"):
         book.slurm(at + 2, host_voice.slurm_oom(book.cluster))
-    return _of(rank, "host.oom-kill")
+    return _truth(rank, "host.oom-kill")
 
 
-def _raises(book: Book, rng: random.Random, error: str, *signatures: str) -> Truth:
+def _exception_on_one_rank(book: Book, rng: random.Random, error: str, *signatures: str) -> Truth:
     at = course.train(book, rng, course.start(book))
-    rank = _one(book, rng)
+    rank = _random_rank(book, rng)
     book.rank(at, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), error))
-    course.died(book, rng, rank, at + 1, 1, "Exited with exit code 1")
-    return _of(rank, *signatures)
+    course.end_rank(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+    return _truth(rank, *signatures)
 
 
 def exception(book: Book, rng: random.Random) -> Truth:
-    """One rank raises."""
+    """Raise an exception on one rank."""
     error = rng.choice(
         (
             "ValueError: sample 88123 has 4097 tokens, at most 4096 are allowed",
@@ -55,20 +55,20 @@ def exception(book: Book, rng: random.Random) -> Truth:
             "json.decoder.JSONDecodeError: Expecting ',' delimiter: line 1 column 5120 (char 5119)",
         )
     )
-    return _raises(book, rng, error, "app.exception")
+    return _exception_on_one_rank(book, rng, error, "app.exception")
 
 
 def cuda_oom(book: Book, rng: random.Random) -> Truth:
-    """One rank has no GPU memory left."""
+    """Use up the GPU memory of one rank."""
     name = "torch.OutOfMemoryError" if book.cluster.torch >= "2.4" else "torch.cuda.OutOfMemoryError"
     device = rng.randrange(8)
     text = f"{name}: CUDA out of memory. Tried to allocate 3.12 GiB. GPU {device} has a total capacity of 79.15 GiB of which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.11 GiB memory in use. Of the allocated memory 74.90 GiB is allocated by PyTorch, and 1.77 GiB is reserved by PyTorch but unallocated."
-    return _raises(book, rng, text, "cuda.oom")
+    return _exception_on_one_rank(book, rng, text, "cuda.oom")
 
 
 def disk_full(book: Book, rng: random.Random) -> Truth:
-    """One rank cannot write its shard."""
-    return _raises(
+    """Let one rank fail to write its shard."""
+    return _exception_on_one_rank(
         book,
         rng,
         "OSError: [Errno 28] No space left on device: '/scratch/lm/ckpt/step_4000/shard.tmp'",
@@ -77,9 +77,9 @@ def disk_full(book: Book, rng: random.Random) -> Truth:
 
 
 def gpu_memory(book: Book, rng: random.Random) -> Truth:
-    """Uncorrectable ECC error: the driver and the process both say so."""
+    """Report an uncorrectable ECC error in the driver and in the process."""
     at = course.train(book, rng, course.start(book))
-    rank = _one(book, rng)
+    rank = _random_rank(book, rng)
     code, text = rng.choice(
         (
             (48, "DBE (double bit error) at 0x1f3a0"),
@@ -94,28 +94,28 @@ def gpu_memory(book: Book, rng: random.Random) -> Truth:
         else "RuntimeError: CUDA error: uncorrectable ECC error encountered"
     )
     book.rank(at + 0.3, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), error))
-    course.died(book, rng, rank, at + 1, 1, "Exited with exit code 1")
-    return _of(rank, "cuda.ecc")
+    course.end_rank(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+    return _truth(rank, "cuda.ecc")
 
 
 def gpu_lost(book: Book, rng: random.Random) -> Truth:
-    """A GPU falls off the bus."""
+    """Let a GPU fall off the bus."""
     at = course.train(book, rng, course.start(book))
-    rank = _one(book, rng)
+    rank = _random_rank(book, rng)
     book.kernel(at, rank.host, host_voice.xid(book.cluster, at, rank, 79, "GPU has fallen off the bus."))
     book.rank(
         at + 0.3,
         rank,
         *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), "RuntimeError: CUDA error: unknown error"),
     )
-    course.died(book, rng, rank, at + 1, 1, "Exited with exit code 1")
-    return _of(rank, "cuda.fell-off-bus")
+    course.end_rank(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+    return _truth(rank, "cuda.fell-off-bus")
 
 
 def segfault(book: Book, rng: random.Random) -> Truth:
-    """A native library crashes one process."""
+    """Crash a process in a native library."""
     at = course.train(book, rng, course.start(book))
-    rank = _one(book, rng)
+    rank = _random_rank(book, rng)
     if rng.random() < 0.6:
         book.kernel(at, rank.host, host_voice.segfault(book.cluster, at, rank))
     if rng.random() < 0.6:
@@ -127,12 +127,12 @@ def segfault(book: Book, rng: random.Random) -> Truth:
             '  File "/home/research/lm/pretrain.py", line 412 in train_loop',
         )
         book.rank(at, rank, *stack)
-    course.died(book, rng, rank, at + 0.5, -11, "Segmentation fault (core dumped)")
-    return _of(rank, "app.segfault")
+    course.end_rank(book, rng, rank, at + 0.5, -11, "Segmentation fault (core dumped)")
+    return _truth(rank, "app.segfault")
 
 
 def preempted(book: Book, rng: random.Random) -> Truth:
-    """The scheduler takes the nodes away."""
+    """Let the scheduler take the nodes away."""
     cluster = book.cluster
     at = course.train(book, rng, course.start(book))
     book.slurm(at, host_voice.cancelled(cluster, at, rng.choice(("JOB", "STEP")), "PREEMPTION"))
@@ -141,34 +141,37 @@ def preempted(book: Book, rng: random.Random) -> Truth:
             book.agent(at + 1, host, torch_voice.agent_signalled(cluster, at + 1, host))
     else:
         book.slurm(at + 2, *(host_voice.task_exit(r, "Terminated") for r in cluster.ranks[:4]))
-    return Truth(frozenset({"job.preempted"}), hosts=frozenset(cluster.hosts[:1]), who_told=False)
+    return Truth(frozenset({"job.preempted"}), hosts=frozenset(cluster.hosts[:1]), culprit_visible=False)
 
 
-def _late(book: Book, rng: random.Random, rank: Rank, time: float, work: Work) -> bool:
-    """All but ``rank`` wait for it; at the end it says how far it had come (not in 2.1).  Whether that shows who is late."""
+def _wait_for(book: Book, rng: random.Random, rank: Rank, time: float, work: Work) -> bool:
+    """Let all but ``rank`` wait for it. At the end the rank prints its progress (not in 2.1).
+
+    Return True if the logs show the late rank.
+    """
     cluster = book.cluster
     waiting = course.others(cluster, (rank,))
-    all_told = course.wait(book, rng, waiting, time, work)
-    said = torch_voice.dump_signal(cluster, time + 0.8, rank, waiting[0], work.seq - 1, work.seq - 1)
-    if said:
-        book.rank(time + 0.8, rank, *said)
-    return all_told or bool(said)
+    all_report = course.wait(book, rng, waiting, time, work)
+    lines = torch_voice.dump_signal(cluster, time + 0.8, rank, waiting[0], work.seq - 1, work.seq - 1)
+    if lines:
+        book.rank(time + 0.8, rank, *lines)
+    return all_report or bool(lines)
 
 
 def straggler_data(book: Book, rng: random.Random) -> Truth:
-    """Rank 0 tokenises while the others wait at the first barrier."""
+    """Let rank 0 tokenise while the others wait at the first barrier."""
     cluster = book.cluster
     at = course.start(book)
     rank = cluster.ranks[0]
     what = rng.choice(("Map", "Tokenizing train split", "Grouping texts in chunks of 4096"))
     for done in (120000, 260000, 410000):
         book.rank(at + done / 1000, rank, host_voice.bar(what, done, 1800000, done / 1000))
-    _late(book, rng, rank, at + course.WAIT, Work(rng.randrange(2, 9), "ALLREDUCE", 1))
-    return _of(rank, "collective.straggler")
+    _wait_for(book, rng, rank, at + course.WAIT, Work(rng.randrange(2, 9), "ALLREDUCE", 1))
+    return _truth(rank, "collective.straggler")
 
 
 def straggler_save(book: Book, rng: random.Random) -> Truth:
-    """One rank writes a checkpoint for longer than the others wait."""
+    """Let a rank write a checkpoint for longer than the others wait."""
     at = course.train(book, rng, course.start(book))
     rank = book.cluster.ranks[0]
     book.rank(
@@ -182,56 +185,56 @@ def straggler_save(book: Book, rng: random.Random) -> Truth:
             )
         ),
     )
-    _late(book, rng, rank, at + course.WAIT, course.next_work(rng))
-    return _of(rank, "collective.straggler")
+    _wait_for(book, rng, rank, at + course.WAIT, course.next_work(rng))
+    return _truth(rank, "collective.straggler")
 
 
 def straggler_silent(book: Book, rng: random.Random) -> Truth:
-    """One rank is late and does not say why."""
+    """Delay a rank that prints no reason."""
     at = course.train(book, rng, course.start(book))
-    rank = _one(book, rng)
-    told = _late(book, rng, rank, at + course.WAIT, course.next_work(rng))
-    return dataclasses.replace(_of(rank, "collective.straggler", "collective.timeout"), who_told=told)
+    rank = _random_rank(book, rng)
+    is_visible = _wait_for(book, rng, rank, at + course.WAIT, course.next_work(rng))
+    return dataclasses.replace(_truth(rank, "collective.straggler", "collective.timeout"), culprit_visible=is_visible)
 
 
-def _two_sides(book: Book, rng: random.Random, odd: Rank, own: Work, most: Work) -> None:
+def _time_out_apart(book: Book, rng: random.Random, odd: Rank, own: Work, most: Work) -> None:
     at = course.train(book, rng, course.start(book)) + course.WAIT
     course.wait(book, rng, course.others(book.cluster, (odd,)), at, most)
     book.rank(at + 0.7, odd, *torch_voice.timed_out(book.cluster, at + 0.7, odd, own, own.seq))
 
 
 def desync_skipped(book: Book, rng: random.Random) -> Truth:
-    """One rank leaves out a collective: the next one has the number of the one that it left out."""
-    odd = _one(book, rng)
+    """Let a rank skip a collective. Its next collective has the number of the skipped one."""
+    odd = _random_rank(book, rng)
     seq = rng.randrange(40, 90000)
     numel = rng.randrange(8, 4000) * 4096
-    _two_sides(book, rng, odd, Work(seq, "_ALLGATHER_BASE", numel // 8), Work(seq, "ALLREDUCE", numel))
-    return _of(odd, "collective.desync")
+    _time_out_apart(book, rng, odd, Work(seq, "_ALLGATHER_BASE", numel // 8), Work(seq, "ALLREDUCE", numel))
+    return _truth(odd, "collective.desync")
 
 
 def desync_size(book: Book, rng: random.Random) -> Truth:
-    """One rank brings another number of elements."""
-    odd = _one(book, rng)
+    """Let a rank bring another number of elements."""
+    odd = _random_rank(book, rng)
     most = course.next_work(rng)
-    _two_sides(book, rng, odd, Work(most.seq, most.op, most.numel + 512), most)
-    return _of(odd, "collective.desync")
+    _time_out_apart(book, rng, odd, Work(most.seq, most.op, most.numel + 512), most)
+    return _truth(odd, "collective.desync")
 
 
 def hang(book: Book, rng: random.Random) -> Truth:
-    """All ranks stand in the same collective, nothing says why."""
+    """Let all ranks hang in the same collective without a reason."""
     at = course.train(book, rng, course.start(book))
     course.wait(book, rng, book.cluster.ranks, at + course.WAIT, course.next_work(rng))
-    hosts = book.cluster.hosts if len(book.cluster.hosts) == 1 else ()  # the only one there is no slander
-    return Truth(frozenset({"collective.timeout"}), hosts=frozenset(hosts), who_told=False)
+    hosts = book.cluster.hosts if len(book.cluster.hosts) == 1 else ()  # naming the only host accuses no innocent
+    return Truth(frozenset({"collective.timeout"}), hosts=frozenset(hosts), culprit_visible=False)
 
 
 def link_down(book: Book, rng: random.Random) -> Truth:
-    """The path between two hosts is broken: each side's requests to the other fail."""
+    """Break the path between two hosts. Requests of both sides fail."""
     cluster = book.cluster
     cluster.network = "IB"
     at = course.train(book, rng, course.start(book))
-    one, two = rng.sample(cluster.hosts, 2) if len(cluster.hosts) > 1 else (cluster.hosts[0],) * 2
-    pairs = list(zip(cluster.on(one), cluster.on(two), strict=True))[: rng.randrange(1, 5)]
+    first_host, second_host = rng.sample(cluster.hosts, 2) if len(cluster.hosts) > 1 else (cluster.hosts[0],) * 2
+    pairs = list(zip(cluster.on(first_host), cluster.on(second_host), strict=True))[: rng.randrange(1, 5)]
     gone = []
     for a, b in pairs:
         for rank, peer in ((a, b), (b, a)):
@@ -241,12 +244,12 @@ def link_down(book: Book, rng: random.Random) -> Truth:
             book.rank(moment + 1, rank, *torch_voice.remote_error(cluster, moment + 1, rank, last))
             gone.append(rank)
     course.wait(book, rng, course.others(cluster, gone), at + course.WAIT, course.next_work(rng))
-    both = frozenset(r.number for h in (one, two) for r in cluster.on(h))
-    return Truth(frozenset({"net.ib-completion"}), both, frozenset({one, two}))
+    both = frozenset(r.number for h in (first_host, second_host) for r in cluster.on(h))
+    return Truth(frozenset({"net.ib-completion"}), both, frozenset({first_host, second_host}))
 
 
 def node_lost(book: Book, rng: random.Random) -> Truth:
-    """A node crashes: Slurm says so, its neighbours' requests get no answer."""
+    """Crash a node. Slurm reports it, and requests of its neighbours get no answer."""
     cluster = book.cluster
     at = course.train(book, rng, course.start(book))
     host = rng.choice(cluster.hosts)
@@ -255,18 +258,18 @@ def node_lost(book: Book, rng: random.Random) -> Truth:
         f"srun: error: Node failure on {host}",
         host_voice.cancelled(cluster, at + 60, "JOB", "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"),
     )
-    there = cluster.on(host)
+    ranks = cluster.on(host)
     for rank, peer in zip(
-        cluster.on(cluster.hosts[(cluster.hosts.index(host) + 1) % len(cluster.hosts)]), there, strict=True
+        cluster.on(cluster.hosts[(cluster.hosts.index(host) + 1) % len(cluster.hosts)]), ranks, strict=True
     ):
         if rank.host != host:
-            told = nccl_voice.completion_error if cluster.network == "IB" else nccl_voice.closed_by
-            book.rank(at + 8, rank, *told(cluster, at + 8, rank, peer))
-    return Truth(frozenset({"host.node-failure"}), frozenset(r.number for r in there), frozenset({host}))
+            error_lines = nccl_voice.completion_error if cluster.network == "IB" else nccl_voice.closed_by
+            book.rank(at + 8, rank, *error_lines(cluster, at + 8, rank, peer))
+    return Truth(frozenset({"host.node-failure"}), frozenset(r.number for r in ranks), frozenset({host}))
 
 
 def wrong_interface(book: Book, rng: random.Random) -> Truth:
-    """One host offers the address of its container bridge to the others."""
+    """Let a host offer the address of its container bridge."""
     cluster = book.cluster
     odd = rng.choice(cluster.hosts)
     for rank in cluster.ranks:
@@ -282,7 +285,7 @@ def wrong_interface(book: Book, rng: random.Random) -> Truth:
         frozenset({"net.wrong-interface"}),
         frozenset(r.number for r in cluster.on(odd)),
         frozenset({odd}),
-        who_told=False,
+        culprit_visible=False,
     )
 
 

@@ -1,4 +1,7 @@
-"""Process groups smaller than the job: tensor, pipeline and data parallel ranks, each numbered anew inside its group."""
+"""Process groups: tensor, pipeline and data parallel ranks.
+
+Ranks are numbered anew inside each group.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Group:
-    """One process group: its number in the process and in the job, its name, its global ranks in order."""
+    """One process group.
+
+    It has a number in the process, a key in the job, a name, and global ranks in order.
+    """
 
     number: int
     key: int
@@ -26,12 +32,12 @@ class Group:
     def place(self, rank: Rank) -> int:
         return self.members.index(rank.number)
 
-    def others(self, cluster: Cluster, without: Rank) -> list[Rank]:
-        return [cluster.ranks[n] for n in self.members if n != without.number]
+    def others(self, cluster: Cluster, excluded: Rank) -> list[Rank]:
+        return [cluster.ranks[n] for n in self.members if n != excluded.number]
 
 
 def group_of(cluster: Cluster, rank: Rank, kind: str) -> Group:
-    """The group of this kind that ``rank`` is in, as Megatron lays them out: tensor first, data next, pipeline last."""
+    """Return the group of this kind with ``rank``. Megatron's order: tensor, data, pipeline."""
     n, size = rank.number, cluster.size
     stage = size // PIPELINE
     if kind == "tensor":

@@ -8,13 +8,13 @@ from simulator.cluster import Cluster, Rank
 
 
 def kernel(cluster: Cluster, time: float, host: str, text: str) -> str:
-    """A line of the journal of ``host``."""
+    """Return a line of the journal of ``host``."""
     at = cluster.moment(time, host)
     return f"{at:%b} {at.day:2} {at:%H:%M:%S} {host} kernel: {text}"
 
 
 def oom_kill(cluster: Cluster, time: float, rank: Rank, *, cgroup: bool) -> Iterator[str]:
-    """The kernel's OOM killer takes a process."""
+    """Yield the lines of the kernel's OOM killer."""
     scope = f"/slurm/uid_1207/job_{cluster.jobid}/step_0"
     kind = "constraint=CONSTRAINT_MEMCG" if cgroup else "constraint=CONSTRAINT_NONE"
     where = f"oom_memcg={scope}," if cgroup else "global_oom,"
@@ -37,7 +37,7 @@ def oom_kill(cluster: Cluster, time: float, rank: Rank, *, cgroup: bool) -> Iter
 
 
 def xid(cluster: Cluster, time: float, rank: Rank, code: int, text: str) -> str:
-    """The GPU driver's complaint."""
+    """Return the GPU driver's Xid line."""
     bus = f"0000:{int(rank.bus, 16) >> 12:02x}:00"
     return kernel(cluster, time, rank.host, f"NVRM: Xid (PCI:{bus}): {code}, pid={rank.pid}, name=python3.10, {text}")
 
@@ -67,7 +67,10 @@ def cancelled(cluster: Cluster, time: float, what: str, why: str = "") -> str:
 
 
 def step_line(cluster: Cluster, time: float, rank: Rank, step: int) -> str | None:
-    """How the trainer of this job reports a step on ``rank``; None where that rank says nothing."""
+    """Return the trainer's line about a step on ``rank``.
+
+    Return None if that rank prints none.
+    """
     at = cluster.moment(time, rank.host)
     loss = 2.0 + 9.0 / (step + 3)
     shape = cluster.trainer
@@ -87,9 +90,9 @@ def step_line(cluster: Cluster, time: float, rank: Rank, step: int) -> str | Non
 
 
 def bar(what: str, done: int, total: int, seconds: float) -> str:
-    """A tqdm bar as it stands when nothing more comes."""
+    """Return a tqdm bar that has stopped."""
     share = done / total
     full = int(share * 10)
     left = int(seconds / share - seconds)
-    shown = "█" * full + " " * (10 - full)
-    return f"{what}: {share * 100:3.0f}%|{shown}| {done}/{total} [{int(seconds) // 60:02}:{int(seconds) % 60:02}<{left // 60:02}:{left % 60:02}, {done / seconds:6.2f} examples/s]"
+    cells = "█" * full + " " * (10 - full)
+    return f"{what}: {share * 100:3.0f}%|{cells}| {done}/{total} [{int(seconds) // 60:02}:{int(seconds) % 60:02}<{left // 60:02}:{left % 60:02}, {done / seconds:6.2f} examples/s]"

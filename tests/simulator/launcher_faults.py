@@ -13,19 +13,19 @@ RULE = "-" * 74
 ERROR = "ValueError: sample 88123 has 4097 tokens, at most 4096 are allowed"
 
 
-def _under(book: Book, rng: random.Random, launcher: str) -> tuple[Rank, float]:
+def _start_under(book: Book, rng: random.Random, launcher: str) -> tuple[Rank, float]:
     book.cluster.launcher = launcher
     at = course.train(book, rng, course.start(book))
     return rng.choice(book.cluster.ranks), at
 
 
-def _of(rank: Rank, *signatures: str) -> Truth:
+def _truth(rank: Rank, *signatures: str) -> Truth:
     return Truth(frozenset(signatures), frozenset({rank.number}), frozenset({rank.host, rank.address}))
 
 
 def mpi_killed(book: Book, rng: random.Random) -> Truth:
-    """A rank under mpirun ends by a signal."""
-    rank, at = _under(book, rng, "mpirun")
+    """End a rank under mpirun by a signal."""
+    rank, at = _start_under(book, rng, "mpirun")
     number, name, signatures = rng.choice(
         (
             (9, "Killed", ("mpi.rank-died", "host.oom-kill")),
@@ -34,12 +34,12 @@ def mpi_killed(book: Book, rng: random.Random) -> Truth:
     )
     text = f"mpirun noticed that process rank {rank.number} with PID {rank.pid} on node {rank.host} exited on signal {number} ({name})."
     book.launcher(at + 1, RULE, text, RULE)
-    return _of(rank, *signatures)
+    return _truth(rank, *signatures)
 
 
 def mpi_raises(book: Book, rng: random.Random) -> Truth:
-    """A rank under mpirun raises."""
-    rank, at = _under(book, rng, "mpirun")
+    """Raise an exception on a rank under mpirun."""
+    rank, at = _start_under(book, rng, "mpirun")
     book.rank(at, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), ERROR))
     first = (
         RULE,
@@ -55,16 +55,16 @@ def mpi_raises(book: Book, rng: random.Random) -> Truth:
         RULE,
     )
     book.launcher(at + 1, *first)
-    return _of(rank, "app.exception")
+    return _truth(rank, "app.exception")
 
 
 def ray_raises(book: Book, rng: random.Random) -> Truth:
-    """A worker of Ray raises: the driver prints its exception again."""
-    rank, at = _under(book, rng, "ray")
+    """Raise an exception on a worker of Ray. The driver prints it again."""
+    rank, at = _start_under(book, rng, "ray")
     frames = torch_voice.exception(rank, book.cluster, (MAIN, LOOP), ERROR)
     if rng.random() < 0.5:
         book.rank(at, rank, *frames)
-    told = [line.removeprefix(f"[rank{rank.number}]: ") for line in frames]
+    lines = [line.removeprefix(f"[rank{rank.number}]: ") for line in frames]
     where = f"ray::RayTrainWorker.execute() (pid={rank.pid}, ip={rank.address}, actor_id=9d1c5a1e0b7f44c2a8f0c1d201000000, repr=<RayTrainWorker object at 0x7f3c1a2b4c10>)"
     head = (
         "Traceback (most recent call last):",
@@ -72,19 +72,19 @@ def ray_raises(book: Book, rng: random.Random) -> Truth:
         "    result = trainer.fit()",
         f"ray.exceptions.RayTaskError(ValueError): {where}",
     )
-    book.launcher(at + 2, *head, *told[1:])
-    return _of(rank, "app.exception")
+    book.launcher(at + 2, *head, *lines[1:])
+    return _truth(rank, "app.exception")
 
 
 def ray_killed(book: Book, rng: random.Random) -> Truth:
-    """A worker of Ray is killed from outside; its peers lose the connection or wait."""
-    rank, at = _under(book, rng, "ray")
+    """Kill a worker of Ray. Its peers lose the connection or wait."""
+    rank, at = _start_under(book, rng, "ray")
     book.launcher(
         at + 1,
         f"(raylet, ip={rank.address}) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker. RayTask ID: 16310a0f0a45af5cb2746b0e6efd235cda5d9cd401000000 Worker ID: 1c1bc5d2a0c1e4b7 Node ID: 5cf10a2d Worker IP address: {rank.address} Worker port: 10012 Worker PID: {rank.pid} Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage. (2) ray stop --force is called. (3) The worker is crashed unexpectedly due to SIGSEGV or other unexpected errors.",
     )
     course.wait(book, rng, course.others(book.cluster, (rank,)), at + course.WAIT, course.next_work(rng))
-    return _of(rank, "collective.rank-died", "host.oom-kill")
+    return _truth(rank, "collective.rank-died", "host.oom-kill")
 
 
 FAULTS = {f.__name__: f for f in (mpi_killed, mpi_raises, ray_raises, ray_killed)}

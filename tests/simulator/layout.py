@@ -1,18 +1,22 @@
-"""Sorts what a job prints into files, the way sites collect logs, and damages them the way sites lose them."""
+"""The output of a job in files, as sites collect logs.
+
+Sites also lose logs.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable
 
-from simulator.book import Book, Said
+from simulator.book import Book, Output
 from simulator.cluster import Cluster
 
 LAYOUTS = ("ranks", "srun", "nodes", "merged", "mpirun", "ray")
 
 
-def fitting(rng: random.Random, cluster: Cluster) -> str:
-    """A layout that this job could have: labels of srun need srun, and bare lines need ranks in the lines themselves."""
+def choose_layout(rng: random.Random, cluster: Cluster) -> str:
+    """Choose a layout that this job could have."""
+    # Labels of srun need srun. Lines without a label must name their rank, which PyTorch 2.1 does not do.
     if cluster.launcher in ("mpirun", "ray"):
         return cluster.launcher
     if cluster.launcher == "srun":
@@ -21,69 +25,76 @@ def fitting(rng: random.Random, cluster: Cluster) -> str:
 
 
 def files(book: Book, layout: str, rng: random.Random) -> dict[str, str]:
-    """The files of the job: name and text."""
-    found: dict[str, list[str]] = {}
-    said = sorted(book.said, key=lambda s: s.time)
+    """Return the files of the job, name -> text."""
+    lines_by_file: dict[str, list[str]] = {}
+    outputs = sorted(book.outputs, key=lambda s: s.time)
     if layout in ("srun", "merged", "mpirun", "ray"):
-        said = _interleaved(said, rng)
-    for part in said:
-        name, lines = _placed(part, layout, book.cluster)
-        found.setdefault(name, []).extend(lines)
-    return {name: "\n".join(lines) + "\n" for name, lines in sorted(found.items())}
+        outputs = _interleave(outputs, rng)
+    for part in outputs:
+        name, lines = _place(part, layout, book.cluster)
+        lines_by_file.setdefault(name, []).extend(lines)
+    return {name: "\n".join(lines) + "\n" for name, lines in sorted(lines_by_file.items())}
 
 
-def _interleaved(said: Iterable[Said], rng: random.Random) -> list[Said]:
-    """Every line a piece of its own: what several processes print at once is mixed, each one's own order kept."""
+def _interleave(outputs: Iterable[Output], rng: random.Random) -> list[Output]:
+    """Mix the lines of processes that print at once. Each keeps its own order."""
     pieces = []
-    for part in said:
+    for part in outputs:
         time = part.time
         for line in _records(part):
-            pieces.append(Said(time, part.voice, line))
+            pieces.append(Output(time, part.source, line))
             time += rng.random() * 0.002
     return sorted(pieces, key=lambda s: s.time)
 
 
-def _records(part: Said) -> list[tuple[str, ...]]:
-    """A process writes a traceback or a summary in one go; other lines come one by one."""
-    if isinstance(part.voice, int) and not any("Traceback" in line for line in part.lines[:1]):
+def _records(part: Output) -> list[tuple[str, ...]]:
+    """Split output into pieces. A traceback or summary stays whole, other lines are single."""
+    if isinstance(part.source, int) and not any("Traceback" in line for line in part.lines[:1]):
         return [(line,) for line in part.lines]
     return [part.lines]
 
 
-def _placed(part: Said, layout: str, cluster: Cluster) -> tuple[str, Iterable[str]]:
-    voice = part.voice
+def _place(part: Output, layout: str, cluster: Cluster) -> tuple[str, Iterable[str]]:
+    source = part.source
     job = f"slurm-{cluster.jobid}.out"
-    if isinstance(voice, str) and voice.startswith("kernel:"):
-        return f"journal-{voice[7:]}.log", part.lines
-    if layout == "merged" or voice == "slurm":
+    if isinstance(source, str) and source.startswith("kernel:"):
+        return f"journal-{source[7:]}.log", part.lines
+    if layout == "merged" or source == "slurm":
         return job, part.lines
-    if isinstance(voice, str):
-        return f"slurm-{cluster.jobid}-{voice[6:]}.out", part.lines
-    rank = cluster.ranks[voice]
+    if isinstance(source, str):
+        return f"slurm-{cluster.jobid}-{source[6:]}.out", part.lines
+    rank = cluster.ranks[source]
     if layout == "srun":
         width = len(str(cluster.size - 1))
-        return job, (f"{voice:{width}}: {line}" for line in part.lines)
+        return job, (f"{source:{width}}: {line}" for line in part.lines)
     if layout == "mpirun":
-        return job, (f"[1,{voice}]<stderr>:{line}" for line in part.lines)
+        return job, (f"[1,{source}]<stderr>:{line}" for line in part.lines)
     if layout == "ray":
         return job, (f"(RayTrainWorker pid={rank.pid}, ip={rank.address}) {line}" for line in part.lines)
     if layout == "nodes":
         return f"slurm-{cluster.jobid}-{rank.host}.out", (f"[default{rank.local}]:{line}" for line in part.lines)
-    return f"logs/rank_{voice:05}.log", part.lines
+    return f"logs/rank_{source:05}.log", part.lines
 
 
-def without(book: Book, ranks: Iterable[int], hosts: Iterable[str] = (), *, slurm: bool = False) -> None:
-    """Lose the logs of these ranks, of the agents and kernels of these hosts, and of Slurm."""
-    lost = {*ranks, *(f"{who}:{h}" for h in hosts for who in ("agent", "kernel")), *(("slurm",) if slurm else ())}
-    book.said = [s for s in book.said if s.voice not in lost]
+def drop_logs(book: Book, ranks: Iterable[int], hosts: Iterable[str] = (), *, slurm: bool = False) -> None:
+    """Drop the logs of some ranks, hosts and Slurm.
+
+    The logs of a host are those of its agent and its kernel.
+    """
+    lost = {
+        *ranks,
+        *(f"{program}:{h}" for h in hosts for program in ("agent", "kernel")),
+        *(("slurm",) if slurm else ()),
+    }
+    book.outputs = [s for s in book.outputs if s.source not in lost]
 
 
-def truncated(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
-    """The beginning of some files is lost, cut in the middle of a line."""
-    out = {}
+def truncate(texts: dict[str, str], rng: random.Random) -> dict[str, str]:
+    """Cut off the beginning of some files, within a line."""
+    result = {}
     for name, text in texts.items():
         if name.startswith(("journal", "slurm")) or rng.random() < 0.7:
-            out[name] = text
+            result[name] = text
         else:
-            out[name] = text[rng.randrange(0, len(text) // 3 + 1) :]
-    return out
+            result[name] = text[rng.randrange(0, len(text) // 3 + 1) :]
+    return result

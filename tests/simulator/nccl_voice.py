@@ -18,13 +18,13 @@ def info(rank: Rank, text: str, thread: int = 0) -> str:
 
 
 def warn(cluster: Cluster, time: float, rank: Rank, place: str, text: str) -> tuple[str, str]:
-    """A warning; up to 2.25 an empty line stands in front, from 2.26 a time stamp."""
+    """Return a warning. Up to 2.25 an empty line comes first, from 2.26 a time stamp."""
     stamp = f"[{cluster.moment(time, rank.host):%Y-%m-%d %H:%M:%S}] " if _at_least(cluster, "2.26") else ""
     return "", f"{stamp}{rank.host}:{rank.pid}:{rank.pid + 400} [{rank.local}] {place} NCCL WARN {text}"
 
 
 def hello(cluster: Cluster, rank: Rank, interface: str = "eth0", address: str | None = None) -> Iterator[str]:
-    """What a healthy start prints."""
+    """Yield the lines of a healthy start."""
     ip = address or rank.address
     colon, listed = (": Using", "") if _at_least(cluster, "2.24") else (" : Using", "")
     if rank.number == 0 or _at_least(cluster, "2.22"):
@@ -39,7 +39,7 @@ def hello(cluster: Cluster, rank: Rank, interface: str = "eth0", address: str | 
 
 
 def comm(cluster: Cluster, rank: Rank) -> Iterator[str]:
-    """The world communicator of one rank comes to life."""
+    """Yield the lines of a rank's world communicator."""
     api = "ncclCommInitRank " if _at_least(cluster, "2.21") else ""
     head = f"{api}comm 0x55d{rank.pid:07x}0 rank {rank.number} nranks {cluster.size} cudaDev {rank.local} "
     head += f"nvmlDev {rank.local} busId {rank.bus} commId 0x{cluster.jobid * 7919:x} - Init "
@@ -60,7 +60,7 @@ def comm(cluster: Cluster, rank: Rank) -> Iterator[str]:
 
 
 def closed_by(cluster: Cluster, time: float, rank: Rank, peer: Rank) -> tuple[str, ...]:
-    """The connection to a process that is gone, seen by a neighbour."""
+    """Return a neighbour's lines about a connection to a dead process."""
     text = f"socketProgress: Connection closed by remote peer {peer.host}.cluster.example<{peer.port}>"
     return (
         *warn(cluster, time, rank, "misc/socket.cc:58", text),
@@ -72,7 +72,7 @@ def closed_by(cluster: Cluster, time: float, rank: Rank, peer: Rank) -> tuple[st
 def completion_error(
     cluster: Cluster, time: float, rank: Rank, peer: Rank, status: int = 12, vendor: int = 129
 ) -> tuple[str, ...]:
-    """A work request to ``peer`` that the fabric could not carry out (status 12: no answer, 5: flushed after it)."""
+    """Return the lines of a failed work request. Status 12: no answer, 5: flushed after a failure."""
     if _at_least(cluster, "2.20"):
         tail = " hca mlx5_0" if _at_least(cluster, "2.22") else ""
         text = f"NET/IB: Got completion from peer {peer.address}<{peer.port}> with status={status} opcode=0 len=0 vendor err {vendor} (Send){tail}"
@@ -86,7 +86,7 @@ def completion_error(
 
 
 def connect_failed(cluster: Cluster, time: float, rank: Rank, address: str, port: int, why: str) -> tuple[str, ...]:
-    """A connection that could not be opened at the start."""
+    """Return the lines of a connection that failed at the start."""
     if not _at_least(cluster, "2.24"):
         text = f"socketStartConnect: Connect to {address}<{port}> failed : {why}"
     elif not _at_least(cluster, "2.27"):

@@ -1,4 +1,7 @@
-"""Lines as PyTorch prints them: ProcessGroupNCCL of 2.1 to 2.9, tracebacks, torchrun's agent."""
+"""Lines as PyTorch 2.1 to 2.9 prints them.
+
+They come from ProcessGroupNCCL, tracebacks, and torchrun's agent.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ SIGNALS = {6: "SIGABRT", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 7: "SIGBUS"
 
 @dataclass(frozen=True)
 class Work:
-    """A collective (or a send or receive) of the default group or of another one."""
+    """A collective, send or receive of a process group.
+
+    Without ``group`` it is the default group.
+    """
 
     seq: int
     op: str
@@ -23,7 +29,7 @@ class Work:
     group: Group | None = None
 
     def place(self, rank: Rank) -> int:
-        """The number of ``rank`` inside the group."""
+        """Return the number of ``rank`` inside the group."""
         return self.group.place(rank) if self.group else rank.number
 
     def __str__(self) -> str:
@@ -32,7 +38,7 @@ class Work:
 
 
 def _cpp(cluster: Cluster, time: float, rank: Rank, line: int, text: str, level: str = "E") -> str:
-    """The prefix of c10's logger; 2.1 prints neither rank nor time."""
+    """Return a line of c10's logger. PyTorch 2.1 prints neither rank nor time."""
     if cluster.torch == "2.1":
         return f"[{level} ProcessGroupNCCL.cpp:{line}] {text}"
     at = cluster.moment(time, rank.host)
@@ -51,7 +57,10 @@ def _group(cluster: Cluster, rank: Rank, group: Group | None = None) -> str:
 
 
 def timed_out(cluster: Cluster, time: float, rank: Rank, work: Work, enqueued: int) -> tuple[str, ...]:
-    """The watchdog gives up on ``work`` and takes the process down."""
+    """Return the watchdog's lines about a time-out in ``work``.
+
+    They end the process.
+    """
     own = f"[Rank {work.place(rank)}] Watchdog caught collective operation timeout: {work} ran for {TIMEOUT_MS + rank.pid % 97} milliseconds before timing out."
     group, place = _group(cluster, rank, work.group), PLACES[cluster.torch]
     lines = [_cpp(cluster, time, rank, place, own)]
@@ -82,7 +91,7 @@ def timed_out(cluster: Cluster, time: float, rank: Rank, work: Work, enqueued: i
 def dump_signal(
     cluster: Cluster, time: float, rank: Rank, first: Rank, enqueued: int, completed: int
 ) -> tuple[str, ...]:
-    """Another rank timed out first; 2.1 has no such line."""
+    """Return the lines about another rank's time-out. PyTorch 2.1 prints none."""
     if cluster.torch == "2.1":
         return ()
     state = f"Last enqueued NCCL work: {enqueued}, last completed NCCL work: {completed}."
@@ -91,9 +100,9 @@ def dump_signal(
     else:
         text = f"Received a dump signal due to a collective timeout from  rank {first.number} and we will try our best to dump the debug info. {state}"
         text += "This is most likely caused by incorrect usages of collectives, e.g., wrong sizes used across ranks, the order of collectives is not same for all ranks or the scheduled collective, for some reason, didn't run. "
-    said = _cpp(cluster, time, rank, 1363, f"{_group(cluster, rank)}{text}")
+    line = _cpp(cluster, time, rank, 1363, f"{_group(cluster, rank)}{text}")
     if cluster.torch == "2.4":
-        return (said,)
+        return (line,)
     return (
         _cpp(
             cluster,
@@ -102,12 +111,12 @@ def dump_signal(
             1682,
             f"{_group(cluster, rank)}Observed flight recorder dump signal from another rank via TCPStore.",
         ),
-        said,
+        line,
     )
 
 
 def taken_down(cluster: Cluster, time: float, rank: Rank, error: str, group: Group | None = None) -> Iterator[str]:
-    """What follows from an error that the watchdog saw."""
+    """Yield the lines that follow an error that the watchdog found."""
     place = group.place(rank) if group else rank.number
     yield _cpp(
         cluster,
@@ -132,7 +141,7 @@ def taken_down(cluster: Cluster, time: float, rank: Rank, error: str, group: Gro
 
 
 def remote_error(cluster: Cluster, time: float, rank: Rank, last: str) -> tuple[str, ...]:
-    """The watchdog learns from NCCL that a peer is gone."""
+    """Return the watchdog's lines about a peer that is gone."""
     error = f"NCCL error: remote process exited or there was a network error, NCCL version {cluster.nccl}"
     more = (
         "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
@@ -144,7 +153,7 @@ def remote_error(cluster: Cluster, time: float, rank: Rank, last: str) -> tuple[
 
 
 def exception(rank: Rank, cluster: Cluster, frames: Iterable[tuple[str, int, str, str]], error: str) -> tuple[str, ...]:
-    """An uncaught exception; from 2.3 on each line carries the rank."""
+    """Return an uncaught exception. From 2.3 on each line carries the rank."""
     lines = ["Traceback (most recent call last):"]
     for path, number, function, code in frames:
         lines += [f'  File "{path}", line {number}, in {function}', f"    {code}"]
@@ -165,7 +174,10 @@ def _agent(cluster: Cluster, time: float, host: str, level: str, line: int, text
 def summary(
     cluster: Cluster, time: float, first: Rank, code: int, others: Iterable[tuple[Rank, int]] = ()
 ) -> Iterator[str]:
-    """The agent of a node found ``first`` dead, ends the others of its node and says so."""
+    """Yield the agent's lines about the end of ``first``.
+
+    The agent ends the other ranks of its node.
+    """
     host = first.host
     ended = {r.number for r, _ in others}
     for rank in cluster.on(host):
@@ -221,7 +233,7 @@ def _entry(cluster: Cluster, time: float, number: int, rank: Rank, code: int) ->
 
 
 def agent_signalled(cluster: Cluster, time: float, host: str) -> Iterator[str]:
-    """The agent itself is told to end."""
+    """Yield the lines of an agent that got SIGTERM."""
     yield _agent(cluster, time, host, "W", 861, "Received 15 death signal, shutting down workers")
     for rank in cluster.on(host):
         yield _agent(cluster, time, host, "W", 897, f"Sending process {rank.pid} closing signal SIGTERM")

@@ -1,1 +1,4 @@
-"""Readers of records of several lines, and of lines whose fields take more than a pattern; the dialects name them."""
+"""Readers of multi-line records.
+
+Formats name them. They also read lines whose fields need more than a pattern.
+"""

@@ -1,4 +1,7 @@
-"""How a batch system says that a job ended: by a signal in words, an exit code, a list of tasks."""
+"""Lines in which a batch system reports the end of a job.
+
+The end is a signal in words, an exit code, or a list of tasks.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,18 @@ from logdoctor.parsers.signals import signal_number
 
 
 def read_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """``signal`` of a signal in words; ``ranks`` of a list of tasks; an exit code above 256 of PBS is 256 + signal."""
+    """Add ``signal`` and ``ranks`` to a line about a job's end.
+
+    The signal comes from the field ``signal_text``, and ``ranks`` from the list in ``tasks`` (``0-3`` is 0, 1, 2, 3).
+    PBS prints 256 + signal as exit code, so 265 is signal 9.
+    """
     del below
-    more: dict[str, Value] = {}
+    extra: dict[str, Value] = {}
     if number := signal_number(str(fields.get("signal_text", ""))):
-        more["signal"] = number
+        extra["signal"] = number
     code = fields.get("exit_code")
     if isinstance(code, int) and 256 < code < 320:
-        more["signal"] = code - 256
+        extra["signal"] = code - 256
     if "tasks" in fields and (ranks := expand_numbers(str(fields["tasks"]))):
-        more["ranks"] = ranks
-    return Block(head.text, more)
+        extra["ranks"] = ranks
+    return Block(head.text, extra)

@@ -1,6 +1,8 @@
-"""What PyTorch's process groups print around and below a message: who speaks, and the tail of a C++ error.
+"""Messages of PyTorch's process groups, and the tail of a C++ error.
 
-Facts from PyTorch 1.8 to 2.15: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, NCCLUtils.cpp, c10/util/Exception.h,
+A prefix in front of the message names the rank.
+
+Sources: PyTorch 1.8 to 2.15, torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, NCCLUtils.cpp, c10/util/Exception.h,
 c10/cuda/CUDAException.cpp.
 """
 
@@ -13,17 +15,17 @@ import regex
 from msgspec import Struct, field
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.blocks.nccl_lines import message_fields, number, passed_on
+from logdoctor.parsers.blocks.nccl_lines import message_fields, parse_number, quoted_warning
 from logdoctor.parsers.record import Bare, Block, BlockReader, Record
 from logdoctor.regexes import later
 
-WHO = (
+GROUP_PREFIX = (
     r"(?:\[(?:PG (?:ID \d+ )?(?:PG GUID )?(?P<pg>[^\s(\]]+) ?(?:\((?P<pg_desc>[^)\n]*)\))? ?)?"
     r"(?:(?<=\(default_pg\) )(?=Rank (?P<by_rank>\d+)))?Rank (?P<group_rank>\d+)\]\s*)?"
 )
 """``[Rank R] ``, ``[PG 0 (default_pg) Rank R] ``, ``[PG ID L PG GUID U(desc) Rank R] ``: R is the rank in the group.
 
-Only in the default group it is the global rank, which is then also ``by_rank``."""
+In the default group R is also the global rank, so only there the field ``by_rank`` is set."""
 
 WORK = (
     r"WorkNCCL\((?:SeqNum=(?P<seq>\d+), )?OpType=(?P<op>\w+)(?:, TensorShape=\[(?P<shape>[^\]\n]*)\])?"
@@ -39,50 +41,53 @@ RESULTS: Mapping[str, str] = {
     "invalid usage": "ncclInvalidUsage",
     "remote process exited": "ncclRemoteError",
 }
-"""ncclGetErrorString and the name of the result (nccl.h)."""
+"""Text of ncclGetErrorString -> name of the result (nccl.h)."""
 
 _FRAME = later(r"^\s*frame #\d+: (?P<function>.+?)(?:\(| \+ 0x| \(0x|$)")
-_RAISED = later(r"^\s*Exception raised from (?P<function>\S+) at (?P<file>\S+?):(?P<line>\d+)")
+_RAISED_FROM = later(r"^\s*Exception raised from (?P<function>\S+) at (?P<file>\S+?):(?P<line>\d+)")
 _RESULT = later(r"^\s*(?P<result>nccl(?:\w*Error|Invalid\w+|InProgress|Timeout)): ")
 _CUDA_ADVICE = later(
     r"^\s*(?:CUDA kernel errors might|(?:HIP|GPU) kernel errors might|For debugging consider|Compile with `|"
     r"Device-side assert|Search for `|Setting `?TORCH_|This may indicate|This error may)"
 )
-_FOREIGN = later(r"^\s*(?:terminate called|Traceback|what\(\):|Fatal Python error)|\bNCCL (?:WARN|INFO) ")
-"""Not the text of an empty ``Last error:``."""
+_OTHER_RECORD = later(r"^\s*(?:terminate called|Traceback|what\(\):|Fatal Python error)|\bNCCL (?:WARN|INFO) ")
+"""A line that begins another record, so not the text that an empty ``Last error:`` lacks."""
 
 _MAX_FRAMES = 12
-_MAX_BROKEN = 3
-_LONGEST = 4000
+_MAX_BROKEN_LINES = 3
+_MAX_CHARS = 4000
 
 
-class _Tail(Struct):
-    """What has been read below a C++ error so far."""
+class _ErrorTail(Struct):
+    """The lines read so far below a C++ error."""
 
     message: list[str] = field(default_factory=list)
     frames: list[str] = field(default_factory=list)
     fields: dict[str, Value] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
-    awaits_last_error: bool = False
-    quote: int = 0
-    """The line of the last error: it says more than the head."""
+    expects_last_error: bool = False
+    evidence: int = 0
+    """Number of the line with the last error, which says more than the head."""
 
     def accept(self, line: str) -> bool:
-        """Take the line in if it belongs to the error."""
-        line = line[:_LONGEST]
-        if hit := _FRAME.match(line):
-            self.frames.append(hit["function"].strip())
+        """Take the line in if it belongs to the error.
+
+        Return True if it does.
+        """
+        line = line[:_MAX_CHARS]
+        if match := _FRAME.match(line):
+            self.frames.append(match["function"].strip())
             return True
-        if hit := _RAISED.match(line):
-            return self._keep("", "raised_from", hit["function"])
-        if hit := _RESULT.match(line):
-            return self._keep(line, "result", hit["result"])
-        if self.awaits_last_error and not _FOREIGN.search(line):
-            self.awaits_last_error = False
+        if match := _RAISED_FROM.match(line):
+            return self._keep("", "raised_from", match["function"])
+        if match := _RESULT.match(line):
+            return self._keep(line, "result", match["result"])
+        if self.expects_last_error and not _OTHER_RECORD.search(line):
+            self.expects_last_error = False
             return self._keep(line, "last_error", line.strip())
         if line.strip().startswith("Last error:"):
             rest = line.partition("Last error:")[2].strip()
-            self.awaits_last_error = not rest
+            self.expects_last_error = not rest
             return self._keep(line, "last_error", rest)
         return bool(_CUDA_ADVICE.match(line)) and self._keep(line)
 
@@ -94,58 +99,65 @@ class _Tail(Struct):
         return True
 
     def read(self, below: Iterable[Bare]) -> None:
-        """Take in lines until one does not belong; blank lines only if the error goes on after them."""
+        """Take in lines up to the first foreign line.
+
+        Blank lines are taken only if the error goes on after them.
+        """
         blank: list[int] = []
-        for bare in below:
-            if not bare.text.strip() and len(blank) < 2:
-                blank.append(bare.below)
-            elif self.accept(bare.text):
-                if "last_error" in self.fields and not self.quote:
-                    self.quote = bare.below
-                self.taken += [*blank, bare.below]
+        for line in below:
+            if not line.text.strip() and len(blank) < 2:
+                blank.append(line.below)
+            elif self.accept(line.text):
+                if "last_error" in self.fields and not self.evidence:
+                    self.evidence = line.below
+                self.taken += [*blank, line.below]
                 blank = []
             else:
                 return
 
 
 def read_error(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """An error of C++ with what stands below it: NCCL's explanation and last error, advice, the C++ frames.
+    """Read a C++ error with the lines below.
 
-    The text is the message without frames.  Fields: result (``ncclSystemError`` ...), last_error and what it names,
-    raised_from, frames (innermost first, joined by " > ").
+    The lines below are NCCL's explanation, its last error, advice, and C++ frames. The text is the message without
+    frames. Fields: result (``ncclSystemError`` ...), last_error and the values in it, raised_from, frames (innermost
+    first, joined by " > ").
     """
-    tail = _Tail()
+    tail = _ErrorTail()
     tail.read(below)
     text = "\n".join([str(fields.get("text", head.text)), *tail.message])
-    more = dict(tail.fields)
-    if "result" not in more and (named := [name for words, name in RESULTS.items() if words in text]):
-        more["result"] = named[0]
+    extra = dict(tail.fields)
+    if "result" not in extra and (results := [name for words, name in RESULTS.items() if words in text]):
+        extra["result"] = results[0]
     if tail.frames:
-        more["frames"] = " > ".join(tail.frames[:_MAX_FRAMES])
-    more = {**message_fields(str(more.get("last_error", text))), **more}
-    more = {k: v for k, v in more.items() if k not in fields}
-    return Block(text, more, tuple(tail.taken), tail.quote, passes_on=passed_on(text))
+        extra["frames"] = " > ".join(tail.frames[:_MAX_FRAMES])
+    extra = {**message_fields(str(extra.get("last_error", text))), **extra}
+    extra = {k: v for k, v in extra.items() if k not in fields}
+    return Block(text, extra, tuple(tail.taken), tail.evidence, passes_on=quoted_warning(text))
 
 
-def rejoin(pattern: str, last: str) -> BlockReader:
-    """A reader for messages that a narrow terminal broke: lines are joined on until the field ``last`` is found."""
+def rejoin_lines(pattern: str, last: str) -> BlockReader:
+    """Return a reader that joins lines broken by a narrow terminal.
+
+    Lines are joined until the field ``last`` of ``pattern`` matches.
+    """
 
     def read(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
         lines, taken = [head.text], list[int]()
-        for bare in islice(below, 0 if last in fields else _MAX_BROKEN):
-            lines.append(bare.text)
-            taken.append(bare.below)
-            for whole in ("".join(lines), " ".join(line.strip() for line in lines)):
-                hit = regex.search(pattern, whole[:_LONGEST])
-                if hit and hit[last]:
-                    found = {name: number(text) for name, text in hit.groupdict().items() if text}
-                    return Block(whole, found, tuple(taken))
+        for line in islice(below, 0 if last in fields else _MAX_BROKEN_LINES):
+            lines.append(line.text)
+            taken.append(line.below)
+            for joined in ("".join(lines), " ".join(text.strip() for text in lines)):
+                match = regex.search(pattern, joined[:_MAX_CHARS])
+                if match and match[last]:
+                    values = {name: parse_number(text) for name, text in match.groupdict().items() if text}
+                    return Block(joined, values, tuple(taken))
         return Block(head.text)
 
     return read
 
 
-def said(
+def group_record(
     kind: str,
     message: str,
     level: Level | None,
@@ -155,5 +167,8 @@ def said(
     priority: int = 3,
     block: BlockReader | None = None,
 ) -> Record:
-    """A record of a process group: `WHO` may stand before the message; the scan looks for the message alone."""
-    return Record(kind, WHO + message, level, block, note, priority, scan=scan or message)
+    """Return the pattern of a message of a process group.
+
+    `GROUP_PREFIX` may stand before the message. The scan searches for the message alone.
+    """
+    return Record(kind, GROUP_PREFIX + message, level, block, note, priority, scan=scan or message)

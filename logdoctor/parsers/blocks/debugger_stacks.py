@@ -1,7 +1,10 @@
-"""Reads a living process's stacks as debuggers print them: gdb (``bt``, ``thread apply all bt``), pstack, eu-stack.
+"""Stacks of a living process as debuggers print them: gdb, pstack, eu-stack.
 
-Innermost call first.  gdb counts threads from the main one, 1, and lists it last; eu-stack and pstack list it first.
-Dumps of several processes one after the other are several records.  Sources: gdb `thread.c`, elfutils `stack.c`.
+gdb prints them for ``bt`` and ``thread apply all bt``. The innermost call comes first. gdb gives the main thread number
+1 and prints it last. eu-stack and pstack print it first. Dumps of several processes one after the other are several
+records.
+
+Sources: gdb `thread.c`, elfutils `stack.c`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.crash_stacks import FRAME, NO_FUNCTION, RUNTIME_LIBRARY, STACK_WORDS
-from logdoctor.parsers.blocks.stack_headlines import begins_section, named_in
+from logdoctor.parsers.blocks.stack_headlines import headline_fields, is_headline
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import later
 
@@ -22,16 +25,19 @@ THREAD = later(
 )
 _NEXT = later(r"^\s*(?:Attaching to process \d|PID \d+ - )")
 _QUIET = later(r"^\s*(?:\[New LWP|\[Inferior |Using host libthread_db|Reading symbols|Attaching to )")
-_IN_A_HANDLER = later(r"^\s*#\d+ +<signal handler called>")
-"""Below it stand the frames that the signal interrupted."""
+_SIGNAL_HANDLER = later(r"^\s*#\d+ +<signal handler called>")
+"""The frames that the signal interrupted stand below this line."""
 MAX_LINES = 40
 MAX_BETWEEN = 12
 MAX_HEAD = 6
-"""Between a section's headline and its stacks stand at most so many lines."""
+"""Most lines between a section's headline and its stacks."""
 
 
 class Thread(Struct):
-    """One thread: gdb's number (0: not numbered), the kernel's number, functions (innermost first) and lines."""
+    """One thread of a dump.
+
+    ``number`` is gdb's number (0 if not numbered), ``pid`` the kernel's. ``frames`` are functions, innermost first.
+    """
 
     number: int = 0
     pid: int | None = None
@@ -41,27 +47,27 @@ class Thread(Struct):
     """The `Bare.below` of its first frame."""
 
 
-def read_backtrace(head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Read on from a thread's headline, from a first frame, or from a headline that names a rank.
+def read_backtrace(head: Bare, head_fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read the stacks of a living process.
 
-    Fields: threads, frames (of the main thread), pid (its number), library; the event's text is the main thread's
-    lines, then the others'.
+    The head is a thread's headline, a first frame, or a headline that names a rank. Fields: threads, frames (of the
+    main thread), pid (its number), library. The text holds the main thread's lines, then those of the other threads.
     """
     lines = [head, *below]
     if not _is_head(head):
         lines = _from_stack(lines)
-    threads, taken, libraries = _read(lines)
+    threads, taken, libraries = _read_threads(lines)
     if not threads:
         return None
-    main, complete = _main(threads)
-    fields: dict[str, Value] = {"threads": len(threads), **named_in("" if _is_head(head) else head.text)}
+    main, complete = _main_thread(threads)
+    fields: dict[str, Value] = {"threads": len(threads), **headline_fields("" if _is_head(head) else head.text)}
     if complete:
         fields["frames"] = tuple(main.frames[:MAX_LINES])
         if main.pid is not None:
             fields["pid"] = main.pid
     if libraries:
         fields["library"] = libraries[0]
-    fields |= {name: value for name, value in found.items() if name in ("rank", "host")}
+    fields |= {name: value for name, value in head_fields.items() if name in ("rank", "host")}
     others = [line for t in threads if t is not main for line in t.lines]
     text = "\n".join([*([] if _is_head(head) else [head.text]), *main.lines, *others][:MAX_LINES])
     return Block(text, fields, tuple(n for n in taken if n), main.at)
@@ -72,61 +78,70 @@ def _is_head(head: Bare) -> bool:
 
 
 def _from_stack(lines: list[Bare]) -> list[Bare]:
-    """The lines from the first that belongs to a stack on, if it stands just below the headline."""
-    near = [i for i, bare in enumerate(lines[1 : MAX_HEAD + 1], 1) if _is_head(bare)]
+    """Return the lines from the first stack line on.
+
+    Return no lines if the stack does not stand just below the headline.
+    """
+    near = [i for i, line in enumerate(lines[1 : MAX_HEAD + 1], 1) if _is_head(line)]
     return lines[near[0] :] if near else []
 
 
-def _read(lines: list[Bare]) -> tuple[list[Thread], list[int], list[str]]:
+def _read_threads(lines: list[Bare]) -> tuple[list[Thread], list[int], list[str]]:
     threads: list[Thread] = []
     taken: list[int] = []
     libraries: list[str] = []
     between = 0
-    for bare in lines:
-        head, frame = THREAD.match(bare.text), FRAME.match(bare.text)
-        if _ends(bare.text) or (head and _begins_anew(threads, int(head["number"] or 0))):
+    for line in lines:
+        head, frame = THREAD.match(line.text), FRAME.match(line.text)
+        if _is_next_dump(line.text) or (head and _is_next_process(threads, int(head["number"] or 0))):
             break
         if head:
             threads.append(Thread(int(head["number"] or 0), int(head["pid"]) if head["pid"] else None))
         elif frame:
-            first = bare.text.lstrip().startswith("#0 ")
+            first = line.text.lstrip().startswith("#0 ")
             if first and threads and threads[-1].lines:
                 break
             threads = threads or [Thread()]
-            _add(threads[-1], bare, frame["function"], frame["library"], libraries)
-        elif threads and _IN_A_HANDLER.match(bare.text):
-            threads[-1].lines.append(bare.text.strip())
+            _add(threads[-1], line, frame["function"], frame["library"], libraries)
+        elif threads and _SIGNAL_HANDLER.match(line.text):
+            threads[-1].lines.append(line.text.strip())
         else:
             between += 1
-            if between > MAX_BETWEEN or not (STACK_WORDS.match(bare.text) or _QUIET.match(bare.text)):
+            if between > MAX_BETWEEN or not (STACK_WORDS.match(line.text) or _QUIET.match(line.text)):
                 break
             continue
-        taken.append(bare.below)
+        taken.append(line.below)
     return [t for t in threads if t.lines], taken, libraries
 
 
-def _add(thread: Thread, bare: Bare, function: str | None, library: str | None, libraries: list[str]) -> None:
-    thread.at = thread.at if thread.lines else bare.below
-    thread.lines.append(bare.text.strip())
+def _add(thread: Thread, line: Bare, function: str | None, library: str | None, libraries: list[str]) -> None:
+    thread.at = thread.at if thread.lines else line.below
+    thread.lines.append(line.text.strip())
     if function and not function.startswith(NO_FUNCTION):
         thread.frames.append(function.strip())
     if library and not RUNTIME_LIBRARY.search(library):
         libraries.append(library)
 
 
-def _ends(text: str) -> bool:
-    """Whether a line belongs to the next process's dump."""
-    return _NEXT.match(text) is not None or begins_section(text)
+def _is_next_dump(text: str) -> bool:
+    """Return True for a line of the next process's dump."""
+    return _NEXT.match(text) is not None or is_headline(text)
 
 
-def _begins_anew(threads: list[Thread], number: int) -> bool:
-    """Whether a thread of this number is another process's: seen before, or after gdb's last one."""
-    seen = [t.number for t in threads if t.number]
-    return number in seen or (len(seen) > 1 and seen[-1] == 1)
+def _is_next_process(threads: list[Thread], number: int) -> bool:
+    """Return True if a thread number belongs to the next process.
+
+    The number occurred before, or it follows gdb's last thread, which has number 1.
+    """
+    numbers = [t.number for t in threads if t.number]
+    return number in numbers or (len(numbers) > 1 and numbers[-1] == 1)
 
 
-def _main(threads: list[Thread]) -> tuple[Thread, bool]:
-    """The main thread, and whether it is surely that: of a dump that was cut, gdb's thread 1 may be missing."""
+def _main_thread(threads: list[Thread]) -> tuple[Thread, bool]:
+    """Return the main thread, and whether it is surely that thread.
+
+    gdb's thread 1 may be missing if the dump was cut.
+    """
     first = next((t for t in threads if t.number == 1), None)
     if first is not None:
         return first, True

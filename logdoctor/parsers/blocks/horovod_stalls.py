@@ -1,8 +1,9 @@
-"""Reads Horovod's stall warnings: which tensors wait, which ranks have not joined (`common/stall_inspector.cc`).
+"""Horovod's stall warnings: waiting tensors and missing ranks.
 
-Before 0.13: ``Stalled ops: NAME [ready ranks: 2, 0], NAME …``, who is there in place of who is not; 0.13 to 0.18:
-``Stalled ops:NAME [missing ranks: 1, 3]`` or ``NAME [missing ranks: 1]`` on lines of their own; from 0.19: ``Missing
-ranks:`` (or ``Stalled ranks:``) and then ``3: [NAME, NAME ...]``, one line a rank.
+Source: `common/stall_inspector.cc`.
+Before 0.13: ``Stalled ops: NAME [ready ranks: 2, 0], NAME …`` names the ready ranks.
+0.13 to 0.18: ``Stalled ops:NAME [missing ranks: 1, 3]``, or ``NAME [missing ranks: 1]`` on lines of their own.
+From 0.19: ``Missing ranks:`` (or ``Stalled ranks:``) and then ``3: [NAME, NAME ...]``, a line for each rank.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ def read_stall(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
     ops: dict[str, None] = {}
     sides: set[str] = set()
     taken, gap, evidence = [], 0, 0
-    _note(head.text, ranks, ops, sides)
-    for bare in below:
-        if _note(bare.text, ranks, ops, sides):
-            evidence = evidence or bare.below
-        elif not _WORDS.search(bare.text):
+    _add_line(head.text, ranks, ops, sides)
+    for line in below:
+        if _add_line(line.text, ranks, ops, sides):
+            evidence = evidence or line.below
+        elif not _WORDS.search(line.text):
             gap += 1
             if gap > MAX_GAP:
                 break
             continue
-        taken.append(bare.below)
+        taken.append(line.below)
     fields: dict[str, Value] = {"missing": tuple(sorted(ranks)), "stalled_ops": ", ".join(list(ops)[:MAX_OPS])}
     fields["sides"] = len(sides)
     seconds = _SECONDS.search(head.text)
@@ -47,25 +48,28 @@ def read_stall(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) 
     return Block(text[:4_000], {k: v for k, v in fields.items() if v not in ((), "")}, tuple(taken), evidence)
 
 
-def _note(text: str, ranks: set[int], ops: dict[str, None], sides: set[str]) -> bool:
-    """Add what one line tells (``sides``: who lacks what, as printed); False if it tells nothing."""
-    seen = False
-    for found in _OP.finditer(text):
-        seen = True
-        ops.setdefault(found["op"].rpartition("ops:")[2] or found["op"])
-        named = {int(n) for n in compiled(r"\d{1,7}").findall(found["ranks"])[:MAX_RANKS]}
-        ranks.update(named if found["said"] == "missing" else _absent(named))
-        sides.add(",".join(map(str, sorted(named))))  # before 0.13 in the order in which they came
-    line = _RANK.match(text)
-    if line:
-        seen = True
-        ranks.add(int(line["rank"]))
-        sides.add(line["ops"])
-        for op in line["ops"].split(",")[:MAX_OPS]:
+def _add_line(text: str, ranks: set[int], ops: dict[str, None], sides: set[str]) -> bool:
+    """Add the ranks and tensors in a line. Return False if the line names none.
+
+    ``sides`` collects the different lists as printed: ranks before 0.19, tensors from 0.19 on.
+    """
+    is_part = False
+    for match in _OP.finditer(text):
+        is_part = True
+        ops.setdefault(match["op"].rpartition("ops:")[2] or match["op"])
+        numbers = {int(n) for n in compiled(r"\d{1,7}").findall(match["ranks"])[:MAX_RANKS]}
+        ranks.update(numbers if match["said"] == "missing" else _missing_ranks(numbers))
+        sides.add(",".join(map(str, sorted(numbers))))  # before 0.13 the ranks stand in the order of their arrival
+    rank_line = _RANK.match(text)
+    if rank_line:
+        is_part = True
+        ranks.add(int(rank_line["rank"]))
+        sides.add(rank_line["ops"])
+        for op in rank_line["ops"].split(",")[:MAX_OPS]:
             ops.setdefault(op.strip(" .]"))
-    return seen
+    return is_part
 
 
-def _absent(ready: set[int]) -> set[int]:
-    """The ranks below the highest that is ready which are not ready themselves; those above it nobody tells."""
+def _missing_ranks(ready: set[int]) -> set[int]:
+    """Return the ranks below the highest ready rank that are not ready. Higher ranks are unknown."""
     return set(range(min(max(ready, default=0), MAX_RANKS))) - ready

@@ -1,7 +1,9 @@
-"""Reads what Hydra prints in place of a traceback where an object that it was to make raised.
+"""Errors that Hydra prints in place of a traceback.
 
-``Error in call to target 'NAME':``, below it the ``repr`` of the exception and the key of the configuration.  Source:
-`hydra/_internal/instantiate/_instantiate2.py` and `run_and_report` in `hydra/_internal/utils.py` (1.1 to 1.3).
+A configured object raised. Hydra prints ``Error in call to target 'NAME':``, the ``repr`` of the exception, and the
+key.
+
+Sources: `hydra/_internal/instantiate/_instantiate2.py` and `run_and_report` in `hydra/_internal/utils.py` (1.1 to 1.3).
 """
 
 from __future__ import annotations
@@ -19,35 +21,42 @@ CALL = (
     r"(?P<where>[\w.]{1,200})'?(?:, \.\.\.\) object)?:\s*$"
 )
 CALL_SCAN = r"Error in (?:call to target|collecting args and kwargs for|creating partial\()"
-_RAISED = later(r"^(?P<exception>[A-Za-z_]\w*)\((?P<args>.*?)(?P<end>\)?)$")
-_INNER = later(r"Error in [^\n]{1,300}:\n(?P<exception>[A-Za-z_]\w*)\((?P<args>[^\n]*)\)(?:$|\nfull_key: )")
-_FIRST = later(r"(?s)(?:(?P<errno>\d{1,4}), )?(?P<quote>['\"])(?P<said>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)")
+_EXCEPTION = later(r"^(?P<exception>[A-Za-z_]\w*)\((?P<args>.*?)(?P<end>\)?)$")
+_NESTED = later(r"Error in [^\n]{1,300}:\n(?P<exception>[A-Za-z_]\w*)\((?P<args>[^\n]*)\)(?:$|\nfull_key: )")
+_ARGUMENT = later(r"(?s)(?:(?P<errno>\d{1,4}), )?(?P<quote>['\"])(?P<said>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)")
 _ESCAPED, _PLAIN = later(r"(?s)\\(.)"), {"n": "\n", "t": "\t"}
 _KEY = later(r"^full_key: \S")
 MAX_ARGS = 4000
 
 
 def read_call(_head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """The exception as its own traceback would end; None where nothing of the kind stands below."""
+    """Read the exception as its own traceback would end.
+
+    Input: ``Error in call to target 'm.Net':`` and below ``ValueError('no data')``. The text is ``ValueError: no
+    data``. Return None if no exception stands below.
+    """
     line = next(below, None)
-    raised = line and _RAISED.match(line.text.strip())
-    if line is None or not raised:
+    exception_match = line and _EXCEPTION.match(line.text.strip())
+    if line is None or not exception_match:
         return None
     taken = [line.below]
-    if (key := next(below, None)) and _KEY.match(key.text):
-        taken.append(key.below)
-    exception, message = raised["exception"], _message(raised["args"][:MAX_ARGS])
-    if inner := _INNER.match(message):  # an object within the object
-        exception, message = inner["exception"], _message(inner["args"])
+    if (key_line := next(below, None)) and _KEY.match(key_line.text):
+        taken.append(key_line.below)
+    exception, message = exception_match["exception"], _message(exception_match["args"][:MAX_ARGS])
+    if nested := _NESTED.match(message):  # a configured object inside the configured object
+        exception, message = nested["exception"], _message(nested["args"])
     text = f"{exception}: {message}".rstrip(": ")[:MAX_MESSAGE_CHARS]
-    known = {**message_fields(text), **fields, "exception": exception, "message": message.partition("\n")[0][:1000]}
-    return Block(text, {name: value for name, value in known.items() if value}, tuple(taken), line.below)
+    values = {**message_fields(text), **fields, "exception": exception, "message": message.partition("\n")[0][:1000]}
+    return Block(text, {name: value for name, value in values.items() if value}, tuple(taken), line.below)
 
 
 def _message(args: str) -> str:
-    """What ``str`` of the exception would say, from the arguments in its ``repr``; they may be cut off."""
-    first = _FIRST.match(args)
-    if first is None:
+    """Return the exception's message from its ``repr``.
+
+    The arguments in the ``repr`` may be cut off.
+    """
+    argument = _ARGUMENT.match(args)
+    if argument is None:
         return args.strip().strip("'\"")
-    said = _ESCAPED.sub(lambda escaped: _PLAIN.get(escaped[1], escaped[1]), first["said"])
-    return f"[Errno {first['errno']}] {said}" if first["errno"] else said
+    text = _ESCAPED.sub(lambda escaped: _PLAIN.get(escaped[1], escaped[1]), argument["said"])
+    return f"[Errno {argument['errno']}] {text}" if argument["errno"] else text

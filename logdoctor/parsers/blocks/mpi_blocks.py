@@ -1,6 +1,8 @@
-"""Block readers for what MPI libraries print over several lines: crash reports, error handlers, Hydra's last words.
+"""Crash reports and errors of MPI libraries.
 
-Open MPI puts ``[HOST:PID] `` before every line of such a block; a line of another process in between is passed over.
+They come from Open MPI's crash reports and error handlers, MPICH's error stacks, Hydra and MPD. Open MPI puts
+``[HOST:PID] `` before every line of such a record. Lines of other processes in between are skipped.
+
 Sources: opal/util/stacktrace.c and ompi/errhandler/errhandler_predefined.c (Open MPI 3.0-5.0), MPICH 3.1-4.2
 src/mpi/errhan and src/pm/hydra (Intel MPI: the same with a RANK column), MVAPICH2 2.3 error_sighandler.
 """
@@ -19,9 +21,9 @@ from logdoctor.regexes import later
 
 MAX_FRAMES = 40
 MAX_LINES = 120
-MAX_SAID = 1000
+MAX_LINE_CHARS = 1000
 
-_OWN = later(r"\s*(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
+_PREFIX = later(r"\s*(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
 _FRAME = later(r"\[ *\d+\] (?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)")
 _SYSTEM = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|open-pal|open-rte)[.-]|ld-linux|linux-vdso")
 _SIGNAL = (
@@ -36,10 +38,10 @@ _HANDLER = (
     ("message", later(r"MPI_(?:ERR|T_ERR)_\w+: (.{1,300})$")),
 )
 _STACK = later(r"\s*(?P<at>(?:[\w:]{2,120}|\(unknown\))\(\d{0,6}\))[. ]*:\s?(?P<said>.*)")
-_BARE_STACK = later(r"P?MPI_\w+\(.{0,600}\) failed\s*$")
-"""Microsoft MPI leaves function and line out: the call, then what went wrong in it."""
+_MSMPI_STACK = later(r"P?MPI_\w+\(.{0,600}\) failed\s*$")
+"""The first line of an error stack of Microsoft MPI, which prints the call without function and line."""
 _ARGUMENTS = later(r"[\w .,=()<>*/-]{0,200}[,)=][\w .,=()<>*/-]{0,80}")
-_SAID_ABORT = later(r"application called MPI_Abort\([^,]{1,80}, (?P<exit_code>-?\d{1,11})\)")
+_ABORT_CODE = later(r"application called MPI_Abort\([^,]{1,80}, (?P<exit_code>-?\d{1,11})\)")
 _MPD_END = later(
     r"[Ee]xit status of rank \d{1,7}: (?:killed by signal (?P<signal>\d{1,3})|return code (?P<exit_code>\d{1,3}))"
 )
@@ -54,25 +56,28 @@ _BAD_END = later(
 
 
 def _same_process(head: Bare, below: Iterator[Bare], limit: int = MAX_LINES) -> Iterator[tuple[Bare, str]]:
-    """The lines below whose ``[HOST:PID]`` is the head's, without it; the lines of other processes are left out."""
-    mine = _OWN.match(head.text)
-    who = (mine["host"], mine["pid"]) if mine else (None, None)
+    """Yield the lines with the head's ``[HOST:PID]``, and their text."""
+    head_match = _PREFIX.match(head.text)
+    process = (head_match["host"], head_match["pid"]) if head_match else (None, None)
     for line in islice(below, limit):
-        own = _OWN.match(line.text)
-        if own and (own["host"], own["pid"]) == who:
-            yield line, own["rest"]
+        match = _PREFIX.match(line.text)
+        if match and (match["host"], match["pid"]) == process:
+            yield line, match["rest"]
 
 
 def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """Open MPI's crash report: signal, code, address, ``frames`` (functions, innermost first) and ``library``."""
+    """Read Open MPI's crash report.
+
+    Fields: signal, code, address, ``frames`` (functions, innermost first), ``library``.
+    """
     del fields
-    said, taken, frames, libraries = ["Process received signal"], list[int](), list[str](), list[str]()
-    found: dict[str, Value] = {}
-    glued = head.text.find("Signal: ")
-    if glued > 0:  # the next line stands behind the head where two processes wrote at once
-        said.append(head.text[glued:])
-        found.update(_first_found(_SIGNAL, said[-1]))
-    proof = 0
+    texts, taken, frames, libraries = ["Process received signal"], list[int](), list[str](), list[str]()
+    values: dict[str, Value] = {}
+    signal_at = head.text.find("Signal: ")
+    if signal_at > 0:  # two processes wrote at once, so the next line follows the head without a line break
+        texts.append(head.text[signal_at:])
+        values.update(_first_matches(_SIGNAL, texts[-1]))
+    evidence = 0
     for line, rest in _same_process(head, below):
         frame = _FRAME.match(rest)
         ends = "End of error message" in rest
@@ -82,29 +87,30 @@ def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
         if ends:
             break
         if frame:
-            _note_frame(frame["function"], frame["lib"], frames, libraries)
+            _add_frame(frame["function"], frame["lib"], frames, libraries)
         elif rest:
-            said.append(rest)
-            found.update(_first_found(_SIGNAL, rest))
-            proof = line.below if "Signal:" in rest else proof
+            texts.append(rest)
+            values.update(_first_matches(_SIGNAL, rest))
+            evidence = line.below if "Signal:" in rest else evidence
     if frames:
-        found["frames"] = tuple(frames)
+        values["frames"] = tuple(frames)
     if libraries:
-        found["library"] = libraries[0]
-    return Block("\n".join(said + frames), found, tuple(taken), proof)
+        values["library"] = libraries[0]
+    return Block("\n".join(texts + frames), values, tuple(taken), evidence)
 
 
 def read_crash_frames(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """The frames of a crash report whose head is missing: ``frames`` and ``library``, as `read_crash` does.
+    """Read the frames of a crash report without its head.
 
-    None for frames of nothing but the system's libraries without the report's last line (a stack of any kind), and
-    for those that end in abort: who called it is told of the frames themselves.
+    Fields: ``frames`` and ``library``, as in `read_crash`. Return None for frames of system libraries only, unless the
+    report's last line follows. Such a stack can be of any kind. Return None as well if a frame is abort. Its lines are
+    then read one by one and show the caller of abort.
     """
     del fields
     taken, frames, libraries = list[int](), list[str](), list[str]()
-    own = _OWN.match(head.text)
-    rest = own["rest"] if own else head.text
-    ends, proof = False, 0
+    match = _PREFIX.match(head.text)
+    rest = match["rest"] if match else head.text
+    ends, evidence = False, 0
     for line, text in chain(((None, rest),), _same_process(head, below)):
         frame = _FRAME.match(text)
         ends = "End of error message" in text
@@ -112,40 +118,43 @@ def read_crash_frames(head: Bare, fields: Mapping[str, Value], below: Iterator[B
             taken.append(line.below)
         if not frame:
             break
-        known = len(libraries)
-        _note_frame(frame["function"], frame["lib"], frames, libraries)
-        if line and not known and libraries:
-            proof = line.below
+        count = len(libraries)
+        _add_frame(frame["function"], frame["lib"], frames, libraries)
+        if line and not count and libraries:
+            evidence = line.below
     if not (libraries or ends) or "abort" in frames:
         return None
-    found: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
+    values: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
     if libraries:
-        found["library"] = libraries[0]
-    return Block("\n".join((rest, *frames)), found, tuple(taken), proof)
+        values["library"] = libraries[0]
+    return Block("\n".join((rest, *frames)), values, tuple(taken), evidence)
 
 
-def _note_frame(function: str | None, lib: str | None, frames: list[str], libraries: list[str]) -> None:
+def _add_frame(function: str | None, lib: str | None, frames: list[str], libraries: list[str]) -> None:
     if function and len(frames) < MAX_FRAMES:
         frames.append(function)
     if lib and not _SYSTEM.search(lib):
         libraries.append(lib)
 
 
-def _first_found(patterns: tuple[tuple[str, regex.Pattern[str]], ...], text: str) -> dict[str, Value]:
-    """What the first pattern of each name finds in ``text``."""
-    hits = ((name, pattern.search(text)) for name, pattern in patterns)
-    return {name: int(hit[1]) if hit[1].isdecimal() else hit[1] for name, hit in hits if hit}
+def _first_matches(patterns: tuple[tuple[str, regex.Pattern[str]], ...], text: str) -> dict[str, Value]:
+    """Return, for each name, the first match of its pattern in ``text``."""
+    matches = ((name, pattern.search(text)) for name, pattern in patterns)
+    return {name: int(match[1]) if match[1].isdecimal() else match[1] for name, match in matches if match}
 
 
 def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """Open MPI's ``*** An error occurred in MPI_X`` lines: communicator, error_class, message, world rank."""
+    """Read Open MPI's ``*** An error occurred in MPI_X``.
+
+    Fields: communicator, error_class, message, rank (in MPI_COMM_WORLD).
+    """
     del fields
-    own = _OWN.match(head.text)
-    said, taken = [own["rest"].strip("* ") if own else head.text], list[int]()
-    found: dict[str, Value] = {}
-    proof = 0
-    for line, printed in _same_process(head, below, 12):
-        rest = printed.replace("**\\*", "***", 1)  # as Markdown writes it
+    match = _PREFIX.match(head.text)
+    texts, taken = [match["rest"].strip("* ") if match else head.text], list[int]()
+    values: dict[str, Value] = {}
+    evidence = 0
+    for line, raw in _same_process(head, below, 12):
+        rest = raw.replace("**\\*", "***", 1)  # a copy from Markdown escapes the stars
         if not rest.startswith("***"):
             if rest.strip():
                 break
@@ -153,108 +162,117 @@ def read_error_handler(head: Bare, fields: Mapping[str, Value], below: Iterator[
         if "An error occurred in" in rest or "received signal" in rest:
             break
         taken.append(line.below)
-        said.append(rest.strip("* "))
-        for name, value in _first_found(_HANDLER, rest).items():
-            found.setdefault(name, value)
+        texts.append(rest.strip("* "))
+        for name, value in _first_matches(_HANDLER, rest).items():
+            values.setdefault(name, value)
         if "MPI_ERR_" in rest or "NULL communicator" in rest:
-            proof = line.below  # says what was wrong, or that MPI was not even up
-    return Block("\n".join(said), found, tuple(taken), proof)
+            evidence = line.below  # names the error, or says that MPI was not initialised
+    return Block("\n".join(texts), values, tuple(taken), evidence)
 
 
 def read_error_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """MPICH's error stack, one ``function(line): text`` a line without its dots.
+    """Read MPICH's error stack, which prints ``function(line)....: text`` on each line.
 
-    ``message`` is the innermost text, ``innermost`` the function of the last line, whose name tells the part of MPI.
+    ``message`` is the innermost text. ``innermost`` is the function of the last line, whose name shows the part of MPI.
     """
-    said, taken = [head.text.strip()], list[int]()
+    texts, taken = [head.text.strip()], list[int]()
     innermost = deepest = ""
-    proof = 0
-    words_first = (
+    evidence = 0
+    message_lines = (
         2 if "aborting job" in head.text else int(head.text.rstrip().endswith(":") and "stack:" not in head.text)
     )
-    bare = False
+    without_place = False
     for line in islice(below, MAX_FRAMES):
-        found = _STACK.match(line.text)
-        if found is None:
+        match = _STACK.match(line.text)
+        if match is None:
             text = line.text.strip()
-            bare = bare or bool(not taken and _BARE_STACK.match(text))
-            if deepest and _goes_on(said[-1], text):
+            without_place = without_place or bool(not taken and _MSMPI_STACK.match(text))
+            if deepest and _continues(texts[-1], text):
                 taken.append(line.below)
-                said[-1] += text
+                texts[-1] += text
                 continue
-            if text and (len(taken) < words_first or text == "failed" or (bare and text[0] not in "[-")):
-                innermost = text if bare and taken else innermost
+            if text and (len(taken) < message_lines or text == "failed" or (without_place and text[0] not in "[-")):
+                innermost = text if without_place and taken else innermost
                 taken.append(line.below)
-                said.append(text)
+                texts.append(text)
                 continue
             break
         taken.append(line.below)
-        said.append(f"{found['at']}: {found['said'].strip()}".strip(": "))
-        proof = line.below if found["said"].strip() else proof
-        innermost, deepest = found["said"].strip() or innermost, found["at"].partition("(")[0]
-    more: dict[str, Value] = {k: v for k, v in (("message", innermost), ("innermost", deepest)) if v}
-    said[0] = said[0].replace(" in internal_", " in MPI_", 1)  # MPICH 4 names its own functions; programs call MPI_X
+        texts.append(f"{match['at']}: {match['said'].strip()}".strip(": "))
+        evidence = line.below if match["said"].strip() else evidence
+        innermost, deepest = match["said"].strip() or innermost, match["at"].partition("(")[0]
+    extra: dict[str, Value] = {k: v for k, v in (("message", innermost), ("innermost", deepest)) if v}
+    texts[0] = texts[0].replace(" in internal_", " in MPI_", 1)  # MPICH 4 names its own functions; programs call MPI_X
     function = str(fields.get("function", ""))
     if function.startswith("internal_"):
         fields = {**fields, "function": f"MPI_{function.removeprefix('internal_')}"}
-    text = "\n".join(said)
-    if abort := _SAID_ABORT.search(text):
-        more["exit_code"] = int(abort["exit_code"])
-    return Block(text, {**more, **fields}, tuple(taken), proof)
+    text = "\n".join(texts)
+    if abort := _ABORT_CODE.search(text):
+        extra["exit_code"] = int(abort["exit_code"])
+    return Block(text, {**extra, **fields}, tuple(taken), evidence)
 
 
-def _goes_on(said: str, text: str) -> bool:
-    """Whether a line that was broken within its parentheses goes on with ``text``."""
-    return said.count("(") > said.count(")") and len(said) < MAX_SAID and _ARGUMENTS.fullmatch(text) is not None
+def _continues(line: str, text: str) -> bool:
+    """Return True if ``text`` continues a line broken within parentheses."""
+    return line.count("(") > line.count(")") and len(line) < MAX_LINE_CHARS and _ARGUMENTS.fullmatch(text) is not None
 
 
 def read_bad_termination(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """Hydra's BAD TERMINATION block: rank (Intel MPI), pid, host, exit_code as printed (a wait status), signal."""
-    said, taken = [head.text.strip("= ")], list[int]()
-    found: dict[str, Value] = dict(fields)
-    proof = 0
+    """Read Hydra's BAD TERMINATION: rank (Intel MPI), pid, host, exit_code, signal.
+
+    The exit code is returned as printed, which is a wait status.
+    """
+    texts, taken = [head.text.strip("= ")], list[int]()
+    values: dict[str, Value] = dict(fields)
+    evidence = 0
     for line in islice(below, 14):
-        part = _BAD_END.match(line.text.strip())
-        if part is None and line.text.strip() and not _DASHES.fullmatch(line.text):
+        match = _BAD_END.match(line.text.strip())
+        if match is None and line.text.strip() and not _DASHES.fullmatch(line.text):
             break
-        if part and "BAD TERMINATION" in line.text:
+        if match and "BAD TERMINATION" in line.text:
             break
         taken.append(line.below)
-        if part:
-            said.append(line.text.strip("= "))
-            proof = line.below if part["exit_code"] or part["signal"] else proof
-            for name, value in part.groupdict().items():
+        if match:
+            texts.append(line.text.strip("= "))
+            evidence = line.below if match["exit_code"] or match["signal"] else evidence
+            for name, value in match.groupdict().items():
                 if value is not None:
-                    found.setdefault(name.removeprefix("string_"), int(value) if value.isdecimal() else value)
-    return Block("\n".join(s for s in said if s), found, tuple(taken), proof)
+                    values.setdefault(name.removeprefix("string_"), int(value) if value.isdecimal() else value)
+    return Block("\n".join(s for s in texts if s), values, tuple(taken), evidence)
 
 
 def read_mpd_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """MPD's two lines about a rank that ended: ``signal`` or ``exit_code`` from the second."""
+    """Read MPD's two lines about the end of a rank.
+
+    ``signal`` or ``exit_code`` come from the second.
+    """
     del fields
     for line in islice(below, 3):
-        if found := _MPD_END.search(line.text):
-            given = {k: int(v) for k, v in found.groupdict().items() if v}
-            return Block(f"{head.text}\n{line.text.strip()}", given, (line.below,), line.below)
+        if match := _MPD_END.search(line.text):
+            end_fields = {k: int(v) for k, v in match.groupdict().items() if v}
+            return Block(f"{head.text}\n{line.text.strip()}", end_fields, (line.below,), line.below)
         if line.text.strip():
             break
     return Block(head.text)
 
 
-def with_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """One line that names a signal in words (field ``signal_text``): its number as ``signal``."""
+def read_signal(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Add the number of the signal in the field ``signal_text``."""
     del below
     number = signal_number(str(fields.get("signal_text", "")))
     return Block(head.text, {} if number is None else {"signal": number})
 
 
-def on_nid(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A line of ALPS about a node by number: ``host`` as the node is called, ``signal`` where the line has one."""
-    named = with_signal(head, fields, below)
-    return Block(head.text, {**(named.fields if named else {}), "host": f"nid{fields.get('nid', 0):0>5}"})
+def read_nid(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read a line of ALPS about a numbered node.
+
+    Fields: ``host`` and, if named, ``signal``. ALPS calls node 27 ``nid00027``.
+    """
+    signal_block = read_signal(head, fields, below)
+    return Block(head.text, {**(signal_block.fields if signal_block else {}), "host": f"nid{fields.get('nid', 0):0>5}"})
 
 
-def of_its_host(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-    """A line about the node that stands in front of it: ``peer``."""
+def read_own_host(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
+    """Return the host that prefixes the line as ``peer``."""
     host = fields.get("host") or head.speaker.host
     return Block(head.text, {"peer": host} if host else {})

@@ -1,8 +1,10 @@
-"""What every line of NCCL and RCCL shares: the prefix of its logger, and the facts inside its error messages.
+"""Lines of NCCL and RCCL: logger prefix and values in messages.
 
-In goes the text of one message, out come fields with the names that all dialects use (``peer``, ``errno``, ``hca``,
-``bus_id`` ...).  Nothing here raises.  Facts from NCCL's sources, tags 2.3.5 to 2.30.7 (src/debug.cc, src/misc,
-src/transport, src/bootstrap.cc, src/proxy.cc) and aws-ofi-nccl 1.1 to 1.21.
+The readers return fields with the names that all formats use (``peer``, ``errno``, ``hca``, ``bus_id`` ...). Nothing
+here raises.
+
+Sources: NCCL, tags 2.3.5 to 2.30.7 (src/debug.cc, src/misc, src/transport, src/bootstrap.cc, src/proxy.cc) and
+aws-ofi-nccl 1.1 to 1.21.
 """
 
 from __future__ import annotations
@@ -20,19 +22,18 @@ NAME = (
     r"(?!(?i:rank|local_?rank|world_?rank|gpu|device|dev|proc|process|pid|thread|task|worker|stage|info|warn|warning|error|debug"
     r"|stdout|stderr|nccl|rccl|step|epoch|iter) )[A-Za-z][\w.-]{2,80}"
 )
-"""A host in front of ``[D]``: a word there that is none of those which count processes, devices or steps."""
+"""A host in front of ``[D]``. Words that count processes, devices or steps are no host: ``rank [0]``."""
 _MASKED = r"(?:[xX*#]{2,12}|<?(?:[pt]id|[PT]ID)>?)"
 HEAD = (
     r"(?:(?:(?P<by_host>(?!\d{1,7}:|[._-]{1,80}:)[\w.-]+)|\d{1,7}|[._-]{1,80}):"
     rf"(?:(?P<by_pid>\d+):(?P<tid>\d+)|{_MASKED}(?::{_MASKED})?) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{{1,60}}\])? *)?"
     rf"|^(?P<by_host>{NAME}) \[(?P<device>\d{{1,2}})\] )?"
 )
-"""``H:P:T [D] `` of debug.cc (NCCLX: ``[D][THREAD]``); D is the CUDA device of the calling thread and never the rank.
-May be cut off;
-some take the processes out of what they paste (``H [D] ``).
+"""``HOST:PID:TID [D] `` of debug.cc (NCCLX: ``[D][THREAD]``). D is the CUDA device of the calling thread.
 
-Processes may be blacked out (``H:XXXX:XXXX [D] ``). A host of some digits only is what is left of a name at the head of
-a file that begins within a line; one of dashes only was taken out."""
+D is never the rank. The prefix may be missing. Users who paste a log remove the processes (``H [D] ``) or black them
+out (``H:XXXX:XXXX [D] ``). Digits in place of the host are the rest of a name, if the file begins within a line. A host
+of dashes was blacked out."""
 
 _STARTS = (
     r"NET/OFI |NET/FasTrak |NET/GPUDirectTCPX |NET/FastSocket |NET/UCX|SHARP group create|SHARP allreduce|SHARP regmr",
@@ -57,10 +58,10 @@ _TROUBLE = (
     r"[Tt]oo many|limited|RC: -|Only EFA|[Ee]xpect|unterminated|before|exceed|requested|requires|out of))"
 )
 BARE_SCAN = "|".join(_STARTS)
-"""How NCCL's own messages begin where the prefix was lost: below ``Last error:``, in tickets, in wrapped lines."""
+"""First words of NCCL's messages, for lines without a prefix: below ``Last error:``, in tickets, wrapped lines."""
 
 BARE = rf"(?!\[Service thread\] Connection closed|\[Proxy Service UDS\] exit){_TROUBLE}(?:{BARE_SCAN})"
-"""Such a beginning, if the line goes on to tell of trouble."""
+"""A line that begins with `BARE_SCAN` and reports trouble."""
 
 TRAIL_SCAN = (
     r"(?:\.cpp|(?:init|bootstrap|channel|collectives|debug|enqueue|group|proxy|transport|register|runtime|ce_coll|kernels|"
@@ -71,26 +72,26 @@ TRAIL_SCAN = (
     r"topo)\.cu|(?:alloc|checks|shmutils|ipcsocket|bitops|strongstream|register|utils|comm|device|socket|proxy)\.h)"
     r":\d+ (?:\(\w+\) )?-> \d"
 )
-"""How a failure is passed up, ``FILE:LINE -> RESULT``: by the names of NCCL's and RCCL's own sources."""
+"""``FILE:LINE -> RESULT``, printed by each caller of a failed function. The names are source files of NCCL and RCCL."""
 
-_PASSED_ON = later(
+_QUOTED_WARNING = later(
     r"\n\s{0,8}Last error:[ \n]\s{0,8}+"
     r"(?P<said>(?!Exception raised from|frame #|nccl\w{0,20}(?:Error|Invalid\w{1,20}): )\S[^\n]+)"
     r"|Last NCCL warning\(error\) log entry \(may be unrelated\) '(?P<said>[^\n]+?)'\.?(?:;|\s|$)"
 )
 """NCCL's last warning, as PyTorch and XLA quote it with the error of a call (``ncclGetLastError``)."""
 
-_LONGEST = 2000
-"""NCCL's own buffer is 1024 bytes; a longer text is not one message, and bounding it bounds the time."""
+_MAX_CHARS = 2000
+"""Characters of a message that are searched. The bound limits the time. NCCL's own buffer holds 1024 bytes."""
 
 _ADDRESS = r"\[?(?P<addr>[^\s<>\[\]]+(?:<\d+>)?)\]?"
 
-_SHAPES = (
+_PATTERNS = (
     ("Connection closed by remote peer", rf"Connection closed by remote peer {_ADDRESS}"),
     (" peer ", rf"(?:\btag \w+|NET/(?:Socket|IB) ?:) peer {_ADDRESS} (?:message|collective|posted)"),
     ("onnect to ", rf"[cC]onnect to {_ADDRESS} (?:failed : |returned )(?:(?P<errno>\d+)\()?(?P<error>[^(),\n]+)"),
     ("connect returned ", r"connect returned (?P<error>[^(),\n]+)"),
-    # Work completions of verbs, four spellings between 2.3 and 2.30; cut lines may end anywhere after the status.
+    # Work completions of verbs have four spellings between 2.3 and 2.30. Cut lines may end anywhere after the status.
     (
         "Got completion",
         rf"Got completion(?: from peer {_ADDRESS})? with (?:error |status=)(?:IBV_WC_\w+\()?(?P<status>\d+)",
@@ -161,25 +162,31 @@ _SHAPES = (
     ("error: ", r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)"),
     ("errno ", r"\berrno (?P<errno>\d+)"),
 )
-"""Words that must stand in a message, and what is searched for where they do."""
+"""Words that must stand in a message -> pattern that is searched in such a message."""
 
 
-def number(text: str) -> Value:
-    """A whole number as int, anything else as it is."""
+def parse_number(text: str) -> Value:
+    """Return a whole number as int, any other text as it is."""
     return int(text) if compiled(r"-?\d{1,30}").fullmatch(text) else text
 
 
-def peer_of(address: str) -> str:
-    """NCCL's ``ADDR<PORT>`` as ``ADDR:PORT`` (IPv6 in brackets); an address without a port stays as it is."""
+def format_address(address: str) -> str:
+    """Return NCCL's address ``10.0.0.1<4791>`` as ``10.0.0.1:4791``.
+
+    An IPv6 address gets brackets. An address without a port stays as it is.
+    """
     host, _, port = address.rstrip(">").partition("<")
     if not port:
         return host
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def bus_of(printed: Value) -> str:
-    """NCCL's bus id (hex without leading zeros, last digit the function: ``1a000``) as ``0000:1a:00``."""
-    text = str(printed)
+def format_bus_id(value: Value) -> str:
+    """Return NCCL's bus id in the usual form.
+
+    ``1a000`` (hex without leading zeros, the last digit is the function) gives ``0000:1a:00``.
+    """
+    text = str(value)
     if not compiled(r"[0-9a-fA-F]{1,12}").fullmatch(text):
         return text
     digits = text.lower().rjust(9, "0")
@@ -187,51 +194,57 @@ def bus_of(printed: Value) -> str:
 
 
 def message_fields(message: str) -> dict[str, Value]:
-    """What the text of an error message names, the first finding of each field; empty where it names nothing known.
+    """Return the values in an error message.
 
-    ``group_ranks`` are two ranks of the communicator, not global ones.  ``errno`` comes from the number printed or
-    from the strerror text.
+    Of each field the first match counts. ``group_ranks`` are two ranks of the communicator, not global ranks. ``errno``
+    comes from the number printed or from the strerror text.
     """
-    found: dict[str, str] = {}
-    message = message[:_LONGEST]
-    for words, shape in _SHAPES:
-        hit = compiled(shape).search(message) if words in message else None
-        for name, text in hit.groupdict().items() if hit else ():
+    texts: dict[str, str] = {}
+    message = message[:_MAX_CHARS]
+    for words, pattern in _PATTERNS:
+        match = compiled(pattern).search(message) if words in message else None
+        for name, text in match.groupdict().items() if match else ():
             if text:
-                found.setdefault(name, text.strip())
-    return _standard(found, message)
+                texts.setdefault(name, text.strip())
+    return _standard_fields(texts, message)
 
 
 def read_message(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-    """The message itself (``text``, else the whole line) with what it names; it has no further lines."""
+    """Return the message with the values in it.
+
+    The message is the field ``text``, else the whole line.
+    """
     text = str(fields.get("text", head.text))
     return Block(text, {name: value for name, value in message_fields(text).items() if name not in fields})
 
 
 def read_call(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """The message of a call that failed, and the warning of NCCL that it quotes."""
+    """Read a failed call and the NCCL warning that it quotes."""
     block = read_message(head, fields, below)
-    return replace(block, passes_on=passed_on(block.text))
+    return replace(block, passes_on=quoted_warning(block.text))
 
 
-def passed_on(text: str) -> str:
-    """The warning of NCCL that a framework's message quotes, as NCCL prints it; empty without one."""
-    quoted = _PASSED_ON.search(text[: 2 * _LONGEST]) if "NCCL" in text else None
-    return f"NCCL WARN {quoted['said'].strip()}" if quoted else ""
+def quoted_warning(text: str) -> str:
+    """Return the NCCL warning that a framework's message quotes.
+
+    The result reads as NCCL prints it. It is empty if the message quotes none.
+    """
+    match = _QUOTED_WARNING.search(text[: 2 * _MAX_CHARS]) if "NCCL" in text else None
+    return f"NCCL WARN {match['said'].strip()}" if match else ""
 
 
-def _standard(found: dict[str, str], message: str) -> dict[str, Value]:
-    """The raw findings under the names and in the forms that all dialects share."""
-    ranks = tuple(int(found.pop(name)) for name in ("first", "second") if name in found)
-    address = found.pop("addr", "")
-    fields: dict[str, Value] = {name: number(text) for name, text in found.items()}
+def _standard_fields(texts: dict[str, str], message: str) -> dict[str, Value]:
+    """Return the matched values under standard names and in standard forms."""
+    ranks = tuple(int(texts.pop(name)) for name in ("first", "second") if name in texts)
+    address = texts.pop("addr", "")
+    fields: dict[str, Value] = {name: parse_number(text) for name, text in texts.items()}
     if ranks:
         fields["group_ranks"] = ranks
     if address:
-        fields["peer"] = peer_of(address)
-    if "bus_id" in found:
-        fields["bus_id"] = bus_of(found["bus_id"])
+        fields["peer"] = format_address(address)
+    if "bus_id" in texts:
+        fields["bus_id"] = format_bus_id(texts["bus_id"])
     if "errno" not in fields:
-        named = [code for text, code in errno_texts().items() if text in message]
-        fields.update({"errno": named[0]} if named else {})
+        numbers = [code for text, code in errno_texts().items() if text in message]
+        fields.update({"errno": numbers[0]} if numbers else {})
     return fields

@@ -1,14 +1,16 @@
-"""The first sentences of Open MPI's help texts that have a kind of their own, with their level.
+"""First sentences of Open MPI's help texts, with kind and level.
 
-Each is found with or without the rows of dashes around it (tickets are often cut), and takes the whole text along.
-Source: the ``help-*.txt`` files of Open MPI 3.0 to 5.0 (orte, opal, ompi) and PRRTE 2 and 3, whose wordings differ in
-the program's name (mpirun, orterun, prterun) and in where a line is broken.
+Each is found with or without the rows of dashes around it, because tickets are often cut. The record takes the whole
+text.
+
+Source: the ``help-*.txt`` files of Open MPI 3.0 to 5.0 (orte, opal, ompi) and PRRTE 2 and 3. Their wordings differ in
+the program's name (mpirun, orterun, prterun) and in line breaks.
 """
 
 from __future__ import annotations
 
 from logdoctor.parsers.blocks import openmpi_rare_heads as rare
-from logdoctor.parsers.blocks.openmpi_help import read_known, read_warning
+from logdoctor.parsers.blocks.openmpi_help import read_help_text, read_warning
 from logdoctor.parsers.record import Record
 
 _RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun|oshrun|shmemrun)(?:\.\w+)?"
@@ -16,17 +18,20 @@ _RTE = r"(?:ORTE|PRTE|PRRTE)"
 
 
 def _fatal(kind: str, words: str, note: str) -> Record:
-    """A text with which the launcher or a rank says that the job ends."""
-    return Record(kind, words, "fatal", read_known, note, 30)
+    """Return the record of a text that says that the job ends."""
+    return Record(kind, words, "fatal", read_help_text, note, 30)
 
 
 def _error(kind: str, words: str, note: str) -> Record:
-    """A text about something that failed."""
-    return Record(kind, words, "error", read_known, note, 20)
+    """Return the record of a text about a failure."""
+    return Record(kind, words, "error", read_help_text, note, 20)
 
 
 def _warning(kind: str, words: str, note: str) -> Record:
-    """A text after which the job normally goes on; its own words may be louder."""
+    """Return the record of a text after which the job goes on.
+
+    `read_warning` raises the level if the text says that the job ends.
+    """
     return Record(kind, words, "warning", read_warning, note, 20)
 
 
@@ -210,4 +215,4 @@ _RARE = (
 )
 
 HEADS: tuple[Record, ...] = (*_FATAL, *_ERROR, *_WARNING, *_RARE)
-"""All texts with a kind of their own; what a frame holds beside them is ``openmpi.help``."""
+"""All texts with a kind of their own. Any other text in a frame is ``openmpi.help``."""

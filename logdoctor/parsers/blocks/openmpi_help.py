@@ -1,4 +1,6 @@
-"""Open MPI's help frames: a text between two rows of 74 dashes, which mpirun or a rank prints as one piece.
+"""Open MPI's help frames: a text between two rows of dashes.
+
+mpirun or a rank prints the frame. Each row has 74 dashes.
 
 Source: opal/util/show_help.c (1.x to 5.x), PRRTE src/util and PMIx src/util/pmix_show_help.c (the same frame), the
 ``help-*.txt`` files of Open MPI 3.0 to 5.0 and PRRTE 2 and 3 for the wordings.
@@ -16,7 +18,7 @@ from logdoctor.regexes import later
 MAX_FRAME_LINES = 60
 MAX_LOOSE_LINES = 16
 MAX_LISTED_BELOW = 24
-"""So far below the first words of a text without a frame its list of names and values may stand."""
+"""Lines of a text without a frame that are searched for its list of names and values."""
 
 _RULE = later(r"-{74}\s*")
 _FOREIGN = later(r"Traceback \(most|\[[\w.-]+:\d+\] |\[[\w.-]+:\d+\]\s*$|\S+:\d+:\d+ \[|\[rank\d|.{400}")
@@ -59,13 +61,16 @@ _LISTED = later(
     r"(?:Node(?: name)?|Executable|(?:Local |Remote |Peer )?[Hh]ost(?:name)?|Framework|Component): +"
 )
 _NEW_MESSAGE = later(r"\S+: |\[|\S+:\d+|[=-]{5}|\(")
-_WRAPPED = 40
-_SORRY = later(r"help about: (?P<topic>\S{1,200}) from the file: (?P<help_file>\S{1,200})")
+_MIN_WRAPPED = 40
+_MISSING_HELP = later(r"help about: (?P<topic>\S{1,200}) from the file: (?P<help_file>\S{1,200})")
 _WORD = later(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def read_frame(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A frame from its upper row of dashes on; None if what follows is no help text, or has a record of its own."""
+    """Read a frame from its upper to its lower row of dashes.
+
+    Return None if the frame is not closed or its text is not about MPI.
+    """
     del head, fields
     lines: list[Bare] = []
     for line in islice(below, MAX_FRAME_LINES):
@@ -77,8 +82,8 @@ def read_frame(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
     return None
 
 
-def read_known(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """A help text from its first words on, to the closing row; of a cut frame, the first paragraph."""
+def read_help_text(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Read a help text from its first words to the closing row. Of a cut frame, read the first paragraph."""
     lines, taken, end = [head], list[int](), 0
     for line in islice(below, MAX_FRAME_LINES):
         if _RULE.fullmatch(line.text):
@@ -87,35 +92,38 @@ def read_known(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -
         if _FOREIGN.match(line.text):
             break
         lines.append(line)
-    listed = list[str]()
+    list_lines = list[str]()
     if not end:
-        listed = [line.text for line in lines[:MAX_LISTED_BELOW] if _LISTED.match(line.text)]
+        list_lines = [line.text for line in lines[:MAX_LISTED_BELOW] if _LISTED.match(line.text)]
         lines = _first_paragraph(lines)
         taken = [line.below for line in lines[1:]]
     text = join_help([line.text for line in lines])
-    text = "\n".join([text, *(line.strip() for line in listed if line.strip() not in text)])
+    text = "\n".join([text, *(line.strip() for line in list_lines if line.strip() not in text)])
     return Block(text, {**help_fields(text), **fields}, tuple(taken))
 
 
 def read_warning(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """As `read_known`, for a text after which the job goes on, unless its own words say that it ends."""
-    block = read_known(head, fields, below)
+    """Read a help text as a warning.
+
+    The level is fatal if its own words say that the job ends.
+    """
+    block = read_help_text(head, fields, below)
     level: Level = "fatal" if help_level(block.text) == "fatal" else "warning"
     return Block(block.text, block.fields, block.taken, block.evidence, level)
 
 
 def read_missing_help(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """``Sorry!  You were supposed to get help about: TOPIC from the file: FILE``: topic and help_file."""
+    """Read ``Sorry! You were supposed to get help about: TOPIC from the file: FILE``: topic, help_file."""
     del fields
-    said, taken = [head.text.strip()], list[int]()
+    texts, taken = [head.text.strip()], list[int]()
     for line in islice(below, 6):
         if _RULE.fullmatch(line.text):
             break
         taken.append(line.below)
-        said.append(line.text.strip())
-    text = " ".join(part for part in said if part)
-    found = _SORRY.search(text)
-    return Block(text, {k: v for k, v in found.groupdict().items() if v} if found else {}, tuple(taken))
+        texts.append(line.text.strip())
+    text = " ".join(part for part in texts if part)
+    match = _MISSING_HELP.search(text)
+    return Block(text, {k: v for k, v in match.groupdict().items() if v} if match else {}, tuple(taken))
 
 
 def _framed(lines: list[Bare], end: int) -> Block | None:
@@ -128,44 +136,53 @@ def _framed(lines: list[Bare], end: int) -> Block | None:
 
 
 def _first_paragraph(lines: list[Bare]) -> list[Bare]:
-    """What surely belongs to a text without its end: the wrapped lines of the head, and an indented list behind it."""
-    kept = 1
-    while kept < min(len(lines), MAX_LOOSE_LINES) and _goes_on(lines[kept - 1].text, lines[kept].text):
-        kept += 1
-    listed = kept
-    while listed < min(len(lines), MAX_LOOSE_LINES) and (
-        not lines[listed].text.strip() or _LISTED.match(lines[listed].text)
+    """Return the lines that surely belong to an unclosed text.
+
+    These are the wrapped lines of the first sentence and an indented list behind it.
+    """
+    end = 1
+    while end < min(len(lines), MAX_LOOSE_LINES) and _continues(lines[end - 1].text, lines[end].text):
+        end += 1
+    list_end = end
+    while list_end < min(len(lines), MAX_LOOSE_LINES) and (
+        not lines[list_end].text.strip() or _LISTED.match(lines[list_end].text)
     ):
-        listed += 1
-    while listed > kept and not lines[listed - 1].text.strip():
-        listed -= 1
-    return lines[:listed]
+        list_end += 1
+    while list_end > end and not lines[list_end - 1].text.strip():
+        list_end -= 1
+    return lines[:list_end]
 
 
-def _goes_on(line: str, following: str) -> bool:
-    """Whether ``following`` is the same sentence, broken at the width of a terminal."""
+def _continues(line: str, following: str) -> bool:
+    """Return True if ``following`` continues the sentence in ``line``.
+
+    The sentence was broken at the width of a terminal.
+    """
     if not following.strip() or following[0].isspace() or _NEW_MESSAGE.match(following):
         return False
-    return len(line) >= _WRAPPED and (following[0].islower() or line.rstrip()[-1:] not in ".!?:")
+    return len(line) >= _MIN_WRAPPED and (following[0].islower() or line.rstrip()[-1:] not in ".!?:")
 
 
 def join_help(lines: list[str]) -> str:
-    """Wrapped lines joined to one line a paragraph; list items and ``Name: value`` lines stay lines."""
-    out: list[str] = []
-    glue = False
+    """Join the wrapped lines of each paragraph. List items and ``Name: value`` lines stay lines.
+
+    ``["mpirun could not", "find a", "  Node: n1"]`` gives ``mpirun could not find a`` and ``Node: n1``.
+    """
+    paragraphs: list[str] = []
+    continues = False
     for line in lines:
-        plain = line.strip()
-        own = bool(_FIELD_LINE.match(line))
-        if plain and glue and not own:
-            out[-1] += " " + plain
-        elif plain:
-            out.append(plain)
-        glue = bool(plain) and not own
-    return "\n".join(out)
+        stripped = line.strip()
+        is_item = bool(_FIELD_LINE.match(line))
+        if stripped and continues and not is_item:
+            paragraphs[-1] += " " + stripped
+        elif stripped:
+            paragraphs.append(stripped)
+        continues = bool(stripped) and not is_item
+    return "\n".join(paragraphs)
 
 
 def help_level(text: str) -> Level:
-    """How loud a help text is, from its own words."""
+    """Return the level of a help text, from its own words."""
     first = text.partition("\n")[0]
     if _FATAL.search(text) and not first.startswith("WARNING"):
         return "fatal"
@@ -173,16 +190,20 @@ def help_level(text: str) -> Level:
 
 
 def help_fields(text: str) -> dict[str, Value]:
-    """``topic`` (the first sentence as a slug), and rank, pid, host, peer, signal, exit_code, errno where printed."""
+    """Return the values that a help text prints, and its topic.
+
+    Values: rank, pid, host, peer, signal, exit_code, errno. The topic is a slug of the first nine words:
+    ``mpirun-noticed-that-process-rank-with-pid-on-node``.
+    """
     first = text.partition("\n")[0].partition(". ")[0]
-    found: dict[str, Value] = {"topic": "-".join(_WORD.findall(first)[:9]).lower()}
+    fields: dict[str, Value] = {"topic": "-".join(_WORD.findall(first)[:9]).lower()}
     for match in _NUMBER_FIELDS.finditer(text[:8000]):
         for name, value in match.groupdict().items():
             if value is not None:
-                found.setdefault(name, int(value) if value.lstrip("-").isdigit() else value)
+                fields.setdefault(name, int(value) if value.lstrip("-").isdigit() else value)
     for match in _NODE.finditer(text[:8000]):
         if host := match["host"] or match["on"]:
-            found.setdefault("host", host)
+            fields.setdefault("host", host)
         if match["peer"]:
-            found.setdefault("peer", match["peer"])
-    return found
+            fields.setdefault("peer", match["peer"])
+    return fields

@@ -1,7 +1,8 @@
-"""First sentences of the rarer help texts of Open MPI, PRRTE and PMIx, by the kind of event that they make.
+"""First sentences of rarer help texts of Open MPI, PRRTE and PMIx.
 
-They stand beside `openmpi_heads` (the common ones) and are found with or without the rows of dashes, whole or cut.
-Only the words of the first line are used: where a text is broken differs between versions.
+They are grouped by the kind of record. The common ones stand in `openmpi_heads`. All are found with or without the rows
+of dashes, whole or cut. Only the words of the first line are used, because line breaks differ between versions.
+
 Source: the ``help-*.txt`` files of Open MPI 3.1 to 5.0 (orte, opal, ompi), PRRTE 2 to 4, OpenPMIx 3 to 6.
 """
 
@@ -10,11 +11,11 @@ from __future__ import annotations
 _RUN = r"(?:mpirun|mpiexec|orterun|prterun|prun|oshrun|shmemrun)(?:\.\w+)?"
 
 
-def _one_of(*sentences: str) -> str:
+def _any_of(*sentences: str) -> str:
     return "|".join(sentences)
 
 
-LAUNCH = _one_of(
+LAUNCH = _any_of(
     rf"{_RUN} was unable to (?:parse|read|search) ",
     rf"{_RUN} found multiple applications specified on the command",
     r"has detected that one or more applications was given",
@@ -94,7 +95,7 @@ LAUNCH = _one_of(
 )
 """The launcher could not start the program or its daemons."""
 
-SLOTS = _one_of(
+SLOTS = _any_of(
     r"Either there are not enough slots available in the system",
     r"The requested number of processes exceeds the allocated",
     r"Your job has requested a conflicting number of processes",
@@ -113,7 +114,7 @@ SLOTS = _one_of(
 )
 """There are fewer slots or nodes than processes."""
 
-BINDING = _one_of(
+BINDING = _any_of(
     r"No objects of the specified type were found on at least one",
     r"The attempt to assign hardware locations to processes",
     r"An unrecognized value was given for the number of processes",
@@ -183,9 +184,9 @@ BINDING = _one_of(
     r"A process could not be mapped:",
     r"The request to map processes using a rankfile could",
 )
-"""The mapping or binding that was asked for is not understood or does not fit."""
+"""The requested mapping or binding is not understood or does not fit."""
 
-INTERFACE = _one_of(
+INTERFACE = _any_of(
     r"No network interfaces were found for out-of-band",
     r"The specified list of networks to be excluded for",
     r"No usable network interfaces were found on this host",
@@ -195,7 +196,7 @@ INTERFACE = _one_of(
 )
 """No network interface is left for the run-time."""
 
-PMI = _one_of(
+PMI = _any_of(
     r"PMIx_Init failed for the following reason",
     r"No PMIx server was reachable, but a PMI1/2 was detected",
     r"PMI2_Init was intialized but negative values",
@@ -212,9 +213,9 @@ PMI = _one_of(
     r"ID of the client process does not match the ID",
     r"PMIx has found multiple possible servers to which",
 )
-"""The process was started in a way that its run-time cannot talk to."""
+"""The run-time of the process cannot talk to the launcher that started it."""
 
-VERSIONS = _one_of(
+VERSIONS = _any_of(
     r"An unexpected version of PMIx was loaded",
     r"A version of PMIx was detected that is too old",
     r"conflicting directives regarding the location of OPAL vs",
@@ -222,9 +223,9 @@ VERSIONS = _one_of(
     r"did not receive version information when connecting",
     r"detected a mismatch in versions between two processes",
 )
-"""Two versions or installations meet."""
+"""Two different versions or installations are mixed."""
 
-MISUSE = _one_of(
+MISUSE = _any_of(
     r"The function MPI_FINALIZE was invoked (?:multiple times|before MPI was)",
     r"Detected mismatched split_type and/or info",
     r"Detected an unexpected split type in a call",
@@ -236,7 +237,7 @@ MISUSE = _one_of(
 )
 """The program calls MPI wrongly."""
 
-ENDED = _one_of(
+ENDED = _any_of(
     r"noticed that the job aborted, but has no info",
     r"A critical communication path was lost to",
     r"failed to receive scheduled heartbeat communications",
@@ -245,21 +246,21 @@ ENDED = _one_of(
     r"detected that a required daemon terminated during",
     r"job \S+ terminated normally, but \d+ process",
 )
-"""The launcher lost a process or a daemon and knows no more."""
+"""The launcher lost a process or a daemon and does not know why."""
 
-MEMORY_LIMIT = _one_of(
+MEMORY_LIMIT = _any_of(
     r"A process exceeded memory limits:",
     r"A process has exceeded the specified limit on memory usage",
 )
-"""The launcher's own watch over memory ended a process."""
+"""The launcher ended a process that exceeded its memory limit."""
 
-PEER_GONE = _one_of(
+PEER_GONE = _any_of(
     r"An MPI communication peer process has unexpectedly disconnected",
     r"Unable to connect to the peer [\d.:a-f]+ on port",
 )
-"""Another process closed the connection, or was not reached."""
+"""A peer process closed the connection, or was not reached."""
 
-SHARED_MEMORY = _one_of(
+SHARED_MEMORY = _any_of(
     r"A system call failed during \w+ (?:shared memory )?BTL initialization",
     r"ERROR: Linux kernel CMA support was requested via the",
     r"CMA support is not available due to different user",
@@ -268,7 +269,7 @@ SHARED_MEMORY = _one_of(
 )
 """Shared memory between the processes of a host could not be set up."""
 
-FABRIC = _one_of(
+FABRIC = _any_of(
     r"Failed to create a (?:completion (?:queue|channel)|queue pair|protection domain)",
     r"Initialization of (?:PSM2?|MXM) library failed",
     r"MXM was unable to (?:create an endpoint|read settings)",
@@ -295,9 +296,9 @@ FABRIC = _one_of(
     r"detected two different OpenFabrics transport types",
     r"tried to use a GID index that was too large",
 )
-"""The fabric's library could not be set up or lost a peer."""
+"""The library of the fabric could not be initialised, or lost a peer."""
 
-FAILED = _one_of(
+FAILED = _any_of(
     r"Error initializing RM connection\. Exiting",
     r"A call to mkdir was unable to create the desired directory",
     r"detected a call to mkdir was unable to create",
@@ -356,9 +357,9 @@ FAILED = _one_of(
     r"The call to cuPointerSetAttribute with CU_POINTER",
     r"It looks like opal_cr_init failed",
 )
-"""Something failed; the text says what, and not why."""
+"""A part failed. The text says which, but not why."""
 
-MILD = _one_of(
+MILD = _any_of(
     r"The following memory locations were allocated via MPI_ALLOC_MEM",
     r"System has detected external process binding",
     r"Missing locality information required for",

@@ -1,4 +1,4 @@
-"""Reads what progress lines count: step, epoch or iteration, how far, of how many, the loss."""
+"""Progress lines: step, epoch or iteration, value, total, loss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from logdoctor.parsers.record import Bare, Block, BlockReader
 from logdoctor.regexes import later
 
 MAX_TEXT = 20_000
-"""Of a huge line only so many characters at its end are searched for bars."""
+"""Characters at the end of a line that are searched for bars."""
 _LOSS = later(
     r"\b(?:\w{0,24}[_ ])?[Ll]oss['\"]?(?:_\w{1,20})? ?[:=]? {0,4}['\"]?(?P<loss>-?\d[\d.]*(?:[eE][+-]?\d{1,4})?|-?nan"
     r"|-?inf|-?NaN|-?Inf|NAN)\b"
@@ -31,59 +31,62 @@ _FAILS = later(
     r"(?:^|\]:? ?)\W*(?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception)\b|\b(?:[Ff]ail(?:ed|ure)|[Cc]ould not|[Cc]annot"
     r"|[Uu]nable to|ERROR|rror while|rror when|xception (?:occurred|while|in|during))\b"
 )
-"""A line that says that a phase did not come to its end: somebody else reads it."""
+"""A line that reports the failure of a phase. Another pattern reads it."""
 _PHASE = tuple((name, later(pattern)) for name, pattern in _PHASES)
 
 
 @lru_cache(1024)
-def phase_of(what: str) -> str:
-    """Which phase a description names: save, load, resume, eval, data, compile, or "" for none."""
-    return next((name for name, shape in _PHASE if shape.search(what)), "")
+def phase_of(description: str) -> str:
+    """Return the phase that a description names, or "".
+
+    ``Loading checkpoint shards`` is ``load``. Phases: save, resume, eval, data, load, compile.
+    """
+    return next((name for name, pattern in _PHASE if pattern.search(description)), "")
 
 
 _COUNT = later(r"(?P<number>\d{1,15}(?:\.\d{1,15}(?=[kMGe]))?(?:e\+\d\d)?)(?P<times>[kMG]?)")
-_TIMES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
-"""What tqdm writes behind large numbers."""
+_FACTORS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+"""Factors of the letters that tqdm writes behind large numbers."""
 
 
 def read_step(unit: str) -> BlockReader:
-    """A reader for a line that counts ``unit``; it adds loss and epoch as far as the line tells them."""
+    """Return a reader for a line that counts ``unit``. It adds loss and epoch if printed."""
 
     def read(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-        return Block(head.text[:400], _step(head.text, fields, unit))
+        return Block(head.text[:400], _step_fields(head.text, fields, unit))
 
     return read
 
 
-def _step(text: str, fields: Mapping[str, Value], unit: str) -> dict[str, Value]:
-    out: dict[str, Value] = {"unit": unit}
+def _step_fields(text: str, fields: Mapping[str, Value], unit: str) -> dict[str, Value]:
+    values: dict[str, Value] = {"unit": unit}
     for name in ("value", "total"):
         count = _COUNT.fullmatch(str(fields.get(name, "")).replace(",", ""))
         if count:
-            out[name] = round(float(count["number"]) * _TIMES[count["times"]])
+            values[name] = round(float(count["number"]) * _FACTORS[count["times"]])
     loss, epoch = _LOSS.search(text), _EPOCH.search(text)
     if loss:
-        out["loss"] = loss["loss"].lower()
+        values["loss"] = loss["loss"].lower()
     if epoch and unit != "epoch":
-        out["epoch"] = epoch["epoch"]
-    return out
+        values["epoch"] = epoch["epoch"]
+    return values
 
 
 def read_bar(head: Bare, _fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block | None:
-    """Read tqdm's bar; of several on one line (carriage returns) the last one counts.
+    """Read tqdm's bar. Of several on a line (carriage returns) the last counts.
 
-    A bar whose description names a phase other than training tells of that phase, not of a step.
+    A bar whose description names another phase than training reports that phase, not a step.
     """
-    last = _last_bar(head.text)
-    if last is None:
+    bar = _last_bar(head.text)
+    if bar is None:
         return None
-    out = _step(head.text[last.start() :], last.groupdict(), "step")
-    text, what = last[0].strip()[:400], last["what"].strip(" :\r")
-    if not what:
-        return Block(text, out)
-    out["what"] = what[-80:]
-    phase = phase_of(out["what"])
-    return Block(text, {**out, "phase": phase}, kind="progress.phase") if phase else Block(text, out)
+    values = _step_fields(head.text[bar.start() :], bar.groupdict(), "step")
+    text, description = bar[0].strip()[:400], bar["what"].strip(" :\r")
+    if not description:
+        return Block(text, values)
+    values["what"] = description[-80:]
+    phase = phase_of(values["what"])
+    return Block(text, {**values, "phase": phase}, kind="progress.phase") if phase else Block(text, values)
 
 
 def _last_bar(text: str) -> regex.Match[str] | None:
@@ -92,13 +95,16 @@ def _last_bar(text: str) -> regex.Match[str] | None:
 
 
 def read_phase(phase: str = "") -> BlockReader:
-    """A reader for a line that speaks of ``phase``, or of the phase that its words name; none where that fails."""
+    """Return a reader for a line about a phase.
+
+    Without ``phase`` the words of the line name the phase. The reader returns None if the line reports a failure.
+    """
 
     def read(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block | None:
         if head.speaker.level in ("error", "fatal") or _FAILS.search(head.text):
             return None
-        named = phase or phase_of(str(fields.get("what", head.text))) or "data"
-        return Block(head.text[:400], {"phase": named})
+        name = phase or phase_of(str(fields.get("what", head.text))) or "data"
+        return Block(head.text[:400], {"phase": name})
 
     return read
 

@@ -1,8 +1,10 @@
-"""Reads what Python prints around a traceback: chains, ignored exceptions, threads, child processes, log noise.
+"""Lines that Python prints around a traceback.
 
-These lines tell what the traceback below them is worth: an ignored exception or one that a thread met does not end the
-process.  Sources: CPython `Lib/traceback.py`, `Lib/threading.py`, `Lib/logging/__init__.py`,
-`Lib/multiprocessing/process.py`, `Lib/asyncio`, `Modules/atexitmodule.c`.
+They are chains, ignored exceptions, threads, child processes, and errors of logging. They decide the level of the
+traceback below. An ignored exception, or an exception in a thread, does not end the process.
+
+Sources: CPython `Lib/traceback.py`, `Lib/threading.py`, `Lib/logging/__init__.py`, `Lib/multiprocessing/process.py`,
+`Lib/asyncio`, `Modules/atexitmodule.c`.
 """
 
 from __future__ import annotations
@@ -20,26 +22,26 @@ from logdoctor.parsers.record import Bare, Block, BlockReader
 from logdoctor.regexes import later
 
 MAX_GAP = 6
-"""A traceback follows the line that speaks of it within so many lines."""
+"""Most lines between the line that announces a traceback and the traceback."""
 
 _HEAD = later(r"Traceback \(most recent call last\)")
 _EXCEPTION = later(EXCEPTION)
 _LINK = later(r"\s*(?:During handling of the above exception, another|The above exception was the direct cause of)")
 
 
-def reader(level: Level | None = None, **fields: Value) -> BlockReader:
-    """A block reader for a line that announces a traceback; ``level`` and ``fields`` are added to what is read."""
+def traceback_reader(level: Level | None = None, **fields: Value) -> BlockReader:
+    """Return a reader for a line above a traceback. It adds ``level`` and ``fields`` to the traceback."""
 
-    def read(_head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    def read(_head: Bare, head_fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
         lines = Lines(below)
         between, start = _find_head(lines)
         if start is None:
             return None
-        block = read_traceback(start, found, lines)
+        block = read_traceback(start, head_fields, lines)
         if block is None:
             return None
         if fields.get("caught"):
-            block = _with_chain(block, lines)
+            block = _add_chain(block, lines)
         return replace(
             block,
             fields={**block.fields, **fields},
@@ -51,12 +53,15 @@ def reader(level: Level | None = None, **fields: Value) -> BlockReader:
     return read
 
 
-def _with_chain(block: Block, lines: Lines) -> Block:
-    """What was caught was caught with its chain: the tracebacks that follow it belong to the same record."""
+def _add_chain(block: Block, lines: Lines) -> Block:
+    """Add the chained tracebacks that follow to the record.
+
+    The handler that caught an exception also caught its chain.
+    """
     while lines.last is not None:
         if lines.last.below not in block.taken:
-            lines.back()
-        link = next((bare for bare in lines if bare.text.strip()), None)
+            lines.push_back()
+        link = next((line for line in lines if line.text.strip()), None)
         if link is None or not _LINK.match(link.text):
             break
         between, start = _find_head(lines)
@@ -70,27 +75,30 @@ def _with_chain(block: Block, lines: Lines) -> Block:
 
 def _find_head(below: Iterator[Bare]) -> tuple[list[int], Bare | None]:
     between: list[int] = []
-    for bare in below:
-        if _HEAD.search(bare.text):
-            return between, bare
-        if _EXCEPTION.match(bare.text) or len(between) >= MAX_GAP:
+    for line in below:
+        if _HEAD.search(line.text):
+            return between, line
+        if _EXCEPTION.match(line.text) or len(between) >= MAX_GAP:
             break
-        between.append(bare.below)
+        between.append(line.below)
     return [], None
 
 
-def read_ignored(head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """Read an ``Exception ignored in`` record; Python up to 3.7 prints no traceback but the exception alone."""
+def read_ignored(head: Bare, head_fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
+    """Read ``Exception ignored in``. Python up to 3.7 prints the exception without a traceback."""
     first = next(below, None)
     if first is not None and _EXCEPTION.match(first.text):
         fields: dict[str, Value] = {"caught": 1, "exception": first.text.partition(":")[0]}
         return Block(f"{head.text}\n{first.text}", fields, (first.below,))
-    again = below if first is None else chain([first], below)
-    block = reader("warning", caught=1)(head, found, again)
+    lines = below if first is None else chain([first], below)
+    block = traceback_reader("warning", caught=1)(head, head_fields, lines)
     return block or Block(head.text, {"caught": 1, "exception": ""}, ())
 
 
-def read_hook(head: Bare, found: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Read ``Error in sys.excepthook``: the program has ended, and what ended it follows, unless the log breaks off."""
-    block = reader("warning", caught=1)(head, found, below)
+def read_hook(head: Bare, head_fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read ``Error in sys.excepthook``.
+
+    The program has ended. The exception that ended it follows, unless the log breaks off.
+    """
+    block = traceback_reader("warning", caught=1)(head, head_fields, below)
     return block if block is None or block.fields["exception"] else replace(block, level="error")

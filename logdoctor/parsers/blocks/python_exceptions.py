@@ -1,7 +1,7 @@
-"""Reads the exception line that ends a Python traceback, and the further lines of its message.
+"""The exception line of a Python traceback, and its message lines.
 
-One that carries another's (a loader's worker, Ray's task, ``torch.multiprocessing``) holds that one's traceback in its
-message.  A line of somebody else ends it.
+The message can hold the traceback of another process (a loader's worker, Ray's task, ``torch.multiprocessing``). A line
+with another prefix ends the message.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import regex
 from msgspec.structs import replace
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.python_reading import Reading
+from logdoctor.parsers.blocks.python_reading import Traceback
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled, later
 
 MAX_MESSAGE_LINES = 30
-MAX_STRANGE = 8
-"""So many lines of a message without a known shape are kept where no rank tag tells whose they are."""
+MAX_UNPROVEN = 8
+"""Lines without a rank that are kept, if nothing proves that they belong to the message."""
 
 EXCEPTION = (
     r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)+\w*(?:[Ee]rror|Exception|Interrupt|Exit|Failure|Failed|[Tt]imeout|Iteration"
@@ -27,16 +27,16 @@ EXCEPTION = (
     r"|_{0,2}[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Iteration|ExceptionGroup)|Exception(?:Group)?)"
     r"(?:\((?P<inner>[\w.]+)\))?(?: \(see above for traceback\))?(?:: ?(?P<message>.*))?$"
 )
-"""An exception line whose type is known by its name."""
+"""An exception line whose type has a usual name: ``ValueError``, ``queue.Empty``."""
 
-IN_FRONT = r"E {2,}|[|>] | {1,8}|[-*•] {1,4}|\d{1,2}[.)] |[`*]{1,3}"
-"""What stands before an exception line: pytest's mark, a ruler, a ticket's mark of a list, of code, of bold words."""
+LINE_MARKS = r"E {2,}|[|>] | {1,8}|[-*•] {1,4}|\d{1,2}[.)] |[`*]{1,3}"
+"""Marks before an exception line: of pytest, a ruler, or a ticket's list, code or bold words."""
 
 EXCEPTION_LINE = later(EXCEPTION)
 _ANY_TYPE = later(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
 FRAME = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
 HEAD = later(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
-_FRESH = later(
+_NEW_RECORD = later(
     r"""^\s*(?:
         (?:Exception[ ]Group[ ])?Traceback[ ]\(|During[ ]handling[ ]of[ ]the[ ]above|The[ ]above[ ]exception[ ]was
       |Exception[ ]ignored[ ]|Exception[ ]in[ ]thread[ ]|Process[ ]\w+-\d|---[ ]Logging|\"{3}\s*$
@@ -52,184 +52,203 @@ _FRESH = later(
     )""",
     regex.VERBOSE,
 )
-_KNOWN = later(
+_MESSAGE_TEXT = later(
     r"CUDA kernel errors might|For debugging consider passing|Compile with .TORCH_USE|Device-side assert|nccl\w+: "
     r"|Last error:|Exception raised from|Set TORCH|You can suppress|In addition, you can|Parameter indices|Missing key"
     r"|Unexpected key|size mismatch|PID\tMEM|from user code|Search for .cuda"
 )
-_INNER = later(
+_NESTED_HEAD = later(
     r"^\s*(?:Original Traceback \(most recent call last\)|-- Process (?P<process>\d{1,6}) terminated with the "
     r"following)"
 )
-_HEAD_ALONE = later(r"^\w[\w.]*: Traceback \(most recent call last\):\s*$")
-"""What a worker of PyTorch's loader raised, before 1.2: its whole traceback is the message."""
+_WORKER_HEAD = later(r"^\w[\w.]*: Traceback \(most recent call last\):\s*$")
+"""The exception of a worker of PyTorch's loader before 1.2. Its whole traceback is the message."""
 _ASCEND = later(r"^E[A-Z]\d{4}: (?!Inner Error)")
 _NPU = later(r"^\(PID:\d{1,9}, Device:-?\d{1,4}, RankID:-?\d{1,7}\) ERR\d")
-"""The second line of each message of torch_npu has a prefix of its own."""
+"""The prefix of the second line of each message of torch_npu."""
 _STACK_FRAME = later(r"^\s*frame #\d+: ")
 
 
-def ends(reading: Reading, bare: Bare, indent: int, *, loose: bool) -> bool:
-    """Whether ``bare`` is the exception line; a type with an unusual name counts only right after a frame."""
-    text = bare.text
+def read_exception_line(traceback: Traceback, line: Bare, indent: int, *, loose: bool) -> bool:
+    """Add the exception line to the traceback. Return False if ``line`` is no exception line.
+
+    ``loose``: a frame stood just above, so a type with an unusual name counts too.
+    """
+    text = line.text
     if text[:1] == " " and len(text) - len(text.lstrip()) > indent:
         return False
     text = text.strip()
-    found = EXCEPTION_LINE.match(text) or (_ANY_TYPE.match(text) if loose and not _FRESH.match(text) else None)
-    if found is None:
+    match = EXCEPTION_LINE.match(text) or (_ANY_TYPE.match(text) if loose and not _NEW_RECORD.match(text) else None)
+    if match is None:
         return False
-    note_exception(reading, found, bare)
+    add_exception(traceback, match, line)
     return True
 
 
-def note_exception(reading: Reading, found: regex.Match[str], bare: Bare) -> None:
-    """Start the message of ``reading`` with its exception line; what only carries another's exception is that one."""
-    _note_type(reading, found)
-    if found["inner"]:
-        reading.fields["inner"] = found["inner"]
-    if found["inner"] and _carries(found):
-        reading.fields["exception"] = found["inner"]
-    reading.lines.append(bare.text.strip())
-    reading.taken.append(bare.below)
-    reading.evidence = bare.below
-    reading.level = bare.speaker.level or reading.level
+def add_exception(traceback: Traceback, match: regex.Match[str], line: Bare) -> None:
+    """Start the message of the traceback with its exception line.
+
+    ``RayTaskError(ValueError): ...`` carries the exception of a task, so the exception is ``ValueError``.
+    """
+    _set_type(traceback, match)
+    if match["inner"]:
+        traceback.fields["inner"] = match["inner"]
+    if match["inner"] and _is_ray_error(match):
+        traceback.fields["exception"] = match["inner"]
+    traceback.lines.append(line.text.strip())
+    traceback.taken.append(line.below)
+    traceback.evidence = line.below
+    traceback.level = line.speaker.level or traceback.level
 
 
-def _note_type(reading: Reading, found: regex.Match[str]) -> None:
-    reading.fields["exception"] = found["exception"]
-    reading.fields.pop("message", None)
-    if found["message"]:
-        reading.fields["message"] = found["message"].strip()[:1_000]
+def _set_type(traceback: Traceback, match: regex.Match[str]) -> None:
+    traceback.fields["exception"] = match["exception"]
+    traceback.fields.pop("message", None)
+    if match["message"]:
+        traceback.fields["message"] = match["message"].strip()[:1_000]
 
 
-def _carries(found: regex.Match[str]) -> bool:
-    """Whether an exception is Ray's envelope around the one that a task raised."""
-    return str(found["exception"]).endswith("RayTaskError")
+def _is_ray_error(match: regex.Match[str]) -> bool:
+    """Return True for Ray's exception around the exception of a task."""
+    return str(match["exception"]).endswith("RayTaskError")
 
 
-def read_further(reading: Reading, first: Bare, lines: Iterator[Bare]) -> None:
-    """Add the further lines of the message: up to a line of somebody else, within the bounds."""
-    if first.text.strip() == "KeyboardInterrupt":  # Python's own has no message
+def read_message_lines(traceback: Traceback, first: Bare, lines: Iterator[Bare]) -> None:
+    """Add the further lines of the message.
+
+    The message ends at a line of another record, or at a bound.
+    """
+    if first.text.strip() == "KeyboardInterrupt":  # has no message
         return
-    blank, carried, strange = False, "RayTaskError" in first.text, 0
-    passed_on = first.text.rstrip().endswith(" raised:")  # torch._dynamo.exc.BackendCompilerFailed
-    old = _HEAD_ALONE.search(first.text) is not None
-    caught = ": Caught " in first.text  # torch._utils.ExceptionWrapper: a loader's worker, a replica of DataParallel
-    nested = carried or passed_on or old
-    for bare in lines:
-        text = bare.text
-        if _torn(reading, text):
-            reading.taken.append(bare.below)
+    blank, ray_error, unproven = False, "RayTaskError" in first.text, 0
+    is_compiler_error = first.text.rstrip().endswith(" raised:")  # torch._dynamo.exc.BackendCompilerFailed
+    worker_head = _WORKER_HEAD.search(first.text) is not None
+    is_wrapped = ": Caught " in first.text  # torch._utils.ExceptionWrapper: loader's worker, replica of DataParallel
+    nested = ray_error or is_compiler_error or worker_head
+    for line in lines:
+        text = line.text
+        if _append_torn(traceback, text):
+            traceback.taken.append(line.below)
             continue
         if not text.strip():
             blank = True
             continue
-        if reading.got_over(text):
+        if traceback.mark_recovered(text):
             return
-        inner, ends = _INNER.match(text), EXCEPTION_LINE.match(text)
-        if inner or (nested and _inside(text)):
+        nested_head, exception = _NESTED_HEAD.match(text), EXCEPTION_LINE.match(text)
+        if nested_head or (nested and _is_traceback_line(text)):
             nested = True
-            _take_inner(reading, bare, inner)
+            _add_nested_line(traceback, line, nested_head)
             continue
-        if nested and ends:
-            reading.fields["inner"] = ends["exception"]
-            if carried or old or "local_rank" in reading.fields:
-                _note_type(reading, ends)
-            elif passed_on or caught:
-                reading.fields["message"] = text.strip()[:1_000]
-            reading.evidence = bare.below
+        if nested and exception:
+            traceback.fields["inner"] = exception["exception"]
+            if ray_error or worker_head or "local_rank" in traceback.fields:
+                _set_type(traceback, exception)
+            elif is_compiler_error or is_wrapped:
+                traceback.fields["message"] = text.strip()[:1_000]
+            traceback.evidence = line.below
             nested = False
         elif _STACK_FRAME.match(text):
-            reading.taken.append(bare.below)
+            traceback.taken.append(line.below)
             continue
-        elif ends or not _goes_on(bare, first, blank=blank):
+        elif exception or not _continues(line, first, blank=blank):
             return
-        strange += _add_line(reading, bare, alone=not strange)
-        if len(reading.lines) >= MAX_MESSAGE_LINES or strange > MAX_STRANGE:
+        unproven += _add_line(traceback, line, all_proven=not unproven)
+        if len(traceback.lines) >= MAX_MESSAGE_LINES or unproven > MAX_UNPROVEN:
             return
 
 
-def _torn(reading: Reading, text: str) -> bool:
-    """Whether ``text`` is what stood behind the type of the exception.
+def _append_torn(traceback: Traceback, text: str) -> bool:
+    """Append a line torn off the exception line. Return False for any other line.
 
-    Python writes the type, ``: `` and the message one by one, and ``srun --label`` makes lines of them.
+    Python writes the type, ``: `` and the message one by one, and ``srun --label`` makes a line of each.
     """
-    if "message" in reading.fields or len(reading.lines) != 1:
+    if "message" in traceback.fields or len(traceback.lines) != 1:
         return False
     if text.startswith(": ") or text == ":":
         rest = text[1:].strip()
-        reading.lines[0] = f"{reading.lines[0].removesuffix(':')}: {rest}"
-    elif reading.lines[0].endswith(": ") and text.strip():
+        traceback.lines[0] = f"{traceback.lines[0].removesuffix(':')}: {rest}"
+    elif traceback.lines[0].endswith(": ") and text.strip():
         rest = text.strip()
-        reading.lines[0] += rest
+        traceback.lines[0] += rest
     else:
         return False
     if rest:
-        reading.fields["message"] = rest[:1_000]
+        traceback.fields["message"] = rest[:1_000]
     return True
 
 
-def _inside(text: str) -> bool:
-    """Whether a line below ``Original Traceback`` is a head, a frame or a source line."""
+def _is_traceback_line(text: str) -> bool:
+    """Return True for a line of a nested traceback.
+
+    It is a head, a frame or a source line below ``Original Traceback``.
+    """
     return bool(FRAME.match(text) or HEAD.match(text)) or text.startswith("    ")
 
 
-def _take_inner(reading: Reading, bare: Bare, inner: regex.Match[str] | None) -> None:
-    """Take a line of the traceback that another process sent along with its exception."""
-    reading.taken.append(bare.below)
-    if inner and inner["process"]:
-        reading.fields["local_rank"] = int(inner["process"])
-        reading.lines.append(bare.text.strip())
-    frame = FRAME.match(bare.text)
+def _add_nested_line(traceback: Traceback, line: Bare, nested_head: regex.Match[str] | None) -> None:
+    """Add a line of the traceback that another process sent."""
+    traceback.taken.append(line.below)
+    if nested_head and nested_head["process"]:
+        traceback.fields["local_rank"] = int(nested_head["process"])
+        traceback.lines.append(line.text.strip())
+    frame = FRAME.match(line.text)
     if frame:
-        reading.add_frame(frame["path"], frame["line"], frame["function"] or "")
+        traceback.add_frame(frame["path"], frame["line"], frame["function"] or "")
 
 
-def _goes_on(bare: Bare, first: Bare, *, blank: bool) -> bool:
-    """Whether a line is more of the message: no known start of another record, the same prefix."""
-    if _NPU.match(bare.text):
+def _continues(line: Bare, first: Bare, *, blank: bool) -> bool:
+    """Return True if the line continues the message.
+
+    It has the same prefix and begins no other record.
+    """
+    if _NPU.match(line.text):
         return True
-    if _FRESH.match(bare.text) or (bare.speaker.level, bare.speaker.source) != (
+    if _NEW_RECORD.match(line.text) or (line.speaker.level, line.speaker.source) != (
         first.speaker.level,
         first.speaker.source,
     ):
         return False
-    return not blank or bare.text[:1] in " \t" or _KNOWN.search(bare.text) is not None
+    return not blank or line.text[:1] in " \t" or _MESSAGE_TEXT.search(line.text) is not None
 
 
-def _add_line(reading: Reading, bare: Bare, *, alone: bool) -> bool:
-    """Keep a line of the message; only what surely belongs to it is withheld from other readers.
+def _add_line(traceback: Traceback, line: Bare, *, all_proven: bool) -> bool:
+    """Add a line to the message. Return True if the line may belong to another process.
 
-    ``alone``: all so far did; an indented line below another's is theirs.  True for a line that may be such a one.
+    Only lines that surely belong to the message are kept from other readers. ``all_proven``: all lines so far surely
+    belonged, so an indented line does too.
     """
-    if reading.lines[-1].strip() == "Last error:" or _ASCEND.match(bare.text):
-        reading.evidence = bare.below  # NCCL's own words, and HCCL's, say more than the exception line
-    elif reading.lines == [f"{reading.fields['exception']}:"]:  # a logger broke the line behind the type
-        reading.fields["message"] = bare.text.strip()[:1_000]
-        reading.evidence = bare.below
-    reading.lines.append(bare.text.rstrip())
-    sure = (
-        (alone and bare.text[:1] in " \t")
-        or _NPU.match(bare.text)
-        or _ASCEND.match(bare.text)
-        or _KNOWN.search(bare.text)
-        or EXCEPTION_LINE.match(bare.text)
+    if traceback.lines[-1].strip() == "Last error:" or _ASCEND.match(line.text):
+        traceback.evidence = line.below  # NCCL's and HCCL's words say more than the exception line
+    elif traceback.lines == [f"{traceback.fields['exception']}:"]:  # a logger broke the line behind the type
+        traceback.fields["message"] = line.text.strip()[:1_000]
+        traceback.evidence = line.below
+    traceback.lines.append(line.text.rstrip())
+    proven = (
+        (all_proven and line.text[:1] in " \t")
+        or _NPU.match(line.text)
+        or _ASCEND.match(line.text)
+        or _MESSAGE_TEXT.search(line.text)
+        or EXCEPTION_LINE.match(line.text)
     )
-    if sure:
-        reading.taken.append(bare.below)
-    return not sure and bare.speaker.rank is None
+    if proven:
+        traceback.taken.append(line.below)
+    return not proven and line.speaker.rank is None
 
 
 def read_message(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Read on from a bare exception line whose traceback is not in view; a spawned process' own may be its message."""
+    """Read on from an exception line without its traceback.
+
+    The message may hold the traceback of a spawned process.
+    """
     del fields
-    text = compiled(f"^(?:{IN_FRONT}| +)").sub("", head.text).strip().rstrip("`*")
-    found = EXCEPTION_LINE.match(text)
-    if found is None:
+    text = compiled(f"^(?:{LINE_MARKS}| +)").sub("", head.text).strip().rstrip("`*")
+    match = EXCEPTION_LINE.match(text)
+    if match is None:
         return None
-    reading = Reading()
-    note_exception(reading, found, Bare(text, head.speaker, head.below))
-    read_further(reading, head, below)
-    block = reading.close()
-    kind = "python.traceback" if reading.frames else ""
+    traceback = Traceback()
+    add_exception(traceback, match, Bare(text, head.speaker, head.below))
+    read_message_lines(traceback, head, below)
+    block = traceback.close()
+    kind = "python.traceback" if traceback.frames else ""
     return replace(block, taken=tuple(n for n in block.taken if n), level=None, kind=kind)

@@ -1,8 +1,10 @@
-"""Numbers that the messages of Python exceptions tell: workers, processes, signals, exit codes, errno.
+"""Numbers in the messages of Python exceptions.
+
+They name workers, processes, signals, exit codes and errno.
 
 Sources: `torch/utils/data/dataloader.py` and `_utils` (1.0 to 2.9), `torch/multiprocessing/spawn.py`,
 `torch/distributed/elastic/multiprocessing/api.py`, CPython `Lib/subprocess.py` and `OSError`,
-`python/ray/exceptions.py` (RayTaskError: whose exception the driver repeats; RayActorError: who died),
+`python/ray/exceptions.py` (RayTaskError repeats a task's exception, RayActorError names the actor that died),
 `torch_npu` (PID, device, rank), `horovod/runner/gloo_run.py` (rank and exit code of the first process that ended).
 """
 
@@ -18,7 +20,7 @@ from logdoctor.parsers.signals import signal_number
 from logdoctor.parsers.windows_codes import exit_code_elsewhere
 from logdoctor.regexes import compiled, later
 
-_SHAPES = tuple(
+_PATTERNS = tuple(
     later(pattern)
     for pattern in (
         (
@@ -32,8 +34,8 @@ _SHAPES = tuple(
         r"\bProcess (?P<pid>\d{1,9}) got signal: (?P<signal>\d{1,3})",
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with signal (?P<signal>SIG\w+)",
         r"^[\w.]+: process (?P<local_rank>\d{1,6}) terminated with exit code (?P<exit_code>-?\d{1,10})",
-        # torch.distributed.launch and DeepSpeed repeat the command of the process they STARTED last, not of the one
-        # that ended: it names somebody only where it was the only one.
+        # torch.distributed.launch and DeepSpeed repeat the command of the process that STARTED last, not of the
+        # process that ended. So it proves a rank only if there is one process, with local rank 0.
         r"^[\w.]*CalledProcessError: Command .{0,2000}?--local[_-]rank[=', ]{1,4}(?P<local_rank>0)\b",
         r"RayTaskError(?:\([\w.]{1,200}\))?: ray::.{1,300}? ?\(pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[\w.:-]{1,100}))?",
         (
@@ -53,21 +55,25 @@ _SHAPES = tuple(
         r"\(PID:(?P<pid>\d{1,9}), Device:\d{1,4}, RankID:(?P<rank>\d{1,7})\)",
     )
 )
-_UNEXPECTED = later(r"Unexpected (.+) encountered in worker")
+_UNEXPECTED_SIGNAL = later(r"Unexpected (.+) encountered in worker")
 
 
 def message_fields(text: str) -> dict[str, Value]:
-    """Fields worker, worker_pids, pid, host, (local_)rank, signal, exit_code, errno as far as ``text`` tells them."""
+    """Return the numbers and hosts in a message, as fields.
+
+    Fields: worker, worker_pids, pid, host, (local_)rank, signal, exit_code, errno. ``DataLoader worker (pid 71) is
+    killed by signal: Killed.`` gives ``worker_pids: (71,)`` and ``signal: 9``.
+    """
     fields: dict[str, Value] = {}
-    for shape in _SHAPES:
-        found = shape.search(text)
-        if found:
-            fields |= _numbers(found)
+    for pattern in _PATTERNS:
+        match = pattern.search(text)
+        if match:
+            fields |= _match_fields(match)
     return fields
 
 
-def _numbers(found: regex.Match[str]) -> dict[str, Value]:
-    groups = {name: value for name, value in found.groupdict().items() if value}
+def _match_fields(match: regex.Match[str]) -> dict[str, Value]:
+    groups = {name: value for name, value in match.groupdict().items() if value}
     fields: dict[str, Value] = {}
     pids = groups.pop("pids", "")
     if pids:
@@ -83,15 +89,15 @@ def _numbers(found: regex.Match[str]) -> dict[str, Value]:
 
 
 def read_worker(head: Bare, _fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-    """The fields of a line about a worker that stands alone; it has no further lines."""
-    found = _UNEXPECTED.search(head.text)
-    number = signal_number(found[1]) if found else None
+    """Return the fields of a single line about a worker."""
+    match = _UNEXPECTED_SIGNAL.search(head.text)
+    number = signal_number(match[1]) if match else None
     return Block(head.text, {"signal": number} if number else message_fields(head.text))
 
 
 def read_exit(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
-    """Turn an exit code or a signal's name into numbers: ``-9`` is signal 9; nothing else is guessed."""
+    """Turn an exit code or a signal's name into numbers. Exit code -9 is signal 9."""
     code = str(fields.get("exit_code", ""))
-    out: dict[str, Value] = {"exit_code": int(code)} if compiled(r"-?\d{1,10}").fullmatch(code) else {}
-    number = signal_number(str(fields.get("signal", ""))) or (-int(code) if out and code.startswith("-") else None)
-    return Block(head.text, out | ({"signal": number} if number else {}))
+    values: dict[str, Value] = {"exit_code": int(code)} if compiled(r"-?\d{1,10}").fullmatch(code) else {}
+    number = signal_number(str(fields.get("signal", ""))) or (-int(code) if values and code.startswith("-") else None)
+    return Block(head.text, values | ({"signal": number} if number else {}))

@@ -1,4 +1,4 @@
-"""Paths of Python's frames: short, and told apart into the user's own code and libraries."""
+"""Paths of Python frames: shortened, and classified as user code or library."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from logdoctor.regexes import later
 _LIBRARY = later(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\](?:lib(?:64)?[/\\]python\d|(?i:python[\d.]*[/\\]lib)[/\\])|^<frozen "
 )
-"""The path of a frame that is not of the user's own code: an installed package's or Python's."""
+"""Path of a frame in an installed package or in Python itself."""
 
 
 def short_path(path: str) -> str:
-    """A source path without the part that differs between machines: from the package on, else its last three parts."""
+    """Return a source path without the part that differs between machines.
+
+    ``/opt/lib/site-packages/torch/nn/mod.py`` gives ``torch/nn/mod.py``, ``/home/u/a/b/c.py`` gives ``a/b/c.py``.
+    """
     path = path.replace("\\", "/")
     for mark in ("site-packages/", "dist-packages/"):
         if mark in path:
@@ -19,6 +22,5 @@ def short_path(path: str) -> str:
     return "/".join(path.split("/")[-3:])
 
 
-def of_a_library(path: str) -> bool:
-    """Whether a frame with this path is not of the user's own code."""
+def is_library(path: str) -> bool:
     return _LIBRARY.search(path) is not None

@@ -1,7 +1,9 @@
-r"""The report of PyTorch's error handler: JSON that an agent prints before it ends, and that workers write to a file.
+"""The JSON report of PyTorch's error handler.
 
-``{"message": {"message": "Type: text", "extraInfo": {"py_callstack": "Traceback ...", "timestamp": "..."}}}``, indented
-over several lines or on one.  Source: `torch/distributed/elastic/multiprocessing/errors/error_handler.py` (1.9 to 2.9).
+An agent prints the report, and workers write it to a file, indented over several lines or on one:
+``{"message": {"message": "Type: text", "extraInfo": {"py_callstack": "Traceback ...", "timestamp": "..."}}}``.
+
+Source: `torch/distributed/elastic/multiprocessing/errors/error_handler.py` (1.9 to 2.9).
 """
 
 from __future__ import annotations
@@ -21,19 +23,19 @@ from logdoctor.regexes import later
 REPORT_SCAN = r'"message": "[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Failure|Timeout)(?:"|:)'
 REPORT = r'^\s*(?:\{"message": \{)?"message": ("(?:[^"\\]|\\.){1,4000}+")(, "extraInfo": \{|,\s*$)'
 _REPORT = later(REPORT)
-_BELOW = later(r'\s*"(?:extraInfo|py_callstack|timestamp)": ')
+_REPORT_KEY = later(r'\s*"(?:extraInfo|py_callstack|timestamp)": ')
 
 
 def read_report(head: Bare, _fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """The exception that the report names, with its further lines; None for the JSON of somebody else."""
-    found = _REPORT.match(head.text)
-    rest = list(takewhile(lambda bare: _BELOW.match(bare.text), below))
-    if found is None or not (rest or "extraInfo" in found[2]):
+    """Read the exception and its further lines. Return None for other JSON."""
+    match = _REPORT.match(head.text)
+    rest = list(takewhile(lambda line: _REPORT_KEY.match(line.text), below))
+    if match is None or not (rest or "extraInfo" in match[2]):
         return None
     try:
-        text = str(from_json(found[1], strict=False)).strip()
+        text = str(from_json(match[1], strict=False)).strip()
     except ValueError:
         return None
     block = read_message(Bare(text.partition("\n")[0], head.speaker), {}, iter(()))
-    taken = tuple(bare.below for bare in rest)
+    taken = tuple(line.below for line in rest)
     return block and replace(block, text=text[:MAX_MESSAGE_CHARS], taken=taken)

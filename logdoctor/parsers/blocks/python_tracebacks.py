@@ -1,9 +1,10 @@
-"""Reads Python tracebacks: the interpreter's, exception groups, rich's boxes and notebook frames.
+"""Python tracebacks: the interpreter's, exception groups, rich's boxes and notebook frames.
 
-What follows the frames is read by `python_exceptions`.
-Shapes: CPython `Lib/traceback.py` and `Python/traceback.c` (3.6 to 3.14), `rich/traceback.py`, IPython `ultratb.py`.
-A traceback is often torn: other processes print between its lines, its head or its end may be missing.  So the reader
-skips what is no part of it and takes the first exception line that follows frames.
+`python_exceptions` reads the lines below the frames. A traceback is often torn. Other processes print between its
+lines, and its head or end may be missing. So the reader skips foreign lines and takes the first exception line below
+the frames.
+
+Sources: CPython `Lib/traceback.py` and `Python/traceback.c` (3.6 to 3.14), `rich/traceback.py`, IPython `ultratb.py`.
 """
 
 from __future__ import annotations
@@ -13,189 +14,195 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.python_after import caught_within, went_on
+from logdoctor.parsers.blocks.python_after import continues_working, is_caught
 from logdoctor.parsers.blocks.python_exceptions import (
     EXCEPTION_LINE,
     FRAME,
     HEAD,
-    ends,
-    note_exception,
-    read_further,
+    add_exception,
+    read_exception_line,
+    read_message_lines,
 )
-from logdoctor.parsers.blocks.python_reading import Lines, Reading
-from logdoctor.parsers.blocks.unknown_prefixes import bears, behind
+from logdoctor.parsers.blocks.python_reading import Lines, Traceback
+from logdoctor.parsers.blocks.unknown_prefixes import has_prefix, remove_prefix
 from logdoctor.parsers.record import Bare, Block
 from logdoctor.regexes import compiled, later
 
 MAX_NOISE = 25
-"""After so many foreign lines between its frames a traceback counts as cut."""
+"""Foreign lines between its frames after which a traceback counts as cut."""
 
 _TORN_FRAME = later(r'\s{2,}F(?:i(?:l(?:e(?: "[^"]*"?)?)?)?)?(?:, l[^:]{0,20})?$')
-"""The last line of a paste that ends in a frame."""
+"""The last line of a paste that ends inside a frame."""
 _FLAT_FRAME = later(r'File ["“”](?P<path>[^"“”]*)["“”], line (?P<line>\d+)(?:, in (?P<function><?[\w.]+>?))?')
 _BOX_FRAME = later(r"(?P<path>[^\s:]*):(?P<line>\d+)(?: in(?: (?P<function>\S+))?)?\s*$")
 _CELL_FRAME = later(
     r"(?:File )?(?P<path>~?/[^\s:]+|<[\w-]+>|Cell In ?\[\d+\])(?::(?P<line>\d+)"
     r"|, line \d+)?,? in (?P<function>[\w<>.]+)"
 )
-_TOLD_OF = later(r":? ?\(RANK (?P<rank>\d{1,7})\)")
-"""A distributed checkpoint's exception quotes that of another rank so (`torch/distributed/checkpoint/api.py`)."""
+_QUOTED_RANK = later(r":? ?\(RANK (?P<rank>\d{1,7})\)")
+"""A distributed checkpoint quotes another rank's exception (`torch/distributed/checkpoint/api.py`)."""
 _RULER = later(r"^\s*[|+](?:-\+-+.*$| ?)")
 _BOX_LINE = later(r"^\s*[│|┃] ?(?P<inside>.*?)\s*[│|┃]?\s*$")
 _NUMBERED = later(r"^\s*(?:❱|>|[-]+>)?\s*\d+ ")
 _MARKED = later(r"^\s*❱\s*\d+ (?:[│|] {0,3})*(?P<code>.*)")
-"""The source line of a box at which the frame stands, behind rich's rulers for the indentation."""
+"""The current source line in a box, behind rich's rulers for the indentation."""
 
 
 def read_traceback(head: Bare, _: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Read on from the line that says ``Traceback (most recent call last)``; a traceback without its end is one too."""
-    found = HEAD.search(head.text)
-    if found is None:
+    """Read on from ``Traceback (most recent call last)``. A traceback without its end counts too."""
+    head_match = HEAD.search(head.text)
+    if head_match is None:
         return None
-    if _is_box(found):
+    if _is_box(head_match):
         return _read_box(head, below).close()
-    name = found["prefix"].strip()
-    if _FLAT_FRAME.match(found["rest"].lstrip(": ")):
-        return _read_flat(head, found["rest"], found).close()
-    if compiled(r"[A-Z]\w+").fullmatch(name) and not found["rest"].startswith(":"):
+    name = head_match["prefix"].strip()
+    if _FLAT_FRAME.match(head_match["rest"].lstrip(": ")):
+        return _read_flat(head, head_match["rest"], head_match).close()
+    if compiled(r"[A-Z]\w+").fullmatch(name) and not head_match["rest"].startswith(":"):
         return _read_cell(head, name, below).close()
-    reading = _read_plain(head, found["prefix"], below)
+    traceback = _read_plain(head, head_match["prefix"], below)
     if name.strip("|+ ") and "%|" not in name:
-        reading.fields["context"] = name[-600:]
-    if told := _TOLD_OF.match(found["rest"]):
-        reading.fields["rank"] = int(told["rank"])
-    return None if _of_a_signal(reading) else reading.close()
+        traceback.fields["context"] = name[-600:]
+    if rank_match := _QUOTED_RANK.match(head_match["rest"]):
+        traceback.fields["rank"] = int(rank_match["rank"])
+    return None if _is_signal_stack(traceback) else traceback.close()
 
 
-def _of_a_signal(reading: Reading) -> bool:
-    """Paddle's handler of signals draws its C++ stack as a traceback: what it caught is no exception."""
-    return any("` is detected by the operating system" in line for line in reading.lines[:1])
+def _is_signal_stack(traceback: Traceback) -> bool:
+    """Return True for the C++ stack of Paddle's signal handler.
+
+    The handler prints it as a traceback.
+    """
+    return any("` is detected by the operating system" in line for line in traceback.lines[:1])
 
 
-def _is_box(found: regex.Match[str]) -> bool:
-    return any(mark in found["prefix"] for mark in ("─", "━", "---")) or "─" in found["rest"]
+def _is_box(head_match: regex.Match[str]) -> bool:
+    return any(mark in head_match["prefix"] for mark in ("─", "━", "---")) or "─" in head_match["rest"]
 
 
-def _read_flat(head: Bare, rest: str, found: regex.Match[str]) -> Reading:
-    """Read a traceback that a service put on one line: its frames, and the exception behind the last of them."""
-    reading, end = Reading(level=head.speaker.level), 0
+def _read_flat(head: Bare, rest: str, head_match: regex.Match[str]) -> Traceback:
+    """Read a traceback on one line: frames and exception."""
+    traceback, end = Traceback(level=head.speaker.level), 0
     for frame in _FLAT_FRAME.finditer(rest):
-        reading.add_frame(frame["path"], frame["line"], frame["function"] or "")
+        traceback.add_frame(frame["path"], frame["line"], frame["function"] or "")
         end = frame.end()
-    if last := EXCEPTION_LINE.search(rest, end):
-        note_exception(reading, last, Bare(last[0], head.speaker, head.below))
-    reading.taken.clear()  # the head's own line
-    reading.fields["context"] = found["prefix"].strip()[-600:]
-    return reading
+    if exception_match := EXCEPTION_LINE.search(rest, end):
+        add_exception(traceback, exception_match, Bare(exception_match[0], head.speaker, head.below))
+    traceback.taken.clear()  # the head's own line
+    traceback.fields["context"] = head_match["prefix"].strip()[-600:]
+    return traceback
 
 
-# ── the interpreter's own shape ─────────────────────────────────────────────────────────────────────────────────────
+# ── the interpreter's tracebacks ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _read_plain(head: Bare, prefix: str, below: Iterator[Bare]) -> Reading:
-    reading = Reading(level=head.speaker.level)
-    grouped = bool(prefix.strip()) and not prefix.strip("|+ ")  # else a collector's prefix that ends in a bar
-    lines = (_without_ruler(bare) for bare in below) if grouped else _without_prefix(prefix, below)
+def _read_plain(head: Bare, prefix: str, below: Iterator[Bare]) -> Traceback:
+    traceback = Traceback(level=head.speaker.level)
+    grouped = bool(prefix.strip()) and not prefix.strip("|+ ")  # other prefixes that end in a bar are a collector's
+    lines = (_without_ruler(line) for line in below) if grouped else _without_prefix(prefix, below)
     indent = 0 if grouped or prefix.strip() else len(prefix)
-    first = _read_frames(reading, lines, indent)
+    first = _read_frames(traceback, lines, indent)
     if first is not None:
-        reading.relayed = reading.relayed or (not reading.frames and _relayed(first))
+        traceback.is_relayed = traceback.is_relayed or (not traceback.frames and _is_relayed(first))
         further = Lines(lines)
-        read_further(reading, first, further)
-        further.back()
-        if caught_within(reading.frames) and not reading.relayed and went_on(further):
-            reading.fields["went_on"] = 1
-    return reading
+        read_message_lines(traceback, first, further)
+        further.push_back()
+        if is_caught(traceback.frames) and not traceback.is_relayed and continues_working(further):
+            traceback.fields["went_on"] = 1
+    return traceback
 
 
-def _without_ruler(bare: Bare) -> Bare:
-    return Bare(_RULER.sub("", bare.text, count=1), bare.speaker, bare.below)
+def _without_ruler(line: Bare) -> Bare:
+    return Bare(_RULER.sub("", line.text, count=1), line.speaker, line.below)
 
 
 def _without_prefix(prefix: str, below: Iterator[Bare]) -> Iterator[Bare]:
-    """The lines without what stands before the head, where frames bear it too: a collector that no wrapper knows."""
-    borne = False
-    for bare in below:
-        if prefix.strip() and bears(bare, prefix):
-            rest = behind(bare, prefix)
-            borne = borne or (FRAME.match(rest.text) or _TORN_FRAME.match(rest.text)) is not None
-            yield rest if borne else bare
+    """Yield the lines without the head's prefix if frames carry it.
+
+    It is the prefix of a collector that no prefix pattern covers.
+    """
+    carries_prefix = False
+    for line in below:
+        if prefix.strip() and has_prefix(line, prefix):
+            rest = remove_prefix(line, prefix)
+            carries_prefix = carries_prefix or (FRAME.match(rest.text) or _TORN_FRAME.match(rest.text)) is not None
+            yield rest if carries_prefix else line
         else:
-            yield bare
+            yield line
 
 
-def _read_frames(reading: Reading, lines: Iterator[Bare], indent: int) -> Bare | None:
-    """Take frames and their source lines; gives the exception line (already noted in ``reading``) or None."""
+def _read_frames(traceback: Traceback, lines: Iterator[Bare], indent: int) -> Bare | None:
+    """Take frames and their source lines. Return the exception line, which is already added, or None."""
     noise, after_frame = 0, False
-    for bare in lines:
-        frame = FRAME.match(bare.text)
+    for line in lines:
+        frame = FRAME.match(line.text)
         if frame:
-            reading.add_frame(frame["path"], frame["line"], frame["function"] or "")
-            reading.taken.append(bare.below)
-            reading.relayed = reading.relayed or _relayed(bare)
+            traceback.add_frame(frame["path"], frame["line"], frame["function"] or "")
+            traceback.taken.append(line.below)
+            traceback.is_relayed = traceback.is_relayed or _is_relayed(line)
             after_frame = True
-        elif ends(reading, bare, indent, loose=after_frame):
-            return bare
-        elif (reading.frames and bare.text.startswith(" " * (indent + 2))) or HEAD.match(bare.text):
-            reading.taken.append(bare.below)
-            reading.note_source(bare.text, bare.below)
-        elif bare.text.strip() and not _TORN_FRAME.match(bare.text):
+        elif read_exception_line(traceback, line, indent, loose=after_frame):
+            return line
+        elif (traceback.frames and line.text.startswith(" " * (indent + 2))) or HEAD.match(line.text):
+            traceback.taken.append(line.below)
+            traceback.add_source(line.text, line.below)
+        elif line.text.strip() and not _TORN_FRAME.match(line.text):
             after_frame = False
             noise += 1
             if noise > MAX_NOISE:
                 return None
-    reading.cut = not noise
+    traceback.is_cut = not noise
     return None
 
 
-def _relayed(line: Bare) -> bool:
-    """Whether a launcher's logger or a collector passed this line on.
+def _is_relayed(line: Bare) -> bool:
+    """Return True if a launcher or a collector passed this line on.
 
-    One that logs a traceback of its own prefixes the head only.  Torch's own logging puts its prefix before each line,
-    and what it tells at this level it has caught.
+    A program that logs its own traceback prefixes the head only. Torch's logging prefixes each line, and what it logs
+    at level info was caught.
     """
     source = str(line.speaker.source or "")
     return line.speaker.level == "info" and not source.startswith(("torch/", "torch."))
 
 
-# ── rich's box and the notebook ─────────────────────────────────────────────────────────────────────────────────────
+# ── rich's boxes and notebook frames ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _read_box(head: Bare, below: Iterator[Bare]) -> Reading:
-    """Read a box drawn by rich: frames as ``path:line in function``, long paths broken before the colon."""
-    reading, path = Reading(level=head.speaker.level), ""
-    for bare in below:
-        text = bare.text.strip()
-        line = _BOX_LINE.match(text)
+def _read_box(head: Bare, below: Iterator[Bare]) -> Traceback:
+    """Read a box of rich: frames ``path:line in function``. Long paths are broken before the colon."""
+    traceback, path = Traceback(level=head.speaker.level), ""
+    for line in below:
+        text = line.text.strip()
+        box_line = _BOX_LINE.match(text)
         if text[:1] in "╰└" or compiled(r"\+-{5,}\+?$").match(text):
-            reading.taken.append(bare.below)
-        elif line and text[:1] in "│|┃":
-            reading.taken.append(bare.below)
-            inside = line["inside"]
+            traceback.taken.append(line.below)
+        elif box_line and text[:1] in "│|┃":
+            traceback.taken.append(line.below)
+            inside = box_line["inside"]
             frame = None if _NUMBERED.match(inside) else _BOX_FRAME.match(inside)
             if frame:
-                reading.add_frame(frame["path"] or path, frame["line"], frame["function"] or "")
+                traceback.add_frame(frame["path"] or path, frame["line"], frame["function"] or "")
             elif marked := _MARKED.match(inside):
-                reading.note_source(marked["code"], bare.below)
+                traceback.add_source(marked["code"], line.below)
             path = inside.strip() if inside.strip().startswith(("/", "~", ".")) else path
-        elif text and ends(reading, bare, 0, loose=bool(reading.frames)):
-            read_further(reading, bare, below)
-            return reading
-    return reading
+        elif text and read_exception_line(traceback, line, 0, loose=bool(traceback.frames)):
+            read_message_lines(traceback, line, below)
+            return traceback
+    return traceback
 
 
-def _read_cell(head: Bare, name: str, below: Iterator[Bare]) -> Reading:
-    """Read IPython's frames down to ``Type: message``; the head's ``name`` is the type, should the end be cut off."""
-    reading = Reading(level=head.speaker.level)
-    for bare in below:
-        frame = _CELL_FRAME.match(bare.text)
+def _read_cell(head: Bare, name: str, below: Iterator[Bare]) -> Traceback:
+    """Read IPython's frames down to ``Type: message``. If the end is cut off, ``name`` is the type."""
+    traceback = Traceback(level=head.speaker.level)
+    for line in below:
+        frame = _CELL_FRAME.match(line.text)
         if frame:
-            reading.add_frame(frame["path"], frame["line"] or "?", frame["function"])
-            reading.taken.append(bare.below)
-        elif reading.frames and ends(reading, bare, 0, loose=False):
-            read_further(reading, bare, below)
-            return reading
-        elif bare.text[:1] in " -" or not bare.text.strip():
-            reading.taken.append(bare.below)
-    reading.fields["exception"], reading.lines = name, [name]
-    return reading
+            traceback.add_frame(frame["path"], frame["line"] or "?", frame["function"])
+            traceback.taken.append(line.below)
+        elif traceback.frames and read_exception_line(traceback, line, 0, loose=False):
+            read_message_lines(traceback, line, below)
+            return traceback
+        elif line.text[:1] in " -" or not line.text.strip():
+            traceback.taken.append(line.below)
+    traceback.fields["exception"], traceback.lines = name, [name]
+    return traceback

@@ -1,6 +1,6 @@
-"""Block readers for the framed last words of simulation codes: the message is what stands between head and foot.
+"""Framed error messages of simulation codes. The message stands between head and foot.
 
-A rank that the program itself puts before each line (``[35] ``, ``[3]PETSC ERROR: ``) is taken off.
+A rank that the program puts before each line (``[35] ``, ``[3]PETSC ERROR: ``) is removed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.crash_stacks import signal_of
+from logdoctor.parsers.blocks.crash_stacks import signal_field
 from logdoctor.parsers.record import Bare, Block, BlockReader
 from logdoctor.regexes import later
 
@@ -22,12 +22,12 @@ _HDF5_ENTRY = later(
 )
 _RANK = later(r"^\s*\[\d{1,7}\] ?")
 _ART = later(r"^[\s*|]*(?:\\___/|O/\||/\| \||/ \\|/  \\|\[ABORT\])?[\s|]*|[\s*|]+$")
-_OTHERS = later(
+_OTHER_OUTPUT = later(
     r"MPI_ABORT was invoked|application called MPI_Abort|Abort\(-?\d{1,10}\)|(?:mpirun|mpiexec|srun|slurmstepd)\b|"
     r"=+ +BAD TERMINATION|\[[\w.-]{1,255}:\d{1,10}\] |aborting job:|Fatal error on PE|"
     r"forrtl: |Image +PC +Routine|Program received signal|Backtrace for|Charmrun\b"
 )
-"""What MPI, a launcher or a run-time prints behind the program's own words."""
+"""Lines that MPI, a launcher or a run-time prints behind the program's message."""
 _CHARM_FRAME = later(r"\s*(?:\[\d{1,7}\] Stack Traceback|\[\d{1,7}:\d{1,4}\] |$)")
 _MPI_ABORT = later(
     r"Abort\(-?\d{1,10}\) on node \d{1,7} \(rank (\d{1,7}) in comm|"
@@ -36,62 +36,67 @@ _MPI_ABORT = later(
 _RULE = later(r"^[\s*%=~+#-]{8,}$")
 MAX_EXCEPTION_LINES = 30
 _WORD = later(r"[a-z]{2}")
-"""Big letters are drawn with capitals alone."""
+"""Two small letters. The big letters in the box are drawn with capitals only."""
 _DEALII_PART = later(r"(?P<condition>The violated condition was:)|(?P<additional>Additional information:)")
 
 
-def message_below(stop: str, *, skip: str = r"$^", alone: bool = False) -> BlockReader:
-    """A reader that joins the lines below the head to its message, up to a line like ``stop``; not those of ``skip``.
+def message_reader(stop: str, *, skip: str = r"$^", alone: bool = False) -> BlockReader:
+    """Return a reader that joins the lines below to a message.
 
-    Where no message follows it is no such record, unless its head says enough ``alone``.
+    The message ends at a line that matches ``stop``. Lines that match ``skip`` are left out. Without a message the
+    reader returns None, unless ``alone`` says that the head is enough.
     """
-    ends, passed = later(stop), later(skip)
+    stop_pattern, skipped = later(stop), later(skip)
 
     def read(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-        said, taken, proof = [str(fields.get("message", "")).strip()], list[int](), 0
+        texts, taken, evidence = [str(fields.get("message", "")).strip()], list[int](), 0
         for line in islice(below, 16):
             text = _RANK.sub("", line.text).strip()
             if (
-                ends.search(text)
-                or _OTHERS.match(text)
-                or (_RULE.match(text) and any(said))
-                or sum(map(bool, said)) >= MAX_MESSAGE_LINES
+                stop_pattern.search(text)
+                or _OTHER_OUTPUT.match(text)
+                or (_RULE.match(text) and any(texts))
+                or sum(map(bool, texts)) >= MAX_MESSAGE_LINES
             ):
                 break
             taken.append(line.below)
-            if not _RULE.match(text) and not passed.search(text):
-                said.append(_ART.sub("", text))
-                proof = proof or (line.below if said[-1] and not said[0] else 0)
-        message = " ".join(part for part in said if part)
+            if not _RULE.match(text) and not skipped.search(text):
+                texts.append(_ART.sub("", text))
+                evidence = evidence or (line.below if texts[-1] and not texts[0] else 0)
+        message = " ".join(part for part in texts if part)
         if not message:
             return Block(head.text) if alone else None
         text = head.text if message in head.text else f"{head.text}\n{message}"
-        return Block(text, {"message": message}, tuple(taken), proof)
+        return Block(text, {"message": message}, tuple(taken), evidence)
 
     return read
 
 
-def named_below(heads: str, inputs: str, read: BlockReader) -> BlockReader:
-    """A reader of a line that names the rank above one of ``heads``, whose message ``read`` reads.
+def ranked_message_reader(heads: str, inputs: str, read: BlockReader) -> BlockReader:
+    """Return a reader for a rank's line above a framed message.
 
-    Those of ``inputs`` say that the program cannot use its input.
+    The head matches ``heads``, and ``read`` reads its message. A head that matches ``inputs`` says that the program
+    cannot use its input.
     """
-    wanted, refused = later(heads), later(inputs)
+    head_pattern, input_pattern = later(heads), later(inputs)
 
-    def read_both(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    def read_ranked(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
         del head
         first = next((line for line in islice(below, MAX_MESSAGE_LINES) if line.text.strip()), None)
-        block = read(first, {}, below) if first and wanted.match(first.text) else None
+        block = read(first, {}, below) if first and head_pattern.match(first.text) else None
         if first is None or block is None:
             return None
-        kind = "simulation.input" if refused.match(first.text) else ""
+        kind = "simulation.input" if input_pattern.match(first.text) else ""
         return Block(block.text, {**fields, **block.fields}, (first.below, *block.taken), first.below, kind=kind)
 
-    return read_both
+    return read_ranked
 
 
 def read_dealii_error(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """deal.II's text of an exception: message is what it says additionally, else the condition that did not hold."""
+    """Read deal.II's text of an exception.
+
+    The message is the additional information, else the condition that was violated.
+    """
     del fields
     parts, part = {"condition": list[str](), "additional": list[str]()}, ""
     taken = list[int]()
@@ -104,28 +109,28 @@ def read_dealii_error(head: Bare, fields: Mapping[str, Value], below: Iterator[B
         if part and text and heading is None:
             parts[part].append(text)
             taken.append(line.below)
-    said = parts["additional"] if "".join(parts["additional"]) not in ("", "(none)") else parts["condition"]
-    message = " ".join(said[:MAX_MESSAGE_LINES])
+    texts = parts["additional"] if "".join(parts["additional"]) not in ("", "(none)") else parts["condition"]
+    message = " ".join(texts[:MAX_MESSAGE_LINES])
     return Block(f"{head.text}\n{message}".strip(), {"message": message} if message else {}, tuple(taken))
 
 
 def read_arrow(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """DFTB+'s lines behind ``->``; other programs put something else, or nothing, under such a head."""
+    """Read DFTB+'s lines behind ``->``. Return None if none follow, because other programs print such heads."""
     del fields
-    said, taken = list[str](), list[int]()
+    texts, taken = list[str](), list[int]()
     for line in islice(below, MAX_MESSAGE_LINES):
         if not line.text.startswith("-> "):
             break
-        said.append(line.text[3:].strip())
+        texts.append(line.text[3:].strip())
         taken.append(line.below)
-    message = " ".join(said)
-    return Block(f"{head.text}\n{message}", {"message": message}, tuple(taken)) if said else None
+    message = " ".join(texts)
+    return Block(f"{head.text}\n{message}", {"message": message}, tuple(taken)) if texts else None
 
 
 def read_vasp_box(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """What VASP says in its box, below the big letters and above that it refuses to go on."""
+    """Read the message in VASP's box, below the big letters."""
     del fields
-    said, taken = list[str](), list[int]()
+    texts, taken = list[str](), list[int]()
     for line in islice(below, MAX_EXCEPTION_LINES):
         text = line.text.strip(" |")
         if _RULE.match(line.text) or text.startswith("---->"):
@@ -133,45 +138,49 @@ def read_vasp_box(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]
             break
         taken.append(line.below)
         if _WORD.search(text):
-            said.append(text)
-    message = " ".join(said[:MAX_MESSAGE_LINES])
+            texts.append(text)
+    message = " ".join(texts[:MAX_MESSAGE_LINES])
     return Block(f"{head.text}\n{message}".strip(), {"message": message} if message else {}, tuple(taken))
 
 
 def read_foam_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """The head of OpenFOAM's stack; None where it is that of a signal handler, which speaks for itself."""
+    """Read the head of OpenFOAM's stack. Return None for the stack of a signal handler."""
     del fields
     return None if any("::sigHandler" in line.text for line in islice(below, MAX_MESSAGE_LINES)) else Block(head.text)
 
 
 def read_charm_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Charm++'s ``Processor N Exiting: …`` and the ``Reason:`` under it: message, and signal where one was caught.
+    """Read Charm++'s ``Processor N Exiting: …`` and the ``Reason:`` below.
 
-    The number is that of a worker thread.  Where MPI's abort under the stack names the rank, that is who ended.
+    Fields: message, and signal if one was caught. N is the number of a worker thread. MPI's abort below the stack names
+    the rank that ended.
     """
-    said, taken = list[str](), list[int]()
+    texts, taken = list[str](), list[int]()
     rest = list(islice(below, MAX_STACK_LINES))
     for line in rest[:MAX_MESSAGE_LINES]:
         text = line.text.strip(" $")
         reason = _REASON.search(text)
-        if not text or (reason is None) == (not said) or _OTHERS.match(text):
+        if not text or (reason is None) == (not texts) or _OTHER_OUTPUT.match(text):
             break
-        said.append(reason[1] if reason else text)
+        texts.append(reason[1] if reason else text)
         taken.append(line.below)
-    message = " ".join(said)
+    message = " ".join(texts)
     kind = "simulation.no_memory" if _NO_MEMORY.search(message) else ""
-    more = dict(signal_of({"message": message})) if "Signal" in str(fields.get("how", "")) else {}
-    under = next((line.text for line in rest[len(taken) :] if not _CHARM_FRAME.match(line.text)), "")
-    if abort := _MPI_ABORT.match(under):
-        more["rank"] = int(abort[1] or abort[2])
+    extra = dict(signal_field({"message": message})) if "Signal" in str(fields.get("how", "")) else {}
+    next_text = next((line.text for line in rest[len(taken) :] if not _CHARM_FRAME.match(line.text)), "")
+    if abort := _MPI_ABORT.match(next_text):
+        extra["rank"] = int(abort[1] or abort[2])
     text = f"{head.text}\n{message}".strip()
-    return Block(text, {"message": message, **more}, tuple(taken), taken[0] if taken else 0, kind=kind)
+    return Block(text, {"message": message, **extra}, tuple(taken), taken[0] if taken else 0, kind=kind)
 
 
 def read_hdf5_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """HDF5's error stack: message is the innermost text, with its minor code; that line is the one to quote."""
+    """Read HDF5's error stack. The message is the innermost text with its minor code.
+
+    The line to quote is the line with that text.
+    """
     del fields
-    said, taken, proof, minor = [head.text], list[int](), 0, ""
+    texts, taken, evidence, minor = [head.text], list[int](), 0, ""
     message = ""
     for line in islice(below, MAX_STACK_LINES):
         entry = _HDF5_ENTRY.match(line.text)
@@ -179,10 +188,10 @@ def read_hdf5_stack(head: Bare, fields: Mapping[str, Value], below: Iterator[Bar
             break
         taken.append(line.below)
         if entry["said"]:
-            message, proof, minor = entry["said"].strip(), line.below, ""
-            said.append(line.text.strip())
+            message, evidence, minor = entry["said"].strip(), line.below, ""
+            texts.append(line.text.strip())
         minor = entry["minor"] or minor
     if not message:
         return Block(head.text)
     message = f"{message} ({minor.strip()})" if minor else message
-    return Block("\n".join([*said, message]), {"message": message}, tuple(taken), proof)
+    return Block("\n".join([*texts, message]), {"message": message}, tuple(taken), evidence)

@@ -1,4 +1,4 @@
-"""Readers that turn Slurm's words into fields: lists of hosts and tasks, how tasks ended, why a step was cancelled.
+"""Slurm's lines as fields: hosts, tasks, ends, reasons of cancellations.
 
 Sources: Slurm 19.05 to 24.11, src/srun/libsrun/launch.c (task ends), src/slurmd/slurmstepd/req.c (cancellations),
 src/common/slurm_protocol_defs.c (states).
@@ -32,99 +32,118 @@ _STATE = later(r"^\s*State=(?P<state>\S{2,80})")
 _REASON = later(r"^\s*Reason=(?P<reason>[^\[]{2,200})")
 _OUT_OF_SERVICE = later(r"DOWN|DRAIN|FAIL|NOT_RESPONDING|INVAL")
 _NODE_LINES = 30
-"""More than scontrol prints of a node."""
+"""Lines to read, which is more than scontrol prints of a node."""
 _OOM_SIGNALS = (253, 125)
-"""Slurm marks an out-of-memory end as signal 253, which is cut to 125 in an exit code."""
+"""Slurm marks an out-of-memory end as signal 253. In an exit code it is cut to 125."""
 
 
 def read_task_exit(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """``HOSTS: tasks LIST: HOW`` -> hosts, ranks (Slurm task ids), exit_code, signal, reason ``oom``."""
+    """Read ``HOSTS: tasks LIST: HOW``.
+
+    Fields: hosts, ranks (Slurm task ids), exit_code, signal, reason ``oom``. ``node[01-02]: tasks 0-1: Killed`` gives
+    hosts node01 and node02, ranks 0 and 1, and signal 9.
+    """
     del below
     how = str(fields.get("how", "")).strip()
-    more: dict[str, Value] = {}
+    extra: dict[str, Value] = {}
     hosts = expand_hosts(str(fields.get("hosts", "")))
     ranks = expand_numbers(str(fields.get("ranks", "")))
     if hosts:
-        more["hosts"] = hosts
+        extra["hosts"] = hosts
     if len(hosts) == 1:
-        more["host"] = hosts[0]
+        extra["host"] = hosts[0]
     if ranks:
-        more["ranks"] = ranks
+        extra["ranks"] = ranks
     level: Level = "error"
-    if exited := _EXIT.search(how):
-        more["exit_code"] = int(exited["exit_code"])
+    if exit_match := _EXIT.search(how):
+        extra["exit_code"] = int(exit_match["exit_code"])
     elif how.startswith("Out Of Memory"):
-        more["reason"] = "oom"
+        extra["reason"] = "oom"
     elif number := signal_number(how.removesuffix("(core dumped)")):
-        more["signal"] = number
-    return Block(head.text, more, level=level)
+        extra["signal"] = number
+    return Block(head.text, extra, level=level)
 
 
 def read_node(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """What ``scontrol show node`` prints of a node that its state takes out of service: hosts, state, reason."""
+    """Read ``scontrol show node``: hosts, state, reason.
+
+    Return None if the node's state does not take it out of service.
+    """
     del head
     name, state, reason = str(fields.get("hosts", "")), "", ""
-    taken, proof = list[int](), 0
+    taken, evidence = list[int](), 0
     for line in islice(below, _NODE_LINES):
         if line.text.lstrip().startswith("NodeName="):
             break
         taken.append(line.below)
-        if found := _STATE.search(line.text):
-            state, proof = found["state"], line.below
-        if found := _REASON.search(line.text):
-            reason, proof = found["reason"].strip(), line.below
+        if match := _STATE.search(line.text):
+            state, evidence = match["state"], line.below
+        if match := _REASON.search(line.text):
+            reason, evidence = match["reason"].strip(), line.below
             break
     if not _OUT_OF_SERVICE.search(state):
         return None
-    said = (f"Reason={reason} " if reason else "") + f"NodeName={name} State={state}"
-    more: dict[str, Value] = {"host": name, "hosts": (name,), "state": state}
-    return Block(said, {**more, "reason": reason} if reason else more, tuple(taken), proof)
+    text = (f"Reason={reason} " if reason else "") + f"NodeName={name} State={state}"
+    extra: dict[str, Value] = {"host": name, "hosts": (name,), "state": state}
+    return Block(text, {**extra, "reason": reason} if reason else extra, tuple(taken), evidence)
 
 
 def read_cancelled(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """Why a job or step was cancelled: ``reason``, ``none`` where the line names none (scancel, or a task failed)."""
+    """Add the ``reason`` of a cancelled job or step.
+
+    The reason is ``none`` if the line names no reason (scancel, or a task failed).
+    """
     del below
-    return Block(head.text, {"reason": reason_of(str(fields.get("due", "")))})
+    return Block(head.text, {"reason": cancel_reason(str(fields.get("due", "")))})
 
 
-def reason_of(words: str) -> str:
-    """Slurm's reason in one word of `_REASONS`, ``none`` or ``other``."""
+def cancel_reason(words: str) -> str:
+    """Return Slurm's reason as a word of `_REASONS`, ``none`` or ``other``."""
     if not words.strip():
         return "none"
     return next((name for name, pattern in _REASONS if pattern.search(words)), "other")
 
 
 def read_hosts(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A line about nodes: ``hosts`` expanded, ``host`` where it is one."""
+    """Expand the nodes of a line to ``hosts``.
+
+    ``host`` is added if there is a single node.
+    """
     del below
     hosts = expand_hosts(str(fields.get("hosts", "")))
-    more: dict[str, Value] = {"hosts": hosts} if hosts else {}
+    extra: dict[str, Value] = {"hosts": hosts} if hosts else {}
     if len(hosts) == 1:
-        more["host"] = hosts[0]
-    return Block(head.text, more)
+        extra["host"] = hosts[0]
+    return Block(head.text, extra)
 
 
 def read_state(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A row of sacct, scontrol or a mail: state in full and its reason; healthy states are only information."""
+    """Read a job's state in a row of sacct or scontrol.
+
+    Mails print the same. Fields: state (in full) and reason. A healthy state has level info, any other error.
+    """
     del below
     state = _full_state(str(fields.get("state", "")).upper())
-    more: dict[str, Value] = {"state": state}
-    reason = "oom" if fields.get("signal") in _OOM_SIGNALS else reason_of(state)
+    extra: dict[str, Value] = {"state": state}
+    reason = "oom" if fields.get("signal") in _OOM_SIGNALS else cancel_reason(state)
     if "reason" not in fields and reason not in {"none", "other"}:
-        more["reason"] = reason
+        extra["reason"] = reason
     if isinstance(fields.get("hosts"), str):
-        more["hosts"] = expand_hosts(str(fields["hosts"]))
-    return Block(head.text, more, level="info" if _is_good(state) else "error")
+        extra["hosts"] = expand_hosts(str(fields["hosts"]))
+    return Block(head.text, extra, level="info" if _is_good(state) else "error")
 
 
 def _is_good(state: str) -> bool:
-    """Whether nothing has to be done about a job in this state."""
-    known = catalogue("slurm-state").find(state)
-    return known is not None and known.decision == "none"
+    """Return True if a job in this state needs no action."""
+    entry = catalogue("slurm-state").find(state)
+    return entry is not None and entry.decision == "none"
 
 
 def _full_state(state: str) -> str:
-    """What sacct cuts a state with ``+``; ``CANCELLED by 1000`` is one state."""
+    """Return the state that sacct cut with ``+``: ``OUT_OF_ME+`` is ``OUT_OF_MEMORY``.
+
+    ``CANCELLED by 1000`` is ``CANCELLED``.
+    """
     if state.endswith("+"):
         return next((e.code for e in catalogue("slurm-state").entries if e.code.startswith(state[:-1])), state)
     return state.split(" ", 1)[0]

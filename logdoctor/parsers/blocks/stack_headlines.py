@@ -1,4 +1,7 @@
-"""Headlines that scripts put above the stacks of one rank: ``=== rank 3 on node7 ===``, ``==> rank3.txt <==``."""
+"""Headlines of scripts above the stacks of a rank.
+
+Examples: ``=== rank 3 on node7 ===``, ``==> rank3.txt <==``.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,14 @@ _HOST = later(r"(?:\b(?:on|host|node)|@)[ :=]+(?P<host>[A-Za-z][\w-]*\d[\w.-]*)"
 _HEADLINE = later(STACK_HEADLINE)
 
 
-def begins_section(line: str) -> bool:
-    """Whether a line is such a headline."""
+def is_headline(line: str) -> bool:
     return line[:1] in "=-#*> " and _HEADLINE.match(line) is not None
 
 
-def named_in(headline: str) -> dict[str, Value]:
-    """The host and the process that a headline names, as fields."""
+def headline_fields(headline: str) -> dict[str, Value]:
+    """Return the host and pid in a headline, as fields.
+
+    ``=== rank 3 on node7 (pid 71) ===`` gives ``host: node7`` and ``pid: 71``.
+    """
     host, pid = _HOST.search(headline), _PID.search(headline)
     return {**({"host": host["host"]} if host else {}), **({"pid": int(pid["pid"])} if pid else {})}

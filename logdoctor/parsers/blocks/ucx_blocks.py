@@ -1,8 +1,8 @@
-"""Readers for what UCX and the RDMA drivers print: failed completions, dumps of error entries, crashes.
+"""Failed completions, error dumps and crashes of UCX and RDMA drivers.
 
-Sources: UCX 1.8 to 1.18 (src/uct/ib/mlx5/ib_mlx5_log.c, src/ucs/debug), rdma-core providers/mlx5/cq.c (the dump is
-the 64-byte error CQE in big-endian words: byte 54 is the vendor syndrome, byte 55 the syndrome), PRM of ConnectX for
-the codes.
+Sources: UCX 1.8 to 1.18 (src/uct/ib/mlx5/ib_mlx5_log.c, src/ucs/debug), rdma-core providers/mlx5/cq.c, PRM of ConnectX
+for the codes. The dump is the 64-byte error CQE in big-endian words. Byte 54 is the vendor syndrome, byte 55 the
+syndrome.
 """
 
 from __future__ import annotations
@@ -34,53 +34,59 @@ _DEVICE = later(
 )
 
 
-def with_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """One line: ``errno`` of the error text in it, ``peer`` address and ``device`` where it names them."""
+def read_peer(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Add ``errno``, ``peer`` and ``device``, as far as named.
+
+    The errno comes from the error text.
+    """
     del below
     text = str(fields.get("message", head.text))
-    more: dict[str, Value] = {}
-    if (number := errno_of(text)) not in (None, errno.EIO):  # UCS_ERR_IO_ERROR is any failure of a transport
-        more["errno"] = number
+    extra: dict[str, Value] = {}
+    if (number := errno_of(text)) not in (None, errno.EIO):  # UCS_ERR_IO_ERROR stands for any failure of a transport
+        extra["errno"] = number
     if peer := _PEER.search(text):
-        more["peer"] = peer["peer"]
+        extra["peer"] = peer["peer"]
     if device := _DEVICE.search(text):
-        more["device"] = device["device"]
-    return Block(head.text, more)
+        extra["device"] = device["device"]
+    return Block(head.text, extra)
 
 
-def status_of_syndrome(syndrome: int) -> int | None:
-    """The ``ibv_wc_status`` that the driver makes of an mlx5 syndrome."""
-    known = catalogue("ib-syndrome").find(syndrome)
-    return int(known.columns["status"]) if known else None
+def syndrome_status(syndrome: int) -> int | None:
+    """Return the ``ibv_wc_status`` into which the driver turns an mlx5 syndrome."""
+    entry = catalogue("ib-syndrome").find(syndrome)
+    return int(entry.columns["status"]) if entry else None
 
 
-def _status_in(text: str) -> int | None:
-    """The ``ibv_wc_status`` whose words stand in ``text``, the longest if several do."""
-    found = [(len(words), e.code) for words, e in catalogue("ib-status").words() if words.lower() in text.lower()]
-    return int(max(found)[1]) if found else None
+def _named_status(text: str) -> int | None:
+    """Return the ``ibv_wc_status`` whose words stand in ``text``. The longest words win."""
+    matches = [(len(words), e.code) for words, e in catalogue("ib-status").words() if words.lower() in text.lower()]
+    return int(max(matches)[1]) if matches else None
 
 
 _REMOTE_LID = later(r"\brlid (\d+)")
 """The address of the other port on an InfiniBand fabric, in the dump of a work request."""
 
 
-def with_status(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """A completion with error: ``status``, ``vendor_err`` as numbers; ``peer`` (a LID) from the work request below."""
-    syndrome, vendor = _hex(fields.get("syndrome")), _hex(fields.get("vendor_err"))
-    status = None if syndrome is None else status_of_syndrome(syndrome)
+def read_completion(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
+    """Read a completion with error: ``status`` and ``vendor_err`` as numbers.
+
+    The ``peer`` (a LID) comes from the dump of the work request below.
+    """
+    syndrome, vendor = _parse_hex(fields.get("syndrome")), _parse_hex(fields.get("vendor_err"))
+    status = None if syndrome is None else syndrome_status(syndrome)
     if status is None:
-        status = _status_in(head.text)
-    found = {"syndrome": syndrome, "vendor_err": vendor, "status": status}
+        status = _named_status(head.text)
+    numbers = {"syndrome": syndrome, "vendor_err": vendor, "status": status}
     request = [line for line in islice(below, 1) if "wqe[" in line.text]
     remote = _REMOTE_LID.search(request[0].text) if request else None
-    found_values: dict[str, Value] = {k: v for k, v in found.items() if v is not None}
+    values: dict[str, Value] = {k: v for k, v in numbers.items() if v is not None}
     if remote:
-        found_values["peer"] = f"lid {remote[1]}"
-    return Block(head.text, found_values, tuple(line.below for line in request))
+        values["peer"] = f"lid {remote[1]}"
+    return Block(head.text, values, tuple(line.below for line in request))
 
 
-def _hex(value: Value | None) -> int | None:
-    """A number printed in hex, with or without 0x; a field that already is one (``81``) was hex as well."""
+def _parse_hex(value: Value | None) -> int | None:
+    """Return a number printed in hex, with or without 0x. A field that is already an int (``81``) was hex too."""
     try:
         return None if value is None else int(str(value), 16)
     except ValueError:
@@ -88,42 +94,48 @@ def _hex(value: Value | None) -> int | None:
 
 
 def read_error_entry(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
-    """libmlx5's dump of an error completion: ``syndrome``, ``status`` and ``vendor_err`` out of its fourth row."""
+    """Read libmlx5's dump of an error completion.
+
+    ``syndrome``, ``status`` and ``vendor_err`` come from its fourth row.
+    """
     del fields
     words: list[str] = []
     taken: list[int] = []
     for line in islice(below, 4):
-        found = _HEX_LINE.fullmatch(line.text)
-        if found is None:
+        match = _HEX_LINE.fullmatch(line.text)
+        if match is None:
             break
-        words += found["words"].split()
+        words += match["words"].split()
         taken.append(line.below)
-    more: dict[str, Value] = {}
+    extra: dict[str, Value] = {}
     if len(words) == 16:
         syndrome = int(words[13][6:8], 16)
-        more |= {"vendor_err": int(words[13][4:6], 16), "syndrome": syndrome}
-        if (status := status_of_syndrome(syndrome)) is not None:
-            more["status"] = status
-    return Block(head.text, more, tuple(taken))
+        extra |= {"vendor_err": int(words[13][4:6], 16), "syndrome": syndrome}
+        if (status := syndrome_status(syndrome)) is not None:
+            extra["status"] = status
+    return Block(head.text, extra, tuple(taken))
 
 
 def read_crash(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
-    """UCX's crash report: ``frames`` (functions, innermost first), ``library`` (the first that is not a run-time's)."""
+    """Read UCX's crash report: ``frames`` and ``library``.
+
+    The frames are functions, innermost first. The library is the first that is no run-time library.
+    """
     del fields
     taken, frames, libraries = list[int](), list[str](), list[str]()
     for line in islice(below, MAX_STACK_LINES):
-        found = _STACK_LINE.fullmatch(line.text)
-        rule = line.text.startswith("====")
-        if found is None and not rule:
+        match = _STACK_LINE.fullmatch(line.text)
+        is_ruler = line.text.startswith("====")
+        if match is None and not is_ruler:
             break
         taken.append(line.below)
-        if rule and len(taken) > 1:
+        if is_ruler and len(taken) > 1:
             break
-        if found and found["function"]:
-            frames.append(found["function"].partition("+")[0])
-        if found and found["library"] and not _RUN_TIME.search(found["library"]):
-            libraries.append(found["library"])
-    more: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
+        if match and match["function"]:
+            frames.append(match["function"].partition("+")[0])
+        if match and match["library"] and not _RUN_TIME.search(match["library"]):
+            libraries.append(match["library"])
+    extra: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
     if libraries:
-        more["library"] = libraries[0]
-    return Block("\n".join([head.text, *frames]), more, tuple(taken))
+        extra["library"] = libraries[0]
+    return Block("\n".join([head.text, *frames]), extra, tuple(taken))

@@ -1,4 +1,4 @@
-"""What stands in front of the lines of one record, put there by a collector that no wrapper knows."""
+"""Prefixes of a collector that no prefix pattern covers. All lines of a record carry the same prefix."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from logdoctor.regexes import later
 _DIGIT = later(r"\d")
 
 
-def bears(bare: Bare, prefix: str) -> bool:
-    """Whether the line begins with ``prefix``, the digits of its time or number aside."""
-    start = bare.text[: len(prefix)]
+def has_prefix(line: Bare, prefix: str) -> bool:
+    """Return True if the line begins with ``prefix``. Digits of its time or number may differ."""
+    start = line.text[: len(prefix)]
     return start == prefix or _DIGIT.sub("0", start) == _DIGIT.sub("0", prefix)
 
 
-def behind(bare: Bare, prefix: str) -> Bare:
-    """The line without the prefix that it bears."""
-    return Bare(bare.text[len(prefix) :], bare.speaker, bare.below)
+def remove_prefix(line: Bare, prefix: str) -> Bare:
+    return Bare(line.text[len(prefix) :], line.speaker, line.below)

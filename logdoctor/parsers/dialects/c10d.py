@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.c10d_lines import WORK, read_error, rejoin, said
+from logdoctor.parsers.blocks.c10d_lines import WORK, group_record, read_error, rejoin_lines
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import compiled, later
 
@@ -115,23 +115,23 @@ def _read_own(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) ->
 
 
 RECORDS: tuple[Record, ...] = (
-    said(
+    group_record(
         "c10d.watchdog_timeout",
         _TIMEOUT,
         "error",
         "A collective did not finish in time on this rank.",
         scan="Watchdog caught",
-        block=rejoin(_TIMEOUT, "ran_ms"),
+        block=rejoin_lines(_TIMEOUT, "ran_ms"),
     ),
-    said(
+    group_record(
         "c10d.wait_timeout",
         _CAUGHT,
         "error",
         "A collective did not finish in time on this rank.",
         scan="Caught collective operation timeout",
-        block=rejoin(_CAUGHT, "ran_ms"),
+        block=rejoin_lines(_CAUGHT, "ran_ms"),
     ),
-    said(
+    group_record(
         "c10d.wait_timeout",
         r"Work(?:NCCL| WorkNCCL)\([^\n]{1,300}\) timed out in (?:call to wait\(\)|blocking wait)",
         "error",
@@ -139,16 +139,16 @@ RECORDS: tuple[Record, ...] = (
         scan=r"timed out in (?:call to wait\(\)|blocking wait)",
         block=read_error,
     ),
-    said(
+    group_record(
         "c10d.pg_state",
         _PROGRESS,
         "error",
         "How far this rank had come in its process group when the failure was seen.",
         scan=r"(?:Exception \(either an error or timeout\)|Timeout at NCCL work: |"
         r"failure detected by watchdog at work)",
-        block=rejoin(_PROGRESS, "last_completed"),
+        block=rejoin_lines(_PROGRESS, "last_completed"),
     ),
-    said(
+    group_record(
         "c10d.dump_signal",
         r"(?:Received a (?:global )?(?:dump signal|timeout)\b[^\n]{0,90}?from\s+(?:rank (?P<from_rank>\d+)|"
         r"this local rank|another rank)|Observed flight recorder dump signal|First PG on this rank (?:to signal|"
@@ -158,7 +158,7 @@ RECORDS: tuple[Record, ...] = (
         "Another rank timed out first and told this one to write its debug information.",
         scan=r"(?:Received a (?:global )?(?:dump signal|timeout)|Observed flight recorder dump|First PG on this rank )",
     ),
-    said(
+    group_record(
         "c10d.heartbeat",
         r"(?:watchdog got stuck for (?P<stuck_s>\d+) ?s|NCCL monitor thread timeout\.|monitoring thread detects no "
         r"heartbeat and will|Heartbeat monitor timed out!"
@@ -169,7 +169,7 @@ RECORDS: tuple[Record, ...] = (
         r"Heartbeat monitor timed out!)",
         block=read_error,
     ),
-    said(
+    group_record(
         "c10d.terminating",
         r"Terminating the process after attempting to dump debug info, due to (?P<reason>[^\n]+?)\.?\s*$",
         "fatal",
@@ -177,21 +177,21 @@ RECORDS: tuple[Record, ...] = (
         scan="Terminating the process after attempting to dump debug info",
         block=read_error,
     ),
-    said(
+    group_record(
         "c10d.dumping",
         r"ProcessGroupNCCL (?:preparing to dump debug info|dumping nccl trace)",
         "info",
         "PyTorch writes debug information about the collectives.",
         scan="ProcessGroupNCCL (?:preparing to dump|dumping nccl)",
     ),
-    said(
+    group_record(
         "c10d.gil",
         r"Could not acquire GIL within \d+ ms on exit, possible GIL induced hang",
         "error",
         "Another thread of this process held Python's lock.",
         scan="Could not acquire GIL within ",
     ),
-    said(
+    group_record(
         "c10d.taking_down",
         r"(?:Some NCCL operations have failed or timed out\.|To avoid (?:this|"
         r"data) inconsistency, we are taking the entire process"
@@ -200,7 +200,7 @@ RECORDS: tuple[Record, ...] = (
         "PyTorch ends this process because a collective failed before.",
         scan="(?:Some NCCL operations have failed or timed out|we are taking the entire process down)",
     ),
-    said(
+    group_record(
         "c10d.watchdog_exception",
         r"(?:NCCL|Process group) watchdog thread terminated with exception: (?P<error>[^\n]*)",
         "fatal",
@@ -209,7 +209,7 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         block=read_error,
     ),
-    said(
+    group_record(
         "c10d.async_error",
         rf"Collective {WORK}\)? raised the following async exception: (?P<error>[^\n]*)",
         "error",
@@ -218,7 +218,7 @@ RECORDS: tuple[Record, ...] = (
         priority=6,
         block=read_error,
     ),
-    said(
+    group_record(
         "c10d.nccl_error",
         r"(?:(?P<exception>\w+(?:\.\w+){0,4}(?:Error|Exception)): )?NCCL error(?: in: (?P<file>\S+?):(?P<line>\d+),|:) "
         r"(?P<error>[^\n]+?), NCCL version (?P<version>[\d.]+)",
@@ -228,7 +228,7 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         block=read_error,
     ),
-    said(
+    group_record(
         "c10d.nccl_error",
         r"(?:(?P<exception>\w+(?:\.\w+){0,4}(?:Error|Exception)): )?NCCL Error (?P<code>\d+): (?P<error>[^\n]+)",
         "error",
@@ -237,7 +237,7 @@ RECORDS: tuple[Record, ...] = (
         priority=5,
         block=read_error,
     ),
-    said(
+    group_record(
         "c10d.nccl_error",
         r"(?P<result>nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError|"
         r"Timeout)): (?P<error>[^\n]+)",
@@ -247,7 +247,7 @@ RECORDS: tuple[Record, ...] = (
         priority=1,
         block=read_error,
     ),
-    said(
+    group_record(
         "c10d.comm_aborted",
         r"NCCL communicator (?:was aborted|encountered error set by ProcessGroupNCCL)(?: on rank "
         r"(?P<aborted_rank>\d+))?(?:[^\n]*?Original reason for failure was: (?P<error>[^\n]+))?",
@@ -256,7 +256,7 @@ RECORDS: tuple[Record, ...] = (
         scan="NCCL communicator (?:was aborted|encountered error set by)",
         priority=6,
     ),
-    said(
+    group_record(
         "c10d.aborted_elsewhere",
         r"Found key in store: NCCLABORTEDCOMM\S*, from rank: (?P<from_rank>\d+)",
         "error",
@@ -272,7 +272,7 @@ RECORDS: tuple[Record, ...] = (
         3,
         scan="Stack trace of the failed collective",
     ),
-    said(
+    group_record(
         "c10d.flight_recorder",
         r"(?:Stack trace of the (?:failed|timed-?out) collective(?: operation)? not found|Finished (?:writing|"
         r"dumping)[^\n]{0,60}(?:debug info|[Ff]light [Rr]ecorder)(?:[^\n]{0,20}?\bto:? (?P<path>/\S+))?|"
@@ -312,7 +312,7 @@ RECORDS: tuple[Record, ...] = (
         0,
         scan=r"Exception raised from [^\n]{3,200}(?:ProcessGroup[A-Z]\w{2,12}|NCCLUtils|CUDAException)\.[ch]pp:\d",
     ),
-    said(
+    group_record(
         "c10d.mpi_error",
         r"MPI error in: (?P<file>\S+?):(?P<line>\d+), with error code: (?P<code>\d+)",
         "error",
@@ -329,14 +329,14 @@ RECORDS: tuple[Record, ...] = (
         note="The program did not close its process group at the end; harmless.",
         priority=4,
     ),
-    said(
+    group_record(
         "c10d.watchdog_ended",
         "(?:NCCL|Process group) watchdog thread terminated normally",
         "info",
         "The process group was closed in order.",
         scan="watchdog thread terminated normally",
     ),
-    said(
+    group_record(
         "c10d.options",
         r"ProcessGroupNCCL initializ(?:ation options|ed with following options):(?:[^\n]*?TIMEOUT\(ms\): "
         r"(?P<timeout_ms>\d+))?",

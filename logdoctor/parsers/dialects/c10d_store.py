@@ -35,7 +35,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Level, Value
-from logdoctor.parsers.blocks.c10d_lines import WHO, read_error
+from logdoctor.parsers.blocks.c10d_lines import GROUP_PREFIX, read_error
 from logdoctor.parsers.error_numbers import errno_texts
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 
@@ -213,7 +213,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     _store(
         "c10d.store_dump_flag",
-        WHO + r"Failed to (?:check|get|set) the [\"']?should dump[\"']? flag on TCPStore[^\n]*?(?:with error: "
+        GROUP_PREFIX + r"Failed to (?:check|get|set) the [\"']?should dump[\"']? flag on TCPStore[^\n]*?(?:with error: "
         r"(?P<error>[^\n]*))?$",
         "warning",
         "The process that keeps the store had already ended.",

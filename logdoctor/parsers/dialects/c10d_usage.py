@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.c10d_lines import rejoin, said
+from logdoctor.parsers.blocks.c10d_lines import group_record, rejoin_lines
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import compiled
 
@@ -108,7 +108,7 @@ RECORDS: tuple[Record, ...] = (
         5,
         scan="(?:successfully reached monitoredBarrier, but received|timed out in monitoredBarrier after)",
     ),
-    said(
+    group_record(
         "c10d.barrier_device",
         r"(?:using (?:best-guess )?GPU \d+ to perform barrier as devices used by this process are currently unknown"
         r"|No device id is provided via `init_process_group|Guessing device ID based on global rank)",
@@ -122,7 +122,7 @@ RECORDS: tuple[Record, ...] = (
         "c10d.mismatch",
         _MISMATCH,
         "error",
-        rejoin(_MISMATCH, "other_op"),
+        rejoin_lines(_MISMATCH, "other_op"),
         "Two ranks called different collectives, or the same with other shapes.",
         6,
         scan="Detected mismatch between collectives on ranks",
@@ -192,7 +192,7 @@ RECORDS: tuple[Record, ...] = (
         scan="(?:find_unused_parameters=True was specified in DDP|Grad strides do not match bucket view"
         "|You passed find_unused_parameters=true to Distr)",
     ),
-    said(
+    group_record(
         "c10d.misuse",
         f"(?:{_MISUSE})",
         "error",

@@ -19,7 +19,7 @@ Rust, Go and Java run-times.
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.crash_stacks import read_panic, read_stack, read_terminate, with_signal
+from logdoctor.parsers.blocks.crash_stacks import read_panic, read_signal, read_stack, read_terminate
 from logdoctor.parsers.record import Meanings, Record
 from logdoctor.parsers.signals import SIGNAL_NAME
 
@@ -38,7 +38,7 @@ SIGNALS = (
         rf"(?:line \d+: +|^\[\d+\] {{0,4}}[-+]? +|^ *)(?P<pid>\d+) (?P<signal_text>{_SIGNAL_TEXT})(?:\s*\(core "
         rf"dumped\))?\s+(?P<command>\S.{{0,400}})",
         level="fatal",
-        block=with_signal,
+        block=read_signal,
         priority=-1,
         scan=rf"\d+ (?:{_SIGNAL_TEXT})(?:\s+\(core dumped\)\s|\s\s)|\d+ (?:CPU time|File size) limit exceeded",
         note="The shell reports that a signal ended this command.",
@@ -48,7 +48,7 @@ SIGNALS = (
         rf"^(?:\[\d{{1,4}}\] {{0,4}}[-+]? {{1,4}}(?P<pid>\d{{1,10}})|zsh:) (?P<signal_text>{_ZSH_TEXT})"
         r"(?: \(core dumped\))? {2,}(?P<command>\S.{0,400})",
         level="fatal",
-        block=with_signal,
+        block=read_signal,
         priority=-1,
         scan=rf"(?:\d|zsh:) (?:{_ZSH_TEXT})(?: \(core dumped\))?  ",
         note="The shell (zsh) reports that a signal ended this command.",
@@ -57,7 +57,7 @@ SIGNALS = (
         "crash.signal",
         rf"^(?!Aborted\.$)(?:\S{{1,200}}: (?:line \d+: )?)?(?P<signal_text>{_SIGNAL_TEXT})(?: \(core dumped\))?\.?$",
         level="fatal",
-        block=with_signal,
+        block=read_signal,
         priority=-1,
         scan=rf"^.{{0,200}}(?:{_SIGNAL_TEXT})(?: \(core dumped\))?\.?\r?$",
         note="A signal ended a process.",
@@ -66,7 +66,7 @@ SIGNALS = (
         "crash.signal",
         rf"(?P<signal_text>{_SIGNAL_TEXT})\s*\(core dumped\)",
         level="fatal",
-        block=with_signal,
+        block=read_signal,
         priority=-2,
         scan=r"\(core dumped\)",
         note="A signal ended a process and a core dump was taken.",
@@ -102,7 +102,7 @@ SIGNALS = (
         r"^\s*(?P<signal_text>SIG(?:SEGV|ABRT|FPE|ILL)) - (?P<message>(?:Segmentation violation|Abort \(abnormal "
         r"termination\)|Floating point error|Illegal instruction) signal)\s*$",
         level="fatal",
-        block=with_signal,
+        block=read_signal,
         note="Catch2 caught a signal of the tested program.",
     ),
     Record(
@@ -292,7 +292,7 @@ EXITS = (
         r"due to) (?:a )?(?:signal:?|<Signals\.)"
         rf" ?)(?:(?P<signal>[1-9]\d?)|(?P<signal_text>{SIGNAL_NAME}|{_SIGNAL_TEXT}))",
         level="error",
-        block=with_signal,
+        block=read_signal,
         priority=-5,
         scan="(?:illed|erminated|ied|xited|nded|rashed|nterrupted) (?:by|with|on|from|due to) (?:a )?(?:signal|"
         r"<Signals\.)",

@@ -13,7 +13,7 @@ Sources: glog signalhandler.cc, PyTorch c10/util/signal_handler.cpp, abseil fail
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.crash_stacks import read_stack, with_signal
+from logdoctor.parsers.blocks.crash_stacks import read_signal, read_stack
 from logdoctor.parsers.blocks.debugger_stacks import read_backtrace
 from logdoctor.parsers.blocks.stack_headlines import STACK_HEADLINE, STACK_HEADLINE_SCAN
 from logdoctor.parsers.record import Meanings, Record
@@ -47,7 +47,7 @@ RECORDS: tuple[Record, ...] = (
         "crash.trace",
         r"`(?P<message>[A-Z][A-Za-z ]{4,60})` is detected by the operating system",
         level="fatal",
-        block=with_signal,
+        block=read_signal,
         note="A crash handler caught a signal of its own process.",
     ),
     Record(

@@ -10,7 +10,7 @@ Sources: bash jobs.c, fish proc.cpp, GNU make job.c; the translations of glibc (
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.crash_stacks import with_signal
+from logdoctor.parsers.blocks.crash_stacks import read_signal
 from logdoctor.parsers.record import Record
 
 _PLAIN = (
@@ -40,21 +40,21 @@ RECORDS: tuple[Record, ...] = (
     Record("crash.signal",
            rf"{_LINE}(?P<signal_text>{_PLAIN})(?:{_CORE})?(?:\s*$|"
            r"\s+(?P<command>(?:\w+=\S{0,300}|[\w./~-]+) .{0,400}))",
-           "fatal", with_signal, _NOTE, -1, scan=_PLAIN),
+           "fatal", read_signal, _NOTE, -1, scan=_PLAIN),
     Record("crash.signal", rf"{_SCRIPT}(?P<signal_text>{_PLAIN})(?:{_CORE})?\s+(?P<command>\S{{1,400}})\s*$",
-           "fatal", with_signal, _NOTE, -1, scan=_PLAIN),
+           "fatal", read_signal, _NOTE, -1, scan=_PLAIN),
     Record("crash.signal", rf"{_LINE}(?P<signal_text>{_ENGLISH}){_CORE}(?:\s*$|\s+(?P<command>\S.{{0,400}}))",
-           "fatal", with_signal, _NOTE, -1, scan=rf"(?:{_ENGLISH})\s*[(（](?!core)"),
+           "fatal", read_signal, _NOTE, -1, scan=rf"(?:{_ENGLISH})\s*[(（](?!core)"),
     Record("crash.signal", rf"{_LINE}(?P<signal_text>{_CORED}){_CORE}(?:\s*$|\s+(?P<command>\S.{{0,400}}))",
-           "fatal", with_signal, _NOTE, -1, scan=rf"(?:{_CORED}){_CORE}"),
+           "fatal", read_signal, _NOTE, -1, scan=rf"(?:{_CORED}){_CORE}"),
     Record("crash.signal", rf"^[*`]{{1,3}}(?P<signal_text>{_ENGLISH})(?: \(core dumped\))?[*`]{{1,3}}\s*$",
-           "fatal", with_signal, _NOTE, -1, scan=rf"[*`](?:{_ENGLISH})(?: \(core dumped\))?[*`]"),
+           "fatal", read_signal, _NOTE, -1, scan=rf"[*`](?:{_ENGLISH})(?: \(core dumped\))?[*`]"),
     Record("crash.signal", rf"(?:\.{{3}}|%|\]|it/s|s/it) ?(?P<signal_text>{_DEADLY})(?: \(core dumped\))?\s*$", "fatal",
-           with_signal, "A signal ended a program within a line.", -1,
+           read_signal, "A signal ended a program within a line.", -1,
            scan=rf"(?:\.\.\.|%|\]|it/s|s/it) ?(?:{_DEADLY})"),
-    Record("crash.signal", r"^(?P<signal_text>Killed): 9\s*$", "fatal", with_signal, _NOTE, -1, scan=r"^Killed: 9"),
+    Record("crash.signal", r"^(?P<signal_text>Killed): 9\s*$", "fatal", read_signal, _NOTE, -1, scan=r"^Killed: 9"),
     Record("crash.signal", rf"^g?make(?:\[\d+\])?: \*\*\* \[[^\]]{{1,300}}\] (?P<signal_text>{_ENGLISH})\b",
-           "fatal", with_signal, "make saw a signal end a command.", -1, scan=rf"\] (?:{_ENGLISH})"),
+           "fatal", read_signal, "make saw a signal end a command.", -1, scan=rf"\] (?:{_ENGLISH})"),
     Record("crash.signal", r"^fish: .{0,60}?'(?P<command>[^']{1,400})'.{0,40}? terminated by signal "
-           r"(?P<signal_text>SIG[A-Z]{2,6}) ", "fatal", with_signal, _NOTE, -1),
+           r"(?P<signal_text>SIG[A-Z]{2,6}) ", "fatal", read_signal, _NOTE, -1),
 )  # fmt: skip

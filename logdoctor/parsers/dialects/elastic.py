@@ -26,7 +26,7 @@ Kinds and fields:
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.crash_stacks import with_signal
+from logdoctor.parsers.blocks.crash_stacks import read_signal
 from logdoctor.parsers.blocks.elastic_blocks import read_entry, read_result, read_summary
 from logdoctor.parsers.blocks.python_messages import read_exit
 from logdoctor.parsers.record import Meanings, Record
@@ -211,7 +211,7 @@ RECORDS: tuple[Record, ...] = (
         r"(?:^(?:Exception: )?|\bProcessExitedException: )process (?P<local_rank>\d{1,4}) terminated with signal "
         r"(?P<signal_text>SIG[A-Z]{2,6})$",
         "error",
-        block=with_signal,
+        block=read_signal,
         note="torch.multiprocessing tells by which signal a process that it had started ended.",
         scan=r"process \d+ terminated with signal SIG",
     ),

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.crash_stacks import with_signal
-from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.blocks.crash_stacks import read_signal
+from logdoctor.parsers.blocks.simulation_frames import message_reader
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
@@ -52,11 +52,11 @@ RECORDS = (
            note="The run-time of IBM XL Fortran ended the program.", scan=r"\b15\d\d-\d{3} +\S.+The program "),
     Record("simulation.signal",
            r"^\s*(?P<code>jwe00(?:17|18|19)i-u) (?P<message>The program was terminated abnormally with signal number "
-           r"(?P<signal_text>SIG[A-Z]{2,6}))", "fatal", with_signal, "The run-time of Fujitsu Fortran caught a signal.",
+           r"(?P<signal_text>SIG[A-Z]{2,6}))", "fatal", read_signal, "The run-time of Fujitsu Fortran caught a signal.",
            1, scan=r"jwe00\d\di-u The program was"),
     Record("simulation.fortran", r"^\s*(?P<code>jwe\d{4}i-[su]) (?P<message>\S.+)", "fatal",
            note="The run-time of Fujitsu Fortran ended the program.", scan=r"jwe\d{4}i-[su] "),
-    Record("simulation.fortran", r"^\s*\?FORTRAN Runtime Error:", "fatal", message_below(r"^(?!\?)"),
+    Record("simulation.fortran", r"^\s*\?FORTRAN Runtime Error:", "fatal", message_reader(r"^(?!\?)"),
            "The run-time of Absoft Fortran ended the program."),
     Record("simulation.fortran", r"^\s*(?P<message>At line \d{1,7} of file [\w./+-]{1,300}(?: \(unit = .{0,400})?)\s*$",
            "fatal", read_place, "The run-time of GNU Fortran names the place of an error; what it says is cut off.", -1,

@@ -33,14 +33,14 @@ src/pm/hydra, src/pmi), Intel MPI 2018-2021, MVAPICH2 2.3, Cray MPICH 8 and PALS
 from __future__ import annotations
 
 from logdoctor.parsers.blocks.mpi_blocks import (
-    of_its_host,
-    on_nid,
     read_bad_termination,
     read_error_stack,
     read_mpd_end,
-    with_signal,
+    read_nid,
+    read_own_host,
+    read_signal,
 )
-from logdoctor.parsers.blocks.ucx_blocks import with_status
+from logdoctor.parsers.blocks.ucx_blocks import read_completion
 from logdoctor.parsers.record import Meanings, Record
 
 _ABORT = (
@@ -157,16 +157,16 @@ LAUNCHER = (
            r"died from signal (?P<signal>\d+))(?: and dumped core)?", level="fatal",
            note="The launcher names the rank that ended and how."),
     Record("mpich.daemon_died", r"^(?:(?P<host>[\w.-]+): )?shepherd died from signal (?P<signal>\d+)", level="fatal",
-           block=of_its_host, note="PALS lost its daemon on this node."),
+           block=read_own_host, note="PALS lost its daemon on this node."),
     Record("mpich.rank_told_to_end",
            r"^(?:(?P<host>[\w.-]+): )?rank (?P<rank>\d+) died from signal (?P<signal>15)\b", level="warning",
            priority=1, note="PALS ended this rank: another one had failed, or the job was told to end."),
     Record("mpich.rank_died",
            r"_pmiu_daemon\(SIGCHLD\): \[NID (?P<nid>\d+)\] (?:\[[^\]]*\] ){0,3}PE RANK (?P<rank>\d+) exit signal "
-           r"(?P<signal_text>.+?)\s*$", level="fatal", block=on_nid,
+           r"(?P<signal_text>.+?)\s*$", level="fatal", block=read_nid,
            note="ALPS names the rank that a signal ended."),
     Record("mpich.rank_died", r"Application \d+ exit (?:codes?: (?P<exit_code>[1-9]\d*)|"
-           r"signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal", block=with_signal,
+           r"signals?: (?P<signal_text>[A-Z].+?))(?:, .*)?\s*$", level="fatal", block=read_signal,
            note="ALPS says how the application ended."),
     Record("mpich.rank_died",
            r"(?:\[(?P<by_host>[\w.-]+):mpispawn_\d+\])?\[child_handler\] MPI process \(rank: (?P<rank>\d+), "
@@ -186,13 +186,13 @@ LAUNCHER = (
     Record("mpich.launcher", r"\[ERR\.\] PLE \d{4} plexec (?P<message>.{1,300})", level="error",
            note="Fujitsu's launcher reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .*?(?P<message>OOM killer terminated this process)", level="fatal",
-           block=on_nid, note="ALPS says that the kernel killed a process for lack of memory."),
+           block=read_nid, note="ALPS says that the kernel killed a process for lack of memory."),
     Record("mpich.exec_failed", r"^aprun: file (?P<file>\S+) not found", level="fatal", priority=1,
            note="ALPS could not find the program."),
     Record("mpich.launcher", r"^(?:aprun|apsched): (?P<message>.*?(?:claim exceeds|cannot exceed|Exiting due to errors|"
            r"[Ee]rror|[Uu]nable|[Ff]ailed|not found).*)", level="error", note="ALPS reports a failure."),
     Record("mpich.rank_died", r"\[NID (?P<nid>\d+)\] .{0,60}?initiated application termination", level="error",
-           priority=-1, block=on_nid, note="ALPS ends the application because of what happened on this node."),
+           priority=-1, block=read_nid, note="ALPS ends the application because of what happened on this node."),
     Record("mpich.exec_failed", _HYDRA +
            r".*?(?P<message>execvp error on file (?P<file>\S+) \((?P<error>[^)]*)\)|unable to change wdir to .*)",
            level="fatal", priority=3, note="A node could not start the program."),
@@ -294,12 +294,12 @@ MVAPICH = (
            note="A rank crashed; MVAPICH caught the signal."),
     Record("mpich.completion", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\].*?Got completion with error "
            r"(?P<status>\d+), vendor code=(?P<vendor_err>0x[0-9a-f]+), dest rank=(?P<peer_rank>\d+)", level="error",
-           block=with_status, priority=1, note="InfiniBand completed a transfer with an error."),
+           block=read_completion, priority=1, note="InfiniBand completed a transfer with an error."),
     Record("mpich.completion",
            r"\[(?P<by_rank>\d+)\] Got completion with error, code=(?P<message>\S+),.*?dest rank=(?P<peer_rank>\d+)",
            level="error", note="InfiniBand completed a transfer with an error."),
     Record("mpich.completion", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[\w+\] Msg from "
-           r"(?P<peer_rank>\d+): wc\.status=(?P<status>\d+)", level="error", block=with_status, priority=1,
+           r"(?P<peer_rank>\d+): wc\.status=(?P<status>\d+)", level="error", block=read_completion, priority=1,
            note="InfiniBand completed a transfer with an error."),
     Record("mpich.mvapich", r"\[(?P<by_host>[\w.-]+):mpi_rank_(?P<by_rank>\d+)\]\[(?P<function>\w+)\] .{0,200}?"
            r"(?P<message>Got FATAL event .*)", level="error", priority=1,

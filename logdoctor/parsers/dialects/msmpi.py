@@ -9,7 +9,7 @@ Source: Microsoft MPI 10.1 (src/mpi/mpiexec/mpiexec_handle_command.cpp, mpiexec_
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.msmpi_blocks import read_job_aborted, read_ms_end
+from logdoctor.parsers.blocks.msmpi_blocks import read_job_aborted, read_process_end
 from logdoctor.parsers.record import Record
 
 _ENDED = r"(?P<ended>-?\d{1,10}|0x[0-9a-f]{1,8})\s*$"
@@ -19,7 +19,7 @@ RECORDS = (
     Record("mpich.rank_died", r"^\[ranks\] message\s*$", "fatal", read_job_aborted,
            "mpiexec says which ranks ended, and how."),
     Record("mpich.rank_died", r" ended (?:before calling init|prematurely) and may have crashed\. exit code " + _ENDED,
-           "fatal", read_ms_end, "mpiexec says how a process ended."),
+           "fatal", read_process_end, "mpiexec says how a process ended."),
     Record("mpich.abort", r"^aborting (?P<communicator>[\w ]{1,80}) \(comm=0x[0-9A-Fa-f]+\), error "
            r"(?P<exit_code>-?\d+), comm rank (?P<rank>\d+)", "fatal",
            note="A rank called MPI_Abort, which ends the job.", scan=r"\), error -?\d+, comm rank \d"),

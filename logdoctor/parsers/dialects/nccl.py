@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.nccl_advice import goes_on
+from logdoctor.parsers.blocks.nccl_advice import is_harmless
 from logdoctor.parsers.blocks.nccl_lines import BARE, BARE_SCAN, HEAD, TRAIL_SCAN, read_call, read_message
 from logdoctor.parsers.error_numbers import TELLING
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
@@ -67,7 +67,7 @@ _FAILURES = range(1, 7)
 
 def _harmless(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block | None:
     """The message, if NCCL goes on after it; else this is for ``nccl.warn`` to read."""
-    return read_message(head, fields, below) if goes_on(str(fields.get("text", ""))) else None
+    return read_message(head, fields, below) if is_harmless(str(fields.get("text", ""))) else None
 
 
 def _failed_start(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.nccl_lines import HEAD, bus_of, peer_of
+from logdoctor.parsers.blocks.nccl_lines import HEAD, format_address, format_bus_id
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import compiled
 
@@ -41,12 +41,12 @@ _CHILD = r"(?: parent (?P<parent>\S+)(?: \w+Count \d+)? color (?P<color>-?\d+) k
 def _with_bus(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
     """Write the bus id as the kernel does."""
     printed = fields.get("bus_id")
-    return Block(head.text, {} if printed is None else {"bus_id": bus_of(printed)})
+    return Block(head.text, {} if printed is None else {"bus_id": format_bus_id(printed)})
 
 
 def _with_address(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
     """Write the address as ``ip:port``."""
-    return Block(head.text, {"address": peer_of(str(fields.get("address", "")))})
+    return Block(head.text, {"address": format_address(str(fields.get("address", "")))})
 
 
 def _with_names(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
@@ -59,7 +59,7 @@ def _with_names(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare])
 def _with_ranks(head: Bare, fields: Mapping[str, Value], _below: Iterator[Bare]) -> Block:
     """Join the two ranks."""
     ranks = tuple(int(str(fields[name])) for name in ("first", "second") if name in fields)
-    return Block(head.text, {"group_ranks": ranks, "bus_id": bus_of(fields.get("bus_id", ""))})
+    return Block(head.text, {"group_ranks": ranks, "bus_id": format_bus_id(fields.get("bus_id", ""))})
 
 
 RECORDS: tuple[Record, ...] = (

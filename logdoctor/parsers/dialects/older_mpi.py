@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.mpi_blocks import on_nid
-from logdoctor.parsers.blocks.msmpi_blocks import ended_with
+from logdoctor.parsers.blocks.mpi_blocks import read_nid
+from logdoctor.parsers.blocks.msmpi_blocks import exit_fields
 from logdoctor.parsers.record import Bare, Block, Record
 
 
 def read_windows_end(head: Bare, fields: Mapping[str, Value], below: Iterator[Bare]) -> Block:
     """One line of smpd about a process that ended: its exit code, or the signal that Windows means by it."""
     del below
-    return Block(head.text, ended_with(str(fields["code"])))
+    return Block(head.text, exit_fields(str(fields["code"])))
 
 
 P4 = (
@@ -55,10 +55,10 @@ PALS = (
 
 ALPS = (
     Record("mpich.daemon_lost", r"(?P<message>Apid \d+:? killed\. Received node (?:event \w*(?:fail|halt|unavail)\w*|"
-           r"failed or halted event) for nid (?P<nid>\d+))", "fatal", on_nid, "ALPS lost this node.",
+           r"failed or halted event) for nid (?P<nid>\d+))", "fatal", read_nid, "ALPS lost this node.",
            scan=r"killed\. Received node (?:event|failed)"),
     Record("mpich.exec_failed", r"\[NID (?P<nid>\d+)\] .{0,60}?(?P<message>Exec (?P<file>\S{1,300}) failed: .{1,200}|"
-           r"cannot execute: .{1,200})", "fatal", on_nid, "This node could not start the program.", 1,
+           r"cannot execute: .{1,200})", "fatal", read_nid, "This node could not start the program.", 1,
            scan=r"\[NID \d+\] .{0,60}?(?:Exec \S{1,300} failed: |cannot execute: )"),
 )  # fmt: skip
 

@@ -43,7 +43,7 @@ from typing import Any
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.mpi_blocks import read_crash, read_crash_frames, read_error_handler
 from logdoctor.parsers.blocks.openmpi_heads import HEADS
-from logdoctor.parsers.blocks.openmpi_help import MAX_FRAME_LINES, read_frame, read_known, read_missing_help
+from logdoctor.parsers.blocks.openmpi_help import MAX_FRAME_LINES, read_frame, read_help_text, read_missing_help
 from logdoctor.parsers.record import Bare, Block, Meanings, Record
 from logdoctor.regexes import compiled
 
@@ -159,7 +159,7 @@ TRANSPORTS = (
            r"\S{0,200}?(?P<file>(?:mtl|btl|common)_ofi\w*\.[ch]):\d+: (?P<message>.{0,300}?(?:fail|rror|unable).*)",
            level="error", note="Open MPI's layer over libfabric reports a failure."),
     Record("openmpi.ofi", r"Open MPI failed an OFI Libfabric library call \((?P<function>\w+)\)", level="error",
-           priority=25, block=read_known, note="A libfabric call failed inside Open MPI."),
+           priority=25, block=read_help_text, note="A libfabric call failed inside Open MPI."),
     Record("openmpi.fabric", _WHO + _NAME +
            r" (?P<message>selected pml (?P<pml>\w+), but peer \S{1,40} on (?P<other_host>[\w.-]+) selected pml "
            r"(?P<other_pml>\w+))", level="error",

@@ -14,7 +14,7 @@ Sources: IBM Parallel Environment 5.2 and Runtime Edition 1.3 (Messages: 0031 PO
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.mpi_blocks import with_signal
+from logdoctor.parsers.blocks.mpi_blocks import read_signal
 from logdoctor.parsers.record import Meanings, Record
 
 _ERROR = r"ERROR: 0031-\d{3} +"
@@ -23,7 +23,7 @@ POE = (
     Record("mpich.rank_told_to_end", r"ERROR: 0031-250 +task (?P<rank>\d{1,7}): Terminated\b", "warning", priority=2,
            note="POE ended this task: another one had failed, or the job was told to end."),
     Record("mpich.rank_died", r"ERROR: 0031-250 +task (?P<rank>\d{1,7}): (?P<signal_text>[A-Z][\w ]{2,40})", "fatal",
-           with_signal, "POE names the task that a signal ended.", priority=1),
+           read_signal, "POE names the task that a signal ended.", priority=1),
     Record("mpich.rank_died", r"(?:ERROR|INFO): 0031-251 +task (?P<rank>\d{1,7}) exited: rc=(?P<exit_code>-?[1-9]\d*)",
            "fatal", note="POE names the task that ended and how."),
     Record("mpich.rank_died",

@@ -26,8 +26,8 @@ from collections.abc import Iterator, Mapping
 
 from logdoctor.model import Value
 from logdoctor.parsers.blocks.hydra_errors import CALL, CALL_SCAN, read_call
-from logdoctor.parsers.blocks.python_around import read_hook, read_ignored, reader
-from logdoctor.parsers.blocks.python_exceptions import EXCEPTION, IN_FRONT, read_message
+from logdoctor.parsers.blocks.python_around import read_hook, read_ignored, traceback_reader
+from logdoctor.parsers.blocks.python_exceptions import EXCEPTION, LINE_MARKS, read_message
 from logdoctor.parsers.blocks.python_messages import read_worker
 from logdoctor.parsers.blocks.python_reports import REPORT, REPORT_SCAN, read_report
 from logdoctor.parsers.blocks.python_stacks import read_fatal, read_pystack, read_section, read_threads
@@ -64,7 +64,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"^\s*(?:[|+] )?During handling of the above exception, another exception occurred",
         "fatal",
-        reader(chained="during"),
+        traceback_reader(chained="during"),
         "While an exception was handled, a second one was raised.",
         6,
     ),
@@ -72,7 +72,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"^\s*(?:[|+] )?The above exception was the direct cause of the following exception",
         "fatal",
-        reader(chained="direct"),
+        traceback_reader(chained="direct"),
         "An exception was raised because of the one before it.",
         6,
     ),
@@ -106,7 +106,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"(?:--- Logging error ---|^Error in atexit\._run_exitfuncs:|^Exception in callback )",
         "warning",
-        reader("warning", caught=1),
+        traceback_reader("warning", caught=1),
         "An exception in the logging module, an exit function or a callback; the program went on.",
         6,
         scan=r"--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in callback ",
@@ -115,7 +115,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"^Batched Comm Closed <",
         "info",
-        reader("info", caught=1),
+        traceback_reader("info", caught=1),
         "A connection of Dask was closed while something was left to send; it says so when a cluster ends, too.",
         6,
         scan=r"Batched Comm Closed <",
@@ -124,7 +124,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"^WARNING: .{1,300}; the following exception was raised:",
         "warning",
-        reader("warning", caught=1),
+        traceback_reader("warning", caught=1),
         "Sphinx could not import what a page documents, and went on (`sphinx/ext/autodoc/importer.py`).",
         6,
         scan=r"; the following exception was raised:",
@@ -133,7 +133,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"Jax plugin configuration error: Exception when calling ",
         "warning",
-        reader("warning", caught=1),
+        traceback_reader("warning", caught=1),
         "JAX does without a plug-in for a kind of device and goes on, with the CPU if need be (`xla_bridge.py`).",
         6,
     ),
@@ -141,7 +141,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"(?:Error loading server extension |\| (?:error (?:adding|linking|loading) extension|extension failed load))",
         "warning",
-        reader("warning", caught=1),
+        traceback_reader("warning", caught=1),
         "A server of Jupyter did without an extension (`notebookapp.py`, jupyter_server's `manager.py`).",
         6,
         scan=r"Error loading server extension |\| (?:error (?:adding|linking|loading) extension|extension failed load)",
@@ -150,7 +150,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"(?:Task|Future) exception was never retrieved",
         "warning",
-        reader("warning", caught=1),
+        traceback_reader("warning", caught=1),
         "An exception of an asynchronous task that nobody waited for.",
         6,
     ),
@@ -158,7 +158,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"^Exception in thread (?P<thread>\S.*?):?\s*$",
         "error",
-        reader("error"),
+        traceback_reader("error"),
         "A thread of the program ended with an exception; the process went on without it.",
         6,
         scan=r"Exception in thread ",
@@ -167,7 +167,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"^Process (?P<process>(?:\w*Process|\w+:?[\w:]*)-\d[\d:]*):\s*$",
         "fatal",
-        reader("fatal"),
+        traceback_reader("fatal"),
         "A child process ended with an exception.",
         6,
         scan=r"Process \w*Process-\d|Process \w+-\d+:",
@@ -176,7 +176,7 @@ RECORDS: tuple[Record, ...] = (
         "python.traceback",
         r"^\s*-- Process (?P<local_rank>\d{1,6}) terminated with the following error:\s*$",
         "fatal",
-        reader("fatal"),
+        traceback_reader("fatal"),
         "torch.multiprocessing shows the exception of a process that it had started.",
         6,
         scan=r"-- Process \d+ terminated with the following error:",
@@ -341,7 +341,7 @@ RECORDS: tuple[Record, ...] = (
     ),
     Record(
         "python.exception",
-        rf"^(?:{IN_FRONT})?" + _A_METRIC + EXCEPTION,
+        rf"^(?:{LINE_MARKS})?" + _A_METRIC + EXCEPTION,
         "error",
         read_message,
         "An exception of a Python program, without its traceback.",

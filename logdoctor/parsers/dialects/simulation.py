@@ -20,10 +20,10 @@ Sources: OpenFOAM v2406 and 12 (db/error), GROMACS 2016-2024 (utility/errorforma
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.crash_stacks import with_signal
+from logdoctor.parsers.blocks.crash_stacks import read_signal
 from logdoctor.parsers.blocks.simulation_frames import (
-    message_below,
-    named_below,
+    message_reader,
+    ranked_message_reader,
     read_charm_end,
     read_foam_stack,
     read_hdf5_stack,
@@ -39,7 +39,7 @@ _GROMACS_FATAL = (
     r"(?:Internal|API|Standard library (?:logic|runtime)|Range checking|Communication) error "
     r"\((?:possible )?bug\)|Requested tolerance cannot be achieved|System I/O error|Assertion failed):\s*$"
 )
-_read_gromacs = message_below(_GROMACS_ENDS, skip=r"^(?:Condition|Requirement): ")
+_read_gromacs = message_reader(_GROMACS_ENDS, skip=r"^(?:Condition|Requirement): ")
 _SIGNAL = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|TERM|INT)"
 
 _PETSC = r"(?:\[(?P<by_rank>\d{1,7})\] ?)?PETSC ERROR: "
@@ -58,9 +58,9 @@ FACTS = (
 
 FRAMES = (
     Record("simulation.input", _RANK + r"--> FOAM FATAL IO ERROR: ?(?:\(openfoam-\d+\w*\))?(?P<message>.*)", "fatal",
-           message_below(_FOAM_ENDS, alone=True), "OpenFOAM cannot use an input file of the case."),
+           message_reader(_FOAM_ENDS, alone=True), "OpenFOAM cannot use an input file of the case."),
     Record("simulation.fatal", _RANK + r"--> FOAM FATAL ERROR: ?(?:\(openfoam-\d+\w*\))?(?P<message>.*)", "fatal",
-           message_below(_FOAM_ENDS, alone=True), "OpenFOAM ends with an error."),
+           message_reader(_FOAM_ENDS, alone=True), "OpenFOAM ends with an error."),
     Record("simulation.signal",
            r"(?:^|\[(?P<by_rank>\d{1,7})\] ?)\s*(?:#\d+ +)?Foam::(?P<message>sig(?:Fpe|Segv)::sigHandler)", "fatal",
            note="A rank of OpenFOAM crashed and prints its stack."),
@@ -71,22 +71,23 @@ FRAMES = (
     Record("simulation.input", _GROMACS_INPUT, "fatal", _read_gromacs, "GROMACS cannot use its input.", -5),
     Record("simulation.fatal", _GROMACS_FATAL, "fatal", _read_gromacs, "GROMACS ends with an error.", -5),
     Record("simulation.fatal", r"^MPI rank: +(?P<rank>\d+) \(out of \d+\)\s*$", "fatal",
-           named_below(rf"{_GROMACS_INPUT}|{_GROMACS_FATAL}", _GROMACS_INPUT, _read_gromacs),
+           ranked_message_reader(rf"{_GROMACS_INPUT}|{_GROMACS_FATAL}", _GROMACS_INPUT, _read_gromacs),
            "A rank of GROMACS ends with an error."),
     Record("simulation.fatal", r"-+ ?FATAL CALLED ?-+", "fatal",
-           message_below(r"^-{5,}", skip=r"FATAL CALLED FROM FILE", alone=True), "WRF ends with an error."),
+           message_reader(r"^-{5,}", skip=r"FATAL CALLED FROM FILE", alone=True), "WRF ends with an error."),
     Record("simulation.fatal", r"FATAL CALLED FROM FILE: +(?P<place>\S+ +LINE: +\d+)", "fatal",
-           message_below(r"^-{5,}", alone=True), "WRF ends with an error."),
+           message_reader(r"^-{5,}", alone=True), "WRF ends with an error."),
     Record("simulation.fatal",
            r"^\s*(?:Error in routine (?P<function>\w+) \((?P<code>-?\d+)\):?|"
-           r"from +(?P<function>\w+) *: error # *(?P<code>\d+))\s*$", "fatal", message_below(r"^stopping", alone=True),
+           r"from +(?P<function>\w+) *: error # *(?P<code>\d+))\s*$", "fatal", message_reader(r"^stopping", alone=True),
            "Quantum ESPRESSO ends with an error.", scan=r"Error in routine |: error #"),
-    Record("simulation.fatal", r"^\s*\*? ?\[ABORT\](?P<message>.*?)[ *]*$", "fatal", message_below(r"^[*]{8}"),
+    Record("simulation.fatal", r"^\s*\*? ?\[ABORT\](?P<message>.*?)[ *]*$", "fatal", message_reader(r"^[*]{8}"),
            "CP2K ends with an error.", scan=r"\* \[ABORT\]"),
     Record("simulation.input", r"HPL ERROR from process # (?P<rank>\d+), on line \d+ of function (?P<function>\w+):",
-           "fatal", message_below(r"^$|HPL ERROR", alone=True), "HPL cannot use its input or the number of processes."),
+           "fatal", message_reader(r"^$|HPL ERROR", alone=True),
+           "HPL cannot use its input or the number of processes."),
     Record("simulation.fatal", r"^-{3} !(?:ERROR|BUG)\s*$", "fatal",
-           message_below(r"^\.\.\.", skip=r"^(?:src_|message: |mpi_rank)"), "ABINIT ends with an error."),
+           message_reader(r"^\.\.\.", skip=r"^(?:src_|message: |mpi_rank)"), "ABINIT ends with an error."),
 )  # fmt: skip
 
 LINES = (
@@ -122,7 +123,7 @@ LINES = (
     Record("simulation.signal", r"^(?P<message>Segfault|Erroneous arithmetic operation)\s*$", "fatal",
            note="AMReX caught a signal of its own process.", scan=r"^Segfault\s*$|^Erroneous arithmetic operation"),
     Record("simulation.fatal", r"^\[file (?P<place>[\w./-]{1,200}, line \d+)(?:, Process (?P<by_rank>\d+))?\]:\s*"
-           r"(?P<message>[. ]*aborting the run)?", "fatal", message_below(r"^-{8,}|^$", alone=True),
+           r"(?P<message>[. ]*aborting the run)?", "fatal", message_reader(r"^-{8,}|^$", alone=True),
            "A program of ORCA ends.", scan=r"\[file [\w./-]{1,200}, line \d+"),
     Record("simulation.fatal", r"ORCA finished by (?P<message>error termination in .+)", "fatal",
            note="ORCA says which of its programs ended."),
@@ -185,13 +186,13 @@ FORTRAN = (
            note="The run-time of LLVM Fortran ended the program."),
     Record("simulation.fortran", r"^(?P<message>(?:PG)?FIO-[FS]-\d*/.+)|"
            r"^ *lib-\d{4} : UNRECOVERABLE library error",
-           "fatal", message_below(r"^(?:Encountered during|In source file|\S+ terminated)"),
+           "fatal", message_reader(r"^(?:Encountered during|In source file|\S+ terminated)"),
            "The run-time of Fortran could not read or write."),
     Record("simulation.trace", r"^\s*Backtrace for this error:\s*$", "fatal",
            note="The run-time of GNU Fortran prints the stack of a process that a signal ended."),
     Record("simulation.signal",
            rf"Program received signal (?P<signal>\d+) \((?P<signal_text>{_SIGNAL})\): (?P<message>.+)", "fatal",
-           with_signal, "The run-time of Fortran caught a signal.", 1),
+           read_signal, "The run-time of Fortran caught a signal.", 1),
 )  # fmt: skip
 
 RECORDS: tuple[Record, ...] = (*FACTS, *FRAMES, *LINES, *LIBRARIES, *FORTRAN)

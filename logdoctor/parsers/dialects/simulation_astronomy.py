@@ -11,7 +11,7 @@ Sources: Gadget 2-4 and AREPO (endrun, terminate), FLASH 4 (Driver_abort), Athen
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.blocks.simulation_frames import message_reader
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
@@ -20,7 +20,7 @@ RECORDS: tuple[Record, ...] = (
            r":\d+: (?P<message>\S.*)", "fatal", note="SWIFT ends with an error.",
            scan=r"\d{5}\.\d\]? [\w/]+\.[ch]:\w+\(\):\d+: "),
     Record("simulation.fatal", r"^Line: (?P<line>\d{1,7}) of (?P<place>\S{3,300}\.[cht]pp)\s*$", "fatal",
-           message_below(r"^#{8,}", skip=r"^Function: "), "SpECTRE ends with an error.",
+           message_reader(r"^#{8,}", skip=r"^Function: "), "SpECTRE ends with an error.",
            scan=r"Line: \d{1,7} of \S{3,300}\.[cht]pp"),
     Record("simulation.fatal", r"^\s*FATAL ERROR! (?P<function>\w{2,40}): (?P<message>\S.*)", "fatal",
            note="Phantom ends with an error."),
@@ -32,14 +32,14 @@ RECORDS: tuple[Record, ...] = (
            note="AREPO or Gadget ends with an error on this rank.", scan=r"ode termination on task=\d"),
     Record("simulation.fatal", r"^\s*Driver_abort(?:Flash)? called\. See log files? for details|"
            r"\[DRIVER_ABORT\] Driver_abort(?:Flash)?\(\) called by PE +(?P<rank>\d+)", "fatal",
-           message_below(r"^Calling MPI_Abort", alone=True), "FLASH ends with an error.",
+           message_reader(r"^Calling MPI_Abort", alone=True), "FLASH ends with an error.",
            scan=r"Driver_abort\w{0,5} called|Driver_abort\w{0,5}\(\) called"),
     Record("simulation.fatal", r"^#{3} FATAL ERROR in (?:(?:function|file) )?\[?(?P<function>[\w:.<>~/ -]{2,120})\]?",
-           "fatal", message_below(r"^#{3}", alone=True), "Athena++ ends with an error.", scan="### FATAL ERROR in "),
-    Record("simulation.fatal", r"^\s*Caught fatal exception:\s*$", "fatal", message_below(r"^(?:at \S+:\d|Backtrace)"),
+           "fatal", message_reader(r"^#{3}", alone=True), "Athena++ ends with an error.", scan="### FATAL ERROR in "),
+    Record("simulation.fatal", r"^\s*Caught fatal exception:\s*$", "fatal", message_reader(r"^(?:at \S+:\d|Backtrace)"),
            "Enzo ends with an error."),
     Record("simulation.fatal", r"^\s*WARNING level 0 (?:from|in|on) .{0,200}?\bprocess(?:or)? (?P<rank>\d+)|"
            r"^\s*WARNING\[L0,P(?P<rank>\d+)\] \((?P<function>[\w:]{1,80})\): ?(?P<message>.*)", "fatal",
-           message_below(r"^(?:cactus_|WARNING)", skip="^in thorn ", alone=True),
+           message_reader(r"^(?:cactus_|WARNING)", skip="^in thorn ", alone=True),
            "Cactus ends: a warning of level 0 is an error.", scan=r"WARNING level 0 |WARNING\[L0,P\d"),
 )  # fmt: skip

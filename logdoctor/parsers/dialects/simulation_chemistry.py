@@ -15,13 +15,13 @@ Dalton, MCNP 6, DL_POLY 4 (error), AMBER 22 (mexit, MMPBSA), VASP 5 and 6 (vtuto
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.simulation_frames import message_below, read_arrow, read_vasp_box
+from logdoctor.parsers.blocks.simulation_frames import message_reader, read_arrow, read_vasp_box
 from logdoctor.parsers.record import Record
 
 _RULER = r"^[-=*!#]{8,}"
 
 RECORDS: tuple[Record, ...] = (
-    Record("simulation.input", r"^ *INPUT ERROR\s*$", "fatal", message_below(rf"{_RULER}|^\[file ", alone=True),
+    Record("simulation.input", r"^ *INPUT ERROR\s*$", "fatal", message_reader(rf"{_RULER}|^\[file ", alone=True),
            "ORCA cannot use its input."),
     Record("simulation.fatal", r"^\s*(?P<message>ORCA finished by error termination in .+)", "fatal",
            note="A program of ORCA ended with an error."),
@@ -34,7 +34,7 @@ RECORDS: tuple[Record, ...] = (
            r"is impossible.*)", "fatal", scan=r"QPErr --- |electrons is impossible",
            note="Gaussian cannot use its input."),
     Record("simulation.fatal", r"^\s*Q-Chem fatal error occurred in module (?P<place>\S.*?):?\s*$", "fatal",
-           message_below(r"^Please submit a crash report", alone=True), "Q-Chem ends with an error."),
+           message_reader(r"^Please submit a crash report", alone=True), "Q-Chem ends with an error."),
     Record("simulation.fatal", r"^\s*(?P<message>EXECUTION OF GAMESS TERMINATED -ABNORMALLY-.*|"
            r"ddikick\.x: (?:application process \d+ quit unexpectedly|Fatal error detected).*)", "fatal",
            note="GAMESS ended with an error."),
@@ -69,7 +69,7 @@ RECORDS: tuple[Record, ...] = (
            r"(?:sander|SANDER|PMEMD) (?:(?:bomb|BOMB) in subroutine .+|Terminated Abnormally!))", "fatal",
            note="DL_POLY or AMBER ends with an error."),
     Record("simulation.fatal", r"^\s*Coordinate resetting (?:\(SHAKE\) )?(?P<message>cannot be accomplished),?\s*$",
-           "fatal", message_below(r"^$", alone=True), "SHAKE of AMBER fails: the system is unstable."),
+           "fatal", message_reader(r"^$", alone=True), "SHAKE of AMBER fails: the system is unstable."),
     Record("simulation.input", r"^\s*Unit +\d{1,3} (?P<message>Error on OPEN: +\S.*)", "fatal",
            note="AMBER cannot open a file.", scan=r"Unit +\d{1,3} Error on OPEN: "),
     Record("simulation.fatal", r"^\s*(?P<message>convergence NOT achieved after +\d{1,5} iterations: stopping)",
@@ -78,7 +78,7 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\*\*ERROR\*\*: (?P<message>\S.*)", "fatal", note="HOOMD-blue ends with an error."),
     Record("simulation.fatal", r"^\s*siesta: ERROR: (?P<message>\S.*)", "fatal", note="Siesta ends with an error."),
     Record("simulation.fatal", r"^\s*\[ERROR\] ?(?P<message>STOP signal received while in.*)", "fatal",
-           message_below(r"^\[(?!ERROR)", skip=r"^$"), "Yambo ends with an error.",
+           message_reader(r"^\[(?!ERROR)", skip=r"^$"), "Yambo ends with an error.",
            scan="STOP signal received while in"),
     Record("simulation.fatal", r"^(?P<message>Error occurr?ed on rank (?P<rank>\d+))\.\s*$", "fatal",
            note="MMPBSA of AMBER ends with an error on this rank.", scan=r"Error occurr?ed on rank \d"),
@@ -88,7 +88,7 @@ RECORDS: tuple[Record, ...] = (
            r"\binternal (?:ERROR|error) in (?:SUBROUTINE |subroutine )?[A-Z][A-Z0-9_]{3,20}\b.{0,200})", "fatal",
            note="VASP finds itself in a state that it does not know.", scan=r"internal (?:ERROR|error)[: ]"),
     Record("simulation.fatal", r"\*{2,3} Fatal Error \(description follows\)", "fatal",
-           message_below(r"^\*{8}", skip=r"^\* (?:From node|In namespace)|^\*-{8}", alone=True),
+           message_reader(r"^\*{8}", skip=r"^\* (?:From node|In namespace)|^\*-{8}", alone=True),
            "Octopus ends with an error."),
     Record("simulation.fatal", r"^\s*\*\* +(?P<message>testerror: Error in .+|[A-Za-z]\w{2,12} crashed!)", "fatal",
            note="A program of WIEN2k ends with an error.", scan=r"\*\* +testerror: |\w crashed!"),
@@ -98,7 +98,7 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*\*{3} (?P<message>LEVEL +-[1-5] WARNING) \*{3} BOMLEV IS +-?\d+\. TERMINATING",
            "fatal", note="CHARMM ends with an error.", scan=r"BOMLEV IS +-?\d+\. TERMINATING"),
     Record("simulation.fatal", r"^DIE called at line number \d+ in file (?P<place>\S+)", "fatal",
-           message_below(r"^$", alone=True), "TeraChem ends with an error."),
+           message_reader(r"^$", alone=True), "TeraChem ends with an error."),
     Record("simulation.fatal", r"^\s*MA error: (?P<message>MA_\w+: .+)", "fatal", priority=-1,
            note="The memory that a program on Global Arrays (NWChem) set aside is too small."),
     Record("simulation.fatal", r"^\s*(?P<message>(?:Fatal error in|Error at the termination of) "
@@ -110,13 +110,13 @@ RECORDS: tuple[Record, ...] = (
            priority=-1, note="GAMESS ends with an error on this rank; what it is stands above."),
     Record("simulation.fatal", r"^\s*\* (?:Warning|Error)?[^*\n]{0,80}\*{3} Aborting\.\s*$", "fatal", priority=-1,
            note="FHI-aims ends with an error; what it is stands above.", scan=r"\*{3} Aborting\.\s*$"),
-    Record("simulation.fatal", r"^ ?Exiting\.{7}\s*$", "fatal", message_below(r"^Exiting\."),
+    Record("simulation.fatal", r"^ ?Exiting\.{7}\s*$", "fatal", message_reader(r"^Exiting\."),
            "Wannier90 ends with an error."),
     Record("simulation.fatal", r"^ {20,28}(?:NOTICE|!ERROR!) {0,28}$", "fatal",
-           message_below(r"^(?:CHECK IN FILE|For detailed manual)", skip=r"^!{8,}$"), "ABACUS ends with an error.",
+           message_reader(r"^(?:CHECK IN FILE|For detailed manual)", skip=r"^!{8,}$"), "ABACUS ends with an error.",
            scan=r"^ {20,28}(?:NOTICE|!ERROR!) {0,28}$"),
     Record("simulation.fatal", r"^[\s\d]*\*{10,}juDFT-Error\*{10,}\s*$", "fatal",
-           message_below(r"^(?:\d+)?(?:Error occurred|Hint)"), "FLEUR ends with an error."),
+           message_reader(r"^(?:\d+)?(?:Error occurred|Hint)"), "FLEUR ends with an error."),
     Record("simulation.fatal", r"^\s*(?:Tinker|TINKER) is (?P<message>Unable to Continue; Terminating)", "fatal",
            note="Tinker ends with an error; what it is stands above.", scan="is Unable to Continue; Terminating"),
     Record("simulation.fatal", r"^\s*ERROR \*{4} (?P<function>\w{2,20}) \*{4} (?P<message>\S.*)", "fatal",

@@ -15,7 +15,7 @@ IFS (mpl_abort, drhook), POP 2, ESMF 8 (log).
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.blocks.simulation_frames import message_reader
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
@@ -48,7 +48,7 @@ RECORDS: tuple[Record, ...] = (
            r"\[signal_drhook@drhook\.c:\d+\] Received signal#(?P<signal>\d+) \((?P<message>SIG\w+)\)",
            "fatal", note="IFS caught a signal of its own process."),
     Record("simulation.fatal", r"^\s*={3}>{3} : E R R O R\s*$", "fatal",
-           message_below(r"^={3}>{3}", skip=r"^=+$|^STOP$", alone=True), "NEMO ends with an error."),
+           message_reader(r"^={3}>{3}", skip=r"^=+$|^STOP$", alone=True), "NEMO ends with an error."),
     Record("simulation.fatal", r"^\s*ROMS(?:/TOMS)? - (?P<message>\S.{0,60}?) *\.{2,} *exit_flag: +(?P<code>[1-9]\d?)",
            "fatal", note="ROMS ends with an error.", scan=r"ROMS(?:/TOMS)? - .{3,90}exit_flag: "),
     Record("simulation.fatal", r"^\s*(?:FATAL ERROR in (?P<function>\w{2,60})(?: \(-?\d+\))?: +(?P<message>\S.*)|"
@@ -67,8 +67,8 @@ RECORDS: tuple[Record, ...] = (
            scan=r"ERROR: ?shr_\w{2,60} ERROR: |Unknown error submitted to shr_abort_abort",
            note="The coupler of CESM or E3SM ends with an error."),
     Record("simulation.fatal", r"^\s*\*{3} ERROR ABORT in subroutine (?P<function>\w+)(?: \*{3}| on PE (?P<rank>\d+))?",
-           "fatal", message_below(r"^Date and time", alone=True), "A program on the I/O API (CMAQ, SMOKE) ends with an "
-           "error."),
+           "fatal", message_reader(r"^Date and time", alone=True),
+           "A program on the I/O API (CMAQ, SMOKE) ends with an error."),
     Record("simulation.fatal", r"(?P<message>ABNORMAL END: (?:PROGRAM|S/R) .+|PROGRAM MAIN: ends with fatal Error)",
            "fatal", note="MITgcm ends with an error."),
     Record("simulation.fatal", r"^\s*FATAL: (?P<message>(?P<place>(?:mpp|fms|diag|horiz_interp|time_interp)\w{0,40}"
@@ -79,7 +79,7 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^\s*(?:MAIN: )?(?P<message>Abnormal termination: BLOWUP)", "fatal",
            note="ROMS ends: the solution is unstable."),
     Record("simulation.fatal", r"^\s*\*{3} WAVEWATCH[- ]III ERROR IN (?P<function>\w+)\b.*", "fatal",
-           message_below(r"^EXTCDE", alone=True), "WAVEWATCH III ends with an error."),
+           message_reader(r"^EXTCDE", alone=True), "WAVEWATCH III ends with an error."),
     Record("simulation.fatal", r"^\s*(?P<message>EXTCDE MPI_ABORT, IEXIT=.*)", "fatal",
            note="WAVEWATCH III ends the job; what it is stands above.", priority=-1),
     Record("simulation.fatal", r"^\s*CRITICAL ERROR: (?P<message>\S.*)", "fatal", note="MPAS ends with an error."),
@@ -87,12 +87,12 @@ RECORDS: tuple[Record, ...] = (
            note="The parallel input and output library of an earth model ends the program."),
     Record("simulation.fatal", r"^\s*pio_support::pio_die:: myrank= *(?:-1|(?P<rank>\d{1,7})) *: *ERROR: *"
            r"(?P<place>\S{3,200}: +\d+)? *:? *(?P<message>.*)", "fatal",
-           message_below(r"^Image +PC|^Traceback|^Offset"),
+           message_reader(r"^Image +PC|^Traceback|^Offset"),
            "The parallel input and output library of an earth model ends the program.",
            scan=r"pio_support::pio_die:: myrank= "),
     Record("simulation.fatal", r"^\s*ENDRUN: ?(?P<message>\S.*)", "fatal", note="CAM or CLM ends with an error."),
     Record("simulation.fatal", r"PROGRAM TERMINATED BECAUSE OF ERRORS DETECTED", "fatal",
-           message_below(r"^\*-{8}", alone=True), "COSMO ends with an error."),
+           message_reader(r"^\*-{8}", alone=True), "COSMO ends with an error."),
     Record("simulation.fatal", r"^\s*GEOS-C(?:HEM|hem) ERROR: (?P<message>\S.*)", "fatal",
            note="GEOS-Chem ends with an error.", scan="GEOS-C(?:HEM|hem) ERROR: "),
     Record("simulation.fatal", r"(?P<message>PLANTE ?: (?:PROGRAM STOPPED AFTER AN ERROR|ARRET DU PROGRAMME APRES "
@@ -101,7 +101,7 @@ RECORDS: tuple[Record, ...] = (
            r"[A-Za-z]).{2,300})", "fatal", note="SCHISM or Nek5000 ends with an error.", priority=-2),
     Record("simulation.fatal", r"^\s*(?P<message>an error occured: dying \.\.\.)", "fatal", priority=-2,
            note="Nek5000 ends with an error; what it is stands above."),
-    Record("simulation.fatal", r"^\s*(?P<message>POP aborting\.\.\.)", "fatal", message_below(r"^-{8}", alone=True),
+    Record("simulation.fatal", r"^\s*(?P<message>POP aborting\.\.\.)", "fatal", message_reader(r"^-{8}", alone=True),
            "POP ends with an error."),
     Record("simulation.fatal", r"^\s*FATAL ERROR in (?P<function>[\w:/]{3,80}): *(?P<message>\S.*)", "fatal",
            priority=1, note="ICON or ECHAM ends with an error.", scan=r"FATAL ERROR in [\w:/]+: "),

@@ -15,7 +15,7 @@ HiFiLES 0.1, OPM Flow 2020.
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.simulation_frames import message_below, read_dealii_error
+from logdoctor.parsers.blocks.simulation_frames import message_reader, read_dealii_error
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
@@ -44,7 +44,7 @@ RECORDS: tuple[Record, ...] = (
     Record("simulation.fatal", r"^[\s*0]*(?P<message>(?:USER|SYSTEM) FATAL (?:MESSAGE|ERROR) +\d{1,6}[, ]?.*)", "fatal",
            note="Nastran ends with an error.", scan=r"(?:USER|SYSTEM) FATAL (?:MESSAGE|ERROR) +\d"),
     Record("simulation.fatal", r"^\s*\*{3} ERROR \*{3} +CP = +[\d.]+ +TIME= ", "fatal",
-           message_below(r"^$|^\*{3} ", alone=True), "ANSYS reports an error.", scan=r"\*{3} ERROR \*{3} +CP = "),
+           message_reader(r"^$|^\*{3} ", alone=True), "ANSYS reports an error.", scan=r"\*{3} ERROR \*{3} +CP = "),
     Record("simulation.fatal", r"^(?:\d+: )?Error: +(?P<message>(?:Divergence detected in AMG solver|"
            r"[Ff]loating point (?:error|exception))\b.*)", "fatal", note="ANSYS Fluent diverges.",
            scan=r"Error: +(?:Divergence detected in AMG|[Ff]loating point e)"),
@@ -64,22 +64,23 @@ RECORDS: tuple[Record, ...] = (
            note="OPM Flow ends: no time step is small enough."),
     Record("simulation.fatal", r"^\s*(?P<message>Velocity diverged! SIMULATION IS STOPPED!)", "fatal",
            note="Xcompact3d ends: the flow diverged."),
-    Record("simulation.fatal", r"^\s*\*{3} ERROR \*{3}\s*$", "fatal", message_below(r"^(?:Stack frames:|\*{3} )"),
+    Record("simulation.fatal", r"^\s*\*{3} ERROR \*{3}\s*$", "fatal", message_reader(r"^(?:Stack frames:|\*{3} )"),
            "An application of MOOSE ends with an error."),
     Record("simulation.fatal", r"^(?:MFEM abort: (?P<message>\S.*)|(?:Verification|Assertion) failed: "
            r"\((?P<message>.{1,300})\) is false:)", "fatal", note="A check of MFEM failed.",
            scan=r"MFEM abort: |\) is false:"),
     Record("simulation.fatal", r"^\*{3} Error: {2,}(?P<message>\S.*)", "fatal",
-           message_below(r"^\*{3} (?:Where|Process)", skip=r"^\*{3} -"), "DOLFIN (FEniCS) ends with an error."),
+           message_reader(r"^\*{3} (?:Where|Process)", skip=r"^\*{3} -"), "DOLFIN (FEniCS) ends with an error."),
     Record("simulation.fatal", r"^\s*p=(?P<rank>\d+): \*{3} Caught (?:standard|an unknown) (?P<function>[\w:]+)",
-           "fatal", message_below(r"^p=\d", alone=True), "A program on Trilinos ends with an exception.",
+           "fatal", message_reader(r"^p=\d", alone=True), "A program on Trilinos ends with an exception.",
            scan=r"p=\d+: \*\*\* Caught "),
     Record("simulation.fatal", r"^\s*Fatal +: (?P<message>Level 0 assertion violation)", "fatal",
-           message_below(r"^$", alone=True), "Nektar++ ends with an error."),
+           message_reader(r"^$", alone=True), "Nektar++ ends with an error."),
     Record("simulation.fatal", r"\[ERROR\]\((?P<rank>\d+)\) (?P<place>\S{1,200}:\d+) \((?P<function>[^)]{0,80})\) "
            r"(?P<message>\S.*)", "fatal", note="Smilei ends with an error on this rank.", scan=r"\[ERROR\]\(\d+\) "),
     Record("simulation.fatal", r"^(?P<place>\S{1,200}\.(?:c|h|cpp|cxx|f90):\d+): Fatal error\.\s*$", "fatal",
-           message_below(r"^Call stack:", alone=True), "code_saturne ends with an error.", scan=r":\d+: Fatal error\."),
+           message_reader(r"^Call stack:", alone=True), "code_saturne ends with an error.",
+           scan=r":\d+: Fatal error\."),
     Record("simulation.fatal", r"^\s*\*ERROR in (?P<function>\w{2,40}): ?(?P<message>\S.*)|"
            r"^ERROR:: (?P<function>\w[\w ]{1,40}): (?P<message>\S.*)", "fatal", scan=r"\*ERROR in \w+: |^ERROR:: ",
            note="CalculiX or Elmer reports an error."),
@@ -98,7 +99,7 @@ RECORDS: tuple[Record, ...] = (
            r"terminating", "fatal", note="PIConGPU ends with an error."),
     Record("simulation.fatal", r"^\s*\(\*error\*\) +(?P<message>\S.*)", "fatal", note="OSIRIS ends with an error."),
     Record("simulation.fatal", r"^in: (?P<place>/?[\w./-]{3,200}\.(?:cpp|h), line \d+)\s*$", "fatal",
-           message_below(r"^(?:===|in: )", skip=r"^ERROR:\s*$"), "RELION ends with an error.",
+           message_reader(r"^(?:===|in: )", skip=r"^ERROR:\s*$"), "RELION ends with an error.",
            scan=r"^in: .{3,220}\.(?:cpp|h), line \d"),
     Record("simulation.fatal",
            r"^\{ *(?P<row>\d{1,5}), *\d{1,5}\}: +(?P<message>On entry to +(?P<function>\w+) parameter "

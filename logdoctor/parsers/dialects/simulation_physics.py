@@ -12,7 +12,7 @@ BOUT++ 5 (boutexception).
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.simulation_frames import message_below
+from logdoctor.parsers.blocks.simulation_frames import message_reader
 from logdoctor.parsers.record import Record
 
 _PRECICE = (
@@ -29,7 +29,7 @@ RECORDS: tuple[Record, ...] = (
            scan=r"using sockets\)? failed with (?:a |the )?system error"),
     Record("simulation.fatal", _PRECICE + r"(?P<message>\S.+)", "fatal", note="preCICE ends the program.",
            scan=r"(?:\[precice\]|preCICE:|\]:\d+ in ~?\w+:|precice::.+\|) {0,8}(?:\(\d+\) +)?(?:\[PRECICE\] )?ERROR: "),
-    Record("simulation.fatal", r"^\s*ASSERTION FAILED\s*$", "fatal", message_below(r"^(?:Stack|Argument|\d+\.?\s)",
+    Record("simulation.fatal", r"^\s*ASSERTION FAILED\s*$", "fatal", message_reader(r"^(?:Stack|Argument|\d+\.?\s)",
            skip=r"^(?:Location|File|Rank|Arguments?):"), "A check of preCICE failed."),
     Record("simulation.fatal",
            r"ERROR: (?P<message>.{2,400}?) \(rank (?P<rank>\d{1,7}), host (?P<host>[\w.-]{1,255}), "
@@ -41,15 +41,15 @@ RECORDS: tuple[Record, ...] = (
            priority=-1, note="MILC ends with an error; what it is stands above."),
     Record("simulation.fatal",
            r"^\s*Error at (?P<place>[\w./-]{1,200}\.(?:cc?|cxx|cpp|hh?)\(\d+\))\[(?P<rank>\d{1,7})\]:\s*$", "fatal",
-           message_below(r"^(?:Error|Warning) at "), "VPIC ends with an error on this rank."),
+           message_reader(r"^(?:Error|Warning) at "), "VPIC ends with an error on this rank."),
     Record("simulation.fatal", r"^\s*\*{3} (?P<message>Fatal (?:Exception|Error In Argument) \*{3} core dump) \*{3}",
            "fatal", note="Geant4 ends with an exception; what it is stands above.",
            scan=r"\*{3} Fatal (?:Exception|Error In Argument) \*{3} core dump"),
     Record("simulation.input", r"^Input error in (?:parameter|input option|card) (?P<message>\"?[\w ]{1,40}\"? on line "
            r"\d{1,7} in file .{1,200})$", "fatal", note="Serpent cannot use its input.",
            scan=r"Input error in .{3,60} on line \d"),
-    Record("simulation.fatal", r"^\s*={6} Exception thrown ={6}\s*$", "fatal", message_below(r"^==="),
+    Record("simulation.fatal", r"^\s*={6} Exception thrown ={6}\s*$", "fatal", message_reader(r"^==="),
            "BOUT++ ends with an exception."),
     Record("simulation.fatal", r"^Fatal error in function (?P<function>\w{2,60}):\s*$", "fatal",
-           message_below(r"^Simulation aborted"), "Serpent ends with an error."),
+           message_reader(r"^Simulation aborted"), "Serpent ends with an error."),
 )  # fmt: skip

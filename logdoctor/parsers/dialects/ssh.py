@@ -12,16 +12,16 @@ Source: OpenSSH 7.4 to 9.8 (ssh.c, sshconnect2.c, clientloop.c).
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.ucx_blocks import with_peer
+from logdoctor.parsers.blocks.ucx_blocks import read_peer
 from logdoctor.parsers.record import Record
 
 RECORDS: tuple[Record, ...] = (
     Record("ssh.resolve", r"ssh: Could not resolve hostname (?P<peer>[^\s:]{1,255}): (?P<message>.+)", "error",
            note="ssh does not know the name of this host."),
     Record("ssh.connect", r"ssh: connect to host (?P<peer>\S{1,255}) port (?P<port>\d+): (?P<message>.+)", "error",
-           with_peer, "ssh could not reach this host."),
+           read_peer, "ssh could not reach this host."),
     Record("ssh.connect", r"^(?:debug1: )?connect to address (?P<peer>\S{1,255}) port (?P<port>\d+): (?P<message>.+)",
-           "error", with_peer, "ssh could not reach this address of the host."),
+           "error", read_peer, "ssh could not reach this address of the host."),
     Record("ssh.auth",
            r"(?:(?P<user>[\w.-]+)@(?P<peer>[\w.-]+): )?(?P<message>Permission denied \((?:publickey|password|gssapi|"
            r"keyboard|hostbased)[\w,-]*\))", "error", note="The host did not let the user in."),
@@ -33,7 +33,7 @@ RECORDS: tuple[Record, ...] = (
            r"The authenticity of host '(?P<host_name>[^' ]{1,255}).*can't be established)", "error",
            note="ssh does not trust the key of the host."),
     Record("ssh.limit", r"^(?P<message>(?:ssh_exchange_identification|kex_exchange_identification): .*)", "error",
-           with_peer, "The host closed the connection before the log-in."),
+           read_peer, "The host closed the connection before the log-in."),
     Record("ssh.closed",
            r"^(?P<message>Connection (?:to|from) (?P<peer>[\w.:-]+)(?: port \d+)? (?:closed by remote host|"
            r"timed out|reset by peer)|client_loop: send disconnect: .*|"

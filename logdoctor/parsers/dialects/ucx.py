@@ -24,7 +24,7 @@ and psm3, rdma-core libibverbs/init.c.
 
 from __future__ import annotations
 
-from logdoctor.parsers.blocks.ucx_blocks import read_crash, read_error_entry, with_peer, with_status
+from logdoctor.parsers.blocks.ucx_blocks import read_completion, read_crash, read_error_entry, read_peer
 from logdoctor.parsers.record import Meanings, Record
 
 _HEAD = (
@@ -43,7 +43,7 @@ _WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)
 
 def _error(kind: str, words: str, note: str, priority: int = 2) -> Record:
     """An ERROR line that holds ``words``."""
-    return Record(kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", with_peer, note, priority)
+    return Record(kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", read_peer, note, priority)
 
 
 _WC_WORDS = (
@@ -56,27 +56,27 @@ _WC_WORDS = (
 COMPLETIONS = (
     Record("ucx.completion", _ERROR +
            r"(?P<message>.+?) on (?P<device>\w+):(?P<port>\d+)(?:/\w+)? \(synd (?P<syndrome>0x[0-9a-f]+) vend "
-           r"(?P<vendor_err>0x[0-9a-f]+)", level="error", block=with_status, priority=5,
+           r"(?P<vendor_err>0x[0-9a-f]+)", level="error", block=read_completion, priority=5,
            note="The network card completed a transfer with an error."),
     Record("ucx.completion", _ERROR + r"(?P<message>.{0,300}?(?:completion(?:\[\d+\])? with error|"
            rf"completed with error|wc error|work completion error|{_WC_WORDS}).*?)"
            r"(?:vendor[_ ]err(?:or)? ?(?P<vendor_err>(?:0x)?[0-9a-f]+).*)?$", level="error",
-           block=with_status, priority=4, note="The network card completed a transfer with an error."),
+           block=read_completion, priority=4, note="The network card completed a transfer with an error."),
     Record("ucx.completion", _WHO +
            r"(?P<message>[A-Z][\w-]{1,20}(?: [\w-]{1,20}){0,7} on (?P<device>\w+):(?P<port>\d+)/\w+) "
            r"\(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)",
-           level="error", block=with_status, priority=1, note="The network card completed a transfer with an error.",
-           scan=r"\(synd 0x[0-9a-f]{1,4} vend 0x"),
+           level="error", block=read_completion, priority=1,
+           note="The network card completed a transfer with an error.", scan=r"\(synd 0x[0-9a-f]{1,4} vend 0x"),
     Record("ucx.completion", _WHO +
            r"(?:FATAL: )?Error on (?:(?P<device>\w+):(?P<port>\d+) )?QP 0x[0-9a-f]+ wqe\[\d+\]: (?P<message>.+?) "
-           r"\(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)\)", level="error", block=with_status,
+           r"\(synd (?P<syndrome>0x[0-9a-f]+) vend (?P<vendor_err>0x[0-9a-f]+)\)", level="error", block=read_completion,
            priority=1, note="The network card completed a transfer with an error; UCX 1.2 to 1.5 ends there."),
 )  # fmt: skip
 
 ERRORS = (
     Record("ucx.completion", _WHO + r"[Ss]end completion with error: (?P<message>[A-Za-z][\w -]{4,80}?)"
            r"(?: qpn 0x[0-9a-f]+)?(?: wrid 0x[0-9a-f]+)?(?: vendor_err (?P<vendor_err>0x[0-9a-f]+))?\s*$",
-           level="error", block=with_status,
+           level="error", block=read_completion,
            scan="end completion with error: ", note="The network card completed a transfer with an error."),
     _error("ucx.memory", r"ibv_(?:exp_)?reg_(?:dmabuf_)?mr|failed to register|ibv_advise_mr|mlock|memory registration|"
            r"nvidia_?peer|RLIMIT_MEMLOCK", "Memory could not be registered with the network card."),
@@ -97,7 +97,7 @@ ERRORS = (
            r"device .*(?:not found|is not available)|port .*(?:not active|inactive)|no (?:usable|"
            r"available) .*(?:device|resource)", "A device that UCX wanted to use is missing.", 3),
     Record("ucx.warning", _ERROR + r"(?P<message>shm_unlink\(.{1,300}\) failed: No such file or directory)", "warning",
-           with_peer, "A segment of shared memory was gone when UCX removed it: nobody needed it any more.", 4),
+           read_peer, "A segment of shared memory was gone when UCX removed it: nobody needed it any more.", 4),
     _error("ucx.shm",
            r"shm(?:get|at|_open)|/dev/shm|/proc/\d+/fd|process_vm_(?:readv|writev)|posix_allocate|mm_(?:ep|posix|"
            r"sysv)|mm ep failed|xpmem|XPMEM|knem|KNEM|cma_\w+",
@@ -109,12 +109,12 @@ ERRORS = (
            "An InfiniBand call or transfer failed.", 3),
     Record("ucx.warning",
            _ERROR + r"(?P<message>rdma_create_event_channel failed: No such device.*|"
-           r"failed to open CM on component rdmacm.*)", "warning", with_peer, priority=6,
+           r"failed to open CM on component rdmacm.*)", "warning", read_peer, priority=6,
            note="UCX has no RDMA connection manager on this host and goes on without it."),
-    Record("ucx.error", _ERROR + r"(?P<message>.+)", "error", with_peer, "UCX reports a failure."),
+    Record("ucx.error", _ERROR + r"(?P<message>.+)", "error", read_peer, "UCX reports a failure."),
     Record("ucx.assertion", r"(?:" + _HEAD + r"\w+ +|" + _PLACE + r")?(?P<message>Assertion `[^']{1,300}' failed.*)",
            "fatal", priority=3, note="A check inside the program failed and ended it."),
-    Record("ucx.fatal", _PLACE + r"(?:UCX +)?Fatal: (?P<message>.+)", "fatal", with_peer, "UCX ends the process.",
+    Record("ucx.fatal", _PLACE + r"(?:UCX +)?Fatal: (?P<message>.+)", "fatal", read_peer, "UCX ends the process.",
            priority=1),
     Record("ucx.warning", r"TL_\w{2,8} ERROR +(?P<message>(?:failed to initialize|failed to create|failed to init) .+)",
            "warning", priority=1, scan=r"(?:TL_CUDA ERROR|TL_MLX5 ERROR|TL_NCCL ERROR|TL_RCCL ERROR)",
@@ -124,9 +124,9 @@ ERRORS = (
     Record("ucx.error", _WHO + r"(?:UCC  ERROR|TL_UCP ERROR|TL_NCCL ERROR|TL_CUDA ERROR|TL_MLX5 ERROR|TL_RCCL ERROR|"
            r"TL_SELF ERROR|TL_SPIN ERROR|CL_BASIC ERROR|CL_HIER ERROR|CL_DOCA_UROM ERROR|cuda mc ERROR|cuda ec ERROR) +"
            r"(?P<message>.+)", "error", note="UCC, the library of collectives over UCX, reports a failure."),
-    Record("ucx.fatal", _HEAD + r"FATAL +(?P<message>.+)", "fatal", with_peer, "UCX ends the process.", priority=1),
-    Record("ucx.warning", _HEAD + r"WARN +(?P<message>.+)", "warning", with_peer, "UCX warns; the job goes on."),
-    Record("ucx.warning", _HEAD + r"DIAG +(?P<message>.+)", "info", with_peer,
+    Record("ucx.fatal", _HEAD + r"FATAL +(?P<message>.+)", "fatal", read_peer, "UCX ends the process.", priority=1),
+    Record("ucx.warning", _HEAD + r"WARN +(?P<message>.+)", "warning", read_peer, "UCX warns; the job goes on."),
+    Record("ucx.warning", _HEAD + r"DIAG +(?P<message>.+)", "info", read_peer,
            "UCX notes something for its developers.", often=True),
     Record("ucx.signal",
            r"(?:\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) ?:\d+(?: ?:\d+)?\] +)Caught signal "
@@ -154,14 +154,14 @@ _FI_MILD = (
 )
 
 LIBFABRIC = (
-    Record("libfabric.error", _FI + rf"(?P<message>{_FI_HANDLED}{_FI_HOSTS}.*)", "error", with_peer, priority=2,
+    Record("libfabric.error", _FI + rf"(?P<message>{_FI_HANDLED}{_FI_HOSTS}.*)", "error", read_peer, priority=2,
            note="A transfer or an endpoint of libfabric failed."),
     Record("libfabric.warning", _FI + rf"(?P<message>.{{0,300}}?(?:{_FI_MILD}).*)", "warning", priority=1,
            note="libfabric notes that it goes on without something."),
     Record("libfabric.error", _FI +
            r"(?P<message>.{0,300}?(?:[Ee]rror|ERROR|[Ff]ail|FAIL|refused|reset by peer|timed out|[Uu]nreachable|"
            r"[Cc]annot|[Uu]nable to (?:register|create|allocate|post|bind|enable|write|map)|Invalid argument|"
-           r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded|returned (?!Success\b|success\b)[A-Z]).*)", "error", with_peer,
+           r"abort|Abort|UNDELIVERABLE|PTLTE|exceeded|returned (?!Success\b|success\b)[A-Z]).*)", "error", read_peer,
            note="libfabric reports a failure."),
     Record("libfabric.warning", _FI + r"(?P<message>.+)", "warning", priority=-1, note="libfabric warns."),
     Record("libfabric.error",
@@ -175,7 +175,7 @@ FABTESTS = (
            note="A call of libfabric failed in one of its own tests.",
            scan=r"f[it]_\w{2,40}\(\): .{1,200}\.c:\d+, ret=-"),
     Record("libfabric.error", r"^\[error\] (?:\d{6,}:)?fabtests:(?P<file>[\w./-]{1,200}\.c):\d+: (?P<message>\S.*)",
-           "error", with_peer, "One of libfabric's own tests reports an error.",
+           "error", read_peer, "One of libfabric's own tests reports an error.",
            scan=r"\[error\] (?:\d{6,}:)?fabtests:"),
 )  # fmt: skip
 
@@ -201,15 +201,15 @@ PSM = (
     Record("psm.warning", _PSM_LABEL + r"(?P<message>PSM[23]? no hfi units are (?:active|available).*)", "warning",
            note="This host has no Omni-Path card that is up; MPI takes another transport.", priority=2),
     Record("psm.error", r"(?P<message>Trying to connect to a HFI \(subnet id.*|PSM Endpoint is closed or does not "
-           r"exist.*)", "error", with_peer, note="A connection over the PSM transport failed."),
+           r"exist.*)", "error", read_peer, note="A connection over the PSM transport failed."),
     Record("psm.error", _PSM_LABEL +
            r"(?:\b|^|(?<=\.\d{1,10}))(?P<message>(?:PSM[23]?|psm[23]_\w+(?:\(\))?|hfi_(?:userinit|wait_for_device)\w*|map_hfi_mem|"
-           rf"ipath_userinit|hfp_\w+)[ :].*{_PSM_WORDS}.*)", "error", with_peer,
+           rf"ipath_userinit|hfp_\w+)[ :].*{_PSM_WORDS}.*)", "error", read_peer,
            scan=r"PSM[23] |PSM[23]: |PSM (?:[Ee]rr|EP |conn|fail|unab|time|died|coul)|psm[23]_(?:ep_|mq_|init|am_|hfi|"
            r"perf|error|ips)|hfi_userinit|hfi_wait_for_device|map_hfi_mem|ipath_userinit|hfp_(?:gdr|cuda|self|rv_)",
            note="The PSM transport (Omni-Path, or verbs under Intel MPI) reports a failure."),
     Record("psm.error", r"(?P<message>PSM[23]? (?:was unable to open|can't open|could not|endpoint|EP)\b.*)", "error",
-           with_peer, priority=-1, note="The PSM transport could not be opened."),
+           read_peer, priority=-1, note="The PSM transport could not be opened."),
     Record("psm.error", r"(?P<message>Exhausted \d+ MQ i(?:send|recv) request descriptors.*)", "fatal",
            note="PSM keeps no more open sends or receives at a time; it ends the process."),
     Record("psm.error", r"^[#\s]*(?P<by_host>[A-Za-z][\w-]{0,62})(?:\.[a-z][\w.-]{0,100})?\.\d{1,10}"
@@ -231,15 +231,15 @@ VERBS = (
     Record("verbs.completion",
            r"\b(?P<library>mlx4): (?P<message>local QP operation err|local protection err|[\w ]+ err) \(QPN", "error",
            note="The network card completed a transfer with an error."),
-    Record("verbs.completion", rf"^(?P<message>.{{0,400}}?\b(?:{_WC_WORDS})\b.*)", "error", with_status, priority=-7,
-           scan=_WC_WORDS, note="A program completed an RDMA transfer with an error."),
+    Record("verbs.completion", rf"^(?P<message>.{{0,400}}?\b(?:{_WC_WORDS})\b.*)", "error", read_completion,
+           priority=-7, scan=_WC_WORDS, note="A program completed an RDMA transfer with an error."),
     Record("verbs.error",
            r"^(?:lib(?:mlx[45]|ibverbs|rdmacm|efa)\w*|mlx[45]): (?P<message>.{0,300}?(?:[Ff]ail|[Ee]rror|[Cc]ould ?n.t|"
-           r"[Uu]nable).*)", "error", with_peer, priority=-2, note="A library of the network card reports a failure.",
+           r"[Uu]nable).*)", "error", read_peer, priority=-2, note="A library of the network card reports a failure.",
            scan=r"libmlx[45]|libibverbs|librdmacm|libefa|mlx[45]: "),
     Record("verbs.error",
            r"\b(?P<message>ibv_(?:reg_mr|open_device|create_(?:qp|cq|srq|ah)|modify_qp|alloc_pd|get_device_list|"
-           r"poll_cq|post_\w+)\w*(?:\(.*?\))?:? (?:failed|error|returned).*)", "error", with_peer, priority=-6,
+           r"poll_cq|post_\w+)\w*(?:\(.*?\))?:? (?:failed|error|returned).*)", "error", read_peer, priority=-6,
            note="A verbs call failed."),
 )  # fmt: skip
 

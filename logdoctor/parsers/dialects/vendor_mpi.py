@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.model import Value
-from logdoctor.parsers.blocks.crash_stacks import with_signal
+from logdoctor.parsers.blocks.crash_stacks import read_signal
 from logdoctor.parsers.record import Bare, Block, Record
 from logdoctor.regexes import later
 
@@ -70,7 +70,7 @@ RECORDS = (
     Record("mpich.fatal", r"^(?P<function>MPI_\w+): (?P<message>process in local group is dead) "
            r"\(rank (?P<rank>\d+), MPI_COMM_WORLD\)", "fatal", note="LAM's MPI lost another rank."),
     Record("mpich.rank_died", r"^MPI process rank (?P<rank>\d+) \((?:n\d+, )?p(?P<pid>\d+)\) caught a "
-           r"(?P<signal_text>SIG[A-Z]{2,6})", "fatal", with_signal, "LAM's MPI caught a signal on this rank."),
+           r"(?P<signal_text>SIG[A-Z]{2,6})", "fatal", read_signal, "LAM's MPI caught a signal on this rank."),
     Record("mpich.rank_died", r"^It seems that \[at least\] one of the processes that was started with", "fatal",
            note="LAM's mpirun saw a process end before MPI_Init."),
     Record("mpich.rank_died",
