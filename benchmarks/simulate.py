@@ -63,7 +63,9 @@ def main() -> None:
         diagnosis = diagnose([named(n, t) for n, t in job.files.items()], knowledge=knowledge)
         marks = grade(diagnosis, job.truth)
         for table in (counts[harm], by_fault[fault]):
-            table.update(all=1, right=marks.right, cause=marks.cause, culprit=marks.culprit, slander=marks.accuses_innocent)
+            table.update(
+                all=1, right=marks.right, cause=marks.cause, culprit=marks.culprit, slander=marks.accuses_innocent
+            )
         if options.show and not marks.right:
             first = diagnosis.causes[0] if diagnosis.causes else None
             print(

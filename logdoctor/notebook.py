@@ -1,4 +1,8 @@
-"""A diagnosis in a notebook: the page in a frame of its own, evidence and ranks as tables of pandas."""
+"""HTML page and data frames of a diagnosis, for notebooks.
+
+IPython shows a diagnosis as its HTML page after `load_ipython_extension`.  `logdoctor.diagnose` calls that function in
+a notebook, so ``%load_ext logdoctor`` is needed only for diagnoses that were made elsewhere, for example unpickled.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HEIGHT = 640
+"""Height of the frame in pixels."""
 EVENTS = ("part", "signature", "time", "rank", "host", "file", "line", "text", "why")
 RANKS = (
     "rank",
@@ -31,11 +36,19 @@ RANKS = (
     "never_started",
     "busy_with",
 )
-_WHOLE = ("rank", "line", "local_rank", "pid", "gpu")
+_INTEGERS = ("rank", "line", "local_rank", "pid", "gpu")
 
 
-def page_in_a_frame(diagnosis: Diagnosis) -> str:
-    """The HTML report in a frame that runs no script and cannot touch the notebook around it."""
+def load_ipython_extension(shell: Any) -> None:
+    """Show every `Diagnosis` as its HTML page in ``shell``, an IPython shell."""
+    shell.display_formatter.formatters["text/html"].for_type(Diagnosis, page_in_frame)
+
+
+def page_in_frame(diagnosis: Diagnosis) -> str:
+    """Return the HTML report in a frame.
+
+    The frame runs no script and cannot touch the notebook around it.
+    """
     from logdoctor.render import render
 
     page = escape(render(diagnosis, "html"), quote=True)
@@ -44,43 +57,45 @@ def page_in_a_frame(diagnosis: Diagnosis) -> str:
 
 
 def events_frame(diagnosis: Diagnosis) -> pd.DataFrame:
-    """One row a line that the diagnosis shows; ``part`` says as what: cause, symptom, unexplained, novel, run."""
-    return _frame(_shown(diagnosis), EVENTS)
+    """Return a data frame with one row per log line that the diagnosis shows.
+
+    ``part`` is the part of the diagnosis that shows the line: cause, symptom, unexplained, novel or run.
+    """
+    return _frame(_event_rows(diagnosis), EVENTS)
 
 
 def ranks_frame(diagnosis: Diagnosis) -> pd.DataFrame:
-    """One row a rank: its part, its place, how far it got, its first failure."""
-    return _frame(map(_rank, diagnosis.picture.rank_table), RANKS).set_index("rank")
+    """Return the rank table as a data frame with ``rank`` as its index."""
+    return _frame(map(_rank_row, diagnosis.picture.rank_table), RANKS).set_index("rank")
 
 
-def _shown(diagnosis: Diagnosis) -> Iterator[dict[str, Any]]:
+def _event_rows(diagnosis: Diagnosis) -> Iterator[dict[str, Any]]:
     for cause in diagnosis.causes:
-        yield from (_row("cause", cause.signature, one) for one in cause.evidence)
+        yield from (_event_row("cause", cause.signature, evidence) for evidence in cause.evidence)
     for symptom in diagnosis.symptoms:
-        yield from (_row("symptom", symptom.signature, one) for one in symptom.evidence)
-    yield from (_row("unexplained", None, one) for one in diagnosis.unexplained)
-    yield from (_row("novel", None, one.evidence) for one in diagnosis.novel)
+        yield from (_event_row("symptom", symptom.signature, evidence) for evidence in symptom.evidence)
+    yield from (_event_row("unexplained", None, evidence) for evidence in diagnosis.unexplained)
+    yield from (_event_row("novel", None, novel.evidence) for novel in diagnosis.novel)
     for run in diagnosis.runs:
-        yield from (_row("run", run.signature, one) for one in run.evidence)
+        yield from (_event_row("run", run.signature, evidence) for evidence in run.evidence)
 
 
-def _row(part: str, signature: str | None, seen: Evidence) -> dict[str, Any]:
-    return {"part": part, "signature": signature, "why": seen.why or None, **_place(seen)}
+def _event_row(part: str, signature: str | None, evidence: Evidence) -> dict[str, Any]:
+    return {"part": part, "signature": signature, "why": evidence.why or None, **_place(evidence)}
 
 
-def _rank(row: RankRow) -> dict[str, Any]:
-    known = {name: getattr(row, name, None) for name in RANKS if name not in ("time", "file", "line", "text")}
-    failed = row.first_failure
-    told = {name: None if value == "" else value for name, value in known.items()}
-    return {**(_place(failed) if failed else {}), **told}
+def _rank_row(row: RankRow) -> dict[str, Any]:
+    values = {name: getattr(row, name, None) for name in RANKS if name not in ("time", "file", "line", "text")}
+    cells = {name: None if value == "" else value for name, value in values.items()}
+    return {**(_place(row.first_failure) if row.first_failure else {}), **cells}
 
 
-def _place(seen: Evidence) -> dict[str, Any]:
-    line = seen.line
+def _place(evidence: Evidence) -> dict[str, Any]:
+    line = evidence.line
     return {
-        "time": seen.time,
-        "rank": seen.rank,
-        "host": seen.host,
+        "time": evidence.time,
+        "rank": evidence.rank,
+        "host": evidence.host,
         "file": line.file,
         "line": line.number,
         "text": line.text,
@@ -92,7 +107,7 @@ def _frame(rows: Iterable[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataF
 
     frame = pd.DataFrame([*rows], columns=[*columns])
     frame["time"] = pd.to_datetime(pd.to_numeric(frame["time"]), unit="s", errors="coerce")
-    for name in _WHOLE:
+    for name in _INTEGERS:
         if name in frame:
             frame[name] = frame[name].astype("Int64")
     return frame

@@ -6,13 +6,13 @@ Rank 3 runs out of GPU memory, and the other ranks time out.
 from __future__ import annotations
 
 import io
-import json
-from pathlib import Path
+from typing import Any
 
 import jsonschema
 
 import logdoctor
 from logdoctor.model import Diagnosis
+from logdoctor.model.json_schema import json_schema
 
 TIMEOUT = (
     "[rank{rank}]:[E604 10:22:31.40{rank}117311 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective "
@@ -38,8 +38,18 @@ ANSWER = ("cuda.oom", (3,))
 HEALTHY = "step 1 loss 3.10\nstep 2 loss 2.90\nTraining completed.\n"
 UNKNOWN = "srun: error: gpu-04: task 3: Exited with exit code 1\n"
 
-SCHEMA = json.loads((Path(logdoctor.__file__).parent / "render" / "diagnosis.schema.json").read_text("utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+def closed(schema: Any) -> Any:
+    """Forbid keys that the schema does not name, so that no key of the JSON goes undescribed."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    more = {"additionalProperties": False} if schema.get("type") == "object" else {}
+    return {**more, **{name: closed(part) for name, part in schema.items()}}
+
+
+VALIDATOR = jsonschema.Draft202012Validator(closed(json_schema("diagnosis")))
 
 SUMMARY = """\
 ============================================================

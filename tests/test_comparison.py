@@ -1,4 +1,4 @@
-"""`logdoctor diff`: what differs between a good and a bad run of the same job, and nothing that does not."""
+"""`logdoctor diff`: differences between a good and a bad run of the same job."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def differences(*args: object) -> dict[tuple[str, str], tuple[str | None, str | 
         (("transports", "via"), ("NET/IB", "NET/Socket")),
     ],
 )
-def test_what_differs_is_told_with_both_sides(what, sides, runs):
+def test_difference_shows_both_sides(what, sides, runs):
     assert differences(*runs)[what] == sides
 
 
-def test_a_run_does_not_differ_from_itself(runs):
+def test_run_does_not_differ_from_itself(runs):
     good, _ = runs
     assert differences(good, good) == {}
     assert "Nothing that these logs tell differs" in call("diff", good, good).stdout
 
 
-def test_runs_that_differ_in_numbers_alone_have_the_same_messages(runs, tmp_path):
+def test_messages_that_differ_in_numbers_only_are_equal(runs, tmp_path):
     other = tmp_path / "other.log"
     other.write_text(runs[0].read_text().replace("2.5", "3.7").replace("100", "110").replace("900", "901"))
     found = compare(str(runs[0]), str(other))
@@ -86,7 +86,7 @@ def test_runs_that_differ_in_numbers_alone_have_the_same_messages(runs, tmp_path
     assert found.only_bad == ()
 
 
-def test_settings_that_differ_from_run_to_run_anyway_are_left_out(tmp_path):
+def test_setting_that_changes_with_every_run_is_left_out(tmp_path):
     good, bad = tmp_path / "good.log", tmp_path / "bad.log"
     line = "gx4:9:9 [0] NCCL INFO NCCL_COMM_ID set by environment to 10.5.5.{}:29500\n"
     good.write_text(line.format(1) + END)
@@ -94,21 +94,21 @@ def test_settings_that_differ_from_run_to_run_anyway_are_left_out(tmp_path):
     assert ("environment", "NCCL_COMM_ID") not in differences(good, bad)
 
 
-def test_messages_of_one_run_only_are_told_with_their_place(runs):
+def test_message_of_one_run_only_is_listed_with_its_line(runs):
     found = compare(*map(str, runs))
     assert [one.evidence.line.number for one in found.only_bad if "OutOfMemory" in one.template] == [9]
     assert [one.evidence.line.text for one in found.only_good if "completed" in one.template] == ["Training completed."]
 
 
 @pytest.mark.parametrize("format", ["terminal", "markdown", "json"])
-def test_every_format_holds_what_differs(format, runs):
+def test_every_format_shows_differences(format, runs):
     out = call("diff", "-f", format, *runs).stdout
     assert "2.21.5" in out
     assert "2.19.3" in out
     assert "OutOfMemoryError" in out
 
 
-def test_what_is_made_to_be_shared_names_no_host(runs, tmp_path):
+def test_markdown_names_no_host_unless_asked(runs, tmp_path):
     key = tmp_path / "key.json"
     out = call("diff", "-f", "markdown", "--redact-map", key, *runs).stdout
     assert "gx4" not in out
@@ -118,7 +118,7 @@ def test_what_is_made_to_be_shared_names_no_host(runs, tmp_path):
     assert "gx4" in call("diff", "-f", "markdown", "--no-redact", *runs).stdout
 
 
-def test_markdown_holds_no_markup_of_a_log(runs):
+def test_markdown_escapes_markup_of_log(runs):
     _, bad = runs
     bad.write_text(bad.read_text() + "</code><script>alert(1)</script> | `x` ``y`` fatal\n")
     page = MarkdownIt("commonmark").enable("table").render(call("diff", "-f", "markdown", *runs).stdout)
@@ -126,17 +126,17 @@ def test_markdown_holds_no_markup_of_a_log(runs):
     assert "<script>" not in page
 
 
-def test_it_speaks_chinese(runs):
+def test_lang_zh_gives_chinese_words(runs):
     assert "差别" in call("diff", "--lang", "zh", *runs).stdout
 
 
-def test_a_run_that_cannot_be_read_ends_with_3(runs, tmp_path):
+def test_unreadable_run_exits_with_3(runs, tmp_path):
     call("diff", runs[0], tmp_path / "none.log", code=3)
 
 
-def test_an_unknown_format_is_wrong_usage(runs):
+def test_unknown_format_is_wrong_usage(runs):
     assert "none of" in call("diff", "-f", "html", *runs, code=2).stderr
 
 
-def test_a_map_of_nothing_is_wrong_usage(runs, tmp_path):
+def test_redact_map_without_redaction_is_wrong_usage(runs, tmp_path):
     assert "nothing is redacted" in call("diff", "--redact-map", tmp_path / "key.json", *runs, code=2).stderr

@@ -43,7 +43,6 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     rules = {p.relative_to(ROOT / "rules").as_posix() for p in (ROOT / "rules").rglob("*.yaml")}
     assert {f"logdoctor/_rules/{r}" for r in rules} <= names
     assert {"logdoctor/_rules/signatures.tsv", "logdoctor/_rules/rule.schema.json"} <= names
-    assert "logdoctor/render/diagnosis.schema.json" in names
     assert "logdoctor/classifier/model.json" in names
     assert {f"logdoctor/catalogues/data/{name}.tsv" for name in catalogues()} <= names
     assert {f"logdoctor/catalogues/words/{name}.tsv" for name in ("action", "blame", "page")} <= names

@@ -1,4 +1,4 @@
-"""A diagnosis in a notebook, and records as tables."""
+"""Diagnoses in a notebook, records as tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -14,14 +15,16 @@ from command_line import call, program
 from failing_job import LOG
 from render_diagnoses import ALL, OOM
 
+import logdoctor
 from logdoctor.event_tables import COLUMNS
 from logdoctor.model import Diagnosis
+from logdoctor.notebook import events_frame, page_in_frame, ranks_frame
 
 # ── frames ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_frame_of_events_has_a_row_for_each_line_that_is_shown():
-    frame = OOM.events_frame()
+def test_events_frame_has_row_per_evidence_line():
+    frame = events_frame(OOM)
     first = OOM.causes[0].evidence[0]
     assert len(frame[frame.part == "cause"]) == sum(len(cause.evidence) for cause in OOM.causes)
     assert frame.iloc[0][["signature", "file", "line", "text"]].tolist() == [
@@ -29,15 +32,15 @@ def test_a_frame_of_events_has_a_row_for_each_line_that_is_shown():
     ]  # fmt: skip
 
 
-def test_a_frame_of_ranks_has_a_row_for_each_rank():
+def test_ranks_frame_has_row_per_rank():
     found = ALL["thousand-ranks"]
-    frame = found.ranks_frame()
+    frame = ranks_frame(found)
     assert list(frame.index) == [row.rank for row in found.picture.rank_table]
     assert list(frame.role) == [row.role for row in found.picture.rank_table]
 
 
-def test_times_are_times_and_numbers_are_whole():
-    frame = OOM.events_frame()
+def test_frame_columns_are_datetimes_and_integers():
+    frame = events_frame(OOM)
     assert pd.api.types.is_datetime64_any_dtype(frame.time)
     assert str(frame["rank"].dtype) == "Int64"
     assert frame.time.dropna().dt.year.tolist() == [2025] * frame.time.notna().sum()
@@ -45,27 +48,61 @@ def test_times_are_times_and_numbers_are_whole():
 
 @pytest.mark.parametrize("found", [*ALL.values(), Diagnosis("none", "healthy")], ids=[*ALL, "empty"])
 def test_every_diagnosis_has_frames(found):
-    assert "part" in found.events_frame().columns
-    assert found.ranks_frame().index.name == "rank"
+    assert "part" in events_frame(found).columns
+    assert ranks_frame(found).index.name == "rank"
 
 
-def test_a_time_that_is_no_date_is_left_open():
+def test_time_beyond_calendar_becomes_nat():
     from msgspec.structs import replace
 
     odd = replace(OOM.causes[0].evidence[0], time=9e300)
-    frame = replace(OOM, causes=(replace(OOM.causes[0], evidence=(odd,)),)).events_frame()
+    frame = events_frame(replace(OOM, causes=(replace(OOM.causes[0], evidence=(odd,)),)))
     assert frame[frame.part == "cause"].time.isna().all()
 
 
-def test_a_notebook_shows_the_page_in_a_frame_that_can_do_nothing():
-    shown = OOM._repr_html_()
-    assert shown.startswith("<iframe srcdoc=")
-    assert " sandbox " in shown
-    assert shown.count("<") == 2
-    assert "host.oom-kill" in shown
+def test_page_is_shown_in_frame_without_scripts():
+    page = page_in_frame(OOM)
+    assert page.startswith("<iframe srcdoc=")
+    assert " sandbox " in page
+    assert page.count("<") == 2
+    assert "host.oom-kill" in page
 
 
-def test_pandas_is_not_loaded_by_a_diagnosis():
+class Shell:
+    """What `load_ipython_extension` needs of an IPython shell."""
+
+    def __init__(self):
+        self.printers = {}
+        self.display_formatter = SimpleNamespace(formatters={"text/html": self})
+
+    def for_type(self, kind, printer):
+        self.printers[kind] = printer
+
+
+def test_diagnose_in_notebook_registers_page(monkeypatch):
+    shell = Shell()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert callable(logdoctor.diagnose)
+    assert shell.printers == {Diagnosis: page_in_frame}
+
+
+def test_ipython_without_shell_is_left_alone(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert callable(logdoctor.diagnose)
+
+
+def test_load_ext_logdoctor_registers_page():
+    shell = Shell()
+    logdoctor.load_ipython_extension(shell)
+    assert shell.printers == {Diagnosis: page_in_frame}
+
+
+def test_notebook_is_not_loaded_outside_ipython():
+    code = "import logdoctor, sys; logdoctor.diagnose; sys.exit('logdoctor.notebook' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_diagnosis_does_not_import_pandas():
     code = "import logdoctor.model, logdoctor.diagnosis, sys; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -77,14 +114,14 @@ def records(log) -> list[dict]:
     return [json.loads(line) for line in call("events", log).stdout.splitlines()]
 
 
-def test_csv_has_a_row_for_each_record(log, surroundings):
+def test_csv_has_row_per_record(log, surroundings):
     rows = [*csv.DictReader(io.StringIO(call("events", "-f", "csv", log).stdout))]
     lines = records(log)
     assert [(row["kind"], int(row["line"])) for row in rows] == [(one["kind"], one["line"]) for one in lines]
     assert json.loads(rows[0]["fields"]) == lines[0]["fields"]
 
 
-def test_parquet_has_a_row_for_each_record(log, surroundings, tmp_path):
+def test_parquet_has_row_per_record(log, surroundings, tmp_path):
     pytest.importorskip("pyarrow")
     assert call("events", "-f", "parquet", "-o", tmp_path / "e.parquet", log).stdout == ""
     frame = pd.read_parquet(tmp_path / "e.parquet")
@@ -92,22 +129,22 @@ def test_parquet_has_a_row_for_each_record(log, surroundings, tmp_path):
     assert list(frame.kind) == [one["kind"] for one in records(log)]
 
 
-def test_parquet_goes_through_a_pipe_too(log, surroundings):
+def test_parquet_is_written_to_pipe(log, surroundings):
     pytest.importorskip("pyarrow")
     out = program("events", "-f", "parquet", log).stdout
     assert len(pd.read_parquet(io.BytesIO(out))) == len(records(log))
 
 
-def test_no_cell_is_a_formula(tmp_path, surroundings):
+def test_csv_cell_is_never_formula(tmp_path, surroundings):
     path = tmp_path / "=cmd.log"
     path.write_text(LOG)
     for row in csv.reader(io.StringIO(call("events", "-f", "csv", path).stdout)):
         assert not any(cell.startswith(("=", "+", "@")) for cell in row)
 
 
-def test_an_unknown_format_is_wrong_usage(log, surroundings):
+def test_unknown_format_is_wrong_usage(log, surroundings):
     assert "none of jsonl, csv, parquet" in call("events", "-f", "xml", log, code=2).stderr
 
 
-def test_an_output_that_cannot_be_written_is_wrong_usage(log, surroundings, tmp_path):
+def test_unwritable_output_is_wrong_usage(log, surroundings, tmp_path):
     assert "cannot be written" in call("events", "-o", tmp_path / "no" / "e.csv", log, code=2).stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from handmade_events import handmade
 
-from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Speaker, Symptom, Words, packed
+from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Speaker, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.attempts import Attempts
 from logdoctor.reasoning.places import Places
@@ -13,7 +13,7 @@ from logdoctor.reasoning.versions import Versions
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.rank_table import rank_lines
 
-WORDS = packed((("en", Words("title", "cause", ("do",))),))
+WORDS = pack_words((("en", Words("title", "cause", ("do",))),))
 ANY = {"any": ["s"]}
 
 

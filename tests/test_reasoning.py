@@ -5,7 +5,7 @@ from __future__ import annotations
 from handmade_events import handmade
 from msgspec.structs import replace
 
-from logdoctor.model import Culprit, Line, Rule, Speaker, Symptom, Words, packed
+from logdoctor.model import Culprit, Line, Rule, Speaker, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.conditions import version_in
 from logdoctor.reasoning.picture import Picture
@@ -16,7 +16,7 @@ def rule(name, kind, role="cause", explains=(), when=None, strength="strong", cu
     symptoms = (
         tuple(Symptom(n, kind=k) for n, k in kind.items()) if isinstance(kind, dict) else (Symptom("s", kind=kind),)
     )
-    words = packed((("en", Words(f"{name} on rank {{rank|?}}", "cause", ("do",))),))
+    words = pack_words((("en", Words(f"{name} on rank {{rank|?}}", "cause", ("do",))),))
     condition = when or {"any": [s.name for s in symptoms]}
     return Rule(name, name, "stop", role, strength, words, symptoms, condition, culprit or {}, tuple(explains), **more)
 
@@ -366,7 +366,7 @@ def test_a_line_that_shows_several_symptoms_of_a_rule_is_shown_once():
 
 
 def test_what_another_finding_explains_can_name_the_ranks_that_brought_it_about():
-    words = packed((("en", Words("waited for {awaited|somebody}", "c", ("r",))),))
+    words = pack_words((("en", Words("waited for {awaited|somebody}", "c", ("r",))),))
     late = replace(rule("a.waited", "k.late", role="symptom"), packed_words=words)
     died = rule("a.died", "k.died", explains=("a.waited",))
     told = conclude([died, late], ("k.died", 3, "fatal"), ("k.late", 1, "error"))

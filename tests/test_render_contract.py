@@ -1,48 +1,118 @@
-"""The JSON output: every diagnosis fits the schema, and no data is lost."""
+"""JSON of a diagnosis and of a comparison, and their schemas."""
 
 import json
-from importlib.resources import files
+from copy import deepcopy
 
 import pytest
+from command_line import call
 from effort import inputs
+from failing_job import VALIDATOR, closed
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from render_diagnoses import ALL, OOM, UNKNOWN, seen
-from render_strategies import diagnoses
+from render_strategies import diagnoses, evidence, texts
 
-from logdoctor.contract import disarmed, iso_time, visible
-from logdoctor.model import Diagnosis
+from logdoctor import model
+from logdoctor.model import Comparison, Diagnosis, Difference, Novel
+from logdoctor.model.escape import escape, escape_all
+from logdoctor.model.json_form import ADAPTERS, LAYOUTS, keys_of
+from logdoctor.model.json_schema import KINDS, json_schema
+from logdoctor.model.times import iso_time
 from logdoctor.render import render
+from logdoctor.render.differences import render_comparison
 
-SCHEMA = json.loads(files("logdoctor.render").joinpath("diagnosis.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = Draft202012Validator(SCHEMA)
+STRUCTS = [name for name in model.__all__ if hasattr(getattr(model, name), "__struct_fields__")]
+
 some = inputs(25, nightly=300)
+comparisons = st.builds(
+    Comparison,
+    diagnoses,
+    diagnoses,
+    st.lists(st.builds(Difference, st.just("hosts"), texts, texts, texts), max_size=2).map(tuple),
+    st.lists(st.builds(Novel, texts, st.integers(1, 9), evidence), max_size=2).map(tuple),
+)
 
 
-def test_the_schema_is_a_schema():
-    Draft202012Validator.check_schema(SCHEMA)
+@pytest.mark.parametrize("name", KINDS)
+def test_generated_schema_is_valid_schema(name):
+    Draft202012Validator.check_schema(json_schema(name))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_schema_command_prints_schema(name):
+    assert json.loads(call("schema", name).stdout) == json_schema(name)
+
+
+def test_schema_of_unknown_document_is_wrong_usage():
+    assert "none of diagnosis, comparison" in call("schema", "rule", code=2).stderr
+
+
+def test_layouts_and_adapters_name_keys_of_model_structs():
+    keys = {kind: {".".join((*key.groups, key.name)) for key in keys_of(getattr(model, kind))} for kind in STRUCTS}
+    assert set(LAYOUTS) <= set(keys)
+    assert [name for name in ADAPTERS if name.partition(".")[2] not in keys[name.partition(".")[0]]] == []
 
 
 @some
 @given(diagnosis=diagnoses)
-def test_every_diagnosis_fits_the_schema(diagnosis):
+def test_every_diagnosis_fits_schema(diagnosis):
     VALIDATOR.validate(json.loads(render(diagnosis, "json")))
 
 
+@some
+@given(comparison=comparisons)
+def test_every_comparison_fits_schema(comparison):
+    validator = Draft202012Validator(closed(json_schema("comparison")))
+    validator.validate(json.loads(render_comparison(comparison, "json")))
+
+
+def test_published_schema_allows_new_keys():
+    data = OOM.to_dict()
+    data["job"]["new"] = data["new"] = 1
+    Draft202012Validator(json_schema("diagnosis")).validate(data)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("schema",), "logdoctor.diagnosis/0"),
+        (("verdict",), "broken"),
+        (("causes", 0, "confidence"), 1.5),
+        (("causes", 0, "action"), None),
+        (("causes", 0, "culprit", "ranks", 0), -1),
+        (("causes", 0, "evidence", 0, "line"), 0),
+        (("causes", 0, "evidence", 0, "time"), "yesterday"),
+        (("causes", 0, "evidence", 0, "text"), "\x1b[31m"),
+        (("causes", 0, "title"), "\x07"),
+        (("symptoms", 0, "title"), None),
+        (("job", "hosts"), None),
+        (("job", "versions", "torch"), 2),
+        (("coverage", "lines"), "many"),
+    ],
+)
+def test_broken_value_does_not_fit_schema(path, value):
+    data = deepcopy(OOM.to_dict())
+    parent = data
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = value
+    assert not VALIDATOR.is_valid(data)
+
+
 @pytest.mark.parametrize("name", ALL)
-def test_json_output_equals_to_dict(name):
+def test_json_text_holds_same_data_as_to_dict(name):
     assert json.loads(render(ALL[name], "json")) == ALL[name].to_dict()
 
 
 @pytest.mark.parametrize("field", ["schema", "verdict", "causes", "symptoms", "job", "coverage", "problems"])
-def test_missing_field_breaks_the_schema(field):
+def test_schema_requires_field(field):
     data = OOM.to_dict()
     del data[field]
     assert not VALIDATOR.is_valid(data)
 
 
-def test_cause_holds_culprit_action_and_evidence():
+def test_cause_has_culprit_action_and_evidence():
     cause = OOM.to_dict()["causes"][0]
     assert cause["culprit"] == {"ranks": [12], "hosts": ["tc-node07"], "gpus": [], "peers": []}
     assert (cause["action"], cause["by"], cause["confidence"]) == ("stop", "rule", 0.968)
@@ -50,7 +120,7 @@ def test_cause_holds_culprit_action_and_evidence():
     assert cause["evidence"][0]["line"] == 90412
 
 
-def test_unread_input_is_in_the_coverage():
+def test_problem_is_listed_in_coverage_too():
     data = UNKNOWN.to_dict()
     assert data["coverage"]["not_read"] == [
         {"where": "logs/rank7.log.gz", "why": "unexpected end of data after 1.2 MB"}
@@ -64,25 +134,25 @@ def test_times_are_iso_text_or_null():
     assert iso_time(None) is iso_time(float("nan")) is iso_time(1e300) is None
 
 
-def test_control_characters_of_a_line_are_written_out():
+def test_control_characters_of_line_are_escaped():
     data = Diagnosis("j", "unknown", unexplained=(seen("a\nb:3", "\x1b[31mred\x1b[0m\tx\r\u202ey"),)).to_dict()
     assert data["unexplained"][0]["text"] == "\\x1b[31mred\\x1b[0m\\tx\\r\\u202ey"
     assert data["unexplained"][0]["file"] == "a\\nb"
 
 
-def test_a_name_that_is_no_text_is_written_out():
-    assert visible("rank\udcff.log") == "rank\\udcff.log"
+def test_surrogate_of_file_name_is_escaped():
+    assert escape("rank\udcff.log") == "rank\\udcff.log"
 
 
-def test_ordinary_text_in_any_script_stays_as_it_is():
+def test_printable_text_of_any_script_is_unchanged():
     text = "⚡️ 训练失败: пример, عربي, naïve 🔥 100 %"
-    assert visible(text) == text
+    assert escape(text) == text
 
 
 @given(st.text())
-def test_making_visible_twice_changes_nothing_more(text):
-    assert visible(visible(text)) == visible(text)
+def test_second_escape_changes_nothing(text):
+    assert escape(escape(text)) == escape(text)
 
 
-def test_line_breaks_in_a_sentence_become_spaces():
-    assert disarmed("one\n  two\n") == "one two"
+def test_line_break_in_sentence_becomes_space():
+    assert escape_all("one\n  two\n") == "one two"

@@ -11,10 +11,10 @@ from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from logdoctor.authoring.tracing import trace
-from logdoctor.contract import visible
 from logdoctor.knowledge import Knowledge
 from logdoctor.masking import to_template
 from logdoctor.model import Event, InputError, Job, Problem
+from logdoctor.model.escape import escape
 from logdoctor.sources.paths import may_be_log
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ def find_gaps(
 def _gaps_of_job(job: str, events: Iterable[Event], *, unsolved: bool) -> Iterator[Gap]:
     groups: dict[tuple[str, str], list[Event]] = {}
     for event in events:
-        groups.setdefault((event.kind, visible(to_template(event.text))), []).append(event)
+        groups.setdefault((event.kind, escape(to_template(event.text))), []).append(event)
     for (kind, masked), group in groups.items():
         first = group[0].line
-        place, text = f"{first.file}:{first.number}", visible(first.text[:MOST_CHARACTERS])
+        place, text = f"{first.file}:{first.number}", escape(first.text[:MOST_CHARACTERS])
         yield Gap(job, unsolved, kind, masked, len(group), place, text)
 
 

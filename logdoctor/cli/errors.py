@@ -31,9 +31,9 @@ def report_errors() -> Iterator[None]:
 
 
 def print_error(error: LogdoctorError) -> None:
-    from logdoctor.contract import visible
+    from logdoctor.model.escape import escape
 
-    typer.echo("logdoctor: " + "\n".join(map(visible, str(error).splitlines())), err=True)
+    typer.echo("logdoctor: " + "\n".join(map(escape, str(error).splitlines())), err=True)
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

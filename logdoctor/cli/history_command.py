@@ -57,11 +57,11 @@ def history(
 
 
 def _cell(value: Any) -> str:
-    from logdoctor.contract import visible
+    from logdoctor.model.escape import escape
 
     if isinstance(value, list):
         return " ".join(_cell(part) for part in value)
-    return "" if value is None else visible(str(value))
+    return "" if value is None else escape(str(value))
 
 
 def _table(answer: Answer) -> None:
@@ -80,7 +80,7 @@ def _table(answer: Answer) -> None:
 def _csv(answer: Answer) -> None:
     import csv
 
-    from logdoctor.contract import spreadsheet_cell
+    from logdoctor.model.escape import spreadsheet_cell
 
     lines = csv.writer(sys.stdout, lineterminator="\n")
     lines.writerow(answer.columns)

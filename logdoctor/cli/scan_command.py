@@ -199,12 +199,12 @@ def _check_jobs(scan_run: Scan) -> None:
 
 
 def _print_jobs(scan_run: Scan) -> None:
-    from logdoctor.contract import visible
+    from logdoctor.model.escape import escape
 
     for job in scan_run.jobs:
         done = "" if job in scan_run.todo else "  done"
         files = len(job.members or job.paths)
-        typer.echo(f"{visible(job.name)}  {files} file{'s' * (files != 1)}  by {job.how}{done}")
+        typer.echo(f"{escape(job.name)}  {files} file{'s' * (files != 1)}  by {job.how}{done}")
     typer.echo(f"{len(scan_run.jobs)} job{'s' * (len(scan_run.jobs) != 1)}, {len(scan_run.todo)} to do")
 
 

@@ -1,7 +1,8 @@
-"""The nouns every room shares, and the errors a user sees.  Standard library only.
+"""Data structures that all packages share, and the errors for the user.
 
-One direction: bytes -> `Line` -> `Event` -> `Finding` -> `Diagnosis` -> text.  Everything here is frozen, slotted and
-picklable; what is not known is ``None`` or an empty tuple, never a guess.
+The data go one way: bytes -> `Line` -> `Event` -> `Finding` -> `Diagnosis` -> text.  All structures are frozen and
+picklable.  An unknown value is ``None`` or an empty tuple, never a guess.  Only msgspec and the standard library are
+imported.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from logdoctor.model.answer import (
     HostClock,
     JobPicture,
     MadeBy,
-    Moment,
     Novel,
     Part,
     ProcessGroup,
@@ -39,12 +39,13 @@ from logdoctor.model.log import (
     Level,
     Line,
     Meaning,
+    Moment,
     Speaker,
     Stream,
     Value,
     without_impossible_rank,
 )
-from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words, packed
+from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words, pack_words
 
 __all__ = [
     "COMPARISON_SCHEMA",
@@ -94,6 +95,6 @@ __all__ = [
     "Value",
     "Verdict",
     "Words",
-    "packed",
+    "pack_words",
     "without_impossible_rank",
 ]

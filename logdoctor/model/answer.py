@@ -1,317 +1,326 @@
-"""What comes out: findings, causes, the picture of the job, and the diagnosis that holds them all."""
+"""Findings, causes, what is known of the job, and the diagnosis that holds them.
+
+The docstring below a field also describes that field in the JSON schema (`logdoctor.model.json_schema`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 
 from logdoctor.model.errors import Problem
-from logdoctor.model.log import Event, Line, Value
+from logdoctor.model.log import Count, Event, Line, Moment, Number, Rank, Value
 from logdoctor.model.rule import Action, Rule
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCHEMA = "logdoctor.diagnosis/1"
 
 Verdict = Literal["failure", "unknown", "healthy"]
 
 Part = Literal["culprit", "victim", "failed", "bystander", "silent", "missing"]
-"""What a rank has to do with the failure.
-
-``culprit``: the answer names it or its host; ``victim``: it reports a failure and the answer names others; ``failed``:
-it reports a failure and nobody is named; ``bystander``: it reports none; ``silent``: it says nothing after the failure
-began, or never did, where its neighbours are heard; ``missing``: nothing in these logs is of it.
-"""
+"""Part that a rank has in the failure, see `RankRow.role`."""
 
 
 class Culprit(Struct, frozen=True):
-    """Who did it, as far as the log says: global ranks, hosts, GPUs (bus id or host:ordinal), peer addresses."""
+    """Ranks and machines that caused the failure; empty where the log does not say."""
 
-    ranks: tuple[int, ...] = ()
+    ranks: tuple[Rank, ...] = ()
     hosts: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
+    """GPUs by bus id or as host:ordinal."""
     peers: tuple[str, ...] = ()
+    """Addresses, as ip:port or host."""
 
 
 class Evidence(Struct, frozen=True):
-    """One line that proves something; ``why`` says in a few words what it shows, where that isn't plain.
-
-    ``around`` are the lines above and below it and itself, where they were asked for and could be read again.
-    """
+    """A log line that proves something."""
 
     line: Line
-    rank: int | None = None
+    rank: Rank | None = None
     host: str | None = None
     time: float | None = None
     why: str = ""
+    """The fact that the line shows, where the line is not plain."""
     around: tuple[Line, ...] = ()
-
-
-class Moment(Struct, frozen=True):
-    """A place in the logs and the time printed there (None: none was)."""
-
-    file: str
-    line: int
-    time: float | None = None
+    """The line with the lines above and below, if they were asked for and could be read again."""
 
 
 class Finding(Struct, frozen=True):
-    """A rule that held against events: which, on whom, since when, with which proof.
-
-    ``first`` and ``last`` are `Event.order` of the first and last matched event, ``latest`` is the last one; ``events``
-    the matched ones, the decisive one first (bounded); ``count`` how many matched in all; ``width`` how many characters
-    of the decisive one's text the symptom matched.
-    """
+    """A rule that holds, with the events that it matched."""
 
     rule: Rule
     events: tuple[Event, ...]
+    """Some of the matched events, the decisive one first."""
     bindings: Mapping[str, Value]
     culprit: Culprit
     ranks: tuple[int, ...]
     first: int
+    """`Event.order` of the first matched event."""
     last: int
+    """`Event.order` of the last matched event."""
     count: int
+    """Number of all matched events."""
     latest: Event
+    """The last matched event."""
     width: int = 0
+    """Number of characters that the symptom matched in the text of the decisive event."""
 
 
 class Cause(Struct, frozen=True):
-    """One answer: the signature, how sure, who, what to do, with which proof."""
+    """An answer: a signature, its culprit, its proof, and what to do."""
 
     signature: str
     title: str
     summary: str
-    confidence: float
+    """One sentence with the ranks, hosts and numbers of this job."""
+    confidence: Annotated[float, Meta(ge=0, le=1)]
+    """Calibrated: of the answers given with 0.8, about 80 % are right."""
     by: Literal["rule", "classifier"]
     culprit: Culprit
     action: Action
+    """stop: fix something first; retry: start again, the failure is transient; exclude: drain the named part, then
+    start again; none: nothing has to be done."""
     remedy: tuple[str, ...]
+    """Steps to take, in order."""
     references: tuple[str, ...]
+    """Pages to read more."""
     evidence: tuple[Evidence, ...]
+    """The lines that prove the cause, the decisive one first."""
     explains: tuple[str, ...]
+    """Signatures of the symptoms that follow from this cause."""
     rule: str = ""
+    """The id of the rule that holds."""
 
 
 class SymptomSeen(Struct, frozen=True):
-    """A failure signature that was seen and is not the cause; ``count`` lines on ``ranks``."""
+    """A failure signature that was seen and is not the cause."""
 
     signature: str
     title: str
     explained_by: str | None
-    ranks: tuple[int, ...]
-    count: int
+    """The signature of the cause that it follows from."""
+    ranks: tuple[Rank, ...]
+    count: Count
+    """Number of lines."""
     evidence: tuple[Evidence, ...]
 
 
 class Progress(Struct, frozen=True):
-    """The last sign of progress: what was counted (step, epoch, iteration ...), how far, when, where.
-
-    ``epoch`` is the one that the same line names ("": none): steps may be counted anew in each.
-    """
+    """The last sign of progress."""
 
     unit: str
+    """The unit that the job counts, for example step, epoch, iteration."""
     value: str
     evidence: Evidence
     epoch: str = ""
+    """The epoch that the same line names, because steps may be counted anew in each epoch."""
 
 
 class RankRow(Struct, frozen=True):
-    """What is known of one rank: where it runs, how far it got, its first failure, and what it has to do with it all.
+    """A rank: its place, its progress, and its part in the failure."""
 
-    ``gpu`` is the ordinal that CUDA counts inside the process; ``failure`` is the signature of the first failure ("":
-    no rule knows it); ``waits_for`` is the collective in which it waited then, ``never_started`` the one in which
-    others waited for it.
-    """
-
-    rank: int
+    rank: Rank
     role: Part
+    """culprit: the answer names the rank or its host; victim: the rank reports a failure and the answer names others;
+    failed: the rank reports a failure and the answer names no rank; bystander: the rank reports no failure; silent: the
+    rank printed nothing after the failure began, or nothing at all, while its neighbours did; missing: no line in these
+    logs is of the rank."""
     host: str | None = None
-    local_rank: int | None = None
-    pid: int | None = None
-    gpu: int | None = None
+    local_rank: Count | None = None
+    pid: Count | None = None
+    gpu: Count | None = None
+    """The ordinal that CUDA counts inside the process."""
     bus_id: str | None = None
     last_progress: str = ""
     failure: str = ""
+    """The signature of the first failure."""
     first_failure: Evidence | None = None
     waits_for: str = ""
+    """The collective in which the rank waited: operation and number."""
     never_started: str = ""
+    """The collective in which other ranks waited for this rank."""
     busy_with: str = ""
-    """The work that was under way while others waited for it."""
+    """The work of this rank while other ranks waited for it."""
     progressed: Moment | None = None
-    """Where it said ``last_progress``."""
+    """The place of last_progress."""
     heard: Moment | None = None
-    """Where it was heard last."""
+    """The place of the last line of the rank."""
 
 
 class Standing(Struct, frozen=True):
-    """Where a rank stood in the numbered collectives of one process group when the job failed.
+    """Position of a rank in the collectives of a process group.
 
-    ``waits``: the number of the collective in which it waited, of the operation ``op``; ``started`` and ``completed``:
-    the last numbers that it had enqueued and that were done (-1: none).  None where the log does not say.
+    The position is that at the failure.  A number is None where the log does not say.
     """
 
     group: str
-    rank: int
+    rank: Rank
     waits: int | None = None
+    """The number of the collective in which the rank waited."""
     op: str = ""
+    """The operation of that collective."""
     started: int | None = None
+    """The last number that the rank had enqueued; -1: none."""
     completed: int | None = None
+    """The last number that was done; -1: none."""
     at: Moment | None = None
+    """The place of the line that says so."""
 
 
 class ProcessGroup(Struct, frozen=True):
-    """A communicator or process group: its name as printed, its size where told, the global ranks known to be in it."""
+    """A communicator or process group."""
 
     name: str
-    size: int | None
-    ranks: tuple[int, ...]
+    """The name as printed."""
+    size: Count | None
+    ranks: tuple[Rank, ...]
+    """The global ranks that are known to be members."""
 
 
 class HostClock(Struct, frozen=True):
-    """By how many seconds the clock of ``host`` is ahead of that of the host ``of`` (negative: behind).
-
-    ``events`` is how many events tell that happened on both at once.
-    """
+    """Difference between the clocks of two hosts."""
 
     host: str
     of: str
-    ahead: float
-    events: int
+    """The host that the clock is compared with."""
+    ahead: float = field(name="ahead_s")
+    """Seconds by which the clock of host is ahead of the clock of the host in of; negative: behind."""
+    events: Annotated[int, Meta(ge=2)]
+    """Number of events that happened on both hosts at once and show the difference."""
 
 
 class JobPicture(Struct, frozen=True):
-    """What was learnt of the job from its logs."""
+    """The state of the job, read from its logs."""
 
-    ranks_expected: int | None = None
-    ranks_seen: tuple[int, ...] = ()
+    ranks_expected: Count | None = None
+    ranks_seen: tuple[Rank, ...] = ()
     hosts: tuple[str, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
+    """Versions by product."""
     launcher: str | None = None
     first_failure: Evidence | None = None
     first_death: Evidence | None = None
-    """The process that ended before all others, and why: how it ended; None where the logs do not tell the order."""
+    """The process that ended before all others, and how it ended; null where the logs do not tell the order."""
     last_progress: Progress | None = None
-    attempts: int = 1
+    attempts: Count = 1
+    """Number of attempts in the log."""
     truncated: bool = False
+    started: float | None = None
+    """The earliest time that the job's own lines print; a time without a year counts as of 1970."""
+    ended: float | None = None
+    """The latest time that the job's own lines print."""
+    nodes: Count | None = None
+    """Number of nodes as NCCL counts them in the widest communicator."""
+    ranks_per_node: Count | None = None
+    groups: tuple[ProcessGroup, ...] = ()
+    """Communicators and process groups of which at least two members are known."""
+    versions_apart: tuple[tuple[str, str, tuple[Rank, ...]], ...] = ()
+    """Products of which ranks run different versions, with version and ranks."""
     rank_table: tuple[RankRow, ...] = ()
     """Every rank of a job that failed; empty where nothing tells the ranks apart."""
-    groups: tuple[ProcessGroup, ...] = ()
-    nodes: int | None = None
-    ranks_per_node: int | None = None
-    versions_apart: tuple[tuple[str, str, tuple[int, ...]], ...] = ()
-    """Product, version, ranks: where ranks of one job run different versions."""
     environment: tuple[tuple[str, str], ...] = ()
-    """Settings of the environment that the job's libraries said they use, by name."""
+    """Environment settings that the job's libraries report, by name; a name may come with several values."""
     standings: tuple[Standing, ...] = ()
-    """Where each rank stood in the collectives, by group and rank; empty where no log tells."""
+    """Positions of the ranks in the collectives, by group and rank; empty where no log tells."""
     clocks: tuple[HostClock, ...] = ()
-    """Hosts whose clocks differ from one of them by seconds or more."""
-    started: float | None = None
-    ended: float | None = None
-    """The earliest and the latest time that the job's own lines print; stamps without a year count as of 1970."""
+    """Hosts whose clock differs from the clock of another host by seconds or more."""
 
 
 class Run(Struct, frozen=True):
-    """One of several jobs or attempts in one log, and its own verdict.
-
-    ``kind``: an ``attempt`` goes on with the job of the run before, a ``job`` stands for itself.  It lies in ``file``
-    from ``first_line`` to ``last_line`` (None: to the end).  ``told``: it is the one that the diagnosis tells of.
-    """
+    """One of several jobs or attempts in a log."""
 
     kind: Literal["job", "attempt"]
+    """attempt: continues the job of the run before; job: stands for itself."""
     verdict: Verdict
     signature: str | None
     title: str
     file: str
-    first_line: int
+    first_line: Number
+    """The first line of the run."""
     last_line: int | None
+    """The last line of the run; null: the last line of the file."""
     told: bool
+    """Whether the causes are those of this run. If no run is marked, they are those of all runs together."""
     evidence: tuple[Evidence, ...] = ()
+    """The line that proves the verdict."""
     culprit: Culprit = Culprit()
     last_progress: Progress | None = None
 
 
 class Coverage(Struct, frozen=True):
-    """How much was read."""
+    """Amount of input that was read."""
 
-    files: int = 0
-    bytes: int = 0
-    lines: int = 0
-    events: int = 0
+    files: Count = 0
+    bytes: Count = 0
+    lines: Count = 0
+    events: Count = 0
 
 
 class MadeBy(Struct, frozen=True):
-    """What made a diagnosis: the version of the program, how many rules it had, and a digest of what they say."""
+    """Version of logdoctor and rules that made a diagnosis."""
 
     version: str = ""
-    rules: int = 0
-    digest: str = ""
+    rules: Count = 0
+    """Number of rules."""
+    digest: str = field(default="", name="rules_digest")
+    """Digest of the content of the rules."""
 
 
 class Novel(Struct, frozen=True):
-    """A template of lines that the job never printed while all was well: how many there are, and the first of them."""
+    """A template of lines that the job never printed while all was well."""
 
     template: str
-    count: int
+    count: Number
+    """Number of lines."""
     evidence: Evidence
+    """The first of these lines."""
 
 
 class Decision(Struct, frozen=True):
-    """Whether to start the job again, its attempts so far considered: ``exclude`` means to take out ``hosts`` first.
-
-    ``none``: nothing has to be done, or nothing is known that speaks for or against it.  ``attempts``: it rests on so
-    many of them; where that is one, it is what the cause asks for.
-    """
+    """Advice whether to start the job again, with its earlier attempts considered."""
 
     action: Action = "none"
+    """none: nothing has to be done, or nothing speaks for or against another attempt."""
     hosts: tuple[str, ...] = ()
+    """The hosts to take out first, for exclude."""
     reason: str = ""
     attempts: int = 1
+    """Number of attempts that the decision rests on; 1: the decision is what the cause asks for."""
 
 
 class Diagnosis(Struct, frozen=True):
-    """The answer for one job.  ``advice`` is what to collect next; filled for ``unknown`` verdicts."""
+    """The answer for one job."""
+
+    schema: ClassVar[str] = SCHEMA
 
     job: str
+    """The name of the job."""
     verdict: Verdict
+    """failure: a cause is named; unknown: something failed and the log does not hold the cause; healthy: nothing in the
+    log is a failure."""
     causes: tuple[Cause, ...] = ()
+    """Ranked, the answer first."""
     symptoms: tuple[SymptomSeen, ...] = ()
+    """Failures that were seen and are not the cause."""
     unexplained: tuple[Evidence, ...] = ()
+    """Lines that look like a failure and that no rule explains."""
     advice: tuple[str, ...] = ()
+    """What to collect next, if the verdict is unknown."""
     picture: JobPicture = JobPicture()
     coverage: Coverage = Coverage()
     problems: tuple[Problem, ...] = ()
+    """Inputs that could not be read whole."""
     runs: tuple[Run, ...] = ()
-    """All jobs and attempts of the log in its order; empty where there is only one."""
+    """All jobs and attempts of the log in its order, each with its own verdict; empty where there is only one."""
     made_by: MadeBy = MadeBy()
     novel: tuple[Novel, ...] = ()
-    """Where no rule knows the answer: what is new in this log, the most telling first."""
+    """New templates of lines, the most telling first, if no rule knows the answer. They were never printed while all
+    was well, or by the good run that was given."""
     decision: Decision = Decision()
 
     def to_dict(self) -> dict[str, Any]:
-        """The diagnosis as plain data in the shape of the JSON contract ``logdoctor.diagnosis/1``."""
-        from logdoctor.contract import diagnosis_to_dict
+        """Return the diagnosis as JSON-ready data of the schema ``logdoctor.diagnosis/1``."""
+        from logdoctor.model.json_form import to_dict
 
-        return diagnosis_to_dict(self)
-
-    # Doors upwards that only a notebook opens; the walls know of them.
-
-    def events_frame(self) -> pd.DataFrame:
-        """Every line that the diagnosis shows, as a table of pandas: as what, signature, time, rank, host, place."""
-        from logdoctor.notebook import events_frame
-
-        return events_frame(self)
-
-    def ranks_frame(self) -> pd.DataFrame:
-        """Every rank as a table of pandas, by rank: its part, its place, how far it got, its first failure."""
-        from logdoctor.notebook import ranks_frame
-
-        return ranks_frame(self)
-
-    def _repr_html_(self) -> str:
-        from logdoctor.notebook import page_in_a_frame
-
-        return page_in_a_frame(self)
+        return to_dict(self)

@@ -1,8 +1,8 @@
-"""What differs between a good and a bad run of the same job."""
+"""Differences between a good and a bad run of the same job."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -14,19 +14,31 @@ Topic = Literal["outcome", "versions", "environment", "layout", "hosts", "interf
 
 
 class Difference(Struct, frozen=True):
-    """What ``name`` is in the good run and in the bad one; "" where that run does not tell."""
+    """A value that differs between the good and the bad run."""
 
     topic: Topic
     name: str
     good: str
+    """The value in the good run, "" if its log does not tell."""
     bad: str
+    """The value in the bad run, "" if its log does not tell."""
 
 
 class Comparison(Struct, frozen=True):
-    """Two diagnoses, what differs, and the messages that only one run printed, the most telling first."""
+    """Two diagnoses and their differences."""
+
+    schema: ClassVar[str] = COMPARISON_SCHEMA
 
     good: Diagnosis
     bad: Diagnosis
     differences: tuple[Difference, ...] = ()
     only_good: tuple[Novel, ...] = ()
+    """Messages that only the good run printed, the most telling first."""
     only_bad: tuple[Novel, ...] = ()
+    """Messages that only the bad run printed, the most telling first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON-ready data of the schema ``logdoctor.comparison/1``."""
+        from logdoctor.model.json_form import to_dict
+
+        return to_dict(self)

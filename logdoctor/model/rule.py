@@ -1,4 +1,4 @@
-"""What we know: rules, their symptoms, words and examples."""
+"""Rules with their symptoms, words and examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from logdoctor.model.log import Level, Scalar
 
 Action = Literal["stop", "retry", "exclude", "none"]
-"""What to do with the job: fix first, start again as is, drain the named part and start again, nothing."""
+"""Advice for the job: fix first, start again as is, drain the named part and start again, nothing."""
 
 Strength = Literal["proof", "strong", "likely", "hint"]
 
@@ -19,32 +19,36 @@ Role = Literal["cause", "symptom", "fallback", "benign"]
 
 
 class Symptom(Struct, frozen=True):
-    """What ONE event looks like: every condition given must hold.
-
-    ``text`` is a regular expression searched in `Event.text`; ``kind`` and ``dialect`` are glob patterns; a field
-    condition is a regular expression (full match) or a list of values.
-    """
+    """Conditions on one event; all conditions that are not None or empty must hold."""
 
     name: str
     text: str | None = None
+    """Regular expression, searched in `Event.text`."""
     kind: str | None = None
+    """Glob pattern."""
     dialect: str | None = None
+    """Glob pattern."""
     level: tuple[Level, ...] = ()
     fields: tuple[tuple[str, tuple[Scalar, ...] | str], ...] = ()
+    """For each field a regular expression that matches its whole value, or a list of values."""
 
 
 class Example(Struct, frozen=True):
-    """A log that a rule must diagnose (``truth`` is its signature) or must not (``truth`` names what it is)."""
+    """A log that a rule must diagnose, or must not diagnose."""
 
     log: str
     truth: str
+    """The signature of the right answer, which is another signature for a log that the rule must not diagnose."""
     because: str = ""
     finds: tuple[tuple[str, Scalar], ...] = ()
     line: int = 0
 
 
 class Words(Struct, frozen=True):
-    """What a person reads, in one language; ``{name}`` and ``{name|default}`` are filled in from the finding."""
+    """Texts for a person, in one language.
+
+    The finding fills in ``{name}`` and ``{name|default}``.
+    """
 
     title: str
     cause: str
@@ -54,43 +58,51 @@ class Words(Struct, frozen=True):
 InLanguages = tuple[tuple[str, Words], ...]
 
 
-def packed(words: InLanguages) -> bytes:
-    """The words as `Rule.packed_words` holds them."""
+def pack_words(words: InLanguages) -> bytes:
+    """Return ``words`` in the form of `Rule.packed_words`."""
     return msgspec.msgpack.encode(words)
 
 
 class Rule(Struct, frozen=True):
-    """One failure signature and how to know it.  See docs/rules.md for every key.
-
-    ``id`` is the path below the rules folder (``net/ib-completion`` -> ``net.ib-completion``); ``signature`` is what is
-    reported and differs from ``id`` for variants only.  ``when`` is the condition table as loaded.  ``culprit`` says
-    which field names the guilty ``ranks``, ``hosts``, ``gpus``, ``peers`` (``speaker``: who printed the decisive line).
-    """
+    """A failure signature with its symptoms and conditions.  See docs/rules.md for every key."""
 
     id: str
+    """The path below the rules folder: ``net/ib-completion`` becomes ``net.ib-completion``."""
     signature: str
+    """The signature in the report.  Only variants have a signature that differs from ``id``."""
     action: Action
     role: Role
     strength: Strength
     packed_words: bytes
     symptoms: tuple[Symptom, ...]
     when: Mapping[str, Any]
+    """The table of conditions as loaded."""
     culprit: Mapping[str, str] = field(default_factory=dict)
+    """The field that names ``ranks``, ``hosts``, ``gpus``, ``peers`` of the culprit.
+
+    ``speaker`` stands for the process that printed the decisive line.
+    """
     explains: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()
     path: str = ""
     outlived: str = "by progress"
-    """What printed after it says that it was none: ``by progress``, only ``by a good end`` (it ended the job, and steps
-    below it were printed before), or ``never`` (what goes on is wrong)."""
+    """Evidence after the finding that shows that it was no failure.
+
+    ``by progress``: steps or a good end.  ``by a good end``: only a good end, because the failure ended the job and
+    steps below it in the log were printed before.  ``never``: the work that continues is wrong.
+    """
 
     @property
     def words(self) -> InLanguages:
-        """What a person reads, by language; unpacked when it is asked for, since of hundreds of rules one speaks."""
+        """Return the texts by language.
+
+        They are unpacked on demand, because a report needs the texts of few of the rules.
+        """
         return msgspec.msgpack.decode(self.packed_words, type=InLanguages)
 
     def say(self, lang: str) -> Words:
-        """The rule's words in ``lang``, else in English."""
+        """Return the words in ``lang``, or in English if there are none."""
         table = dict(self.words)
         return table.get(lang) or table["en"]

@@ -5,7 +5,7 @@ The module is imported when its format is asked for. Two optional constants desc
 log lines that the format shows above and below each proof. ``SHARED`` marks formats that strangers read.
 
 A format decides, sorts and filters nothing. Text of a log or a file name
-cannot act on a screen, a page or a ticket. `logdoctor.contract.visible` escapes it.
+cannot act on a screen, a page or a ticket. `logdoctor.model.escape.escape` escapes it.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
 
-from logdoctor.contract import diagnosis_to_dict, disarmed
-from logdoctor.model import COMPARISON_SCHEMA, Comparison, LogdoctorError, Novel
+from logdoctor.model import Comparison, LogdoctorError, Novel
+from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.columns import pad, shorten, text_width
 from logdoctor.render.formats.markdown import cell, code, escape_markup
@@ -22,7 +21,7 @@ def render_comparison(comparison: Comparison, format: str, lang: str = "en") -> 
     """Return ``comparison`` as text of ``format``. Raises `LogdoctorError` if ``format`` is not in `FORMATS`."""
     if format not in FORMATS:
         raise LogdoctorError(f"there is no format {format!r}", help=f"one of: {', '.join(FORMATS)}")
-    return "\n".join(FORMATS[format](disarmed(comparison, tab=" "), catalogue(lang))) + "\n"
+    return "\n".join(FORMATS[format](escape_all(comparison, tab=" "), catalogue(lang))) + "\n"
 
 
 def _terminal(comparison: Comparison, words: Catalogue) -> Iterator[str]:
@@ -75,24 +74,7 @@ def _times(novel: Novel, words: Catalogue) -> str:
 
 
 def _json(comparison: Comparison, _: Catalogue) -> Iterator[str]:
-    data = {
-        "schema": COMPARISON_SCHEMA,
-        "differences": [
-            {"topic": row.topic, "name": row.name, "good": row.good or None, "bad": row.bad or None}
-            for row in comparison.differences
-        ],
-        "only_bad": [_message(novel) for novel in comparison.only_bad],
-        "only_good": [_message(novel) for novel in comparison.only_good],
-        "good": diagnosis_to_dict(comparison.good),
-        "bad": diagnosis_to_dict(comparison.bad),
-    }
-    yield json.dumps(data, ensure_ascii=True, indent=1)
-
-
-def _message(novel: Novel) -> dict[str, Any]:
-    line = novel.evidence.line
-    location = {"file": line.file, "line": line.number or None, "text": line.text}
-    return {"template": novel.template, "count": novel.count, **location}
+    yield json.dumps(comparison.to_dict(), ensure_ascii=True, indent=1)
 
 
 Format = Callable[[Comparison, Catalogue], Iterator[str]]

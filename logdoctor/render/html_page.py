@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis
+from logdoctor.model.escape import escape_all
 from logdoctor.render import standalone_html
 from logdoctor.render.budget import BUDGETS, Budget, truncate
 from logdoctor.render.collective_grid import grids
@@ -33,7 +33,7 @@ def render_page(diagnosis: Diagnosis, options: RenderOptions) -> str:
 
     Texts and lists are cut until the page fits. A cut page says so.
     """
-    escaped = disarmed(diagnosis, tab=" ")
+    escaped = escape_all(diagnosis, tab=" ")
     page = ""
     for budget in BUDGETS:
         part = truncate(escaped, budget)

@@ -12,7 +12,6 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from logdoctor.contract import disarmed, iso_time
 from logdoctor.model import (
     Cause,
     Coverage,
@@ -26,6 +25,8 @@ from logdoctor.model import (
     Run,
     SymptomSeen,
 )
+from logdoctor.model.escape import escape_all
+from logdoctor.model.times import iso_time
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.entity_names import culprit_name, hardware_name, host_names, ranges, rank_count, rank_names
 from logdoctor.render.job_facts import differing_versions
@@ -124,7 +125,7 @@ class Report(Struct, frozen=True):
 
 def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
     """Return the report of ``diagnosis`` in the language of ``words``. All texts are escaped."""
-    diagnosis = disarmed(diagnosis, tab=" ")
+    diagnosis = escape_all(diagnosis, tab=" ")
     main = diagnosis.causes[:1] if diagnosis.verdict == "failure" else ()
     others = tuple(cause for cause in diagnosis.causes[1:] if main and _is_independent(cause, main[0]))
     alternatives = tuple(cause for cause in diagnosis.causes if cause not in main and cause not in others)

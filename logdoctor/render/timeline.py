@@ -15,8 +15,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.contract import iso_time
 from logdoctor.model import Diagnosis, Evidence, Moment, RankRow
+from logdoctor.model.times import iso_time
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.rank_table import RankLine, group_rows, rank_line
 

@@ -9,7 +9,7 @@ from typing import Any
 import regex
 
 from logdoctor.catalogues import column_names, column_values
-from logdoctor.model import Example, Rule, RuleError, Symptom, Words, packed
+from logdoctor.model import Example, Rule, RuleError, Symptom, Words, pack_words
 from logdoctor.regexes import compiled
 from logdoctor.rulebook.signatures import ACTIONS
 from logdoctor.rulebook.yaml_lines import Document, Path
@@ -73,7 +73,7 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
         action=_choice(data, "action", ACTIONS, "stop", faults),
         role=_choice(data, "role", ROLES, "cause", faults),
         strength=_choice(data, "strength", STRENGTHS, "strong", faults),
-        packed_words=packed((("en", _words(data, (), faults)), *_translations(data.get("text"), faults))),
+        packed_words=pack_words((("en", _words(data, (), faults)), *_translations(data.get("text"), faults))),
         symptoms=symptoms,
         when=when,
         culprit=_culprit(data.get("culprit"), faults),

@@ -10,10 +10,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.contract import disarmed
 from logdoctor.diagnosis import diagnose, diagnose_streams
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import InputError, Job, Problem, Stream
+from logdoctor.model.escape import escape_all
 from logdoctor.scan.jobs import FoundJob
 from logdoctor.scan.listing import reachable
 from logdoctor.scan.record import JobRecord, failed_record, record_of
@@ -67,7 +67,7 @@ def examine(task: Task, known: Knowledge, seconds: float) -> Iterator[JobRecord]
             done.add(job.name)
             before = len(problems)
             record = _one(job, known, seconds, opened.of(job))
-            yield replace(record, problems=(*record.problems, *map(disarmed, problems[before:])))
+            yield replace(record, problems=(*record.problems, *map(escape_all, problems[before:])))
         for _ in opened.of(job):  # where its diagnosis broke off
             pass
     for lost in task.jobs:  # what the archive no longer holds, or lost with its end

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from logdoctor.contract import iso_time, visible
+from logdoctor.model.escape import escape
+from logdoctor.model.times import iso_time
 from logdoctor.redaction import redact_secrets
 from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
@@ -142,7 +143,7 @@ def _shown(value: Any) -> Any:
     """What is put into the page: no secret, nothing unseen, not too long.  Our own markup is another type."""
     if type(value) is not str:
         return value
-    text = visible(redact_secrets(value), tab=" ")
+    text = escape(redact_secrets(value), tab=" ")
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
 
 

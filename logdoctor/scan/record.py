@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis, InputError, JobPicture, Problem
+from logdoctor.model.escape import escape_all
 from logdoctor.scan.fingerprint import fingerprint, form_of
 from logdoctor.scan.jobs import FoundJob
 
@@ -105,7 +105,7 @@ def from_line(line: str | bytes) -> JobRecord:
 
 def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
     """What is kept of the diagnosis of ``job``."""
-    found = disarmed(found)
+    found = escape_all(found)
     cause, seen = next(iter(found.causes), None), found.picture
     proof = next(iter(cause.evidence if cause else found.unexplained), None)
     started, ended = _ran(seen, job.changed)
@@ -151,7 +151,7 @@ def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
 
 def failed_record(job: FoundJob, status: Status, problem: Problem | InputError) -> JobRecord:
     """The row of a job that could not be diagnosed, and why."""
-    problem = disarmed(problem.as_problem() if isinstance(problem, InputError) else problem)
+    problem = escape_all(problem.as_problem() if isinstance(problem, InputError) else problem)
     return JobRecord(
         job=job.name,
         stamp=job.stamp,

@@ -1,4 +1,4 @@
-"""JSON for programs, as described by ``diagnosis.schema.json`` beside this folder."""
+"""JSON for programs. ``logdoctor schema diagnosis`` prints its schema."""
 
 from __future__ import annotations
 

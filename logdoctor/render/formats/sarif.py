@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from logdoctor.contract import disarmed
 from logdoctor.model import Cause, Diagnosis, Evidence, Problem
+from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.entity_names import culprit_name
 from logdoctor.render.report import RenderOptions, is_link
@@ -25,7 +25,7 @@ UNKNOWN = "unknown"
 
 def render(diagnosis: Diagnosis, options: RenderOptions) -> str:
     """Return ``diagnosis`` as a SARIF log with one run."""
-    diagnosis = disarmed(diagnosis, tab=" ")
+    diagnosis = escape_all(diagnosis, tab=" ")
     signatures = [*dict.fromkeys(cause.signature for cause in diagnosis.causes)]
     rules = [_rule(next(c for c in diagnosis.causes if c.signature == name), diagnosis.verdict) for name in signatures]
     results = [

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from logdoctor.contract import spreadsheet_cell
+from logdoctor.model.escape import spreadsheet_cell
 from logdoctor.scan.record import JobRecord
 from logdoctor.scan.tables import job_row
 

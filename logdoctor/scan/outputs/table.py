@@ -8,7 +8,7 @@ from typing import TextIO
 
 from msgspec import Struct, field
 
-from logdoctor.contract import visible
+from logdoctor.model.escape import escape
 from logdoctor.scan.record import JobRecord
 
 HOSTS_SHOWN = 3
@@ -35,7 +35,7 @@ def write(records: Iterable[JobRecord], out: TextIO) -> None:
         table.add_column(name, justify="right" if name in ("jobs", "share") else "left", overflow="fold")
     for signature, row in sorted(rows.items(), key=lambda item: (item[0] == "healthy", -item[1].count, item[0])):
         cells = (str(row.count), f"{row.count / total:.0%}", signature, row.action, _hosts(row.hosts), row.example)
-        table.add_row(*(Text(visible(cell)) for cell in cells))
+        table.add_row(*(Text(escape(cell)) for cell in cells))
     console = Console(file=out, highlight=False, soft_wrap=not out.isatty(), width=None if out.isatty() else 160)
     console.print(table)
     _say_broken(broken, out)
@@ -67,6 +67,6 @@ def _say_broken(broken: list[JobRecord], out: TextIO) -> None:
     out.write(f"\n{len(broken)} could not be diagnosed\n")
     for record in broken[:BROKEN_SHOWN]:
         why = next((f"{p.what}: {p.why}" for p in record.problems), "")
-        out.write(f"  {visible(record.job)}  {record.status}  {visible(why)}\n")
+        out.write(f"  {escape(record.job)}  {record.status}  {escape(why)}\n")
     if len(broken) > BROKEN_SHOWN:
         out.write(f"  and {len(broken) - BROKEN_SHOWN} more (status in --format csv)\n")

@@ -1,0 +1,20 @@
+"""Times of log lines as text."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Return seconds since 1970 as ISO-8601 text without a zone.
+
+    ``1741053600.25`` gives ``2025-03-04T02:00:00.250``.  The zone is left out because the clock that printed the time
+    is not known.  Return None for None and for a number that is no date.
+    """
+    if seconds is None:
+        return None
+    try:
+        moment = datetime(1970, 1, 1) + timedelta(seconds=seconds)  # noqa: DTZ001 - the zone is not known
+    except (OverflowError, ValueError):
+        return None
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond >= 500 else "seconds")
