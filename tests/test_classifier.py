@@ -20,10 +20,10 @@ from logdoctor.classifier.features import BUCKETS, features, words
 from logdoctor.classifier.linear_model import LARGEST, UNKNOWN, LinearModel, load_model
 from logdoctor.classifier.training import SILENT, Sample, train
 from logdoctor.diagnosis import diagnose
+from logdoctor.evaluation.training_data import Labelled, labelled_logs, samples
 from logdoctor.guessing import with_guess
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Diagnosis, Event, Evidence, InputError, Line
-from logdoctor.training_data import Labelled, labelled_logs, samples
 
 WORDS = {
     "net.qqp": "the quokka queue pair went away while the quokka fabric waited",

@@ -15,9 +15,9 @@ from logdoctor.cli import app
 from logdoctor.evaluation import Answer, Case, answer, cases_of, score
 from logdoctor.evaluation.baselines import bag_of_words, majority
 from logdoctor.evaluation.page import page
+from logdoctor.evaluation.training_data import Labelled
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import InputError
-from logdoctor.training_data import Labelled
 
 OOM = "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 2 has 79 GiB in all\n"
 

@@ -14,10 +14,10 @@ from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 
 from logdoctor.model import Problem
 from logdoctor.render import languages
+from logdoctor.scan.checkpoint_log import Landing
 from logdoctor.scan.fleet import fleet_of
 from logdoctor.scan.fleet_chart import HEIGHT, chart_of
 from logdoctor.scan.fleet_page import MOST_BYTES, WORDS, page
-from logdoctor.scan.journal import Landing
 from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
 
 MONDAY = 1_793_577_600.0  # 2026-11-02

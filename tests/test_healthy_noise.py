@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from logdoctor.rule_check import answer, diagnose_text
+from logdoctor.authoring.rule_check import answer, diagnose_text
 
 NCCL_NOISE = [
     "gx3:811:902 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",

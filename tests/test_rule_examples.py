@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rule_texts import BOOK
 
-from logdoctor.rule_check import check_rule
+from logdoctor.authoring.rule_check import check_rule
 
 
 @pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
@@ -16,7 +16,7 @@ def test_the_examples_of_a_rule_come_out_as_they_say(rule, knowledge):
 
 @pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
 def test_the_words_of_a_rule_have_no_hole_on_its_own_examples(rule, knowledge):
-    from logdoctor.rule_check import diagnose_text
+    from logdoctor.authoring.rule_check import diagnose_text
 
     for example in rule.examples:
         for cause in diagnose_text(example.log, knowledge).causes[:1]:

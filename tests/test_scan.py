@@ -171,20 +171,20 @@ def test_a_job_that_cannot_be_read_is_a_row_that_says_why(jobs, tmp_path):
 
 
 def test_a_job_that_takes_too_long_is_a_row_that_says_so(jobs, tmp_path, monkeypatch):
-    monkeypatch.setattr("logdoctor.scan.examining.time.monotonic", iter(range(0, 10**9, 50)).__next__)
+    monkeypatch.setattr("logdoctor.scan.diagnose_task.time.monotonic", iter(range(0, 10**9, 50)).__next__)
     assert {r.status for r in scanned(jobs, tmp_path / "out", seconds=10.0)} == {"stalled"}
 
 
 def test_a_job_that_breaks_the_program_is_a_row_and_the_others_go_on(jobs, tmp_path, monkeypatch):
-    from logdoctor.scan import examining
+    from logdoctor.scan import diagnose_task
 
     def broken(paths, *, name, **rest):
         if name.endswith("j3"):
             raise ZeroDivisionError("planted")
         return examining_diagnose(paths, name=name, **rest)
 
-    examining_diagnose = examining.diagnose
-    monkeypatch.setattr(examining, "diagnose", broken)
+    examining_diagnose = diagnose_task.diagnose
+    monkeypatch.setattr(diagnose_task, "diagnose", broken)
     found = {Path(r.job).name: r.status for r in scanned(jobs, tmp_path / "out")}
     assert found.pop("j3") == "died"
     assert set(found.values()) == {"diagnosed"}

@@ -15,9 +15,9 @@ import pytest
 
 from logdoctor.model import InputError
 from logdoctor.scan import Plan, Scan
+from logdoctor.scan.checkpoint_log import Landing
 from logdoctor.scan.clusters import options_of, slurm
 from logdoctor.scan.engines import dask
-from logdoctor.scan.journal import Landing
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -173,22 +173,22 @@ class Trap(distributed.WorkerPlugin):
     """Workers die of the job j01."""
 
     def setup(self, worker):
-        from logdoctor.scan import examining
+        from logdoctor.scan import diagnose_task
 
         def deadly(paths, *, name, **rest):
             if name.endswith("j01"):
                 os._exit(9)
             return plain(paths, name=name, **rest)
 
-        plain = examining.diagnose
-        examining.diagnose = deadly
+        plain = diagnose_task.diagnose
+        diagnose_task.diagnose = deadly
 
     def teardown(self, worker):
         """The next job may be called like that."""
         from logdoctor import diagnose
-        from logdoctor.scan import examining
+        from logdoctor.scan import diagnose_task
 
-        examining.diagnose = diagnose
+        diagnose_task.diagnose = diagnose
 
 
 def test_a_job_that_kills_its_workers_is_a_row_and_the_others_are_done(cluster, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from logdoctor import diagnose
-from logdoctor.scan.fingerprint import fingerprint
+from logdoctor.scan.failure_fingerprint import fingerprint
 from logdoctor.scan.fleet import JOBS_NAMED, fleet_of
 from logdoctor.scan.record import CauseRow, JobRecord
 

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from logdoctor.cli import app
 from logdoctor.model import InputError
+from logdoctor.scan.checkpoint_log import Journal, Landing
 from logdoctor.scan.history import Question, ask, query
-from logdoctor.scan.journal import Journal, Landing
 from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
 from logdoctor.scan.tables import write_parquet
 

@@ -139,8 +139,8 @@ def of_j3(tmp_path, monkeypatch):
             "def disturbed(paths, *, name, **rest):\n"
             f"    if name.endswith('j3'): {deed}\n"
             "    return plain(paths, name=name, **rest)\n"
-            "from logdoctor.scan import examining\n"
-            "plain, examining.diagnose = examining.diagnose, disturbed\n"
+            "from logdoctor.scan import diagnose_task\n"
+            "plain, diagnose_task.diagnose = diagnose_task.diagnose, disturbed\n"
         )
         monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
         for n in range(8):

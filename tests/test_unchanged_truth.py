@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from logdoctor import diagnose
-from logdoctor.rule_check import answer
+from logdoctor.authoring.rule_check import answer
 
 CORPUS = Path(__file__).resolve().parent.parent / "corpus"
 ONE_IN = 20

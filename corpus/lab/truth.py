@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def faults(about: Mapping[str, Any], found: Diagnosis) -> list[str]:
     """Where a diagnosis differs from the truth that a case.yaml tells: in its signature, its culprit, its proof."""
-    from logdoctor.rule_check import answer  # here, so that the lab can be listed without logdoctor
+    from logdoctor.authoring.rule_check import answer  # here, so that the lab can be listed without logdoctor
 
     right = {about["label"], *about.get("also", ())}
     wrong = [] if answer(found) in right else [f"it is {about['label']}, said {answer(found)}"]
@@ -32,7 +32,7 @@ def faults(about: Mapping[str, Any], found: Diagnosis) -> list[str]:
 
 def said(found: Diagnosis) -> str:
     """A diagnosis in a line: signature and culprit."""
-    from logdoctor.rule_check import answer
+    from logdoctor.authoring.rule_check import answer
 
     if not found.causes:
         return answer(found)

@@ -96,8 +96,8 @@ def _baselines(
 ) -> list[Scores]:
     from logdoctor.evaluation import cases_of, score
     from logdoctor.evaluation.baselines import bag_of_words, majority
+    from logdoctor.evaluation.training_data import labelled_logs
     from logdoctor.rulebook.loading import load
-    from logdoctor.training_data import labelled_logs
 
     told("baselines", 0, 1)
     learnt, cases = labelled_logs(load(rule_folders), corpora), cases_of(folders)

@@ -82,7 +82,7 @@ def test(
     names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None, rules: Rules = None
 ) -> None:
     """Run the examples and near-misses of the rules, with all rules loaded."""
-    from logdoctor.rule_check import check
+    from logdoctor.authoring.rule_check import check
 
     folders = all_folders(rules)
     faults = _read(folders).faults

@@ -40,9 +40,9 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
 
 def _trained(corpora: list[Path], folders: list[Path], told: Callable[[str, int, int], None]) -> Trained:
     from logdoctor.classifier.training import train as train_model
+    from logdoctor.evaluation.training_data import labelled_logs, samples
     from logdoctor.knowledge import gather
     from logdoctor.rulebook.loading import load
-    from logdoctor.training_data import labelled_logs, samples
 
     logs = labelled_logs(load(folders), corpora)
     return train_model([*samples(logs, gather(folders), told)], told)

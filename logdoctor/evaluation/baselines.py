@@ -12,7 +12,7 @@ from pathlib import Path
 from logdoctor.classifier.linear_model import NAMELESS
 from logdoctor.evaluation.answers import Answer
 from logdoctor.evaluation.cases import Case
-from logdoctor.training_data import LARGEST_LOG, Labelled
+from logdoctor.evaluation.training_data import LARGEST_LOG, Labelled
 
 WORDS = 20_000
 STRENGTH = 10.0

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from logdoctor.evaluation.training_data import LOG_NAMES
 from logdoctor.model import InputError
-from logdoctor.training_data import LOG_NAMES
 
 
 class Case(Struct, frozen=True):

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.model import Problem
+from logdoctor.scan.checkpoint_log import Journal
+from logdoctor.scan.diagnose_task import tasks_of
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import tasks_of
 from logdoctor.scan.jobs import Filters, FoundJob, find_jobs
-from logdoctor.scan.journal import Journal
 from logdoctor.scan.record import JobRecord
 
 __all__ = ["Filters", "FoundJob", "JobRecord", "Plan", "Scan", "find_jobs"]

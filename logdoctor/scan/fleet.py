@@ -12,8 +12,8 @@ from msgspec import Struct, field
 
 from logdoctor.model import InputError
 from logdoctor.redaction import without_secrets
-from logdoctor.scan.journal import Journal
-from logdoctor.scan.lemons import Exposure, Lemon
+from logdoctor.scan.bad_hosts import Exposure, Lemon
+from logdoctor.scan.checkpoint_log import Journal
 from logdoctor.scan.record import JobRecord
 
 JOBS_NAMED = 100

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.model import InputError
-from logdoctor.scan.journal import Journal, last_landed
+from logdoctor.scan.checkpoint_log import Journal, last_landed
 from logdoctor.scan.tables import TABLES, write_parquet
 
 _WHEN = "make_timestamp(CAST(coalesce(CASE WHEN ended > 0 THEN ended END, changed) * 1000000 AS BIGINT))"

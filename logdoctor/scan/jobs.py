@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from logdoctor.model import InputError, Problem
+from logdoctor.scan.file_listing import File, list_files, members
 from logdoctor.scan.grouping import Group, How, group, is_archive
-from logdoctor.scan.listing import File, list_files, members
 
 
 class FoundJob(Struct, frozen=True):

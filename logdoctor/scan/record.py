@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from logdoctor.contract import disarmed
 from logdoctor.model import Diagnosis, InputError, JobPicture, Problem
-from logdoctor.scan.fingerprint import fingerprint, form_of
+from logdoctor.scan.failure_fingerprint import fingerprint, form_of
 from logdoctor.scan.jobs import FoundJob
 
 SCHEMA = "logdoctor.scan/1"

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from logdoctor.scan.examining import Task
+from logdoctor.scan.diagnose_task import Task
 
 
 class Work(Struct, frozen=True):

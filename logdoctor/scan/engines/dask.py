@@ -19,11 +19,11 @@ from typing import Any
 from logdoctor import regexes
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import InputError, MadeBy, Problem
+from logdoctor.scan.checkpoint_log import Landing
 from logdoctor.scan.clusters import started
+from logdoctor.scan.diagnose_task import Task, examine, learned, tasks_of
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import Task, examine, learned, tasks_of
 from logdoctor.scan.jobs import FoundJob
-from logdoctor.scan.journal import Landing
 from logdoctor.scan.record import JobRecord, failed_record, from_line
 
 AHEAD = 3

@@ -15,9 +15,9 @@ from typing import Any
 
 from logdoctor import regexes
 from logdoctor.model import Problem
+from logdoctor.scan.checkpoint_log import Journal, Landing, NotKept
+from logdoctor.scan.diagnose_task import Task, examine, learned
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import Task, examine, learned
-from logdoctor.scan.journal import Journal, Landing, NotKept
 from logdoctor.scan.record import Status, failed_record
 
 AHEAD = 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logdoctor import regexes
+from logdoctor.scan.checkpoint_log import Landing
+from logdoctor.scan.diagnose_task import examine, learned
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import examine, learned
-from logdoctor.scan.journal import Landing
 
 
 def run(work: Work) -> Iterator[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from logdoctor.scan.lemons import lemons
+from logdoctor.scan.bad_hosts import lemons
 from logdoctor.scan.record import JobRecord
 
 HOSTS = [f"node{n:03}" for n in range(500)]

@@ -14,8 +14,8 @@ from logdoctor.contract import disarmed
 from logdoctor.diagnosis import diagnose, diagnose_streams
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import InputError, Job, Problem, Stream
+from logdoctor.scan.file_listing import reachable
 from logdoctor.scan.jobs import FoundJob
-from logdoctor.scan.listing import reachable
 from logdoctor.scan.record import JobRecord, failed_record, record_of
 from logdoctor.sources import streams
 

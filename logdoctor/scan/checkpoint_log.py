@@ -19,7 +19,7 @@ from typing import IO
 from msgspec import Struct
 
 from logdoctor.model import InputError
-from logdoctor.scan.listing import LOCK, PARTS, WHOLE
+from logdoctor.scan.file_listing import LOCK, PARTS, WHOLE
 from logdoctor.scan.record import JobRecord, from_line
 
 SYNC_SECONDS = 1.0
