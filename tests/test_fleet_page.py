@@ -14,10 +14,10 @@ from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 
 from logdoctor.model import Problem
 from logdoctor.render import languages
-from logdoctor.scan.checkpoint_log import Landing
-from logdoctor.scan.fleet import fleet_of
-from logdoctor.scan.fleet_chart import HEIGHT, chart_of
-from logdoctor.scan.fleet_page import MOST_BYTES, WORDS, page
+from logdoctor.scan.checkpoint_log import CheckpointWriter
+from logdoctor.scan.fleet import count_records
+from logdoctor.scan.fleet_chart import HEIGHT, make_chart
+from logdoctor.scan.fleet_page import MAX_BYTES, WORDS, render_page
 from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
 
 MONDAY = 1_793_577_600.0  # 2026-11-02
@@ -67,7 +67,7 @@ FULL = [
 
 
 def told(records: list[JobRecord], lang: str = "en", **how) -> str:
-    return page(fleet_of(records, None, **how), lang)
+    return render_page(count_records(records, None, **how), lang)
 
 
 def everywhere(part, text):
@@ -147,21 +147,21 @@ def test_the_words_are_there_in_every_language(lang):
 
 def test_the_bars_are_as_high_as_the_failures_are_many():
     jobs = [failed(f"a{n}") for n in range(6)] + [failed(f"b{n}", "net.dns", changed=MONDAY + DAY) for n in range(3)]
-    chart = chart_of(fleet_of(jobs, "day"))
-    assert [(bar.name, bar.count) for bar in chart.bars] == [("2026-11-02", 6), ("2026-11-03", 3)]
-    assert [round(part.height) for bar in chart.bars for part in bar.parts] == [HEIGHT, HEIGHT // 2]
-    assert {part.kind for bar in chart.bars for part in bar.parts} == {1, 2}
+    chart = make_chart(count_records(jobs, "day"))
+    assert [(bar.name, bar.failed) for bar in chart.bars] == [("2026-11-02", 6), ("2026-11-03", 3)]
+    assert [round(segment.height) for bar in chart.bars for segment in bar.segments] == [HEIGHT, HEIGHT // 2]
+    assert {segment.color for bar in chart.bars for segment in bar.segments} == {1, 2}
 
 
 def test_rare_causes_share_a_colour():
-    chart = chart_of(fleet_of([failed(f"j{n}", f"a.c{n:02}") for n in range(20)], "day"))
-    assert chart.bars[0].parts[-1].count == 12
+    chart = make_chart(count_records([failed(f"j{n}", f"a.c{n:02}") for n in range(20)], "day"))
+    assert chart.bars[0].segments[-1].count == 12
     assert chart.legend[-1] == (0, "", 12)
 
 
 @pytest.mark.parametrize(("days", "period"), [(3, "day"), (100, "week"), (900, "month")])
 def test_the_period_follows_from_how_long_it_was(days, period):
-    fleet = fleet_of([failed("a"), failed("b", changed=MONDAY + days * DAY)], None)
+    fleet = count_records([failed("a"), failed("b", changed=MONDAY + days * DAY)], None)
     assert fleet.period == period
     assert 2 <= len(fleet.periods) <= 46
 
@@ -213,7 +213,7 @@ def test_a_page_is_never_larger_than_a_ticket_takes_and_says_what_was_cut():
         for n in range(6000)
     ]
     made = told(jobs)
-    assert len(made.encode()) <= MOST_BYTES
+    assert len(made.encode()) <= MAX_BYTES
     assert "were shortened" in parse(made).text
     assert "were shortened" not in parse(told(FULL)).text
 
@@ -229,7 +229,7 @@ OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.
 
 @pytest.fixture
 def results(tmp_path):
-    landing = Landing(tmp_path / "scan")
+    landing = CheckpointWriter(tmp_path / "scan")
     for record in FULL:
         landing.add(record)
     landing.close()
@@ -246,11 +246,13 @@ def test_a_scan_writes_the_fleet_report_on_wish(tmp_path):
 
 def test_a_page_is_made_of_earlier_scans(results, tmp_path):
     call("fleet", results, "-o", tmp_path / "f.html", "--lang", "en")
-    assert (tmp_path / "f.html").read_text("utf-8") == page(fleet_of(sorted(FULL, key=lambda r: r.job), None))
+    assert (tmp_path / "f.html").read_text("utf-8") == render_page(
+        count_records(sorted(FULL, key=lambda r: r.job), None)
+    )
 
 
 def test_a_job_that_two_scans_hold_counts_once_as_the_later_one_has_it(results, tmp_path):
-    other = Landing(tmp_path / "later")
+    other = CheckpointWriter(tmp_path / "later")
     other.add(replace(FULL[0], verdict="healthy", signature="healthy"))
     other.close()
     call("fleet", results, tmp_path / "later", "-o", tmp_path / "f.html", "--lang", "en")

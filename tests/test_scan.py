@@ -16,7 +16,7 @@ import pytest
 
 from logdoctor.model import InputError
 from logdoctor.scan import Filters, Plan, Scan
-from logdoctor.scan.record import JobRecord, from_line
+from logdoctor.scan.record import JobRecord, parse_record
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
 FINE = "step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"
@@ -201,7 +201,7 @@ def test_a_client_that_is_killed_loses_nothing_that_was_finished(tmp_path):
     running.send_signal(signal.SIGKILL)
     running.wait()
     landed = {
-        from_line(line).job for p in landing.glob("*") for line in p.read_bytes().splitlines() if line.endswith(b"}")
+        parse_record(line).job for p in landing.glob("*") for line in p.read_bytes().splitlines() if line.endswith(b"}")
     }
     again = Scan([str(place)], Plan(tmp_path / "out"))
     assert not landed & {job.name for job in again.todo}
@@ -228,9 +228,9 @@ def test_a_place_that_is_not_there_is_a_problem_and_the_others_are_scanned(jobs,
 
 def test_a_record_is_the_same_after_it_was_written_and_read(jobs, tmp_path):
     for record in scanned(jobs, tmp_path / "out"):
-        assert from_line(record.to_line()) == record
+        assert parse_record(record.to_line()) == record
         assert json.loads(record.to_line())["schema"] == "logdoctor.scan/1"
 
 
 def test_a_record_of_a_later_version_with_more_fields_is_read():
-    assert from_line(JobRecord("j").to_line()[:-1] + ',"more":1}') == JobRecord("j")
+    assert parse_record(JobRecord("j").to_line()[:-1] + ',"more":1}') == JobRecord("j")

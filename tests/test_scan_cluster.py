@@ -15,8 +15,8 @@ import pytest
 
 from logdoctor.model import InputError
 from logdoctor.scan import Plan, Scan
-from logdoctor.scan.checkpoint_log import Landing
-from logdoctor.scan.clusters import options_of, slurm
+from logdoctor.scan.checkpoint_log import CheckpointWriter
+from logdoctor.scan.clusters import parse_options, start_slurm_cluster
 from logdoctor.scan.engines import dask
 
 distributed = pytest.importorskip("distributed")
@@ -71,15 +71,15 @@ def landed(monkeypatch):
         names[record.job] += 1
         plain_add(self, record)
 
-    plain_add = Landing.add
-    monkeypatch.setattr(Landing, "add", add)
+    plain_add = CheckpointWriter.add
+    monkeypatch.setattr(CheckpointWriter, "add", add)
     return names
 
 
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(dask, "BATCH_JOBS", 1)
-    monkeypatch.setattr(dask, "AHEAD", 1)
+    monkeypatch.setattr(dask, "BATCHES_PER_WORKER", 1)
 
 
 def results(out: Path) -> bytes:
@@ -106,7 +106,7 @@ def test_a_worker_that_is_killed_costs_no_result(jobs, undisturbed, cluster, tmp
 def test_a_client_that_is_killed_goes_on_where_it_stood(jobs, undisturbed, cluster, tmp_path, landed):
     program = (
         "import sys; from pathlib import Path; from logdoctor.scan import Plan, Scan; from logdoctor.scan.engines import dask\n"
-        "dask.BATCH_JOBS = dask.AHEAD = 1\n"
+        "dask.BATCH_JOBS = dask.BATCHES_PER_WORKER = 1\n"
         "list(Scan([sys.argv[1]], Plan(Path(sys.argv[2]), scheduler=sys.argv[3])).run())\n"
     )
     command = [sys.executable, "-c", program, str(jobs), str(tmp_path), cluster.scheduler_address]
@@ -125,7 +125,7 @@ def test_a_client_that_is_killed_goes_on_where_it_stood(jobs, undisturbed, clust
 def test_a_scheduler_that_is_killed_and_comes_again_costs_no_result(
     jobs, undisturbed, tmp_path, landed, monkeypatch, small_batches
 ):
-    monkeypatch.setattr(dask, "PAUSE", 0.2)
+    monkeypatch.setattr(dask, "RETRY_SECONDS", 0.2)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -216,7 +216,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error_at_once(jobs, tmp_path, mo
 
 def test_workers_that_know_other_rules_are_refused(jobs, cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("logdoctor.knowledge.__version__", "0.0.1")
-    monkeypatch.setattr(dask, "_known", dask._known.__wrapped__)
+    monkeypatch.setattr(dask, "_load_pack", dask._load_pack.__wrapped__)
     with pytest.raises(InputError, match="other rules"):
         list(Scan([str(jobs)], Plan(tmp_path, scheduler=cluster.scheduler_address)).run())
 
@@ -247,7 +247,7 @@ def test_nothing_of_dask_is_imported_by_a_scan_of_this_machine(jobs, tmp_path):
 
 def test_options_of_a_cluster_are_numbers_lists_and_texts():
     given = ["queue=long", "cores=4", 'job_extra_directives=["--qos=low"]', "walltime=01:30:00", "local_directory="]
-    assert options_of(given) == {
+    assert parse_options(given) == {
         "queue": "long",
         "cores": 4,
         "job_extra_directives": ["--qos=low"],
@@ -259,14 +259,14 @@ def test_options_of_a_cluster_are_numbers_lists_and_texts():
 @pytest.mark.parametrize("wrong", ["queue", "=long", "a b=c"])
 def test_an_option_of_a_cluster_without_a_name_is_refused(wrong):
     with pytest.raises(ValueError, match="is not like"):
-        options_of([wrong])
+        parse_options([wrong])
 
 
 def test_slurm_is_asked_for_jobs_of_one_process_in_the_queue_that_is_wanted(monkeypatch):
     jobqueue = pytest.importorskip("dask_jobqueue")
     monkeypatch.setattr(jobqueue.SLURMCluster, "scale", lambda self, jobs: None)
     given = ["queue=long", "account=lab", "walltime=01:30:00", 'job_extra_directives=["--qos=low"]']
-    with slurm(3, {**options_of(given), "scheduler_options": {"dashboard_address": ":0"}}) as made:
+    with start_slurm_cluster(3, {**parse_options(given), "scheduler_options": {"dashboard_address": ":0"}}) as made:
         script = made.job_script().splitlines()
     wanted = ("-p long", "-A lab", "-t 01:30:00", "--qos=low", "--cpus-per-task=1", "-n 1")
     assert {f"#SBATCH {option}" for option in wanted} <= set(script)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdoctor.scan.grouping import group
+from logdoctor.scan.grouping import group_files
 
 
 def told(*names: str, pattern: str | None = None) -> dict[str, tuple[str, list[str]]]:
-    found = group(names, re.compile(pattern) if pattern else None)
-    return {g.job: (g.how, list(g.names)) for g in found}
+    found = group_files(names, re.compile(pattern) if pattern else None)
+    return {g.job: (g.grouped_by, list(g.names)) for g in found}
 
 
 def test_each_folder_of_an_archive_is_a_job():
@@ -137,10 +137,10 @@ NAMES = st.lists(
 @given(NAMES)
 def test_every_file_is_in_exactly_one_job_and_names_of_jobs_are_not_used_twice(names):
     files = [n for n in names if not any(other.startswith(n + "/") for other in names)]
-    found = group(files)
+    found = group_files(files)
     assert sorted(n for g in found for n in g.names) == sorted(files)
     assert len({g.job for g in found}) == len(found)
 
 
 def test_folders_nested_without_end_are_a_job():
-    assert [g.names for g in group(["a/" * 5000 + "x.log"])] == [("a/" * 5000 + "x.log",)]
+    assert [g.names for g in group_files(["a/" * 5000 + "x.log"])] == [("a/" * 5000 + "x.log",)]

@@ -142,7 +142,7 @@ def of_j3(tmp_path, monkeypatch):
             "from logdoctor.scan import diagnose_task\n"
             "plain, diagnose_task.diagnose = diagnose_task.diagnose, disturbed\n"
         )
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
         for n in range(8):
             job(tmp_path / "jobs", f"j{n}")
         return tmp_path / "jobs"
@@ -152,7 +152,7 @@ def of_j3(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("deed", "status"), [("os._exit(9)", "died"), ("time.sleep(999)", "stalled")])
 def test_a_worker_that_dies_or_hangs_in_a_job_costs_no_other_job(of_j3, tmp_path, monkeypatch, deed, status):
-    monkeypatch.setattr("logdoctor.scan.engines.pool.GRACE", 3.0)
+    monkeypatch.setattr("logdoctor.scan.engines.pool.GRACE_SECONDS", 3.0)
     made = Scan([str(of_j3(deed))], Plan(tmp_path / "out", workers=2, seconds=0.5))
     list(made.run())
     found = {Path(r.job).name: r.status for r in made.records()}

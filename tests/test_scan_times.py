@@ -8,8 +8,8 @@ import pytest
 from failing_job import diagnosed
 
 from logdoctor.model import Diagnosis, JobPicture, Run
-from logdoctor.scan.jobs import FoundJob
-from logdoctor.scan.record import record_of
+from logdoctor.scan.jobs import JobFiles
+from logdoctor.scan.record import make_record
 
 STEPS = "2025-06-11 09:00:00,100 step 1 loss 3.1\n2025-06-11 11:30:00,100 step 900 loss 2.1\n"
 DIED = "2025-06-11 12:00:00,100 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
@@ -22,7 +22,7 @@ def at(*parts: int) -> float:
 
 def ran(started: float, ended: float, changed: float) -> tuple[float | None, float | None]:
     found = Diagnosis("j", "healthy", picture=JobPicture(started=started, ended=ended))
-    record = record_of(FoundJob("j", ("j.log",), "file", 1, "s", changed), found)
+    record = make_record(JobFiles("j", ("j.log",), "file", 1, "s", changed), found)
     return record.started, record.ended
 
 
@@ -52,7 +52,9 @@ def test_a_job_that_was_requeued_into_the_same_file_had_two_attempts():
         Run("job", "failure", "job.preempted", "", "f", 1, 9, told=False),
         Run("attempt", "healthy", None, "", "f", 9, None, told=True),
     )
-    assert record_of(FoundJob("j", ("j.log",), "file", 1, "s", 0.0), Diagnosis("j", "healthy", runs=runs)).attempts == 2
+    assert (
+        make_record(JobFiles("j", ("j.log",), "file", 1, "s", 0.0), Diagnosis("j", "healthy", runs=runs)).attempts == 2
+    )
 
 
 def test_over_new_year_stamps_without_a_year_tell_nothing():

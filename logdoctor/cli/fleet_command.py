@@ -40,16 +40,16 @@ def fleet(
 
     Exit codes: 0 the page was written, 2 wrong usage, 3 there are no results.
     """
-    from logdoctor.scan.fleet import records_of, time_of
+    from logdoctor.scan.fleet import end_time, read_records
 
     wish = wished(output, new_since, lang, by)
     first, last = moment(since, "--since"), moment(until, "--until")
     with complaints():
-        records = records_of(folders)
+        records = read_records(folders)
         wanted = (
             record
             for record in records
-            if (first is None or time_of(record) >= first) and (last is None or time_of(record) < last)
+            if (first is None or end_time(record) >= first) and (last is None or end_time(record) < last)
         )
         write_report(wanted, wish)
 
@@ -74,10 +74,10 @@ def wished(path: Path, new_since: str | None, lang: str | None, by: str | None =
 
 def write_report(records: Iterable[JobRecord], wish: Wish) -> None:
     """Write the page about ``records``, and say where."""
-    from logdoctor.scan.fleet import fleet_of
+    from logdoctor.scan.fleet import count_records
     from logdoctor.scan.fleet_page import write_page
 
-    counted = fleet_of(records, wish.by, wish.new_since)
+    counted = count_records(records, wish.by, wish.new_since)
     try:
         write_page(counted, wish.path, wish.lang)
     except OSError as error:

@@ -107,10 +107,12 @@ def scan(
     """
     from logdoctor.knowledge import rule_folders
     from logdoctor.scan import Filters, Plan, Scan
-    from logdoctor.scan.outputs import formats
+    from logdoctor.scan.outputs import list_formats
 
-    if format not in (*formats(), "parquet"):
-        raise typer.BadParameter(f"'{format}' is none of {', '.join((*formats(), 'parquet'))}", param_hint="--format")
+    if format not in (*list_formats(), "parquet"):
+        raise typer.BadParameter(
+            f"'{format}' is none of {', '.join((*list_formats(), 'parquet'))}", param_hint="--format"
+        )
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
     wish = wished(report, new_since, lang) if report is not None else None
@@ -171,10 +173,10 @@ def _cluster(*, slurm: bool, kubernetes: bool, scheduler: str | None) -> str:
 
 
 def _options(pairs: Sequence[str]) -> tuple[tuple[str, Any], ...]:
-    from logdoctor.scan.clusters import options_of
+    from logdoctor.scan.clusters import parse_options
 
     try:
-        return tuple(options_of(pairs).items())
+        return tuple(parse_options(pairs).items())
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--cluster-option") from None
 
@@ -204,7 +206,7 @@ def _say_jobs(made: Scan) -> None:
     for job in made.jobs:
         done = "" if job in made.todo else "  done"
         files = len(job.members or job.paths)
-        typer.echo(f"{visible(job.name)}  {files} file{'s' * (files != 1)}  by {job.how}{done}")
+        typer.echo(f"{visible(job.name)}  {files} file{'s' * (files != 1)}  by {job.grouped_by}{done}")
     typer.echo(f"{len(made.jobs)} job{'s' * (len(made.jobs) != 1)}, {len(made.todo)} to do")
 
 
@@ -257,14 +259,14 @@ class _Lines:
 
 def _write(made: Scan, format: str, folder: Path) -> None:
     """Print the results."""
-    from logdoctor.scan.outputs import writer
+    from logdoctor.scan.outputs import load_writer
     from logdoctor.scan.tables import write_parquet
 
     if format == "parquet":
         for path in write_parquet(made.records(), folder):
             typer.echo(path)
     else:
-        writer(format)(made.records(), sys.stdout)
+        load_writer(format)(made.records(), sys.stdout)
 
 
 def _wanted(fail_on: str | None, known: Knowledge) -> set[str]:

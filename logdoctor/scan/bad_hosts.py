@@ -1,14 +1,14 @@
-"""Lemons: hosts and GPUs that are culprit more often than the number of jobs they took part in explains.
+"""Find hosts and GPUs that fail more often than chance explains ("lemons").
 
-For each one the expected number of failures is its share of all takings-part times what the others of the fleet suffer.
-The chance of at least so many failures by accident (Poisson) is corrected for how many were looked at (Holm's method),
-so that in nineteen of twenty healthy fleets nobody is accused.
+The expected failures of a host are its number of jobs times the failure rate of all other hosts.  A Poisson test gives
+the probability of at least so many failures by chance.  Holm's method corrects this probability for the number of
+hosts.  So 19 of 20 healthy fleets have no bad host.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -16,16 +16,16 @@ from logdoctor.reasoning.decision import OWN_FAULT
 from logdoctor.scan.record import JobRecord
 
 ALPHA = 0.05
-"""The chance that a healthy fleet has anybody accused."""
-FEWEST = 3
-"""So many failures there must be: two may be the same one told twice."""
+"""Probability that a host of a healthy fleet is reported."""
+MIN_FAILURES = 3
+"""A host needs at least so many failures, because two jobs may report the same failure."""
 
 
-class Lemon(Struct, frozen=True):
-    """A host (or ``host GPU``) under suspicion.
+class BadHost(Struct, frozen=True):
+    """A host, or a GPU (``node7 GPU 3``), with too many failures.
 
-    ``failures`` of the ``jobs`` that it took part in are laid at its door, where ``expected`` would be usual;
-    ``chance`` is how likely somebody of a healthy fleet would look as bad (corrected).
+    ``failures`` of its ``jobs`` name it as the culprit, but only ``expected`` would be usual.  ``chance`` is the
+    corrected probability that a host of a healthy fleet has so many failures.
     """
 
     name: str
@@ -37,18 +37,16 @@ class Lemon(Struct, frozen=True):
     signatures: tuple[tuple[str, int], ...]
 
 
-class Exposure:
-    """Counts who took part in jobs and who was named as culprit; feed it the records of a scan."""
+class HostCounter:
+    """Counts the jobs and the failures of each host and GPU."""
 
     def __init__(self) -> None:
-        """Nothing is counted yet."""
         self._jobs: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
         self._examples: dict[str, list[str]] = {}
         self._signatures: dict[str, Counter[str]] = {}
 
     def add(self, record: JobRecord) -> None:
-        """Count one job."""
         present, blamed = set(_present(record)), set(_blamed(record))
         self._jobs.update(present | blamed)
         self._failures.update(blamed)
@@ -56,43 +54,38 @@ class Exposure:
             self._examples.setdefault(name, []).append(record.job)
             self._signatures.setdefault(name, Counter())[record.signature] += 1
 
-    def lemons(self) -> list[Lemon]:
-        """Those who are culprit too often, the worst first; hosts among hosts, GPUs among GPUs."""
-        return sorted((*self._of(gpus=False), *self._of(gpus=True)), key=lambda lemon: (lemon.chance, lemon.name))
+    def bad_hosts(self) -> list[BadHost]:
+        """Return the bad hosts and GPUs, sorted by chance.
 
-    def _of(self, *, gpus: bool) -> Iterator[Lemon]:
+        Hosts are compared with hosts, GPUs with GPUs.
+        """
+        return sorted((*self._test(gpus=False), *self._test(gpus=True)), key=lambda host: (host.chance, host.name))
+
+    def _test(self, *, gpus: bool) -> Iterator[BadHost]:
         from scipy.stats import poisson
 
         names = [name for name in self._jobs if (" " in name) is gpus]
-        jobs, failures = sum(self._jobs[n] for n in names), sum(self._failures[n] for n in names)
+        all_jobs, all_failures = sum(self._jobs[n] for n in names), sum(self._failures[n] for n in names)
         tested = list[tuple[float, float, str]]()
         for name in names:
-            own, taken = self._failures[name], self._jobs[name]
-            if own >= FEWEST and jobs > taken:
-                expected = taken * max(failures - own, 1) / (jobs - taken)
-                tested.append((float(poisson.sf(own - 1, expected)), expected, name))
-        worst = 0.0
+            failures, jobs = self._failures[name], self._jobs[name]
+            if failures >= MIN_FAILURES and all_jobs > jobs:
+                expected = jobs * max(all_failures - failures, 1) / (all_jobs - jobs)
+                tested.append((float(poisson.sf(failures - 1, expected)), expected, name))
+        corrected = 0.0
         for place, (chance, expected, name) in enumerate(sorted(tested)):
-            worst = max(worst, min(1.0, chance * (len(names) - place)))  # Holm: the chances only rise
-            if worst < ALPHA:
-                yield self._lemon(name, expected, worst)
+            corrected = max(corrected, min(1.0, chance * (len(names) - place)))  # Holm: probabilities never decrease
+            if corrected < ALPHA:
+                yield self._bad_host(name, expected, corrected)
 
-    def _lemon(self, name: str, expected: float, chance: float) -> Lemon:
-        most = sorted(self._signatures[name].items(), key=lambda item: (-item[1], item[0]))
+    def _bad_host(self, name: str, expected: float, chance: float) -> BadHost:
+        signatures = sorted(self._signatures[name].items(), key=lambda item: (-item[1], item[0]))
         examples = tuple(sorted(self._examples[name]))
-        return Lemon(name, self._failures[name], self._jobs[name], expected, chance, examples, tuple(most))
-
-
-def lemons(records: Iterable[JobRecord]) -> list[Lemon]:
-    """The lemons of a scan."""
-    exposure = Exposure()
-    for record in records:
-        exposure.add(record)
-    return exposure.lemons()
+        return BadHost(name, self._failures[name], self._jobs[name], expected, chance, examples, tuple(signatures))
 
 
 def _present(record: JobRecord) -> Iterator[str]:
-    """The hosts of a job and their GPUs, as far as its logs name them."""
+    """Yield the hosts and GPUs of a job that its logs name."""
     yield from record.nodes
     for row in record.rank_table:
         if row.host:
@@ -102,7 +95,10 @@ def _present(record: JobRecord) -> Iterator[str]:
 
 
 def _blamed(record: JobRecord) -> Iterator[str]:
-    """Whom the first cause of a job names; nobody where the job failed by its own doing."""
+    """Yield the culprit hosts and GPUs of the first cause.
+
+    Yields none if the cause is a fault of the job itself, for example an exception of its program.
+    """
     if record.verdict != "failure" or record.signature.partition(".")[0] in OWN_FAULT:
         return
     yield from record.hosts

@@ -1,8 +1,8 @@
-"""Results as they land: one line of JSON a job, appended by whoever finished it, so that a kill loses none of them.
+"""Records of a scan on disk, one line of JSON per job.
 
-Each process writes a file of its own.  A line that a kill cut short is passed over, as is whatever else is damaged.
-When a scan has come to its end all lines become one sorted file (`Journal.close`), the same bytes however many
-processes there were and however often they were killed.
+Each process appends to a file of its own in ``landing/``, so that a kill loses no record.  Damaged lines are skipped,
+also a last line that a kill cut short.  At the end of a scan `CheckpointLog.merge_parts` writes all records into
+``jobs.jsonl``, sorted by job.  That file has the same bytes for any number of processes and interruptions.
 """
 
 from __future__ import annotations
@@ -19,48 +19,50 @@ from typing import IO
 from msgspec import Struct
 
 from logdoctor.model import InputError
-from logdoctor.scan.file_listing import LOCK, PARTS, WHOLE
-from logdoctor.scan.record import JobRecord, from_line
+from logdoctor.scan.file_listing import LOCK_FILE, MERGED_FILE, PARTS_FOLDER
+from logdoctor.scan.record import JobRecord, parse_record
 
 SYNC_SECONDS = 1.0
-"""So often what was written is forced to the disk: what a power failure may cost."""
+"""Time between two ``fsync`` calls: the records that a power failure may cost."""
 
 
-class NotKept(InputError):
-    """Results cannot be written: no job can help that, the scan ends.  What landed before stays."""
+class ResultsNotWritable(InputError):
+    """Records cannot be written, so the scan ends.  Records that were written before stay."""
 
 
 @contextlib.contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Raises `NotKept` where the disk refuses."""
+def _write_errors(folder: Path) -> Iterator[None]:
+    """Turn an `OSError` into `ResultsNotWritable`."""
     try:
         yield
     except OSError as error:
         cure = "make room, then scan again: it goes on where this one stood"
-        raise NotKept("cannot keep results", str(folder), error.strerror or str(error), cure) from None
+        raise ResultsNotWritable("cannot keep results", str(folder), error.strerror or str(error), cure) from None
 
 
-class Landing:
-    """The file of this process, opened with its first record."""
+class CheckpointWriter:
+    """Appends records to the part file of this process.
+
+    The file is created with the first record.
+    """
 
     def __init__(self, folder: Path) -> None:
-        """Land in ``folder``, that of the scan."""
-        self._folder = folder / PARTS
+        self._folder = folder / PARTS_FOLDER
         self._file: IO[bytes] | None = None
-        self._synced = 0.0
+        self._last_sync = 0.0
 
     def add(self, record: JobRecord) -> None:
-        """Write ``record`` down.  It survives the death of this process from now on.  Raises `NotKept`."""
-        with _writing(self._folder):
-            file = self._opened()
+        """Append ``record``, so that it survives a kill of this process.  Raises `ResultsNotWritable`."""
+        with _write_errors(self._folder):
+            file = self._open()
             line = record.to_line().encode("utf-8", "replace") + b"\n"
-            if file.write(line) < len(line):  # the disk took a part, and would refuse the next
+            if file.write(line) < len(line):  # a full disk takes a part of the line without an error
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if time.monotonic() - self._synced > SYNC_SECONDS:
+            if time.monotonic() - self._last_sync > SYNC_SECONDS:
                 os.fsync(file.fileno())
-                self._synced = time.monotonic()
+                self._last_sync = time.monotonic()
 
-    def _opened(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         if self._file is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             name = f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.jsonl"
@@ -68,15 +70,15 @@ class Landing:
         return self._file
 
     def close(self) -> None:
-        """Force the rest to the disk."""
+        """Sync the last records to the disk."""
         if self._file is not None:
-            with self._file as file, contextlib.suppress(OSError):  # what was written can be read all the same
+            with self._file as file, contextlib.suppress(OSError):  # the records are readable without the sync
                 os.fsync(file.fileno())
             self._file = None
 
 
-class Place(Struct, frozen=True):
-    """Where a record stands."""
+class RecordLocation(Struct, frozen=True):
+    """Position of a record: ``length`` bytes from byte ``start`` of ``file``."""
 
     stamp: str
     status: str
@@ -85,81 +87,85 @@ class Place(Struct, frozen=True):
     length: int
 
 
-class Journal:
-    """All records of a scan, found by the job's name; they stay on the disk."""
+class CheckpointLog:
+    """All records in the folder of a scan.  Only their locations are kept in memory, by job name."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what an earlier run left in ``folder``."""
         self.folder = folder
-        self.places: dict[str, Place] = {}
-        self.refresh()
+        self.locations: dict[str, RecordLocation] = {}
+        self.reload()
 
-    def refresh(self) -> None:
-        """Look again at what has landed; of a job that landed twice the later record counts."""
-        self.places.clear()
-        for path in _files(self.folder):
-            for place, record in _lines(path):
-                self.places[record.job] = place
+    def reload(self) -> None:
+        """Read all files again.  If a job has two records, the later one counts."""
+        self.locations.clear()
+        for path in _record_files(self.folder):
+            for location, record in _read_records(path):
+                self.locations[record.job] = location
 
-    def has(self, job: str, stamp: str) -> bool:
-        """Whether ``job``, unchanged, was diagnosed."""
-        place = self.places.get(job)
-        return place is not None and place.stamp == stamp and place.status != "died"
+    def is_done(self, job: str, stamp: str) -> bool:
+        """Return whether ``job`` has a record with this ``stamp``.
+
+        A record with the status ``died`` does not count.
+        """
+        location = self.locations.get(job)
+        return location is not None and location.stamp == stamp and location.status != "died"
 
     def records(self) -> Iterator[JobRecord]:
-        """All records by the jobs' names."""
+        """Yield all records, sorted by job name."""
         for line in self._sorted_lines():
-            yield from_line(line)
+            yield parse_record(line)
 
     def _sorted_lines(self) -> Iterator[bytes]:
-        opened: dict[Path, IO[bytes]] = {}
+        files: dict[Path, IO[bytes]] = {}
         try:
-            for _, place in sorted(self.places.items()):
-                if place.file not in opened:
-                    opened[place.file] = place.file.open("rb")
-                opened[place.file].seek(place.start)
-                yield opened[place.file].read(place.length)
+            for _, location in sorted(self.locations.items()):
+                if location.file not in files:
+                    files[location.file] = location.file.open("rb")
+                files[location.file].seek(location.start)
+                yield files[location.file].read(location.length)
         finally:
-            for file in opened.values():
+            for file in files.values():
                 file.close()
 
     @contextlib.contextmanager
-    def locked(self, *, alone: bool) -> Iterator[None]:
-        """Keep other scans out of the folder: all, or (not ``alone``) those that want it for themselves.
+    def lock(self, *, exclusive: bool) -> Iterator[None]:
+        """Lock the folder against other scans.
 
-        Raises `InputError`.  The lock ends with the process, however that ends.
+        Scans of shards share a lock that is not ``exclusive``.  Raises `InputError` if the folder is locked.  The lock
+        ends with the process, also if the process is killed.
         """
         import fcntl
 
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            file = (self.folder / LOCK).open("wb")
+            file = (self.folder / LOCK_FILE).open("wb")
         except OSError as error:
             raise InputError("cannot keep results", str(self.folder), error.strerror or str(error)) from None
         with file:
             try:
-                fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+                fcntl.flock(file, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
             except OSError:
                 why, cure = "another scan is at work there", "wait for it, or give another folder with --out"
                 raise InputError("cannot keep results", str(self.folder), why, cure) from None
             yield
 
-    def close(self) -> None:
-        """Put all records into one sorted file, in one step; the parts are then not needed any more.
+    def merge_parts(self) -> None:
+        """Merge all records into one sorted file.
 
-        Raises `NotKept`; the parts then stay, and nothing is lost.
+        The file is replaced atomically, then the part files are deleted.  If the disk is full, the part files stay, and
+        `ResultsNotWritable` is raised.
         """
-        path, new = self.folder / WHOLE, self.folder / f".{WHOLE}.{os.getpid()}"
-        parts = _files(self.folder)[1:]
+        path, temporary = self.folder / MERGED_FILE, self.folder / f".{MERGED_FILE}.{os.getpid()}"
+        parts = _record_files(self.folder)[1:]
         try:
-            with _writing(self.folder):
-                self._write_sorted(new)
-                new.replace(path)
+            with _write_errors(self.folder):
+                self._write_sorted(temporary)
+                temporary.replace(path)
         finally:
-            new.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         for part in parts:
             part.unlink(missing_ok=True)
-        self.refresh()
+        self.reload()
 
     def _write_sorted(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -169,18 +175,24 @@ class Journal:
             os.fsync(file.fileno())
 
 
-def last_landed(folder: Path) -> int | None:
-    """When a result last came into ``folder`` (nanoseconds since 1970), be its scan at its end or not; None: never."""
-    return max((file.stat().st_mtime_ns for file in _files(folder) if file.is_file()), default=None)
+def last_write_time(folder: Path) -> int | None:
+    """Return the time of the last record in ``folder``.
+
+    The time is in nanoseconds since 1970, or None if there are no records.  The scan may still run.
+    """
+    return max((file.stat().st_mtime_ns for file in _record_files(folder) if file.is_file()), default=None)
 
 
-def _files(folder: Path) -> list[Path]:
-    """The files of all results, the oldest first; the one of a scan that came to its end need not be there."""
-    parts = (folder / PARTS).glob("*.jsonl")
-    return [folder / WHOLE, *sorted(parts, key=lambda p: (p.stem.rpartition("-")[2].zfill(24), p.name))]
+def _record_files(folder: Path) -> list[Path]:
+    """Return the merged file and the part files, the oldest first.
+
+    The merged file may not exist.
+    """
+    parts = (folder / PARTS_FOLDER).glob("*.jsonl")
+    return [folder / MERGED_FILE, *sorted(parts, key=lambda p: (p.stem.rpartition("-")[2].zfill(24), p.name))]
 
 
-def _lines(path: Path) -> Iterator[tuple[Place, JobRecord]]:
+def _read_records(path: Path) -> Iterator[tuple[RecordLocation, JobRecord]]:
     try:
         file = path.open("rb")
     except OSError:
@@ -189,9 +201,9 @@ def _lines(path: Path) -> Iterator[tuple[Place, JobRecord]]:
         start = 0
         for line in file:
             try:
-                record = from_line(line) if line.endswith(b"\n") else None
+                record = parse_record(line) if line.endswith(b"\n") else None
             except (ValueError, TypeError, KeyError, AttributeError):
                 record = None
             if record is not None:
-                yield Place(record.stamp, record.status, path, start, len(line)), record
+                yield RecordLocation(record.stamp, record.status, path, start, len(line)), record
             start += len(line)

@@ -1,4 +1,4 @@
-"""The work of one task of a scan: the jobs of a file or folder in, their records out.  Runs in any process."""
+"""Diagnose the jobs of one task of a scan.  Runs in any process of any engine."""
 
 from __future__ import annotations
 
@@ -14,121 +14,130 @@ from logdoctor.contract import disarmed
 from logdoctor.diagnosis import diagnose, diagnose_streams
 from logdoctor.knowledge import Knowledge, gather, rule_folders
 from logdoctor.model import InputError, Job, Problem, Stream
-from logdoctor.scan.file_listing import reachable
-from logdoctor.scan.jobs import FoundJob
-from logdoctor.scan.record import JobRecord, failed_record, record_of
+from logdoctor.scan.file_listing import open_if_remote
+from logdoctor.scan.jobs import JobFiles
+from logdoctor.scan.record import JobRecord, make_failed_record, make_record
 from logdoctor.sources import streams
 
 
-class TooLong(Exception):
-    """A job took longer than one may."""
+class JobTimeout(Exception):
+    """A job took longer than its time limit."""
 
 
 class Task(Struct, frozen=True):
-    """Jobs that are read together: one, or those of one packed archive."""
+    """A single job, or the jobs of one packed archive."""
 
-    jobs: tuple[FoundJob, ...]
-
-
-def tasks_of(jobs: Sequence[FoundJob]) -> list[Task]:
-    """The tasks for ``jobs``: an archive of many jobs is read once, and again for each job that is scattered in it."""
-    together: dict[str, list[FoundJob]] = {}
-    for job in jobs:
-        together.setdefault(job.paths[0] if job.members and not job.scattered else f"\0{job.name}", []).append(job)
-    return [Task(tuple(own)) for own in together.values()]
+    jobs: tuple[JobFiles, ...]
 
 
-def learned(rules: Sequence[Path]) -> Knowledge:
-    """What a process knows that diagnoses many jobs: with ``rules``, folders of the user's own.
+def make_tasks(jobs: Sequence[JobFiles]) -> list[Task]:
+    """Group ``jobs`` into tasks.
 
-    What is wrong with these is nothing that a job could not be read for: it stands in no record.
+    The jobs of one packed archive share a task, so that the archive is read once.  A job whose members do not follow
+    each other in the archive is a task of its own.
     """
-    known = replace(gather(rule_folders(rules)), faults=())
-    gc.freeze()  # it stays as it is: without it, looking for garbage in it takes a tenth of the time of small jobs
-    return known
+    groups: dict[str, list[JobFiles]] = {}
+    for job in jobs:
+        groups.setdefault(job.paths[0] if job.members and not job.scattered else f"\0{job.name}", []).append(job)
+    return [Task(tuple(group)) for group in groups.values()]
 
 
-def examine(task: Task, known: Knowledge, seconds: float) -> Iterator[JobRecord]:
-    """The record of each job of ``task``, each as soon as it is there.
+def load_worker_pack(rules: Sequence[Path]) -> Knowledge:
+    """Load the pack for a process that diagnoses many jobs.
 
-    Never raises for what is in the logs: a job that cannot be read, takes longer than ``seconds`` or breaks us is a
-    record that says so.
+    ``rules`` are folders with the user's own rules.  Faults of these rules are dropped, because they would be repeated
+    in every record.
+    """
+    pack = replace(gather(rule_folders(rules)), faults=())
+    gc.freeze()  # the pack never becomes garbage; without this, collecting takes a tenth of the time of small jobs
+    return pack
+
+
+def diagnose_task(task: Task, pack: Knowledge, seconds: float) -> Iterator[JobRecord]:
+    """Diagnose the jobs of ``task`` and yield their records.
+
+    No content of a log raises an error.  If a job cannot be read, takes longer than ``seconds`` or crashes the
+    diagnosis, the status of its record says so.
     """
     if not task.jobs[0].members:
-        yield from (_one(job, known, seconds, None) for job in task.jobs)
+        yield from (_diagnose_job(job, pack, seconds, None) for job in task.jobs)
         return
-    wanted = {member: job for job in task.jobs for member in job.members}
-    whole = task.jobs[0].paths[0]
-    done = set[str]()
+    job_of_member = {member: job for job in task.jobs for member in job.members}
+    finished = set[str]()
     problems = list[Problem]()
-    opened = _Opened(whole, wanted, problems)
-    while (job := opened.next_job()) is not None:
-        if job.name not in done:
-            done.add(job.name)
+    archive = _ArchiveReader(task.jobs[0].paths[0], job_of_member, problems)
+    while (job := archive.next_job()) is not None:
+        if job.name not in finished:
+            finished.add(job.name)
             before = len(problems)
-            record = _one(job, known, seconds, opened.of(job))
+            record = _diagnose_job(job, pack, seconds, archive.streams_of(job))
             yield replace(record, problems=(*record.problems, *map(disarmed, problems[before:])))
-        for _ in opened.of(job):  # where its diagnosis broke off
+        for _ in archive.streams_of(job):  # skip the logs that remain if the diagnosis stopped early
             pass
-    for lost in task.jobs:  # what the archive no longer holds, or lost with its end
-        if lost.name not in done:
-            first = problems[0] if problems else Problem("was not read", lost.name, "the archive holds it no longer")
-            yield failed_record(lost, "unreadable", first)
+    for job in task.jobs:  # members that were removed since the archive was listed, or lost with its damaged end
+        if job.name not in finished:
+            problem = problems[0] if problems else Problem("was not read", job.name, "the archive holds it no longer")
+            yield make_failed_record(job, "unreadable", problem)
 
 
-def _one(job: FoundJob, known: Knowledge, seconds: float, opened: Iterator[Stream] | None) -> JobRecord:
-    watch = _Watch(seconds)
+def _diagnose_job(job: JobFiles, pack: Knowledge, seconds: float, members: Iterator[Stream] | None) -> JobRecord:
+    """Diagnose ``job``.
+
+    Reads ``members``, its logs in a packed archive, or the files of the job if ``members`` is None.
+    """
+    deadline = _Deadline(seconds)
     try:
-        if opened is not None:
-            return record_of(job, diagnose_streams(opened, name=job.name, knowledge=known, watch=watch))
-        opened_or_named = [reachable(path) for path in job.paths]
-        return record_of(job, diagnose(opened_or_named, name=job.name, knowledge=known, watch=watch))
-    except TooLong:
+        if members is not None:
+            return make_record(job, diagnose_streams(members, name=job.name, knowledge=pack, watch=deadline))
+        files = [open_if_remote(path) for path in job.paths]
+        return make_record(job, diagnose(files, name=job.name, knowledge=pack, watch=deadline))
+    except JobTimeout:
         why = f"it took longer than the {seconds:g} seconds that a job may take"
-        return failed_record(job, "stalled", Problem("was not diagnosed", job.name, why, "give more time: --job-limit"))
+        problem = Problem("was not diagnosed", job.name, why, "give more time: --job-limit")
+        return make_failed_record(job, "stalled", problem)
     except InputError as error:
-        return failed_record(job, "unreadable", error)
-    except Exception as error:  # noqa: BLE001  one job never loses the others' results
+        return make_failed_record(job, "unreadable", error)
+    except Exception as error:  # noqa: BLE001  a bug that one job triggers must not lose the other jobs
         why = f"{type(error).__name__}: {error}"
-        return failed_record(job, "died", Problem("was not diagnosed", job.name, why, "please report it with the log"))
+        problem = Problem("was not diagnosed", job.name, why, "please report it with the log")
+        return make_failed_record(job, "died", problem)
 
 
-class _Watch:
-    """Stops a diagnosis that reads for too long."""
+class _Deadline:
+    """A progress callback that stops a diagnosis after its time limit."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     def __call__(self, _name: str, _count: int) -> None:
         if time.monotonic() > self._end:
-            raise TooLong
+            raise JobTimeout
 
 
-class _Opened:
-    """The logs of a packed archive, handed out job by job in the archive's order."""
+class _ArchiveReader:
+    """Reads the logs of a packed archive, job by job."""
 
-    def __init__(self, path: str, wanted: dict[str, FoundJob], problems: list[Problem]) -> None:
-        self._lead, self._wanted = f"{path}:", wanted
-        self._streams = streams(Job(path, (reachable(path),)), problems)
-        self._ahead: tuple[FoundJob, Stream] | None = None
+    def __init__(self, path: str, job_of_member: dict[str, JobFiles], problems: list[Problem]) -> None:
+        self._prefix, self._job_of_member = f"{path}:", job_of_member
+        self._streams = streams(Job(path, (open_if_remote(path),)), problems)
+        self._next: tuple[JobFiles, Stream] | None = None
 
-    def next_job(self) -> FoundJob | None:
-        """The job of the next log; None at the end.  What is left of the job before it is passed over."""
-        if self._ahead is None:
+    def next_job(self) -> JobFiles | None:
+        """Return the job of the next log, or None at the end."""
+        if self._next is None:
             self._advance()
-        return self._ahead[0] if self._ahead else None
+        return self._next[0] if self._next else None
 
-    def of(self, job: FoundJob) -> Iterator[Stream]:
-        """The logs of ``job`` that follow each other."""
-        while self._ahead is not None and self._ahead[0] is job:
-            stream = self._ahead[1]
-            yield stream
+    def streams_of(self, job: JobFiles) -> Iterator[Stream]:
+        """Yield the logs of ``job`` until a log of another job follows."""
+        while self._next is not None and self._next[0] is job:
+            yield self._next[1]
             self._advance()
 
     def _advance(self) -> None:
-        self._ahead = None
+        self._next = None
         for stream in self._streams:
-            job = self._wanted.get(stream.name.removeprefix(self._lead))
+            job = self._job_of_member.get(stream.name.removeprefix(self._prefix))
             if job is not None:
-                self._ahead = job, stream
+                self._next = job, stream
                 return

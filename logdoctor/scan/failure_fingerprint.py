@@ -1,4 +1,4 @@
-"""What stays the same when the same failure comes again: in another job, on other hosts, at another time."""
+"""Fingerprints that are equal if two jobs failed in the same way."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ import hashlib
 from logdoctor.masking import template
 from logdoctor.model import Diagnosis, Evidence
 
-LONGEST = 300
+MAX_TEMPLATE = 300
+"""Characters of a line template."""
 
 
-def form_of(proof: Evidence) -> str:
-    """The line without what changes from run to run: times, addresses, paths, names, numbers."""
-    return template(proof.line.text)[:LONGEST]
+def line_template(evidence: Evidence) -> str:
+    """Return the line with times, addresses, paths, names and numbers masked.
 
-
-def fingerprint(found: Diagnosis) -> str:
-    """Equal for jobs that failed in the same way; empty for a healthy one.
-
-    Two jobs fail in the same way where the signature and the form of the decisive line are the same; where no cause is
-    known, the forms of the unexplained lines.
+    ``lost node17 at 10:00:01`` gives ``lost <name> at <time>``.
     """
-    if found.causes:
-        cause = found.causes[0]
-        told = [cause.signature, *map(form_of, cause.evidence[:1])]
+    return template(evidence.line.text)[:MAX_TEMPLATE]
+
+
+def fingerprint(diagnosis: Diagnosis) -> str:
+    """Return the fingerprint of a failure, empty for a healthy job.
+
+    Host, time and numbers do not change the fingerprint.  It is made of the signature and the template of the decisive
+    line.  If no cause is known, it is made of the templates of the unexplained lines.
+    """
+    if diagnosis.causes:
+        cause = diagnosis.causes[0]
+        parts = [cause.signature, *map(line_template, cause.evidence[:1])]
     else:
-        told = sorted(set(map(form_of, found.unexplained)))
-    if not told:
+        parts = sorted(set(map(line_template, diagnosis.unexplained)))
+    if not parts:
         return ""
-    return hashlib.blake2b("\n".join(told).encode("utf-8", "replace"), digest_size=6).hexdigest()
+    return hashlib.blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=6).hexdigest()
