@@ -35,11 +35,11 @@ def preference(counter: FeatureCounter, model: Path | None = None) -> Callable[[
     """Says which of some signatures is much the likeliest in the light of what ``counter`` saw."""
 
     def prefer(signatures: Sequence[str]) -> str | None:
-        from logdoctor.classifier.features import features_of
+        from logdoctor.classifier.features import counter_features
         from logdoctor.classifier.linear_model import load_model
 
         try:
-            chances = load_model(model or SHIPPED_MODEL).named(features_of(counter), signatures)
+            chances = load_model(model or SHIPPED_MODEL).probabilities_of(counter_features(counter), signatures)
         except InputError:  # told where the model is asked for an answer of its own
             return None
         best = max(chances, key=lambda name: (chances[name], name), default=None)
@@ -59,11 +59,11 @@ def with_guess(
         return diagnosis
     if all(NUMBER_ALONE.search(text) for *_, text in counter.failures):
         return diagnosis
-    from logdoctor.classifier.features import features_of
+    from logdoctor.classifier.features import counter_features
     from logdoctor.classifier.linear_model import load_model
 
     try:
-        guess = load_model(model or SHIPPED_MODEL).guess(features_of(counter))
+        guess = load_model(model or SHIPPED_MODEL).guess(counter_features(counter))
     except InputError as error:
         return replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
     rule = _rule(known, guess.signature) if guess else None

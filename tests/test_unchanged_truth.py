@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from logdoctor import diagnose
-from logdoctor.authoring.rule_check import answer
+from logdoctor.authoring.rule_check import first_signature
 
 CORPUS = Path(__file__).resolve().parent.parent / "corpus"
 ONE_IN = 20
@@ -139,7 +139,7 @@ def told(data: str | bytes, case: Path, knowledge) -> tuple[str, object, int]:
     stream = io.BytesIO(data if isinstance(data, bytes) else data.encode())
     found = diagnose(stream, name=case.name, knowledge=knowledge, hung=bool(about(case).get("hung")))
     cause = found.causes[0] if found.causes else None
-    return answer(found), cause and cause.culprit, cause.evidence[0].line.number if cause else 0
+    return first_signature(found), cause and cause.culprit, cause.evidence[0].line.number if cause else 0
 
 
 @functools.cache

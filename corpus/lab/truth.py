@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def faults(about: Mapping[str, Any], found: Diagnosis) -> list[str]:
     """Where a diagnosis differs from the truth that a case.yaml tells: in its signature, its culprit, its proof."""
-    from logdoctor.authoring.rule_check import answer  # here, so that the lab can be listed without logdoctor
+    from logdoctor.authoring.rule_check import first_signature  # here, so that the lab can be listed without logdoctor
 
     right = {about["label"], *about.get("also", ())}
-    wrong = [] if answer(found) in right else [f"it is {about['label']}, said {answer(found)}"]
+    wrong = [] if first_signature(found) in right else [f"it is {about['label']}, said {first_signature(found)}"]
     if not found.causes:
         return wrong
     cause, culprit = found.causes[0], about.get("culprit") or {}
@@ -32,13 +32,13 @@ def faults(about: Mapping[str, Any], found: Diagnosis) -> list[str]:
 
 def said(found: Diagnosis) -> str:
     """A diagnosis in a line: signature and culprit."""
-    from logdoctor.authoring.rule_check import answer
+    from logdoctor.authoring.rule_check import first_signature
 
     if not found.causes:
-        return answer(found)
+        return first_signature(found)
     who = found.causes[0].culprit
     ranks = f" rank {', '.join(map(str, sorted(who.ranks)))}" if who.ranks else ""
-    return answer(found) + ranks + (f" on {', '.join(sorted(who.hosts))}" if who.hosts else "")
+    return first_signature(found) + ranks + (f" on {', '.join(sorted(who.hosts))}" if who.hosts else "")
 
 
 def diagnosed(folder: Path, about: Mapping[str, Any]) -> Diagnosis:

@@ -1,4 +1,4 @@
-"""Proves rules by their own examples: each must be diagnosed as it says, with ALL rules loaded."""
+"""Check rules against their own examples, with all rules loaded."""
 
 from __future__ import annotations
 
@@ -14,58 +14,59 @@ from logdoctor.model import Cause, Diagnosis, Example, Rule
 from logdoctor.rulebook.loading import Rulebook, read
 
 
-class Failed(Struct, frozen=True):
-    """An example that came out otherwise than its rule says."""
+class FailedExample(Struct, frozen=True):
+    """An example whose diagnosis differs from its rule."""
 
     rule: str
     where: str
     kind: str
-    wanted: str
-    got: str
+    expected: str
+    actual: str
 
 
-def check(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[Failed]]:
-    """Run the examples and near-misses of the rules below ``folders`` (of the ids in ``only``, if any).
+def check_rules(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[FailedExample]]:
+    """Diagnose the examples and near-misses of the rules below ``folders``.
 
-    Returns how many were run and those that failed; faulty rules are left out.
+    ``only`` may hold ids and signatures of rules.  Returns the number of examples and those that failed.  Faulty rules
+    are left out.
     """
-    book, known = read(folders), gather(folders)
+    book, pack = read(folders), gather(folders)
     rules = [r for r in book.rules if not only or r.id in only or r.signature in only]
     count = sum(len(r.examples) + len(r.near_misses) for r in rules)
-    return count, [failed for rule in rules for failed in check_rule(rule, book, known)]
+    return count, [failed for rule in rules for failed in check_rule(rule, book, pack)]
 
 
-def check_rule(rule: Rule, book: Rulebook, known: Knowledge) -> Iterator[Failed]:
-    """The examples and near-misses of one rule that come out otherwise than it says."""
+def check_rule(rule: Rule, book: Rulebook, pack: Knowledge) -> Iterator[FailedExample]:
+    """Yield the failed examples and near-misses of one rule."""
     for example in rule.examples:
-        wanted = "healthy" if rule.role == "benign" else rule.signature
-        yield from _compare(rule, example, "example", wanted, known)
+        expected = "healthy" if rule.role == "benign" else rule.signature
+        yield from _compare(rule, example, "example", expected, pack)
     for miss in rule.near_misses:
-        named = book.rule(miss.truth)
-        yield from _compare(rule, miss, "near-miss", named.signature if named else miss.truth, known)
+        other = book.rule(miss.truth)
+        yield from _compare(rule, miss, "near-miss", other.signature if other else miss.truth, pack)
 
 
-def _compare(rule: Rule, example: Example, kind: str, wanted: str, known: Knowledge) -> Iterator[Failed]:
-    diagnosis = diagnose_text(example.log, known)
-    got = answer(diagnosis)
+def _compare(rule: Rule, example: Example, kind: str, expected: str, pack: Knowledge) -> Iterator[FailedExample]:
+    diagnosis = diagnose_text(example.log, pack)
+    actual = first_signature(diagnosis)
     where = f"{rule.path}:{example.line}"
-    if got != wanted:
-        yield Failed(rule.id, where, kind, wanted, got)
+    if actual != expected:
+        yield FailedExample(rule.id, where, kind, expected, actual)
         return
     for name, value in example.finds:
-        actual = _value(diagnosis.causes[0], name) if diagnosis.causes else None
-        if value not in (actual if isinstance(actual, tuple) else (actual,)):
-            yield Failed(rule.id, where, f"{kind}, '{name}'", str(value), str(actual))
+        found = _value(diagnosis.causes[0], name) if diagnosis.causes else None
+        if value not in (found if isinstance(found, tuple) else (found,)):
+            yield FailedExample(rule.id, where, f"{kind}, '{name}'", str(value), str(found))
 
 
-def diagnose_text(log: str, known: Knowledge) -> Diagnosis:
-    """Diagnose a log that is at hand as text."""
+def diagnose_text(log: str, pack: Knowledge) -> Diagnosis:
+    """Diagnose the text of a log.  A first line ``# hung`` says that the job hangs."""
     hung = log.startswith("# hung\n")
-    return diagnose(io.BytesIO(log.encode()), name="example", knowledge=known, hung=hung)
+    return diagnose(io.BytesIO(log.encode()), name="example", knowledge=pack, hung=hung)
 
 
-def answer(diagnosis: Diagnosis) -> str:
-    """The signature of the first cause, else the verdict."""
+def first_signature(diagnosis: Diagnosis) -> str:
+    """Return the signature of the first cause, else the verdict."""
     return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
 
 

@@ -1,7 +1,7 @@
-"""What the classifier learns from: the rules' own examples and near-misses, and labelled cases of a corpus.
+"""Training data of the classifier, from rules and labelled cases.
 
-Every log is varied in fixed ways (cut, wrapped, told by two ranks at once, its proof taken out, words lost), because
-the classifier is mostly asked where no rule recognises the log as it stands.
+Each log is also used in variants: cut, with prefixes, printed by two ranks, without its decisive lines.  Variants are
+needed because the classifier is mostly used for logs that no rule recognizes.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from logdoctor.classifier.features import features
-from logdoctor.classifier.linear_model import NAMELESS, UNKNOWN
-from logdoctor.classifier.training import Sample
+from logdoctor.classifier.features import extract_features
+from logdoctor.classifier.linear_model import NO_SIGNATURE, UNKNOWN
+from logdoctor.classifier.training import ReportProgress, Sample
 from logdoctor.diagnosis import diagnose, events
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Cause, InputError
 from logdoctor.rulebook.loading import Rulebook
 
-LOG_NAMES = (".log", ".txt", ".out", ".err")
-LARGEST_LOG = 1 << 20
-"""Characters of a case that are learnt from."""
-OWN_NAME = re.compile(r"\b[A-Za-z]\w*\.(?=py\b|sh\b)|(?<=/home/)[\w-]+|(?<=/users/)[\w-]+")
-"""What users call their programs and themselves."""
+LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
+MAX_CHARACTERS = 1 << 20
+"""Characters of the logs of a case that are used."""
+USER_NAME = re.compile(r"\b[A-Za-z]\w*\.(?=py\b|sh\b)|(?<=/home/)[\w-]+|(?<=/users/)[\w-]+")
+"""Names that users give to themselves and their programs."""
 
 
-class Labelled(Struct, frozen=True):
-    """A log and what it is: a signature, ``healthy`` or ``unknown``.
+class LabelledLog(Struct, frozen=True):
+    """A log with its label: a signature, ``healthy`` or ``unknown``.
 
-    ``example`` names the log, ``rule`` what it was written for: held out together.
+    Logs with the same ``example`` or ``rule`` are held out together.
     """
 
     log: str
@@ -41,27 +41,30 @@ class Labelled(Struct, frozen=True):
     rule: str
 
 
-def labelled_logs(book: Rulebook, corpora: Sequence[Path] = ()) -> list[Labelled]:
-    """All labelled logs of the rules and of the cases below ``corpora``.  Raises `InputError` for a faulty case."""
-    named = {r.id: r.signature for r in book.rules}
-    found: list[Labelled] = []
+def load_labelled_logs(book: Rulebook, corpora: Sequence[Path] = ()) -> list[LabelledLog]:
+    """Return the labelled logs of the rules and of ``corpora``.
+
+    Rules have examples and near-misses, a corpus is a folder of cases.  Raises `InputError` if a case is faulty.
+    """
+    signatures = {r.id: r.signature for r in book.rules}
+    logs: list[LabelledLog] = []
     for rule in book.rules:
-        found += [Labelled(e.log, rule.signature, f"{rule.id} {n}", rule.id) for n, e in enumerate(rule.examples)]
+        logs += [LabelledLog(e.log, rule.signature, f"{rule.id} {n}", rule.id) for n, e in enumerate(rule.examples)]
         for n, miss in enumerate(rule.near_misses):
-            label = named.get(miss.truth, miss.truth)
-            found.append(Labelled(miss.log, label, f"{rule.id} near {n}", rule.id))
-    return [*found, *_cases(corpora)]
+            label = signatures.get(miss.truth, miss.truth)
+            logs.append(LabelledLog(miss.log, label, f"{rule.id} near {n}", rule.id))
+    return [*logs, *_load_cases(corpora)]
 
 
-def _cases(corpora: Iterable[Path]) -> Iterator[Labelled]:
+def _load_cases(corpora: Iterable[Path]) -> Iterator[LabelledLog]:
     for corpus in corpora:
         for file in sorted(corpus.rglob("case.yaml")):
-            logs = sorted(p for p in file.parent.rglob("*") if p.suffix in LOG_NAMES)
-            text = "".join(p.read_text("utf-8", "replace") for p in logs)[:LARGEST_LOG]
-            yield Labelled(text, _label(file), f"case {file.parent.name}", file.parent.name)
+            logs = sorted(p for p in file.parent.rglob("*") if p.suffix in LOG_SUFFIXES)
+            text = "".join(p.read_text("utf-8", "replace") for p in logs)[:MAX_CHARACTERS]
+            yield LabelledLog(text, _read_label(file), f"case {file.parent.name}", file.parent.name)
 
 
-def _label(file: Path) -> str:
+def _read_label(file: Path) -> str:
     import yaml
 
     try:
@@ -73,53 +76,55 @@ def _label(file: Path) -> str:
     return str(case["label"])
 
 
-def samples(
-    logs: Sequence[Labelled], known: Knowledge, told: Callable[[str, int, int], None] = lambda *_: None
+def make_samples(
+    logs: Sequence[LabelledLog], pack: Knowledge, report: ReportProgress = lambda *_: None
 ) -> Iterator[Sample]:
-    """The features of every log and of its variants; ``told`` hears which log, how many of how many."""
-    for n, one in enumerate(logs):
-        told(one.example, n, len(logs))
-        seen = [_features(variant, known) for variant in _variants(one.log)]
-        seen += [_thinned(seen[0], part) for part in (0, 1)]
-        different = [f for i, f in enumerate(seen) if f and f not in seen[:i]]
-        yield from (Sample(f, one.label, one.example, one.rule, whole=f is seen[0]) for f in different)
-        rest = "" if one.label in NAMELESS else _without_proof(one.log, known)
-        if rest and (learnt := _features(rest, known)):
-            label = one.label if _diagnosed(rest, known) else UNKNOWN  # what is left names nothing: nor shall we
-            yield Sample(learnt, label, one.example, one.rule, whole=False)
+    """Yield the features of each log and of its variants."""
+    for n, log in enumerate(logs):
+        report(log.example, n, len(logs))
+        all_features = [_features(variant, pack) for variant in _variants(log.log)]
+        all_features += [_half(all_features[0], part) for part in (0, 1)]
+        different = [f for i, f in enumerate(all_features) if f and f not in all_features[:i]]
+        yield from (Sample(f, log.label, log.example, log.rule, original=f is all_features[0]) for f in different)
+        rest = "" if log.label in NO_SIGNATURE else _without_proof(log.log, pack)
+        if rest and (features := _features(rest, pack)):
+            label = log.label if _rule_causes(rest, pack) else UNKNOWN  # the rest of the log names no failure
+            yield Sample(features, label, log.example, log.rule, original=False)
 
 
 def _variants(log: str) -> Iterator[str]:
-    """As it is, under other names, cut at either end, wrapped, and told by two ranks at once."""
+    """Yield the log itself, then its variants.
+
+    A variant has other user names, no end, no beginning, a timestamp on each line, or each line from two ranks.
+    """
     lines = log.splitlines()
     yield log
-    yield OWN_NAME.sub(lambda name: "main." if name[0].endswith(".") else "someone", log)
-    if len(lines) > 3:  # of fewer lines a cut leaves nothing
+    yield USER_NAME.sub(lambda name: "main." if name[0].endswith(".") else "someone", log)
+    if len(lines) > 3:  # a cut of fewer lines leaves nothing
         yield "\n".join(lines[: -(len(lines) // 3)])
         yield "\n".join(lines[len(lines) // 3 :])
     yield "\n".join(f"2031-04-05 06:07:08,901 {line}" for line in lines)
     yield "\n".join(f"[rank{rank}]: {line}" for line in lines for rank in (3, 5))
 
 
-def _without_proof(log: str, known: Knowledge) -> str:
-    """The log without the lines that prove what it is; nothing where nothing proves it."""
-    proof = {e.line.number for c in _diagnosed(log, known) for e in c.evidence}
+def _without_proof(log: str, pack: Knowledge) -> str:
+    """Return the log without its decisive lines.
+
+    Returns an empty text if no rule matches the log.
+    """
+    proof = {e.line.number for c in _rule_causes(log, pack) for e in c.evidence}
     return "\n".join(line for n, line in enumerate(log.splitlines(), 1) if n not in proof) if proof else ""
 
 
-def _diagnosed(log: str, known: Knowledge) -> tuple[Cause, ...]:
-    found = diagnose(_opened(log), name="example", knowledge=known).causes
-    return tuple(c for c in found if c.rule)  # not what the last model guessed
+def _rule_causes(log: str, pack: Knowledge) -> tuple[Cause, ...]:
+    causes = diagnose(io.BytesIO(log.encode()), name="example", knowledge=pack).causes
+    return tuple(c for c in causes if c.rule)  # without guesses of the shipped model
 
 
-def _features(log: str, known: Knowledge) -> dict[int, float]:
-    return features(events(_opened(log), knowledge=known))
+def _features(log: str, pack: Knowledge) -> dict[int, float]:
+    return extract_features(events(io.BytesIO(log.encode()), knowledge=pack))
 
 
-def _opened(log: str) -> io.BytesIO:
-    return io.BytesIO(log.encode())
-
-
-def _thinned(whole: Mapping[int, float], part: int) -> dict[int, float]:
-    """One half of the features: the same failure said in other words."""
-    return {b: v for b, v in whole.items() if zlib.crc32(str(b).encode()) % 2 == part}
+def _half(features: Mapping[int, float], part: int) -> dict[int, float]:
+    """Return one half of the features, like a log with fewer words."""
+    return {b: v for b, v in features.items() if zlib.crc32(str(b).encode()) % 2 == part}
