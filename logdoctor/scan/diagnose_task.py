@@ -56,8 +56,8 @@ def load_worker_pack(rules: Sequence[Path]) -> Knowledge:
 def diagnose_task(task: Task, pack: Knowledge, seconds: float) -> Iterator[JobRecord]:
     """Diagnose the jobs of ``task`` and yield their records.
 
-    No content of a log raises an error.  If a job cannot be read, takes longer than ``seconds`` or crashes the
-    diagnosis, the status of its record says so.
+    No content of a log raises an error.  A job that cannot be read, takes too long or crashes the diagnosis gives a
+    record with that status.
     """
     if not task.jobs[0].members:
         yield from (_diagnose_job(job, pack, seconds, None) for job in task.jobs)
