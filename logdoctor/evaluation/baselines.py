@@ -36,7 +36,7 @@ def bag_of_words(logs: Sequence[LabelledLog], cases: Sequence[Case]) -> list[Ans
         model = make_pipeline(
             TfidfVectorizer(max_features=WORDS, sublinear_tf=True, ngram_range=(1, 2)),
             LogisticRegression(C=STRENGTH, max_iter=60),
-        ).fit([log.log for log in logs], [log.label for log in logs])
+        ).fit([log.text for log in logs], [log.label for log in logs])
         probabilities = model.predict_proba([_text(case) for case in cases])
     best = probabilities.argmax(axis=1)
     return [

@@ -35,7 +35,7 @@ class LabelledLog(Struct, frozen=True):
     Logs with the same ``example`` or ``rule`` are held out together.
     """
 
-    log: str
+    text: str
     label: str
     example: str
     rule: str
@@ -82,11 +82,11 @@ def make_samples(
     """Yield the features of each log and of its variants."""
     for n, log in enumerate(logs):
         report(log.example, n, len(logs))
-        all_features = [_features(variant, pack) for variant in _variants(log.log)]
+        all_features = [_features(variant, pack) for variant in _variants(log.text)]
         all_features += [_half(all_features[0], part) for part in (0, 1)]
         different = [f for i, f in enumerate(all_features) if f and f not in all_features[:i]]
         yield from (Sample(f, log.label, log.example, log.rule, original=f is all_features[0]) for f in different)
-        rest = "" if log.label in NO_SIGNATURE else _without_proof(log.log, pack)
+        rest = "" if log.label in NO_SIGNATURE else _without_proof(log.text, pack)
         if rest and (features := _features(rest, pack)):
             label = log.label if _rule_causes(rest, pack) else UNKNOWN  # the rest of the log names no failure
             yield Sample(features, label, log.example, log.rule, original=False)
