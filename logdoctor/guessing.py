@@ -38,11 +38,11 @@ def build_preference(counter: FeatureCounter, model: Path | None = None) -> Call
     """
 
     def prefer(signatures: Sequence[str]) -> str | None:
-        from logdoctor.classifier.features import features_of
+        from logdoctor.classifier.features import counter_features
         from logdoctor.classifier.linear_model import load_model
 
         try:
-            probabilities = load_model(model or SHIPPED_MODEL).named(features_of(counter), signatures)
+            probabilities = load_model(model or SHIPPED_MODEL).probabilities_of(counter_features(counter), signatures)
         except InputError:  # `add_guess` reports the error
             return None
         best = max(probabilities, key=lambda name: (probabilities[name], name), default=None)
@@ -63,11 +63,11 @@ def add_guess(
         return diagnosis
     if all(_EXIT_CODE_ONLY.search(text) for *_, text in counter.failures):
         return diagnosis
-    from logdoctor.classifier.features import features_of
+    from logdoctor.classifier.features import counter_features
     from logdoctor.classifier.linear_model import load_model
 
     try:
-        guess = load_model(model or SHIPPED_MODEL).guess(features_of(counter))
+        guess = load_model(model or SHIPPED_MODEL).guess(counter_features(counter))
     except InputError as error:
         return replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
     rule = _find_rule(pack, guess.signature) if guess else None

@@ -1,4 +1,4 @@
-"""The command line as the tests call it: in this process, as a program of its own, on a terminal."""
+"""Runs the command line for tests: in this process, as a program, on a terminal."""
 
 from __future__ import annotations
 
@@ -17,41 +17,44 @@ RUN = CliRunner()
 
 
 def call(*args: object, stdin: str | None = None, code: int = 0):
-    """Run the command line in this process and give what came of it; its exit code must be ``code``."""
+    """Run the command line in this process and return its result.  The exit code must be ``code``."""
     result = RUN.invoke(app, [str(a) for a in args], input=stdin, prog_name="logdoctor")
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
 
 def report(*args: object, **options) -> dict:
-    found = json.loads(call("diagnose", "--format", "json", *args, **options).stdout)
-    VALIDATOR.validate(found)
-    return found
+    diagnosis = json.loads(call("diagnose", "--format", "json", *args, **options).stdout)
+    VALIDATOR.validate(diagnosis)
+    return diagnosis
 
 
 def program(*args: object, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
-    """Run it as a program of its own."""
+    """Run the command line as a program."""
     command = [sys.executable, "-m", "logdoctor", *map(str, args)]
     return subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **env}, check=False, timeout=60)
 
 
 def terminal(*args: object, errors: bool = True, **env: str) -> bytes:
-    """What it prints where standard output is a terminal; without ``errors``, and so without its progress, on it."""
-    ours, theirs = pty.openpty()
+    """Run the command line on a terminal and return its output.
+
+    Without ``errors`` standard error is discarded, and so is the progress bar.
+    """
+    parent_end, child_end = pty.openpty()
     command = [sys.executable, "-m", "logdoctor", *map(str, args)]
-    where = {"stdin": theirs, "stdout": theirs, "stderr": theirs if errors else subprocess.DEVNULL}
-    with subprocess.Popen(command, **where, env={**os.environ, **env}) as process:
-        os.close(theirs)
-        out = b""
-        while piece := _read(ours):
-            out += piece
+    streams = {"stdin": child_end, "stdout": child_end, "stderr": child_end if errors else subprocess.DEVNULL}
+    with subprocess.Popen(command, **streams, env={**os.environ, **env}) as process:
+        os.close(child_end)
+        output = b""
+        while chunk := _read(parent_end):
+            output += chunk
         process.wait(60)
-    os.close(ours)
-    return out + b"\nexit %d" % process.returncode
+    os.close(parent_end)
+    return output + b"\nexit %d" % process.returncode
 
 
-def _read(ours: int) -> bytes:
+def _read(parent_end: int) -> bytes:
     try:
-        return os.read(ours, 1 << 16)
-    except OSError:  # Linux says EIO where the other end is closed
+        return os.read(parent_end, 1 << 16)
+    except OSError:  # Linux reports EIO if the other end is closed
         return b""

@@ -1,4 +1,4 @@
-"""How many random inputs a test takes, and how much processor time what it tests may."""
+"""Number of random inputs of a test, and limits on its processor time."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ NIGHTLY = os.environ.get("LOGDOCTOR_FUZZ") == "nightly"
 
 
 def inputs(few: int, nightly: int) -> Callable[[Test], Test]:
-    """So many inputs; the test is one of `make fuzz`.  Fixed ones by day: a test that fails must fail again."""
-    quiet = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
-    taken = settings(
+    """Mark a test as one of `make fuzz` and set its number of random inputs.
+
+    Outside the nightly run the inputs are fixed, so that a failure can be repeated.
+    """
+    suppressed = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
+    number_of_inputs = settings(
         max_examples=nightly if NIGHTLY else few,
         deadline=None,
         derandomize=not NIGHTLY,
         database=None,
-        suppress_health_check=quiet,
+        suppress_health_check=suppressed,
     )
-    return lambda test: pytest.mark.fuzz(taken(test))
+    return lambda test: pytest.mark.fuzz(number_of_inputs(test))
 
 
 @contextmanager
 def within(paces: float) -> Iterator[None]:
-    """What is done here takes no more processor time than so many loops of a million multiplications.
+    """Fail if the block takes more processor time than ``paces`` loops of a million multiplications.
 
-    A slow or busy machine slows both; a pace is a twentieth of a second on one of 2024.
+    A slow or busy machine slows both.  A pace is a twentieth of a second on a machine of 2024.
     """
     pace = _pace()
     start = time.process_time()

@@ -1,4 +1,4 @@
-"""Rule files: ours, read once, and those that the tests of the author's tools write."""
+"""The shipped rules, and a rule file that tests can write and change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from logdoctor.rulebook import shipped_rules
 from logdoctor.rulebook.loading import load
 
 BOOK = load([shipped_rules()])
-"""The shipped rules with their examples: reading them takes a second."""
+"""The shipped rules with their examples.  They are read once, because that takes a second."""
 LICENCE = """\
 title: The licence server {server|of the site} is gone
 cause: The licence server {server|of the site} did not answer.
@@ -23,7 +23,10 @@ near_misses: [{is: healthy, log: 'licence server hydra answered'}]
 
 
 def rule_file(folder: Path, rule_id: str, text: str = LICENCE, *changes: tuple[str, str]) -> Path:
-    """Write a rule of that id below ``folder``, with some of its text changed; each must be there."""
+    """Write the rule ``rule_id`` below ``folder``.
+
+    ``changes`` are pairs of old and new text.  Each old text must be in the rule.
+    """
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)

@@ -1,4 +1,4 @@
-"""The classifier: what it counts, what it learns, when it speaks."""
+"""The classifier: features, training, models, and diagnoses with guesses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
-from logdoctor.classifier.counting import FIRST_KEPT, LATEST_KEPT
-from logdoctor.classifier.features import BUCKETS, features, words
-from logdoctor.classifier.linear_model import LARGEST, UNKNOWN, LinearModel, load_model
+from logdoctor.classifier.counting import MAX_FIRST, MAX_LATEST
+from logdoctor.classifier.features import BUCKETS, extract_features, extract_words
+from logdoctor.classifier.linear_model import MAX_BYTES, UNKNOWN, LinearModel, load_model
 from logdoctor.classifier.training import SILENT, Sample, train
 from logdoctor.diagnosis import diagnose
+from logdoctor.evaluation.training_data import LabelledLog, load_labelled_logs, make_samples
 from logdoctor.guessing import add_guess
 from logdoctor.knowledge import Knowledge
 from logdoctor.model import Diagnosis, Event, Evidence, InputError, Line
-from logdoctor.training_data import Labelled, labelled_logs, samples
 
 WORDS = {
     "net.qqp": "the quokka queue pair went away while the quokka fabric waited",
@@ -38,7 +38,7 @@ def event(text: str, level: str = "error", kind: str = "generic.error", order: i
 
 def some_samples() -> list[Sample]:
     return [
-        Sample(features([event(f"{text} {extra}")]), label, f"{label} {n}", f"{label} {n % 4}")
+        Sample(extract_features([event(f"{text} {extra}")]), label, f"{label} {n}", f"{label} {n % 4}")
         for label, text in WORDS.items()
         for n, extra in enumerate(("alpha", "beta", "gamma", "delta", "omega", "sigma", "kappa", "theta"))
     ]
@@ -49,65 +49,67 @@ def model() -> LinearModel:
     return replace(train(some_samples()).model, threshold=0.5)
 
 
-def rigged(signature: str, probability_of_it: float = 30.0) -> LinearModel:
-    return LinearModel((signature, UNKNOWN), (probability_of_it, 0.0), {}, 1.0, 0.9)
+def rigged(signature: str, bias: float = 30.0) -> LinearModel:
+    return LinearModel((signature, UNKNOWN), (bias, 0.0), {}, 1.0, 0.9)
 
 
-def an_open_failure() -> Diagnosis:
+def unexplained_failure() -> Diagnosis:
     return Diagnosis("job", "unknown", unexplained=(Evidence(Line("a.log", 7, "it broke")),), advice=("look",))
 
 
-def fed(*events: Event) -> FeatureCounter:
+def count_events(*events: Event) -> FeatureCounter:
     counter = FeatureCounter()
-    for one in events:
-        counter.observe(one)
+    for event in events:
+        counter.observe(event)
     return counter
 
 
-def test_numbers_paths_addresses_and_hosts_are_not_learnt() -> None:
-    one = "rank 17 on gpu-node042 lost 10.3.4.5:6379 at 0x7fe2a9 in /opt/env/lib/a.so"
-    other = "rank 3 on gpu-node7 lost 192.168.0.9:80 at 0xdeadbeef in /srv/x/y/z.so"
-    assert words(one) == words(other)
+def test_numbers_paths_addresses_and_hosts_are_no_words() -> None:
+    first = "rank 17 on gpu-node042 lost 10.3.4.5:6379 at 0x7fe2a9 in /opt/env/lib/a.so"
+    second = "rank 3 on gpu-node7 lost 192.168.0.9:80 at 0xdeadbeef in /srv/x/y/z.so"
+    assert extract_words(first) == extract_words(second)
 
 
-def test_a_signal_keeps_its_number_because_it_says_what_happened() -> None:
-    assert "signal=7" in words("Caught signal 7 (some words)")
-    assert words("Caught signal 7") != words("Caught signal 11")
+def test_signal_number_is_kept() -> None:
+    assert "signal=7" in extract_words("Caught signal 7 (some words)")
+    assert extract_words("Caught signal 7") != extract_words("Caught signal 11")
 
 
-def test_a_job_without_failures_and_warnings_has_only_kinds() -> None:
-    assert features([]) == {}
-    assert features([event("step one", "info"), event("step two", "info")]) == features([event("x", "info")])
+def test_job_without_failures_and_warnings_has_only_kinds() -> None:
+    assert extract_features([]) == {}
+    assert extract_features([event("step one", "info"), event("step two", "info")]) == extract_features(
+        [event("x", "info")]
+    )
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=60), st.sampled_from(["fatal", "error", "warning", "info"])), max_size=12))
-def test_features_of_any_text_are_bounded_and_the_same_twice(told: list[tuple[str, str]]) -> None:
-    events = [event(text, level) for text, level in told]
-    found = features(events)
-    assert found == features(events)
+def test_features_of_any_text_are_bounded_and_reproducible(records: list[tuple[str, str]]) -> None:
+    events = [event(text, level) for text, level in records]
+    found = extract_features(events)
+    assert found == extract_features(events)
     assert all(0 <= b < BUCKETS and 0 < v <= 1 for b, v in found.items())
 
 
-def test_a_flood_of_failures_takes_no_more_memory_than_a_few() -> None:
-    counter = fed(*(event(f"{'x' * 5000} {n}", kind=f"k{n}", order=n) for n in range(3000)))
-    assert len(counter.failures) == FIRST_KEPT + LATEST_KEPT
+def test_flood_of_failures_takes_bounded_memory() -> None:
+    counter = count_events(*(event(f"{'x' * 5000} {n}", kind=f"k{n}", order=n) for n in range(3000)))
+    assert len(counter.failures) == MAX_FIRST + MAX_LATEST
     assert max(len(text) for *_, text in counter.failures) <= 1000
     assert counter.failures[-1][1] == "k2999"
 
 
-def test_it_names_what_it_was_taught_in_other_words(model: LinearModel) -> None:
-    guess = model.guess(features([event("quokka queue pair: the quokka went away")]))
+def test_learned_failure_in_other_words_is_named(model: LinearModel) -> None:
+    guess = model.guess(extract_features([event("quokka queue pair: the quokka went away")]))
     assert guess
     assert guess.signature == "net.qqp"
 
 
-def test_it_is_silent_about_what_it_was_taught_to_be_nameless(model: LinearModel) -> None:
-    assert model.guess(features([event("worker left for reasons that nobody wrote down")])) is None
+def test_class_without_signature_gives_no_guess(model: LinearModel) -> None:
+    assert model.guess(extract_features([event("worker left for reasons that nobody wrote down")])) is None
 
 
-def test_it_is_silent_about_words_it_never_saw(model: LinearModel) -> None:
-    assert replace(model, threshold=0.8).guess(features([event("unheard syllables everywhere")])) is None
+def test_unknown_words_give_no_guess(model: LinearModel) -> None:
+    assert replace(model, threshold=0.8).guess(extract_features([event("unreports syllables everywhere")])) is None
     assert model.guess({}) is None
 
 
@@ -115,20 +117,20 @@ def test_training_twice_gives_the_same_bytes() -> None:
     assert train(some_samples()).model.to_json() == train(some_samples()[:]).model.to_json()
 
 
-def test_what_cannot_be_told_apart_makes_a_silent_model() -> None:
-    same = features([event("all alike")])
+def test_indistinguishable_classes_give_a_silent_model() -> None:
+    same = extract_features([event("all alike")])
     mixed = [Sample(same, label, f"{label}{n}", f"{label}{n}") for label in ("a.a", "b.b", "c.c") for n in range(8)]
     trained = train(mixed)
     assert trained.model.threshold == SILENT
     assert trained.model.guess(same) is None
 
 
-def test_one_class_alone_cannot_be_trained() -> None:
+def test_single_class_raises_value_error() -> None:
     with pytest.raises(ValueError, match="two classes"):
         train([s for s in some_samples() if s.label == "net.qqp"])
 
 
-def test_a_model_survives_being_written_and_read(model: LinearModel, tmp_path: Path) -> None:
+def test_written_model_is_read_unchanged(model: LinearModel, tmp_path: Path) -> None:
     file = tmp_path / "model.json"
     file.write_text(model.to_json(), "utf-8")
     assert load_model(file).to_json() == model.to_json()
@@ -142,7 +144,7 @@ def test_a_model_survives_being_written_and_read(model: LinearModel, tmp_path: P
         b"[]",
         b"{}",
         b"[" * 100_000,
-        b"x" * (LARGEST + 1),
+        b"x" * (MAX_BYTES + 1),
         *(
             json.dumps({**json.loads(rigged("a.b").to_json()), **change}).encode()
             for change in (
@@ -158,54 +160,54 @@ def test_a_model_survives_being_written_and_read(model: LinearModel, tmp_path: P
         ),
     ],
 )
-def test_a_broken_model_is_one_plain_error(broken: bytes, tmp_path: Path) -> None:
+def test_broken_model_raises_input_error(broken: bytes, tmp_path: Path) -> None:
     file = tmp_path / "model.json"
     file.write_bytes(broken)
     with pytest.raises(InputError, match="cannot be used"):
         load_model(file)
 
 
-def test_a_broken_model_is_a_problem_and_the_verdict_stays(knowledge: Knowledge, tmp_path: Path) -> None:
-    found = add_guess(an_open_failure(), fed(event("it broke")), knowledge, model=tmp_path / "none.json")
+def test_broken_model_is_a_problem_and_keeps_the_verdict(knowledge: Knowledge, tmp_path: Path) -> None:
+    found = add_guess(unexplained_failure(), count_events(event("it broke")), knowledge, model=tmp_path / "none.json")
     assert found.verdict == "unknown"
     assert [p.where for p in found.problems] == [str(tmp_path / "none.json")]
 
 
-def test_a_guess_says_that_it_is_one_and_keeps_what_was_unexplained(knowledge: Knowledge, tmp_path: Path) -> None:
+def test_guess_is_marked_and_keeps_the_unexplained_lines(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    found = add_guess(an_open_failure(), fed(event("it broke")), knowledge, model=file)
+    found = add_guess(unexplained_failure(), count_events(event("it broke")), knowledge, model=file)
     (cause,) = found.causes
     assert (found.verdict, cause.signature, cause.by, cause.rule) == ("failure", "cuda.oom", "classifier", "")
     assert "guess" in cause.summary
-    assert cause.evidence == found.unexplained == an_open_failure().unexplained
+    assert cause.evidence == found.unexplained == unexplained_failure().unexplained
     assert found.advice == ("look",)
     assert not cause.culprit.ranks
     assert not cause.culprit.hosts
 
 
 @pytest.mark.parametrize("line", ["command terminated with exit code 100", "the step exited with status 3."])
-def test_a_number_without_a_word_of_why_resembles_nothing(line: str, knowledge: Knowledge, tmp_path: Path) -> None:
+def test_exit_code_alone_gives_no_guess(line: str, knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    assert add_guess(an_open_failure(), fed(event(line)), knowledge, model=file).verdict == "unknown"
+    assert add_guess(unexplained_failure(), count_events(event(line)), knowledge, model=file).verdict == "unknown"
 
 
 @pytest.mark.parametrize("verdict", ["healthy", "failure"])
-def test_it_never_speaks_about_other_verdicts(verdict: str, knowledge: Knowledge, tmp_path: Path) -> None:
+def test_other_verdicts_get_no_guess(verdict: str, knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    asked = replace(an_open_failure(), verdict=verdict)  # type: ignore[arg-type]
-    assert add_guess(asked, fed(event("it broke")), knowledge, model=file) == asked
+    asked = replace(unexplained_failure(), verdict=verdict)  # type: ignore[arg-type]
+    assert add_guess(asked, count_events(event("it broke")), knowledge, model=file) == asked
 
 
-def test_a_signature_that_no_rule_has_is_not_named(knowledge: Knowledge, tmp_path: Path) -> None:
+def test_signature_without_rule_is_not_guessed(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("made.up").to_json(), "utf-8")
-    assert add_guess(an_open_failure(), fed(event("it broke")), knowledge, model=file).verdict == "unknown"
+    assert add_guess(unexplained_failure(), count_events(event("it broke")), knowledge, model=file).verdict == "unknown"
 
 
-def test_a_rule_that_holds_is_not_outvoted(knowledge: Knowledge, tmp_path: Path) -> None:
+def test_matching_rule_is_not_overruled(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("net.wrong-interface").to_json(), "utf-8")
     log = "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 2 has 79 GiB in all\n"
@@ -214,34 +216,34 @@ def test_a_rule_that_holds_is_not_outvoted(knowledge: Knowledge, tmp_path: Path)
     assert found == diagnose(io.BytesIO(log.encode()), knowledge=knowledge)
 
 
-def test_a_healthy_job_stays_healthy_whatever_the_model_says(knowledge: Knowledge, tmp_path: Path) -> None:
+def test_healthy_job_stays_healthy_with_any_model(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
     log = "".join(f"step {n}/9 loss 0.{n}\n" for n in range(9))
     assert diagnose(io.BytesIO(log.encode()), knowledge=knowledge, model=file).verdict == "healthy"
 
 
-def test_the_shipped_model_is_small_and_names_only_signatures_of_rules(knowledge: Knowledge) -> None:
+def test_shipped_model_is_small_and_knows_signatures_of_rules(knowledge: Knowledge) -> None:
     shipped = load_model(SHIPPED_MODEL)
-    assert SHIPPED_MODEL.stat().st_size <= LARGEST
+    assert SHIPPED_MODEL.stat().st_size <= MAX_BYTES
     assert shipped.threshold >= 0.5
     assert len({*shipped.classes} & {r.signature for r in knowledge.rules}) > 50
 
 
-def test_a_model_that_is_made_is_never_larger_than_one_that_is_read(model: LinearModel, monkeypatch) -> None:
+def test_trained_model_is_not_larger_than_the_limit(model: LinearModel, monkeypatch) -> None:
     most = len(model.to_json()) // 2
-    monkeypatch.setattr("logdoctor.classifier.training.LARGEST", most)
+    monkeypatch.setattr("logdoctor.classifier.training.MAX_BYTES", most)
     assert len(train(some_samples()).model.to_json()) <= most
 
 
-def test_variants_of_a_log_are_held_out_together(knowledge: Knowledge) -> None:
+def test_variants_of_a_log_share_example_and_rule(knowledge: Knowledge) -> None:
     log = "a\nRuntimeError: CUDA error: out of memory\nb\nc\nd\n"
-    found = [*samples([Labelled(log, "cuda.oom", "cuda.oom 0", "cuda.oom")], knowledge)]
+    found = [*make_samples([LabelledLog(log, "cuda.oom", "cuda.oom 0", "cuda.oom")], knowledge)]
     assert len(found) > 3
     assert {(s.label, s.example, s.rule) for s in found} == {("cuda.oom", "cuda.oom 0", "cuda.oom")}
 
 
-def test_a_case_of_a_corpus_is_learnt_under_its_label(tmp_path: Path) -> None:
+def test_case_of_a_corpus_has_its_label(tmp_path: Path) -> None:
     from logdoctor.rulebook.loading import Rulebook
 
     for label in ("cuda.oom", "healthy"):
@@ -249,47 +251,47 @@ def test_a_case_of_a_corpus_is_learnt_under_its_label(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "case.yaml").write_text(f"label: {label}\n")
         (folder / "job.log").write_text("a line\n")
-    assert [one.label for one in labelled_logs(Rulebook(), [tmp_path])] == ["cuda.oom", "healthy"]
+    assert [log.label for log in load_labelled_logs(Rulebook(), [tmp_path])] == ["cuda.oom", "healthy"]
     (folder / "case.yaml").write_text("[")
     with pytest.raises(InputError, match="case"):
-        labelled_logs(Rulebook(), [tmp_path])
+        load_labelled_logs(Rulebook(), [tmp_path])
 
 
-def test_a_diagnosis_imports_neither_scikit_learn_nor_pandas_nor_a_model() -> None:
+def test_diagnosis_imports_neither_scikit_learn_nor_pandas_nor_features() -> None:
     code = "import sys, logdoctor.diagnosis; print([m for m in ('sklearn', 'pandas', 'numpy', 'logdoctor.classifier.features') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_train_needs_to_be_told_where_the_model_goes() -> None:
+def test_train_without_output_is_wrong_usage() -> None:
     from logdoctor.cli import app
 
     assert CliRunner().invoke(app, ["train"]).exit_code == 2
 
 
-def test_what_came_first_and_what_followed_counts() -> None:
-    one, other = event("alpha broke", kind="c10d.error"), event("beta broke", kind="nccl.error", order=1)
-    assert features([one, other]) != features([other, one])
+def test_order_of_failures_changes_the_features() -> None:
+    first, second = event("alpha broke", kind="c10d.error"), event("beta broke", kind="nccl.error", order=1)
+    assert extract_features([first, second]) != extract_features([second, first])
 
 
-def test_a_failure_before_the_first_step_differs_from_one_in_the_run() -> None:
+def test_phase_is_silent_before_and_running_after_the_first_step() -> None:
     step = Event(Line("a.log", 1, "step 1"), "progress", "progress.step", "step 1")
-    assert fed(event("broke"), step).phase == "silent"
-    assert fed(step, event("broke")).phase == "running"
+    assert count_events(event("broke"), step).phase == "silent"
+    assert count_events(step, event("broke")).phase == "running"
 
 
-def test_the_names_that_users_give_their_programs_are_varied(knowledge: Knowledge) -> None:
+def test_variants_include_another_program_name(knowledge: Knowledge) -> None:
     logs = [f"  File {name}\nValueError: no\n" for name in ('"quokkas.py", line 3', '"main.py", line 3')]
-    first, second = ([s.features for s in samples([Labelled(log, "a.b", "a", "a")], knowledge)] for log in logs)
+    first, second = ([s.features for s in make_samples([LabelledLog(log, "a.b", "a", "a")], knowledge)] for log in logs)
     assert second[0] in first
 
 
-def test_progress_of_training_is_counted(knowledge: Knowledge) -> None:
-    heard: list[tuple[str, int, int]] = []
-    logs = [Labelled(f"RuntimeError: {word}\n", "a.b", word, "a") for word in ("one", "two")]
-    list(samples(logs, knowledge, lambda *told: heard.append(told)))
-    train(some_samples(), lambda *told: heard.append(told))
-    assert heard[:2] == [("one", 0, 2), ("two", 1, 2)]
-    assert [done for _, done, _ in heard[2:]] == [*range(heard[-1][2])]
+def test_training_reports_its_progress(knowledge: Knowledge) -> None:
+    reports: list[tuple[str, int, int]] = []
+    logs = [LabelledLog(f"RuntimeError: {word}\n", "a.b", word, "a") for word in ("one", "two")]
+    list(make_samples(logs, knowledge, lambda *report: reports.append(report)))
+    train(some_samples(), lambda *report: reports.append(report))
+    assert reports[:2] == [("one", 0, 2), ("two", 1, 2)]
+    assert [done for _, done, _ in reports[2:]] == [*range(reports[-1][2])]
 
 
 IMPORT = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'quokkas'\n"
@@ -317,9 +319,7 @@ def preferring(signature: str, to: str) -> LinearModel:
     return LinearModel((signature, to), (30.0, 0.0), {}, 1.0, 0.9)
 
 
-def test_between_causes_that_the_logs_do_not_order_it_says_which_is_likelier(
-    knowledge: Knowledge, tmp_path: Path
-) -> None:
+def test_unordered_causes_are_ordered_by_the_classifier(knowledge: Knowledge, tmp_path: Path) -> None:
     usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=IMPORT, b=FULL))
     assert len(usual) == 2
     assert {by for _, by in usual} == {"rule"}
@@ -328,7 +328,7 @@ def test_between_causes_that_the_logs_do_not_order_it_says_which_is_likelier(
     assert asked == [(second, "classifier"), (first, "rule")]
 
 
-def test_where_the_log_itself_says_what_came_first_it_is_not_asked(knowledge: Knowledge, tmp_path: Path) -> None:
+def test_causes_ordered_by_the_log_are_not_reordered(knowledge: Knowledge, tmp_path: Path) -> None:
     usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=IMPORT + FULL))
     assert len(usual) == 2
     (first, _), (second, _) = usual

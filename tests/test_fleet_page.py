@@ -1,4 +1,4 @@
-"""The fleet report: what it tells, that every number leads to jobs, that nothing of a log acts in it."""
+"""The fleet report: figures, lists of jobs, safety, and its commands."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 
 from logdoctor.model import Problem
 from logdoctor.render import languages
-from logdoctor.scan.fleet import fleet_of
-from logdoctor.scan.fleet_chart import HEIGHT, chart_of
-from logdoctor.scan.fleet_page import MOST_BYTES, WORDS, page
-from logdoctor.scan.journal import Landing
+from logdoctor.scan.checkpoint_log import CheckpointWriter
+from logdoctor.scan.fleet import count_records
+from logdoctor.scan.fleet_chart import HEIGHT, make_chart
+from logdoctor.scan.fleet_page import MAX_BYTES, WORDS, render_page
 from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
 
 MONDAY = 1_793_577_600.0  # 2026-11-02
 DAY = 86400.0
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 OURS = {"status", "verdict", "action", "decision", "schema"}
-"""Fields that hold one of our own words."""
+"""Fields that hold a word of the program, not a text of a log."""
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -66,136 +66,136 @@ FULL = [
 ]
 
 
-def told(records: list[JobRecord], lang: str = "en", **how) -> str:
-    return page(fleet_of(records, None, **how), lang)
+def render(records: list[JobRecord], lang: str = "en", **settings) -> str:
+    return render_page(count_records(records, None, **settings), lang)
 
 
-def everywhere(part, text):
-    """``part`` with ``text`` in place of every text that comes from outside."""
+def replace_texts(part, text):
+    """Replace every text of ``part`` that comes from a log by ``text``."""
     if isinstance(part, str):
         return text
     if isinstance(part, tuple):
-        return tuple(everywhere(one, text) for one in part)
+        return tuple(replace_texts(item, text) for item in part)
     if isinstance(part, dict):
-        return {key: everywhere(value, text) for key, value in part.items()}
+        return {key: replace_texts(value, text) for key, value in part.items()}
     if isinstance(part, Struct):
         return replace(
-            part, **{name: everywhere(value, text) for name, value in asdict(part).items() if name not in OURS}
+            part, **{name: replace_texts(value, text) for name, value in asdict(part).items() if name not in OURS}
         )
     return part
 
 
-def test_the_page_tells_the_shares_and_the_cost():
-    text = " ".join(parse(told(FULL)).text.split())
+def test_page_has_shares_and_cost():
+    text = " ".join(parse(render(FULL)).text.split())
     assert "10 of 71 jobs failed" in text
     assert "Healthy86 %" in text
     assert "GPU-hours lost6,912" in text
     assert "cuda.ecc, 90 % of the failures" in text
 
 
-def test_a_sick_host_is_told_in_plain_words():
-    text = " ".join(parse(told(FULL)).text.split())
+def test_bad_host_has_a_sentence_with_its_figures():
+    text = " ".join(parse(render(FULL)).text.split())
     assert "n1 was the culprit in 9 of its 9 jobs, where 0.1 would be usual" in text
     assert "once in" in text
 
 
-def test_where_no_host_is_sick_the_page_says_so():
-    assert "No host and no GPU is culprit more often" in parse(told(FULL[9:])).text
+def test_fleet_without_bad_host_says_so():
+    assert "No host and no GPU is culprit more often" in parse(render(FULL[9:])).text
 
 
-def test_every_number_leads_to_its_jobs():
-    text = parse(told(FULL)).text
+def test_every_number_has_a_list_of_its_jobs():
+    text = parse(render(FULL)).text
     assert all(f"bad{n}" in text for n in range(9))
     assert all(name in text for name in ("good0", "odd", "slow", "panic <n>", "it took longer"))
 
 
-def test_what_all_names_share_is_told_once():
-    text = parse(told(FULL)).text
+def test_common_folder_is_shown_once():
+    text = parse(render(FULL)).text
     assert text.count("jobs/") == 1
 
 
-def test_a_long_list_of_jobs_is_cut_and_says_so():
-    text = parse(told([failed(f"j{n:04}") for n in range(500)])).text
+def test_long_list_of_jobs_is_cut_with_a_note():
+    text = parse(render([failed(f"j{n:04}") for n in range(500)])).text
     assert "… and 400 more, not named here" in text
     assert "j0099" in text
     assert "j0100" not in text
 
 
-def test_new_causes_are_shown_where_they_are_asked_for():
+def test_new_causes_are_shown_on_request():
     jobs = [failed("old"), failed("new", "net.dns", changed=MONDAY + DAY)]
-    assert "New causes" not in parse(told(jobs)).text
-    shown = parse(told(jobs, new_since=MONDAY + 60)).text.partition("first seen since 2026-11-02")[2]
-    assert "net.dns" in shown
+    assert "New causes" not in parse(render(jobs)).text
+    section = parse(render(jobs, new_since=MONDAY + 60)).text.partition("first seen since 2026-11-02")[2]
+    assert "net.dns" in section
 
 
-def test_a_fleet_without_a_job_is_a_page_too():
-    assert "0 of 0 jobs failed" in parse(told([])).text
+def test_fleet_without_jobs_has_a_page():
+    assert "0 of 0 jobs failed" in parse(render([])).text
 
 
 @pytest.mark.parametrize("lang", languages())
-def test_the_words_are_there_in_every_language(lang):
+def test_every_language_has_the_same_words(lang):
     english, other = (json.loads((WORDS / f"{name}.json").read_text("utf-8")) for name in ("en", lang))
     assert other.keys() == english.keys()
     assert [sorted(re.findall(r"{\w+}", t)) for t in other.values()] == [
         sorted(re.findall(r"{\w+}", t)) for t in english.values()
     ]
-    assert f'<html lang="{lang}">' in told(FULL, lang)
+    assert f'<html lang="{lang}">' in render(FULL, lang)
 
 
-# ── the picture ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── chart ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_bars_are_as_high_as_the_failures_are_many():
+def test_height_of_bars_is_proportional_to_failures():
     jobs = [failed(f"a{n}") for n in range(6)] + [failed(f"b{n}", "net.dns", changed=MONDAY + DAY) for n in range(3)]
-    chart = chart_of(fleet_of(jobs, "day"))
-    assert [(bar.name, bar.count) for bar in chart.bars] == [("2026-11-02", 6), ("2026-11-03", 3)]
-    assert [round(part.height) for bar in chart.bars for part in bar.parts] == [HEIGHT, HEIGHT // 2]
-    assert {part.kind for bar in chart.bars for part in bar.parts} == {1, 2}
+    chart = make_chart(count_records(jobs, "day"))
+    assert [(bar.name, bar.failed) for bar in chart.bars] == [("2026-11-02", 6), ("2026-11-03", 3)]
+    assert [round(segment.height) for bar in chart.bars for segment in bar.segments] == [HEIGHT, HEIGHT // 2]
+    assert {segment.color for bar in chart.bars for segment in bar.segments} == {1, 2}
 
 
-def test_rare_causes_share_a_colour():
-    chart = chart_of(fleet_of([failed(f"j{n}", f"a.c{n:02}") for n in range(20)], "day"))
-    assert chart.bars[0].parts[-1].count == 12
+def test_rare_causes_share_a_color():
+    chart = make_chart(count_records([failed(f"j{n}", f"a.c{n:02}") for n in range(20)], "day"))
+    assert chart.bars[0].segments[-1].count == 12
     assert chart.legend[-1] == (0, "", 12)
 
 
 @pytest.mark.parametrize(("days", "period"), [(3, "day"), (100, "week"), (900, "month")])
-def test_the_period_follows_from_how_long_it_was(days, period):
-    fleet = fleet_of([failed("a"), failed("b", changed=MONDAY + days * DAY)], None)
+def test_period_follows_from_the_time_span(days, period):
+    fleet = count_records([failed("a"), failed("b", changed=MONDAY + days * DAY)], None)
     assert fleet.period == period
     assert 2 <= len(fleet.periods) <= 46
 
 
 @pytest.mark.parametrize("changed", [-1e300, 0.0, 1e300, float("nan")])
-def test_a_job_without_a_date_is_counted_all_the_same(changed):
-    assert "1 of 1 job failed" in parse(told([failed("a", changed=changed)])).text
+def test_job_without_valid_date_is_counted(changed):
+    assert "1 of 1 job failed" in parse(render([failed("a", changed=changed)])).text
 
 
 # ── safety ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_page_loads_nothing_and_allows_its_own_style_and_script_only():
-    made = told(FULL)
-    assert "default-src 'none'; style-src 'sha256-" in made
-    assert [link for link in parse(made).links if not link.startswith("#")] == []
-    assert parse(made).tags <= OUR_TAGS
-    assert parse(made).attributes <= OUR_ATTRIBUTES
+def test_page_loads_nothing_and_allows_only_its_own_style_and_script():
+    html = render(FULL)
+    assert "default-src 'none'; style-src 'sha256-" in html
+    assert [link for link in parse(html).links if not link.startswith("#")] == []
+    assert parse(html).tags <= OUR_TAGS
+    assert parse(html).attributes <= OUR_ATTRIBUTES
 
 
-def test_no_text_of_a_job_acts_in_the_page():
-    some = [*FULL[:3], *FULL[9:12], *FULL[-2:]]
-    plain = told([everywhere(record, "plain") for record in some])
+def test_hostile_texts_change_no_markup():
+    records = [*FULL[:3], *FULL[9:12], *FULL[-2:]]
+    plain = render([replace_texts(record, "plain") for record in records])
     harmless = parse(plain)
     for text in HOSTILE:
-        made = told([everywhere(record, text) for record in some])
-        found = parse(made)
-        assert not HIDDEN.search(made), text
+        html = render([replace_texts(record, text) for record in records])
+        found = parse(html)
+        assert not HIDDEN.search(html), text
         assert (found.order, found.links, found.ids) == (harmless.order, harmless.links, harmless.ids), text
         assert found.attributes <= OUR_ATTRIBUTES, text
-        assert own_code(made) == own_code(plain), text
+        assert own_code(html) == own_code(plain), text
 
 
-def test_no_secret_of_a_log_is_in_the_page():
+def test_secrets_are_redacted_in_the_page():
     token = "hf_" + "aB3dE6gH9jK2mN5pQ8sT" + "1vW4yZ7bC0"
     line = f"could not download with HF_TOKEN={token}"
     jobs = [
@@ -203,23 +203,23 @@ def test_no_secret_of_a_log_is_in_the_page():
         failed("b", fingerprint="f"),
         JobRecord("c", verdict="unknown", signature="unknown", templates=(line,)),
     ]
-    assert token not in told(jobs)
-    assert "redacted" in told(jobs)
+    assert token not in render(jobs)
+    assert "redacted" in render(jobs)
 
 
-def test_a_page_is_never_larger_than_a_ticket_takes_and_says_what_was_cut():
+def test_large_fleet_gives_a_page_within_the_limit_with_a_note():
     jobs = [
         failed(f"{n}-" + "<&>" * 300, f"a.c{n % 400}", hosts=(f"h{n % 700}" + "&" * 300,), fingerprint=f"{n % 300}")
         for n in range(6000)
     ]
-    made = told(jobs)
-    assert len(made.encode()) <= MOST_BYTES
-    assert "were shortened" in parse(made).text
-    assert "were shortened" not in parse(told(FULL)).text
+    html = render(jobs)
+    assert len(html.encode()) <= MAX_BYTES
+    assert "were shortened" in parse(html).text
+    assert "were shortened" not in parse(render(FULL)).text
 
 
-def test_the_same_jobs_give_the_same_bytes():
-    assert told(FULL) == told(FULL)
+def test_same_jobs_give_the_same_bytes():
+    assert render(FULL) == render(FULL)
 
 
 # ── the command line ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -229,35 +229,37 @@ OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.
 
 @pytest.fixture
 def results(tmp_path):
-    landing = Landing(tmp_path / "scan")
+    writer = CheckpointWriter(tmp_path / "scan")
     for record in FULL:
-        landing.add(record)
-    landing.close()
+        writer.add(record)
+    writer.close()
     return tmp_path / "scan"
 
 
-def test_a_scan_writes_the_fleet_report_on_wish(tmp_path):
+def test_scan_with_report_option_writes_the_page(tmp_path):
     (tmp_path / "jobs" / "j1").mkdir(parents=True)
     (tmp_path / "jobs" / "j1" / "a.log").write_text(OOM)
-    done = call("scan", tmp_path / "jobs", "-w", "1", "--report", tmp_path / "f.html", "--lang", "en")
-    assert "cuda.oom" in done.stdout
+    result = call("scan", tmp_path / "jobs", "-w", "1", "--report", tmp_path / "f.html", "--lang", "en")
+    assert "cuda.oom" in result.stdout
     assert "1 of 1 job failed" in parse((tmp_path / "f.html").read_text("utf-8")).text
 
 
-def test_a_page_is_made_of_earlier_scans(results, tmp_path):
+def test_fleet_command_writes_the_page_of_earlier_scans(results, tmp_path):
     call("fleet", results, "-o", tmp_path / "f.html", "--lang", "en")
-    assert (tmp_path / "f.html").read_text("utf-8") == page(fleet_of(sorted(FULL, key=lambda r: r.job), None))
+    assert (tmp_path / "f.html").read_text("utf-8") == render_page(
+        count_records(sorted(FULL, key=lambda r: r.job), None)
+    )
 
 
-def test_a_job_that_two_scans_hold_counts_once_as_the_later_one_has_it(results, tmp_path):
-    other = Landing(tmp_path / "later")
-    other.add(replace(FULL[0], verdict="healthy", signature="healthy"))
-    other.close()
+def test_job_in_two_scans_counts_once_with_the_later_record(results, tmp_path):
+    later = CheckpointWriter(tmp_path / "later")
+    later.add(replace(FULL[0], verdict="healthy", signature="healthy"))
+    later.close()
     call("fleet", results, tmp_path / "later", "-o", tmp_path / "f.html", "--lang", "en")
     assert "9 of 71 jobs failed" in parse((tmp_path / "f.html").read_text("utf-8")).text
 
 
-def test_only_jobs_of_a_time_are_counted(results, tmp_path):
+def test_since_selects_jobs_by_their_end(results, tmp_path):
     call("fleet", results, "-o", tmp_path / "f.html", "--lang", "en", "--since", "2026-11-08T00:00+00:00")
     assert "3 of 3 jobs failed" in parse((tmp_path / "f.html").read_text("utf-8")).text
 
@@ -265,16 +267,16 @@ def test_only_jobs_of_a_time_are_counted(results, tmp_path):
 @pytest.mark.parametrize(
     "wrong", [("--by", "year"), ("--new-since", "soon"), ("--lang", "tlh"), ("-o", "no/where/f.html")]
 )
-def test_wrong_wishes_are_wrong_usage(results, wrong):
+def test_wrong_options_are_wrong_usage(results, wrong):
     call("fleet", results, *wrong, code=2)
 
 
-def test_wrong_wishes_of_a_scan_are_told_before_it_begins(tmp_path):
+def test_wrong_options_of_a_scan_are_reported_before_it_begins(tmp_path):
     (tmp_path / "a.log").write_text(OOM)
-    done = call("scan", tmp_path, "-o", tmp_path / "out", "--report", "no/where/f.html", code=2)
+    result = call("scan", tmp_path, "-o", tmp_path / "out", "--report", "no/where/f.html", code=2)
     assert not (tmp_path / "out").exists()
-    assert "no such folder" in done.output
+    assert "no such folder" in result.output
 
 
-def test_a_folder_without_results_is_told(tmp_path):
+def test_folder_without_results_gives_an_error(tmp_path):
     assert "there are no results of a scan" in call("fleet", tmp_path, "-o", tmp_path / "f.html", code=3).output

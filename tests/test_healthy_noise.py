@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from logdoctor.rule_check import answer, diagnose_text
+from logdoctor.authoring.rule_check import diagnose_text, first_signature
 
 NCCL_NOISE = [
     "gx3:811:902 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",
@@ -191,4 +191,4 @@ ALL = [*NCCL_NOISE, *TORCH_NOISE, *PYTHON_NOISE, *TRACKER_NOISE, *TRAINING_NOISE
 @pytest.mark.parametrize("noise", ALL, ids=lambda text: " ".join(text.split())[:60])
 def test_noise_of_healthy_jobs_is_no_failure(noise, knowledge):
     log = f"step 1 loss: 2.51\n{textwrap.dedent(noise)}\nstep 2 loss: 2.40\n"
-    assert answer(diagnose_text(log, knowledge)) == "healthy"
+    assert first_signature(diagnose_text(log, knowledge)) == "healthy"

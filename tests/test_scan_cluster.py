@@ -1,4 +1,4 @@
-"""Scans on a Dask cluster of this machine: whatever is killed, the results are those of an undisturbed run."""
+"""Scans on a local Dask cluster.  Kills must not change the results."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 
 from logdoctor.model import InputError
 from logdoctor.scan import Plan, Scan
-from logdoctor.scan.clusters import options_of, slurm
+from logdoctor.scan.checkpoint_log import CheckpointWriter
+from logdoctor.scan.clusters import parse_options, start_slurm_cluster
 from logdoctor.scan.engines import dask
-from logdoctor.scan.journal import Landing
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -27,8 +27,8 @@ FINE = "step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _compiled(cache, knowledge):
-    """What is known is compiled once for all processes."""
+def _pack_in_cache(cache, knowledge):
+    """Compile the pack once for all processes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOGDOCTOR_CACHE", str(cache))
         yield
@@ -44,7 +44,7 @@ def jobs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(jobs, tmp_path_factory):
+def expected_bytes(jobs, tmp_path_factory):
     out = tmp_path_factory.mktemp("serial")
     list(Scan([str(jobs)], Plan(out)).run())
     return (out / "jobs.jsonl").read_bytes()
@@ -54,59 +54,61 @@ def undisturbed(jobs, tmp_path_factory):
 def cluster():
     import dask as settings
 
-    settled = {"distributed.scheduler.allowed-failures": 1}
+    options = {"distributed.scheduler.allowed-failures": 1}
     with (
-        settings.config.set(settled),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as made,
+        settings.config.set(options),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as local_cluster,
     ):
-        yield made
+        yield local_cluster
 
 
 @pytest.fixture
-def landed(monkeypatch):
-    """How often each job landed."""
+def writes(monkeypatch):
+    """Count the written records of each job."""
     names = Counter[str]()
 
     def add(self, record):
         names[record.job] += 1
-        plain_add(self, record)
+        original_add(self, record)
 
-    plain_add = Landing.add
-    monkeypatch.setattr(Landing, "add", add)
+    original_add = CheckpointWriter.add
+    monkeypatch.setattr(CheckpointWriter, "add", add)
     return names
 
 
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(dask, "BATCH_JOBS", 1)
-    monkeypatch.setattr(dask, "AHEAD", 1)
+    monkeypatch.setattr(dask, "BATCHES_PER_WORKER", 1)
 
 
 def results(out: Path) -> bytes:
     return (out / "jobs.jsonl").read_bytes()
 
 
-# ── what is killed ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── kills ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_cluster_gives_the_same_bytes_as_one_process(jobs, undisturbed, cluster, tmp_path):
+def test_cluster_writes_the_same_bytes_as_one_process(jobs, expected_bytes, cluster, tmp_path):
     list(Scan([str(jobs)], Plan(tmp_path, scheduler=cluster.scheduler_address)).run())
-    assert results(tmp_path) == undisturbed
+    assert results(tmp_path) == expected_bytes
 
 
-def test_a_worker_that_is_killed_costs_no_result(jobs, undisturbed, cluster, tmp_path, landed, small_batches):
+def test_killed_worker_loses_no_record(jobs, expected_bytes, cluster, tmp_path, writes, small_batches):
     running = Scan([str(jobs)], Plan(tmp_path, scheduler=cluster.scheduler_address)).run()
     assert next(count for count in running if count)
     os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
     assert sum(running) == 23
-    assert results(tmp_path) == undisturbed
-    assert set(landed.values()) == {1}
+    assert results(tmp_path) == expected_bytes
+    assert set(writes.values()) == {1}
 
 
-def test_a_client_that_is_killed_goes_on_where_it_stood(jobs, undisturbed, cluster, tmp_path, landed):
+def test_killed_client_continues_with_the_remaining_jobs(jobs, expected_bytes, cluster, tmp_path, writes):
     program = (
         "import sys; from pathlib import Path; from logdoctor.scan import Plan, Scan; from logdoctor.scan.engines import dask\n"
-        "dask.BATCH_JOBS = dask.AHEAD = 1\n"
+        "dask.BATCH_JOBS = dask.BATCHES_PER_WORKER = 1\n"
         "list(Scan([sys.argv[1]], Plan(Path(sys.argv[2]), scheduler=sys.argv[3])).run())\n"
     )
     command = [sys.executable, "-c", program, str(jobs), str(tmp_path), cluster.scheduler_address]
@@ -118,35 +120,33 @@ def test_a_client_that_is_killed_goes_on_where_it_stood(jobs, undisturbed, clust
     again = Scan([str(jobs)], Plan(tmp_path, scheduler=cluster.scheduler_address))
     assert 0 < len(again.todo) < 24
     list(again.run())
-    assert results(tmp_path) == undisturbed
-    assert len(landed) == len(again.todo)
+    assert results(tmp_path) == expected_bytes
+    assert len(writes) == len(again.todo)
 
 
-def test_a_scheduler_that_is_killed_and_comes_again_costs_no_result(
-    jobs, undisturbed, tmp_path, landed, monkeypatch, small_batches
-):
-    monkeypatch.setattr(dask, "PAUSE", 0.2)
+def test_restarted_scheduler_loses_no_record(jobs, expected_bytes, tmp_path, writes, monkeypatch, small_batches):
+    monkeypatch.setattr(dask, "RETRY_SECONDS", 0.2)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     running = Scan([str(jobs)], Plan(tmp_path, scheduler=f"tcp://127.0.0.1:{port}")).run()
-    first = cluster_of_programs(port)
+    first = start_programs(port)
     try:
         assert next(count for count in running if count)
-        end(first)
-        second = cluster_of_programs(port)
+        kill(first)
+        second = start_programs(port)
         try:
             list(running)
         finally:
-            end(second)
+            kill(second)
     finally:
-        end(first)
-    assert results(tmp_path) == undisturbed
-    assert set(landed.values()) == {1}
+        kill(first)
+    assert results(tmp_path) == expected_bytes
+    assert set(writes.values()) == {1}
 
 
-def cluster_of_programs(port: int) -> list[subprocess.Popen[bytes]]:
-    """A scheduler and a worker, each a program; the scheduler answers."""
+def start_programs(port: int) -> list[subprocess.Popen[bytes]]:
+    """Start a scheduler and a worker as programs.  Return after the scheduler answers."""
     dask_program = [sys.executable, "-m", "dask"]
     address = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
     commands = [
@@ -163,77 +163,77 @@ def cluster_of_programs(port: int) -> list[subprocess.Popen[bytes]]:
     return programs
 
 
-def end(programs: list[subprocess.Popen[bytes]]) -> None:
+def kill(programs: list[subprocess.Popen[bytes]]) -> None:
     for program in programs:
         program.kill()
         program.wait()
 
 
 class Trap(distributed.WorkerPlugin):
-    """Workers die of the job j01."""
+    """Worker plugin that kills its worker at job j01."""
 
     def setup(self, worker):
-        from logdoctor.scan import examining
+        from logdoctor.scan import diagnose_task
 
-        def deadly(paths, *, name, **rest):
+        def diagnose_or_die(paths, *, name, **rest):
             if name.endswith("j01"):
                 os._exit(9)
-            return plain(paths, name=name, **rest)
+            return original(paths, name=name, **rest)
 
-        plain = examining.diagnose
-        examining.diagnose = deadly
+        original = diagnose_task.diagnose
+        diagnose_task.diagnose = diagnose_or_die
 
     def teardown(self, worker):
-        """The next job may be called like that."""
+        """Undo the trap for the next test."""
         from logdoctor import diagnose
-        from logdoctor.scan import examining
+        from logdoctor.scan import diagnose_task
 
-        examining.diagnose = diagnose
+        diagnose_task.diagnose = diagnose
 
 
-def test_a_job_that_kills_its_workers_is_a_row_and_the_others_are_done(cluster, tmp_path):
+def test_job_that_kills_its_workers_gives_a_died_record(cluster, tmp_path):
     for n in range(2):
         (tmp_path / "jobs" / f"j0{n}").mkdir(parents=True)
         (tmp_path / "jobs" / f"j0{n}" / "x.log").write_text(OOM)
     with distributed.Client(cluster, set_as_default=False) as client:
         client.register_plugin(Trap(), name="trap")
-        made = Scan([str(tmp_path / "jobs")], Plan(tmp_path / "out", scheduler=cluster.scheduler_address))
-        list(made.run())
+        scan = Scan([str(tmp_path / "jobs")], Plan(tmp_path / "out", scheduler=cluster.scheduler_address))
+        list(scan.run())
         client.unregister_worker_plugin("trap")
-    assert [r.status for r in made.records()] == ["diagnosed", "died"]
+    assert [r.status for r in scan.records()] == ["diagnosed", "died"]
     again = Scan([str(tmp_path / "jobs")], Plan(tmp_path / "out"))
     assert [Path(job.name).name for job in again.todo] == ["j01"]
 
 
-# ── what is wrong with a cluster ────────────────────────────────────────────────────────────────────────────────────
+# ── faulty clusters ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_scheduler_that_does_not_answer_is_an_error_at_once(jobs, tmp_path, monkeypatch):
+def test_silent_scheduler_is_an_immediate_error(jobs, tmp_path, monkeypatch):
     monkeypatch.setattr(dask, "CONNECT_SECONDS", 0.5)
     with pytest.raises(InputError, match="no scheduler answers"):
         list(Scan([str(jobs)], Plan(tmp_path, scheduler="tcp://127.0.0.1:9")).run())
 
 
-def test_workers_that_know_other_rules_are_refused(jobs, cluster, tmp_path, monkeypatch):
+def test_workers_with_other_rules_are_refused(jobs, cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("logdoctor.knowledge.__version__", "0.0.1")
-    monkeypatch.setattr(dask, "_known", dask._known.__wrapped__)
+    monkeypatch.setattr(dask, "_load_pack", dask._load_pack.__wrapped__)
     with pytest.raises(InputError, match="other rules"):
         list(Scan([str(jobs)], Plan(tmp_path, scheduler=cluster.scheduler_address)).run())
 
 
-def test_without_dask_the_error_says_what_to_install(jobs, tmp_path, monkeypatch):
+def test_missing_dask_gives_an_error_with_the_install_command(jobs, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'logdoctor\[cluster\]'"):
         list(Scan([str(jobs)], Plan(tmp_path, scheduler="tcp://127.0.0.1:9")).run())
 
 
-def test_without_its_package_a_cluster_is_not_started(jobs, tmp_path, monkeypatch):
+def test_missing_cluster_package_gives_an_error_with_the_install_command(jobs, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask_kubernetes.operator", None)
     with pytest.raises(InputError, match=r"pip install 'logdoctor\[kubernetes\]'"):
         list(Scan([str(jobs)], Plan(tmp_path, cluster="kubernetes")).run())
 
 
-def test_nothing_of_dask_is_imported_by_a_scan_of_this_machine(jobs, tmp_path):
+def test_local_scan_does_not_import_dask(jobs, tmp_path):
     program = (
         "import sys; from pathlib import Path; from logdoctor.scan import Plan, Scan\n"
         "list(Scan([sys.argv[1]], Plan(Path(sys.argv[2]))).run())\n"
@@ -242,12 +242,12 @@ def test_nothing_of_dask_is_imported_by_a_scan_of_this_machine(jobs, tmp_path):
     subprocess.run([sys.executable, "-c", program, str(jobs / "j00"), str(tmp_path)], check=True, timeout=60)
 
 
-# ── clusters that are started ───────────────────────────────────────────────────────────────────────────────────────
+# ── starting clusters ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_options_of_a_cluster_are_numbers_lists_and_texts():
-    given = ["queue=long", "cores=4", 'job_extra_directives=["--qos=low"]', "walltime=01:30:00", "local_directory="]
-    assert options_of(given) == {
+def test_cluster_options_are_parsed_as_numbers_lists_and_texts():
+    options = ["queue=long", "cores=4", 'job_extra_directives=["--qos=low"]', "walltime=01:30:00", "local_directory="]
+    assert parse_options(options) == {
         "queue": "long",
         "cores": 4,
         "job_extra_directives": ["--qos=low"],
@@ -257,17 +257,19 @@ def test_options_of_a_cluster_are_numbers_lists_and_texts():
 
 
 @pytest.mark.parametrize("wrong", ["queue", "=long", "a b=c"])
-def test_an_option_of_a_cluster_without_a_name_is_refused(wrong):
+def test_cluster_option_without_name_is_refused(wrong):
     with pytest.raises(ValueError, match="is not like"):
-        options_of([wrong])
+        parse_options([wrong])
 
 
-def test_slurm_is_asked_for_jobs_of_one_process_in_the_queue_that_is_wanted(monkeypatch):
+def test_slurm_options_are_in_the_job_script(monkeypatch):
     jobqueue = pytest.importorskip("dask_jobqueue")
     monkeypatch.setattr(jobqueue.SLURMCluster, "scale", lambda self, jobs: None)
-    given = ["queue=long", "account=lab", "walltime=01:30:00", 'job_extra_directives=["--qos=low"]']
-    with slurm(3, {**options_of(given), "scheduler_options": {"dashboard_address": ":0"}}) as made:
-        script = made.job_script().splitlines()
+    options = ["queue=long", "account=lab", "walltime=01:30:00", 'job_extra_directives=["--qos=low"]']
+    with start_slurm_cluster(
+        3, {**parse_options(options), "scheduler_options": {"dashboard_address": ":0"}}
+    ) as slurm_cluster:
+        script = slurm_cluster.job_script().splitlines()
     wanted = ("-p long", "-A lab", "-t 01:30:00", "--qos=low", "--cpus-per-task=1", "-n 1")
     assert {f"#SBATCH {option}" for option in wanted} <= set(script)
     assert "--nthreads 1" in script[-1]

@@ -1,4 +1,4 @@
-"""The guide to scans tells every column and every option, and its snippets are what they say."""
+"""The guide to scans: its columns, its options and its snippets."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NESTED = {"causes", "rank_table"}
 
 
 @pytest.mark.parametrize("table", [JobRecord, CauseRow, RankEntry])
-def test_every_column_of_the_results_is_told(table):
-    told = set(re.findall(r"`(\w+)`", GUIDE[GUIDE.index("## Results") : GUIDE.index("## History")]))
-    assert set(table.__struct_fields__) - NESTED <= told
+def test_guide_names_every_column(table):
+    named = set(re.findall(r"`(\w+)`", GUIDE[GUIDE.index("## Results") : GUIDE.index("## History")]))
+    assert set(table.__struct_fields__) - NESTED <= named
     assert SCHEMA in GUIDE
 
 
-def test_the_guide_names_only_options_that_there_are():
+def test_guide_names_only_existing_options():
     options = set(re.findall(r'"(--[a-z-]+)"', inspect.getsource(scan_command)))
     scans = re.findall(r"logdoctor scan (?:[^\n]*\\\n)*[^\n]*", GUIDE)
     named = {option for scan in scans for option in re.findall(r"(?<=\s)--[a-z-]+", scan) if "--qos" not in option}
@@ -31,7 +31,7 @@ def test_the_guide_names_only_options_that_there_are():
     assert named <= options
 
 
-def test_the_snippets_for_kubernetes_are_yaml():
+def test_snippets_for_kubernetes_are_yaml():
     job, sidecar = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL))
     assert job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"][0] == "scan"
     assert sidecar[0]["volumeMounts"]

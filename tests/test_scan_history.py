@@ -1,4 +1,4 @@
-"""Questions to the results of scans, and their tables."""
+"""Queries on the results of scans, and their tables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from logdoctor.cli import app
 from logdoctor.model import InputError
-from logdoctor.scan.history import Question, ask, query
-from logdoctor.scan.journal import Journal, Landing
+from logdoctor.scan.checkpoint_log import CheckpointLog, CheckpointWriter
+from logdoctor.scan.history import FailureQuery, count_failures, run_sql
 from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
 from logdoctor.scan.tables import write_parquet
 
@@ -40,106 +40,109 @@ RECORDS = [
 
 @pytest.fixture
 def folder(tmp_path):
-    landing = Landing(tmp_path)
+    writer = CheckpointWriter(tmp_path)
     for record in RECORDS:
-        landing.add(record)
-    landing.close()
-    Journal(tmp_path).close()
+        writer.add(record)
+    writer.close()
+    CheckpointLog(tmp_path).merge_parts()
     return tmp_path
 
 
-def counted(folder, **how) -> list[tuple]:
-    return [row[:2] for row in ask([folder], Question(**how)).rows]
+def count(folder, **settings) -> list[tuple]:
+    return [row[:2] for row in count_failures([folder], FailureQuery(**settings)).rows]
 
 
-def test_failures_are_counted_by_cause_the_most_frequent_first(folder):
-    assert counted(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
+def test_causes_are_sorted_by_count(folder):
+    assert count(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
 
 
 def test_failures_are_counted_by_host_user_and_week(folder):
-    assert counted(folder, by="host") == [("n1", 2), ("n2", 1)]
-    assert counted(folder, by="user") == [("ann", 2), ("bob", 1)]
-    assert counted(folder, by="week") == [("2026-11-02", 2), ("2026-11-09", 1)]
+    assert count(folder, by="host") == [("n1", 2), ("n2", 1)]
+    assert count(folder, by="user") == [("ann", 2), ("bob", 1)]
+    assert count(folder, by="week") == [("2026-11-02", 2), ("2026-11-09", 1)]
 
 
 def test_only_failures_of_a_family_host_user_or_time_are_counted(folder):
-    assert counted(folder, cause="cuda") == [("cuda.ecc", 2)]
-    assert counted(folder, host="n2") == [("cuda.ecc", 1)]
-    assert counted(folder, user="ann", since=MONDAY + 1) == [("net.dns", 1)]
+    assert count(folder, cause="cuda") == [("cuda.ecc", 2)]
+    assert count(folder, host="n2") == [("cuda.ecc", 1)]
+    assert count(folder, user="ann", since=MONDAY + 1) == [("net.dns", 1)]
 
 
-def test_words_of_a_user_are_values_and_no_sql(folder):
-    assert counted(folder, cause="'; DROP TABLE jobs; --") == []
+def test_input_of_a_user_is_no_sql(folder):
+    assert count(folder, cause="'; DROP TABLE jobs; --") == []
 
 
-def test_a_question_in_sql_sees_all_tables(folder):
+def test_sql_sees_all_tables(folder):
     sql = "SELECT rank_table.rank FROM jobs JOIN rank_table USING (job) WHERE signature = 'net.dns'"
-    assert query([folder], sql).rows == ((3,),)
+    assert run_sql([folder], sql).rows == ((3,),)
 
 
-def test_a_question_in_sql_reaches_no_file_and_a_wrong_one_is_told(folder):
+def test_sql_with_file_access_or_wrong_syntax_is_refused(folder):
     for sql in ("SELECT * FROM read_text('/etc/hostname')", "SELEKT 1"):
         with pytest.raises(InputError, match="not understood"):
-            query([folder], sql)
+            run_sql([folder], sql)
 
 
-def test_several_scans_are_asked_together(folder, tmp_path_factory):
+def test_several_scans_are_counted_together(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
-    landing = Landing(other)
-    landing.add(JobRecord("z", verdict="failure", signature="net.dns"))
-    landing.close()
-    Journal(other).close()
-    assert [row[:2] for row in ask([folder, other], Question()).rows] == [("cuda.ecc", 2), ("net.dns", 2)]
+    writer = CheckpointWriter(other)
+    writer.add(JobRecord("z", verdict="failure", signature="net.dns"))
+    writer.close()
+    CheckpointLog(other).merge_parts()
+    assert [row[:2] for row in count_failures([folder, other], FailureQuery()).rows] == [
+        ("cuda.ecc", 2),
+        ("net.dns", 2),
+    ]
 
 
-def test_a_folder_without_results_is_an_error_that_says_what_to_do(tmp_path):
+def test_folder_without_results_gives_an_error_with_help(tmp_path):
     with pytest.raises(InputError, match="scan ARCHIVE --out"):
-        ask([tmp_path], Question())
+        count_failures([tmp_path], FailureQuery())
 
 
-def test_a_scan_that_is_not_at_its_end_is_asked_for_what_landed(folder):
-    assert counted(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
-    landing = Landing(folder)
-    landing.add(JobRecord("z", verdict="failure", signature="net.dns"))
-    assert counted(folder) == [("cuda.ecc", 2), ("net.dns", 2)]
-    landing.close()
+def test_running_scan_is_counted_so_far(folder):
+    assert count(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
+    writer = CheckpointWriter(folder)
+    writer.add(JobRecord("z", verdict="failure", signature="net.dns"))
+    assert count(folder) == [("cuda.ecc", 2), ("net.dns", 2)]
+    writer.close()
 
 
-def test_results_of_somebody_else_can_be_asked_without_writing_there(folder, monkeypatch):
+def test_read_only_results_are_counted_with_temporary_tables(folder, monkeypatch):
     def refused(records, place):
         if place == folder:
             raise PermissionError(13, "Permission denied")
         return write_parquet(records, place)
 
     monkeypatch.setattr("logdoctor.scan.history.write_parquet", refused)
-    assert counted(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
+    assert count(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
     assert not [*folder.glob("*.parquet")]
 
 
-def test_a_damaged_table_is_an_error_that_says_what_to_do(folder):
-    ask([folder], Question())
+def test_damaged_table_gives_an_error_with_help(folder):
+    count_failures([folder], FailureQuery())
     (folder / "jobs.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match="parquet: they are made anew"):
-        ask([folder], Question())
+        count_failures([folder], FailureQuery())
 
 
-def test_pandas_reads_the_tables_in_one_line(folder):
-    write_parquet(Journal(folder).records(), folder)
+def test_pandas_reads_the_tables(folder):
+    write_parquet(CheckpointLog(folder).records(), folder)
     jobs = pd.read_parquet(folder / "jobs.parquet")
     assert list(jobs["job"]) == ["a", "b", "c", "d", "e"]
     assert list(jobs.loc[1, "hosts"]) == ["n1", "n2"]
     assert len(pd.read_parquet(folder / "causes.parquet")) == 1
 
 
-def test_tables_of_no_job_have_their_columns_all_the_same(tmp_path):
+def test_tables_without_jobs_have_columns(tmp_path):
     write_parquet([], tmp_path)
     assert "signature" in pd.read_parquet(tmp_path / "jobs.parquet").columns
 
 
-def test_no_cell_of_a_csv_is_a_formula_for_a_spreadsheet(tmp_path):
-    landing = Landing(tmp_path)
-    landing.add(JobRecord("=cmd|' /C calc'!A0", verdict="failure", signature="net.dns"))
-    landing.close()
-    Journal(tmp_path).close()
-    told = CliRunner().invoke(app, ["history", str(tmp_path), "--by", "job", "--format", "csv"]).stdout
-    assert "\n'=cmd|" in told
+def test_csv_cell_is_no_spreadsheet_formula(tmp_path):
+    writer = CheckpointWriter(tmp_path)
+    writer.add(JobRecord("=cmd|' /C calc'!A0", verdict="failure", signature="net.dns"))
+    writer.close()
+    CheckpointLog(tmp_path).merge_parts()
+    output = CliRunner().invoke(app, ["history", str(tmp_path), "--by", "job", "--format", "csv"]).stdout
+    assert "\n'=cmd|" in output

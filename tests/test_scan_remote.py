@@ -1,4 +1,4 @@
-"""Scans of buckets and other places that are reached by URL; S3 by a server of this machine."""
+"""Scans of URLs, with a local S3 server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from logdoctor.model import InputError
 from logdoctor.scan import Filters, Plan, Scan, find_jobs
-from logdoctor.scan.listing import list_files
+from logdoctor.scan.file_listing import list_files
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
 FINE = "step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"
@@ -17,20 +17,20 @@ FINE = "step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"
 LOGS = {"a/rank0.log": FINE, "a/rank1.log": OOM, "b/rank0.log": FINE, "b/weights.pt": "no log"}
 
 
-def packed(members: dict[str, str]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as tar:
+def pack_archive(members: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         for name, text in members.items():
             info = tarfile.TarInfo(name)
             info.size = len(text)
             tar.addfile(info, io.BytesIO(text.encode()))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
-def signatures(place: str, out, **how) -> dict[str, str]:
-    made = Scan([place], Plan(out, **how))
-    list(made.run())
-    return {record.job: record.signature or record.status for record in made.records()}
+def signatures(place: str, out, **settings) -> dict[str, str]:
+    scan = Scan([place], Plan(out, **settings))
+    list(scan.run())
+    return {record.job: record.signature or record.status for record in scan.records()}
 
 
 # ── memory:// ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -42,12 +42,12 @@ def memory():
     filesystem = fsspec.filesystem("memory")
     for name, text in LOGS.items():
         filesystem.pipe(f"/runs/{name}", text.encode())
-    filesystem.pipe("/runs/old.tar.gz", packed({"x/1.log": OOM, "y/1.log": FINE}))
+    filesystem.pipe("/runs/old.tar.gz", pack_archive({"x/1.log": OOM, "y/1.log": FINE}))
     yield filesystem
     filesystem.rm("/runs", recursive=True)
 
 
-def test_jobs_behind_a_url_are_grouped_like_those_of_a_folder(memory):
+def test_jobs_behind_a_url_are_grouped_like_a_folder(memory):
     found = find_jobs(["memory://runs"], Filters(), [])
     assert [(job.name, len(job.members or job.paths)) for job in found] == [
         ("memory://runs/a", 2),
@@ -66,28 +66,28 @@ def test_jobs_and_archives_behind_a_url_are_diagnosed(memory, tmp_path):
     }
 
 
-def test_one_file_behind_a_url_is_a_job(memory, tmp_path):
+def test_single_file_behind_a_url_is_a_job(memory, tmp_path):
     assert signatures("memory://runs/a/rank1.log", tmp_path) == {"memory://runs/a/rank1.log": "cuda.oom"}
 
 
-def test_a_file_behind_a_url_that_changed_is_read_again(memory, tmp_path):
+def test_changed_file_behind_a_url_is_diagnosed_again(memory, tmp_path):
     signatures("memory://runs", tmp_path)
     memory.pipe("/runs/b/rank0.log", (FINE + OOM).encode())
     assert [job.name for job in Scan(["memory://runs"], Plan(tmp_path)).todo] == ["memory://runs/b"]
 
 
-def test_a_file_that_went_away_after_it_was_listed_is_a_row_that_says_so(memory, tmp_path):
-    made = Scan(["memory://runs/a"], Plan(tmp_path))
+def test_file_removed_after_listing_gives_an_unreadable_record(memory, tmp_path):
+    scan = Scan(["memory://runs/a"], Plan(tmp_path))
     memory.rm("/runs/a/rank0.log")
     memory.rm("/runs/a/rank1.log")
-    list(made.run())
-    (record,) = made.records()
+    list(scan.run())
+    (record,) = scan.records()
     assert record.status == "unreadable"
     assert "rank0.log" in record.problems[0].where
 
 
 @pytest.mark.parametrize("url", ["memory://nothing", "nosuch://x/y", "://"])
-def test_a_url_that_leads_nowhere_is_an_error_that_names_it(url):
+def test_url_without_files_gives_an_error_with_the_url(url):
     with pytest.raises(InputError) as error:
         list_files(url, [])
     assert error.value.where == url
@@ -109,7 +109,7 @@ def s3_server():
 
 @pytest.fixture
 def bucket(s3_server, monkeypatch):
-    """A bucket with jobs; who scans it has the address and the credentials in the environment only."""
+    """A bucket with jobs.  Address and credentials are in the environment only."""
     import boto3
     import s3fs
 
@@ -130,7 +130,7 @@ def bucket(s3_server, monkeypatch):
     client.create_bucket(Bucket="logs")
     for name, text in LOGS.items():
         client.put_object(Bucket="logs", Key=f"runs/{name}", Body=text.encode())
-    client.put_object(Bucket="logs", Key="runs/old.tar.gz", Body=packed({"x/1.log": OOM, "y/1.log": FINE}))
+    client.put_object(Bucket="logs", Key="runs/old.tar.gz", Body=pack_archive({"x/1.log": OOM, "y/1.log": FINE}))
     yield client
     boto3.resource("s3").Bucket("logs").objects.delete()
     client.delete_bucket(Bucket="logs")
@@ -146,34 +146,34 @@ def test_jobs_and_archives_in_a_bucket_are_diagnosed(bucket, tmp_path):
     }
 
 
-def test_worker_processes_read_a_bucket_too(bucket, tmp_path):
+def test_worker_processes_read_a_bucket(bucket, tmp_path):
     assert signatures("s3://logs/runs", tmp_path / "two", workers=2) == signatures("s3://logs/runs", tmp_path / "one")
 
 
-def test_a_file_of_a_bucket_has_its_size_and_time(bucket):
+def test_file_of_a_bucket_has_size_and_time(bucket):
     (found,) = list_files("s3://logs/runs/a/rank0.log", [])
     assert (found.name, found.size) == ("rank0.log", len(FINE))
     assert found.changed > 1e9
 
 
-def test_jobs_of_a_bucket_that_did_not_change_are_not_read_again(bucket, tmp_path):
+def test_unchanged_jobs_of_a_bucket_are_not_diagnosed_again(bucket, tmp_path):
     signatures("s3://logs/runs", tmp_path)
     assert Scan(["s3://logs/runs"], Plan(tmp_path)).todo == []
 
 
-def test_a_bucket_that_is_not_there_is_a_problem_of_its_place(bucket, tmp_path):
-    made = Scan(["s3://other", "s3://logs/runs/a"], Plan(tmp_path))
-    assert [job.name for job in made.jobs] == ["s3://logs/runs/a"]
-    assert [problem.where for problem in made.problems] == ["s3://other"]
+def test_missing_bucket_is_a_problem_of_its_place(bucket, tmp_path):
+    scan = Scan(["s3://other", "s3://logs/runs/a"], Plan(tmp_path))
+    assert [job.name for job in scan.jobs] == ["s3://logs/runs/a"]
+    assert [problem.where for problem in scan.problems] == ["s3://other"]
 
 
-def test_a_bucket_without_credentials_is_a_problem_that_says_so(bucket, tmp_path, monkeypatch):
+def test_missing_credentials_are_named_in_the_problem(bucket, tmp_path, monkeypatch):
     import s3fs
 
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setattr(s3fs.S3FileSystem, "connect_timeout", 1)
     s3fs.S3FileSystem.clear_instance_cache()
-    made = Scan(["s3://logs/runs"], Plan(tmp_path))
-    (problem,) = made.problems
+    scan = Scan(["s3://logs/runs"], Plan(tmp_path))
+    (problem,) = scan.problems
     assert "credentials" in problem.why.lower() + problem.help

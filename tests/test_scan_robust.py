@@ -1,4 +1,4 @@
-"""Scans that are disturbed: jobs that break, signals, a full disk, processes that die."""
+"""Scans with broken jobs, signals, a full disk, or dying processes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.
 GIB = 1 << 30
 
 
-def job(place: Path, name: str, text: str = OOM) -> Path:
+def write_job(place: Path, name: str, text: str = OOM) -> Path:
     (place / name).mkdir(parents=True)
     path = place / name / "x.log"
     path.write_text(text)
     return path
 
 
-def many(place: Path, count: int = 40) -> Path:
-    """Jobs that take a moment each: all of them several seconds."""
+def write_slow_jobs(place: Path, count: int = 40) -> Path:
+    """Write jobs that take several seconds together."""
     text = "".join(f"[rank{n % 8}]: RuntimeError: the {n}th shard of the ring is lost\n" for n in range(1_000))
     for n in range(count):
-        job(place, f"j{n:02}", text)
+        write_job(place, f"j{n:02}", text)
     return place
 
 
@@ -40,33 +40,33 @@ def command(place: Path, out: Path, workers: int) -> list[str]:
     return [sys.executable, "-m", "logdoctor", "scan", str(place), "--out", str(out), "--workers", str(workers)]
 
 
-def landed(out: Path) -> int:
+def count_records(out: Path) -> int:
     return sum(path.read_bytes().count(b"\n") for path in (out / "landing").glob("*"))
 
 
-# ── jobs that break ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── broken jobs ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_jobs_that_break_are_rows_that_say_why_and_the_others_are_diagnosed(tmp_path, workers):
+def test_broken_jobs_give_records_with_the_reason(tmp_path, workers):
     place = tmp_path / "jobs"
     for n in range(20):
-        job(place, f"j{n:02}")
-    cut = job(place, "cut", "")
+        write_job(place, f"j{n:02}")
+    cut = write_job(place, "cut", "")
     cut.with_suffix(".log.gz").write_bytes(gzip.compress(os.urandom(50_000).hex().encode() + OOM.encode())[:30_000])
     cut.unlink()
-    job(place, "binary").write_bytes(os.urandom(50_000))
-    bomb = job(place, "bomb", "")
+    write_job(place, "binary").write_bytes(os.urandom(50_000))
+    bomb = write_job(place, "bomb", "")
     layers = OOM.encode()
     for _ in range(10):
         layers = gzip.compress(layers)
     bomb.with_suffix(".log.gz").write_bytes(layers)
     bomb.unlink()
-    job(place, "gone").unlink()
+    write_job(place, "gone").unlink()
     (place / "gone" / "x.log").symlink_to("x.log")
-    made = Scan([str(place)], Plan(tmp_path / "out", workers=workers))
-    list(made.run())
-    found = {Path(r.job).name: r for r in made.records()}
+    scan = Scan([str(place)], Plan(tmp_path / "out", workers=workers))
+    list(scan.run())
+    found = {Path(r.job).name: r for r in scan.records()}
     assert {found[f"j{n:02}"].signature for n in range(20)} == {"cuda.oom"}
     whys = {name: found[name].problems[0].why for name in ("cut", "binary", "bomb")}
     assert whys == {
@@ -78,10 +78,10 @@ def test_jobs_that_break_are_rows_that_say_why_and_the_others_are_diagnosed(tmp_
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file systems know no such names")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_names_that_are_no_utf_8_are_jobs_of_their_own_and_done_once(tmp_path, workers):
+def test_names_that_are_not_utf_8_are_separate_jobs(tmp_path, workers):
     place = tmp_path / "jobs"
     for name in (b"j-\xff", b"j-\xfe"):
-        job(place, os.fsdecode(name))
+        write_job(place, os.fsdecode(name))
     list(Scan([str(place)], Plan(tmp_path / "out", workers=workers)).run())
     again = Scan([str(place)], Plan(tmp_path / "out", workers=workers))
     assert [(Path(r.job).name, r.signature) for r in again.records()] == [
@@ -91,9 +91,9 @@ def test_names_that_are_no_utf_8_are_jobs_of_their_own_and_done_once(tmp_path, w
     assert not again.todo
 
 
-def test_a_folder_that_may_not_be_read_is_told(tmp_path, monkeypatch):
-    job(tmp_path, "good")
-    job(tmp_path, "shut")
+def test_unreadable_folder_is_a_problem(tmp_path, monkeypatch):
+    write_job(tmp_path, "good")
+    write_job(tmp_path, "shut")
     scandir = os.scandir
 
     def refuse(path):
@@ -102,60 +102,60 @@ def test_a_folder_that_may_not_be_read_is_told(tmp_path, monkeypatch):
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    made = Scan([str(tmp_path)], Plan(tmp_path / "out"))
-    assert [Path(found.name).name for found in made.jobs] == ["good"]
-    assert [(p.where, p.why) for p in made.problems] == [(str(tmp_path / "shut"), "Permission denied")]
+    scan = Scan([str(tmp_path)], Plan(tmp_path / "out"))
+    assert [Path(found.name).name for found in scan.jobs] == ["good"]
+    assert [(p.where, p.why) for p in scan.problems] == [(str(tmp_path / "shut"), "Permission denied")]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux how much memory was used")
-def test_a_line_of_two_gibibytes_does_not_fill_the_memory(tmp_path):
-    """Of one character: a disk keeps it as a hole, and a pipe would make it endless."""
+def test_line_of_two_gibibytes_takes_bounded_memory(tmp_path):
+    """The line has one character only, so that the disk stores it as a hole."""
     place = tmp_path / "jobs"
-    with job(place, "huge", "x" * 4096).open("r+b") as file:
+    with write_job(place, "huge", "x" * 4096).open("r+b") as file:
         file.truncate(2 * GIB)
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + OOM.encode())
     program = (
         "import sys; from pathlib import Path; from logdoctor.scan import Plan, Scan\n"
-        "made = Scan([sys.argv[1]], Plan(Path(sys.argv[2]))); list(made.run())\n"
+        "scan = Scan([sys.argv[1]], Plan(Path(sys.argv[2]))); list(scan.run())\n"
         "peak = Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]\n"
-        "print([r.signature for r in made.records()], peak)\n"
+        "print([r.signature for r in scan.records()], peak)\n"
     )  # `resource` would count what the process was before it became this program
-    asked = [sys.executable, "-c", program, str(place), str(tmp_path / "out")]
-    told = subprocess.run(asked, check=True, capture_output=True, text=True, timeout=120).stdout
-    signatures, _, kibibytes = told.rpartition(" ")
+    command_line = [sys.executable, "-c", program, str(place), str(tmp_path / "out")]
+    output = subprocess.run(command_line, check=True, capture_output=True, text=True, timeout=120).stdout
+    signatures, _, kibibytes = output.rpartition(" ")
     assert signatures == "['cuda.oom']"
     assert int(kibibytes) < 400 << 10
 
 
 @pytest.fixture
-def of_j3(tmp_path, monkeypatch):
-    """Jobs of which one, j3, has worker processes do what is given."""
+def write_jobs_with_deed(tmp_path, monkeypatch):
+    """Write 8 jobs.  A worker process that diagnoses j3 runs the code ``deed``."""
 
-    def made(deed: str) -> Path:
+    def write_jobs(deed: str) -> Path:
         (tmp_path / "site").mkdir()
         (tmp_path / "site" / "sitecustomize.py").write_text(
             "import os, time\n"
             "def disturbed(paths, *, name, **rest):\n"
             f"    if name.endswith('j3'): {deed}\n"
             "    return plain(paths, name=name, **rest)\n"
-            "from logdoctor.scan import examining\n"
-            "plain, examining.diagnose = examining.diagnose, disturbed\n"
+            "from logdoctor.scan import diagnose_task\n"
+            "plain, diagnose_task.diagnose = diagnose_task.diagnose, disturbed\n"
         )
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
         for n in range(8):
-            job(tmp_path / "jobs", f"j{n}")
+            write_job(tmp_path / "jobs", f"j{n}")
         return tmp_path / "jobs"
 
-    return made
+    return write_jobs
 
 
 @pytest.mark.parametrize(("deed", "status"), [("os._exit(9)", "died"), ("time.sleep(999)", "stalled")])
-def test_a_worker_that_dies_or_hangs_in_a_job_costs_no_other_job(of_j3, tmp_path, monkeypatch, deed, status):
-    monkeypatch.setattr("logdoctor.scan.engines.pool.GRACE", 3.0)
-    made = Scan([str(of_j3(deed))], Plan(tmp_path / "out", workers=2, seconds=0.5))
-    list(made.run())
-    found = {Path(r.job).name: r.status for r in made.records()}
+def test_dying_or_hanging_worker_loses_no_other_job(write_jobs_with_deed, tmp_path, monkeypatch, deed, status):
+    monkeypatch.setattr("logdoctor.scan.engines.pool.GRACE_SECONDS", 3.0)
+    scan = Scan([str(write_jobs_with_deed(deed))], Plan(tmp_path / "out", workers=2, seconds=0.5))
+    list(scan.run())
+    found = {Path(r.job).name: r.status for r in scan.records()}
     assert found == {f"j{n}": status if n == 3 else "diagnosed" for n in range(8)}
 
 
@@ -164,8 +164,8 @@ def test_a_worker_that_dies_or_hangs_in_a_job_costs_no_other_job(of_j3, tmp_path
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_a_scan_that_is_stopped_leaves_no_process_and_goes_on_later(tmp_path, sent, code, workers):
-    place, out = many(tmp_path / "jobs"), tmp_path / "out"
+def test_stopped_scan_leaves_no_process_and_continues_later(tmp_path, sent, code, workers):
+    place, out = write_slow_jobs(tmp_path / "jobs"), tmp_path / "out"
     running = subprocess.Popen(
         command(place, out, workers),
         stdout=subprocess.DEVNULL,
@@ -173,34 +173,34 @@ def test_a_scan_that_is_stopped_leaves_no_process_and_goes_on_later(tmp_path, se
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  ignored in the background
     )
     until = time.monotonic() + 60
-    while not landed(out) and time.monotonic() < until:
+    while not count_records(out) and time.monotonic() < until:
         time.sleep(0.02)
-    workers_of_it = psutil.Process(running.pid).children(recursive=True)
+    worker_processes = psutil.Process(running.pid).children(recursive=True)
     running.send_signal(sent)
-    told = running.communicate(timeout=60)[1]
+    errors = running.communicate(timeout=60)[1]
     assert running.returncode == code
-    assert b"Traceback" not in told
-    assert psutil.wait_procs(workers_of_it, timeout=60)[1] == []
-    assert len(Scan([str(place)], Plan(out)).todo) == 40 - landed(out)
+    assert b"Traceback" not in errors
+    assert psutil.wait_procs(worker_processes, timeout=60)[1] == []
+    assert len(Scan([str(place)], Plan(out)).todo) == 40 - count_records(out)
 
 
 # ── a full disk ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_full_disk_ends_the_scan_and_what_landed_stays(tmp_path, workers):
-    """A limit on the size of files is to a process what a full disk is."""
+def test_full_disk_ends_the_scan_and_keeps_its_records(tmp_path, workers):
+    """A limit on the size of files acts like a full disk."""
     place, out = tmp_path / "jobs", tmp_path / "out"
     for n in range(40):
-        job(place, f"j{n:02}")
+        write_job(place, f"j{n:02}")
     limited = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *command(place, out, workers)]
     full = subprocess.run(limited, check=False, capture_output=True, text=True, timeout=120)
     assert full.returncode == 3
     assert "cannot keep results" in full.stderr
     assert "Traceback" not in full.stderr
-    kept = landed(out)
-    assert kept > 0
-    made = Scan([str(place)], Plan(out))
-    assert len(made.todo) == 40 - kept
-    list(made.run())
-    assert [r.signature for r in made.records()] == ["cuda.oom"] * 40
+    written = count_records(out)
+    assert written > 0
+    scan = Scan([str(place)], Plan(out))
+    assert len(scan.todo) == 40 - written
+    list(scan.run())
+    assert [r.signature for r in scan.records()] == ["cuda.oom"] * 40

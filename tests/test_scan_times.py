@@ -1,4 +1,4 @@
-"""From when to when a job of a scan ran."""
+"""Start and end of a job of a scan."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from failing_job import diagnosed
 
 from logdoctor.model import Diagnosis, JobPicture, Run
-from logdoctor.scan.jobs import FoundJob
-from logdoctor.scan.record import record_of
+from logdoctor.scan.jobs import JobFiles
+from logdoctor.scan.record import make_record
 
 STEPS = "2025-06-11 09:00:00,100 step 1 loss 3.1\n2025-06-11 11:30:00,100 step 900 loss 2.1\n"
 DIED = "2025-06-11 12:00:00,100 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
@@ -20,45 +20,47 @@ def at(*parts: int) -> float:
     return datetime(*parts, tzinfo=timezone.utc).timestamp()
 
 
-def ran(started: float, ended: float, changed: float) -> tuple[float | None, float | None]:
-    found = Diagnosis("j", "healthy", picture=JobPicture(started=started, ended=ended))
-    record = record_of(FoundJob("j", ("j.log",), "file", 1, "s", changed), found)
+def run_time(started: float, ended: float, changed: float) -> tuple[float | None, float | None]:
+    diagnosis = Diagnosis("j", "healthy", picture=JobPicture(started=started, ended=ended))
+    record = make_record(JobFiles("j", ("j.log",), "file", 1, "s", changed), diagnosis)
     return record.started, record.ended
 
 
-def test_a_job_ran_from_the_first_to_the_last_time_that_its_lines_print(knowledge):
-    seen = diagnosed(STEPS + DIED, knowledge).picture
-    assert (seen.started, seen.ended) == (at(2025, 6, 11, 9) + 0.1, at(2025, 6, 11, 12) + 0.1)
+def test_job_ran_from_its_first_to_its_last_timestamp(knowledge):
+    state = diagnosed(STEPS + DIED, knowledge).picture
+    assert (state.started, state.ended) == (at(2025, 6, 11, 9) + 0.1, at(2025, 6, 11, 12) + 0.1)
 
 
-def test_what_the_kernel_wrote_before_the_job_does_not_make_it_longer(knowledge):
+def test_earlier_kernel_messages_do_not_extend_the_job(knowledge):
     assert diagnosed(KERNEL + STEPS + DIED, knowledge).picture.started == at(2025, 6, 11, 9) + 0.1
 
 
-def test_a_log_without_times_does_not_tell_when_it_ran(knowledge):
+def test_log_without_timestamps_has_no_start(knowledge):
     assert diagnosed("step 1 loss 3.1\n", knowledge).picture.started is None
 
 
 @pytest.mark.parametrize(
     ("changed", "year"), [(at(2024, 9, 1), 2024), (at(2024, 3, 5, 14), 2024), (at(2024, 2, 1), 2023)]
 )
-def test_stamps_without_a_year_are_of_the_last_such_day_before_the_file_was_written(changed, year):
+def test_timestamps_without_year_are_before_the_last_write_of_the_file(changed, year):
     first, last = at(1970, 3, 5, 9), at(1970, 3, 5, 12)
-    assert ran(first, last, changed) == (at(year, 3, 5, 9), at(year, 3, 5, 12))
+    assert run_time(first, last, changed) == (at(year, 3, 5, 9), at(year, 3, 5, 12))
 
 
-def test_a_job_that_was_requeued_into_the_same_file_had_two_attempts():
+def test_job_requeued_into_the_same_file_has_two_attempts():
     runs = (
         Run("job", "failure", "job.preempted", "", "f", 1, 9, told=False),
         Run("attempt", "healthy", None, "", "f", 9, None, told=True),
     )
-    assert record_of(FoundJob("j", ("j.log",), "file", 1, "s", 0.0), Diagnosis("j", "healthy", runs=runs)).attempts == 2
+    assert (
+        make_record(JobFiles("j", ("j.log",), "file", 1, "s", 0.0), Diagnosis("j", "healthy", runs=runs)).attempts == 2
+    )
 
 
-def test_over_new_year_stamps_without_a_year_tell_nothing():
-    assert ran(at(1970, 1, 1, 2), at(1970, 12, 31, 22), at(2025, 1, 2)) == (None, None)
+def test_timestamps_without_year_over_new_year_give_no_times():
+    assert run_time(at(1970, 1, 1, 2), at(1970, 12, 31, 22), at(2025, 1, 2)) == (None, None)
 
 
 @pytest.mark.parametrize("changed", [1e300, float("inf"), float("nan"), -1e300])
-def test_a_file_from_beyond_the_calendar_does_not_tell_the_year(changed):
-    assert ran(at(1970, 3, 5), at(1970, 3, 6), changed) == (None, None)
+def test_file_time_outside_the_calendar_gives_no_times(changed):
+    assert run_time(at(1970, 3, 5), at(1970, 3, 6), changed) == (None, None)

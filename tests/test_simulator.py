@@ -1,4 +1,4 @@
-"""Cause and culprit of simulated jobs, and what makes the simulator worth believing."""
+"""Cause and culprit of simulated jobs, and properties of the simulator."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from logdoctor import diagnose
 SIZES = (8, 16, 32)
 
 
-def judged(knowledge, fault, seed, *, harm=""):
-    """The grade of the diagnosis of one simulated job, and the job and the diagnosis for the message."""
+def grade_simulated(knowledge, fault, seed, *, harm=""):
+    """Grade the diagnosis of a simulated job.  Return the grade and a message for a failed assertion."""
     size = SIZES[seed % len(SIZES)]
     if fault in ("link_down", "node_lost", "wrong_interface"):
         size = max(size, 16)
@@ -29,25 +29,25 @@ def judged(knowledge, fault, seed, *, harm=""):
 
 @pytest.mark.parametrize("harm", ["", "cut", "missing"])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_cause_and_culprit_of_a_fault_are_found(knowledge, fault, harm):
+def test_simulated_fault_gives_cause_and_culprit(knowledge, fault, harm):
     for seed in range(2):
-        got, told = judged(knowledge, fault, seed, harm=harm)
-        assert got.right, told
+        result, message = grade_simulated(knowledge, fault, seed, harm=harm)
+        assert result.right, message
 
 
 @pytest.mark.parametrize("fault", [f for f in FAULTS if f not in ("preempted", "hang")])
-def test_nobody_innocent_is_named_where_the_logs_of_the_culprit_are_missing(knowledge, fault):
+def test_missing_logs_of_the_culprit_accuse_no_other_rank(knowledge, fault):
     for seed in range(2):
-        got, told = judged(knowledge, fault, seed, harm="culprit")
-        assert not got.accuses_innocent, told
+        result, message = grade_simulated(knowledge, fault, seed, harm="culprit")
+        assert not result.accuses_innocent, message
 
 
-def test_the_same_seed_gives_the_same_files():
+def test_same_seed_gives_the_same_files():
     assert simulate(7, "exception", 16) == simulate(7, "exception", 16)
     assert simulate(7, "exception", 16).files != simulate(8, "exception", 16).files
 
 
-def test_where_the_logs_of_the_culprit_are_missing_they_need_not_tell():
+def test_missing_logs_of_the_culprit_require_no_cause_and_no_culprit():
     truth = simulate(3, "exception", 32, harm="culprit").truth
     assert truth.ranks
     assert not truth.cause_visible

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from logdoctor import diagnose
-from logdoctor.rule_check import answer
+from logdoctor.authoring.rule_check import first_signature
 
 CORPUS = Path(__file__).resolve().parent.parent / "corpus"
 SAMPLE_RATE = 20
@@ -141,7 +141,7 @@ def answer_and_evidence(data: str | bytes, case: Path, knowledge) -> tuple[str, 
     stream = io.BytesIO(data if isinstance(data, bytes) else data.encode())
     diagnosis = diagnose(stream, name=case.name, knowledge=knowledge, hung=bool(case_facts(case).get("hung")))
     cause = diagnosis.causes[0] if diagnosis.causes else None
-    return answer(diagnosis), cause and cause.culprit, cause.evidence[0].line.number if cause else 0
+    return first_signature(diagnosis), cause and cause.culprit, cause.evidence[0].line.number if cause else 0
 
 
 @functools.cache

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def faults(about: Mapping[str, Any], diagnosis: Diagnosis) -> list[str]:
     """Return where a diagnosis contradicts case.yaml: signature, culprit or evidence."""
-    from logdoctor.rule_check import answer  # here, so that the lab can be listed without logdoctor
+    from logdoctor.authoring.rule_check import first_signature  # here, so that the lab can be listed without logdoctor
 
-    signature, right = answer(diagnosis), {about["label"], *about.get("also", ())}
+    signature, right = first_signature(diagnosis), {about["label"], *about.get("also", ())}
     wrong = [] if signature in right else [f"it is {about['label']}, said {signature}"]
     if not diagnosis.causes:
         return wrong

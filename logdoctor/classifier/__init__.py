@@ -1,8 +1,10 @@
-"""The classifier: events in, a guess with a calibrated probability out, or silence.
+"""A classifier that guesses the signature of a failure.
 
-It is asked only where the rules leave a visible failure open, so it can neither outrank proof nor raise an alarm.  A
-small linear model over words and kinds of events; plain numbers in JSON, loaded only when asked, standard library only.
-`training` (scikit-learn, pandas) makes the model and is imported by nobody at run time.  See docs/classifier.md.
+The classifier is used if no rule explains a failure.  So it never overrules a rule and never calls a healthy job
+failed.  It may also order causes that the logs do not order.  The model is linear, over words and kinds of records.
+
+A model is a JSON file of numbers and needs the standard library only.  `training` makes it with scikit-learn and
+pandas, and is not imported during a diagnosis.  See docs/classifier.md.
 """
 
 from __future__ import annotations
@@ -14,4 +16,3 @@ from logdoctor.classifier.counting import FeatureCounter
 __all__ = ["SHIPPED_MODEL", "FeatureCounter"]
 
 SHIPPED_MODEL = Path(__file__).parent / "model.json"
-"""The model that comes with the package."""

@@ -1,4 +1,4 @@
-"""What the classifier remembers of a job while its events stream by: little, and bounded."""
+"""Records of a job that the classifier uses, in bounded memory."""
 
 from __future__ import annotations
 
@@ -6,64 +6,64 @@ from collections import deque
 
 from logdoctor.model import Event
 
-FIRST_KEPT = 48
-"""Failures at the start of trouble tell most; so many are kept whole."""
-LATEST_KEPT = 16
-WARNINGS_KEPT = 24
-PLAIN_KEPT = 24
-KINDS_KEPT = 200
-VOICES_KEPT = 4
-TEXT_KEPT = 1000
-"""Characters of a message that count."""
+MAX_FIRST = 48
+"""More first than latest failures are kept, because the first ones say most about the cause."""
+MAX_LATEST = 16
+MAX_WARNINGS = 24
+MAX_PLAIN = 24
+MAX_KINDS = 200
+MAX_RANKS = 4
+MAX_TEXT = 1000
+"""Characters of a message."""
 
-Told = tuple[str, str, str, str]
-"""dialect, kind, level and the head of the text of an event."""
+RecordHead = tuple[str, str, str, str]
+"""Format, kind, level and first characters of the text of a record."""
 
 
 class FeatureCounter:
-    """Keeps the first and latest failures, the first warnings and plain lines, and the kinds of all else.
+    """Keeps the records of a job that matter to the classifier.
 
-    It is fed on every event of a log, so `observe` does next to nothing; `features` hashes later.
+    These are the first and the latest failures, and the first warnings and plain lines.  Of other records only the
+    kinds are kept.  `observe` is called for every record of a log, so it must be fast.  Words are split and hashed
+    later.
     """
 
     def __init__(self) -> None:
-        """Start with no event seen."""
-        self._first: list[Told] = []
-        self._latest: deque[Told] = deque(maxlen=LATEST_KEPT)
-        self.warnings: list[Told] = []
-        self.plain: list[Told] = []
-        """Lines of no dialect, of which a rule wants to know."""
+        self._first: list[RecordHead] = []
+        self._latest: deque[RecordHead] = deque(maxlen=MAX_LATEST)
+        self.warnings: list[RecordHead] = []
+        self.plain: list[RecordHead] = []
+        """Lines of no known format that a rule searches."""
         self.kinds: set[str] = set()
-        self.voices: set[int] = set()
-        """The first ranks that told of a failure."""
+        self.failing_ranks: set[int] = set()
+        """The first ranks that reported a failure."""
         self.phase = ""
-        """What was known of the job when trouble began: ``silent``, ``begun`` or ``running``."""
+        """State of the job at its first failure: ``silent``, ``begun`` or ``running``."""
 
     @property
-    def failures(self) -> list[Told]:
-        """The failures that were kept, in the order of the log."""
+    def failures(self) -> list[RecordHead]:
+        """The first and the latest failures, in the order of the log."""
         return [*self._first, *self._latest]
 
     def observe(self, event: Event) -> None:
-        """Take one event in."""
         if event.failing:
             self._observe_failure(event)
         elif event.level == "warning":
-            if len(self.warnings) < WARNINGS_KEPT:
-                self.warnings.append(_told(event))
+            if len(self.warnings) < MAX_WARNINGS:
+                self.warnings.append(_head(event))
         elif event.dialect == "text":
-            if len(self.plain) < PLAIN_KEPT:
-                self.plain.append(_told(event))
-        elif event.kind not in self.kinds and len(self.kinds) < KINDS_KEPT:
+            if len(self.plain) < MAX_PLAIN:
+                self.plain.append(_head(event))
+        elif event.kind not in self.kinds and len(self.kinds) < MAX_KINDS:
             self.kinds.add(event.kind)
 
     def _observe_failure(self, event: Event) -> None:
         if not self.phase:
             self.phase = "running" if "progress.step" in self.kinds else "begun" if self.kinds else "silent"
-        if event.rank is not None and len(self.voices) < VOICES_KEPT:
-            self.voices.add(event.rank)
-        (self._first if len(self._first) < FIRST_KEPT else self._latest).append(_told(event))
+        if event.rank is not None and len(self.failing_ranks) < MAX_RANKS:
+            self.failing_ranks.add(event.rank)
+        (self._first if len(self._first) < MAX_FIRST else self._latest).append(_head(event))
 
 
-def _told(event: Event) -> Told:
-    return event.dialect, event.kind, event.level, event.text[:TEXT_KEPT]
+def _head(event: Event) -> RecordHead:
+    return event.dialect, event.kind, event.level, event.text[:MAX_TEXT]

@@ -1,4 +1,7 @@
-"""The model at run time: sparse weights, dot products, softmax; JSON in and out, never pickle."""
+"""The linear model of the classifier: sparse weights, dot products, softmax.
+
+A model is read from JSON, never from pickle, because a pickle can run code.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,22 @@ from logdoctor.model import InputError
 FORMAT = "logdoctor.classifier/2"
 HEALTHY = "healthy"
 UNKNOWN = "unknown"
-NAMELESS = (HEALTHY, UNKNOWN)
-"""The classes of logs that name no failure; to guess one of them is to stay silent."""
-LARGEST = 1 << 20
-"""Bytes of a model file."""
-LARGE = 10**9
+NO_SIGNATURE = (HEALTHY, UNKNOWN)
+"""Classes that are no signature.  If one of them is the most probable, there is no guess."""
+MAX_BYTES = 1 << 20
+"""Largest size of a model file."""
+MAX_NUMBER = 10**9
 SCALE = 100
-"""Weights are kept as hundredths, so that the file is short and the same on every machine."""
+"""Weights are stored as hundredths, so that the file is short and the same on every machine."""
 
 
-Number = Annotated[float, Meta(ge=-LARGE, le=LARGE)]
-Whole = Annotated[int, Meta(gt=-LARGE, lt=LARGE)]
-"""A sum of those stays finite."""
+Number = Annotated[float, Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+Integer = Annotated[int, Meta(gt=-MAX_NUMBER, lt=MAX_NUMBER)]
+"""The bound keeps sums of weights finite."""
 
 
-class _File(Struct, frozen=True):
-    """What a model file holds; ``bias`` and ``weights`` in hundredths."""
+class _ModelFile(Struct, frozen=True):
+    """Content of a model file.  ``bias`` and ``weights`` are in hundredths."""
 
     format: str
     buckets: int
@@ -40,20 +43,20 @@ class _File(Struct, frozen=True):
     temperature: Number
     threshold: Number
     bias: tuple[Number, ...]
-    weights: dict[str, list[Whole]]
+    weights: dict[str, list[Integer]]
 
 
 class Guess(Struct, frozen=True):
-    """A signature and how probable it is (calibrated, 0 to 1)."""
+    """A signature and its calibrated probability (0 to 1)."""
 
     signature: str
     probability: float
 
 
 class LinearModel(Struct, frozen=True):
-    """``bias`` has one weight a class.
+    """A linear model with one bias per class.
 
-    ``weights[str(bucket)]`` is flat, as in the file: a class's number, its weight in hundredths, the next class's ...
+    ``weights[str(bucket)]`` is a flat list of pairs: number of a class, its weight in hundredths.
     """
 
     classes: tuple[str, ...]
@@ -63,18 +66,24 @@ class LinearModel(Struct, frozen=True):
     threshold: float
 
     def guess(self, features: Mapping[int, float]) -> Guess | None:
-        """The most probable signature, or None: nothing to go by, not sure enough, or nothing that has a name."""
-        best = self.best(features)
-        return best if features and best.probability >= self.threshold and best.signature not in NAMELESS else None
+        """Return the most probable signature, or None.
 
-    def best(self, features: Mapping[int, float]) -> Guess:
-        """The most probable class, however unlikely; the first by name of equal ones."""
-        chances = self.chances(features)
-        top = max(range(len(chances)), key=lambda n: (chances[n], -n))
-        return Guess(self.classes[top], chances[top])
+        Returns None without features, below the threshold, and for a class of `NO_SIGNATURE`.
+        """
+        best = self.most_probable(features)
+        return best if features and best.probability >= self.threshold and best.signature not in NO_SIGNATURE else None
 
-    def chances(self, features: Mapping[int, float]) -> list[float]:
-        """How probable each class is, in the order of ``classes``."""
+    def most_probable(self, features: Mapping[int, float]) -> Guess:
+        """Return the most probable class, also if its probability is low.
+
+        Of equally probable classes the first one is returned.
+        """
+        probabilities = self.probabilities(features)
+        top = max(range(len(probabilities)), key=lambda n: (probabilities[n], -n))
+        return Guess(self.classes[top], probabilities[top])
+
+    def probabilities(self, features: Mapping[int, float]) -> list[float]:
+        """Return the probability of each class, in the order of ``classes``."""
         sums = list(self.bias)
         for bucket, value in features.items():
             row = self.weights.get(str(bucket), ())
@@ -85,54 +94,54 @@ class LinearModel(Struct, frozen=True):
         total = math.fsum(powers)
         return [p / total for p in powers]
 
-    def named(self, features: Mapping[int, float], signatures: Collection[str]) -> dict[str, float]:
-        """How probable each of ``signatures`` is; those that it was never taught are left out."""
-        return {c: p for c, p in zip(self.classes, self.chances(features), strict=True) if c in signatures}
+    def probabilities_of(self, features: Mapping[int, float], signatures: Collection[str]) -> dict[str, float]:
+        """Return the probability of each of ``signatures`` that the model knows."""
+        return {c: p for c, p in zip(self.classes, self.probabilities(features), strict=True) if c in signatures}
 
     def to_json(self) -> str:
-        """The model as text; the same model gives the same bytes."""
+        """Encode the model as JSON.  Equal models give equal bytes."""
         bias = tuple(round(b * SCALE) for b in self.bias)
         weights = {bucket: list(row) for bucket, row in self.weights.items()}
-        file = _File(FORMAT, BUCKETS, self.classes, self.temperature, self.threshold, bias, weights)
+        file = _ModelFile(FORMAT, BUCKETS, self.classes, self.temperature, self.threshold, bias, weights)
         return msgspec.json.encode(file).decode() + "\n"
 
 
 def load_model(path: Path) -> LinearModel:
-    """Read a model, once a process.  Raises `InputError` for whatever is not one; nothing of a file is ever run."""
+    """Read a model file, once per process.  Raises `InputError` if it is damaged."""
     try:
         status = path.stat()
-        return _loaded(path, status.st_mtime_ns, status.st_size)
+        return _load_cached(path, status.st_mtime_ns, status.st_size)
     except (OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         what, why = "the classifier's model cannot be used", f"{type(error).__name__}: {error}"
         raise InputError(what, str(path), why, "make one with 'logdoctor train', or leave --model out") from None
 
 
 @lru_cache(maxsize=2)
-def _loaded(path: Path, _changed: int, _size: int) -> LinearModel:
-    return _model(msgspec.json.decode(_read(path), type=_File))
+def _load_cached(path: Path, _changed: int, _size: int) -> LinearModel:
+    return _make_model(msgspec.json.decode(_read_bytes(path), type=_ModelFile))
 
 
-def _read(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
-        raw = file.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        raise ValueError(f"larger than {LARGEST} bytes")
+        raw = file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise ValueError(f"larger than {MAX_BYTES} bytes")
     return raw
 
 
-def _model(file: _File) -> LinearModel:
+def _make_model(file: _ModelFile) -> LinearModel:
     if file.format != FORMAT or file.buckets != BUCKETS:
         raise ValueError(f"not of the format {FORMAT} with {BUCKETS} buckets")
     count = len(file.classes)
     if not count or len(file.bias) != count or file.temperature <= 0:
         raise ValueError("its parts do not fit each other")
-    if not all(_fits(row, count) for row in file.weights.values()):
+    if not all(_is_valid_row(row, count) for row in file.weights.values()):
         raise ValueError("a row of weights is cut short, or a weight belongs to no class")
     bias = tuple(b / SCALE for b in file.bias)
     return LinearModel(file.classes, bias, file.weights, file.temperature, file.threshold)
 
 
-def _fits(row: list[int], classes: int) -> bool:
-    """Whether a row is classes' numbers and weights by turns."""
+def _is_valid_row(row: list[int], classes: int) -> bool:
+    """Return whether ``row`` has valid pairs of class and weight."""
     numbers = row[::2]
     return bool(row) and len(row) % 2 == 0 and min(numbers) >= 0 and max(numbers) < classes

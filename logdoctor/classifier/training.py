@@ -1,10 +1,11 @@
-"""Makes the model: features with labels in, a calibrated `LinearModel` and the figures of its evaluation out.
+"""Trains a calibrated `LinearModel` from labelled features, and evaluates it.
 
-Held out twice: every example once (its variants with it), which asks "is a known failure in other words recognised?",
-and every rule once with all its examples, which asks "does it keep silent about a failure it was never shown?".  The
-temperature is fitted on the first; the threshold must give the wanted precision on both together, healthy logs left
-out, as nobody asks about them.  No randomness: the same samples give the same bytes.  scikit-learn and pandas are
-imported when training starts, not before.
+Samples are held out by two methods.  Holding out each example with its variants tests whether a failure is recognized
+in other words.  Holding out each rule with its examples tests whether the model stays silent about an unknown failure.
+
+The temperature is fitted with the first method.  The threshold must give the wanted precision on both together.
+Healthy logs do not count, because the classifier is never used for them.  Training has no randomness, so equal samples
+give equal bytes.  scikit-learn and pandas are imported when training starts.
 """
 
 from __future__ import annotations
@@ -16,61 +17,65 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.classifier.features import BUCKETS
-from logdoctor.classifier.linear_model import HEALTHY, LARGEST, NAMELESS, SCALE, LinearModel
+from logdoctor.classifier.linear_model import HEALTHY, MAX_BYTES, NO_SIGNATURE, SCALE, LinearModel
 
 PRECISION = 0.85
-"""Of the guesses it utters, so many shall be right on held-out data."""
+"""Share of the guesses on held-out samples that must be right."""
 FOLDS = 3
 STRENGTH = 10.0
 """scikit-learn's C, the inverse of the regularisation."""
 STEPS = 60
-WAYS = ("known failures, other words", "rules never seen")
-"""The two ways to hold out."""
-SMALLEST_WEIGHT = 0.15
-"""A smaller weight moves no answer and is left out of the file; larger ones too where the file would be too large."""
+METHODS = ("known failures, other words", "rules never seen")
+"""The two methods of holding out: by example, by rule."""
+MIN_WEIGHT = 0.15
+"""Smaller weights change no guess and are left out.  The limit rises if the file would be too large."""
 SILENT = 1.01
-"""A threshold that no probability reaches."""
+"""Threshold above all probabilities."""
 
-Told = Callable[[str, int, int], None]
-"""Told what is being done, how many such steps are done and how many there are."""
+ReportProgress = Callable[[str, int, int], None]
+"""Callback with the present step, the number of finished steps and the number of all steps."""
 
 
 class Sample(Struct, frozen=True):
-    """One log (or a variant of one): its features, what it is, and what must be held out together with it.
+    """Labelled features of a log or of a variant.
 
-    ``whole``: it is the log itself; the model is judged by those only.
+    Samples with the same ``example`` or ``rule`` are held out together.  ``original`` is False for a variant, and only
+    originals count in the evaluation.
     """
 
     features: Mapping[int, float]
     label: str
     example: str
     rule: str
-    whole: bool = True
+    original: bool = True
 
 
-class Trained(Struct, frozen=True):
-    """The model and, for people, how well its kind does on what it has not seen."""
+class TrainingResult(Struct, frozen=True):
+    """The model and its evaluation on held-out samples."""
 
     model: LinearModel
     table: Any
-    """A pandas table: one row a threshold; how much is said and how much of it is right, for both ways to hold out."""
+    """A pandas table with one row per threshold: shares of guesses and of right guesses, for each method."""
     held_out: Any
-    """A pandas table: one row a held-out sample; way, example, label, guess, probability, right."""
+    """A pandas table with one row per held-out sample: way, example, label, guess, probability, right."""
 
 
-def train(samples: Sequence[Sample], told: Told = lambda *_: None) -> Trained:
-    """Evaluate by cross-validation, calibrate, fit on everything.  Raises `ValueError` with fewer than two classes."""
+def train(samples: Sequence[Sample], report: ReportProgress = lambda *_: None) -> TrainingResult:
+    """Evaluate by cross-validation, calibrate, then fit on all samples.
+
+    Raises `ValueError` if there are fewer than two classes.
+    """
     samples = [s for s in samples if s.features]
-    if len({s.label for s in samples}) < 2:  # nothing to tell apart
+    if len({s.label for s in samples}) < 2:
         raise ValueError("there must be samples of at least two classes")
-    known = _held_out(samples, [s.example for s in samples], WAYS[0], told)
-    fresh = _held_out(samples, [s.rule for s in samples], WAYS[1], told)
-    temperature = _temperature(known)
-    held_out = _predictions([*known, *fresh], temperature)
+    by_example = _cross_validate(samples, [s.example for s in samples], METHODS[0], report)
+    by_rule = _cross_validate(samples, [s.rule for s in samples], METHODS[1], report)
+    temperature = _fit_temperature(by_example)
+    held_out = _predictions([*by_example, *by_rule], temperature)
     table = _table(held_out)
-    told("fitting the model on everything", 2 * FOLDS, 2 * FOLDS + 1)
-    model = _plain_model(_fit(samples), temperature, _threshold(held_out))
-    return Trained(model, table, held_out)
+    report("fitting the model on everything", 2 * FOLDS, 2 * FOLDS + 1)
+    model = _make_model(_fit(samples), temperature, _choose_threshold(held_out))
+    return TrainingResult(model, table, held_out)
 
 
 def _matrix(samples: Sequence[Sample]) -> Any:
@@ -87,32 +92,37 @@ def _fit(samples: Sequence[Sample]) -> Any:
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    # one thread: sums in the same order every time, and faster than threads that wait for each other
+    # One thread adds in the same order every time, and is faster than threads that wait for each other.
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is part of the regularisation
         return LogisticRegression(C=STRENGTH, max_iter=STEPS).fit(_matrix(samples), [s.label for s in samples])
 
 
-class _Held(Struct, frozen=True):
-    way: str
+class _HeldOut(Struct, frozen=True):
+    method: str
     sample: Sample
     classes: Sequence[str]
     sums: Any
 
 
-def _held_out(samples: Sequence[Sample], groups: Sequence[str], way: str, told: Told) -> list[_Held]:
-    """Every log judged by a model that saw nothing of its group; the folds go by the groups' names."""
+def _cross_validate(
+    samples: Sequence[Sample], groups: Sequence[str], method: str, report: ReportProgress
+) -> list[_HeldOut]:
+    """Evaluate each original sample with a model fitted without its group.
+
+    A group is assigned to a fold by the hash of its name.
+    """
     folds = [zlib.crc32(g.encode()) % FOLDS for g in groups]
-    found: list[_Held] = []
+    results: list[_HeldOut] = []
     for fold in range(FOLDS):
-        told(f"holding out: {way}", WAYS.index(way) * FOLDS + fold, 2 * FOLDS + 1)
+        report(f"holding out: {method}", METHODS.index(method) * FOLDS + fold, 2 * FOLDS + 1)
         rest = [s for s, f in zip(samples, folds, strict=True) if f != fold]
-        judged = [s for s, f in zip(samples, folds, strict=True) if f == fold and s.whole]
-        if judged and len({s.label for s in rest}) > 1:
+        tested = [s for s, f in zip(samples, folds, strict=True) if f == fold and s.original]
+        if tested and len({s.label for s in rest}) > 1:
             fitted = _fit(rest)
-            sums = _sums(fitted, judged)
-            found += [_Held(way, s, fitted.classes_, row) for s, row in zip(judged, sums, strict=True)]
-    return found
+            sums = _sums(fitted, tested)
+            results += [_HeldOut(method, s, fitted.classes_, row) for s, row in zip(tested, sums, strict=True)]
+    return results
 
 
 def _sums(fitted: Any, samples: Sequence[Sample]) -> Any:
@@ -122,86 +132,97 @@ def _sums(fitted: Any, samples: Sequence[Sample]) -> Any:
     return np.column_stack([-sums / 2, sums / 2]) if sums.ndim == 1 else sums
 
 
-def _shares(sums: Any, temperature: float) -> Any:
+def _softmax(sums: Any, temperature: float) -> Any:
     import numpy as np
 
     powers = np.exp((sums - sums.max()) / temperature)
     return powers / powers.sum()
 
 
-def _temperature(held: Sequence[_Held]) -> float:
-    """The temperature under which the held-out answers are the least surprising; from a fixed grid."""
+def _fit_temperature(held_out: Sequence[_HeldOut]) -> float:
+    """Return the temperature with the smallest log loss, from a grid."""
     import numpy as np
 
-    asked = [(h.sums, int(np.searchsorted(h.classes, h.sample.label))) for h in held if h.sample.label in h.classes]
+    usable = [
+        (h.sums, int(np.searchsorted(h.classes, h.sample.label))) for h in held_out if h.sample.label in h.classes
+    ]
 
-    def surprise(temperature: float) -> float:
-        return -sum(float(np.log(max(_shares(sums, temperature)[n], 1e-12))) for sums, n in asked)
+    def log_loss(temperature: float) -> float:
+        return -sum(float(np.log(max(_softmax(sums, temperature)[n], 1e-12))) for sums, n in usable)
 
-    return min((round(0.2 * 1.15**n, 3) for n in range(26)), key=surprise)
+    return min((round(0.2 * 1.15**n, 3) for n in range(26)), key=log_loss)
 
 
-def _predictions(held: Sequence[_Held], temperature: float) -> Any:
+def _predictions(held_out: Sequence[_HeldOut], temperature: float) -> Any:
     import pandas as pd
 
     rows = []
-    for h in held:
-        shares = _shares(h.sums, temperature)
-        top = int(shares.argmax())
-        rows.append((h.way, h.sample.example, h.sample.label, str(h.classes[top]), float(shares[top])))
+    for h in held_out:
+        probabilities = _softmax(h.sums, temperature)
+        top = int(probabilities.argmax())
+        rows.append((h.method, h.sample.example, h.sample.label, str(h.classes[top]), float(probabilities[top])))
     frame = pd.DataFrame(rows, columns=["way", "example", "label", "guess", "probability"])
     return frame.assign(right=frame["label"] == frame["guess"])
 
 
 def _table(held_out: Any) -> Any:
-    """Coverage and precision at some thresholds, of failed jobs.  A guess that names no failure is silence."""
+    """Return coverage and precision on failed jobs, at some thresholds.
+
+    A guess that is no signature does not count as a guess.
+    """
     import pandas as pd
 
     rows = []
     for threshold in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98):
-        for way, part in held_out[held_out["label"] != HEALTHY].groupby("way"):
-            spoken = part[(part["probability"] >= threshold) & ~part["guess"].isin(NAMELESS)]
-            precision = float(spoken["right"].mean()) if len(spoken) else float("nan")
-            rows.append((threshold, way, len(spoken) / len(part), precision))
+        for method, part in held_out[held_out["label"] != HEALTHY].groupby("way"):
+            guesses = part[(part["probability"] >= threshold) & ~part["guess"].isin(NO_SIGNATURE)]
+            precision = float(guesses["right"].mean()) if len(guesses) else float("nan")
+            rows.append((threshold, method, len(guesses) / len(part), precision))
     return pd.DataFrame(rows, columns=["threshold", "way", "speaks", "right"]).pivot_table(
         index="threshold", columns="way", values=["speaks", "right"]
     )
 
 
-def _threshold(held_out: Any) -> float:
-    """The lowest threshold from which on the precision stays at `PRECISION`; `SILENT` where none gives it."""
-    spoken = held_out[(held_out["label"] != HEALTHY) & ~held_out["guess"].isin(NAMELESS)]
+def _choose_threshold(held_out: Any) -> float:
+    """Return the lowest threshold with the wanted precision at it and above.
+
+    Returns `SILENT` if no threshold has the precision.
+    """
+    guesses = held_out[(held_out["label"] != HEALTHY) & ~held_out["guess"].isin(NO_SIGNATURE)]
     best = SILENT
     for threshold in (n / 100 for n in range(99, 29, -1)):
-        right = spoken.loc[spoken["probability"] >= threshold, "right"]
+        right = guesses.loc[guesses["probability"] >= threshold, "right"]
         if len(right) and right.mean() < PRECISION:
             break
         best = threshold if len(right) else best
     return best
 
 
-def _plain_model(fitted: Any, temperature: float, threshold: float) -> LinearModel:
-    """The fitted model as rounded plain numbers, as many of them as a model file may hold."""
+def _make_model(fitted: Any, temperature: float, threshold: float) -> LinearModel:
+    """Make a model with rounded weights.
+
+    The smallest weights are dropped until the file is small enough.
+    """
     classes = tuple(str(c) for c in fitted.classes_)
     table, bias = fitted.coef_, fitted.intercept_
-    if len(classes) == 2:  # scikit-learn keeps one row of weights only
+    if len(classes) == 2:  # scikit-learn returns one row of weights for two classes
         table, bias = [-table[0] / 2, table[0] / 2], [-bias[0] / 2, bias[0] / 2]
     rounded = tuple(round(float(b) * SCALE) / SCALE for b in bias)
-    smallest = SMALLEST_WEIGHT
+    limit = MIN_WEIGHT
     while True:
-        weights = _weights(table, smallest)
+        weights = _weights(table, limit)
         model = LinearModel(classes, rounded, weights, temperature, threshold)
-        if not weights or len(model.to_json().encode()) <= LARGEST:
+        if not weights or len(model.to_json().encode()) <= MAX_BYTES:
             return model
-        smallest *= 1.1
+        limit *= 1.1
 
 
-def _weights(table: Any, smallest: float) -> dict[str, list[int]]:
-    """The weights that are not smaller, by buckets."""
+def _weights(table: Any, limit: float) -> dict[str, list[int]]:
+    """Return the weights of at least ``limit`` (absolute), by bucket."""
     weights: dict[str, list[int]] = {}
     for bucket in range(BUCKETS):
         row = ((n, float(w[bucket])) for n, w in enumerate(table))
-        kept = [number for n, w in row if abs(w) >= smallest for number in (n, round(w * SCALE))]
-        if kept:
-            weights[str(bucket)] = kept
+        pairs = [number for n, w in row if abs(w) >= limit for number in (n, round(w * SCALE))]
+        if pairs:
+            weights[str(bucket)] = pairs
     return weights

@@ -81,30 +81,30 @@ def _scores(
     *,
     rules: bool,
 ) -> list[Scores]:
-    from logdoctor.evaluation import answer, cases_of, score
+    from logdoctor.evaluation import answer_case, load_cases, score_answers
     from logdoctor.knowledge import gather
 
-    cases, knowledge = cases_of(folders), gather(rule_folders)
+    cases, knowledge = load_cases(folders), gather(rule_folders)
     answers = []
     for n, case in enumerate(cases):
         show_step(case.name, n, len(cases))
-        answers.append(answer(case, knowledge, model, rules=rules))
-    return [score("rules and classifier" if rules else "classifier alone", answers)]
+        answers.append(answer_case(case, knowledge, model, rules=rules))
+    return [score_answers("rules and classifier" if rules else "classifier alone", answers)]
 
 
 def _baselines(
     folders: list[Path], corpora: list[Path], rule_folders: list[Path], show_step: Callable[[str, int, int], None]
 ) -> list[Scores]:
-    from logdoctor.evaluation import cases_of, score
+    from logdoctor.evaluation import load_cases, score_answers
     from logdoctor.evaluation.baselines import bag_of_words, majority
+    from logdoctor.evaluation.training_data import load_labelled_logs
     from logdoctor.rulebook.loading import load
-    from logdoctor.training_data import labelled_logs
 
     show_step("baselines", 0, 1)
-    training_logs, cases = labelled_logs(load(rule_folders), corpora), cases_of(folders)
+    training_logs, cases = load_labelled_logs(load(rule_folders), corpora), load_cases(folders)
     return [
-        score("most frequent failure", majority(training_logs, cases)),
-        score("TF-IDF and regression", bag_of_words(training_logs, cases)),
+        score_answers("most frequent failure", majority(training_logs, cases)),
+        score_answers("TF-IDF and regression", bag_of_words(training_logs, cases)),
     ]
 
 
@@ -112,9 +112,9 @@ def _text(scores: list[Scores], format: str, cases: str) -> str:
     if format == "json":
         return json.dumps([s.to_dict() for s in scores], indent=1, ensure_ascii=False)
     if format == "html":
-        from logdoctor.evaluation.page import page
+        from logdoctor.evaluation.page import render_page
 
-        return page(scores, cases)
+        return render_page(scores, cases)
     return "\n".join(_lines(scores))
 
 

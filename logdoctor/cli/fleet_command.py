@@ -40,16 +40,16 @@ def fleet(
 
     Exit codes: 0 the page was written, 2 wrong usage, 3 there are no results.
     """
-    from logdoctor.scan.fleet import records_of, time_of
+    from logdoctor.scan.fleet import end_time, read_records
 
     request = page_request(output, new_since, lang, by)
     first, last = read_time(since, "--since"), read_time(until, "--until")
     with report_errors():
-        records = records_of(folders)
+        records = read_records(folders)
         in_period = (
             record
             for record in records
-            if (first is None or time_of(record) >= first) and (last is None or time_of(record) < last)
+            if (first is None or end_time(record) >= first) and (last is None or end_time(record) < last)
         )
         write_report(in_period, request)
 
@@ -74,10 +74,10 @@ def page_request(path: Path, new_since: str | None, lang: str | None, by: str | 
 
 def write_report(records: Iterable[JobRecord], request: PageRequest) -> None:
     """Write the page about ``records`` and print its path."""
-    from logdoctor.scan.fleet import fleet_of
+    from logdoctor.scan.fleet import count_records
     from logdoctor.scan.fleet_page import write_page
 
-    fleet = fleet_of(records, request.by, request.new_since)
+    fleet = count_records(records, request.by, request.new_since)
     try:
         write_page(fleet, request.path, request.lang)
     except OSError as error:

@@ -12,7 +12,7 @@ from logdoctor.cli.errors import report_errors
 from logdoctor.cli.time_options import read_time
 
 if TYPE_CHECKING:
-    from logdoctor.scan.history import Answer
+    from logdoctor.scan.history import QueryResult
 
 Folders = Annotated[list[Path], typer.Argument(help="Folders that 'logdoctor scan --out' wrote.", exists=True)]
 By = Annotated[str, typer.Option("--by", help="Count by cause, host, user, day, week, month, failure or job.")]
@@ -44,15 +44,15 @@ def history(
 
     Exit codes: 0 there is an answer, 2 wrong usage, 3 there are no results, or SQL that is not understood.
     """
-    from logdoctor.scan.history import BY, Question, ask, query
+    from logdoctor.scan.history import GROUP_BY, FailureQuery, count_failures, run_sql
 
-    if by not in BY:
-        raise typer.BadParameter(f"'{by}' is none of {', '.join(BY)}", param_hint="--by")
+    if by not in GROUP_BY:
+        raise typer.BadParameter(f"'{by}' is none of {', '.join(GROUP_BY)}", param_hint="--by")
     if format not in ("table", "csv", "jsonl"):
         raise typer.BadParameter(f"'{format}' is none of table, csv, jsonl", param_hint="--format")
-    question = Question(by, cause, host, user, read_time(since, "--since"), read_time(until, "--until"), most)
+    question = FailureQuery(by, cause, host, user, read_time(since, "--since"), read_time(until, "--until"), most)
     with report_errors():
-        answer = query(folders, sql) if sql is not None else ask(folders, question)
+        answer = run_sql(folders, sql) if sql is not None else count_failures(folders, question)
     {"table": _table, "csv": _csv, "jsonl": _jsonl}[format](answer)
 
 
@@ -64,7 +64,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else escape(str(value))
 
 
-def _table(answer: Answer) -> None:
+def _table(answer: QueryResult) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -77,7 +77,7 @@ def _table(answer: Answer) -> None:
     Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
 
 
-def _csv(answer: Answer) -> None:
+def _csv(answer: QueryResult) -> None:
     import csv
 
     from logdoctor.model.escape import spreadsheet_cell
@@ -87,7 +87,7 @@ def _csv(answer: Answer) -> None:
     lines.writerows([spreadsheet_cell(_cell(value)) for value in row] for row in answer.rows)
 
 
-def _jsonl(answer: Answer) -> None:
+def _jsonl(answer: QueryResult) -> None:
     import json
 
     for row in answer.rows:

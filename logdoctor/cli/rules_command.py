@@ -81,13 +81,13 @@ def test(
     names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None, rules: Rules = None
 ) -> None:
     """Run the examples and near-misses of the rules, with all rules loaded."""
-    from logdoctor.rule_check import check
+    from logdoctor.authoring.rule_check import check_rules
 
     folders = all_folders(rules)
     faults = _read(folders).faults
-    count, failed = check(folders, names or [])
+    count, failed = check_rules(folders, names or [])
     for f in failed:
-        typer.echo(f"{f.where}: {f.kind} of {f.rule} should be {f.wanted}, got {f.got}")
+        typer.echo(f"{f.where}: {f.kind} of {f.rule} should be {f.expected}, got {f.actual}")
     typer.echo(f"{count} examples, {len(failed)} failed")
     if failed or faults or not count:
         raise typer.Exit(1)

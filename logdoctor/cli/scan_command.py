@@ -107,10 +107,12 @@ def scan(
     """
     from logdoctor.knowledge import rule_folders
     from logdoctor.scan import Filters, Plan, Scan
-    from logdoctor.scan.outputs import formats
+    from logdoctor.scan.outputs import list_formats
 
-    if format not in (*formats(), "parquet"):
-        raise typer.BadParameter(f"'{format}' is none of {', '.join((*formats(), 'parquet'))}", param_hint="--format")
+    if format not in (*list_formats(), "parquet"):
+        raise typer.BadParameter(
+            f"'{format}' is none of {', '.join((*list_formats(), 'parquet'))}", param_hint="--format"
+        )
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
     request = page_request(report, new_since, lang) if report is not None else None
@@ -171,10 +173,10 @@ def _cluster(*, slurm: bool, kubernetes: bool, scheduler: str | None) -> str:
 
 
 def _options(pairs: Sequence[str]) -> tuple[tuple[str, Any], ...]:
-    from logdoctor.scan.clusters import options_of
+    from logdoctor.scan.clusters import parse_options
 
     try:
-        return tuple(options_of(pairs).items())
+        return tuple(parse_options(pairs).items())
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--cluster-option") from None
 
@@ -204,7 +206,7 @@ def _print_jobs(scan_run: Scan) -> None:
     for job in scan_run.jobs:
         done = "" if job in scan_run.todo else "  done"
         files = len(job.members or job.paths)
-        typer.echo(f"{escape(job.name)}  {files} file{'s' * (files != 1)}  by {job.how}{done}")
+        typer.echo(f"{escape(job.name)}  {files} file{'s' * (files != 1)}  by {job.grouped_by}{done}")
     typer.echo(f"{len(scan_run.jobs)} job{'s' * (len(scan_run.jobs) != 1)}, {len(scan_run.todo)} to do")
 
 
@@ -256,14 +258,14 @@ class _Lines:
 
 
 def _write(scan_run: Scan, format: str, folder: Path) -> None:
-    from logdoctor.scan.outputs import writer
+    from logdoctor.scan.outputs import load_writer
     from logdoctor.scan.tables import write_parquet
 
     if format == "parquet":
         for path in write_parquet(scan_run.records(), folder):
             typer.echo(path)
     else:
-        writer(format)(scan_run.records(), sys.stdout)
+        load_writer(format)(scan_run.records(), sys.stdout)
 
 
 def _causes_to_fail_on(fail_on: str | None, knowledge: Knowledge) -> set[str]:

@@ -13,7 +13,7 @@ from logdoctor.cli.progress_bar import step_bar
 from logdoctor.cli.rule_options import Rules, all_folders
 
 if TYPE_CHECKING:
-    from logdoctor.classifier.training import Trained
+    from logdoctor.classifier.training import TrainingResult
 
 Corpora = Annotated[
     list[Path] | None,
@@ -38,17 +38,17 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
         typer.echo(line)
 
 
-def _train(corpora: list[Path], folders: list[Path], show_step: Callable[[str, int, int], None]) -> Trained:
+def _train(corpora: list[Path], folders: list[Path], show_step: Callable[[str, int, int], None]) -> TrainingResult:
     from logdoctor.classifier.training import train as train_model
+    from logdoctor.evaluation.training_data import load_labelled_logs, make_samples
     from logdoctor.knowledge import gather
     from logdoctor.rulebook.loading import load
-    from logdoctor.training_data import labelled_logs, samples
 
-    logs = labelled_logs(load(folders), corpora)
-    return train_model([*samples(logs, gather(folders), show_step)], show_step)
+    logs = load_labelled_logs(load(folders), corpora)
+    return train_model([*make_samples(logs, gather(folders), show_step)], show_step)
 
 
-def _figures(trained: Trained) -> Iterator[str]:
+def _figures(trained: TrainingResult) -> Iterator[str]:
     model = trained.model
     yield trained.table.round(3).to_string()
     yield f"{len(model.classes)} classes, temperature {model.temperature}, speaks from probability {model.threshold} on"

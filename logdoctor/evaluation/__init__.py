@@ -1,12 +1,12 @@
-"""How well diagnoses are on labelled cases: answers, figures as tables, baselines beside them, a page to look at.
+"""Evaluation on labelled cases, and training data of the classifier.
 
-Needs pandas; the baselines need scikit-learn.  Nothing here runs in a diagnosis.
+Needs pandas, and scikit-learn for the baselines.  A diagnosis imports nothing of this package.
 """
 
 from __future__ import annotations
 
-from logdoctor.evaluation.answers import Answer, answer
-from logdoctor.evaluation.cases import Case, cases_of
-from logdoctor.evaluation.scores import Scores, score
+from logdoctor.evaluation.answers import Answer, answer_case
+from logdoctor.evaluation.cases import Case, load_cases
+from logdoctor.evaluation.scores import Scores, score_answers
 
-__all__ = ["Answer", "Case", "Scores", "answer", "cases_of", "score"]
+__all__ = ["Answer", "Case", "Scores", "answer_case", "load_cases", "score_answers"]

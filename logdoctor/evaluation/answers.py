@@ -1,4 +1,4 @@
-"""What is answered to a case, by rules and classifier together or by the classifier alone."""
+"""Answers to cases, from rules and classifier or from the classifier alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from logdoctor.classifier import SHIPPED_MODEL
-from logdoctor.classifier.features import features
+from logdoctor.classifier.features import extract_features
 from logdoctor.classifier.linear_model import HEALTHY, load_model
 from logdoctor.diagnosis import diagnose, events
 from logdoctor.evaluation.cases import Case
@@ -16,35 +16,41 @@ from logdoctor.model import InputError
 
 
 class Answer(Struct, frozen=True):
-    """A signature, ``healthy`` or ``unknown``; how sure; by whom; whether the culprit is right (None: nobody asks)."""
+    """The answer to a case: a signature, ``healthy`` or ``unknown``.
+
+    ``by`` is ``rule``, ``classifier`` or a baseline.  ``culprit_right`` is None if the case names no culprit.
+    """
 
     case: Case
     signature: str
     confidence: float | None = None
     by: str = ""
-    culprit: bool | None = None
+    culprit_right: bool | None = None
 
 
-def answer(case: Case, known: Knowledge, model: Path | None = None, *, rules: bool = True) -> Answer:
-    """The first answer to ``case``; what cannot be read is ``unknown``."""
+def answer_case(case: Case, pack: Knowledge, model: Path | None = None, *, rules: bool = True) -> Answer:
+    """Return the first answer to ``case``, ``unknown`` for unreadable logs."""
     try:
-        return _diagnosed(case, known, model) if rules else _guessed(case, known, model or SHIPPED_MODEL)
+        return _diagnose(case, pack, model) if rules else _guess(case, pack, model or SHIPPED_MODEL)
     except InputError:
         return Answer(case, "unknown")
 
 
-def _diagnosed(case: Case, known: Knowledge, model: Path | None) -> Answer:
-    found = diagnose(case.logs, name=case.name, knowledge=known, model=model, hung=case.hung)
-    asked = bool(case.ranks or case.hosts)
-    if found.verdict != "failure":
-        return Answer(case, found.verdict, culprit=False if asked else None)
-    first = found.causes[0]
-    named = set(first.culprit.ranks) & set(case.ranks) or set(first.culprit.hosts) & set(case.hosts)
-    return Answer(case, first.signature, first.confidence, first.by, bool(named) if asked else None)
+def _diagnose(case: Case, pack: Knowledge, model: Path | None) -> Answer:
+    diagnosis = diagnose(case.logs, name=case.name, knowledge=pack, model=model, hung=case.hung)
+    has_culprit = bool(case.ranks or case.hosts)
+    if diagnosis.verdict != "failure":
+        return Answer(case, diagnosis.verdict, culprit_right=False if has_culprit else None)
+    cause = diagnosis.causes[0]
+    right = set(cause.culprit.ranks) & set(case.ranks) or set(cause.culprit.hosts) & set(case.hosts)
+    return Answer(case, cause.signature, cause.confidence, cause.by, bool(right) if has_culprit else None)
 
 
-def _guessed(case: Case, known: Knowledge, model: Path) -> Answer:
-    """What the classifier takes for the most likely, however unlikely: of a log without events, that it is healthy."""
-    seen = features(events(case.logs, knowledge=known))
-    best = load_model(model).best(seen)
-    return Answer(case, best.signature, best.probability, "classifier") if seen else Answer(case, HEALTHY)
+def _guess(case: Case, pack: Knowledge, model: Path) -> Answer:
+    """Return the most probable class, also below the threshold.
+
+    A log without records is healthy.
+    """
+    features = extract_features(events(case.logs, knowledge=pack))
+    best = load_model(model).most_probable(features)
+    return Answer(case, best.signature, best.probability, "classifier") if features else Answer(case, HEALTHY)

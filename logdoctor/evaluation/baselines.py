@@ -1,6 +1,6 @@
-"""What a simple mind would answer: always the most frequent failure; and words counted (TF-IDF, logistic regression).
+"""Baselines: the most frequent failure, and TF-IDF with logistic regression.
 
-Both learn from the same logs as the classifier, but read the bare text: what parsers and rules know they do not.
+Both learn from the same logs as the classifier, but use their text only, without formats and rules.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from logdoctor.classifier.linear_model import NAMELESS
+from logdoctor.classifier.linear_model import NO_SIGNATURE
 from logdoctor.evaluation.answers import Answer
 from logdoctor.evaluation.cases import Case
-from logdoctor.training_data import LARGEST_LOG, Labelled
+from logdoctor.evaluation.training_data import MAX_CHARACTERS, LabelledLog
 
 WORDS = 20_000
 STRENGTH = 10.0
 
 
-def majority(learnt: Sequence[Labelled], cases: Sequence[Case]) -> list[Answer]:
-    """The most frequent signature to every case."""
-    counts = Counter(one.label for one in learnt if one.label not in NAMELESS)
+def majority(logs: Sequence[LabelledLog], cases: Sequence[Case]) -> list[Answer]:
+    """Answer every case with the most frequent signature."""
+    counts = Counter(log.label for log in logs if log.label not in NO_SIGNATURE)
     most = min(counts, key=lambda label: (-counts[label], label))
     return [Answer(case, most, counts[most] / sum(counts.values()), "majority") for case in cases]
 
 
-def bag_of_words(learnt: Sequence[Labelled], cases: Sequence[Case]) -> list[Answer]:
-    """TF-IDF of words and pairs of words, and a logistic regression over them."""
+def bag_of_words(logs: Sequence[LabelledLog], cases: Sequence[Case]) -> list[Answer]:
+    """Answer with TF-IDF of words and word pairs, and logistic regression."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -36,14 +36,14 @@ def bag_of_words(learnt: Sequence[Labelled], cases: Sequence[Case]) -> list[Answ
         model = make_pipeline(
             TfidfVectorizer(max_features=WORDS, sublinear_tf=True, ngram_range=(1, 2)),
             LogisticRegression(C=STRENGTH, max_iter=60),
-        ).fit([one.log for one in learnt], [one.label for one in learnt])
-        shares = model.predict_proba([_text(case) for case in cases])
-    best = shares.argmax(axis=1)
+        ).fit([log.text for log in logs], [log.label for log in logs])
+        probabilities = model.predict_proba([_text(case) for case in cases])
+    best = probabilities.argmax(axis=1)
     return [
         Answer(case, str(model.classes_[top]), float(row[top]), "TF-IDF")
-        for case, row, top in zip(cases, shares, best, strict=True)
+        for case, row, top in zip(cases, probabilities, best, strict=True)
     ]
 
 
 def _text(case: Case) -> str:
-    return "".join(Path(log).read_text("utf-8", "replace")[:LARGEST_LOG] for log in case.logs)[:LARGEST_LOG]
+    return "".join(Path(log).read_text("utf-8", "replace")[:MAX_CHARACTERS] for log in case.logs)[:MAX_CHARACTERS]

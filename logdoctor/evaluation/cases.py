@@ -1,4 +1,4 @@
-"""Labelled cases: folders with a ``case.yaml`` (as in a corpus) or a ``case.json``, and logs beside it."""
+"""Labelled cases: folders with logs and a ``case.yaml`` or ``case.json``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 
 from msgspec import Struct
 
+from logdoctor.evaluation.training_data import LOG_SUFFIXES
 from logdoctor.model import InputError
-from logdoctor.training_data import LOG_NAMES
 
 
 class Case(Struct, frozen=True):
-    """One job and the truth about it: the ``label``, what else is a right answer, and who did it, where known.
+    """A job with the right answer.
 
-    ``visible``: its logs hold the cause; ``hung``: the user says that it hangs.
+    - ``label``: the signature, ``healthy`` or ``unknown``.
+    - ``also``: other right answers.
+    - ``visible``: the logs contain the cause.
+    - ``ranks``, ``hosts``: the culprit, if known.
+    - ``hung``: the user says that the job hangs.
     """
 
     name: str
@@ -30,37 +34,39 @@ class Case(Struct, frozen=True):
 
     @property
     def accepted(self) -> frozenset[str]:
-        """All right answers."""
         return frozenset((self.label, *self.also))
 
 
-def cases_of(folders: Iterable[Path]) -> list[Case]:
-    """The cases below ``folders``, in the order of their names.  Raises `InputError` for a faulty one or for none."""
-    found = [_case(file) for folder in folders for file in sorted(_files(folder))]
-    if not found:
+def load_cases(folders: Iterable[Path]) -> list[Case]:
+    """Load the cases below ``folders``, sorted by path.
+
+    Raises `InputError` if a case is faulty or there is none.
+    """
+    cases = [_load_case(file) for folder in folders for file in sorted(_case_files(folder))]
+    if not cases:
         where = ", ".join(map(str, folders))
         raise InputError("there are no cases", where, "", "a case is a folder with case.yaml or case.json, and logs")
-    return found
+    return cases
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _case_files(folder: Path) -> Iterator[Path]:
     yield from folder.rglob("case.yaml")
     yield from folder.rglob("case.json")
 
 
-def _case(file: Path) -> Case:
-    told = _read(file)
-    culprit = told.get("culprit") or {}
-    ranks, hosts = (_values(culprit, one) for one in ("rank", "host"))
+def _load_case(file: Path) -> Case:
+    content = _read(file)
+    culprit = content.get("culprit") or {}
+    ranks, hosts = (_values(culprit, name) for name in ("rank", "host"))
     return Case(
         name=file.parent.name,
-        logs=tuple(str(p) for p in sorted(file.parent.rglob("*")) if p.suffix in LOG_NAMES and p.is_file()),
-        label=str(told["label"]),
-        also=tuple(map(str, told.get("also") or ())),
-        visible=bool(told.get("visible", True)),
+        logs=tuple(str(p) for p in sorted(file.parent.rglob("*")) if p.suffix in LOG_SUFFIXES and p.is_file()),
+        label=str(content["label"]),
+        also=tuple(map(str, content.get("also") or ())),
+        visible=bool(content.get("visible", True)),
         ranks=tuple(r for r in ranks if isinstance(r, int)),
         hosts=tuple(map(str, hosts)),
-        hung=bool(told.get("hung")),
+        hung=bool(content.get("hung")),
     )
 
 
@@ -69,16 +75,19 @@ def _read(file: Path) -> Mapping[str, Any]:
 
     try:
         text = file.read_text("utf-8")
-        told = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
+        content = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError("a case could not be read", str(file), str(error)) from None
-    if not isinstance(told, Mapping) or not isinstance(told.get("label"), str):
+    if not isinstance(content, Mapping) or not isinstance(content.get("label"), str):
         raise InputError("a case has no label", str(file), "", "add 'label: SIGNATURE'")
-    return told
+    return content
 
 
 def _values(culprit: Any, name: str) -> list[Any]:
-    """What is told under ``rank`` or ``ranks``, as a list."""
+    """Return the value of ``name`` or its plural as a list.
+
+    ``{rank: 3}`` and ``{ranks: [3]}`` both give ``[3]``.
+    """
     if not isinstance(culprit, Mapping):
         return []
     value = culprit.get(name, culprit.get(f"{name}s"))

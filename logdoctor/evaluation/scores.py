@@ -1,4 +1,4 @@
-"""Answers as figures: how many are right, by family; what is mixed up; whether the confidence can be believed."""
+"""Scores of answers: shares of right answers, confusion, calibration of the confidence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from logdoctor.classifier.linear_model import HEALTHY, NAMELESS, UNKNOWN
+from logdoctor.classifier.linear_model import HEALTHY, NO_SIGNATURE, UNKNOWN
 from logdoctor.evaluation.answers import Answer
 
 if TYPE_CHECKING:
@@ -17,7 +17,15 @@ BINS = 10
 
 
 class Scores(Struct, frozen=True):
-    """``figures``: name -> share or count.  The tables are pandas frames, one row a family, a mix-up, a bin, a step."""
+    """Scores of one set of answers.
+
+    - ``figures``: shares and counts by name.
+    - ``families``: table with one row per family.
+    - ``confusion``: table with one row per pair of label and wrong answer.
+    - ``reliability``: table with one row per tenth of the confidence.
+    - ``risk``: table with one row per confidence threshold.
+    - ``wrong``: table with one row per wrong answer.
+    """
 
     name: str
     figures: dict[str, float | None]
@@ -28,27 +36,27 @@ class Scores(Struct, frozen=True):
     wrong: pd.DataFrame
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON-ready data."""
+        """Return all scores as data for JSON."""
         tables = ("families", "confusion", "reliability", "risk", "wrong")
-        rows = {name: getattr(self, name).astype(object).where(getattr(self, name).notna(), None) for name in tables}
-        return {"name": self.name, "figures": self.figures, **{k: v.to_dict("records") for k, v in rows.items()}}
+        frames = {name: getattr(self, name).astype(object).where(getattr(self, name).notna(), None) for name in tables}
+        return {"name": self.name, "figures": self.figures, **{k: v.to_dict("records") for k, v in frames.items()}}
 
 
-def score(name: str, answers: Sequence[Answer]) -> Scores:
-    """The figures of ``answers``.
+def score_answers(name: str, answers: Sequence[Answer]) -> Scores:
+    """Score ``answers`` against the labels of their cases.
 
-    Right is an answer that the case accepts; failures whose cause cannot be seen in their logs count for calibration
-    alone; a failure that is called healthy or unknown is wrong.
+    An answer is right if the case accepts it.  A failure with the answer ``healthy`` or ``unknown`` is wrong.  If the
+    logs do not show the cause, the answer counts for calibration only.
     """
     frame = _frame(answers)
-    failed = frame[~frame["label"].isin(NAMELESS)]
-    visible, spoken = failed[failed["visible"]], failed[failed["confidence"].notna()]
-    reliability, risk = _reliability(spoken), _risk(failed)
+    failed = frame[~frame["label"].isin(NO_SIGNATURE)]
+    solvable, confident = failed[failed["visible"]], failed[failed["confidence"].notna()]
+    reliability, risk = _reliability(confident), _risk(failed)
     return Scores(
         name,
-        _figures(frame, visible, reliability),
-        _families(visible),
-        _confusion(visible),
+        _figures(frame, solvable, reliability),
+        _families(solvable),
+        _confusion(solvable),
         reliability,
         risk,
         frame.loc[~frame["right"], ["case", "label", "answer", "confidence"]].reset_index(drop=True),
@@ -60,16 +68,16 @@ def _frame(answers: Sequence[Answer]) -> pd.DataFrame:
 
     rows = [
         {
-            "case": one.case.name,
-            "label": one.case.label,
-            "visible": one.case.visible,
-            "answer": one.signature,
-            "confidence": None if one.signature in NAMELESS else one.confidence,
-            "right": one.signature in one.case.accepted,
-            "family right": _family(one.signature) in set(map(_family, one.case.accepted)),
-            "culprit": one.culprit,
+            "case": answer.case.name,
+            "label": answer.case.label,
+            "visible": answer.case.visible,
+            "answer": answer.signature,
+            "confidence": None if answer.signature in NO_SIGNATURE else answer.confidence,
+            "right": answer.signature in answer.case.accepted,
+            "family right": _family(answer.signature) in set(map(_family, answer.case.accepted)),
+            "culprit": answer.culprit_right,
         }
-        for one in answers
+        for answer in answers
     ]
     frame = pd.DataFrame(rows)
     return frame.assign(family=frame["label"].map(_family), confidence=frame["confidence"].astype(float))
@@ -79,17 +87,17 @@ def _family(signature: str) -> str:
     return signature.partition(".")[0]
 
 
-def _figures(frame: pd.DataFrame, visible: pd.DataFrame, reliability: pd.DataFrame) -> dict[str, float | None]:
+def _figures(frame: pd.DataFrame, solvable: pd.DataFrame, reliability: pd.DataFrame) -> dict[str, float | None]:
     healthy, unknown = frame[frame["label"] == HEALTHY], frame[frame["label"] == UNKNOWN]
-    asked = frame.loc[frame["culprit"].notna(), "culprit"].astype(bool)
+    culprits = frame.loc[frame["culprit"].notna(), "culprit"].astype(bool)
     weights = reliability["cases"]
     error = (reliability["confidence"] - reliability["right"]).abs()
     return {
         "cases": len(frame),
-        "signature right": _share(visible["right"]),
-        "family right": _share(visible["family right"]),
-        "culprit right": _share(asked),
-        "healthy called failed": _share(~healthy["answer"].isin(NAMELESS)),
+        "signature right": _share(solvable["right"]),
+        "family right": _share(solvable["family right"]),
+        "culprit right": _share(culprits),
+        "healthy called failed": _share(~healthy["answer"].isin(NO_SIGNATURE)),
         "unknown left open": _share(unknown["right"]),
         "calibration error": round(float((error * weights).sum() / weights.sum()), 4) if len(reliability) else None,
     }
@@ -99,34 +107,38 @@ def _share(right: pd.Series[Any]) -> float | None:
     return round(float(right.mean()), 4) if len(right) else None
 
 
-def _families(visible: pd.DataFrame) -> pd.DataFrame:
-    grouped = visible.groupby("family", sort=True)
+def _families(solvable: pd.DataFrame) -> pd.DataFrame:
+    grouped = solvable.groupby("family", sort=True)
     table = grouped.agg(
         cases=("right", "size"), signature=("right", "mean"), family=("family right", "mean")
     ).rename_axis("name")
     return table.reset_index().rename(columns={"signature": "signature right", "family": "family right"})
 
 
-def _confusion(visible: pd.DataFrame) -> pd.DataFrame:
-    """Labels and answers that were taken for each other, the most frequent first."""
-    counts = visible[~visible["right"]].groupby(["label", "answer"]).size().reset_index(name="cases")
+def _confusion(solvable: pd.DataFrame) -> pd.DataFrame:
+    """Count the pairs of label and wrong answer, the most frequent first."""
+    counts = solvable[~solvable["right"]].groupby(["label", "answer"]).size().reset_index(name="cases")
     return counts.sort_values(["cases", "label", "answer"], ascending=[False, True, True], ignore_index=True)
 
 
-def _reliability(spoken: pd.DataFrame) -> pd.DataFrame:
-    """Of the answers with a confidence in each tenth: how sure they were, how many were right."""
-    bins = (spoken["confidence"] * BINS).astype(int).clip(upper=BINS - 1) / BINS
-    table = spoken.groupby(bins.rename("from")).agg(
+def _reliability(confident: pd.DataFrame) -> pd.DataFrame:
+    """Return confidence and share of right answers, per tenth of confidence."""
+    bins = (confident["confidence"] * BINS).astype(int).clip(upper=BINS - 1) / BINS
+    table = confident.groupby(bins.rename("from")).agg(
         cases=("right", "size"), confidence=("confidence", "mean"), right=("right", "mean")
     )
     return table.reset_index()
 
 
 def _risk(failed: pd.DataFrame) -> pd.DataFrame:
-    """If only the surest answers were given: to which share of the failed jobs, and which share of them is wrong."""
-    spoken = failed[failed["confidence"].notna()].sort_values(["confidence", "case"], ascending=[False, True])
-    place = range(1, len(spoken) + 1)
-    table = spoken[["confidence"]].assign(coverage=place, risk=(~spoken["right"]).cumsum())
+    """Return coverage and risk for each confidence threshold.
+
+    Only answers with at least this confidence are given.  Coverage is the share of failed jobs with an answer, risk the
+    share of wrong answers.
+    """
+    confident = failed[failed["confidence"].notna()].sort_values(["confidence", "case"], ascending=[False, True])
+    count = range(1, len(confident) + 1)
+    table = confident[["confidence"]].assign(coverage=count, risk=(~confident["right"]).cumsum())
     table["risk"] /= table["coverage"]
     table["coverage"] /= max(1, len(failed))
     return table.groupby("confidence", sort=False).last().reset_index()

@@ -1,7 +1,7 @@
-"""Many jobs in, a table of causes out: finds the jobs of an archive, diagnoses each, and keeps the results.
+"""Find and diagnose the jobs of an archive, one record per job.
 
-A scan has a folder.  Results land there as they come (`journal`), so a scan that was killed goes on where it stood, and
-jobs that did not change are not read again.
+Records are appended to a folder (`checkpoint_log`) as soon as a job is diagnosed.  A scan that was killed continues
+from there.  Jobs whose files did not change are not read again.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.model import Problem
+from logdoctor.scan.checkpoint_log import CheckpointLog
+from logdoctor.scan.diagnose_task import make_tasks
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import tasks_of
-from logdoctor.scan.jobs import Filters, FoundJob, find_jobs
-from logdoctor.scan.journal import Journal
+from logdoctor.scan.jobs import Filters, JobFiles, find_jobs
 from logdoctor.scan.record import JobRecord
 
-__all__ = ["Filters", "FoundJob", "JobRecord", "Plan", "Scan", "find_jobs"]
+__all__ = ["Filters", "JobFiles", "JobRecord", "Plan", "Scan", "find_jobs"]
 
 JOB_SECONDS = 600.0
 
 
 class Plan(Struct, frozen=True):
-    """How to scan: ``shard`` (i, n) takes every n-th job, counted from 1; ``retry`` the jobs that failed to be read.
+    """Settings of a scan.
 
-    ``scheduler``, ``cluster`` and ``options``: see `logdoctor.scan.engines.Work`.
+    ``shard`` (i, n) takes every n-th task, beginning with the i-th (counted from 1).  ``retry`` repeats the jobs that
+    an earlier run could not diagnose.  `logdoctor.scan.engines.Work` explains the remaining fields.
     """
 
     folder: Path
@@ -43,42 +44,45 @@ class Plan(Struct, frozen=True):
 
 
 class Scan:
-    """One run over the jobs of an archive; ``jobs`` are all of them, ``todo`` those that are not done."""
+    """One run over an archive.  ``jobs`` are all its jobs, ``todo`` those that still need a diagnosis."""
 
     def __init__(self, places: Sequence[str], plan: Plan, filters: Filters | None = None) -> None:
-        """Find the jobs in ``places``, and which of them an earlier run has done."""
         self.places, self.plan = places, plan
         self.problems: list[Problem] = []
         index, count = plan.shard
-        tasks = tasks_of(find_jobs(places, filters or Filters(), self.problems))[index - 1 :: count]
+        tasks = make_tasks(find_jobs(places, filters or Filters(), self.problems))[index - 1 :: count]
         self.jobs = [job for task in tasks for job in task.jobs]
-        self.journal = Journal(self.plan.folder)
+        self.log = CheckpointLog(self.plan.folder)
         self.todo = [job for job in self.jobs if not self._is_done(job)]
 
-    def _is_done(self, job: FoundJob) -> bool:
-        place = self.journal.places.get(job.name)
-        if self.plan.retry and place is not None and place.status != "diagnosed":
+    def _is_done(self, job: JobFiles) -> bool:
+        location = self.log.locations.get(job.name)
+        if self.plan.retry and location is not None and location.status != "diagnosed":
             return False
-        return self.journal.has(job.name, job.stamp)
+        return self.log.is_done(job.name, job.stamp)
 
     def run(self) -> Iterator[int]:
-        """Diagnose what is to do; yields how many jobs came in.  Afterwards `records` has them all.
+        """Diagnose the jobs in ``todo``.
 
-        Raises `InputError` where another scan is at work in the same folder.
+        Yields the number of jobs that finished since the last yield.  Raises `InputError` if another scan works in the
+        same folder.
         """
-        whole = self.plan.shard == (1, 1)
-        with self.journal.locked(alone=whole):
+        complete = self.plan.shard == (1, 1)
+        with self.log.lock(exclusive=complete):
             if self.todo:
                 plan = self.plan
-                tasks = tuple(tasks_of(self.todo))
-                where = plan.scheduler, plan.cluster, plan.options
-                work = Work(tasks, plan.folder, plan.seconds, plan.rules, plan.workers, *where)
+                tasks = tuple(make_tasks(self.todo))
+                cluster = plan.scheduler, plan.cluster, plan.options
+                work = Work(tasks, plan.folder, plan.seconds, plan.rules, plan.workers, *cluster)
                 name = "dask" if plan.scheduler or plan.cluster else "pool" if plan.workers > 1 else "serial"
                 yield from importlib.import_module(f"logdoctor.scan.engines.{name}").run(work)
-            self.journal.refresh()
-            if whole:
-                self.journal.close()
+            self.log.reload()
+            if complete:
+                self.log.merge_parts()
 
     def records(self) -> Iterator[JobRecord]:
-        """The records of all jobs that ever landed in the folder of the scan, by name."""
-        return self.journal.records()
+        """Yield all records in the folder of the scan, sorted by job.
+
+        This includes jobs that only an earlier run into the same folder found.
+        """
+        return self.log.records()

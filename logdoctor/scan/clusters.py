@@ -1,6 +1,6 @@
-"""Clusters: one that runs already, or workers that Slurm or Kubernetes start for the time of a scan.
+"""Dask clusters that run already, or that Slurm or Kubernetes start.
 
-Starting them is the business of dask-jobqueue and dask-kubernetes; their options pass through as they are.
+dask-jobqueue and dask-kubernetes start the workers.  Their options are passed through unchanged.
 """
 
 from __future__ import annotations
@@ -17,26 +17,31 @@ from logdoctor.scan.engines import Work
 Options = dict[str, Any]
 
 
-def options_of(pairs: Sequence[str]) -> Options:
-    """Options from ``key=value`` texts: a value that is JSON (a number, a list) is that, all else is text.
+def parse_options(pairs: Sequence[str]) -> Options:
+    """Parse ``key=value`` texts.
 
-    Raises `ValueError` where a text has no key.
+    A value that is JSON is decoded: ``queue=long`` and ``cores=4`` give ``{"queue": "long", "cores": 4}``.  Raises
+    `ValueError` if a text has no key.
     """
-    found: Options = {}
+    options: Options = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not (key.isidentifier() and equals):
             raise ValueError(f"'{pair}' is not like queue=long")
         try:
-            found[key] = json.loads(value)
+            options[key] = json.loads(value)
         except ValueError:
-            found[key] = value
-    return found
+            options[key] = value
+    return options
 
 
 @contextmanager
-def started(work: Work) -> Iterator[str]:
-    """The address of the scheduler; a cluster that we started ends with the block.  Raises `InputError`."""
+def connect_address(work: Work) -> Iterator[str]:
+    """Yield the address of the Dask scheduler.
+
+    If ``work`` names a cluster, the cluster is started first, and stopped when the block ends.  Raises `InputError` if
+    it cannot be started.
+    """
     if not work.cluster:
         yield work.scheduler
         return
@@ -52,19 +57,25 @@ def started(work: Work) -> Iterator[str]:
         yield str(cluster.scheduler_address)
 
 
-def slurm(workers: int, options: Options) -> Any:
-    """A Slurm job a worker, of one process each."""
+def start_slurm_cluster(workers: int, options: Options) -> Any:
+    """Start one Slurm job per worker, each with one process."""
     jobqueue = importlib.import_module("dask_jobqueue")
     cluster = jobqueue.SLURMCluster(**{"cores": 1, "processes": 1, "memory": "2GiB", **options})
     cluster.scale(jobs=workers)
     return cluster
 
 
-def kubernetes(workers: int, options: Options) -> Any:
-    """Pods of the Dask operator; the option ``image`` must hold logdoctor."""
+def start_kubernetes_cluster(workers: int, options: Options) -> Any:
+    """Start pods with the Dask operator.
+
+    logdoctor must be installed in the image that the option ``image`` names.
+    """
     operator = importlib.import_module("dask_kubernetes.operator")
     return operator.KubeCluster(**{"name": "logdoctor", "n_workers": workers, **options})
 
 
-_STARTERS: dict[str, Callable[[int, Options], Any]] = {"slurm": slurm, "kubernetes": kubernetes}
+_STARTERS: dict[str, Callable[[int, Options], Any]] = {
+    "slurm": start_slurm_cluster,
+    "kubernetes": start_kubernetes_cluster,
+}
 _EXTRAS = {"slurm": "cluster", "kubernetes": "kubernetes"}

@@ -1,4 +1,7 @@
-"""Failures over time as stacked bars: places in per cent across and in pixels down, for a picture without scripts."""
+"""Layout of an SVG chart of failures over time (stacked bars).
+
+Horizontal positions are in percent of the width, vertical positions in pixels from the top.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,20 @@ from msgspec import Struct
 
 from logdoctor.scan.fleet import Fleet
 
-KINDS = 8
-"""So many causes have a colour of their own; the others share one."""
+COLORS = 8
+"""Number of causes with a colour of their own.  All other causes share one colour."""
 OTHER = ""
 HEIGHT = 180
-MOST_LABELS = 12
+MAX_LABELS = 12
 GAP = 0.18
+"""Share of a bar's width that stays empty."""
 STEPS = (1, 2, 5)
 
 
-class Part(Struct, frozen=True):
-    """Failures of one cause (``kind`` 1 to `KINDS`; 0: the others) in one bar."""
+class Segment(Struct, frozen=True):
+    """Failures of one cause in one bar.  ``color`` is 1 to `COLORS`, or 0 for all other causes."""
 
-    kind: int
+    color: int
     name: str
     count: int
     y: float
@@ -28,36 +32,42 @@ class Part(Struct, frozen=True):
 
 
 class Bar(Struct, frozen=True):
-    """One period: ``seen`` jobs of which ``count`` failed; ``label`` is what stands below it, if anything does."""
+    """A period with ``jobs`` diagnosed jobs, of which ``failed`` failed."""
 
     name: str
     x: float
     middle: float
     width: float
-    count: int
-    seen: int
-    parts: tuple[Part, ...]
+    failed: int
+    jobs: int
+    segments: tuple[Segment, ...]
     label: str
 
 
 class Chart(Struct, frozen=True):
-    """Bars from the left to the right, lines of the scale from below, and what the colours mean."""
+    """A chart with bars from left to right.
+
+    A grid line is (y, value), a legend entry is (color, cause, count).
+    """
 
     bars: tuple[Bar, ...]
-    lines: tuple[tuple[float, int], ...]
+    grid_lines: tuple[tuple[float, int], ...]
     legend: tuple[tuple[int, str, int], ...]
     height: int = HEIGHT
 
 
-def chart_of(fleet: Fleet) -> Chart:
-    """The bars of all periods of ``fleet``; none where no failure has a date."""
-    kinds = {tally.name: number for number, tally in enumerate(fleet.causes[:KINDS], 1)}
-    most = max((sum(counts.values()) for _, counts in fleet.periods), default=0)
-    if not most:
+def make_chart(fleet: Fleet) -> Chart:
+    """Lay out a bar for each period.
+
+    The chart is empty if no failure has a date.
+    """
+    colors = {tally.name: number for number, tally in enumerate(fleet.causes[:COLORS], 1)}
+    highest = max((sum(counts.values()) for _, counts in fleet.periods), default=0)
+    if not highest:
         return Chart((), (), ())
-    step = _step(most)
-    top = math.ceil(most / step) * step
-    every = math.ceil(len(fleet.periods) / MOST_LABELS)
+    step = _grid_step(highest)
+    top = math.ceil(highest / step) * step
+    label_every = math.ceil(len(fleet.periods) / MAX_LABELS)
     width = 100 / len(fleet.periods)
     bars = tuple(
         Bar(
@@ -65,40 +75,43 @@ def chart_of(fleet: Fleet) -> Chart:
             x=round((number + GAP / 2) * width, 3),
             middle=round((number + 0.5) * width, 3),
             width=round((1 - GAP) * width, 3),
-            count=sum(counts.values()),
-            seen=fleet.seen.get(name, 0),
-            parts=_parts(counts, kinds, top),
-            label="" if number % every else _short(name),
+            failed=sum(counts.values()),
+            jobs=fleet.diagnosed_in.get(name, 0),
+            segments=_segments(counts, colors, top),
+            label="" if number % label_every else _label(name),
         )
         for number, (name, counts) in enumerate(fleet.periods)
     )
-    lines = tuple((round(HEIGHT * (1 - value / top), 2), value) for value in range(0, top + 1, step))
-    return Chart(bars, lines, tuple(_legend(fleet, kinds)))
+    grid_lines = tuple((round(HEIGHT * (1 - value / top), 2), value) for value in range(0, top + 1, step))
+    return Chart(bars, grid_lines, tuple(_legend(fleet, colors)))
 
 
-def _parts(counts: dict[str, int], kinds: dict[str, int], top: int) -> tuple[Part, ...]:
-    told = sorted((kinds[name], name, count) for name, count in counts.items() if name in kinds)
-    others = sum(count for name, count in counts.items() if name not in kinds)
-    parts, y = [], float(HEIGHT)
-    for kind, name, count in (*told, *([(0, OTHER, others)] if others else [])):
+def _segments(counts: dict[str, int], colors: dict[str, int], top: int) -> tuple[Segment, ...]:
+    colored = sorted((colors[name], name, count) for name, count in counts.items() if name in colors)
+    others = sum(count for name, count in counts.items() if name not in colors)
+    segments, y = [], float(HEIGHT)
+    for color, name, count in (*colored, *([(0, OTHER, others)] if others else [])):
         height = HEIGHT * count / top
         y -= height
-        parts.append(Part(kind, name, count, round(y, 2), round(height, 2)))
-    return tuple(parts)
+        segments.append(Segment(color, name, count, round(y, 2), round(height, 2)))
+    return tuple(segments)
 
 
-def _legend(fleet: Fleet, kinds: dict[str, int]) -> list[tuple[int, str, int]]:
-    named = [(kinds[tally.name], tally.name, tally.count) for tally in fleet.causes[:KINDS]]
-    others = sum(tally.count for tally in fleet.causes[KINDS:])
-    return [*named, (0, OTHER, others)] if others else named
+def _legend(fleet: Fleet, colors: dict[str, int]) -> list[tuple[int, str, int]]:
+    colored = [(colors[tally.name], tally.name, tally.count) for tally in fleet.causes[:COLORS]]
+    others = sum(tally.count for tally in fleet.causes[COLORS:])
+    return [*colored, (0, OTHER, others)] if others else colored
 
 
-def _step(most: int) -> int:
-    """A round number of which three to six make ``most``."""
-    power = 10 ** max(0, math.floor(math.log10(most)) - 1)
-    return next((n * p for p in (power, power * 10) for n in STEPS if most <= 5 * n * p), most)
+def _grid_step(highest: int) -> int:
+    """Return the distance of the grid lines, such as 20 for 87.
+
+    It is a round number that gives about three to six lines.
+    """
+    power = 10 ** max(0, math.floor(math.log10(highest)) - 1)
+    return next((n * p for p in (power, power * 10) for n in STEPS if highest <= 5 * n * p), highest)
 
 
-def _short(name: str) -> str:
-    """The month of a month, else the day without its year."""
+def _label(name: str) -> str:
+    """Return a day without its year, a month unchanged."""
     return name if len(name) == 7 else name[5:]

@@ -1,4 +1,4 @@
-"""The jobs of an archive, found and told apart: what a scan works through."""
+"""Find the jobs of an archive."""
 
 from __future__ import annotations
 
@@ -10,100 +10,111 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from logdoctor.model import InputError, Problem
-from logdoctor.scan.grouping import Group, How, group, is_archive
-from logdoctor.scan.listing import File, list_files, members
+from logdoctor.scan.file_listing import File, list_files, list_members
+from logdoctor.scan.grouping import Group, GroupedBy, group_files, is_archive
 
 
-class FoundJob(Struct, frozen=True):
-    """A job to be diagnosed.
+class JobFiles(Struct, frozen=True):
+    """The files of one job.
 
-    ``name`` is the path of what it was found in, and is what the job is known by.  ``paths`` are its files; where a
-    packed archive holds several jobs, ``members`` are the job's own names in it.  ``stamp`` changes when a file does.
+    - ``name``: path of the folder, file or archive in which the job was found.  It identifies the job.
+    - ``members``: names of the job's logs inside the packed archive ``paths[0]``, if that holds several jobs.
+    - ``stamp``: hash of names, sizes and times of the files.
+    - ``changed``: time of the latest change (seconds since 1970).
     """
 
     name: str
     paths: tuple[str, ...]
-    how: How
+    grouped_by: GroupedBy
     size: int
     stamp: str
     changed: float
     user: str = ""
     members: tuple[str, ...] = ()
     scattered: bool = False
-    """Its members do not follow each other in the archive."""
+    """The members do not follow each other in the archive."""
 
 
 class Filters(Struct, frozen=True):
-    """Which jobs are wanted: those whose latest file changed in ``[since, until)`` (seconds since 1970)."""
+    """Filters on jobs.
+
+    A job is accepted if its latest file changed in ``[since, until)`` (seconds since 1970).
+    """
 
     pattern: re.Pattern[str] | None = None
     since: float | None = None
     until: float | None = None
 
-    def wants(self, job: FoundJob) -> bool:
-        """Whether ``job`` is one of them."""
+    def accepts(self, job: JobFiles) -> bool:
         return (self.since is None or job.changed >= self.since) and (self.until is None or job.changed < self.until)
 
 
-def find_jobs(places: Sequence[str], filters: Filters, problems: list[Problem]) -> list[FoundJob]:
-    """All jobs at ``places`` (folders, files, archives, URLs), by name; each once.
+def find_jobs(places: Sequence[str], filters: Filters, problems: list[Problem]) -> list[JobFiles]:
+    """Find all jobs at ``places``, sorted by name, without duplicates.
 
-    A place or a folder that cannot be listed goes to ``problems``.
+    Places are folders, files, archives and URLs.  A place or a folder that cannot be listed is added to ``problems``.
     """
-    found: dict[str, FoundJob] = {}
+    jobs: dict[str, JobFiles] = {}
     for place in places:
         try:
             files = {file.name: file for file in list_files(place, problems)}
         except InputError as error:
             problems.append(error.as_problem())
             continue
-        for own in group(files, filters.pattern):
-            for job in _jobs(place, own, files, filters, problems):
-                found.setdefault(job.name, job)
-    return [job for _, job in sorted(found.items()) if filters.wants(job)]
+        for group in group_files(files, filters.pattern):
+            for job in _jobs_of_group(place, group, files, filters, problems):
+                jobs.setdefault(job.name, job)
+    return [job for _, job in sorted(jobs.items()) if filters.accepts(job)]
 
 
-def _jobs(
-    place: str, own: Group, files: dict[str, File], filters: Filters, problems: list[Problem]
-) -> Iterator[FoundJob]:
-    """The jobs of a group of files: one, but for an archive that holds several."""
-    mine = [files[name] for name in own.names]
-    whole = FoundJob(
-        _place(place, own.job if mine[0].path != place else ""),
-        tuple(file.path for file in mine),
-        own.how,
-        sum(file.size for file in mine),
-        _stamp(mine),
-        max(file.changed for file in mine),
-        mine[0].owner,
+def _jobs_of_group(
+    place: str, group: Group, files: dict[str, File], filters: Filters, problems: list[Problem]
+) -> Iterator[JobFiles]:
+    """Yield the jobs of a group of files.
+
+    There is one job, unless the group is a packed archive of several jobs.
+    """
+    own_files = [files[name] for name in group.names]
+    first = own_files[0]
+    job = JobFiles(
+        _job_name(place, group.job if first.path != place else ""),
+        tuple(file.path for file in own_files),
+        group.grouped_by,
+        sum(file.size for file in own_files),
+        _stamp(own_files),
+        max(file.changed for file in own_files),
+        first.owner,
     )
-    if len(mine) != 1 or not is_archive(mine[0].name):
-        yield whole
+    if len(own_files) != 1 or not is_archive(first.name):
+        yield job
         return
-    names = members(mine[0].path, problems)
-    inner = group(names, filters.pattern)
-    if len(inner) < 2:
-        yield whole
+    members = list_members(first.path, problems)
+    inner_groups = group_files(members, filters.pattern)
+    if len(inner_groups) < 2:
+        yield job
         return
-    owner = {name: each.job for each in inner for name in each.names}
-    order = [owner[name] for name in names if name in owner]
-    parts = Counter(job for before, job in zip([None, *order], order, strict=False) if job != before)
-    for each in inner:
-        name, apart = _printable(f"{mine[0].path}:{each.job}"), parts[each.job] > 1
-        yield FoundJob(name, whole.paths, each.how, 0, whole.stamp, whole.changed, whole.user, each.names, apart)
+    job_of = {name: inner.job for inner in inner_groups for name in inner.names}
+    order = [job_of[name] for name in members if name in job_of]
+    stretches = Counter(name for before, name in zip([None, *order], order, strict=False) if name != before)
+    for inner in inner_groups:
+        name, scattered = _encodable(f"{first.path}:{inner.job}"), stretches[inner.job] > 1
+        yield JobFiles(name, job.paths, inner.grouped_by, 0, job.stamp, job.changed, job.user, inner.names, scattered)
 
 
-def _place(place: str, below: str) -> str:
-    return _printable(f"{place.rstrip('/')}/{below}" if below else place.rstrip("/") or "/")
+def _job_name(place: str, below: str) -> str:
+    return _encodable(f"{place.rstrip('/')}/{below}" if below else place.rstrip("/") or "/")
 
 
-def _printable(name: str) -> str:
-    r"""``name`` as text that can be written down: bytes of a file name that are no UTF-8 are spelt ``\udcff``."""
+def _encodable(name: str) -> str:
+    r"""Return ``name`` as valid UTF-8.
+
+    A byte of a file name that is not UTF-8 becomes text such as ``\udcff``.
+    """
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _stamp(files: Sequence[File]) -> str:
-    """Changes when a file comes, goes, grows or is written again."""
+    """Hash the names, sizes and times of ``files``."""
     digest = hashlib.blake2b(digest_size=12)
     for file in files:
         digest.update(f"{file.name}\0{file.size}\0{file.changed:.6f}\n".encode("utf-8", "surrogateescape"))

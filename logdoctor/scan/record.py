@@ -1,4 +1,4 @@
-"""One row of a scan: what is kept of the diagnosis of one job.  Small, plain, and read back from a line of JSON."""
+"""Records of a scan, each the stored part of a diagnosis."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from msgspec import Struct
 
 from logdoctor.model import Diagnosis, InputError, JobPicture, Problem
 from logdoctor.model.escape import escape_all
-from logdoctor.scan.fingerprint import fingerprint, form_of
-from logdoctor.scan.jobs import FoundJob
+from logdoctor.scan.failure_fingerprint import fingerprint, line_template
+from logdoctor.scan.jobs import JobFiles
 
 SCHEMA = "logdoctor.scan/1"
-"""Changes when a field is renamed or changes its meaning; fields may be added."""
-RANKS_KEPT = 4096
+"""Changes if a field is renamed or changes its meaning.  New fields do not change the schema."""
+MAX_RANKS = 4096
 DAY = 86400.0
-YEAR_TOLD = 366 * DAY
-"""Stamps without a year are read as of 1970."""
+MAX_YEARLESS_TIME = 366 * DAY
+"""Smaller times come from timestamps without a year, which are read as times of 1970."""
 LONGEST_RUN = 180 * DAY
-CLOCKS_APART = 2 * DAY
-"""So far the clock and the zone of a log may be ahead of those of its file."""
+CLOCK_DIFFERENCE = 2 * DAY
+"""Largest time by which a log's clock and time zone may be ahead of the file's time of change."""
 
 Status = Literal["diagnosed", "unreadable", "stalled", "died"]
-"""``stalled``: it took longer than a job may; ``died``: the process that diagnosed it was killed."""
+"""``stalled``: the job took longer than its limit.  ``died``: the process that diagnosed it was killed or crashed."""
 
 
 class CauseRow(Struct, frozen=True):
-    """One cause (``explained_by`` is empty) or symptom of a job."""
+    """A cause or a symptom of a job.  ``explained_by`` is empty for a cause."""
 
     signature: str
     explained_by: str = ""
@@ -42,7 +42,7 @@ class CauseRow(Struct, frozen=True):
 
 
 class RankEntry(Struct, frozen=True):
-    """One rank of a job, where the logs tell the ranks apart."""
+    """A rank of a job, if the logs identify ranks."""
 
     rank: int
     role: str
@@ -53,7 +53,7 @@ class RankEntry(Struct, frozen=True):
 
 
 class JobRecord(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
-    """What a scan knows of one job; the fields are documented in docs/scan.md."""
+    """The record of one job.  docs/scan.md documents the fields."""
 
     job: str
     stamp: str = ""
@@ -76,7 +76,7 @@ class JobRecord(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     fingerprint: str = ""
     templates: tuple[str, ...] = ()
     size: int = 0
-    """How many ranks the job had (0: not known)."""
+    """Number of ranks; 0 if unknown."""
     user: str = ""
     nodes: tuple[str, ...] = ()
     launcher: str = ""
@@ -94,63 +94,63 @@ class JobRecord(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     problems: tuple[Problem, ...] = ()
 
     def to_line(self) -> str:
-        """The record as one line of JSON, the same bytes for the same record."""
+        """Encode the record as a line of JSON.  Equal records give equal bytes."""
         return msgspec.json.encode(self).decode()
 
 
-def from_line(line: str | bytes) -> JobRecord:
-    """The record in a line of JSON.  Raises `ValueError` where it is none; fields of later versions are passed over."""
+def parse_record(line: str | bytes) -> JobRecord:
+    """Decode a line of JSON.  Unknown fields of later versions are ignored.  Raises `ValueError`."""
     return msgspec.json.decode(line, type=JobRecord)
 
 
-def record_of(job: FoundJob, found: Diagnosis) -> JobRecord:
-    """What is kept of the diagnosis of ``job``."""
-    found = escape_all(found)
-    cause, seen = next(iter(found.causes), None), found.picture
-    proof = next(iter(cause.evidence if cause else found.unexplained), None)
-    started, ended = _ran(seen, job.changed)
-    progress = seen.last_progress
+def make_record(job: JobFiles, diagnosis: Diagnosis) -> JobRecord:
+    """Make the record of ``job`` from its diagnosis."""
+    diagnosis = escape_all(diagnosis)
+    cause, state = next(iter(diagnosis.causes), None), diagnosis.picture
+    proof = next(iter(cause.evidence if cause else diagnosis.unexplained), None)
+    started, ended = _run_time(state, job.changed)
+    progress = state.last_progress
     return JobRecord(
         job=job.name,
         stamp=job.stamp,
-        verdict=found.verdict,
-        signature=cause.signature if cause else found.verdict,
+        verdict=diagnosis.verdict,
+        signature=cause.signature if cause else diagnosis.verdict,
         title=cause.title if cause else "",
         summary=cause.summary if cause else "",
         confidence=cause.confidence if cause else 0.0,
         by=cause.by if cause else "",
         action=cause.action if cause else "none",
-        decision=found.decision.action,
-        reason=found.decision.reason,
+        decision=diagnosis.decision.action,
+        reason=diagnosis.decision.reason,
         ranks=cause.culprit.ranks if cause else (),
         hosts=cause.culprit.hosts if cause else (),
         gpus=cause.culprit.gpus if cause else (),
         proof_file=proof.line.file if proof else "",
         proof_line=proof.line.number if proof else 0,
         proof=proof.line.text if proof else "",
-        fingerprint=fingerprint(found),
-        templates=tuple(dict.fromkeys(map(form_of, found.unexplained))),
-        size=seen.ranks_expected or len(seen.ranks_seen),
+        fingerprint=fingerprint(diagnosis),
+        templates=tuple(dict.fromkeys(map(line_template, diagnosis.unexplained))),
+        size=state.ranks_expected or len(state.ranks_seen),
         user=job.user,
-        nodes=seen.hosts,
-        launcher=seen.launcher or "",
-        attempts=max(seen.attempts, 1 + sum(run.kind == "attempt" for run in found.runs)),
+        nodes=state.hosts,
+        launcher=state.launcher or "",
+        attempts=max(state.attempts, 1 + sum(run.kind == "attempt" for run in diagnosis.runs)),
         started=started,
         ended=ended,
         last_progress=f"{progress.unit} {progress.value}" if progress else "",
         changed=job.changed,
-        files=found.coverage.files,
-        bytes=found.coverage.bytes,
-        lines=found.coverage.lines,
-        grouped_by=job.how,
-        causes=tuple(_rows(found)),
-        rank_table=tuple(_entries(found)),
-        problems=found.problems,
+        files=diagnosis.coverage.files,
+        bytes=diagnosis.coverage.bytes,
+        lines=diagnosis.coverage.lines,
+        grouped_by=job.grouped_by,
+        causes=tuple(_cause_rows(diagnosis)),
+        rank_table=tuple(_rank_entries(diagnosis)),
+        problems=diagnosis.problems,
     )
 
 
-def failed_record(job: FoundJob, status: Status, problem: Problem | InputError) -> JobRecord:
-    """The row of a job that could not be diagnosed, and why."""
+def make_failed_record(job: JobFiles, status: Status, problem: Problem | InputError) -> JobRecord:
+    """Make the record of a job without a diagnosis."""
     problem = escape_all(problem.as_problem() if isinstance(problem, InputError) else problem)
     return JobRecord(
         job=job.name,
@@ -158,39 +158,44 @@ def failed_record(job: FoundJob, status: Status, problem: Problem | InputError) 
         status=status,
         user=job.user,
         changed=job.changed,
-        grouped_by=job.how,
+        grouped_by=job.grouped_by,
         problems=(problem,),
     )
 
 
-def _rows(found: Diagnosis) -> Iterable[CauseRow]:
-    for cause in found.causes:
-        who = cause.culprit
-        yield CauseRow(cause.signature, "", cause.confidence, cause.by, who.ranks, who.hosts, who.gpus, who.peers)
-    for symptom in found.symptoms:
+def _cause_rows(diagnosis: Diagnosis) -> Iterable[CauseRow]:
+    for cause in diagnosis.causes:
+        culprit = cause.culprit
+        blamed = culprit.ranks, culprit.hosts, culprit.gpus, culprit.peers
+        yield CauseRow(cause.signature, "", cause.confidence, cause.by, *blamed)
+    for symptom in diagnosis.symptoms:
         yield CauseRow(symptom.signature, symptom.explained_by or "", ranks=symptom.ranks)
 
 
-def _entries(found: Diagnosis) -> Iterable[RankEntry]:
-    for row in found.picture.rank_table[:RANKS_KEPT]:
+def _rank_entries(diagnosis: Diagnosis) -> Iterable[RankEntry]:
+    for row in diagnosis.picture.rank_table[:MAX_RANKS]:
         gpu = row.bus_id or ("" if row.gpu is None else str(row.gpu))
         yield RankEntry(row.rank, row.role, row.host or "", gpu, row.failure, row.last_progress)
 
 
-def _ran(seen: JobPicture, changed: float) -> tuple[float | None, float | None]:
-    """From when to when the job ran.  Where no stamp tells the year, it is the one in which its logs were written."""
-    started, ended = seen.started, seen.ended
-    if started is None or ended is None or ended >= YEAR_TOLD:
+def _run_time(state: JobPicture, changed: float) -> tuple[float | None, float | None]:
+    """Return the start and the end of the job.
+
+    Both are in seconds since 1970.  Timestamps without a year get the latest year in which ``ended`` is not after
+    ``changed``.  Returns None for both if the job seems to run over New Year.
+    """
+    started, ended = state.started, state.ended
+    if started is None or ended is None or ended >= MAX_YEARLESS_TIME:
         return started, ended
-    if ended - started > LONGEST_RUN:  # over New Year the order is not told
+    if ended - started > LONGEST_RUN:  # December sorts after January, so the job may have run over New Year
         return None, None
     try:
         last = datetime.fromtimestamp(changed, timezone.utc).year
-        year = next(y for y in (last, last - 1) if _in_year(ended, y) <= changed + CLOCKS_APART)
-        return _in_year(started, year), _in_year(ended, year)
-    except (ValueError, OverflowError, OSError):  # a file from beyond the calendar
+        year = next(y for y in (last, last - 1) if _with_year(ended, y) <= changed + CLOCK_DIFFERENCE)
+        return _with_year(started, year), _with_year(ended, year)
+    except (ValueError, OverflowError, OSError):  # the file's time of change is outside the calendar
         return None, None
 
 
-def _in_year(moment: float, year: int) -> float:
-    return datetime.fromtimestamp(moment, timezone.utc).replace(year=year).timestamp()
+def _with_year(seconds: float, year: int) -> float:
+    return datetime.fromtimestamp(seconds, timezone.utc).replace(year=year).timestamp()

@@ -1,6 +1,6 @@
-"""The results of a scan as tables: a row for each job, cause or symptom, and rank; in Parquet files.
+"""Write the records of a scan as Parquet tables.
 
-``pandas.read_parquet("scan/jobs.parquet")``.  The columns are documented in docs/scan.md.
+Read them with ``pandas.read_parquet("scan/jobs.parquet")``.  The columns are documented in docs/scan.md.
 """
 
 from __future__ import annotations
@@ -18,31 +18,30 @@ from logdoctor.model import InputError
 from logdoctor.scan.record import SCHEMA, CauseRow, JobRecord, RankEntry, Status
 
 TABLES = ("jobs", "causes", "rank_table")
-"""The tables and their files; each row of the last two begins with the name of its job."""
-ROWS_AT_ONCE = 5000
+"""Names of the tables and their files.  The rows of the last two begin with the name of the job."""
+RECORDS_PER_BATCH = 5000
 
 _NESTED = ("causes", "rank_table", "problems")
-_COLUMNS: dict[str, type[Struct]] = {"jobs": JobRecord, "causes": CauseRow, "rank_table": RankEntry}
+_ROW_TYPES: dict[str, type[Struct]] = {"jobs": JobRecord, "causes": CauseRow, "rank_table": RankEntry}
 
 
 def job_row(record: JobRecord) -> dict[str, Any]:
-    """The row of a job: its plain fields, and what could not be read in words."""
+    """Return the flat fields of a job, and its problems as text."""
     row = {name: value for name, value in asdict(record).items() if name not in _NESTED}
     row["problems"] = "; ".join(": ".join(filter(None, (p.what, p.where, p.why))) for p in record.problems)
     return row
 
 
-def rows(record: JobRecord, table: str) -> list[dict[str, Any]]:
-    """The rows of ``record`` in ``table``."""
+def table_rows(record: JobRecord, table: str) -> list[dict[str, Any]]:
     if table == "jobs":
         return [job_row(record)]
     return [{"job": record.job, **asdict(part)} for part in getattr(record, table)]
 
 
 def write_parquet(records: Iterable[JobRecord], folder: Path) -> list[Path]:
-    """Write all tables into ``folder``, each in one step; returns the files.
+    """Write all tables into ``folder`` and return the files.
 
-    Raises `InputError` where pyarrow is not installed.
+    Each file is replaced atomically.  Raises `InputError` if pyarrow is not installed.
     """
     try:
         import pyarrow as pa
@@ -53,27 +52,27 @@ def write_parquet(records: Iterable[JobRecord], folder: Path) -> list[Path]:
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{name}.parquet" for name in TABLES}
-    news = {name: folder / f".{name}.parquet.{os.getpid()}" for name in TABLES}
+    temporary = {name: folder / f".{name}.parquet.{os.getpid()}" for name in TABLES}
     schemas = {name: _schema(pa, name) for name in TABLES}
-    writers = {name: pq.ParquetWriter(news[name], schemas[name]) for name in TABLES}
-    for some in _batches(records):
+    writers = {name: pq.ParquetWriter(temporary[name], schemas[name]) for name in TABLES}
+    for batch in _batches(records):
         for name, writer in writers.items():
-            part = [row for record in some for row in rows(record, name)]
-            writer.write_table(pa.Table.from_pylist(part, schema=schemas[name]))
+            rows = [row for record in batch for row in table_rows(record, name)]
+            writer.write_table(pa.Table.from_pylist(rows, schema=schemas[name]))
     for name, writer in writers.items():
         writer.close()
-        news[name].replace(paths[name])
+        temporary[name].replace(paths[name])
     return list(paths.values())
 
 
 def _batches(records: Iterable[JobRecord]) -> Iterator[list[JobRecord]]:
     iterator = iter(records)
-    while some := list(islice(iterator, ROWS_AT_ONCE)):
-        yield some
+    while batch := list(islice(iterator, RECORDS_PER_BATCH)):
+        yield batch
 
 
 def _schema(pa: Any, table: str) -> Any:
-    kinds = {
+    types = {
         str: pa.string(),
         int: pa.int64(),
         float: pa.float64(),
@@ -83,6 +82,6 @@ def _schema(pa: Any, table: str) -> Any:
         Status: pa.string(),
     }
     columns = [] if table == "jobs" else [("job", pa.string())]
-    columns += [(f.name, kinds[f.type]) for f in fields(_COLUMNS[table]) if f.name not in _NESTED]
+    columns += [(f.name, types[f.type]) for f in fields(_ROW_TYPES[table]) if f.name not in _NESTED]
     columns += [("problems", pa.string())] if table == "jobs" else []
     return pa.schema(columns, metadata={"schema": SCHEMA})

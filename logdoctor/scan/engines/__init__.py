@@ -1,7 +1,8 @@
-"""Who does the work of a scan: this process, worker processes of this machine, a cluster.  One file an engine.
+"""Engines that run the tasks of a scan.
 
-An engine is a function ``run(work: Work) -> Iterator[int]``.  It has each task's records written to the folder of the
-scan as they come, and yields how many jobs have come in since.
+The engines are this process, a pool of processes, and a Dask cluster.  Each module is one engine with a function
+``run(work: Work) -> Iterator[int]``.  ``run`` writes the record of each job to the folder of the scan.  It yields the
+number of jobs that finished since the last yield.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from logdoctor.scan.examining import Task
+from logdoctor.scan.diagnose_task import Task
 
 
 class Work(Struct, frozen=True):
-    """What an engine needs to know.
+    """The tasks of a scan and the settings of its engine.
 
-    ``seconds``: how long one job may take; ``rules``: folders of rules of the user's own; ``workers``: how many
-    processes; ``scheduler``: the address of a cluster's scheduler; ``cluster``: who starts one (slurm, kubernetes),
-    with ``options``.
+    - ``seconds``: time limit of one job.
+    - ``rules``: folders with the user's own rules.
+    - ``workers``: number of processes.
+    - ``scheduler``: address of a running Dask scheduler.
+    - ``cluster``: program that starts a cluster (``slurm`` or ``kubernetes``), with its ``options``.
     """
 
     tasks: tuple[Task, ...]

@@ -1,7 +1,7 @@
-"""Worker processes of this machine.
+"""The engine with worker processes on this machine.
 
-Pebble's pool replaces a worker that dies or takes too long and goes on with the other tasks; the standard library's
-gives all of them up (`concurrent.futures.process.BrokenProcessPool`).
+If a worker dies or takes too long, Pebble's pool replaces the worker and continues with the remaining tasks.  The pool
+of the standard library would give up all of them (`concurrent.futures.process.BrokenProcessPool`).
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Any
 
 from logdoctor import regexes
 from logdoctor.model import Problem
+from logdoctor.scan.checkpoint_log import CheckpointLog, CheckpointWriter, ResultsNotWritable
+from logdoctor.scan.diagnose_task import Task, diagnose_task, load_worker_pack
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import Task, examine, learned
-from logdoctor.scan.journal import Journal, Landing, NotKept
-from logdoctor.scan.record import Status, failed_record
+from logdoctor.scan.record import Status, make_failed_record
 
-AHEAD = 4
-"""So many tasks a worker are handed over at a time."""
-GRACE = 30.0
-"""Seconds after which a worker that should have given up a job by itself is killed."""
+TASKS_PER_WORKER = 4
+"""Tasks that are scheduled at the same time, per worker."""
+GRACE_SECONDS = 30.0
+"""Extra time after the job limit.  A worker that has not stopped the job itself by then is killed."""
 
-KEEP_EVERY = 64
-"""After so many tasks a worker stores the expressions that it had to compile."""
+STORE_EVERY = 64
+"""Number of tasks after which a worker stores the regular expressions that it compiled."""
 
 _worker: _Worker | None = None
 
 
 def run(work: Work) -> Iterator[int]:
-    """See `logdoctor.scan.engines`."""
+    """Run ``work`` as `logdoctor.scan.engines` says."""
     from pebble import ProcessPool
 
     waiting = deque(work.tasks)
@@ -41,14 +41,14 @@ def run(work: Work) -> Iterator[int]:
     with ProcessPool(work.workers, initializer=_start, initargs=(work.folder, work.rules), context=context) as pool:
         try:
             while waiting or running:
-                while waiting and len(running) < AHEAD * work.workers:
+                while waiting and len(running) < TASKS_PER_WORKER * work.workers:
                     task = waiting.popleft()
-                    limit = work.seconds * len(task.jobs) + GRACE
-                    running[pool.schedule(_examine, args=(task, work.seconds), timeout=limit)] = task
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
+                    limit = work.seconds * len(task.jobs) + GRACE_SECONDS
+                    running[pool.schedule(_run_task, args=(task, work.seconds), timeout=limit)] = task
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
                     task = running.pop(future)
-                    count, rest = _outcome(future, task, work)
+                    count, rest = _count_finished(future, task, work)
                     waiting.extendleft([rest] if rest else [])
                     yield count
         except BaseException:
@@ -57,40 +57,40 @@ def run(work: Work) -> Iterator[int]:
 
 
 class _Worker:
-    """What a worker process keeps from task to task."""
+    """State of a worker process that lasts from task to task."""
 
     def __init__(self, folder: Path, rules: tuple[Path, ...]) -> None:
-        self.known, self.landing, self.tasks = learned(rules), Landing(folder), 0
+        self.pack, self.writer, self.tasks = load_worker_pack(rules), CheckpointWriter(folder), 0
 
-    def examine(self, task: Task, seconds: float) -> int:
-        """Diagnose the jobs of ``task``; how many there were."""
+    def run_task(self, task: Task, seconds: float) -> int:
+        """Diagnose the jobs of ``task`` and return their number."""
         count = 0
-        for record in examine(task, self.known, seconds):
-            self.landing.add(record)
+        for record in diagnose_task(task, self.pack, seconds):
+            self.writer.add(record)
             count += 1
-        if self.tasks % KEEP_EVERY == 0:
+        if self.tasks % STORE_EVERY == 0:
             regexes.keep()
         self.tasks += 1
         return count
 
 
 def _start(folder: Path, rules: tuple[Path, ...]) -> None:
-    """What a worker does first."""
+    """Initialize this worker process."""
     global _worker  # noqa: PLW0603 - a process is one worker
     _worker = _Worker(folder, rules)
 
 
-def _examine(task: Task, seconds: float) -> int:
-    """What a worker does for a task."""
+def _run_task(task: Task, seconds: float) -> int:
+    """Run ``task`` in this worker process."""
     assert _worker is not None  # noqa: S101 - `_start` ran
-    return _worker.examine(task, seconds)
+    return _worker.run_task(task, seconds)
 
 
-def _outcome(future: Future[Any], task: Task, work: Work) -> tuple[int, Task | None]:
-    """How many jobs of a task that ended are done, and the task of those that are not."""
+def _count_finished(future: Future[Any], task: Task, work: Work) -> tuple[int, Task | None]:
+    """Return the number of finished jobs, and a task of the rest."""
     try:
         return future.result(), None
-    except NotKept:
+    except ResultsNotWritable:
         raise
     except TimeoutError:
         status: Status = "stalled"
@@ -98,16 +98,20 @@ def _outcome(future: Future[Any], task: Task, work: Work) -> tuple[int, Task | N
     except Exception as error:  # noqa: BLE001 - pebble.ProcessExpired, and whatever crossed the pipe
         status = "died"
         why = f"the process that diagnosed it was killed ({error})"
-    return _after_a_death(task, work, status, why)
+    return _blame_first_unfinished(task, work, status, why)
 
 
-def _after_a_death(task: Task, work: Work, status: Status, why: str) -> tuple[int, Task | None]:
-    """The first job of the task that has not landed broke the worker; those after it are still to do."""
-    landed = Journal(work.folder)
-    left = [job for job in task.jobs if not landed.has(job.name, job.stamp)]
-    if not left:
+def _blame_first_unfinished(task: Task, work: Work, status: Status, why: str) -> tuple[int, Task | None]:
+    """Write a failed record for the first job without a record.
+
+    A worker diagnoses the jobs of a task in order, so it died of that job.  The jobs after it are returned as a task.
+    """
+    log = CheckpointLog(work.folder)
+    unfinished = [job for job in task.jobs if not log.is_done(job.name, job.stamp)]
+    if not unfinished:
         return len(task.jobs), None
-    landing = Landing(work.folder)
-    landing.add(failed_record(left[0], status, Problem("was not diagnosed", left[0].name, why, "scan again: --retry")))
-    landing.close()
-    return len(task.jobs) - len(left) + 1, Task(tuple(left[1:])) if left[1:] else None
+    job, *rest = unfinished
+    writer = CheckpointWriter(work.folder)
+    writer.add(make_failed_record(job, status, Problem("was not diagnosed", job.name, why, "scan again: --retry")))
+    writer.close()
+    return len(task.jobs) - len(rest), Task(tuple(rest)) if rest else None

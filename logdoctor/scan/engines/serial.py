@@ -1,24 +1,24 @@
-"""One process does everything: this one."""
+"""The engine that does all work in this process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from logdoctor import regexes
+from logdoctor.scan.checkpoint_log import CheckpointWriter
+from logdoctor.scan.diagnose_task import diagnose_task, load_worker_pack
 from logdoctor.scan.engines import Work
-from logdoctor.scan.examining import examine, learned
-from logdoctor.scan.journal import Landing
 
 
 def run(work: Work) -> Iterator[int]:
-    """See `logdoctor.scan.engines`."""
-    known = learned(work.rules)
-    landing = Landing(work.folder)
+    """Run ``work`` as `logdoctor.scan.engines` says."""
+    pack = load_worker_pack(work.rules)
+    writer = CheckpointWriter(work.folder)
     try:
         for task in work.tasks:
-            for record in examine(task, known, work.seconds):
-                landing.add(record)
+            for record in diagnose_task(task, pack, work.seconds):
+                writer.add(record)
                 yield 1
     finally:
-        landing.close()
+        writer.close()
         regexes.keep()

@@ -1,6 +1,6 @@
-"""How the results of a scan are printed: one file a format, with a function ``write(records, out)``.
+"""Output formats of a scan: each module has a function ``write(records, out)``.
 
-The name of the file is the name of the format.
+The name of the module is the name of the format.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from logdoctor.scan.record import JobRecord
 Write = Callable[[Iterable[JobRecord], TextIO], None]
 
 
-def formats() -> list[str]:
-    """The names of the formats."""
+def list_formats() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
-def writer(name: str) -> Write:
-    """The function that writes the format of this name."""
+def load_writer(name: str) -> Write:
     write: Write = importlib.import_module(f"{__name__}.{name}").write
     return write

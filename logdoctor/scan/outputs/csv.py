@@ -1,4 +1,4 @@
-"""One row a job for spreadsheets; lists are joined by spaces."""
+"""CSV with one row per job, for spreadsheets.  Lists are joined by spaces."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from logdoctor.scan.tables import job_row
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:
-    """Write the rows of the table of jobs as CSV with a head."""
-    lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(job_row(JobRecord("")).keys())
+    """Write a header and the table of jobs as CSV."""
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(job_row(JobRecord("")).keys())
     for record in records:
-        lines.writerow([_cell(value) for value in job_row(record).values()])
+        rows.writerow([_cell(value) for value in job_row(record).values()])
 
 
 def _cell(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""One JSON object a job and line, with all that is kept of it."""
+"""JSON Lines: one complete record per line."""
 
 from __future__ import annotations
 
@@ -9,5 +9,4 @@ from logdoctor.scan.record import JobRecord
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:
-    """Write the records as JSON lines."""
     out.writelines(record.to_line() + "\n" for record in records)

@@ -1,4 +1,4 @@
-"""For a person: how often each cause, on which hosts, with a job to look at; then what could not be read."""
+"""Text table of causes, then of jobs without a diagnosis."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from logdoctor.model.escape import escape
 from logdoctor.scan.record import JobRecord
 
-HOSTS_SHOWN = 3
-BROKEN_SHOWN = 10
+MAX_HOSTS = 3
+MAX_FAILED_JOBS = 10
 
 
 class _Row(Struct):
@@ -23,50 +23,56 @@ class _Row(Struct):
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:
-    """Write the table of causes as text."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    rows, broken = _counted(records)
-    total = sum(row.count for row in rows.values()) + len(broken)
+    rows, failed = _count(records)
+    total = sum(row.count for row in rows.values()) + len(failed)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("jobs", "share", "cause", "action", "culprits", "for example"):
         table.add_column(name, justify="right" if name in ("jobs", "share") else "left", overflow="fold")
     for signature, row in sorted(rows.items(), key=lambda item: (item[0] == "healthy", -item[1].count, item[0])):
-        cells = (str(row.count), f"{row.count / total:.0%}", signature, row.action, _hosts(row.hosts), row.example)
+        cells = (
+            str(row.count),
+            f"{row.count / total:.0%}",
+            signature,
+            row.action,
+            _format_hosts(row.hosts),
+            row.example,
+        )
         table.add_row(*(Text(escape(cell)) for cell in cells))
     console = Console(file=out, highlight=False, soft_wrap=not out.isatty(), width=None if out.isatty() else 160)
     console.print(table)
-    _say_broken(broken, out)
+    _write_failed_jobs(failed, out)
 
 
-def _counted(records: Iterable[JobRecord]) -> tuple[dict[str, _Row], list[JobRecord]]:
+def _count(records: Iterable[JobRecord]) -> tuple[dict[str, _Row], list[JobRecord]]:
     rows: dict[str, _Row] = {}
-    broken = list[JobRecord]()
+    failed = list[JobRecord]()
     for record in records:
         if record.status != "diagnosed":
-            broken.append(record)
+            failed.append(record)
             continue
         row = rows.setdefault(record.signature, _Row(example=record.job))
         row.count += 1
         row.action = "" if record.verdict == "healthy" else record.action
         row.hosts.update(record.hosts)
-    return rows, broken
+    return rows, failed
 
 
-def _hosts(hosts: Counter[str]) -> str:
-    most = sorted(hosts.items(), key=lambda item: (-item[1], item[0]))
-    told = ", ".join(f"{host} ×{count}" if count > 1 else host for host, count in most[:HOSTS_SHOWN])
-    return told + (f" and {len(most) - HOSTS_SHOWN} more" if len(most) > HOSTS_SHOWN else "")
+def _format_hosts(hosts: Counter[str]) -> str:
+    ordered = sorted(hosts.items(), key=lambda item: (-item[1], item[0]))
+    text = ", ".join(f"{host} ×{count}" if count > 1 else host for host, count in ordered[:MAX_HOSTS])
+    return text + (f" and {len(ordered) - MAX_HOSTS} more" if len(ordered) > MAX_HOSTS else "")
 
 
-def _say_broken(broken: list[JobRecord], out: TextIO) -> None:
-    if not broken:
+def _write_failed_jobs(failed: list[JobRecord], out: TextIO) -> None:
+    if not failed:
         return
-    out.write(f"\n{len(broken)} could not be diagnosed\n")
-    for record in broken[:BROKEN_SHOWN]:
+    out.write(f"\n{len(failed)} could not be diagnosed\n")
+    for record in failed[:MAX_FAILED_JOBS]:
         why = next((f"{p.what}: {p.why}" for p in record.problems), "")
         out.write(f"  {escape(record.job)}  {record.status}  {escape(why)}\n")
-    if len(broken) > BROKEN_SHOWN:
-        out.write(f"  and {len(broken) - BROKEN_SHOWN} more (status in --format csv)\n")
+    if len(failed) > MAX_FAILED_JOBS:
+        out.write(f"  and {len(failed) - MAX_FAILED_JOBS} more (status in --format csv)\n")

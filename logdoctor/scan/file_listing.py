@@ -1,4 +1,4 @@
-"""What lies in an archive of jobs: files below a folder, in a bucket, or in a packed archive, with sizes and times."""
+"""List the files of a folder, bucket or packed archive."""
 
 # Names are used exactly as they were given, which pathlib does not do.
 # ruff: noqa: PTH116, PTH118, PTH119
@@ -19,12 +19,16 @@ from logdoctor.sources import open_streams
 from logdoctor.sources.layers import ProblemReporter
 from logdoctor.sources.paths import may_be_log
 
-WHOLE, PARTS, LOCK = "jobs.jsonl", "landing", ".lock"
-"""What a scan puts into the folder of its results: they quote failures and are no job, wherever they lie."""
+MERGED_FILE, PARTS_FOLDER, LOCK_FILE = "jobs.jsonl", "landing", ".lock"
+"""Names in the folder of a scan.  A folder with the lock and records is never scanned, because it quotes failures."""
 
 
 class File(Struct, frozen=True):
-    """A file: ``name`` below the place that is scanned, ``path`` to open it, bytes, when it changed, whose it is."""
+    """A file of an archive.
+
+    ``name`` is relative to the scanned place, ``path`` opens the file, ``size`` is in bytes.  ``changed`` is the time
+    of the last change (seconds since 1970), ``owner`` the name of the user.
+    """
 
     name: str
     path: str
@@ -34,27 +38,31 @@ class File(Struct, frozen=True):
 
 
 def is_remote(path: str) -> bool:
-    """Whether ``path`` is a URL."""
+    """Return whether ``path`` is a URL."""
     return "://" in path
 
 
 def list_files(place: str, problems: list[Problem]) -> list[File]:
-    """The files at ``place`` (a folder, a file or a URL) that may be logs, by name.  Raises `InputError`.
+    """List the files at ``place`` that may be logs, sorted by name.
 
-    A folder below it that may not be read goes to ``problems``.
+    ``place`` is a folder, a file or a URL.  A folder below that cannot be read is added to ``problems``.  Raises
+    `InputError` if ``place`` itself cannot be read.
     """
-    found = _remote(place) if is_remote(place) else _local(place, ProblemReporter(problems))
-    return sorted(found, key=lambda f: f.name)
+    files = _list_remote(place) if is_remote(place) else _list_local(place, ProblemReporter(problems))
+    return sorted(files, key=lambda f: f.name)
 
 
-def members(path: str, problems: list[Problem]) -> list[str]:
-    """The names of the logs in a packed archive, below it; what cannot be read goes to ``problems``."""
-    lead = f"{path}:"
-    opened = open_streams(Job(path, (reachable(path),)), problems)
-    return [stream.name.removeprefix(lead) for stream in opened if stream.name != path]
+def list_members(path: str, problems: list[Problem]) -> list[str]:
+    """List the names of the logs in a packed archive.
+
+    Parts that cannot be read are added to ``problems``.
+    """
+    prefix = f"{path}:"
+    logs = open_streams(Job(path, (open_if_remote(path),)), problems)
+    return [stream.name.removeprefix(prefix) for stream in logs if stream.name != path]
 
 
-def _local(place: str, report: ProblemReporter) -> Iterator[File]:
+def _list_local(place: str, report: ProblemReporter) -> Iterator[File]:
     try:
         status = os.stat(place)
     except (OSError, ValueError) as error:
@@ -63,29 +71,30 @@ def _local(place: str, report: ProblemReporter) -> Iterator[File]:
     if not stat.S_ISDIR(status.st_mode):
         yield File(os.path.basename(place), place, status.st_size, status.st_mtime, _owner(status.st_uid))
         return
-    folders, walked = [""], set[tuple[int, int]]()
+    folders, visited = [""], set[tuple[int, int]]()
     while folders:
-        below = folders.pop()
+        folder = folders.pop()
         try:
-            here = os.stat(os.path.join(place, below))
-            if (here.st_dev, here.st_ino) in walked:
+            status = os.stat(os.path.join(place, folder))
+            if (status.st_dev, status.st_ino) in visited:
                 continue
-            walked.add((here.st_dev, here.st_ino))
-            entries = sorted(os.scandir(os.path.join(place, below)), key=lambda e: e.name)
-        except FileNotFoundError:  # it went away while others were listed
+            visited.add((status.st_dev, status.st_ino))
+            entries = sorted(os.scandir(os.path.join(place, folder)), key=lambda e: e.name)
+        except FileNotFoundError:  # the folder was removed during the scan
             continue
         except OSError as error:
-            report(error, os.path.join(place, below))
+            report(error, os.path.join(place, folder))
             continue
-        inside = {entry.name for entry in entries}
-        if LOCK in inside and not inside.isdisjoint((WHOLE, PARTS)):
+        names = {entry.name for entry in entries}
+        if LOCK_FILE in names and not names.isdisjoint((MERGED_FILE, PARTS_FOLDER)):
             continue
         for entry in entries:
-            name = f"{below}/{entry.name}" if below else entry.name
-            yield from _entry(entry, name, folders)
+            name = f"{folder}/{entry.name}" if folder else entry.name
+            yield from _read_entry(entry, name, folders)
 
 
-def _entry(entry: os.DirEntry[str], name: str, folders: list[str]) -> Iterator[File]:
+def _read_entry(entry: os.DirEntry[str], name: str, folders: list[str]) -> Iterator[File]:
+    """Add a folder to ``folders``, or yield a possible log."""
     try:
         if entry.is_dir():
             if may_be_log(f"{entry.name}/x"):
@@ -94,12 +103,12 @@ def _entry(entry: os.DirEntry[str], name: str, folders: list[str]) -> Iterator[F
             status = entry.stat()
             yield File(name, entry.path, status.st_size, status.st_mtime, _owner(status.st_uid))
     except OSError:
-        return  # a link to nothing
+        return  # for example a broken symbolic link
 
 
 @cache
 def _owner(uid: int) -> str:
-    """The user's name; the number where nobody of this machine has it."""
+    """Return the name of a user, or the number if unknown."""
     try:
         import pwd
 
@@ -111,31 +120,35 @@ def _owner(uid: int) -> str:
 # ── URLs, by fsspec ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _remote(place: str) -> Iterator[File]:
+def _list_remote(place: str) -> Iterator[File]:
     filesystem, root = _filesystem(place)
     try:
         if filesystem.isfile(root):
-            yield _of_info(place, root.rpartition("/")[2], filesystem.info(root))
+            yield _remote_file(place, root.rpartition("/")[2], filesystem.info(root))
             return
-        found: dict[str, dict[str, Any]] = filesystem.find(root, detail=True)
+        files: dict[str, dict[str, Any]] = filesystem.find(root, detail=True)
     except Exception as error:
         raise InputError("cannot be scanned", place, f"{type(error).__name__}: {error}", _ACCESS) from error
-    if not found:
+    if not files:
         raise InputError("cannot be scanned", place, "there is nothing", "check the URL")
-    lead = root.rstrip("/") + "/"
-    for path, info in found.items():
-        name = path.removeprefix(lead)
+    prefix = root.rstrip("/") + "/"
+    for path, info in files.items():
+        name = path.removeprefix(prefix)
         if may_be_log(name):
-            yield _of_info(f"{place.rstrip('/')}/{name}", name, info)
+            yield _remote_file(f"{place.rstrip('/')}/{name}", name, info)
 
 
-def _of_info(path: str, name: str, info: dict[str, Any]) -> File:
+def _remote_file(path: str, name: str, info: dict[str, Any]) -> File:
     times = (info.get(key) for key in ("mtime", "LastModified", "last_modified", "updated", "created"))
     changed = next((_seconds(t) for t in times if t is not None), 0.0)
     return File(name, path, int(info.get("size") or 0), changed, str(info.get("owner") or ""))
 
 
 def _seconds(time: Any) -> float:
+    """Convert a time to seconds since 1970.
+
+    ``time`` is a `datetime`, an ISO text or a number.  Any other text gives 0.
+    """
     if isinstance(time, datetime):
         return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
     if isinstance(time, str):
@@ -150,6 +163,7 @@ _ACCESS = "check the URL and the credentials, which its library takes from its u
 
 
 def _filesystem(url: str) -> tuple[Any, str]:
+    """Return the fsspec filesystem of ``url`` and the path in it."""
     try:
         import fsspec
     except ImportError:
@@ -161,41 +175,40 @@ def _filesystem(url: str) -> tuple[Any, str]:
     return filesystem, str(root)
 
 
-def reachable(path: str) -> str | IO[bytes]:
-    """``path`` as `diagnose` takes it: a URL becomes an open file."""
+def open_if_remote(path: str) -> str | IO[bytes]:
+    """Return a file object for a URL, any other path unchanged."""
     return cast("IO[bytes]", _RemoteFile(path)) if is_remote(path) else path
 
 
 class _RemoteFile:
-    """A file behind a URL, opened when it is first read; its ``name`` is the URL."""
+    """A file behind a URL, opened at its first use.  ``name`` is the URL."""
 
     def __init__(self, url: str) -> None:
-        """Nothing is opened yet."""
         self.name = url
         self._file: Any = None
 
-    def _opened(self) -> Any:
+    def _open(self) -> Any:
         if self._file is None:
             filesystem, path = _filesystem(self.name)
             self._file = filesystem.open(path, "rb")
         return self._file
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        data: bytes = self._opened().read(size)
+        data: bytes = self._open().read(size)
         return data
 
     def seekable(self) -> bool:
-        """Whether it can be read at any place; of a file that cannot be opened, reading it will tell."""
+        """Return whether the file can seek.
+
+        Returns False if the file cannot be opened, so that `read` raises the error.
+        """
         try:
-            return bool(self._opened().seekable())
-        except Exception:  # noqa: BLE001 - of whatever kind its library raises
+            return bool(self._open().seekable())
+        except Exception:  # noqa: BLE001 - each filesystem raises its own errors
             return False
 
     def tell(self) -> int:
-        """The place in the file."""
-        return int(self._opened().tell())
+        return int(self._open().tell())
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place in the file."""
-        return int(self._opened().seek(offset, whence))
+        return int(self._open().seek(offset, whence))

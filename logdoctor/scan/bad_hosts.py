@@ -1,0 +1,107 @@
+"""Find hosts and GPUs that fail more often than chance explains ("lemons").
+
+The expected failures of a host are its number of jobs times the failure rate of all other hosts.  A Poisson test gives
+the probability of at least so many failures by chance.  Holm's method corrects this probability for the number of
+hosts.  So 19 of 20 healthy fleets have no bad host.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from logdoctor.reasoning.decision import OWN_FAULT
+from logdoctor.scan.record import JobRecord
+
+ALPHA = 0.05
+"""Probability that a host of a healthy fleet is reported."""
+MIN_FAILURES = 3
+"""A host needs at least so many failures, because two jobs may report the same failure."""
+
+
+class BadHost(Struct, frozen=True):
+    """A host, or a GPU (``node7 GPU 3``), with too many failures.
+
+    ``failures`` of its ``jobs`` name it as the culprit, but only ``expected`` would be usual.  ``chance`` is the
+    corrected probability that a host of a healthy fleet has so many failures.
+    """
+
+    name: str
+    failures: int
+    jobs: int
+    expected: float
+    chance: float
+    examples: tuple[str, ...]
+    signatures: tuple[tuple[str, int], ...]
+
+
+class HostCounter:
+    """Counts the jobs and the failures of each host and GPU."""
+
+    def __init__(self) -> None:
+        self._jobs: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
+        self._examples: dict[str, list[str]] = {}
+        self._signatures: dict[str, Counter[str]] = {}
+
+    def add(self, record: JobRecord) -> None:
+        present, blamed = set(_present(record)), set(_blamed(record))
+        self._jobs.update(present | blamed)
+        self._failures.update(blamed)
+        for name in blamed:
+            self._examples.setdefault(name, []).append(record.job)
+            self._signatures.setdefault(name, Counter())[record.signature] += 1
+
+    def bad_hosts(self) -> list[BadHost]:
+        """Return the bad hosts and GPUs, sorted by chance.
+
+        Hosts are compared with hosts, GPUs with GPUs.
+        """
+        return sorted((*self._test(gpus=False), *self._test(gpus=True)), key=lambda host: (host.chance, host.name))
+
+    def _test(self, *, gpus: bool) -> Iterator[BadHost]:
+        from scipy.stats import poisson
+
+        names = [name for name in self._jobs if (" " in name) is gpus]
+        all_jobs, all_failures = sum(self._jobs[n] for n in names), sum(self._failures[n] for n in names)
+        tested = list[tuple[float, float, str]]()
+        for name in names:
+            failures, jobs = self._failures[name], self._jobs[name]
+            if failures >= MIN_FAILURES and all_jobs > jobs:
+                expected = jobs * max(all_failures - failures, 1) / (all_jobs - jobs)
+                tested.append((float(poisson.sf(failures - 1, expected)), expected, name))
+        corrected = 0.0
+        for place, (chance, expected, name) in enumerate(sorted(tested)):
+            corrected = max(corrected, min(1.0, chance * (len(names) - place)))  # Holm: probabilities never decrease
+            if corrected < ALPHA:
+                yield self._bad_host(name, expected, corrected)
+
+    def _bad_host(self, name: str, expected: float, chance: float) -> BadHost:
+        signatures = sorted(self._signatures[name].items(), key=lambda item: (-item[1], item[0]))
+        examples = tuple(sorted(self._examples[name]))
+        return BadHost(name, self._failures[name], self._jobs[name], expected, chance, examples, tuple(signatures))
+
+
+def _present(record: JobRecord) -> Iterator[str]:
+    """Yield the hosts and GPUs of a job that its logs name."""
+    yield from record.nodes
+    for row in record.rank_table:
+        if row.host:
+            yield row.host
+            if row.gpu:
+                yield f"{row.host} GPU {row.gpu}"
+
+
+def _blamed(record: JobRecord) -> Iterator[str]:
+    """Yield the culprit hosts and GPUs of the first cause.
+
+    Yields none if the cause is a fault of the job itself, for example an exception of its program.
+    """
+    if record.verdict != "failure" or record.signature.partition(".")[0] in OWN_FAULT:
+        return
+    yield from record.hosts
+    for row in record.rank_table:
+        if row.role == "culprit" and row.host in record.hosts and row.gpu and record.gpus:
+            yield f"{row.host} GPU {row.gpu}"
