@@ -20,7 +20,7 @@ lint: $(VENV)/.ready
 check: $(VENV)/.ready
 	$(BIN)/pytest -n auto --dist loadgroup
 
-# The nightly-style run: a hundred thousand random inputs through sources, wrappers and dialects.
+# The nightly-style run: a hundred thousand random inputs through inputs, prefixes and formats.
 fuzz: $(VENV)/.ready
 	LOGDOCTOR_FUZZ=nightly $(BIN)/pytest -n auto -m fuzz tests
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
-from logdoctor.parsers import records
-from logdoctor.prefilter import make_pattern
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.loading import load
+from logdoctor.logs import record_patterns
+from logdoctor.matcher import make_pattern
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.loading import load
 
 
 def named_forms() -> dict[str, str]:
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _patterns() -> Iterator[tuple[str, str, bool]]:
-    for record in records():
+    for record in record_patterns():
         yield record.kind, record.scan or record.pattern, record.often
     for rule in load([shipped_rules()]).rules:
         for symptom in rule.symptoms:

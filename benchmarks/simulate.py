@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from simulator import FAULTS, grade, simulate
 
 from logdoctor import diagnose
-from logdoctor.knowledge import gather
-from logdoctor.rulebook import shipped_rules
+from logdoctor.pipeline.knowledge import gather
+from logdoctor.ruleset import shipped_rules
 
 HARMS = ("", "cut", "missing", "culprit")
 SIZES = (8, 16, 32, 64, 128, 256, 512, 1024)

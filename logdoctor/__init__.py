@@ -13,11 +13,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from logdoctor.version import __version__
+from logdoctor.model.version import __version__
 
 if TYPE_CHECKING:
-    from logdoctor.diagnosis import diagnose
     from logdoctor.notebook import load_ipython_extension
+    from logdoctor.pipeline.diagnosis import diagnose
 
 __all__ = ["__version__", "diagnose", "load_ipython_extension"]
 
@@ -25,7 +25,7 @@ __all__ = ["__version__", "diagnose", "load_ipython_extension"]
 def __getattr__(name: str) -> Any:
     """Import a public function on demand, because ``logdoctor --help`` needs none."""
     if name == "diagnose":
-        from logdoctor.diagnosis import diagnose
+        from logdoctor.pipeline.diagnosis import diagnose
 
         _show_pages_in_notebook()
         return diagnose

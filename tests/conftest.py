@@ -13,8 +13,8 @@ import pytest
 from failing_job import LOG
 from filelock import FileLock
 
-from logdoctor.knowledge import Knowledge, gather
-from logdoctor.rulebook import shipped_rules
+from logdoctor.pipeline.knowledge import Knowledge, gather
+from logdoctor.ruleset import shipped_rules
 
 LONG_NAME = 1000
 LOCALES = ("LC_ALL", "LC_MESSAGES", "LANG")

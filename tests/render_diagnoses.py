@@ -9,7 +9,7 @@ from logdoctor.model import (
     Decision,
     Diagnosis,
     Evidence,
-    JobPicture,
+    JobSummary,
     Line,
     Problem,
     Progress,
@@ -91,7 +91,7 @@ OOM = Diagnosis(
             (seen("slurm-71920.out:90490", "Root Cause (first observed failure):"),),
         ),
     ),
-    picture=JobPicture(
+    job_summary=JobSummary(
         ranks_expected=16,
         ranks_seen=tuple(range(16)),
         hosts=("tc-node06", "tc-node07"),
@@ -138,7 +138,7 @@ UNKNOWN = Diagnosis(
         "`dmesg -T` of ml-gpu-02 from 01:55 to 02:35 (Xid, OOM, link down).",
         "If it comes again: set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000` and `NCCL_DEBUG=INFO`, and keep the dumps.",
     ),
-    picture=JobPicture(
+    job_summary=JobSummary(
         ranks_expected=8,
         ranks_seen=(0, 1, 2, 4, 5, 6),
         hosts=("ml-gpu-01", "ml-gpu-02"),
@@ -177,7 +177,7 @@ UNKNOWN = Diagnosis(
 HEALTHY = Diagnosis(
     job="resnet-ddp",
     verdict="healthy",
-    picture=JobPicture(
+    job_summary=JobSummary(
         ranks_expected=8,
         ranks_seen=tuple(range(8)),
         last_progress=Progress("epoch", "90", seen("out.log:70112", "Epoch 90 done")),
@@ -272,7 +272,7 @@ TWO_CAUSES = Diagnosis(
             (seen("vit-8n.log:39874", "x"),),
         ),
     ),
-    picture=JobPicture(
+    job_summary=JobSummary(
         ranks_expected=64,
         ranks_seen=tuple(range(64)),
         hosts=tuple(f"hx-04{n}" for n in range(10, 18)),
@@ -342,7 +342,7 @@ THOUSAND = Diagnosis(
             (seen("/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0003/stdout.log:66231", "x", rank=3),),
         ),
     ),
-    picture=JobPicture(
+    job_summary=JobSummary(
         ranks_expected=1024,
         ranks_seen=tuple(range(1024)),
         hosts=tuple(f"pod-d1-r{r:02}-n{n:02}" for r in range(16) for n in range(8)),

@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from logdoctor.model import (
     Cause,
+    CollectiveState,
     Coverage,
     Culprit,
     Decision,
     Diagnosis,
     Evidence,
     HostClock,
-    JobPicture,
+    JobSummary,
     Line,
     MadeBy,
     Moment,
@@ -21,7 +22,6 @@ from logdoctor.model import (
     Progress,
     RankRow,
     Run,
-    Standing,
     SymptomSeen,
 )
 
@@ -115,10 +115,10 @@ rows = st.builds(
 )
 number_of_work = st.none() | st.integers(-1, 10**6)
 standings = st.builds(
-    Standing, texts, st.integers(0, 4000), number_of_work, texts, number_of_work, number_of_work, moment
+    CollectiveState, texts, st.integers(0, 4000), number_of_work, texts, number_of_work, number_of_work, moment
 )
 pictures = st.builds(
-    JobPicture,
+    JobSummary,
     ranks_expected=st.none() | st.integers(0, 5000),
     ranks_seen=ranks,
     hosts=many,
@@ -165,7 +165,7 @@ diagnoses = st.builds(
     symptoms=st.lists(symptoms, max_size=3).map(tuple),
     unexplained=evidences,
     advice=many,
-    picture=pictures,
+    job_summary=pictures,
     coverage=st.builds(Coverage, numbers, numbers, numbers, numbers),
     problems=st.lists(st.builds(Problem, texts, texts, texts, texts), max_size=2).map(tuple),
     runs=st.lists(runs, max_size=3).map(tuple),

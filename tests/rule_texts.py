@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.loading import load
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.loading import load
 
 BOOK = load([shipped_rules()])
 """The shipped rules with their examples.  They are read once, because that takes a second."""

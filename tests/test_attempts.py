@@ -77,7 +77,7 @@ def test_after_a_restart_the_last_attempt_is_diagnosed_and_the_first_is_listed(k
     assert found.causes[0].culprit.ranks == (1,)
     assert cause(found) != "cuda.oom"
     assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", cause(found), True)]
-    assert found.picture.attempts == 2
+    assert found.job_summary.attempts == 2
 
 
 def test_an_attempt_that_only_ends_is_explained_by_the_one_before(knowledge):
@@ -103,13 +103,13 @@ def test_a_job_after_torchrun_gave_up_does_not_outlive_the_failure(knowledge):
 
 def test_agents_that_restart_together_are_one_restart(knowledge):
     log = steps(1, 5) + OOM + RESTART.format(left=2) * 3 + steps(3, 40)
-    assert diagnosed(log, knowledge).picture.attempts == 2
+    assert diagnosed(log, knowledge).job_summary.attempts == 2
 
 
 def test_of_very_many_attempts_the_last_is_diagnosed(knowledge):
     log = (steps(1, 3) + OOM + RESTART.format(left=9)) * 80 + steps(1, 3) + NO_KEY + summary(1)
     found = diagnosed(log, knowledge)
-    assert (found.causes[0].culprit.ranks, found.picture.attempts) == ((1,), 81)
+    assert (found.causes[0].culprit.ranks, found.job_summary.attempts) == ((1,), 81)
 
 
 def test_a_later_job_does_not_outlive_the_failure_of_an_earlier_one(knowledge):
@@ -148,12 +148,12 @@ def test_of_two_failed_jobs_the_last_is_diagnosed(knowledge):
 def test_the_rank_table_is_of_the_run_that_is_told(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
     found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
-    assert [row.rank for row in found.picture.rank_table if row.failure] == [1]
+    assert [row.rank for row in found.job_summary.rank_table if row.failure] == [1]
 
 
 def facts(found: Diagnosis) -> tuple[str, str, tuple[str, ...]]:
-    progress = found.picture.last_progress
-    return progress.value if progress else "", dict(found.picture.versions)["nccl"], found.picture.hosts
+    progress = found.job_summary.last_progress
+    return progress.value if progress else "", dict(found.job_summary.versions)["nccl"], found.job_summary.hosts
 
 
 def test_progress_versions_and_hosts_are_of_the_run_that_is_told(knowledge):
@@ -187,7 +187,7 @@ def test_workers_logs_in_folders_of_attempts_are_counted(knowledge, tmp_path):
         folder = tmp_path / f"attempt_{attempt}" / "3"
         folder.mkdir(parents=True)
         (folder / "stderr.log").write_text(text)
-    assert logdoctor.diagnose([tmp_path], knowledge=knowledge).picture.attempts == 2
+    assert logdoctor.diagnose([tmp_path], knowledge=knowledge).job_summary.attempts == 2
 
 
 def test_a_caught_exception_is_outlived(knowledge):

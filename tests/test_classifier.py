@@ -19,11 +19,11 @@ from logdoctor.classifier.counting import MAX_FIRST, MAX_LATEST
 from logdoctor.classifier.features import BUCKETS, extract_features, extract_words
 from logdoctor.classifier.linear_model import MAX_BYTES, UNKNOWN, LinearModel, load_model
 from logdoctor.classifier.training import SILENT, Sample, train
-from logdoctor.diagnosis import diagnose
 from logdoctor.evaluation.training_data import LabelledLog, load_labelled_logs, make_samples
-from logdoctor.guessing import add_guess
-from logdoctor.knowledge import Knowledge
-from logdoctor.model import Diagnosis, Event, Evidence, InputError, Line
+from logdoctor.model import Diagnosis, Evidence, InputError, Line, Record
+from logdoctor.pipeline.diagnosis import diagnose
+from logdoctor.pipeline.fallback import add_guess
+from logdoctor.pipeline.knowledge import Knowledge
 
 WORDS = {
     "net.qqp": "the quokka queue pair went away while the quokka fabric waited",
@@ -32,13 +32,13 @@ WORDS = {
 }
 
 
-def event(text: str, level: str = "error", kind: str = "generic.error", order: int = 0) -> Event:
-    return Event(Line("a.log", order + 1, text), "generic", kind, text, level=level, order=order)  # type: ignore[arg-type]
+def record(text: str, level: str = "error", kind: str = "generic.error", order: int = 0) -> Record:
+    return Record(Line("a.log", order + 1, text), "generic", kind, text, level=level, order=order)  # type: ignore[arg-type]
 
 
 def some_samples() -> list[Sample]:
     return [
-        Sample(extract_features([event(f"{text} {extra}")]), label, f"{label} {n}", f"{label} {n % 4}")
+        Sample(extract_features([record(f"{text} {extra}")]), label, f"{label} {n}", f"{label} {n % 4}")
         for label, text in WORDS.items()
         for n, extra in enumerate(("alpha", "beta", "gamma", "delta", "omega", "sigma", "kappa", "theta"))
     ]
@@ -57,10 +57,10 @@ def unexplained_failure() -> Diagnosis:
     return Diagnosis("job", "unknown", unexplained=(Evidence(Line("a.log", 7, "it broke")),), advice=("look",))
 
 
-def count_events(*events: Event) -> FeatureCounter:
+def count_events(*records: Record) -> FeatureCounter:
     counter = FeatureCounter()
-    for event in events:
-        counter.observe(event)
+    for record in records:
+        counter.observe(record)
     return counter
 
 
@@ -77,39 +77,39 @@ def test_signal_number_is_kept() -> None:
 
 def test_job_without_failures_and_warnings_has_only_kinds() -> None:
     assert extract_features([]) == {}
-    assert extract_features([event("step one", "info"), event("step two", "info")]) == extract_features(
-        [event("x", "info")]
+    assert extract_features([record("step one", "info"), record("step two", "info")]) == extract_features(
+        [record("x", "info")]
     )
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=60), st.sampled_from(["fatal", "error", "warning", "info"])), max_size=12))
 def test_features_of_any_text_are_bounded_and_reproducible(records: list[tuple[str, str]]) -> None:
-    events = [event(text, level) for text, level in records]
-    found = extract_features(events)
-    assert found == extract_features(events)
+    records = [record(text, level) for text, level in records]
+    found = extract_features(records)
+    assert found == extract_features(records)
     assert all(0 <= b < BUCKETS and 0 < v <= 1 for b, v in found.items())
 
 
 def test_flood_of_failures_takes_bounded_memory() -> None:
-    counter = count_events(*(event(f"{'x' * 5000} {n}", kind=f"k{n}", order=n) for n in range(3000)))
+    counter = count_events(*(record(f"{'x' * 5000} {n}", kind=f"k{n}", order=n) for n in range(3000)))
     assert len(counter.failures) == MAX_FIRST + MAX_LATEST
     assert max(len(text) for *_, text in counter.failures) <= 1000
     assert counter.failures[-1][1] == "k2999"
 
 
 def test_learned_failure_in_other_words_is_named(model: LinearModel) -> None:
-    guess = model.guess(extract_features([event("quokka queue pair: the quokka went away")]))
+    guess = model.guess(extract_features([record("quokka queue pair: the quokka went away")]))
     assert guess
     assert guess.signature == "net.qqp"
 
 
 def test_class_without_signature_gives_no_guess(model: LinearModel) -> None:
-    assert model.guess(extract_features([event("worker left for reasons that nobody wrote down")])) is None
+    assert model.guess(extract_features([record("worker left for reasons that nobody wrote down")])) is None
 
 
 def test_unknown_words_give_no_guess(model: LinearModel) -> None:
-    assert replace(model, threshold=0.8).guess(extract_features([event("unreports syllables everywhere")])) is None
+    assert replace(model, threshold=0.8).guess(extract_features([record("unreports syllables everywhere")])) is None
     assert model.guess({}) is None
 
 
@@ -118,7 +118,7 @@ def test_training_twice_gives_the_same_bytes() -> None:
 
 
 def test_indistinguishable_classes_give_a_silent_model() -> None:
-    same = extract_features([event("all alike")])
+    same = extract_features([record("all alike")])
     mixed = [Sample(same, label, f"{label}{n}", f"{label}{n}") for label in ("a.a", "b.b", "c.c") for n in range(8)]
     trained = train(mixed)
     assert trained.model.threshold == SILENT
@@ -168,7 +168,7 @@ def test_broken_model_raises_input_error(broken: bytes, tmp_path: Path) -> None:
 
 
 def test_broken_model_is_a_problem_and_keeps_the_verdict(knowledge: Knowledge, tmp_path: Path) -> None:
-    found = add_guess(unexplained_failure(), count_events(event("it broke")), knowledge, model=tmp_path / "none.json")
+    found = add_guess(unexplained_failure(), count_events(record("it broke")), knowledge, model=tmp_path / "none.json")
     assert found.verdict == "unknown"
     assert [p.where for p in found.problems] == [str(tmp_path / "none.json")]
 
@@ -176,7 +176,7 @@ def test_broken_model_is_a_problem_and_keeps_the_verdict(knowledge: Knowledge, t
 def test_guess_is_marked_and_keeps_the_unexplained_lines(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    found = add_guess(unexplained_failure(), count_events(event("it broke")), knowledge, model=file)
+    found = add_guess(unexplained_failure(), count_events(record("it broke")), knowledge, model=file)
     (cause,) = found.causes
     assert (found.verdict, cause.signature, cause.by, cause.rule) == ("failure", "cuda.oom", "classifier", "")
     assert "guess" in cause.summary
@@ -190,7 +190,7 @@ def test_guess_is_marked_and_keeps_the_unexplained_lines(knowledge: Knowledge, t
 def test_exit_code_alone_gives_no_guess(line: str, knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    assert add_guess(unexplained_failure(), count_events(event(line)), knowledge, model=file).verdict == "unknown"
+    assert add_guess(unexplained_failure(), count_events(record(line)), knowledge, model=file).verdict == "unknown"
 
 
 @pytest.mark.parametrize("verdict", ["healthy", "failure"])
@@ -198,13 +198,15 @@ def test_other_verdicts_get_no_guess(verdict: str, knowledge: Knowledge, tmp_pat
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
     asked = replace(unexplained_failure(), verdict=verdict)  # type: ignore[arg-type]
-    assert add_guess(asked, count_events(event("it broke")), knowledge, model=file) == asked
+    assert add_guess(asked, count_events(record("it broke")), knowledge, model=file) == asked
 
 
 def test_signature_without_rule_is_not_guessed(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("made.up").to_json(), "utf-8")
-    assert add_guess(unexplained_failure(), count_events(event("it broke")), knowledge, model=file).verdict == "unknown"
+    assert (
+        add_guess(unexplained_failure(), count_events(record("it broke")), knowledge, model=file).verdict == "unknown"
+    )
 
 
 def test_matching_rule_is_not_overruled(knowledge: Knowledge, tmp_path: Path) -> None:
@@ -244,21 +246,21 @@ def test_variants_of_a_log_share_example_and_rule(knowledge: Knowledge) -> None:
 
 
 def test_case_of_a_corpus_has_its_label(tmp_path: Path) -> None:
-    from logdoctor.rulebook.loading import Rulebook
+    from logdoctor.ruleset.loading import Ruleset
 
     for label in ("cuda.oom", "healthy"):
         folder = tmp_path / label
         folder.mkdir()
         (folder / "case.yaml").write_text(f"label: {label}\n")
         (folder / "job.log").write_text("a line\n")
-    assert [log.label for log in load_labelled_logs(Rulebook(), [tmp_path])] == ["cuda.oom", "healthy"]
+    assert [log.label for log in load_labelled_logs(Ruleset(), [tmp_path])] == ["cuda.oom", "healthy"]
     (folder / "case.yaml").write_text("[")
     with pytest.raises(InputError, match="case"):
-        load_labelled_logs(Rulebook(), [tmp_path])
+        load_labelled_logs(Ruleset(), [tmp_path])
 
 
 def test_diagnosis_imports_neither_scikit_learn_nor_pandas_nor_features() -> None:
-    code = "import sys, logdoctor.diagnosis; print([m for m in ('sklearn', 'pandas', 'numpy', 'logdoctor.classifier.features') if m in sys.modules])"
+    code = "import sys, logdoctor.pipeline.diagnosis; print([m for m in ('sklearn', 'pandas', 'numpy', 'logdoctor.classifier.features') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -269,14 +271,14 @@ def test_train_without_output_is_wrong_usage() -> None:
 
 
 def test_order_of_failures_changes_the_features() -> None:
-    first, second = event("alpha broke", kind="c10d.error"), event("beta broke", kind="nccl.error", order=1)
+    first, second = record("alpha broke", kind="c10d.error"), record("beta broke", kind="nccl.error", order=1)
     assert extract_features([first, second]) != extract_features([second, first])
 
 
 def test_phase_is_silent_before_and_running_after_the_first_step() -> None:
-    step = Event(Line("a.log", 1, "step 1"), "progress", "progress.step", "step 1")
-    assert count_events(event("broke"), step).phase == "silent"
-    assert count_events(step, event("broke")).phase == "running"
+    step = Record(Line("a.log", 1, "step 1"), "progress", "progress.step", "step 1")
+    assert count_events(record("broke"), step).phase == "silent"
+    assert count_events(step, record("broke")).phase == "running"
 
 
 def test_variants_include_another_program_name(knowledge: Knowledge) -> None:

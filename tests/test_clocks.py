@@ -9,12 +9,12 @@ import pytest
 from simulator import simulate
 
 from logdoctor import diagnose
-from logdoctor.model import Event, HostClock, Line, Speaker
-from logdoctor.reasoning.clocks import Clocks, elapsed
+from logdoctor.model import HostClock, Line, Record, Source
+from logdoctor.reasoning.lifecycle.clocks import Clocks, elapsed
 
 
-def at(time: float) -> Event:
-    return Event(Line("job.log", 1, "x"), "text", "text.line", "x", Speaker(time=time))
+def at(time: float) -> Record:
+    return Record(Line("job.log", 1, "x"), "text", "text.line", "x", Source(time=time))
 
 
 def moment(*parts: int) -> float:
@@ -30,17 +30,17 @@ def test_a_stamp_without_a_year_keeps_its_date_in_a_leap_year():
     assert elapsed(at(moment(1970, 3, 5, 12, 0)), at(moment(2024, 3, 5, 12, 1))) == 60.0
 
 
-def step(host: str, value: int, time: float) -> tuple[Event, str]:
+def step(host: str, value: int, time: float) -> tuple[Record, str]:
     line = Line(f"{host}.log", value, "x")
-    return Event(
-        line, "progress", "progress.step", "x", Speaker(time=time), fields={"unit": "step", "value": value}
+    return Record(
+        line, "progress", "progress.step", "x", Source(time=time), fields={"unit": "step", "value": value}
     ), host
 
 
-def clocks_after(*steps: tuple[Event, str]) -> Clocks:
+def clocks_after(*steps: tuple[Record, str]) -> Clocks:
     clocks = Clocks()
-    for event, host in steps:
-        clocks.observe(event, host)
+    for record, host in steps:
+        clocks.observe(record, host)
     return clocks
 
 
@@ -75,7 +75,7 @@ def test_clocks_of_a_simulated_job_are_told_as_they_were_set(knowledge):
         logs = [io.BytesIO(text.encode()) for text in job.files.values()]
         for log, name in zip(logs, job.files, strict=True):
             log.name = name
-        for clock in diagnose(logs, knowledge=knowledge).picture.clocks:
+        for clock in diagnose(logs, knowledge=knowledge).job_summary.clocks:
             told += 1
             assert clock.ahead == pytest.approx(job.skew[clock.host] - job.skew[clock.of], abs=3.0)
     assert told > 6

@@ -24,8 +24,8 @@ from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.formats import markdown
 from logdoctor.render.report import Page
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.signatures import VERDICTS, read_signatures
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.signatures import VERDICTS, read_signatures
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "corpus"

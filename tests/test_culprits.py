@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from logdoctor import diagnose
-from logdoctor.knowledge import Knowledge
+from logdoctor.pipeline.knowledge import Knowledge
 
 
 def cases() -> Iterator[tuple[str, str]]:

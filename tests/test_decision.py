@@ -6,8 +6,8 @@ import pytest
 from failing_job import diagnosed, summary
 from test_attempts import BANNER, NO_KEY, OOM, RESTART, steps
 
-from logdoctor.model import Cause, Culprit, Decision, Diagnosis, Evidence, JobPicture, Line, Progress, Run
-from logdoctor.reasoning.decision import decide
+from logdoctor.model import Cause, Culprit, Decision, Diagnosis, Evidence, JobSummary, Line, Progress, Run
+from logdoctor.reasoning.verdict.decision import decide
 from logdoctor.render import render
 
 LOST = "net.peer-closed"
@@ -33,7 +33,7 @@ def decided(
 ) -> Decision:
     causes = (told,) if told else ()
     verdict = "failure" if told else "unknown"
-    return decide(Diagnosis("j", verdict, causes, runs=runs, picture=JobPicture(hosts=hosts)), lang)
+    return decide(Diagnosis("j", verdict, causes, runs=runs, job_summary=JobSummary(hosts=hosts)), lang)
 
 
 @pytest.mark.parametrize("action", ["stop", "retry", "none"])

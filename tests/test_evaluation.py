@@ -16,8 +16,8 @@ from logdoctor.evaluation import Answer, Case, answer_case, load_cases, score_an
 from logdoctor.evaluation.baselines import bag_of_words, majority
 from logdoctor.evaluation.page import render_page
 from logdoctor.evaluation.training_data import LabelledLog
-from logdoctor.knowledge import Knowledge
 from logdoctor.model import InputError
+from logdoctor.pipeline.knowledge import Knowledge
 
 OOM = "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 2 has 79 GiB in all\n"
 

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from rule_texts import BOOK
 
 import logdoctor
+from logdoctor.inputs import Bounds
 from logdoctor.model import Diagnosis, InputError
 from logdoctor.render import FORMATS, render
-from logdoctor.sources import Bounds
 
 SMALL = Bounds(inflated_bytes=4 << 20, ratio_after=1 << 20, entries=50)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdoctor.authoring.gaps import jobs_of
-from logdoctor.masking import to_template
+from logdoctor.pipeline.masking import to_template
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 

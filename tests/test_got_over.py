@@ -6,7 +6,7 @@ import pytest
 from failing_job import answer, diagnosed
 
 from logdoctor import diagnose
-from logdoctor.parsers.blocks.python_after import is_caught
+from logdoctor.logs.multiline.python.after import is_caught
 
 INNER_TRACEBACK = """\
 Traceback (most recent call last):

@@ -18,9 +18,9 @@ from effort import within
 from failing_job import ANSWER, LINES, LOG, OOM, TIMEOUT, VALIDATOR, answer, diagnosed
 
 import logdoctor
+from logdoctor.inputs import Bounds
 from logdoctor.model import InputError
 from logdoctor.render import FORMATS, render
-from logdoctor.sources import Bounds
 
 ESC = "\x1b"
 

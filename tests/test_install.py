@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from logdoctor.catalogues import names as catalogues
+from logdoctor.codes import names as catalogues
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSIONS = ("3.10", "3.13")
@@ -44,8 +44,8 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     assert {f"logdoctor/_rules/{r}" for r in rules} <= names
     assert {"logdoctor/_rules/signatures.tsv", "logdoctor/_rules/rule.schema.json"} <= names
     assert "logdoctor/classifier/model.json" in names
-    assert {f"logdoctor/catalogues/data/{name}.tsv" for name in catalogues()} <= names
-    assert {f"logdoctor/catalogues/words/{name}.tsv" for name in ("action", "blame", "page")} <= names
+    assert {f"logdoctor/codes/data/{name}.tsv" for name in catalogues()} <= names
+    assert {f"logdoctor/codes/words/{name}.tsv" for name in ("action", "blame", "page")} <= names
     assert any(n.startswith("logdoctor/render/templates/") for n in names)
 
 

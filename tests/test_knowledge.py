@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from logdoctor import cached_files
-from logdoctor import knowledge as pack_module
-from logdoctor.knowledge import gather
+from logdoctor.pack import cached_files
+from logdoctor.pipeline import knowledge as pack_module
+from logdoctor.pipeline.knowledge import gather
 
 RULE = """\
 title: The {what|part} is out of tune

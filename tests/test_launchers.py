@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import pytest
-from handmade_events import handmade
+from handmade_records import handmade
 
-from logdoctor.model import Event, Line, Speaker, Value
-from logdoctor.reasoning.launchers import launcher_of, names_an_end
-from logdoctor.reasoning.picture import Picture
+from logdoctor.model import Line, Record, Source, Value
+from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.launchers import launcher_of, names_an_end
 
 
 class Log:
     """Records in reading order, observed by a job state."""
 
     def __init__(self) -> None:
-        self.picture, self.order = Picture(), 0
+        self.job_summary, self.order = JobState(), 0
 
-    def add(self, kind: str, file: str = "a", time: float | None = None, **fields: Value) -> Event:
+    def add(self, kind: str, file: str = "a", time: float | None = None, **fields: Value) -> Record:
         self.order += 1
         line = Line(file, self.order, kind)
-        event = handmade(line, kind, kind, Speaker(time=time), "error", fields, self.order)
-        self.picture.observe(event)
-        return event
+        record = handmade(line, kind, kind, Source(time=time), "error", fields, self.order)
+        self.job_summary.observe(record)
+        return record
 
-    def named(self, beside: Event) -> list[Value]:
-        return [end.fields["rank"] for end in self.picture.named_ends.in_the_attempt_of(beside)]
+    def named(self, beside: Record) -> list[Value]:
+        return [end.fields["rank"] for end in self.job_summary.named_ends.in_the_attempt_of(beside)]
 
 
 def test_first_end_that_a_launcher_names_counts() -> None:

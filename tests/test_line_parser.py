@@ -9,15 +9,15 @@ from effort import within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from logdoctor.logs import line_parser, parse_text, record_patterns
+from logdoctor.logs.line_parser import LineParser
+from logdoctor.logs.record_pattern import RecordPattern
+from logdoctor.logs.source_from_filename import source_from_filename
+from logdoctor.logs.split_joined import decode_line, split_line
+from logdoctor.logs.times import parse_time, year_of
 from logdoctor.model import Candidate
-from logdoctor.parsers import line_parser, parse_text, records
-from logdoctor.parsers.file_speakers import source_from_filename
-from logdoctor.parsers.line_parser import LineParser
-from logdoctor.parsers.line_pieces import decode_line, split_line
-from logdoctor.parsers.record import Record
-from logdoctor.parsers.times import parse_time, year_of
 
-RULE = len(records())
+RULE = len(record_patterns())
 """The first id that belongs to a rule."""
 WATCHDOG = (
     "[rank3]:[E1104 08:14:02.113355799 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught collective operation timeout: "
@@ -32,11 +32,11 @@ def candidates(text, patterns=tuple(range(RULE))):
 
 def parse(text, patterns=tuple(range(RULE)), search=None, file="job.log"):
     parser = LineParser(file, search)
-    return [event for candidate in candidates(text, patterns) for event in parser.parse(candidate)]
+    return [record for candidate in candidates(text, patterns) for record in parser.parse(candidate)]
 
 
-def summary(events):
-    return [(e.line.number, e.span, e.kind, e.text, e.speaker.rank) for e in events]
+def summary(records):
+    return [(e.line.number, e.span, e.kind, e.text, e.source.rank) for e in records]
 
 
 def interleaved(first: str, second: str) -> str:
@@ -80,8 +80,8 @@ def test_interleaved_tracebacks_of_two_sources_are_separated(first, second):
 
 
 def test_evidence_is_the_line_as_printed():
-    event, _ = parse(interleaved("[1,1]<stderr>:", "[1,2]<stderr>:"))
-    assert event.line.text == "[1,1]<stderr>:ValueError: the first one"
+    record, _ = parse(interleaved("[1,1]<stderr>:", "[1,2]<stderr>:"))
+    assert record.line.text == "[1,1]<stderr>:ValueError: the first one"
 
 
 def test_lines_without_prefix_below_a_logger_belong_to_its_record():
@@ -93,9 +93,9 @@ CUDA kernel errors might be asynchronously reported at some other API call.
 Exception raised from c10_cuda_check at ../c10/cuda/CUDAException.cpp:43 (most recent call first):
 frame #0: c10::Error::Error(c10::SourceLocation) + 0x96 (0x7f00 in libc10.so)
 """
-    (event,) = [e for e in parse(text) if e.rank == 3]
-    assert event.fields["raised_from"] == "c10_cuda_check"
-    assert event.span == 6
+    (record,) = [e for e in parse(text) if e.rank == 3]
+    assert record.fields["raised_from"] == "c10_cuda_check"
+    assert record.span == 6
 
 
 def test_number_before_a_line_of_an_unlabelled_log_is_part_of_the_message():
@@ -104,8 +104,8 @@ def test_number_before_a_line_of_an_unlabelled_log_is_part_of_the_message():
 
 
 def test_record_joined_to_a_progress_bar_is_found():
-    events = parse(" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]" + WATCHDOG)
-    assert [(e.kind, e.rank) for e in events] == [("progress.step", None), ("c10d.watchdog_timeout", 3)]
+    records = parse(" 55%|#####5    | 55/100 [00:10<00:09,  4.8it/s]" + WATCHDOG)
+    assert [(e.kind, e.rank) for e in records] == [("progress.step", None), ("c10d.watchdog_timeout", 3)]
 
 
 @pytest.mark.parametrize(
@@ -203,19 +203,19 @@ def test_a_line_that_mpirun_tagged_in_parts_is_joined():
 def test_json_message_of_several_lines_is_one_record():
     stack = 'it failed:\nTraceback (most recent call last):\n  File "/srv/a.py", line 3, in f\n    g()\nValueError: bad'
     line = json.dumps({"level": "error", "rank": 5, "message": stack})
-    (event,) = [e for e in parse(f"{line}\nother") if e.kind == "python.traceback"]
-    assert (event.text, event.rank, event.span) == ("ValueError: bad", 5, 1)
+    (record,) = [e for e in parse(f"{line}\nother") if e.kind == "python.traceback"]
+    assert (record.text, record.rank, record.span) == ("ValueError: bad", 5, 1)
 
 
 def test_lines_of_a_multi_line_record_give_no_records_of_their_own():
-    events = parse(interleaved("[rank1]: ", "[rank2]: "))
-    assert len(events) == 2
+    records = parse(interleaved("[rank1]: ", "[rank2]: "))
+    assert len(records) == 2
 
 
 def test_line_that_only_a_rule_matches_becomes_a_text_record():
-    (event,) = parse("[rank2]: [ERROR] the frobnicator is gone", (RULE + 4, RULE + 7))
-    assert (event.kind, event.dialect, event.text) == ("text.line", "text", "the frobnicator is gone")
-    assert (event.patterns, event.level, event.rank) == ((4, 7), "error", 2)
+    (record,) = parse("[rank2]: [ERROR] the frobnicator is gone", (RULE + 4, RULE + 7))
+    assert (record.kind, record.format, record.text) == ("text.line", "text", "the frobnicator is gone")
+    assert (record.patterns, record.level, record.rank) == ((4, 7), "error", 2)
 
 
 def test_line_without_matching_pattern_gives_no_record():
@@ -226,24 +226,24 @@ def test_each_piece_of_a_glued_line_gets_its_own_patterns():
     def search(text):
         return (RULE + 1,) if b"left" in text else (RULE + 2,)
 
-    events = parse("left[rank1]: right", (RULE + 1, RULE + 2), search)
-    assert [(e.text, e.patterns) for e in events] == [("left", (1,)), ("right", (2,))]
+    records = parse("left[rank1]: right", (RULE + 1, RULE + 2), search)
+    assert [(e.text, e.patterns) for e in records] == [("left", (1,)), ("right", (2,))]
 
 
 def test_the_text_of_a_block_is_searched_for_the_patterns_of_rules():
     def search(text):
         return (RULE + 9,) if b"ValueError" in text else ()
 
-    (event,) = parse(
+    (record,) = parse(
         interleaved("[rank1]: ", "[rank1]: ")[: -len("[rank1]: KeyError: 'the second one'")], search=search
     )[:1]
-    assert event.patterns == (9,)
+    assert record.patterns == (9,)
 
 
 def test_record_order_continues_from_the_last_file():
     parser = LineParser("b.log", start=41)
-    events = parser.parse(candidates("the frobnicator is gone", (RULE,))[0])
-    assert (events[0].order, parser.order) == (42, 42)
+    records = parser.parse(candidates("the frobnicator is gone", (RULE,))[0])
+    assert (records[0].order, parser.order) == (42, 42)
 
 
 def test_the_pieces_of_a_line_are_bounded():
@@ -256,7 +256,9 @@ def test_piece_with_inherited_rank_does_not_break_a_multi_line_record():
 
 
 def test_hostile_line_stops_after_a_few_timeouts(monkeypatch):
-    monkeypatch.setattr(line_parser, "records", lambda: tuple(Record(f"a.b{n}", f"(?:a+)+b{n}") for n in range(40)))
+    monkeypatch.setattr(
+        line_parser, "records", lambda: tuple(RecordPattern(f"a.b{n}", f"(?:a+)+b{n}") for n in range(40))
+    )
     line_parser._precedence.cache_clear()
     with within(40):
         assert LineParser("a.log").parse(Candidate(b"a" * 5000, 1, tuple(range(40)), lambda: iter(()))) == []
@@ -265,8 +267,8 @@ def test_hostile_line_stops_after_a_few_timeouts(monkeypatch):
 
 def test_escapes_are_removed_and_other_control_characters_stay():
     text = "\x1b[36m(W pid=7)\x1b[0m \x1b]8;;http://a\x07gone\x1b]8;;\x07 \x00 now"
-    (event,) = parse(text, (RULE,))
-    assert (event.text, event.line.text, event.pid) == ("gone \x00 now", "(W pid=7) gone \x00 now", 7)
+    (record,) = parse(text, (RULE,))
+    assert (record.text, record.line.text, record.pid) == ("gone \x00 now", "(W pid=7) gone \x00 now", 7)
 
 
 def test_colours_without_their_escape_character_are_removed():
@@ -277,24 +279,26 @@ def test_colours_without_their_escape_character_are_removed():
 
 
 def test_a_long_line_is_cut_in_the_evidence():
-    (event,) = parse("x" * 5000, (RULE,))
-    assert (len(event.line.text), event.line.text[-1]) == (2000, "…")
+    (record,) = parse("x" * 5000, (RULE,))
+    assert (len(record.line.text), record.line.text[-1]) == (2000, "…")
 
 
 def test_bytes_that_are_no_utf8_do_not_stop_the_line():
-    (event,) = LineParser("a.log").parse(Candidate(b"gone \xff\xfe", 1, (RULE,), lambda: iter(())))
-    assert event.text == "gone \ufffd\ufffd"
+    (record,) = LineParser("a.log").parse(Candidate(b"gone \xff\xfe", 1, (RULE,), lambda: iter(())))
+    assert record.text == "gone \ufffd\ufffd"
 
 
 def test_pattern_of_higher_priority_wins(monkeypatch):
-    low = Record("a.low", "gone")
-    high = Record("a.high", r"(?P<what>\w+) is (?P<text>gone (?P<count>\d+) (?P<by_rank>\d+) (?P<none>x)?)", priority=1)
+    low = RecordPattern("a.low", "gone")
+    high = RecordPattern(
+        "a.high", r"(?P<what>\w+) is (?P<text>gone (?P<count>\d+) (?P<by_rank>\d+) (?P<none>x)?)", priority=1
+    )
     monkeypatch.setattr(line_parser, "records", lambda: (low, high))
     line_parser._precedence.cache_clear()
-    (event,) = LineParser("a.log").parse(Candidate(b"it is gone 12 3 ", 1, (0, 1, 5), lambda: iter(())))
+    (record,) = LineParser("a.log").parse(Candidate(b"it is gone 12 3 ", 1, (0, 1, 5), lambda: iter(())))
     line_parser._precedence.cache_clear()
-    assert (event.kind, event.text, event.rank) == ("a.high", "gone 12 3 ", 3)
-    assert (dict(event.fields), event.patterns) == ({"what": "it", "count": 12}, (3,))
+    assert (record.kind, record.text, record.rank) == ("a.high", "gone 12 3 ", 3)
+    assert (dict(record.fields), record.patterns) == ({"what": "it", "count": 12}, (3,))
 
 
 @pytest.mark.parametrize(
@@ -307,19 +311,19 @@ def test_pattern_of_higher_priority_wins(monkeypatch):
 )
 def test_message_is_searched_before_the_text_with_its_prefix(monkeypatch, line, text, level):
     found = (
-        Record("a.special", r"^\[ERROR\] URL", "error", priority=0),
-        Record("a.general", r"^\[error\] ", "fatal", priority=-2),
-        Record("a.bare", r"^odd", "fatal", priority=-5),
+        RecordPattern("a.special", r"^\[ERROR\] URL", "error", priority=0),
+        RecordPattern("a.general", r"^\[error\] ", "fatal", priority=-2),
+        RecordPattern("a.bare", r"^odd", "fatal", priority=-5),
     )
     monkeypatch.setattr(line_parser, "records", lambda: found)
     line_parser._precedence.cache_clear()
-    (event,) = LineParser("a.log").parse(Candidate(line.encode(), 1, (0, 1, 2), lambda: iter(())))
+    (record,) = LineParser("a.log").parse(Candidate(line.encode(), 1, (0, 1, 2), lambda: iter(())))
     line_parser._precedence.cache_clear()
-    assert (event.text, event.level) == (text, level)
+    assert (record.text, record.level) == (text, level)
 
 
 def test_pattern_that_takes_too_long_is_skipped(monkeypatch):
-    monkeypatch.setattr(line_parser, "records", lambda: (Record("a.slow", "(?:a+)+b"),))
+    monkeypatch.setattr(line_parser, "records", lambda: (RecordPattern("a.slow", "(?:a+)+b"),))
     line_parser._precedence.cache_clear()
     assert LineParser("a.log").parse(Candidate(b"a" * 5000, 1, (0,), lambda: iter(()))) == []
     line_parser._precedence.cache_clear()
@@ -341,7 +345,7 @@ def test_file_name_gives_the_rank_unless_the_line_names_one():
 
 
 @pytest.mark.parametrize(
-    ("file", "speaker"),
+    ("file", "source"),
     [
         ("logs/abc/attempt_0/3/stderr.log", {"local_rank": 3}),
         ("rank_3.log", {"rank": 3}),
@@ -364,9 +368,9 @@ def test_file_name_gives_the_rank_unless_the_line_names_one():
         ("job.log", {}),
     ],
 )
-def test_file_name_gives_the_source(file, speaker):
+def test_file_name_gives_the_source(file, source):
     found = source_from_filename(file)
-    assert {k: v for k in found.__slots__ if (v := getattr(found, k)) is not None} == speaker
+    assert {k: v for k in found.__slots__ if (v := getattr(found, k)) is not None} == source
 
 
 @pytest.mark.parametrize(
@@ -448,33 +452,33 @@ def test_a_carriage_return_begins_a_new_line_for_parse_text():
 
 def test_record_carries_the_note_of_its_own_pattern():
     notes = {
-        event.text.splitlines()[0]: event.note
-        for event in parse_text(
+        record.text.splitlines()[0]: record.note
+        for record in parse_text(
             'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\nValueError: no\n'
         )
     }
     assert not any("handler for uncaught" in note for note in notes.values())
-    assert len({record.note for record in records() if record.kind == "python.traceback"}) > 1
+    assert len({pattern.note for pattern in record_patterns() if pattern.kind == "python.traceback"}) > 1
 
 
 def test_traceback_is_read_behind_an_unknown_prefix():
     plain = "Traceback (most recent call last):\n  File \"fit.py\", line 7, in main\n    load()\nKeyError: 'crop'"
     marked = "".join(f"/slot_07_1557_0041: {line}\n" for line in plain.split("\n"))
-    events = [event for event in parse_text(marked) if event.level == "fatal"]
-    assert [(event.text, event.line.number) for event in events] == [("KeyError: 'crop'", 4)]
+    records = [record for record in parse_text(marked) if record.level == "fatal"]
+    assert [(record.text, record.line.number) for record in records] == [("KeyError: 'crop'", 4)]
 
 
 def test_word_before_the_first_line_of_a_traceback_is_no_prefix():
-    (event,) = parse_text(
+    (record,) = parse_text(
         'ERROR Traceback (most recent call last):\n  File "fit.py", line 7, in main\nERROR ValueError: not this\nKeyError: 1\n'
     )[:1]
-    assert event.text == "KeyError: 1"
+    assert record.text == "KeyError: 1"
 
 
 def test_text_behind_a_bar_of_mmcv_or_keras_is_a_record_of_its_own():
     bars = ("[>>>>    ] 31/50, 4.0 task/s, elapsed: 8s, ETA:     5s", " 5/10 [=====>....] - ETA: 1:05 - loss: 0.2104")
     for bar in bars:
-        assert [event.text for event in parse_text(f"{bar}Killed\n") if event.kind == "crash.signal"] == ["Killed"]
+        assert [record.text for record in parse_text(f"{bar}Killed\n") if record.kind == "crash.signal"] == ["Killed"]
 
 
 def test_log_that_ends_in_a_traceback_head_is_an_error():

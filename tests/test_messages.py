@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from logdoctor import diagnose
-from logdoctor.knowledge import Knowledge
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.signatures import read_signatures
+from logdoctor.pipeline.knowledge import Knowledge
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.signatures import read_signatures
 
 FILES = sorted((Path(__file__).parent / "messages").glob("*.tsv"))
 

@@ -16,9 +16,9 @@ from failing_job import LOG
 from render_diagnoses import ALL, OOM
 
 import logdoctor
-from logdoctor.event_tables import COLUMNS
 from logdoctor.model import Diagnosis
 from logdoctor.notebook import events_frame, page_in_frame, ranks_frame
+from logdoctor.render.record_tables import COLUMNS
 
 # ── frames ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -35,8 +35,8 @@ def test_events_frame_has_row_per_evidence_line():
 def test_ranks_frame_has_row_per_rank():
     found = ALL["thousand-ranks"]
     frame = ranks_frame(found)
-    assert list(frame.index) == [row.rank for row in found.picture.rank_table]
-    assert list(frame.role) == [row.role for row in found.picture.rank_table]
+    assert list(frame.index) == [row.rank for row in found.job_summary.rank_table]
+    assert list(frame.role) == [row.role for row in found.job_summary.rank_table]
 
 
 def test_frame_columns_are_datetimes_and_integers():
@@ -103,7 +103,7 @@ def test_notebook_is_not_loaded_outside_ipython():
 
 
 def test_diagnosis_does_not_import_pandas():
-    code = "import logdoctor.model, logdoctor.diagnosis, sys; sys.exit('pandas' in sys.modules)"
+    code = "import logdoctor.model, logdoctor.pipeline.diagnosis, sys; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

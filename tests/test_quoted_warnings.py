@@ -7,7 +7,7 @@ import io
 import pytest
 
 from logdoctor import diagnose
-from logdoctor.parsers.blocks.nccl_lines import quoted_warning
+from logdoctor.logs.multiline.nccl_lines import quoted_warning
 
 TORCH = """\
 [rank3]: Traceback (most recent call last):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from handmade_events import handmade
+from handmade_records import handmade
 
-from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Speaker, Symptom, Words, pack_words
+from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Source, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
-from logdoctor.reasoning.attempts import Attempts
-from logdoctor.reasoning.places import Places
-from logdoctor.reasoning.versions import Versions
+from logdoctor.reasoning.identity.places import Places
+from logdoctor.reasoning.identity.versions import Versions
+from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.rank_table import rank_lines
 
@@ -37,13 +37,13 @@ class Log:
 
     def __init__(self, *rules, ranks=None):
         self.reasoner, self.order = Reasoner(rules, ()), 0
-        self.reasoner.picture.places.expected = ranks
+        self.reasoner.job_summary.places.expected = ranks
 
     def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, tag=None, **fields):
         self.order += 1
-        speaker = Speaker(rank=rank, local_rank=tag, host=host, pid=pid)
+        source = Source(rank=rank, local_rank=tag, host=host, pid=pid)
         line = Line(file, self.order, text or kind)
-        self.reasoner.observe(handmade(line, kind, line.text, speaker, level, fields, self.order))
+        self.reasoner.observe(handmade(line, kind, line.text, source, level, fields, self.order))
         return self
 
     def waits(self, *ranks, seq=40):
@@ -57,12 +57,12 @@ class Log:
         return self
 
     @property
-    def picture(self):
-        return self.reasoner.conclude("job").picture
+    def job_summary(self):
+        return self.reasoner.conclude("job").job_summary
 
     @property
     def rows(self):
-        return {row.rank: row for row in self.picture.rank_table}
+        return {row.rank: row for row in self.job_summary.rank_table}
 
     @property
     def roles(self):
@@ -96,13 +96,13 @@ def test_standings_hold_the_collectives_of_each_rank():
     log = Log(LATE, TIMEOUT).waits(0)
     log.add("c10d.pg_state", 0, "error", pg="0", work=40, last_enqueued=41, last_completed=39)
     log.add("c10d.dump_signal", 1, "error", pg="0", last_enqueued=39, last_completed=39)
-    states = [(s.rank, s.waits, s.op, s.started, s.completed) for s in log.picture.standings]
+    states = [(s.rank, s.waits, s.op, s.started, s.completed) for s in log.job_summary.standings]
     assert states == [(0, 40, "ALLREDUCE", 41, 39), (1, None, "", 39, 39)]
 
 
 def test_settings_of_the_environment_are_kept_by_name():
     log = Log(OOM).add("nccl.env", 0, name="NCCL_DEBUG", value="INFO").add("cuda.oom", 0, "fatal")
-    assert log.picture.environment == (("NCCL_DEBUG", "INFO"),)
+    assert log.job_summary.environment == (("NCCL_DEBUG", "INFO"),)
 
 
 def test_rank_that_kept_others_waiting_names_its_work():
@@ -167,41 +167,41 @@ def test_row_holds_the_last_progress_of_its_rank():
 # ── where each rank sits ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def event(kind, source_rank=None, host=None, source_pid=None, **fields):
-    speaker = Speaker(rank=source_rank, host=host, pid=source_pid)
-    return handmade(Line("job.log", 1, kind), kind, kind, speaker, "info", fields)
+def record(kind, source_rank=None, host=None, source_pid=None, **fields):
+    source = Source(rank=source_rank, host=host, pid=source_pid)
+    return handmade(Line("job.log", 1, kind), kind, kind, source, "info", fields)
 
 
-def placed(*events, expected=None):
+def placed(*records, expected=None):
     places = Places()
     places.expected = expected
-    for one in events:
+    for one in records:
         places.observe(one)
     return places
 
 
-def seated(*events, expected=None):
-    return placed(*events, expected=expected).seats()
+def seated(*records, expected=None):
+    return placed(*records, expected=expected).seats()
 
 
 def of_rank(rank, pid):
-    return event("text.line", rank, "n1", pid)
+    return record("text.line", rank, "n1", pid)
 
 
 def comm(host, pid, rank, nranks, **more):
     bus = f"0000:{16 + rank:02x}:00"
-    return event(
+    return record(
         "nccl.comm_init", None, host, pid, group_rank=rank, nranks=nranks, cuda_dev=rank % 8, bus_id=bus, **more
     )
 
 
 def test_line_about_another_rank_does_not_set_its_host():
-    places = placed(event("c10d.watchdog_timeout", 3, "n1", 71), event("text.line", 3, "n1", 71, rank=5))
+    places = placed(record("c10d.watchdog_timeout", 3, "n1", 71), record("text.line", 3, "n1", 71, rank=5))
     assert (places.host_with(3), places.host_with(5)) == ("n1", None)
 
 
 def test_torchrun_agent_sets_the_host_of_its_ranks():
-    assert seated(event("elastic.failure_entry", None, "n2", rank=9, pid=71))[9].host == "n2"
+    assert seated(record("elastic.failure_entry", None, "n2", rank=9, pid=71))[9].host == "n2"
 
 
 def test_communicator_of_the_whole_job_sets_host_pid_and_gpu():
@@ -220,26 +220,26 @@ def test_one_process_with_two_gpus_holds_two_ranks():
 
 
 def test_layout_line_sets_nodes_and_ranks_per_node():
-    layout = event("nccl.comm_layout", pid=5, group_rank=1, nranks=16, nnodes=2, local_ranks=8, group_local_rank=1)
+    layout = record("nccl.comm_layout", pid=5, group_rank=1, nranks=16, nnodes=2, local_ranks=8, group_local_rank=1)
     places = placed(layout)
     assert (places.nodes, places.per_node) == (2, 8)
 
 
 def test_torchrun_worker_list_sets_local_ranks():
-    seats = seated(event("elastic.workers", host="n2", ranks=(8, 9), world_size=10))
+    seats = seated(record("elastic.workers", host="n2", ranks=(8, 9), world_size=10))
     assert (seats[9].host, seats[9].local_rank) == ("n2", 1)
 
 
 def test_a_rank_without_a_host_is_where_its_neighbours_are():
-    layout = event("nccl.comm_layout", pid=5, group_rank=0, nranks=4, nnodes=2, local_ranks=2)
-    known = [event("nccl.env", rank, host) for rank, host in ((0, "n1"), (2, "n2"))]
+    layout = record("nccl.comm_layout", pid=5, group_rank=0, nranks=4, nnodes=2, local_ranks=2)
+    known = [record("nccl.env", rank, host) for rank, host in ((0, "n1"), (2, "n2"))]
     seats = seated(layout, *known)
     assert {rank: seat.host for rank, seat in seats.items()} == {0: "n1", 1: "n1", 2: "n2", 3: "n2"}
 
 
 def test_round_robin_ranks_get_no_guessed_host():
-    layout = event("nccl.comm_layout", pid=5, group_rank=0, nranks=6, nnodes=3, local_ranks=2)
-    known = [event("nccl.env", rank, host) for rank, host in ((0, "n1"), (3, "n1"))]
+    layout = record("nccl.comm_layout", pid=5, group_rank=0, nranks=6, nnodes=3, local_ranks=2)
+    known = [record("nccl.env", rank, host) for rank, host in ((0, "n1"), (3, "n1"))]
     assert 1 not in seated(layout, *known)
 
 
@@ -250,9 +250,9 @@ def test_a_group_holds_the_global_ranks_of_its_members():
 
 
 def test_differing_versions_are_reported():
-    events = [event("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
+    records = [record("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
     versions = Versions(Attempts())
-    for count, record in enumerate(events, 1):
+    for count, record in enumerate(records, 1):
         versions.observe(record)
         apart = (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
         assert versions.apart() == (apart if count == 3 else ())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from handmade_events import handmade
+from handmade_records import handmade
 from msgspec.structs import replace
 
-from logdoctor.model import Culprit, Line, Rule, Speaker, Symptom, Words, pack_words
+from logdoctor.model import Culprit, Line, Rule, Source, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
-from logdoctor.reasoning.conditions import version_in
-from logdoctor.reasoning.picture import Picture
-from logdoctor.reasoning.wording import compress, fill
+from logdoctor.reasoning.findings.conditions import version_in
+from logdoctor.reasoning.findings.wording import compress, fill
+from logdoctor.reasoning.job_state import JobState
 
 
 def rule(name, kind, role="cause", explains=(), when=None, strength="strong", culprit=None, **more):
@@ -21,18 +21,18 @@ def rule(name, kind, role="cause", explains=(), when=None, strength="strong", cu
     return Rule(name, name, "stop", role, strength, words, symptoms, condition, culprit or {}, tuple(explains), **more)
 
 
-def events(*rows):
+def records(*rows):
     """Rows of (kind, rank, level) or (kind, rank, level, fields)."""
     for order, row in enumerate(rows):
         kind, rank, level, fields, time = (*row, {}, None)[:5] if len(row) == 3 else (*row, None)[:5]
-        speaker = Speaker(rank=rank, time=time)
-        yield handmade(Line("job.log", order + 1, kind), kind, kind, speaker, level, fields, order)
+        source = Source(rank=rank, time=time)
+        yield handmade(Line("job.log", order + 1, kind), kind, kind, source, level, fields, order)
 
 
 def conclude(rules, *rows, hung=False):
     reasoner = Reasoner(rules, (), hung=hung)
-    for event in events(*rows):
-        reasoner.observe(event)
+    for record in records(*rows):
+        reasoner.observe(record)
     return reasoner.conclude("job")
 
 
@@ -250,38 +250,38 @@ def test_ranks_are_compressed_to_ranges():
 
 
 def picture_of(*lines):
-    """Rows of (kind, speaker, fields) in one file."""
-    picture = Picture()
-    for order, (kind, speaker, fields) in enumerate(lines):
-        event = handmade(Line("job.log", order, kind), kind, kind, speaker, "info", fields, order)
-        picture.observe(event)
-    return picture, event
+    """Rows of (kind, source, fields) in one file."""
+    job_summary = JobState()
+    for order, (kind, source, fields) in enumerate(lines):
+        record = handmade(Line("job.log", order, kind), kind, kind, source, "info", fields, order)
+        job_summary.observe(record)
+    return job_summary, record
 
 
 COMM = {"group_rank": 10, "nranks": 16}
 
 
 def test_a_launchers_tag_tells_whose_line_it_is_where_the_tagged_process_told_its_rank():
-    tagged = Speaker(local_rank=2, host="n1", pid=7)
-    picture, last = picture_of(("nccl.comm_init", tagged, COMM), ("python.traceback", Speaker(local_rank=2), {}))
-    assert picture.places.rank_of(last) == 10
+    tagged = Source(local_rank=2, host="n1", pid=7)
+    job_summary, last = picture_of(("nccl.comm_init", tagged, COMM), ("python.traceback", Source(local_rank=2), {}))
+    assert job_summary.places.rank_of(last) == 10
 
 
 def test_a_tag_that_two_processes_of_a_file_share_tells_nothing():
-    one, two = Speaker(local_rank=2, host="n1", pid=7), Speaker(local_rank=2, host="n2", pid=7)
+    one, two = Source(local_rank=2, host="n1", pid=7), Source(local_rank=2, host="n2", pid=7)
     other = {"group_rank": 2, "nranks": 16}
     rows = (
         ("nccl.comm_init", one, COMM),
         ("nccl.comm_init", two, other),
-        ("python.traceback", Speaker(local_rank=2), {}),
+        ("python.traceback", Source(local_rank=2), {}),
     )
-    picture, last = picture_of(*rows)
-    assert picture.places.rank_of(last) is None
+    job_summary, last = picture_of(*rows)
+    assert job_summary.places.rank_of(last) is None
 
 
 def test_a_rank_inside_a_small_group_is_not_taken_for_the_global_one():
-    picture, last = picture_of(("c10d.watchdog_timeout", Speaker(local_rank=7), {"group_rank": 1}))
-    assert picture.places.rank_of(last) is None
+    job_summary, last = picture_of(("c10d.watchdog_timeout", Source(local_rank=7), {"group_rank": 1}))
+    assert job_summary.places.rank_of(last) is None
 
 
 TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", explains=["app.exception"])
@@ -292,9 +292,9 @@ def told_to_end_after(seconds):
     reasoner = Reasoner([TERMINATED, RAISED], ())
     rows = (("slurm.cancelled", None, "error", 100.0), ("python.traceback", 3, "fatal", 100.0 - seconds))
     for order, (kind, rank, level, time) in enumerate(rows):
-        speaker = Speaker(rank=rank, time=time, host=f"n{order}")
+        source = Source(rank=rank, time=time, host=f"n{order}")
         line = Line(f"{order}.log", 1, kind)
-        reasoner.observe(handmade(line, kind, kind, speaker, level, {}, order))
+        reasoner.observe(handmade(line, kind, kind, source, level, {}, order))
     return names(reasoner.conclude("job"))
 
 
@@ -315,8 +315,8 @@ def refused(*others, nranks=None):
     for order, host in enumerate((*others, "n1")):
         kind, level = ("nccl.warn", "error") if host == "n1" else ("nccl.env", "info")
         fields = {"nranks": nranks} if nranks else {}
-        speaker = Speaker(rank=8 if host == "n1" else order, host=host)
-        reasoner.observe(handmade(Line("job.log", order, kind), kind, kind, speaker, level, fields, order))
+        source = Source(rank=8 if host == "n1" else order, host=host)
+        reasoner.observe(handmade(Line("job.log", order, kind), kind, kind, source, level, fields, order))
     return reasoner.conclude("job").causes[0].culprit
 
 
@@ -348,13 +348,13 @@ def test_a_launcher_that_ends_the_rest_of_a_job_makes_no_answer_less_sure():
 
 
 def test_a_process_number_tells_the_rank_of_a_process_on_that_host_only():
-    picture = Picture()
+    job_summary = JobState()
     for order, (rank, host) in enumerate([(3, "10.0.0.8"), (5, "10.0.0.9")]):
-        picture.observe(
-            handmade(Line("a", order, ""), "c10d.x", "", Speaker(rank=rank, host=host, pid=41), "info", {}, order)
+        job_summary.observe(
+            handmade(Line("a", order, ""), "c10d.x", "", Source(rank=rank, host=host, pid=41), "info", {}, order)
         )
     asked = ["10.0.0.7", "10.0.0.9", "gx7", ""]
-    assert [picture.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]
+    assert [job_summary.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]
 
 
 def test_a_line_that_shows_several_symptoms_of_a_rule_is_shown_once():

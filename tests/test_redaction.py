@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from planted_secrets import planted
 from render_diagnoses import ALL, OOM
 
-from logdoctor.model import Culprit, Diagnosis, Evidence, JobPicture, Line, Problem, RankRow
+from logdoctor.model import Culprit, Diagnosis, Evidence, JobSummary, Line, Problem, RankRow
 from logdoctor.redaction import redact
-from logdoctor.rulebook import shipped_rules
+from logdoctor.ruleset import shipped_rules
 
 ROOT = Path(__file__).parent.parent
 PIECE = 8
@@ -26,7 +26,7 @@ PIECE = 8
 def texts_of(*lines: str, hosts: tuple[str, ...] = ()) -> list[str]:
     """Redact log lines of a job on ``hosts``."""
     proofs = tuple(Evidence(Line("job.log", n, text)) for n, text in enumerate(lines, 1))
-    content = redact(Diagnosis("job", "unknown", unexplained=proofs, picture=JobPicture(hosts=hosts))).content
+    content = redact(Diagnosis("job", "unknown", unexplained=proofs, job_summary=JobSummary(hosts=hosts))).content
     return [line.line.text for line in content.unexplained]
 
 
@@ -143,8 +143,10 @@ def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
         OOM,
         unexplained=(proof,),
         problems=(Problem("cut", "/logs/tc-node07.log.gz", "tc-node07 ended"),),
-        picture=replace(
-            OOM.picture, hosts=("tc-node07",), rank_table=(RankRow(12, "culprit", "tc-node07", first_failure=proof),)
+        job_summary=replace(
+            OOM.job_summary,
+            hosts=("tc-node07",),
+            rank_table=(RankRow(12, "culprit", "tc-node07", first_failure=proof),),
         ),
     )
     redaction = redact(found)
@@ -152,7 +154,7 @@ def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
     assert "tc-node07" not in text
     assert redaction.key["host-1"] == ("tc-node07",)
     assert redaction.content.causes[0].culprit.hosts == ("host-1",)
-    assert redaction.content.picture.rank_table[0].host == "host-1"
+    assert redaction.content.job_summary.rank_table[0].host == "host-1"
     assert redaction.content.unexplained[0].line == Line("/logs/host-1.log", 3, "host-1:71:71 [0] NCCL WARN lost")
     assert "host-1" in redaction.content.causes[0].summary
 
@@ -198,8 +200,8 @@ def test_a_name_is_found_where_names_stand(line, left):
 
 
 def test_a_setting_of_the_environment_is_judged_by_its_name():
-    picture = JobPicture(environment=(("DB_PASSWORD", "Xy7!kq"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "tick")))
-    environment = redact(Diagnosis("job", "healthy", picture=picture)).content.picture.environment
+    job_summary = JobSummary(environment=(("DB_PASSWORD", "Xy7!kq"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "tick")))
+    environment = redact(Diagnosis("job", "healthy", job_summary=job_summary)).content.job_summary.environment
     assert environment == (("DB_PASSWORD", "<redacted:password>"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "host-1"))
 
 

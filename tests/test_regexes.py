@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from logdoctor import cached_entries, regexes
-from logdoctor.cached_entries import CachedEntries, digest
+from logdoctor.pack import cached_entries, regexes
+from logdoctor.pack.cached_entries import CachedEntries, digest
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_published_schema_allows_new_keys():
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("schema",), "logdoctor.diagnosis/0"),
+        (("schema",), "logdoctor.pipeline.diagnosis/0"),
         (("verdict",), "broken"),
         (("causes", 0, "confidence"), 1.5),
         (("causes", 0, "action"), None),

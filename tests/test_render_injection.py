@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 from render_diagnoses import ALL, OOM, THOUSAND, TWO_CAUSES, UNKNOWN, seen
 
-from logdoctor.model import Decision, MadeBy, Moment, RankRow, Standing
+from logdoctor.model import CollectiveState, Decision, MadeBy, Moment, RankRow
 from logdoctor.render import render
 
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -38,12 +38,15 @@ FULL = replace(
     runs=UNKNOWN.runs,
     decision=Decision("exclude", ("h",), "r", 2),
     made_by=MadeBy("1", 2, "d"),
-    picture=replace(
-        OOM.picture,
+    job_summary=replace(
+        OOM.job_summary,
         rank_table=ROWS,
         environment=(("NAME", "value"),),
         versions_apart=(("torch", "2", (1,)),),
-        standings=(Standing("g", 0, 3, "ALLREDUCE", 4, 2, Moment("a", 1)), Standing("g", 1, None, "", 2, 2)),
+        standings=(
+            CollectiveState("g", 0, 3, "ALLREDUCE", 4, 2, Moment("a", 1)),
+            CollectiveState("g", 1, None, "", 2, 2),
+        ),
     ),
 )
 JOBS = (FULL, replace(FULL, verdict="unknown", causes=()))
@@ -131,13 +134,13 @@ def test_a_page_of_a_usual_job_is_small(name):
 
 def test_huge_diagnosis_gives_a_shortened_page_that_says_so():
     huge = everywhere(FULL, "<&>" * 700)  # as long as a line that is kept can be
-    picture = replace(
-        huge.picture,
-        rank_table=tuple(replace(huge.picture.rank_table[0], rank=n, host=f"{n}" * 900) for n in range(1024)),
-        standings=tuple(Standing("0", n, n % 50, "x" * 5000, n % 70, n % 40) for n in range(1024)),
+    job_summary = replace(
+        huge.job_summary,
+        rank_table=tuple(replace(huge.job_summary.rank_table[0], rank=n, host=f"{n}" * 900) for n in range(1024)),
+        standings=tuple(CollectiveState("0", n, n % 50, "x" * 5000, n % 70, n % 40) for n in range(1024)),
         environment=(("n" * 3000, "v" * 3000),) * 256,
     )
-    huge = replace(huge, picture=picture, unexplained=huge.unexplained * 100, symptoms=huge.symptoms * 100)
+    huge = replace(huge, job_summary=job_summary, unexplained=huge.unexplained * 100, symptoms=huge.symptoms * 100)
     output = render(huge, "html")
     assert len(output.encode()) <= 1_500_000
     assert "were shortened" in parse(output).text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from render_diagnoses import OOM, T0, THOUSAND, seen
 
-from logdoctor.model import JobPicture, Moment, RankRow, Standing
+from logdoctor.model import CollectiveState, JobSummary, Moment, RankRow
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.collective_grid import grids
 from logdoctor.render.rank_grid import rank_grid
@@ -29,7 +29,7 @@ def row(rank, role="victim", failed=None, progressed=None, file="job.log", **mor
 def of(*rows, decisive=None):
     evidence = (decisive,) if decisive else ()
     cause = replace(OOM.causes[0], evidence=evidence)
-    return timeline(replace(OOM, causes=(cause,), picture=JobPicture(rank_table=rows)), EN)
+    return timeline(replace(OOM, causes=(cause,), job_summary=JobSummary(rank_table=rows)), EN)
 
 
 def places(lanes):
@@ -96,7 +96,7 @@ def test_a_thousand_ranks_share_a_few_lanes_and_the_culprit_has_its_own():
 
 
 def test_rank_grid_has_a_cell_per_rank_and_a_block_per_host():
-    hosts = rank_grid(THOUSAND.picture.rank_table, EN)
+    hosts = rank_grid(THOUSAND.job_summary.rank_table, EN)
     assert sum(len(host.cells) for host in hosts) == 1024
     assert "rank 512: culprit" in next(host.label for host in hosts if "512" in host.ranks)
 
@@ -107,23 +107,23 @@ def test_few_ranks_give_no_rank_grid():
 
 def standing_grid(*standings, culprit=None, expected=None):
     table = (RankRow(culprit, "culprit"),) if culprit is not None else ()
-    (grid,) = grids(JobPicture(ranks_expected=expected, rank_table=table, standings=standings), EN)
+    (grid,) = grids(JobSummary(ranks_expected=expected, rank_table=table, standings=standings), EN)
     return grid, {r.ranks: [cell.state for cell in r.cells] for r in grid.rows}
 
 
 def test_the_rank_that_never_started_stands_first_and_apart():
-    waits = [Standing("0", n, 7, "ALLREDUCE", 8, 6) for n in (0, 1, 3)]
-    grid, states = standing_grid(*waits, Standing("0", 2, None, "", 6, 6), culprit=2)
+    waits = [CollectiveState("0", n, 7, "ALLREDUCE", 8, 6) for n in (0, 1, 3)]
+    grid, states = standing_grid(*waits, CollectiveState("0", 2, None, "", 6, 6), culprit=2)
     assert grid.numbers == (6, 7, 8)
     assert grid.rows[0].odd
     assert states == {"rank 2": ["done", "absent", "absent"], "ranks 0-1,3": ["done", "waits", "started"]}
 
 
 def test_collectives_between_distant_waits_are_left_out():
-    grid, _ = standing_grid(Standing("0", 0, 7, "ALLREDUCE"), Standing("0", 1, 900, "ALLREDUCE"))
+    grid, _ = standing_grid(CollectiveState("0", 0, 7, "ALLREDUCE"), CollectiveState("0", 1, 900, "ALLREDUCE"))
     assert grid.numbers == (7, None, 900)
 
 
 def test_ranks_without_log_lines_are_named():
-    grid, _ = standing_grid(Standing("0", 0, 7, "A"), Standing("0", 1, 7, "A"), expected=4)
+    grid, _ = standing_grid(CollectiveState("0", 0, 7, "A"), CollectiveState("0", 1, 7, "A"), expected=4)
     assert grid.silent_ranks == "ranks 2-3"

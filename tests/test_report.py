@@ -54,10 +54,10 @@ def test_equal_runs_in_a_row_share_a_line():
 
 def test_excluding_all_hosts_is_not_advised():
     all_of_them = with_answer(OOM, action="exclude", culprit=Culprit(hosts=("a1", "a2")))
-    texts = report(replace(all_of_them, picture=replace(OOM.picture, hosts=("a1", "a2"))), WORDS)
+    texts = report(replace(all_of_them, job_summary=replace(OOM.job_summary, hosts=("a1", "a2"))), WORDS)
     assert texts.answer is not None
     assert texts.answer.action_text.startswith("a1, a2 all show it")
-    texts = report(replace(all_of_them, picture=replace(OOM.picture, hosts=("a1", "a2", "a3"))), WORDS)
+    texts = report(replace(all_of_them, job_summary=replace(OOM.job_summary, hosts=("a1", "a2", "a3"))), WORDS)
     assert texts.answer is not None
     assert texts.answer.action_text == "take out a1, a2, then restart"
 

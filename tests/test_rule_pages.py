@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rule_texts import BOOK, LICENCE, rule_file
 
-from logdoctor.rulebook.loading import load
+from logdoctor.ruleset.loading import load
 
 TOOLS = Path(__file__).resolve().parent.parent / "tools"
 sys.path.append(str(TOOLS))

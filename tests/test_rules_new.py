@@ -15,8 +15,8 @@ from rule_texts import rule_file
 from logdoctor.authoring.drafting import draft, lines_at, suggest
 from logdoctor.authoring.lint import lint
 from logdoctor.model import InputError
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.signatures import read_signatures
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.signatures import read_signatures
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 

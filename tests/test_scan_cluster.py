@@ -215,7 +215,7 @@ def test_silent_scheduler_is_an_immediate_error(jobs, tmp_path, monkeypatch):
 
 
 def test_workers_with_other_rules_are_refused(jobs, cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("logdoctor.knowledge.__version__", "0.0.1")
+    monkeypatch.setattr("logdoctor.pipeline.knowledge.__version__", "0.0.1")
     monkeypatch.setattr(dask, "_load_pack", dask._load_pack.__wrapped__)
     with pytest.raises(InputError, match="other rules"):
         list(Scan([str(jobs)], Plan(tmp_path, scheduler=cluster.scheduler_address)).run())

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from logdoctor import diagnose
-from logdoctor.knowledge import Knowledge
-from logdoctor.parsers import records
-from logdoctor.prefilter import scan_cost
-from logdoctor.prefilter.engine import ID_MASK
+from logdoctor.logs import record_patterns
+from logdoctor.matcher import scan_cost
+from logdoctor.matcher.engine import ID_MASK
+from logdoctor.pipeline.knowledge import Knowledge
 
 FLOODS = [
     (
@@ -26,7 +26,7 @@ FLOODS = [
     "100%|##########| 500/500 [00:41<00:00, 12.07it/s]",
 ]
 """Lines that healthy logs repeat a million times."""
-QUIET = sorted({(r.kind, r.scan or r.pattern) for r in records() if not r.often})
+QUIET = sorted({(r.kind, r.scan or r.pattern) for r in record_patterns() if not r.often})
 
 
 @pytest.mark.parametrize("kind", sorted({kind for kind, _ in QUIET}))
@@ -44,7 +44,7 @@ def test_words_beyond_ascii_are_plain_texts_also_escaped_in_json(spelt: str, kno
 
 @pytest.mark.parametrize("line", FLOODS)
 def test_frequent_line_matches_only_patterns_marked_often(line: str, knowledge: Knowledge) -> None:
-    engine: Any = knowledge.prefilter._engine
+    engine: Any = knowledge.matcher._engine
     found = {hit & ID_MASK for hit in engine.session().hits(memoryview(line.encode() + b"\n"), {})}
     texts = engine._expressions.texts()
     assert [texts[i] for i in found.difference(engine._expressions.often)] == []

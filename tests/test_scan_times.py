@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 from failing_job import diagnosed
 
-from logdoctor.model import Diagnosis, JobPicture, Run
+from logdoctor.model import Diagnosis, JobSummary, Run
 from logdoctor.scan.jobs import JobFiles
 from logdoctor.scan.record import make_record
 
@@ -21,22 +21,22 @@ def at(*parts: int) -> float:
 
 
 def run_time(started: float, ended: float, changed: float) -> tuple[float | None, float | None]:
-    diagnosis = Diagnosis("j", "healthy", picture=JobPicture(started=started, ended=ended))
+    diagnosis = Diagnosis("j", "healthy", job_summary=JobSummary(started=started, ended=ended))
     record = make_record(JobFiles("j", ("j.log",), "file", 1, "s", changed), diagnosis)
     return record.started, record.ended
 
 
 def test_job_ran_from_its_first_to_its_last_timestamp(knowledge):
-    state = diagnosed(STEPS + DIED, knowledge).picture
+    state = diagnosed(STEPS + DIED, knowledge).job_summary
     assert (state.started, state.ended) == (at(2025, 6, 11, 9) + 0.1, at(2025, 6, 11, 12) + 0.1)
 
 
 def test_earlier_kernel_messages_do_not_extend_the_job(knowledge):
-    assert diagnosed(KERNEL + STEPS + DIED, knowledge).picture.started == at(2025, 6, 11, 9) + 0.1
+    assert diagnosed(KERNEL + STEPS + DIED, knowledge).job_summary.started == at(2025, 6, 11, 9) + 0.1
 
 
 def test_log_without_timestamps_has_no_start(knowledge):
-    assert diagnosed("step 1 loss 3.1\n", knowledge).picture.started is None
+    assert diagnosed("step 1 loss 3.1\n", knowledge).job_summary.started is None
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from command_line import call
 from failing_job import LOG
 from rule_texts import LICENCE
 
+from logdoctor.cli.settings import Settings, settings
 from logdoctor.model import InputError
-from logdoctor.rulebook.packages import installed_rules
-from logdoctor.settings import Settings, settings
+from logdoctor.ruleset.packages import installed_rules
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -129,5 +129,7 @@ def test_broken_entry_points_end_nothing(site, text):
 
 
 def test_importlib_metadata_is_not_loaded_to_find_them():
-    code = "import sys, logdoctor.knowledge as k; k.rule_folders(); sys.exit('importlib.metadata' in sys.modules)"
+    code = (
+        "import sys, logdoctor.pipeline.knowledge as k; k.rule_folders(); sys.exit('importlib.metadata' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Measure the confidence of answers, or fit its weights (``logdoctor/reasoning/confidence.py``).
+"""Measure the confidence of answers, or fit its weights (``logdoctor/reasoning/causality/confidence.py``).
 
     python tools/calibrate.py [CORPUS ...] [--fit]
 
@@ -24,11 +24,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from simulator import FAULTS, simulate
 
 from logdoctor import diagnose
-from logdoctor.knowledge import gather
-from logdoctor.reasoning import confidence
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.loading import load
-from logdoctor.sources.paths import may_be_log
+from logdoctor.inputs.paths import may_be_log
+from logdoctor.pipeline.knowledge import gather
+from logdoctor.reasoning.causality import confidence
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.loading import load
 
 WITHOUT_RULE = 0.05
 """The share of real failures that no rule knows. As many answers to unseen logs were wrong (docs/accuracy.md)."""
@@ -70,7 +70,7 @@ def without(knowledge, signatures):
     """Return ``knowledge`` without matches of ``signatures``. Their rules stay, so the numbers of symptoms hold."""
 
     def silence(rule):
-        return replace(rule, symptoms=tuple(replace(s, dialect="no such dialect") for s in rule.symptoms))
+        return replace(rule, symptoms=tuple(replace(s, format="no such dialect") for s in rule.symptoms))
 
     return replace(knowledge, rules=tuple(silence(r) if r.signature in signatures else r for r in knowledge.rules))
 

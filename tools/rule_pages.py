@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from logdoctor.model import Example, Rule, Symptom
-from logdoctor.reasoning.wording import fill, fill_words
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.loading import load
+from logdoctor.reasoning.findings.wording import fill, fill_words
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.loading import load
 
 Labels = Mapping[str, str]
 
@@ -157,7 +157,7 @@ def _knowledge(rule: Rule, labels: Labels) -> Iterator[str]:
 
 
 def _conditions(symptom: Symptom) -> Iterator[str]:
-    for name, value in (("kind", symptom.kind), ("dialect", symptom.dialect), ("text", symptom.text)):
+    for name, value in (("kind", symptom.kind), ("dialect", symptom.format), ("text", symptom.text)):
         if value:
             yield f"{name} {_code(value)}"
     if symptom.level:

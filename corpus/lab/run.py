@@ -83,8 +83,8 @@ def coverage() -> str:
 
 def scarce(labels: Counter[str], least: int = 2) -> list[str]:
     """Return the signatures that have fewer cases than ``least``."""
-    from logdoctor.rulebook import shipped_rules
-    from logdoctor.rulebook.signatures import read_signatures
+    from logdoctor.ruleset import shipped_rules
+    from logdoctor.ruleset.signatures import read_signatures
 
     return [s for s in read_signatures(shipped_rules() / "signatures.tsv") if labels[s] < least]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from logdoctor.knowledge import Knowledge
     from logdoctor.model import Diagnosis
+    from logdoctor.pipeline.knowledge import Knowledge
 
 
 def faults(about: Mapping[str, Any], diagnosis: Diagnosis) -> list[str]:
@@ -40,7 +40,7 @@ def diagnosed(folder: Path, about: Mapping[str, Any], lang: str = "en") -> Diagn
 
 @functools.cache
 def _knowledge() -> Knowledge:
-    from logdoctor.knowledge import gather
-    from logdoctor.rulebook import shipped_rules
+    from logdoctor.pipeline.knowledge import gather
+    from logdoctor.ruleset import shipped_rules
 
     return gather([shipped_rules()])

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
-from logdoctor.kinds import fits
+from logdoctor.logs import record_patterns
 from logdoctor.model import Rule, Symptom
-from logdoctor.parsers import records
-from logdoctor.rulebook.reader import NAME_LISTS, ROLES
+from logdoctor.model.kinds import fits
+from logdoctor.ruleset.reader import NAME_LISTS, ROLES
 
 OTHER_KINDS = ("text.line",)
 DERIVED = "ledger."
@@ -19,12 +19,12 @@ DERIVED = "ledger."
 
 def check_conditions(source: RuleSource) -> Iterator[LintIssue]:
     """Find conditions that never hold, and symptoms that are impossible or unused."""
-    kinds = {r.kind for r in records()} | {*OTHER_KINDS}
+    kinds = {r.kind for r in record_patterns()} | {*OTHER_KINDS}
     used = _symptoms_in_conditions(source.rule)
     for symptom in source.rule.symptoms:
         part = ("symptoms", symptom.name)
         if not _possible(symptom, kinds):
-            what = f"no line is of the kind '{symptom.kind or symptom.dialect}'"
+            what = f"no line is of the kind '{symptom.kind or symptom.format}'"
             cure = "logdoctor events FILE shows the kinds of a log's lines"
             yield source.issue("unreachable", (*part, "kind"), what, "", cure)
         if symptom.name not in used:
@@ -38,7 +38,7 @@ def _possible(symptom: Symptom, kinds: set[str]) -> bool:
     if (symptom.kind or "").startswith(DERIVED):
         return True
     fitting = [k for k in kinds if fits(k, symptom.kind or "*")]
-    return any(fits(k.partition(".")[0], symptom.dialect or "*") for k in fitting)
+    return any(fits(k.partition(".")[0], symptom.format or "*") for k in fitting)
 
 
 def _symptoms_in_conditions(rule: Rule) -> set[str]:

@@ -11,13 +11,13 @@ import regex
 import yaml
 from msgspec import Struct
 
-from logdoctor.masking import Piece, split_values
-from logdoctor.model import Event, InputError, Job, Problem, Stream
-from logdoctor.parsers import parse_text
-from logdoctor.parsers.line_parser import peel
-from logdoctor.prefilter import make_pattern
-from logdoctor.rulebook.signatures import Signature
-from logdoctor.sources import open_streams
+from logdoctor.inputs import open_streams
+from logdoctor.logs import parse_text
+from logdoctor.logs.line_parser import read_message
+from logdoctor.matcher import make_pattern
+from logdoctor.model import InputError, Job, Problem, Record, Stream
+from logdoctor.pipeline.masking import Piece, split_values
+from logdoctor.ruleset.signatures import Signature
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
 LINES_READ = 200
@@ -105,18 +105,18 @@ def draft(rule_id: str, text: str, signatures: Mapping[str, Signature], signatur
     lines = text.splitlines()
     if not lines or not lines[0].strip():
         raise InputError("the line is empty", "", "", "choose a line that says what failed")
-    event = next((e for e in parse_text(text) if 1 in (e.line.number, *(line.number for line in e.lines))), None)
-    log = "\n".join(lines[: _line_count(event)])
-    message = event.text if event else peel(lines[0]).text
-    kind, level = (event.kind, event.level) if event else (UNKNOWN_KINDS[0], "info")
+    record = next((e for e in parse_text(text) if 1 in (e.line.number, *(line.number for line in e.lines))), None)
+    log = "\n".join(lines[: _line_count(record)])
+    message = record.text if record else read_message(lines[0]).text
+    kind, level = (record.kind, record.level) if record else (UNKNOWN_KINDS[0], "info")
     agreed = signatures.get(signature or rule_id)
     symptom = _symptom(message, kind)
     body = _file(rule_id, signature, agreed, _about(kind, level, message), symptom, log)
     return Draft(body, log, kind, level, message)
 
 
-def _line_count(event: Event | None) -> int:
-    return max(event.line.number, *(line.number for line in event.lines), 1) if event else 1
+def _line_count(record: Record | None) -> int:
+    return max(record.line.number, *(line.number for line in record.lines), 1) if record else 1
 
 
 def _about(kind: str, level: str, message: str) -> list[str]:

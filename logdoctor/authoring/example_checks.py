@@ -117,5 +117,5 @@ def _overlapping(traces: RuleTraces) -> Iterator[LintIssue]:
 
 def _undecided(a: Finding, b: Finding) -> bool:
     """Return True if both rest on one line and no rule file orders them."""
-    same_line = a.events[0].order == b.events[0].order and a.rule.role == b.rule.role
+    same_line = a.records[0].order == b.records[0].order and a.rule.role == b.rule.role
     return same_line and a.rule.signature != b.rule.signature and explains(a.rule, b.rule) == explains(b.rule, a.rule)

@@ -11,11 +11,11 @@ from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from logdoctor.authoring.tracing import trace
-from logdoctor.knowledge import Knowledge
-from logdoctor.masking import to_template
-from logdoctor.model import Event, InputError, Job, Problem
+from logdoctor.inputs.paths import may_be_log
+from logdoctor.model import InputError, Job, Problem, Record
 from logdoctor.model.escape import escape
-from logdoctor.sources.paths import may_be_log
+from logdoctor.pipeline.knowledge import Knowledge
+from logdoctor.pipeline.masking import to_template
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,10 +88,10 @@ def find_gaps(
     return worklist
 
 
-def _gaps_of_job(job: str, events: Iterable[Event], *, unsolved: bool) -> Iterator[Gap]:
-    groups: dict[tuple[str, str], list[Event]] = {}
-    for event in events:
-        groups.setdefault((event.kind, escape(to_template(event.text))), []).append(event)
+def _gaps_of_job(job: str, records: Iterable[Record], *, unsolved: bool) -> Iterator[Gap]:
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record.kind, escape(to_template(record.text))), []).append(record)
     for (kind, masked), group in groups.items():
         first = group[0].line
         place, text = f"{first.file}:{first.number}", escape(first.text[:MOST_CHARACTERS])

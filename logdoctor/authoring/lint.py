@@ -16,10 +16,10 @@ from logdoctor.authoring.text_checks import check_texts
 from logdoctor.authoring.tracing import trace_text
 from logdoctor.authoring.translation_checks import check_translations
 from logdoctor.authoring.word_checks import check_todo, check_words
-from logdoctor.knowledge import Knowledge, gather
 from logdoctor.model import Problem, Rule
-from logdoctor.rulebook.loading import read
-from logdoctor.rulebook.signatures import FILE_NAME
+from logdoctor.pipeline.knowledge import Knowledge, gather
+from logdoctor.ruleset.loading import read
+from logdoctor.ruleset.signatures import FILE_NAME
 
 
 def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[LintIssue]]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from logdoctor.diagnosis import diagnose
-from logdoctor.knowledge import Knowledge, gather
 from logdoctor.model import Cause, Diagnosis, Example, Rule
-from logdoctor.rulebook.loading import Rulebook, read
+from logdoctor.pipeline.diagnosis import diagnose
+from logdoctor.pipeline.knowledge import Knowledge, gather
+from logdoctor.ruleset.loading import Ruleset, read
 
 
 class FailedExample(Struct, frozen=True):
@@ -36,7 +36,7 @@ def check_rules(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int,
     return count, [failed for rule in rules for failed in check_rule(rule, book, pack)]
 
 
-def check_rule(rule: Rule, book: Rulebook, pack: Knowledge) -> Iterator[FailedExample]:
+def check_rule(rule: Rule, book: Ruleset, pack: Knowledge) -> Iterator[FailedExample]:
     """Yield the failed examples and near-misses of one rule."""
     for example in rule.examples:
         expected = "healthy" if rule.role == "benign" else rule.signature

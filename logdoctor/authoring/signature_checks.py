@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
-from logdoctor.rulebook.signatures import FILE_NAME, Signature
+from logdoctor.ruleset.signatures import FILE_NAME, Signature
 
 
 def check_signature(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
-from logdoctor.kinds import fits
+from logdoctor.matcher import scan_cost
 from logdoctor.model import Symptom
-from logdoctor.prefilter import scan_cost
+from logdoctor.model.kinds import fits
 
 DEAR = 300.0
 """A plain text that costs as much as so many good ones is too short, or stands in too many harmless lines."""
@@ -24,7 +24,7 @@ def check_texts(source: RuleSource) -> Iterator[LintIssue]:
 def _found_by_kind(symptom: Symptom) -> bool:
     """Return True if a format's pattern finds the lines. Then the scan does not search for the text."""
     of_text = symptom.kind is None or fits("text.line", symptom.kind)
-    return not of_text or (symptom.dialect is not None and not fits("text", symptom.dialect))
+    return not of_text or (symptom.format is not None and not fits("text", symptom.format))
 
 
 def _check_text(source: RuleSource, symptom: Symptom, text: str) -> Iterator[LintIssue]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from logdoctor.diagnosis import JobReader, observe
-from logdoctor.knowledge import Knowledge
-from logdoctor.model import Diagnosis, Event, Finding, Job, Problem
+from logdoctor.model import Diagnosis, Finding, Job, Problem, Record
+from logdoctor.pipeline.diagnosis import JobReader, observe
+from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.reasoning import Reasoner
 
 
@@ -24,9 +24,9 @@ class Trace(Struct, frozen=True):
     diagnosis: Diagnosis
     findings: tuple[Finding, ...]
     harmless: tuple[Finding, ...]
-    matches: Mapping[str, Mapping[str, Sequence[Event]]]
+    matches: Mapping[str, Mapping[str, Sequence[Record]]]
     unsolved: bool
-    unaccounted: tuple[Event, ...]
+    unaccounted: tuple[Record, ...]
     problems: tuple[Problem, ...]
 
 
@@ -39,7 +39,7 @@ def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     diagnosis = reasoner.conclude(job.name)
     findings, harmless = reasoner.findings()
     matches = {
-        knowledge.rules[number].id: {name: [s.event for s in hits.all()] for name, hits in table.items()}
+        knowledge.rules[number].id: {name: [s.record for s in hits.all()] for name, hits in table.items()}
         for number, table in reasoner.shown().items()
     }
     benign = {f.rule.id: f for f in harmless.values()}

@@ -9,10 +9,10 @@ from typing import Any
 from logdoctor.authoring.condition_checks import DERIVED
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.authoring.tracing import Trace
-from logdoctor.kinds import fits
+from logdoctor.logs import record_patterns
 from logdoctor.model import Rule
-from logdoctor.parsers import records
-from logdoctor.rulebook.yaml_lines import Path
+from logdoctor.model.kinds import fits
+from logdoctor.ruleset.yaml_lines import Path
 
 TODO = "TODO"
 ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited", "peer_host"}
@@ -54,7 +54,7 @@ def _unknown(source: RuleSource, part: Path, name: str) -> LintIssue:
 
 
 def _known_fields(rule: Rule, examples: Sequence[Trace]) -> set[str]:
-    bound = {name for t in examples for f in t.findings if f.rule.id == rule.id for name in f.bindings}
+    bound = {name for t in examples for f in t.findings if f.rule.id == rule.id for name in f.values}
     matched = {n for t in examples for es in t.matches.get(rule.id, {}).values() for e in es for n in e.fields}
     return ALWAYS | _groups(rule) | _fields(rule) | bound | matched
 
@@ -66,7 +66,7 @@ def _groups(rule: Rule) -> set[str]:
 def _fields(rule: Rule) -> set[str]:
     """Return the named groups of the patterns whose kinds the symptoms match."""
     wanted = [s.kind for s in rule.symptoms if s.kind]
-    fitting = (r for r in records() if any(fits(r.kind, kind) for kind in wanted))
+    fitting = (r for r in record_patterns() if any(fits(r.kind, kind) for kind in wanted))
     return {name for r in fitting for name in GROUP.findall(r.pattern)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from logdoctor.model import Event
+from logdoctor.model import Record
 
 MAX_FIRST = 48
 """More first than latest failures are kept, because the first ones say most about the cause."""
@@ -45,25 +45,25 @@ class FeatureCounter:
         """The first and the latest failures, in the order of the log."""
         return [*self._first, *self._latest]
 
-    def observe(self, event: Event) -> None:
-        if event.failing:
-            self._observe_failure(event)
-        elif event.level == "warning":
+    def observe(self, record: Record) -> None:
+        if record.failing:
+            self._observe_failure(record)
+        elif record.level == "warning":
             if len(self.warnings) < MAX_WARNINGS:
-                self.warnings.append(_head(event))
-        elif event.dialect == "text":
+                self.warnings.append(_head(record))
+        elif record.format == "text":
             if len(self.plain) < MAX_PLAIN:
-                self.plain.append(_head(event))
-        elif event.kind not in self.kinds and len(self.kinds) < MAX_KINDS:
-            self.kinds.add(event.kind)
+                self.plain.append(_head(record))
+        elif record.kind not in self.kinds and len(self.kinds) < MAX_KINDS:
+            self.kinds.add(record.kind)
 
-    def _observe_failure(self, event: Event) -> None:
+    def _observe_failure(self, record: Record) -> None:
         if not self.phase:
             self.phase = "running" if "progress.step" in self.kinds else "begun" if self.kinds else "silent"
-        if event.rank is not None and len(self.failing_ranks) < MAX_RANKS:
-            self.failing_ranks.add(event.rank)
-        (self._first if len(self._first) < MAX_FIRST else self._latest).append(_head(event))
+        if record.rank is not None and len(self.failing_ranks) < MAX_RANKS:
+            self.failing_ranks.add(record.rank)
+        (self._first if len(self._first) < MAX_FIRST else self._latest).append(_head(record))
 
 
-def _head(event: Event) -> RecordHead:
-    return event.dialect, event.kind, event.level, event.text[:MAX_TEXT]
+def _head(record: Record) -> RecordHead:
+    return record.format, record.kind, record.level, record.text[:MAX_TEXT]

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from logdoctor.classifier.counting import MAX_RANKS, FeatureCounter, RecordHead
-from logdoctor.model import Event
+from logdoctor.model import Record
 
 BUCKETS = 8192
 MAX_WORDS = 60
@@ -28,14 +28,14 @@ JOB_SPECIFIC = re.compile(
 WORD = re.compile(r"[a-z][a-z_]+")
 
 
-def extract_features(events: Iterable[Event]) -> dict[int, float]:
+def extract_features(records: Iterable[Record]) -> dict[int, float]:
     """Return the features of a job as ``{bucket: value}``.
 
     All values are above 0, and the vector has the length 1.  A job without records has no features.
     """
     counter = FeatureCounter()
-    for event in events:
-        counter.observe(event)
+    for record in records:
+        counter.observe(record)
     return counter_features(counter)
 
 
@@ -65,8 +65,8 @@ def _order_features(failures: Sequence[RecordHead]) -> Iterator[str]:
 
 
 def _failure_features(job: FeatureCounter) -> Iterator[str]:
-    for dialect, kind, level, text in job.failures:
-        yield f"dialect {dialect}"
+    for log_format, kind, level, text in job.failures:
+        yield f"dialect {log_format}"
         yield f"kind {kind}"
         yield f"level {level}"
         yield from _words_and_pairs(text)

@@ -24,7 +24,7 @@ import typer
 from typer.core import TyperGroup
 
 from logdoctor.cli.errors import report_os_error
-from logdoctor.version import __version__
+from logdoctor.model.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
 

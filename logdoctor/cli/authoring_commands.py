@@ -85,7 +85,7 @@ def gaps(
     Exit codes: 0, or 3 if nothing could be read.
     """
     from logdoctor.authoring.gaps import find_gaps, table
-    from logdoctor.knowledge import gather
+    from logdoctor.pipeline.knowledge import gather
 
     if format not in ("table", "json", "csv"):
         raise typer.BadParameter(f"'{format}' is none of table, json, csv", param_hint="--format")
@@ -130,7 +130,7 @@ def new(
 ) -> None:
     """Begin a rule from a log line: everything that can be known is filled in, the words are left to you (TODO)."""
     from logdoctor.authoring.drafting import ID, draft, lines_at
-    from logdoctor.rulebook.loading import read
+    from logdoctor.ruleset.loading import read
 
     if not ID.fullmatch(name):
         raise typer.BadParameter("an id is family.name, in small letters, digits and -", param_hint="ID")
@@ -156,7 +156,7 @@ def new(
 
 def _own_folder() -> Path:
     """Return the first folder of the settings, or ``rules/`` in a checkout."""
-    from logdoctor.rulebook import shipped_rules
+    from logdoctor.ruleset import shipped_rules
 
     own = read_settings().rules
     if own:

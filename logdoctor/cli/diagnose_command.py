@@ -107,7 +107,7 @@ def diagnose(
 
 def diagnose_paths(paths: list[str] | None, format: str, **options: Any) -> Diagnosis:
     """Diagnose the job in ``paths`` (none: standard input), with context for ``format``."""
-    from logdoctor.diagnosis import diagnose as diagnose_job
+    from logdoctor.pipeline.diagnosis import diagnose as diagnose_job
     from logdoctor.render import context_lines
 
     inputs = paths_or_stdin(paths)

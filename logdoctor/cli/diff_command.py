@@ -42,7 +42,7 @@ def diff(
 
     Exit codes: 0 the runs were compared, 2 wrong usage, 3 one of them could not be read.
     """
-    from logdoctor.comparison import compare
+    from logdoctor.compare import compare
     from logdoctor.render.differences import FORMATS, SHARED, render_comparison
 
     if format not in FORMATS:

@@ -82,7 +82,7 @@ def _scores(
     rules: bool,
 ) -> list[Scores]:
     from logdoctor.evaluation import answer_case, load_cases, score_answers
-    from logdoctor.knowledge import gather
+    from logdoctor.pipeline.knowledge import gather
 
     cases, knowledge = load_cases(folders), gather(rule_folders)
     answers = []
@@ -98,7 +98,7 @@ def _baselines(
     from logdoctor.evaluation import load_cases, score_answers
     from logdoctor.evaluation.baselines import bag_of_words, majority
     from logdoctor.evaluation.training_data import load_labelled_logs
-    from logdoctor.rulebook.loading import load
+    from logdoctor.ruleset.loading import load
 
     show_step("baselines", 0, 1)
     training_logs, cases = load_labelled_logs(load(rule_folders), corpora), load_cases(folders)

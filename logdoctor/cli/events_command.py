@@ -19,15 +19,15 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write them 
 
 
 def events(paths: Paths = None, format: Format = "jsonl", output: Output = None, rules: Rules = None) -> None:
-    """Print the recognised records of a job: dialect, kind, level, who, fields, text, file and line.
+    """Print the recognised records of a job: format, kind, level, who, fields, text, file and line.
 
     Without PATHS the log is read from standard input.
 
     Exit codes: 0 the log was read, 2 wrong usage, 3 nothing could be read or the output not be written.
     """
-    from logdoctor.diagnosis import events as events_of
-    from logdoctor.event_tables import WRITERS
     from logdoctor.model import InputError, LogdoctorError
+    from logdoctor.pipeline.diagnosis import events as events_of
+    from logdoctor.render.record_tables import WRITERS
 
     if format not in WRITERS:
         raise typer.BadParameter(f"'{format}' is none of {', '.join(WRITERS)}", param_hint="--format")

@@ -12,7 +12,7 @@ from logdoctor.cli.diagnose_command import Lang, language_of
 from logdoctor.cli.rule_options import read_settings
 
 if TYPE_CHECKING:
-    from logdoctor.catalogues import Catalogue, Entry
+    from logdoctor.codes import Catalogue, Entry
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 WIDTH = 100
@@ -38,7 +38,7 @@ def explain(words: Words = None, lang: Lang = None) -> None:
 
 
 def _answer(query: str, lang: str) -> Iterator[str]:
-    from logdoctor.catalogues.asking import find_catalogues, find_codes, similar_names
+    from logdoctor.codes.search import find_catalogues, find_codes, similar_names
 
     lists = find_catalogues(query)
     entries = () if lists else find_codes(query) or _codes_in_line(query)
@@ -54,15 +54,15 @@ def _answer(query: str, lang: str) -> Iterator[str]:
 
 def _codes_in_line(line: str) -> tuple[Entry, ...]:
     """Return the codes that the parsers find in a line of a log."""
-    from logdoctor.catalogues import find_entries
-    from logdoctor.diagnosis import events
+    from logdoctor.codes import find_entries
+    from logdoctor.pipeline.diagnosis import events
 
     entries = {(e.head.name, e.code): e for event in events(io.BytesIO(line.encode())) for e in find_entries(event)}
     return tuple(entries.values())
 
 
 def _page(entry: Entry, lang: str) -> Iterator[str]:
-    from logdoctor.catalogues.asking import entry_rows
+    from logdoctor.codes.search import entry_rows
     from logdoctor.render.columns import pad, text_width, wrap
 
     (code, name), *rows = entry_rows(entry, lang)
@@ -83,8 +83,8 @@ def _codes(catalogue: Catalogue, lang: str) -> Iterator[str]:
 
 
 def _catalogues(lang: str) -> Iterator[str]:
-    from logdoctor.catalogues import catalogue, names
-    from logdoctor.catalogues.table import labels
+    from logdoctor.codes import catalogue, names
+    from logdoctor.codes.table import labels
 
     for name in names():
         head, entries = catalogue(name).head, catalogue(name).entries

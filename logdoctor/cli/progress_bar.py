@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from logdoctor.cli.errors import print_problems
 
 if TYPE_CHECKING:
-    from logdoctor.knowledge import Knowledge
+    from logdoctor.pipeline.knowledge import Knowledge
 
 SLOW = 1.0
 """Seconds after which a progress bar appears."""
@@ -108,7 +108,7 @@ class ProgressBar:
 
 def load_with_progress(folders: Sequence[Path]) -> Knowledge:
     """Load the rules in ``folders`` and print their faults. Show a bar, because a first run compiles rules."""
-    from logdoctor.knowledge import gather
+    from logdoctor.pipeline.knowledge import gather
 
     with ProgressBar():
         knowledge = gather(folders)

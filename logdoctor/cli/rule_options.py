@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from logdoctor.settings import Settings
+    from logdoctor.cli.settings import Settings
 
 Rules = Annotated[
     list[Path] | None,
@@ -19,8 +19,8 @@ Rules = Annotated[
 
 def read_settings() -> Settings:
     """Read the settings. A faulty file is wrong usage."""
+    from logdoctor.cli.settings import settings
     from logdoctor.model import InputError
-    from logdoctor.settings import settings
 
     try:
         return settings()
@@ -35,6 +35,6 @@ def own_folders(rules: Sequence[Path] | None) -> list[Path]:
 
 def all_folders(rules: Sequence[Path] | None) -> list[Path]:
     """Return every folder of rules, the shipped one first."""
-    from logdoctor.knowledge import rule_folders
+    from logdoctor.pipeline.knowledge import rule_folders
 
     return rule_folders(own_folders(rules))

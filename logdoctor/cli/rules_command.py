@@ -12,7 +12,7 @@ from logdoctor.cli.rule_options import Rules, all_folders
 
 if TYPE_CHECKING:
     from logdoctor.model import Rule
-    from logdoctor.rulebook.loading import Rulebook
+    from logdoctor.ruleset.loading import Ruleset
 
 app = typer.Typer(
     help="List, show, start, lint and test rules; find what none explains.",
@@ -25,9 +25,9 @@ app.command("lint")(authoring_commands.lint)
 app.command("gaps")(authoring_commands.gaps)
 
 
-def _read(folders: list[Path]) -> Rulebook:
+def _read(folders: list[Path]) -> Ruleset:
     """Read the rules. Print the faults of the others to standard error."""
-    from logdoctor.rulebook.loading import read
+    from logdoctor.ruleset.loading import read
 
     book = read(folders)
     for fault in book.faults:
@@ -96,6 +96,6 @@ def test(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of a rule file, for editors."""
-    from logdoctor.rulebook import shipped_rules
+    from logdoctor.ruleset import shipped_rules
 
     typer.echo((shipped_rules() / "rule.schema.json").read_text("utf-8"))

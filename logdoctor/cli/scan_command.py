@@ -24,7 +24,7 @@ from logdoctor.cli.rule_options import Rules, own_folders
 from logdoctor.cli.time_options import read_time
 
 if TYPE_CHECKING:
-    from logdoctor.knowledge import Knowledge
+    from logdoctor.pipeline.knowledge import Knowledge
     from logdoctor.scan import Scan
 
 Places = Annotated[
@@ -105,7 +105,7 @@ def scan(
     Exit codes: 0 the scan came to its end, 1 a cause of --fail-on was found, 2 wrong usage, 3 nothing could be read,
     130 or 143 it was stopped (Ctrl-C, SIGTERM): the same command goes on.
     """
-    from logdoctor.knowledge import rule_folders
+    from logdoctor.pipeline.knowledge import rule_folders
     from logdoctor.scan import Filters, Plan, Scan
     from logdoctor.scan.outputs import list_formats
 

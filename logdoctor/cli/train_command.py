@@ -41,8 +41,8 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
 def _train(corpora: list[Path], folders: list[Path], show_step: Callable[[str, int, int], None]) -> TrainingResult:
     from logdoctor.classifier.training import train as train_model
     from logdoctor.evaluation.training_data import load_labelled_logs, make_samples
-    from logdoctor.knowledge import gather
-    from logdoctor.rulebook.loading import load
+    from logdoctor.pipeline.knowledge import gather
+    from logdoctor.ruleset.loading import load
 
     logs = load_labelled_logs(load(folders), corpora)
     return train_model([*make_samples(logs, gather(folders), show_step)], show_step)

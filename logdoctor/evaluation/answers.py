@@ -9,10 +9,10 @@ from msgspec import Struct
 from logdoctor.classifier import SHIPPED_MODEL
 from logdoctor.classifier.features import extract_features
 from logdoctor.classifier.linear_model import HEALTHY, load_model
-from logdoctor.diagnosis import diagnose, events
 from logdoctor.evaluation.cases import Case
-from logdoctor.knowledge import Knowledge
 from logdoctor.model import InputError
+from logdoctor.pipeline.diagnosis import diagnose, events
+from logdoctor.pipeline.knowledge import Knowledge
 
 
 class Answer(Struct, frozen=True):

@@ -17,10 +17,10 @@ from msgspec import Struct
 from logdoctor.classifier.features import extract_features
 from logdoctor.classifier.linear_model import NO_SIGNATURE, UNKNOWN
 from logdoctor.classifier.training import ReportProgress, Sample
-from logdoctor.diagnosis import diagnose, events
-from logdoctor.knowledge import Knowledge
 from logdoctor.model import Cause, InputError
-from logdoctor.rulebook.loading import Rulebook
+from logdoctor.pipeline.diagnosis import diagnose, events
+from logdoctor.pipeline.knowledge import Knowledge
+from logdoctor.ruleset.loading import Ruleset
 
 LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
 MAX_CHARACTERS = 1 << 20
@@ -41,7 +41,7 @@ class LabelledLog(Struct, frozen=True):
     rule: str
 
 
-def load_labelled_logs(book: Rulebook, corpora: Sequence[Path] = ()) -> list[LabelledLog]:
+def load_labelled_logs(book: Ruleset, corpora: Sequence[Path] = ()) -> list[LabelledLog]:
     """Return the labelled logs of the rules and of ``corpora``.
 
     Rules have examples and near-misses, a corpus is a folder of cases.  Raises `InputError` if a case is faulty.

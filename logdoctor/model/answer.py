@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta, Struct, field
 
 from logdoctor.model.errors import Problem
-from logdoctor.model.log import Count, Event, Line, Moment, Number, Rank, Value
+from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Value
 from logdoctor.model.rule import Action, Rule
 
-SCHEMA = "logdoctor.diagnosis/1"
+SCHEMA = "logdoctor.pipeline.diagnosis/1"
 
 Verdict = Literal["failure", "unknown", "healthy"]
 
@@ -50,18 +50,18 @@ class Finding(Struct, frozen=True):
     """A rule that holds, with the events that it matched."""
 
     rule: Rule
-    events: tuple[Event, ...]
+    records: tuple[Record, ...]
     """Some of the matched events, the decisive one first."""
-    bindings: Mapping[str, Value]
+    values: Mapping[str, Value]
     culprit: Culprit
     ranks: tuple[int, ...]
     first: int
-    """`Event.order` of the first matched event."""
+    """`Record.order` of the first matched event."""
     last: int
-    """`Event.order` of the last matched event."""
+    """`Record.order` of the last matched event."""
     count: int
     """Number of all matched events."""
-    latest: Event
+    latest: Record
     """The last matched event."""
     width: int = 0
     """Number of characters that the symptom matched in the text of the decisive event."""
@@ -148,7 +148,7 @@ class RankRow(Struct, frozen=True):
     """The place of the last line of the rank."""
 
 
-class Standing(Struct, frozen=True):
+class CollectiveState(Struct, frozen=True):
     """Position of a rank in the collectives of a process group.
 
     The position is that at the failure.  A number is None where the log does not say.
@@ -186,11 +186,11 @@ class HostClock(Struct, frozen=True):
     """The host that the clock is compared with."""
     ahead: float = field(name="ahead_s")
     """Seconds by which the clock of host is ahead of the clock of the host in of; negative: behind."""
-    events: Annotated[int, Meta(ge=2)]
+    records: Annotated[int, Meta(ge=2)] = field(name="events")
     """Number of events that happened on both hosts at once and show the difference."""
 
 
-class JobPicture(Struct, frozen=True):
+class JobSummary(Struct, frozen=True):
     """The state of the job, read from its logs."""
 
     ranks_expected: Count | None = None
@@ -221,7 +221,7 @@ class JobPicture(Struct, frozen=True):
     """Every rank of a job that failed; empty where nothing tells the ranks apart."""
     environment: tuple[tuple[str, str], ...] = ()
     """Environment settings that the job's libraries report, by name; a name may come with several values."""
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[CollectiveState, ...] = ()
     """Positions of the ranks in the collectives, by group and rank; empty where no log tells."""
     clocks: tuple[HostClock, ...] = ()
     """Hosts whose clock differs from the clock of another host by seconds or more."""
@@ -254,7 +254,7 @@ class Coverage(Struct, frozen=True):
     files: Count = 0
     bytes: Count = 0
     lines: Count = 0
-    events: Count = 0
+    records: Count = field(default=0, name="events")
 
 
 class MadeBy(Struct, frozen=True):
@@ -307,7 +307,7 @@ class Diagnosis(Struct, frozen=True):
     """Lines that look like a failure and that no rule explains."""
     advice: tuple[str, ...] = ()
     """What to collect next, if the verdict is unknown."""
-    picture: JobPicture = JobPicture()
+    job_summary: JobSummary = JobSummary()
     coverage: Coverage = Coverage()
     problems: tuple[Problem, ...] = ()
     """Inputs that could not be read whole."""
@@ -320,7 +320,7 @@ class Diagnosis(Struct, frozen=True):
     decision: Decision = Decision()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis as JSON-ready data of the schema ``logdoctor.diagnosis/1``."""
+        """Return the diagnosis as JSON-ready data of the schema ``logdoctor.pipeline.diagnosis/1``."""
         from logdoctor.model.json_form import to_dict
 
         return to_dict(self)

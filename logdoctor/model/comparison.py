@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from logdoctor.model.answer import Diagnosis, Novel
 
-COMPARISON_SCHEMA = "logdoctor.comparison/1"
+COMPARISON_SCHEMA = "logdoctor.compare/1"
 
 Topic = Literal["outcome", "versions", "environment", "layout", "hosts", "interfaces", "transports"]
 
@@ -38,7 +38,7 @@ class Comparison(Struct, frozen=True):
     """Messages that only the bad run printed, the most telling first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON-ready data of the schema ``logdoctor.comparison/1``."""
+        """Return the comparison as JSON-ready data of the schema ``logdoctor.compare/1``."""
         from logdoctor.model.json_form import to_dict
 
         return to_dict(self)

@@ -22,7 +22,7 @@ Adapter = Callable[[Any], Any]
 LAYOUTS: Mapping[str, str] = {
     "Cause": "signature title summary confidence by rule culprit action remedy references evidence explains",
     "Comparison": "schema differences only_bad only_good good bad",
-    "Diagnosis": "schema verdict decision causes symptoms unexplained novel advice job.name=job job.*=picture "
+    "Diagnosis": "schema verdict decision causes symptoms unexplained novel advice job.name=job job.*=job_summary "
     "job.runs=runs coverage.*=coverage coverage.not_read=problems problems made_by",
     "Evidence": "file=line.file line=line.number text=line.text rank host time why around?",
     "Progress": "unit value epoch time=evidence.time evidence",
@@ -34,7 +34,7 @@ LAYOUTS: Mapping[str, str] = {
 - ``lines=first_line,last_line``: an array of two fields.
 - ``around?``: the key is left out if the value is empty.
 - ``job.name=job``: the key ``name`` of an inner object with the key ``job``.
-- ``job.*=picture``: all keys of ``picture`` in that inner object.
+- ``job.*=job_summary``: all keys of ``job_summary`` in that inner object.
 """
 
 
@@ -81,10 +81,10 @@ def messages(templates: Iterable[Any]) -> list[dict[str, Any]]:
     ]
 
 
-_TIMES = "Evidence.time JobPicture.ended JobPicture.started Moment.time Progress.time"
+_TIMES = "Evidence.time JobSummary.ended JobSummary.started Moment.time Progress.time"
 _MAY_BE_EMPTY = (
     "Cause.rule Difference.bad Difference.good Progress.epoch RankRow.busy_with RankRow.failure RankRow.last_progress "
-    "RankRow.never_started RankRow.waits_for Run.title Standing.op"
+    "RankRow.never_started RankRow.waits_for Run.title CollectiveState.op"
 )
 ADAPTERS: Mapping[str, Adapter] = {
     **dict.fromkeys(_TIMES.split(), iso_time),
@@ -95,9 +95,9 @@ ADAPTERS: Mapping[str, Adapter] = {
     "Diagnosis.coverage.not_read": not_read,
     "Evidence.around": numbered_lines,
     "HostClock.ahead_s": round_to_3,
-    "JobPicture.environment": named_values,
-    "JobPicture.versions": dict,
-    "JobPicture.versions_apart": product_versions,
+    "JobSummary.environment": named_values,
+    "JobSummary.versions": dict,
+    "JobSummary.versions_apart": product_versions,
 }
 """Functions that turn a value into its JSON, by struct and key."""
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 Level = Literal["fatal", "error", "warning", "info"]
 """Level that the program gives its line: ``fatal`` says that the program ends, ``error`` that something failed."""
 
-Meaning = Literal[
+LifecycleSign = Literal[
     "own end",  # a process reports why it ends; the first such end that nothing explains is the cause
     "end told",  # another program reports the end of a process; see ``signal``, ``exit_code``, ``rank``, ``pid``
     "named end",  # a launcher names the process whose end it noticed first
@@ -30,7 +30,7 @@ Meaning = Literal[
     "once",  # a process or a job script prints it at most once for one place (``file``, ``line``)
     "stack",  # the stack of a process (``frames``)
 ]
-"""Lifecycle sign of a kind of record.  The format declares the signs, `Event.means` holds them."""
+"""Lifecycle sign of a kind of record.  The format declares the signs, `Record.means` holds them."""
 
 Scalar = str | int | float
 
@@ -89,7 +89,7 @@ class Moment(Struct, frozen=True):
     time: float | None = None
 
 
-class Speaker(Struct, frozen=True):
+class Source(Struct, frozen=True):
     """The source of a line: rank, host, process and time from its prefixes."""
 
     rank: int | None = None
@@ -99,21 +99,21 @@ class Speaker(Struct, frozen=True):
     time: float | None = None
     """Seconds since 1970 by the clock that printed the line.  The zone is unknown unless it is printed."""
     level: Level | None = None
-    source: str | None = None
+    logger: str | None = None
     tag: str | None = None
     """Another name of the process that the launcher printed, for example a pod, a Ray actor, a task label."""
 
 
-class Event(Struct, frozen=True):
+class Record(Struct, frozen=True):
     """A record of a log that a parser recognised."""
 
     line: Line
-    dialect: str
+    format: str
     """The format that recognised the record."""
     kind: str
     text: str
     """The message without prefixes.  A multi-line record keeps its newlines."""
-    speaker: Speaker = Speaker()
+    source: Source = Source()
     level: Level = "info"
     fields: Mapping[str, Value] = field(default_factory=dict)
     """Values that the format read from the text.
@@ -131,36 +131,36 @@ class Event(Struct, frozen=True):
     """All lines of a multi-line record, because the proof of a rule may be another line than ``line``."""
     note: str = ""
     """Meaning of the record in plain words; "" if the text says it."""
-    means: tuple[Meaning, ...] = ()
+    signs: tuple[LifecycleSign, ...] = ()
     """Lifecycle signs of the record; the reasoning asks for them instead of the kind."""
 
     @property
     def rank(self) -> int | None:
         """Return the global rank of the subject, or else of the source."""
-        value = self.fields.get("rank", self.speaker.rank)
+        value = self.fields.get("rank", self.source.rank)
         return value if isinstance(value, int) else None
 
     @property
     def host(self) -> str | None:
         """Return the host of the subject, or else of the source."""
-        value = self.fields.get("host", self.speaker.host)
+        value = self.fields.get("host", self.source.host)
         return value if isinstance(value, str) else None
 
     @property
     def pid(self) -> int | None:
         """Return the process id of the subject, or else of the source."""
-        value = self.fields.get("pid", self.speaker.pid)
+        value = self.fields.get("pid", self.source.pid)
         return value if isinstance(value, int) else None
 
     @property
     def time(self) -> float | None:
-        return self.speaker.time
+        return self.source.time
 
     @property
     def failing(self) -> bool:
         return self.level in ("error", "fatal")
 
-    def without_lines(self) -> Event:
+    def without_lines(self) -> Record:
         """Return the event without `lines`, because the lines of many events would fill memory."""
         return replace(self, lines=()) if self.lines else self
 

@@ -23,10 +23,10 @@ class Symptom(Struct, frozen=True):
 
     name: str
     text: str | None = None
-    """Regular expression, searched in `Event.text`."""
+    """Regular expression, searched in `Record.text`."""
     kind: str | None = None
     """Glob pattern."""
-    dialect: str | None = None
+    format: str | None = None
     """Glob pattern."""
     level: tuple[Level, ...] = ()
     fields: tuple[tuple[str, tuple[Scalar, ...] | str], ...] = ()

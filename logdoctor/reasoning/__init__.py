@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
-from logdoctor.catalogues import explain_codes
-from logdoctor.model import Diagnosis, Event, Evidence, Finding, Rule, Verdict
-from logdoctor.reasoning.advice import advise
-from logdoctor.reasoning.conclusion import causes_of, symptoms_of
-from logdoctor.reasoning.conditions import Conditions
-from logdoctor.reasoning.findings import find
-from logdoctor.reasoning.ledgers import ledgers
-from logdoctor.reasoning.outlived import not_outlived
-from logdoctor.reasoning.picture import Picture
-from logdoctor.reasoning.rank_table import RankTable
-from logdoctor.reasoning.runs import listed, parts_of, story_of, told_part
-from logdoctor.reasoning.standings import standings_of
-from logdoctor.reasoning.symptoms import Hits, index_of
-from logdoctor.reasoning.ties import Prefer, broken
+from logdoctor.codes import explain_codes
+from logdoctor.model import Diagnosis, Evidence, Finding, Record, Rule, Verdict
+from logdoctor.reasoning.causality.ties import Prefer, broken
+from logdoctor.reasoning.detectors import detectors
+from logdoctor.reasoning.findings.conditions import Conditions
+from logdoctor.reasoning.findings.findings import find
+from logdoctor.reasoning.findings.symptoms import Matches, index_of
+from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.outlived import not_outlived
+from logdoctor.reasoning.lifecycle.runs import listed, parts_of, story_of, told_part
+from logdoctor.reasoning.verdict.collective_state import standings_of
+from logdoctor.reasoning.verdict.diagnosis import causes_of, symptoms_of
+from logdoctor.reasoning.verdict.next_data import advise
+from logdoctor.reasoning.verdict.rank_table import RankTable
 
 __all__ = ["Reasoner"]
 
@@ -42,35 +42,35 @@ class Reasoner:
     ) -> None:
         """Start with no event seen."""
         self.rules, self.hung = rules, hung
-        self.picture = Picture()
-        self._ledgers, self._table = ledgers(), RankTable()
+        self.state = JobState()
+        self._ledgers, self._table = detectors(), RankTable()
         self._index = index_of(rules, owners)
-        self._hits: dict[int, dict[str, Hits]] = {}
-        self._failures: list[Event] = []
-        self._latest_failures: deque[Event] = deque(maxlen=FAILURES_KEPT)
+        self._hits: dict[int, dict[str, Matches]] = {}
+        self._failures: list[Record] = []
+        self._latest_failures: deque[Record] = deque(maxlen=FAILURES_KEPT)
 
-    def observe(self, event: Event) -> None:
+    def observe(self, record: Record) -> None:
         """Take one event in."""
-        self.picture.observe(event)
-        self._table.observe(event, self.picture.runs.span_of(event))
-        for ledger in self._ledgers:
-            ledger.observe(event)
-        self._match(event)
-        if event.failing:
+        self.state.observe(record)
+        self._table.observe(record, self.state.runs.span_of(record))
+        for detector in self._ledgers:
+            detector.observe(record)
+        self._match(record)
+        if record.failing:
             few = len(self._failures) < FAILURES_KEPT
-            (self._failures if few else self._latest_failures).append(event.without_lines())
+            (self._failures if few else self._latest_failures).append(record.without_lines())
 
     @property
     def quiet(self) -> bool:
         """Whether nothing that was observed reads as a failure, and no rule holds."""
         return not self._failures and not (self._hits and self.findings()[0])
 
-    def _match(self, event: Event) -> None:
-        for number, shown in self._index.shown_by(event):
+    def _match(self, record: Record) -> None:
+        for number, shown in self._index.shown_by(record):
             rule, symptom = self._index.symptoms[number]
             of_rule = self._hits.setdefault(rule, {})
             if symptom.name not in of_rule:
-                of_rule[symptom.name] = Hits()
+                of_rule[symptom.name] = Matches()
             of_rule[symptom.name].add(shown)
 
     def conclude(
@@ -80,15 +80,15 @@ class Reasoner:
 
         ``prefer`` is asked where the logs do not decide between causes.
         """
-        derived = [event for ledger in self._ledgers for event in ledger.derive(self.picture)]
-        for event in derived:
-            self._match(event)
-            self.picture.named_ends.learn(event)
-        conditions = Conditions(self.picture, hung=self.hung)
+        derived = [record for detector in self._ledgers for record in detector.derive(self.state)]
+        for record in derived:
+            self._match(record)
+            self.state.named_ends.learn(record)
+        conditions = Conditions(self.state, hung=self.hung)
         parts = parts_of(self.rules, self._hits, conditions)
         told = told_part(parts)
         story = told.story if told else story_of(self.rules, self._hits, conditions)
-        ranked, picture = broken(story.ranked, prefer), story.picture
+        ranked, state = broken(story.ranked, prefer), story.state
         everything = self._failing(())
         apart = story.harmless.keys() | {e.order for e in everything if told and told.of_others(e)}
         failures = self._failing(apart)
@@ -96,31 +96,31 @@ class Reasoner:
         unexplained = [] if ranked.causes else self._unexplained(left, lang)
         verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
         if verdict == "healthy":
-            summary = picture.summary(None, truncated=truncated)
+            summary = state.summary(None, truncated=truncated)
         else:
-            table = self._table.rows(picture, ranked, self.rules, story.hits, apart)
-            standings = tuple(s for ledger in self._ledgers for s in standings_of(ledger, self.picture))
-            summary = picture.summary(next(iter(failures), None), table, standings, truncated=truncated)
+            table = self._table.rows(state, ranked, self.rules, story.matches, apart)
+            standings = tuple(s for detector in self._ledgers for s in standings_of(detector, self.state))
+            summary = state.summary(next(iter(failures), None), table, standings, truncated=truncated)
         return Diagnosis(
             job=job,
             verdict=verdict,
-            causes=causes_of(ranked, left, picture, lang),
-            symptoms=symptoms_of(ranked, picture, lang),
+            causes=causes_of(ranked, left, state, lang),
+            symptoms=symptoms_of(ranked, state, lang),
             unexplained=tuple(unexplained),
-            advice=advise(self.picture, next(iter(failures), None), lang) if verdict == "unknown" else (),
-            picture=summary,
-            runs=listed(parts, told, everything, self.picture, lang),
+            advice=advise(self.state, next(iter(failures), None), lang) if verdict == "unknown" else (),
+            job_summary=summary,
+            runs=listed(parts, told, everything, self.state, lang),
         )
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
         """Every rule that holds, and the events that benign rules account for; whole after `conclude`."""
-        return find(self.rules, self._hits, Conditions(self.picture, hung=self.hung))
+        return find(self.rules, self._hits, Conditions(self.state, hung=self.hung))
 
-    def shown(self) -> Mapping[int, Mapping[str, Hits]]:
+    def shown(self) -> Mapping[int, Mapping[str, Matches]]:
         """The events that showed each symptom, by the rule's number and the symptom's name; whole after `conclude`."""
         return self._hits
 
-    def unaccounted(self, without: Collection[str] = ()) -> list[Event]:
+    def unaccounted(self, without: Collection[str] = ()) -> list[Record]:
         """The failure lines that no rule that holds knows and that the job did not outlive, in reading order.
 
         Rules of the roles in ``without`` do not count.
@@ -128,25 +128,25 @@ class Reasoner:
         findings, harmless = self.findings()
         held = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
         unknown = [e for e in self._failing(harmless) if held.isdisjoint(self._rules_on(e))]
-        return not_outlived(unknown, self.picture)
+        return not_outlived(unknown, self.state)
 
-    def _rules_on(self, event: Event) -> set[str]:
+    def _rules_on(self, record: Record) -> set[str]:
         """The ids of the rules of which ``event`` shows a symptom."""
-        return {self.rules[self._index.symptoms[number][0]].id for number, _ in self._index.shown_by(event)}
+        return {self.rules[self._index.symptoms[number][0]].id for number, _ in self._index.shown_by(record)}
 
-    def _failing(self, harmless: Collection[int]) -> list[Event]:
+    def _failing(self, harmless: Collection[int]) -> list[Record]:
         return [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]
 
-    def _left(self, failures: Sequence[Event], findings: Sequence[Finding]) -> list[Event]:
+    def _left(self, failures: Sequence[Record], findings: Sequence[Finding]) -> list[Record]:
         """The failures that no rule accounts for and that the job did not outlive."""
-        taken = {e.order for f in findings for e in f.events}
-        return not_outlived([e for e in failures if e.order not in taken], self.picture)
+        taken = {e.order for f in findings for e in f.records}
+        return not_outlived([e for e in failures if e.order not in taken], self.state)
 
-    def _unexplained(self, left: Sequence[Event], lang: str) -> list[Evidence]:
+    def _unexplained(self, left: Sequence[Record], lang: str) -> list[Evidence]:
         """Their lines, the loudest first."""
-        loudest = sorted(left, key=lambda e: (e.level != "fatal", e.dialect == "generic", e.order))
-        return [self.picture.evidence(e, self._note(e, lang)) for e in loudest[:UNEXPLAINED_SHOWN]]
+        loudest = sorted(left, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
+        return [self.state.evidence(e, self._note(e, lang)) for e in loudest[:UNEXPLAINED_SHOWN]]
 
-    def _note(self, event: Event, lang: str) -> str:
+    def _note(self, record: Record, lang: str) -> str:
         """What the line means in plain words: its kind, and the codes in it."""
-        return " ".join(filter(None, (event.note, explain_codes(event, lang))))
+        return " ".join(filter(None, (record.note, explain_codes(record, lang))))

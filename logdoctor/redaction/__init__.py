@@ -13,13 +13,13 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from logdoctor.model import Comparison, Diagnosis, Difference, JobPicture
+from logdoctor.model import Comparison, Diagnosis, Difference, JobSummary
 from logdoctor.redaction.addresses import find_addresses
 from logdoctor.redaction.assignments import find_assignments
-from logdoctor.redaction.found import Finder, Span, remove_overlaps
 from logdoctor.redaction.hosts import KnownHosts, find_hosts_by_context, find_hosts_by_shape, is_distinct
 from logdoctor.redaction.people import find_people, is_person
 from logdoctor.redaction.pseudonyms import Pseudonyms
+from logdoctor.redaction.spans import Finder, Span, remove_overlaps
 from logdoctor.redaction.tokens import find_tokens
 
 __all__ = ["Redaction", "redact", "redact_secrets"]
@@ -102,7 +102,7 @@ class _Redactor:
             return self.redact_text(part)
         if isinstance(part, tuple):
             return tuple(self.redact(item, name) for item in part)
-        if isinstance(part, JobPicture):
+        if isinstance(part, JobSummary):
             environment = tuple((key, self._redact_value(key, value)) for key, value in part.environment)
             return replace(self._redact_fields(part, "environment"), environment=environment)
         if isinstance(part, Difference) and part.topic == "environment":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from logdoctor.redaction.found import Span, group_span
-from logdoctor.regexes import later
+from logdoctor.pack.regexes import later
+from logdoctor.redaction.spans import Span, group_span
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _IPV4 = later(

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import regex
 
-from logdoctor.redaction.found import Span, group_span
-from logdoctor.regexes import later
+from logdoctor.pack.regexes import later
+from logdoctor.redaction.spans import Span, group_span
 
 _VALUE = r"(?:\"(?P<v>[^\"\n]{1,4000})\"|'(?P<v>[^'\n]{1,4000})'|(?P<v>[^\s,;&'\"<>(){}\[\]|]{1,4000}))"
 _WORD = (

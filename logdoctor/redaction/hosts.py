@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor.redaction.found import Span, group_span
-from logdoctor.regexes import later
+from logdoctor.pack.regexes import later
+from logdoctor.redaction.spans import Span, group_span
 
 _H = r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)"
 _LABELS = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,10}"

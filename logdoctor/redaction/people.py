@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor.redaction.found import Span, group_span
-from logdoctor.regexes import later
+from logdoctor.pack.regexes import later
+from logdoctor.redaction.spans import Span, group_span
 
 _EMAIL = later(
     r"(?<![\w.+@-])[\w][\w.+-]{0,63}@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,6}(?P<last>[A-Za-z]{2,12})(?![\w@-]|\.\w)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from logdoctor.redaction.found import Span
+from logdoctor.redaction.spans import Span
 
 
 class Pseudonyms:

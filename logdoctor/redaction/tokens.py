@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor.redaction.found import Span, group_span
-from logdoctor.regexes import later
+from logdoctor.pack.regexes import later
+from logdoctor.redaction.spans import Span, group_span
 
 _MIXED = r"(?=[\w-]*[A-Z])(?=[\w-]*\d)"
 """Requires a capital and a digit, to exclude words with hyphens."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from logdoctor.model import JobPicture, Standing
+from logdoctor.model import CollectiveState, JobSummary
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.entity_names import ranges
 
@@ -50,19 +50,19 @@ class Grid(Struct, frozen=True):
     silent_ranks: str
 
 
-def grids(job: JobPicture, words: Catalogue) -> tuple[Grid, ...]:
+def grids(job: JobSummary, words: Catalogue) -> tuple[Grid, ...]:
     """Return a grid for each process group with at least two ranks.
 
     Groups whose ranks differ in state come first.
     """
-    groups: dict[str, list[Standing]] = {}
+    groups: dict[str, list[CollectiveState]] = {}
     for standing in job.standings:
         groups.setdefault(standing.group, []).append(standing)
     found = [_grid(name, members, job, words) for name, members in groups.items() if len(members) > 1]
     return tuple(sorted(found, key=lambda grid: (len(grid.rows) < 2, grid.group))[:_MOST_GRIDS])
 
 
-def _grid(name: str, members: Sequence[Standing], job: JobPicture, words: Catalogue) -> Grid:
+def _grid(name: str, members: Sequence[CollectiveState], job: JobSummary, words: Catalogue) -> Grid:
     numbers = _columns(members)
     ranks_by_cells: dict[tuple[Cell, ...], list[int]] = {}
     for standing in members:
@@ -82,7 +82,7 @@ def _holds_all_ranks(group: str) -> bool:
     return group in {"", "0", "default_pg"}
 
 
-def _silent_ranks(members: Sequence[Standing], job: JobPicture) -> list[int]:
+def _silent_ranks(members: Sequence[CollectiveState], job: JobSummary) -> list[int]:
     present = {standing.rank for standing in members}
     return [rank for rank in range(min(job.ranks_expected or 0, 1 << 16)) if rank not in present]
 
@@ -91,7 +91,7 @@ def _rank_names(ranks: Sequence[int], words: Catalogue) -> str:
     return words("rank.1" if len(ranks) == 1 else "rank.n", ranks=ranges(ranks, _MOST_RANGES))
 
 
-def _columns(members: Sequence[Standing]) -> tuple[int | None, ...]:
+def _columns(members: Sequence[CollectiveState]) -> tuple[int | None, ...]:
     """Choose the collectives in which ranks differ. None marks a gap.
 
     Ranks that wait in 7 and in 900 give ``(7, None, 900)``.
@@ -109,7 +109,7 @@ def _columns(members: Sequence[Standing]) -> tuple[int | None, ...]:
     return tuple(columns)
 
 
-def _cell(standing: Standing, number: int) -> Cell:
+def _cell(standing: CollectiveState, number: int) -> Cell:
     waits, completed, started = standing.waits, standing.completed, standing.started
     if waits == number:
         return Cell("waits", standing.op)

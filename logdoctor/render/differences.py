@@ -1,4 +1,4 @@
-"""Formats of a `Comparison`: terminal, Markdown for tickets, and JSON (``logdoctor.comparison/1``)."""
+"""Formats of a `Comparison`: terminal, Markdown for tickets, and JSON (``logdoctor.compare/1``)."""
 
 from __future__ import annotations
 

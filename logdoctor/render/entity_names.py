@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logdoctor.model import Culprit, JobPicture
+from logdoctor.model import Culprit, JobSummary
 from logdoctor.render.catalogue import Catalogue
 
 _MOST_NAMES = 4
@@ -53,7 +53,7 @@ def rank_names(ranks: Sequence[int], words: Catalogue) -> str:
     return words("rank.1" if len(ranks) == 1 else "rank.n", ranks=ranges(ranks))
 
 
-def rank_count(job: JobPicture, words: Catalogue) -> str:
+def rank_count(job: JobSummary, words: Catalogue) -> str:
     """Return "16 ranks" or "6 of 8 ranks".
 
     If the logs do not tell the number, the text is "6 ranks seen", because other ranks may be silent.

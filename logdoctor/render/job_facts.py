@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from logdoctor.model import JobPicture
+from logdoctor.model import JobSummary
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.entity_names import ranges, rank_count, rank_names
 
 _MOST_HOSTS, _MOST_GROUPS = 24, 6
 
 
-def job_facts(job: JobPicture, words: Catalogue) -> tuple[tuple[str, str], ...]:
+def job_facts(job: JobSummary, words: Catalogue) -> tuple[tuple[str, str], ...]:
     """Return pairs like ``("Launcher", "torchrun")``. Unknown facts are left out."""
     differing = {product for product, _, _ in job.versions_apart}
     facts = (
@@ -31,19 +31,19 @@ def job_facts(job: JobPicture, words: Catalogue) -> tuple[tuple[str, str], ...]:
     return tuple((words(key), value) for key, value in facts if value)
 
 
-def differing_versions(job: JobPicture, words: Catalogue) -> Iterable[str]:
+def differing_versions(job: JobSummary, words: Catalogue) -> Iterable[str]:
     """Yield texts like "NCCL 2.18.6 on rank 2". Only versions that differ between ranks are named."""
     for product, version, ranks in job.versions_apart:
         yield words("versions.apart", product=product, version=version, who=rank_names(ranks, words))
 
 
-def _layout(job: JobPicture, words: Catalogue) -> str:
+def _layout(job: JobSummary, words: Catalogue) -> str:
     if not job.nodes and not job.ranks_per_node:
         return ""
     return words("layout", nodes=job.nodes or "?", each=job.ranks_per_node or "?")
 
 
-def _groups(job: JobPicture, words: Catalogue) -> str:
+def _groups(job: JobSummary, words: Catalogue) -> str:
     names = [
         words("fact.group", name=group.name, size=group.size or len(group.ranks), ranks=ranges(group.ranks, 3))
         for group in job.groups

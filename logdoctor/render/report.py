@@ -19,7 +19,7 @@ from logdoctor.model import (
     Diagnosis,
     Evidence,
     HostClock,
-    JobPicture,
+    JobSummary,
     Problem,
     Progress,
     Run,
@@ -129,7 +129,7 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
     main = diagnosis.causes[:1] if diagnosis.verdict == "failure" else ()
     others = tuple(cause for cause in diagnosis.causes[1:] if main and _is_independent(cause, main[0]))
     alternatives = tuple(cause for cause in diagnosis.causes if cause not in main and cause not in others)
-    job = diagnosis.picture
+    job = diagnosis.job_summary
     answer = _answer(main[0], job.hosts, words) if main else None
     file = main[0].evidence[0].line.file if main and main[0].evidence else ""
     proof = frozenset(proof.location for proof in answer.proofs) if answer else frozenset()
@@ -175,7 +175,7 @@ def _sentence_without_cause(diagnosis: Diagnosis, words: Catalogue) -> str:
         return words("unknown.but", title=title) if title else words("unknown")
     if diagnosis.coverage.files and not diagnosis.coverage.bytes:
         return words("healthy.empty")
-    last = diagnosis.picture.last_progress
+    last = diagnosis.job_summary.last_progress
     survived = diagnosis.symptoms
     parts = [words("healthy.outlived", failures=_survived_failures(survived, words)) if survived else words("healthy")]
     if last:
@@ -304,7 +304,7 @@ class _Rows(Struct, frozen=True):
 # ── the job, what was read, what is missing ─────────────────────────────────────────────────────────────────────────
 
 
-def _job(name: str, job: JobPicture, words: Catalogue) -> str:
+def _job(name: str, job: JobSummary, words: Catalogue) -> str:
     differing = {product for product, _, _ in job.versions_apart}
     versions = (f"{product} {version}" for product, version in job.versions if product not in differing)
     parts = [name, _ranks_and_hosts(job, words), *versions, *differing_versions(job, words)]
@@ -317,8 +317,8 @@ def _clocks(clocks: Sequence[HostClock], words: Catalogue) -> Iterable[str]:
     """Yield texts on the largest clock differences. Each names the host that is ahead first."""
     for clock in sorted(clocks, key=lambda clock: -abs(clock.ahead))[:MOST_CLOCKS]:
         host, of = (clock.host, clock.of) if clock.ahead > 0 else (clock.of, clock.host)
-        events = words.count("clock.event", clock.events)
-        yield words("clock.ahead", host=host, of=of, seconds=f"{abs(clock.ahead):,.0f}", events=events)
+        records = words.count("clock.event", clock.records)
+        yield words("clock.ahead", host=host, of=of, seconds=f"{abs(clock.ahead):,.0f}", records=records)
     if len(clocks) > MOST_CLOCKS:
         yield words("clock.more", n=len(clocks) - MOST_CLOCKS)
 
@@ -352,7 +352,7 @@ def _decision(diagnosis: Diagnosis, words: Catalogue) -> str:
     return action + words("colon") + decision.reason
 
 
-def _ranks_and_hosts(job: JobPicture, words: Catalogue) -> str:
+def _ranks_and_hosts(job: JobSummary, words: Catalogue) -> str:
     hosts, ranks = host_names(job.hosts, words), rank_count(job, words)
     if not ranks:
         return hosts
@@ -388,7 +388,7 @@ def _size(number: int) -> str:
 
 def _gaps(diagnosis: Diagnosis, words: Catalogue) -> Iterable[str]:
     yield words("missing.cause" if diagnosis.unexplained else "missing.cause.bare")
-    job = diagnosis.picture
+    job = diagnosis.job_summary
     number = len(job.ranks_seen)
     if job.ranks_expected and 0 < number < job.ranks_expected:
         yield words("missing.ranks", seen=f"{number:,}", expected=f"{job.ranks_expected:,}")

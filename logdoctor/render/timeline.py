@@ -71,7 +71,7 @@ class Timeline(Struct, frozen=True):
 
 def timeline(diagnosis: Diagnosis, words: Catalogue) -> Timeline:
     """Return the lanes, culprits first. They have no marks if the logs have no common order."""
-    rows = diagnosis.picture.rank_table
+    rows = diagnosis.job_summary.rank_table
     decisive = _decisive_line(diagnosis)
     file = shared_file(diagnosis)
     groups = group_rows(rows, MOST_LANES)
@@ -92,7 +92,7 @@ def shared_file(diagnosis: Diagnosis) -> str:
     It is the file of the decisive line. The rows of the ranks need not repeat its name.
     """
     decisive = _decisive_line(diagnosis)
-    files = {row.first_failure.line.file for row in diagnosis.picture.rank_table if row.first_failure}
+    files = {row.first_failure.line.file for row in diagnosis.job_summary.rank_table if row.first_failure}
     return decisive.line.file if decisive and files <= {decisive.line.file} else ""
 
 
@@ -107,11 +107,11 @@ def _lane(group: Sequence[RankRow], words: Catalogue, file: str, axis: _Axis | N
 
 def _marks(row: RankRow, words: Catalogue, axis: _Axis) -> Iterable[Mark]:
     rank = words("rank.1", ranks=row.rank)
-    events: list[tuple[Kind, Moment | None, str]] = [("progress", row.progressed, row.last_progress)]
+    records: list[tuple[Kind, Moment | None, str]] = [("progress", row.progressed, row.last_progress)]
     if row.first_failure:
         failure = row.failure or row.first_failure.line.text.strip()[:80]
-        events.append(("failure", _moment(row.first_failure), failure))
-    for kind, moment, text in events:
+        records.append(("failure", _moment(row.first_failure), failure))
+    for kind, moment, text in records:
         at = axis.position(moment) if moment else None
         if at is not None and moment is not None:
             yield Mark(kind, at, " · ".join(filter(None, (rank, text, axis.label(moment)))))
@@ -159,7 +159,7 @@ class _Axis(Struct, frozen=True):
         Otherwise return an axis of lines if all moments are in one file.
         """
         decisive = _decisive_line(diagnosis)
-        rows = diagnosis.picture.rank_table
+        rows = diagnosis.job_summary.rank_table
         failures = [_moment(line) for line in (decisive, *(row.first_failure for row in rows)) if line]
         steps = [row.progressed for row in rows if row.progressed]
         moments = [*failures, *steps]

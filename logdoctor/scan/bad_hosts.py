@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from logdoctor.reasoning.decision import OWN_FAULT
+from logdoctor.reasoning.verdict.decision import OWN_FAULT
 from logdoctor.scan.record import JobRecord
 
 ALPHA = 0.05

@@ -10,14 +10,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.diagnosis import diagnose, diagnose_streams
-from logdoctor.knowledge import Knowledge, gather, rule_folders
+from logdoctor.inputs import open_streams
 from logdoctor.model import InputError, Job, Problem, Stream
 from logdoctor.model.escape import escape_all
+from logdoctor.pipeline.diagnosis import diagnose, diagnose_streams
+from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.scan.file_listing import open_if_remote
 from logdoctor.scan.jobs import JobFiles
 from logdoctor.scan.record import JobRecord, make_failed_record, make_record
-from logdoctor.sources import open_streams
 
 
 class JobTimeout(Exception):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from logdoctor.masking import to_template
 from logdoctor.model import Diagnosis, Evidence
+from logdoctor.pipeline.masking import to_template
 
 MAX_TEMPLATE = 300
 """Characters of a line template."""

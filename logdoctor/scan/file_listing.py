@@ -14,10 +14,10 @@ from typing import IO, Any, cast
 
 from msgspec import Struct
 
+from logdoctor.inputs import open_streams
+from logdoctor.inputs.paths import may_be_log
+from logdoctor.inputs.streams import ProblemReporter
 from logdoctor.model import InputError, Job, Problem
-from logdoctor.sources import open_streams
-from logdoctor.sources.layers import ProblemReporter
-from logdoctor.sources.paths import may_be_log
 
 MERGED_FILE, PARTS_FOLDER, LOCK_FILE = "jobs.jsonl", "landing", ".lock"
 """Names in the folder of a scan.  A folder with the lock and records is never scanned, because it quotes failures."""

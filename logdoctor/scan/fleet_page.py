@@ -20,14 +20,14 @@ from msgspec import Struct
 
 from logdoctor.model.escape import escape
 from logdoctor.model.times import iso_time
+from logdoctor.model.version import __version__
 from logdoctor.redaction import redact_secrets
 from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
-from logdoctor.rulebook import shipped_rules
-from logdoctor.rulebook.signatures import read_signatures
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.signatures import read_signatures
 from logdoctor.scan.fleet import Fleet, Tally
 from logdoctor.scan.fleet_chart import make_chart
-from logdoctor.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -85,7 +85,7 @@ def _render(fleet: Fleet, words: Catalogue, budget: Budget, *, shortened: bool) 
         timed_failures=sum(tally.timed_jobs for tally in failed.values()),
         hours=sum(tally.hours for tally in fleet.verdicts.values()),
         common_folder=_common_folder(fleet),
-        meanings=_meanings(),
+        lifecycle_signs=_meanings(),
         version=__version__,
         shortened=shortened,
         **assets,

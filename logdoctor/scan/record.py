@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from logdoctor.model import Diagnosis, InputError, JobPicture, Problem
+from logdoctor.model import Diagnosis, InputError, JobSummary, Problem
 from logdoctor.model.escape import escape_all
 from logdoctor.scan.failure_fingerprint import fingerprint, line_template
 from logdoctor.scan.jobs import JobFiles
@@ -106,7 +106,7 @@ def parse_record(line: str | bytes) -> JobRecord:
 def make_record(job: JobFiles, diagnosis: Diagnosis) -> JobRecord:
     """Make the record of ``job`` from its diagnosis."""
     diagnosis = escape_all(diagnosis)
-    cause, state = next(iter(diagnosis.causes), None), diagnosis.picture
+    cause, state = next(iter(diagnosis.causes), None), diagnosis.job_summary
     proof = next(iter(cause.evidence if cause else diagnosis.unexplained), None)
     started, ended = _run_time(state, job.changed)
     progress = state.last_progress
@@ -173,12 +173,12 @@ def _cause_rows(diagnosis: Diagnosis) -> Iterable[CauseRow]:
 
 
 def _rank_entries(diagnosis: Diagnosis) -> Iterable[RankEntry]:
-    for row in diagnosis.picture.rank_table[:MAX_RANKS]:
+    for row in diagnosis.job_summary.rank_table[:MAX_RANKS]:
         gpu = row.bus_id or ("" if row.gpu is None else str(row.gpu))
         yield RankEntry(row.rank, row.role, row.host or "", gpu, row.failure, row.last_progress)
 
 
-def _run_time(state: JobPicture, changed: float) -> tuple[float | None, float | None]:
+def _run_time(state: JobSummary, changed: float) -> tuple[float | None, float | None]:
     """Return the start and the end of the job.
 
     Both are in seconds since 1970.  Timestamps without a year get the latest year in which ``ended`` is not after

@@ -16,9 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from logdoctor import regexes
-from logdoctor.knowledge import Knowledge
 from logdoctor.model import InputError, MadeBy, Problem
+from logdoctor.pack import regexes
+from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.scan.checkpoint_log import CheckpointWriter
 from logdoctor.scan.clusters import connect_address
 from logdoctor.scan.diagnose_task import Task, diagnose_task, load_worker_pack, make_tasks

@@ -13,8 +13,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait  # no
 from pathlib import Path
 from typing import Any
 
-from logdoctor import regexes
 from logdoctor.model import Problem
+from logdoctor.pack import regexes
 from logdoctor.scan.checkpoint_log import CheckpointLog, CheckpointWriter, ResultsNotWritable
 from logdoctor.scan.diagnose_task import Task, diagnose_task, load_worker_pack
 from logdoctor.scan.engines import Work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor import regexes
+from logdoctor.pack import regexes
 from logdoctor.scan.checkpoint_log import CheckpointWriter
 from logdoctor.scan.diagnose_task import diagnose_task, load_worker_pack
 from logdoctor.scan.engines import Work

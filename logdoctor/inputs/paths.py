@@ -1,0 +1,182 @@
+"""Search for the files that paths, globs and folders name."""
+
+# Names are used exactly as the user wrote them. pathlib would change them.
+# ruff: noqa: PTH112, PTH113, PTH114, PTH116, PTH207
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from logdoctor.inputs.bounds import Budget
+from logdoctor.model import InputError
+
+Report = Callable[["InputError | OSError", str], None]
+
+_OTHER_SUFFIXES = frozenset(
+    """
+    bin ckpt distcp engine gguf h5 hdf5 idx index joblib mar model msgpack nemo npy npz onnx ot pb pickle pkl plan
+    pt pth safetensors
+    arrow db feather lmdb mdb ncu-rep nsys-rep orc parquet qdrep sqlite sqlite3 tfrecord tfrecords
+    class cubin deb dll dylib egg exe fatbin jar ko ptx pyc pyd rpm so whl
+    c cc cpp cu cuh cxx diff go h hpp htm html hxx ipynb java js lua md patch pl py pyi pyx r rs rst sbatch scala sh ts
+    toml yaml yml
+    avi bmp css doc docx eps flac gif ico jpeg jpg mkv mov mp3 mp4 ogg otf pdf png ppt pptx svg tif tiff ttf wav webm
+    webp woff woff2 xls xlsx
+    """.split()
+)
+"""Suffixes of weights, data, programs, pictures, documents and sources (which quote errors that never happened)."""
+
+# Strings, compiled at first use, because compiling at import would delay every start.
+_LIBRARY = r"\.so\.[0-9][0-9.]*$"
+_ROTATED = r"(.+?)[.-]([0-9]{1,3}|[0-9]{8}(?:[-.T]?[0-9]{2,6})?)(?:\.(?:gz|bz2|xz|zst))?$"
+
+
+class InputFile(NamedTuple):
+    """A file to read. ``explicit``: the user named it, so it was not found in a folder or by a glob."""
+
+    path: str
+    explicit: bool
+
+
+def may_be_log(path: str) -> bool:
+    """Report whether a file under this relative path is worth opening.
+
+    Hidden files, data, programs and sources are not.
+    """
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    if not parts or any(part[0] == "." or part in ("__pycache__", "__MACOSX", "node_modules") for part in parts):
+        return False
+    name = parts[-1].lower()
+    return not (
+        ("." in name and name.rpartition(".")[2] in _OTHER_SUFFIXES) or "tfevents" in name or re.search(_LIBRARY, name)
+    )
+
+
+class Finder:
+    """Find the files of one job."""
+
+    def __init__(self, report: Report, budget: Budget) -> None:
+        self._report, self._budget = report, budget
+        self._folder_ids: set[tuple[int, int]] = set()
+        """Device and inode of walked folders. A link to such a folder is not followed again."""
+
+    def find(self, path: str) -> Iterator[InputFile]:
+        """Yield the files that ``path`` names, in reading order."""
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError) as error:
+            yield from self._find_missing(path, error)
+            return
+        if stat.S_ISDIR(status.st_mode):
+            yield from (InputFile(file, explicit=False) for file in self._walk(path))
+        elif stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+            yield InputFile(path, explicit=True)
+        else:
+            self._report(InputError("was not read", path, "it is a device or a socket, not a file"), path)
+
+    def _find_missing(self, path: str, error: OSError | ValueError) -> Iterator[InputFile]:
+        """Expand a glob that the shell did not expand. Report any other missing path."""
+        if isinstance(error, ValueError):
+            self._report(InputError("cannot be read", path, "the path has a NUL character in it"), path)
+        elif os.path.islink(path):
+            self._report(_broken_link(path), path)
+        elif isinstance(error, FileNotFoundError) and any(c in path for c in "*?["):
+            yield from self._expand_glob(path)
+        else:
+            self._report(error, path)
+
+    def _expand_glob(self, pattern: str) -> Iterator[InputFile]:
+        import glob
+
+        matches = list(islice(glob.iglob(pattern, recursive=True), self._budget.bounds.entries + 1))
+        if not matches:
+            self._report(InputError("no file matches", pattern, "the pattern names nothing", "check the path"), pattern)
+        for match in sort_for_reading(matches):
+            if os.path.isdir(match):
+                yield from self.find(match)
+            elif os.path.isfile(match) or os.path.islink(match):
+                yield InputFile(match, explicit=False)
+
+    def _walk(self, top: str) -> list[str]:
+        """List the files below ``top``, real files before links.
+
+        A file that is also linked is then read under its real name.
+        """
+        real: list[str] = []
+        linked: list[str] = []
+        folders, links = [top], list[str]()
+        try:
+            while folders or links:
+                for entry in self._list_folder(folders.pop() if folders else links.pop(0)):
+                    self._budget.count_entry(top)
+                    mode = self._target_mode(entry)
+                    if stat.S_ISDIR(mode):
+                        (links if entry.is_symlink() else folders).append(entry.path)
+                    elif mode:
+                        (linked if entry.is_symlink() else real).append(entry.path)
+        except InputError as error:  # the bound on files
+            self._report(error, top)
+        return sort_for_reading(real) + sort_for_reading(linked)
+
+    def _list_folder(self, folder: str) -> list[os.DirEntry[str]]:
+        """List the entries of ``folder`` that may be or hold a log. Empty if it was walked before."""
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in self._folder_ids:
+                return []
+            self._folder_ids.add((status.st_dev, status.st_ino))
+            with os.scandir(folder) as entries:
+                listed = list(islice(entries, self._budget.bounds.entries + 1))
+            return [e for e in listed if may_be_log(f"{e.name}/x" if e.is_dir(follow_symlinks=False) else e.name)]
+        except OSError as error:
+            self._report(error, folder)
+            return []
+
+    def _target_mode(self, entry: os.DirEntry[str]) -> int:
+        """Return the mode (``st_mode``) of the target of an entry.
+
+        The mode of a broken link is 0.
+        """
+        try:
+            if not entry.is_symlink():
+                # The exact type is checked when the file is opened.
+                return stat.S_IFDIR if entry.is_dir() else stat.S_IFREG
+            return entry.stat().st_mode
+        except OSError:
+            self._report(_broken_link(entry.path), entry.path)
+            return 0
+
+
+def _broken_link(path: str) -> InputError:
+    return InputError("cannot be read", path, "it is a link to a file that is not there, or to itself")
+
+
+def sort_for_reading(paths: list[str]) -> list[str]:
+    """Sort paths by name, numbers by value, older rotated parts first.
+
+    For example ``x.log.2.gz``, ``x.log.1``, ``x.log``.
+    """
+    names = set(paths)
+
+    def key(path: str) -> tuple[object, ...]:
+        rotated = re.match(_ROTATED, path)
+        if rotated and rotated[1] in names:
+            number = rotated[2]
+            is_counter = len(number) < 8  # a longer number is a date, and older dates are smaller
+            return natural_key(rotated[1]), 0, -int(number) if is_counter else 0, path
+        return natural_key(path), 1, 0, path
+
+    return sorted(paths, key=key)
+
+
+def natural_key(path: str) -> tuple[tuple[str | int, ...], ...]:
+    """Return a sort key that puts ``rank_2`` before ``rank_10``, folder by folder."""
+    return tuple(
+        tuple(int(part) if part.isdigit() and part.isascii() else part for part in re.split("([0-9]+)", name))
+        for name in path.split("/")
+    )

@@ -1,0 +1,250 @@
+"""Lines of NCCL and RCCL: logger prefix and values in messages.
+
+The readers return fields with the names that all formats use (``peer``, ``errno``, ``hca``, ``bus_id`` ...). Nothing
+here raises.
+
+Sources: NCCL, tags 2.3.5 to 2.30.7 (src/debug.cc, src/misc, src/transport, src/bootstrap.cc, src/proxy.cc) and
+aws-ofi-nccl 1.1 to 1.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from logdoctor.logs.error_numbers import errno_texts
+from logdoctor.logs.record_pattern import Message, Multiline
+from logdoctor.model import Value
+from logdoctor.pack.regexes import compiled, later
+
+NAME = (
+    r"(?!(?i:rank|local_?rank|world_?rank|gpu|device|dev|proc|process|pid|thread|task|worker|stage|info|warn|warning|error|debug"
+    r"|stdout|stderr|nccl|rccl|step|epoch|iter) )[A-Za-z][\w.-]{2,80}"
+)
+"""A host in front of ``[D]``. Words that count processes, devices or steps are no host: ``rank [0]``."""
+_MASKED = r"(?:[xX*#]{2,12}|<?(?:[pt]id|[PT]ID)>?)"
+HEAD = (
+    r"(?:(?:(?P<by_host>(?!\d{1,7}:|[._-]{1,80}:)[\w.-]+)|\d{1,7}|[._-]{1,80}):"
+    rf"(?:(?P<by_pid>\d+):(?P<tid>\d+)|{_MASKED}(?::{_MASKED})?) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{{1,60}}\])? *)?"
+    rf"|^(?P<by_host>{NAME}) \[(?P<device>\d{{1,2}})\] )?"
+)
+"""``HOST:PID:TID [D] `` of debug.cc (NCCLX: ``[D][THREAD]``). D is the CUDA device of the calling thread.
+
+D is never the rank. The prefix may be missing. Users who paste a log remove the processes (``H [D] ``) or black them
+out (``H:XXXX:XXXX [D] ``). Digits in place of the host are the rest of a name, if the file begins within a line. A host
+of dashes was blacked out."""
+
+_STARTS = (
+    r"NET/OFI |NET/FasTrak |NET/GPUDirectTCPX |NET/FastSocket |NET/UCX|SHARP group create|SHARP allreduce|SHARP regmr",
+    r"\[Proxy Service|\[Proxy service\]|\[Proxy Progress\]|\[Service thread\]|No transport found for rank",
+    r"MNNVL \(cliqueSize|MNNVL is not supported on|XML Parse|XML Mismatch|XML Import Channel|XML Export Channel",
+    r"XML Graph has wrong|XML Topology has wrong|Error : XML parser is|Error : too many XML|Error : too many Topo",
+    r"Could not find node of type|Could not find gpu rank|Could not find rev link|Could not find net id",
+    r"Could not find NIC for|Could not find any local path|Could not find NET with id|Failed to find reverse path",
+    r"Add NVLink error|Add XGMI error|Add PCI Link error|TOPO/NET : |GetXmlFromCpu : ",
+    r"Invalid rank requested|Invalid device count requested|Invali[dg] config |Invalid device \d+ \(totalnDev",
+    r"Deregister: Could not find handle|UDS: Sending data|UDS: Receiving data|UDS: Binding to|UDS: Socket creation",
+    r"failed to peer with device|cudaIpcGetMemHandle failed|failed to open CUDA IPC handle",
+    r"ncclSocketAccept: |ncclSocketConnect: |ncclSocketRecv: |ncclSocketSend: |ncclSocketReady: |ncclSocketInit: ",
+    r"socketTryAccept|ncclProxyCall|ncclProxyClient|Proxy append |Proxy Call to rank|Proxy response for opId",
+    r"Mismatched response size",
+    r"Mismatched NCCL version|Bootstrap Root : |Failed: UCX error |Unable to receive connect msg",
+    r"commReclaim: |commDestroySync: |ncclCommGrow: |ncclCommSetAsyncError: |MemManager: |improper usage of ncclComm",
+    r"Attempt to use communicator before|Failed to CUDA calloc|Failed to CUDA malloc|Failed to CUDA host alloc",
+)
+_TROUBLE = (
+    r"(?=[^\n]*(?:[Cc]ould|[Cc]annot|[Ff]ail|[Uu]nable|rror|nvali[dg]|[Mm]ismatch|[Ww]rong|NULL|not |[Nn]o |"
+    r"[Tt]oo many|limited|RC: -|Only EFA|[Ee]xpect|unterminated|before|exceed|requested|requires|out of))"
+)
+BARE_SCAN = "|".join(_STARTS)
+"""First words of NCCL's messages, for lines without a prefix: below ``Last error:``, in tickets, wrapped lines."""
+
+BARE = rf"(?!\[Service thread\] Connection closed|\[Proxy Service UDS\] exit){_TROUBLE}(?:{BARE_SCAN})"
+"""A line that begins with `BARE_SCAN` and reports trouble."""
+
+TRAIL_SCAN = (
+    r"(?:\.cpp|(?:init|bootstrap|channel|collectives|debug|enqueue|group|proxy|transport|register|runtime|ce_coll|kernels|"
+    r"mnnvl|manager|allocator|rma|gin|argcheck|ipcsocket|wrap|param|profiler|ras|support|peers|rasnet|shmutils|socket|"
+    r"strongstream|tuner|utils|connect|paths|rings|search|topo|trees|tuning|xml|coll_net|generic|net|net_ib|"
+    r"nvls|p2p|shm|common|resiliency|nvtx|graph|scheduler|smi|msccl|models|archinfo|npkit|recorder|roctx)\.cc|"
+    r"(?:init|enqueue|group|bootstrap|transport|channel|proxy|net|p2p|shm|common_coll|rings|ring|"
+    r"topo)\.cu|(?:alloc|checks|shmutils|ipcsocket|bitops|strongstream|register|utils|comm|device|socket|proxy)\.h)"
+    r":\d+ (?:\(\w+\) )?-> \d"
+)
+"""``FILE:LINE -> RESULT``, printed by each caller of a failed function. The names are source files of NCCL and RCCL."""
+
+_QUOTED_WARNING = later(
+    r"\n\s{0,8}Last error:[ \n]\s{0,8}+"
+    r"(?P<said>(?!Exception raised from|frame #|nccl\w{0,20}(?:Error|Invalid\w{1,20}): )\S[^\n]+)"
+    r"|Last NCCL warning\(error\) log entry \(may be unrelated\) '(?P<said>[^\n]+?)'\.?(?:;|\s|$)"
+)
+"""NCCL's last warning, as PyTorch and XLA quote it with the error of a call (``ncclGetLastError``)."""
+
+_MAX_CHARS = 2000
+"""Characters of a message that are searched. The bound limits the time. NCCL's own buffer holds 1024 bytes."""
+
+_ADDRESS = r"\[?(?P<addr>[^\s<>\[\]]+(?:<\d+>)?)\]?"
+
+_PATTERNS = (
+    ("Connection closed by remote peer", rf"Connection closed by remote peer {_ADDRESS}"),
+    (" peer ", rf"(?:\btag \w+|NET/(?:Socket|IB) ?:) peer {_ADDRESS} (?:message|collective|posted)"),
+    ("onnect to ", rf"[cC]onnect to {_ADDRESS} (?:failed : |returned )(?:(?P<errno>\d+)\()?(?P<error>[^(),\n]+)"),
+    ("connect returned ", r"connect returned (?P<error>[^(),\n]+)"),
+    # Work completions of verbs have four spellings between 2.3 and 2.30. Cut lines may end anywhere after the status.
+    (
+        "Got completion",
+        rf"Got completion(?: from peer {_ADDRESS})? with (?:error |status=)(?:IBV_WC_\w+\()?(?P<status>\d+)",
+    ),
+    ("opcode", r"Got (?:completion|CQE) [^\n]*? opcode[= ](?:IBV_WC_\w+\()?(?P<opcode>\d+)"),
+    ("vendor", r"vendor[_ ]err[= ](?P<vendor_err>\d+)(?: \((?P<direction>Send|Recv|Flush)\))?"),
+    ("remoteGid", r"remoteGids?[ ]?(?P<remote_gid>[0-9a-f:.]+)"),
+    ("_", r"\b(?:hca|on dev|local dev|device) (?P<hca>[a-z]\w*_\w*\d)"),
+    (
+        "event",
+        (
+            r"(?:(?P<hca>[\w.-]+):(?P<port>\d+) )?(?:Got )?(?:non-fatal )?async (?:fatal |error )?event"
+            r"(?: on (?P<object>QP|CQ|SRQ))?[^:\n]*: ?(?P<event>[^(\n]+)"
+        ),
+    ),
+    ("Call to ", rf"Call to (?P<call>recv|send) (?:from|to) {_ADDRESS} (?:failed : |returned )(?P<error>[^(),\n]+)"),
+    (
+        "Call to ",
+        (
+            r"Call to (?P<call>\w+) (?:failed|timed out)"
+            r"(?:(?: with(?: error)?| ?:)? (?:(?P<errno>\d+) )?(?P<error>[^,\n]+))?"
+        ),
+    ),
+    ("Accept failed", r"Accept failed:? (?P<error>[^\n]+)"),
+    ("around rank ", r"\baround rank (?P<peer_rank>\d+)"),
+    (" failure ", r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>(?P<cuda_error>\d+)) )?'(?P<error>[^'\n]*)"),
+    (
+        "Duplicate GPU detected",
+        (
+            r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA )?device "
+            r"(?P<bus_id>\w+)"
+        ),
+    ),
+    (
+        "Mismatched NCCL version",
+        (
+            r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<version>\d+)"
+            r" rank (?P<second>\d+) version (?P<other_version>\d+)"
+        ),
+    ),
+    ("shared memory segment", r"shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)"),
+    ("failed to extend", r"failed to extend (?P<path>\S+) to (?P<size>\d+) bytes"),
+    ("alloc", r"Failed to (?P<call>(?:CUDA |HIP )?(?:host )?\w*[mc]alloc\w*)(?: async)? (?P<size>\d+) bytes"),
+    (
+        "Failed to execute operation",
+        (
+            r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?"
+            r"(?:, retcode (?P<code>(?P<result>\d+)))?"
+        ),
+    ),
+    (
+        "Could not receive type",
+        (
+            r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>(?P<result>\d+)), "
+            r"closed=(?P<closed>\d+)"
+        ),
+    ),
+    ("Proxy Call to rank", r"Proxy Call to rank (?P<peer_rank>\d+) failed \((?P<operation>\w+)\)"),
+    ("truncated : receiv", r"truncated : receiv(?:ing|ed) (?P<size>\d+) bytes instead of (?P<expected>\d+)"),
+    ("mismatch error", r"mismatch error,? local size (?P<size>\d+) remote size (?P<expected>\d+)"),
+    ("wrong ", r"wrong (?:type|magic) (?P<got>\w+) != (?P<expected>\w+)"),
+    ("interface found", r"interface found \(starting with (?P<interface>[^)\n]+)\)"),
+    (
+        "RC: ",
+        r"RC: (?P<code>(?P<fi_errno>-?\d+))[.,] (?:[eE]rror|ERROR): (?P<error>(?:(?P<prov_errno>\d+)(?= \())?[^.,\n]+)",
+    ),
+    ("declaring peer", rf"declaring peer {_ADDRESS} as DEAD"),
+    ("error: ", r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)"),
+    ("errno ", r"\berrno (?P<errno>\d+)"),
+)
+"""Words that must stand in a message -> pattern that is searched in such a message."""
+
+
+def parse_number(text: str) -> Value:
+    """Return a whole number as int, any other text as it is."""
+    return int(text) if compiled(r"-?\d{1,30}").fullmatch(text) else text
+
+
+def format_address(address: str) -> str:
+    """Return NCCL's address ``10.0.0.1<4791>`` as ``10.0.0.1:4791``.
+
+    An IPv6 address gets brackets. An address without a port stays as it is.
+    """
+    host, _, port = address.rstrip(">").partition("<")
+    if not port:
+        return host
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def format_bus_id(value: Value) -> str:
+    """Return NCCL's bus id in the usual form.
+
+    ``1a000`` (hex without leading zeros, the last digit is the function) gives ``0000:1a:00``.
+    """
+    text = str(value)
+    if not compiled(r"[0-9a-fA-F]{1,12}").fullmatch(text):
+        return text
+    digits = text.lower().rjust(9, "0")
+    return f"{digits[:-5]}:{digits[-5:-3]}:{digits[-3:-1]}"
+
+
+def message_fields(message: str) -> dict[str, Value]:
+    """Return the values in an error message.
+
+    Of each field the first match counts. ``group_ranks`` are two ranks of the communicator, not global ranks. ``errno``
+    comes from the number printed or from the strerror text.
+    """
+    texts: dict[str, str] = {}
+    message = message[:_MAX_CHARS]
+    for words, pattern in _PATTERNS:
+        match = compiled(pattern).search(message) if words in message else None
+        for name, text in match.groupdict().items() if match else ():
+            if text:
+                texts.setdefault(name, text.strip())
+    return _standard_fields(texts, message)
+
+
+def read_message(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
+    """Return the message with the values in it.
+
+    The message is the field ``text``, else the whole line.
+    """
+    text = str(fields.get("text", head.text))
+    return Multiline(text, {name: value for name, value in message_fields(text).items() if name not in fields})
+
+
+def read_call(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+    """Read a failed call and the NCCL warning that it quotes."""
+    multiline = read_message(head, fields, below)
+    return replace(multiline, quoted_line=quoted_warning(multiline.text))
+
+
+def quoted_warning(text: str) -> str:
+    """Return the NCCL warning that a framework's message quotes.
+
+    The result reads as NCCL prints it. It is empty if the message quotes none.
+    """
+    match = _QUOTED_WARNING.search(text[: 2 * _MAX_CHARS]) if "NCCL" in text else None
+    return f"NCCL WARN {match['said'].strip()}" if match else ""
+
+
+def _standard_fields(texts: dict[str, str], message: str) -> dict[str, Value]:
+    """Return the matched values under standard names and in standard forms."""
+    ranks = tuple(int(texts.pop(name)) for name in ("first", "second") if name in texts)
+    address = texts.pop("addr", "")
+    fields: dict[str, Value] = {name: parse_number(text) for name, text in texts.items()}
+    if ranks:
+        fields["group_ranks"] = ranks
+    if address:
+        fields["peer"] = format_address(address)
+    if "bus_id" in texts:
+        fields["bus_id"] = format_bus_id(texts["bus_id"])
+    if "errno" not in fields:
+        numbers = [code for text, code in errno_texts().items() if text in message]
+        fields.update({"errno": numbers[0]} if numbers else {})
+    return fields

@@ -1,0 +1,115 @@
+"""Record patterns, prefixes, and the types that readers of multi-line records use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from msgspec import Struct, field
+
+from logdoctor.model import Level, LifecycleSign, Source, Value
+
+MAX_MULTILINE_LINES = 400
+"""A reader of multi-line records gets at most this many lines of its source."""
+
+
+class Message(Struct, frozen=True):
+    """Message of a line without its prefixes, with its source.
+
+    ``below`` counts the lines from the first line of the record, which is 0.
+    """
+
+    text: str
+    source: Source = field(default_factory=Source)
+    below: int = 0
+
+
+class Multiline(Struct, frozen=True):
+    """Multi-line record, as its reader returns it.
+
+    - ``text``: the message that rules search; for a traceback the exception line and the lines after it, not the frames
+    - ``fields``: added to the fields of the first line
+    - ``taken``: `Message.below` of the lines of this record, which give no record of their own
+    - ``evidence``: `Message.below` of the line to quote; 0 is the first line
+    - ``level``, ``kind``: override those of the record pattern
+    - ``quoted_line``: a line of another program that the message quotes; it is parsed as a line of its own as well
+    """
+
+    text: str
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    taken: tuple[int, ...] = ()
+    evidence: int = 0
+    level: Level | None = None
+    kind: str = ""
+    quoted_line: str = ""
+
+
+MultilineReader = Callable[[Message, Mapping[str, Value], Iterator[Message]], "Multiline | None"]
+"""Arguments: first line, its fields, the lines below of the same source. None: this is no such record."""
+
+
+class RecordPattern(Struct, frozen=True):
+    r"""Pattern of one kind of line of a format.
+
+    - ``kind``: the format's name, a dot, a word (``nccl.warning``)
+    - ``pattern``: searched in the message (syntax of the ``regex`` package); it must hold some literal text
+    - ``level``: None takes the level of the prefix (glog letter, logging level), else info
+    - ``block``: reader of a multi-line record
+    - ``note``: meaning of the line in plain words, for reports in which no rule explains the line
+    - ``priority``: the higher priority wins if several patterns match a line, then the first in the format
+    - ``often``: a healthy log has many such lines (progress), so the scan keeps fewer of them
+    - ``scan``: form of the pattern for the scan, if the derived form is poor
+    - ``patience``: a multi-line record ends after this many lines of other sources in a row
+
+    Named groups become fields.  Whole numbers become int, empty groups are left out.  Some names are special:
+
+    - ``text`` becomes `Record.text`; without this group the whole message does
+    - ``rank``, ``local_rank``, ``host``, ``pid``: the process that the record is ABOUT
+    - ``by_rank``, ``by_host``, ``by_pid``, ``by_local_rank``, ``by_logger``: the source, unless a prefix names it
+
+    The scan finds the line by a form derived from ``pattern``, without look-arounds, anchors, captures and trailing
+    repeats.
+    """
+
+    kind: str
+    pattern: str
+    level: Level | None = None
+    read_lines: MultilineReader | None = None
+    note: str = ""
+    priority: int = 0
+    often: bool = False
+    scan: str | None = None
+    patience: int = 128
+
+    @property
+    def format(self) -> str:
+        return self.kind.partition(".")[0]
+
+
+LifecycleSigns = Mapping[str, tuple[LifecycleSign, ...]]
+"""Lifecycle signs of the kinds of a format (``SIGNS``). Most kinds have none."""
+
+
+class Prefix(Struct, frozen=True):
+    r"""Prefix of a launcher, logger, collector or viewer.
+
+    - ``pattern``: matched at the start of the text that outer prefixes left
+    - ``starts``: characters with which the prefix can begin, tested before the pattern is compiled; empty means any
+    - ``decode``: gets the groups and the rest of the line, and returns the message and more of the source, for prefixes
+      that need more than groups (JSON lines); it returns None if this is no such prefix
+    - ``once``: stands only on the first line of a record, like the prefix of a logger; without it the prefix stands on
+      every line, like that of a launcher, and the lines below must carry the same prefix
+    - ``last``: only the message follows, so no further prefix is stripped
+    - ``unless``: labels that outer prefixes must not have given, because the pattern would then match a message
+
+    The groups ``rank``, ``local_rank``, ``host``, ``pid``, ``time``, ``level``, ``source`` and ``tag`` describe the
+    source.  ``task`` is the number that a launcher gave the process: its rank, unless the line names another rank.
+    ``tag2`` is ``tag`` in another alternative.
+    """
+
+    name: str
+    pattern: str
+    starts: str = ""
+    decode: Callable[[Mapping[str, str], str], tuple[str, Source] | None] | None = None
+    once: bool = False
+    last: bool = False
+    unless: tuple[str, ...] = ()

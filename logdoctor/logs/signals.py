@@ -1,0 +1,21 @@
+"""Linux signal numbers for the names and words that programs print.
+
+They come from the signal codes, because the ``signal`` module has the numbers of the machine that reads the log.
+"""
+
+from __future__ import annotations
+
+from logdoctor.codes import catalogue
+
+SIGNAL_NAME = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|KILL|TERM|TRAP|SYS|HUP|INT|XCPU|USR1|USR2)"
+"""Expression for the names of signals that end a process."""
+
+
+def signal_number(text: str) -> int | None:
+    """Return 9 for ``SIGKILL``, ``Signals.SIGKILL``, ``9`` and ``Killed``; None for other text."""
+    word = text.strip().rstrip(".").removeprefix("Signals.")
+    if word.isdecimal():
+        return int(word) if 0 < int(word[:4]) < 65 else None
+    signals = catalogue("signal")
+    entry = signals.find(word) or signals.find(f"SIG{word}")
+    return int(entry.code) if entry and entry.code.isdecimal() else None

@@ -1,0 +1,46 @@
+"""Source of a log file by its name, for example ``out/rank3.log``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import regex
+
+from logdoctor.model import Source
+from logdoctor.pack.regexes import later
+
+_NAMES = (
+    later(r"(?:^|/)attempt_\d+/(?P<local_rank>\d{1,4})/(?:stdout|stderr|error)\.\w+$"),
+    later(r"(?:^|[/_.-])local[_-]?rank[_-]?(?P<local_rank>\d{1,4})(?=[._/-]|$)"),
+    later(
+        r"(?:^|/|(?<!local|lora|low)[_.-](?=[^/]*$))(?:global[_-]?)?rank[_-]?(?P<rank>\d{1,7})(?=/|[._-][^/]*$|$)",
+        regex.IGNORECASE,
+    ),
+    later(
+        r"(?:^|[/_.-])(?:nccl|NCCL)[\w-]{0,24}[._-](?P<host>[A-Za-z][\w-]{0,62})\.(?P<pid>\d{1,10})(?:\.(?:log|txt|out))?$"
+    ),
+    later(r"(?:^|/)slurm-\d+(?:_\d+)?-(?P<host>[A-Za-z][\w-]*\d[\w-]*)\.(?:out|err|log)$"),
+    later(r"(?:^|/)rsl\.(?:error|out)\.(?P<rank>\d{4,6})$"),
+    later(r"(?:^|[/_.-])(?P<tag>(?:node|worker|host|pod|trainer|master|task|actor|launcher)[_-]?\d{1,6})(?=[._-]|$)"),
+)
+"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, WRF's rsl.error.N, nodes and workers.
+
+A folder names a rank only with its whole name, because ``fsdp-rank5/job.log`` is the name of an experiment.  In
+``lora_rank_16.log`` the number is a setting.
+"""
+
+
+@lru_cache(maxsize=256)
+def source_from_filename(file: str) -> Source:
+    """Return the source that a file name tells.
+
+    Of ``logs.tar.gz:a/worker-3.log`` only the name of the archive member counts.
+    """
+    name = file.rpartition(":")[2].replace("\\", "/")
+    labels: dict[str, str] = {}
+    for pattern in _NAMES:
+        if match := pattern.search(name):
+            for key, value in match.groupdict().items():
+                labels.setdefault(key, value)
+    rank, local_rank, pid = (int(labels[k]) if k in labels else None for k in ("rank", "local_rank", "pid"))
+    return Source(rank, local_rank, labels.get("host"), pid, tag=labels.get("tag"))

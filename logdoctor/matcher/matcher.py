@@ -1,0 +1,63 @@
+"""All patterns, compiled for any number of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from logdoctor.matcher.engine import Engine, load_engine
+from logdoctor.matcher.naming import LineMatcher, load_line_matcher
+from logdoctor.matcher.plan import Plan
+from logdoctor.matcher.scan import Scan
+from logdoctor.matcher.sublines import NEWLINE_STAND_IN
+from logdoctor.matcher.throttle import JobThrottle
+from logdoctor.matcher.window import ReadInto
+
+JobScanner = Callable[[ReadInto], Scan]
+
+_FLATTEN = bytes.maketrans(b"\n\r", bytes((NEWLINE_STAND_IN, NEWLINE_STAND_IN)))
+
+
+class Matcher:
+    """The matcher. The id of a pattern is its index in the sequence passed to `make_plan`."""
+
+    def __init__(self, engine: Engine, often: frozenset[int], naming: LineMatcher, standalone: frozenset[int]) -> None:
+        self._engine = engine
+        self._often = often
+        self._match_line = naming
+        self.standalone = standalone
+        """Ids of the patterns that make a line worth a look by themselves."""
+
+    @classmethod
+    def load(cls, plan: Plan, cache_dir: Path | None, engine: str | None = None) -> Matcher:
+        """Compile ``plan`` with ``engine``: "hyperscan", "re2", "regex", or None for the best.
+
+        ``cache_dir`` is a folder for compiled databases, made if missing. It may be read-only, lost or damaged.
+        Raises `logdoctor.model.LogdoctorError` if the engine is missing or rejects a pattern.
+        """
+        loaded = load_engine(plan.atoms, cache_dir, engine)
+        naming = load_line_matcher(plan.shipped, plan.site, loaded.name, cache_dir)
+        return cls(loaded, frozenset(plan.atoms.often), naming, frozenset(plan.standalone))
+
+    @property
+    def engine(self) -> str:
+        return self._engine.name
+
+    def scan(self, readinto: ReadInto) -> Scan:
+        """Return a scan over ``readinto`` (see `logdoctor.model.Stream`).
+
+        Several scans may run at the same time.
+        """
+        return self.job_scanner()(readinto)
+
+    def job_scanner(self) -> JobScanner:
+        """Return a function that scans the next stream of one job."""
+        return partial(Scan, self._engine.session(), JobThrottle(self._often), self._match_line, self.standalone)
+
+    def match(self, text: bytes) -> tuple[int, ...]:
+        """Return the ids of the patterns in a short text, ascending.
+
+        The lines of the text are searched as one line. Not for two threads at once.
+        """
+        return self._match_line(text.translate(_FLATTEN))

@@ -1,0 +1,176 @@
+"""The scan of one input, from windows to candidate lines."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from logdoctor.matcher.engine import ID_BITS, ID_MASK, Session
+from logdoctor.matcher.naming import LineMatcher
+from logdoctor.matcher.newlines import NewlineCounter
+from logdoctor.matcher.sublines import line_bounds
+from logdoctor.matcher.throttle import JobThrottle
+from logdoctor.matcher.window import ReadInto, Window
+from logdoctor.model import Candidate
+
+TAIL_BYTES = 32 << 10
+"""Bytes at the end of a stream that may report exhausted patterns (see `flood`)."""
+MAX_LATE_HITS = 1024
+"""Throttled hits that are looked at after `Scan.reset_throttle`."""
+MAX_BATCH = 64
+"""Lines that are matched in a row, at most."""
+
+
+class _PickedLine(NamedTuple):
+    """A line that the scan picked.
+
+    ``hit`` is its first hit. ``start`` and ``end`` are positions in the window.
+    """
+
+    hit: int
+    start: int
+    end: int
+    raw: bytes
+    ids: tuple[int, ...]
+
+
+class Scan:
+    r"""The `Candidate` lines of one input. Iterate once.
+
+    The totals are right when the iteration is over.
+    A candidate is a line between line breaks (``\n`` or ``\r``). Its number counts ``\n`` only, so all updates of a
+    progress bar have the same number.
+    `Candidate.following` works until the scan goes on.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        job_throttle: JobThrottle,
+        naming: LineMatcher,
+        standalone: frozenset[int],
+        readinto: ReadInto,
+    ) -> None:
+        self._session = session
+        self._match_line = naming
+        self._standalone = standalone
+        self._window = Window(readinto)
+        self._newlines = NewlineCounter(self._window.buffer)
+        self._throttle = job_throttle.next()
+        self._counted_to = 0
+        self._newline_count = 0
+        self._has_partial_line = False
+        self._must_reset = False
+        self._all_hits: list[int] = []
+        """All hits of this window without throttling, once they were needed."""
+
+    @property
+    def bytes(self) -> int:
+        return self._window.bytes
+
+    @property
+    def lines(self) -> int:
+        """Lines read so far, including a last line without newline."""
+        return self._newline_count + self._has_partial_line
+
+    @property
+    def throttled_patterns(self) -> tuple[int, ...]:
+        """Patterns of which only a part of the hits was reported."""
+        return tuple(sorted(self._throttle.throttled))
+
+    def reset_throttle(self) -> None:
+        """Report throttled often patterns again for a while, below the last candidate.
+
+        The caller asks for this if another run may begin there.
+        """
+        self._must_reset = True
+
+    def __iter__(self) -> Iterator[Candidate]:
+        window = self._window
+        while window.advance(ahead=bool(self._throttle.throttled)):
+            self._counted_to = window.own_start
+            self._all_hits = []
+            yield from self._candidates(deque(self._hits()))
+            self._count_to(window.own_end)
+            self._has_partial_line = window.buffer[window.own_end - 1] != ord("\n")
+
+    def _hits(self) -> list[int]:
+        """Return the hits of this window in order, each once, throttled."""
+        window = self._window
+        last = window.is_last
+        throttled = self._throttle.before_window(last=last)
+        silent = bool(throttled) and not self._throttle.reports_throttled
+        if last and self._throttle.exhausted:
+            raw_hits = self._last_window_hits()
+        else:
+            raw_hits = self._session.hits(window.view[: window.cut], throttled, silent=silent)
+        hits = sorted(set(raw_hits))
+        if window.own_end < window.cut or window.own_start:
+            hits = [h for h in hits if window.own_start < h >> ID_BITS <= window.own_end]
+        return self._throttle.count_last_hits(hits, throttled) if last else self._throttle.count_hits(hits)
+
+    def _add_hits_after(self, position: int, hits: deque[int]) -> None:
+        """Merge throttled hits of this window after ``position`` into ``hits``."""
+        self._must_reset = False
+        if not self._throttle.reset_often():
+            return
+        window = self._window
+        self._all_hits = self._all_hits or sorted(set(self._session.hits(window.view[: window.cut], {})))
+        begin = bisect_right(self._all_hits, position << ID_BITS | ID_MASK)
+        raw_hits = self._all_hits[begin : begin + MAX_LATE_HITS]
+        reported = self._throttle.count_hits([h for h in raw_hits if h >> ID_BITS <= window.own_end])
+        merged = sorted({*hits, *reported})
+        hits.clear()
+        hits.extend(merged)
+
+    def _last_window_hits(self) -> list[int]:
+        """Return the hits of a last window with exhausted patterns.
+
+        Exhausted patterns are searched at the end of the window only.
+        """
+        window = self._window
+        raw_hits = self._session.hits(
+            window.view[: window.cut], dict.fromkeys(self._throttle.exhausted, -1), silent=True
+        )
+        tail = window.buffer.rfind(b"\n", 0, max(0, window.cut - TAIL_BYTES)) + 1
+        return raw_hits + [hit + (tail << ID_BITS) for hit in self._session.hits(window.view[tail : window.cut], {})]
+
+    def _candidates(self, hits: deque[int]) -> Iterator[Candidate]:
+        """Yield each line with a hit once."""
+        window, end, batch = self._window, -1, MAX_BATCH
+        while lines := self._pick_next(hits, end, batch):
+            batch = min(2 * batch, MAX_BATCH)
+            for count, (_, start, end, raw, ids) in enumerate(lines, 1):
+                if not self._standalone.isdisjoint(ids):
+                    self._count_to(start)
+                    yield Candidate(
+                        raw, self._newline_count + 1, ids, partial(window.lines_below, end, window.generation)
+                    )
+                if self._must_reset:
+                    hits.extendleft(line.hit for line in reversed(lines[count:]))
+                    self._add_hits_after(end, hits)
+                    batch = 1  # else runs that end line by line would match the following lines again and again
+                    break
+
+    def _pick_next(self, hits: deque[int], end: int, limit: int) -> list[_PickedLine]:
+        """Return up to ``limit`` lines below ``end`` with their patterns.
+
+        Many lines in a row are faster several times, because the engine's tables stay in the processor's cache.
+        """
+        window, lines = self._window, list[_PickedLine]()
+        while hits and len(lines) < limit:
+            hit = hits.popleft()
+            position = hit >> ID_BITS
+            if position > end:
+                start, end = line_bounds(window.buffer, position, window.cut)
+                raw = bytes(window.view[start:end])
+                lines.append(_PickedLine(hit, start, end, raw, self._match_line(raw)))
+        return lines
+
+    def _count_to(self, position: int) -> None:
+        if position > self._counted_to:
+            self._newline_count += self._newlines.count(self._counted_to, position)
+            self._counted_to = position

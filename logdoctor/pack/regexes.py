@@ -1,0 +1,109 @@
+"""Regular expressions, compiled once per machine instead of once per process.
+
+The ``regex`` package compiles in Python, which takes half a millisecond per expression.
+A crash log that needs a hundred expressions would spend most of its time on that.
+So compiled expressions are stored as plain data (MessagePack).
+The data are the arguments by which the package's own pickle support (`copyreg`) rebuilds an expression.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import regex
+
+from logdoctor.pack import cached_files
+from logdoctor.pack.cached_entries import CachedEntries, digest, write
+
+MAX_EXPRESSIONS = 6000
+"""Stored expressions, more than exist. Beyond that most belong to older versions, and the store is started anew."""
+
+_REQUIRED_INDEX = 8
+"""Index of the argument with the characters that every match must hold."""
+
+_unsaved: dict[bytes, bytes] = {}
+_damaged_keys: set[bytes] = set()
+"""Stored expressions that cannot be rebuilt."""
+
+
+@cache
+def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
+    """Return the expression from the store, or compile it. Raises `regex.error`."""
+    key = digest(f"{int(flags)} {pattern}")
+    store = _store()
+    stored = store.get(key) if store else None
+    if stored is not None:
+        try:
+            return cast("regex.Pattern[str]", _rebuild()[0](*_restore_tuple(msgspec.msgpack.decode(stored))))
+        except Exception:  # noqa: BLE001  a damaged entry, or one of another version, is compiled again
+            _damaged_keys.add(key)
+    expression = regex.compile(pattern, flags)
+    _unsaved[key] = msgspec.msgpack.encode(_rebuild()[1](expression)[1])
+    return expression
+
+
+class _Later:
+    """An expression that is compiled when it is first used."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._arguments = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = getattr(compiled(*self._arguments), name)
+        return value
+
+
+def later(pattern: str, flags: int = 0) -> regex.Pattern[str]:
+    """Return an expression that is compiled at its first use.
+
+    Module constants use it, because compiling at import would delay every start.
+    """
+    return cast("regex.Pattern[str]", _Later(pattern, flags))
+
+
+def keep() -> None:
+    """Store the expressions that were compiled since the last call."""
+    path = _file()
+    if not _unsaved or path is None:
+        return
+    stored_entries = {
+        key: expression for key, expression in CachedEntries(path).all().items() if key not in _damaged_keys
+    }
+    write(path, {**stored_entries, **_unsaved} if len(stored_entries) + len(_unsaved) <= MAX_EXPRESSIONS else _unsaved)
+    _unsaved.clear()
+
+
+@cache
+def _store() -> CachedEntries | None:
+    path = _file()
+    return CachedEntries(path) if path else None
+
+
+def _file() -> Path | None:
+    folder = cached_files.folder()
+    version = (
+        f"{regex.__version__}-{sys.version_info[0]}.{sys.version_info[1]}-{sys.byteorder}{sys.maxsize.bit_length()}"
+    )
+    return folder / f"expressions-{version}.entries" if folder else None
+
+
+def _restore_tuple(arguments: list[Any]) -> list[Any]:
+    """Convert one argument back to a tuple.
+
+    MessagePack reads tuples as lists. This tuple holds the characters that every match must hold.
+    The package silently ignores a list. A search without a match then takes up to thirty times as long (regex
+    2026.11.15).
+    """
+    return [*arguments[:_REQUIRED_INDEX], tuple(arguments[_REQUIRED_INDEX]), *arguments[_REQUIRED_INDEX + 1 :]]
+
+
+@cache
+def _rebuild() -> tuple[Any, Any]:
+    """Return two functions: rebuild an expression, return its arguments."""
+    arguments = copyreg.dispatch_table[regex.Pattern]
+    return cast("Any", arguments(regex.compile("a")))[0], arguments

@@ -1,0 +1,212 @@
+"""The pipeline: open, scan, parse, reason, else guess. It connects the rooms and knows no output format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from msgspec.structs import replace
+
+from logdoctor.classifier import FeatureCounter
+from logdoctor.inputs import Bounds, open_streams
+from logdoctor.logs.error_wording import reports_error
+from logdoctor.logs.fallback_messages import read_fallback_messages
+from logdoctor.logs.headless_traces import find_headless_trace
+from logdoctor.logs.line_parser import LineParser
+from logdoctor.model import Coverage, Diagnosis, InputError, Job, Problem, Record, Stream
+from logdoctor.pack import regexes
+from logdoctor.pipeline.fallback import add_guess, build_preference
+from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
+from logdoctor.pipeline.new_templates import Excerpts, add_new_templates
+from logdoctor.pipeline.surrounding_lines import add_context
+from logdoctor.reasoning import Reasoner
+from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
+from logdoctor.reasoning.lifecycle.spans import may_end_a_run
+from logdoctor.reasoning.verdict.decision import decide
+
+Input = str | os.PathLike[str] | IO[bytes]
+Watch = Callable[[str, int], None]
+"""Callback for progress, called with the name of the stream and the number of bytes just read."""
+
+
+def diagnose(
+    inputs: Input | Iterable[Input],
+    *,
+    name: str | None = None,
+    rules: Sequence[str | os.PathLike[str]] = (),
+    hung: bool = False,
+    lang: str = "en",
+    bounds: Bounds | None = None,
+    watch: Watch | None = None,
+    knowledge: Knowledge | None = None,
+    model: str | os.PathLike[str] | None = None,
+    context: int = 0,
+    baseline: str | os.PathLike[str] | None = None,
+) -> Diagnosis:
+    """Diagnose one job from its logs.
+
+    ``inputs``: paths (files, folders, globs, archives; ``"-"`` is standard input) and open binary files of ONE job.
+    ``rules``: folders with rules of your own, added to the shipped rules and to those of installed packages.
+    ``hung``: the job hangs, so silence is a failure.
+    ``knowledge``: the pack that `gather` returned, to diagnose many jobs without loading it again.
+    ``model``: a classifier of your own in place of the shipped one. It is asked if the rules leave a failure open.
+    ``baseline``: the log of a good run. For a failure without a rule, the report shows lines that are not in it.
+    ``context``: lines above and below each quoted line to read again and report.
+
+    Unreadable inputs and faulty rules are listed in ``problems``. Raises `InputError` if nothing could be read at all.
+    """
+    pack = knowledge or gather(rule_folders(rules))
+    reader = JobReader(make_job(inputs, name), pack, bounds, watch)
+    baseline_path = os.fspath(baseline) if baseline else ""
+    diagnosis = _diagnose(reader, lang, Path(model) if model else None, baseline_path, hung=hung)
+    if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
+        regexes.keep()
+    return add_context(diagnosis, reader.job, reader.bounds, context) if context else diagnosis
+
+
+def diagnose_streams(
+    opened: Iterable[Stream],
+    *,
+    name: str,
+    knowledge: Knowledge,
+    lang: str = "en",
+    watch: Watch | None = None,
+) -> Diagnosis:
+    """Diagnose one job from opened logs. Other arguments are those of `diagnose`."""
+    return _diagnose(JobReader(Job(name, ()), knowledge, watch=watch, opened=opened), lang)
+
+
+def _diagnose(
+    reader: JobReader, lang: str, model: Path | None = None, baseline: str = "", *, hung: bool = False
+) -> Diagnosis:
+    pack = reader.pack
+    reasoner = Reasoner(pack.rules, pack.owners, hung=hung)
+    counter = FeatureCounter()
+    for record in observe(reader, reasoner):
+        counter.observe(record)
+    cut = bool(reader.problems)
+    diagnosis = reasoner.conclude(reader.job.name, lang, truncated=cut, prefer=build_preference(counter, model))
+    problems = (*pack.faults, *reader.problems)
+    diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
+    diagnosis = add_guess(diagnosis, counter, pack, lang, model)
+    diagnosis = replace(diagnosis, decision=decide(diagnosis, lang))
+    return add_new_templates(diagnosis, reader.excerpts, lang, baseline)
+
+
+def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
+    """Let the reasoner observe each record of a job, and yield it.
+
+    Then the overlooked records follow. After the last record the reasoner may conclude. Raises `InputError` if nothing
+    could be read.
+    """
+    for record in reader:
+        reasoner.observe(record)
+        yield record
+    reader.require_input()
+    for record in _find_overlooked(reader) if reasoner.quiet else ():
+        reasoner.observe(record)
+        yield record
+    reasoner.state.lengths = reader.lengths
+
+
+def _find_overlooked(reader: JobReader) -> list[Record]:
+    """Return failures in logs without a line that looks like a failure.
+
+    A log may begin inside a record whose head is cut off. Or it holds only a message, which a rule or an error word
+    recognises as a failure.
+    """
+    pack, logs = reader.pack, reader.excerpts.logs
+    headless = [e for log in logs for e in find_headless_trace(log.name, log.first_lines(), pack.matcher.match)]
+    if headless or len(logs) != 1:
+        return headless
+    messages = read_fallback_messages(logs[0].name, logs[0].first_lines(), pack.matcher.match)
+    rules_only = Reasoner(pack.rules, pack.owners)
+    for record in messages:
+        rules_only.observe(record)
+    if any(finding.rule.role == "cause" for finding in rules_only.findings()[0]):
+        return messages
+    return [record for record in messages if record.fields.get("exception") or reports_error(record.text)]
+
+
+def make_job(inputs: Input | Iterable[Input], name: str | None = None) -> Job:
+    """Return the job with these inputs, by default named after the first."""
+    sources: list[Any] = [inputs] if isinstance(inputs, str | os.PathLike) or hasattr(inputs, "read") else [*inputs]
+    paths = tuple(os.fspath(i) if isinstance(i, os.PathLike) else i for i in sources)
+    first = paths[0] if paths else "-"
+    return Job(name or ("<stdin>" if first == "-" or not isinstance(first, str) else Path(first).name or first), paths)
+
+
+class JobReader:
+    """The records of one job, in reading order.
+
+    ``coverage`` and ``problems`` are complete after the last record.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        pack: Knowledge,
+        bounds: Bounds | None = None,
+        watch: Watch | None = None,
+        opened: Iterable[Stream] | None = None,
+    ) -> None:
+        """Prepare to read the streams of ``job``, or those in ``opened`` instead."""
+        self.job, self.pack, self.bounds, self.watch, self._opened = job, pack, bounds or Bounds(), watch, opened
+        self.coverage = Coverage()
+        self.problems: list[Problem] = []
+        self.lengths: dict[str, int] = {}
+        """Number of lines of each file that was read to its end."""
+        self.excerpts = Excerpts()
+        """Parts of the logs, kept for a second look."""
+
+    def __iter__(self) -> Iterator[Record]:
+        files = size = lines = order = 0
+        matcher = self.pack.matcher
+        scans = matcher.job_scanner()
+        for stream in open_streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
+            parser = LineParser(stream.name, matcher.match, order, matcher.standalone)
+            scan = scans(self._readinto(stream))
+            for candidate in scan:
+                for record in parser.parse(candidate):
+                    yield record
+                    if may_end_a_run(record):
+                        scan.reset_throttle()
+            order = parser.order
+            self.excerpts.finish(stream.name, scan.lines)
+            if len(self.lengths) < MAX_FILES:
+                self.lengths[stream.name] = scan.lines
+            files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
+            self.coverage = Coverage(files, size, lines, order)
+
+    def require_input(self) -> None:
+        """Raise `InputError` if nothing could be read."""
+        if not self.coverage.files and self.problems:
+            first = self.problems[0]
+            raise InputError(first.what, first.where, first.why, first.help)
+
+    def _readinto(self, stream: Stream) -> Callable[[memoryview], int]:
+        read = self.excerpts.record(stream.name, stream.readinto)
+        watch = self.watch
+        if watch is None:
+            return read
+
+        def readinto(buffer: memoryview) -> int:
+            count = read(buffer)
+            watch(stream.name, count)
+            return count
+
+        return readinto
+
+
+def events(
+    inputs: Input | Iterable[Input],
+    *,
+    rules: Sequence[str | os.PathLike[str]] = (),
+    knowledge: Knowledge | None = None,
+) -> Iterator[Record]:
+    """Yield the records in the logs of one job, in reading order. Arguments as for `diagnose`."""
+    reader = JobReader(make_job(inputs), knowledge or gather(rule_folders(rules)))
+    yield from reader
+    reader.require_input()

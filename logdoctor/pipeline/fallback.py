@@ -1,0 +1,103 @@
+"""The classifier's guess for a failure that no rule explains.
+
+The classifier is asked after the rules, and only about an ``unknown`` verdict with failure lines. So it never
+contradicts a rule and never diagnoses a healthy job. If several rules hold and nothing in the logs orders them, it
+chooses the likelier one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
+from logdoctor.model import Cause, Culprit, Diagnosis, InputError, Rule
+from logdoctor.pack.regexes import later
+from logdoctor.pipeline.knowledge import Knowledge
+from logdoctor.reasoning.findings.wording import fill_words
+
+SUMMARY = {
+    "en": "A guess, proved by no rule: the failure lines resemble those of '{name}' ({percent} % sure). {cause}",
+    "zh": "没有规则能证实这一点。这是一个猜测:失败日志行与“{name}”的日志相似(把握 {percent}%)。{cause}",
+}
+TITLE = {"en": "Perhaps: {title}", "zh": "可能是:{title}"}
+MAX_EVIDENCE = 3
+MIN_SHARE = 0.8
+"""Share of the tied signatures' probability that one of them must have."""
+_EXIT_CODE_ONLY = later(r"(?:exit(?:ed)? (?:with )?|return ?)(?:code|status)\b[^\n\d]{0,12}-?\d{1,10}\W*$")
+"""An exit code without a reason. Lines like this resemble others only by chance."""
+
+
+def build_preference(counter: FeatureCounter, model: Path | None = None) -> Callable[[Sequence[str]], str | None]:
+    """Return a function that chooses the likeliest of several signatures.
+
+    It returns None unless one signature has `MIN_SHARE` of the probability, judged by the lines in ``counter``.
+    """
+
+    def prefer(signatures: Sequence[str]) -> str | None:
+        from logdoctor.classifier.features import counter_features
+        from logdoctor.classifier.linear_model import load_model
+
+        try:
+            probabilities = load_model(model or SHIPPED_MODEL).probabilities_of(counter_features(counter), signatures)
+        except InputError:  # `add_guess` reports the error
+            return None
+        best = max(probabilities, key=lambda name: (probabilities[name], name), default=None)
+        return best if best and probabilities[best] >= MIN_SHARE * math.fsum(probabilities.values()) else None
+
+    return prefer
+
+
+def add_guess(
+    diagnosis: Diagnosis, counter: FeatureCounter, pack: Knowledge, lang: str = "en", model: Path | None = None
+) -> Diagnosis:
+    """Return the diagnosis with the classifier's guess as its cause, or unchanged.
+
+    ``model`` replaces the shipped model. A model that cannot be loaded becomes a problem of the diagnosis, not an
+    error.
+    """
+    if diagnosis.verdict != "unknown" or diagnosis.causes or not diagnosis.unexplained or not counter.failures:
+        return diagnosis
+    if all(_EXIT_CODE_ONLY.search(text) for *_, text in counter.failures):
+        return diagnosis
+    from logdoctor.classifier.features import counter_features
+    from logdoctor.classifier.linear_model import load_model
+
+    try:
+        guess = load_model(model or SHIPPED_MODEL).guess(counter_features(counter))
+    except InputError as error:
+        return replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
+    rule = _find_rule(pack, guess.signature) if guess else None
+    if guess is None or rule is None:
+        return diagnosis
+    cause = _make_cause(rule, guess.probability, diagnosis, lang)
+    return replace(diagnosis, verdict="failure", causes=(cause,))
+
+
+def _find_rule(pack: Knowledge, signature: str) -> Rule | None:
+    """Return the rule of the signature, else its first variant."""
+    rules = [r for r in pack.rules if r.signature == signature and r.role != "benign"]
+    return next((r for r in rules if r.id == signature), rules[0] if rules else None)
+
+
+def _make_cause(rule: Rule, probability: float, diagnosis: Diagnosis, lang: str) -> Cause:
+    """Return the guess as a cause without a culprit. A resemblance proves no rank and no host."""
+    words = fill_words(rule.say(lang), {})
+    percent = f"{probability:.0%}".rstrip("%")
+    summary = SUMMARY.get(lang, SUMMARY["en"]).format(name=rule.signature, percent=percent, cause=words.cause)
+    return Cause(
+        signature=rule.signature,
+        title=TITLE.get(lang, TITLE["en"]).format(title=words.title),
+        summary=summary,
+        confidence=round(probability, 2),
+        by="classifier",
+        culprit=Culprit(),
+        action=rule.action,
+        remedy=words.remedy,
+        references=rule.references,
+        evidence=diagnosis.unexplained[:MAX_EVIDENCE],
+        explains=(),
+    )

@@ -1,0 +1,243 @@
+"""New line templates, for failures that no rule explains.
+
+These are lines that the job did not print while it was healthy. A good run can be given instead for comparison.
+
+While a job is read, a bounded excerpt of each log is kept, because a pipe cannot be read twice.
+An excerpt holds the start, samples of the middle, and the end.
+The excerpts are masked to templates and compared only if the rules leave the answer open.
+Without a good run they are compared with the lines well before the first failure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from logdoctor.inputs import Bounds, open_streams
+from logdoctor.model import Diagnosis, Evidence, InputError, Job, Line, Novel, Problem
+
+START_BYTES = 1 << 16
+SAMPLE_BYTES = 1 << 14
+END_BYTES = 1 << 17
+"""Bytes kept of the start of a log, of each sample in its middle, and of its end."""
+MAX_LOGS = 64
+"""Logs of which excerpts are kept."""
+CHUNK_BYTES = 1 << 18
+MAX_LINES = 6000
+MAX_SHAPES = 800
+"""Lines and shapes that are compared. Of a good run ten times as many are taken."""
+BASELINE_BYTES = 64 << 20
+"""Bytes that are read of a good run."""
+MAX_LINE_BYTES = 500
+MIN_TEMPLATE_CHARS = 4
+MIN_HEALTHY_LINES = 8
+"""A shorter healthy phase does not show which lines are unusual."""
+MARGIN_LINES = 20
+"""Lines before the first failure that do not count as healthy, because trouble may begin unnoticed."""
+MAX_SHOWN = 6
+FREQUENT = 8
+"""A line that is printed more often is seldom the cause."""
+NUMBERS = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")
+ALARM_WORDS = re.compile(
+    r"(?i)error|fail|fatal|exception|cannot|can't|could not|unable|refus|denied|invalid|abort|panic|lost|timed? ?out"
+    r"|corrupt|missing|not found|unexpected|exceed|mismatch|broken|killed|died|unreachable|no such|critical|warn"
+)
+REASONS = {
+    "en": {"own": "never printed while all was well", "good": "the good run never printed it", "times": ", {n} times"},
+    "zh": {"own": "一切正常时从未出现", "good": "正常运行中从未出现", "times": ",共 {n} 次"},
+}
+
+
+class Excerpt(Struct):
+    """The parts kept of one log.
+
+    ``lines`` is the number of lines of the whole log. The line numbers of ``end`` are counted back from it.
+    """
+
+    name: str
+    start: bytes = b""
+    samples: list[bytes] = field(default_factory=list)
+    end: bytes = b""
+    lines: int = 0
+    chunks: int = 0
+
+    def add(self, chunk: memoryview) -> None:
+        """Keep parts of the next bytes of the log."""
+        if len(self.start) < START_BYTES:
+            self.start += chunk[: START_BYTES - len(self.start)]
+        self.chunks += 1
+        if self.chunks > 2 and self.chunks & (self.chunks - 1) == 0:  # fewer and fewer samples of a long log
+            self.samples.append(bytes(chunk[:SAMPLE_BYTES]))
+        self.end = self.end[len(chunk) - END_BYTES :] + chunk if len(chunk) < END_BYTES else bytes(chunk[-END_BYTES:])
+
+    def first_lines(self) -> Iterator[Line]:
+        """Yield the lines of the start, with their numbers."""
+        for number, raw in enumerate(_complete_lines(self.start, len(self.start) == START_BYTES), 1):
+            yield Line(self.name, number, _text(raw))
+
+    def middle_lines(self) -> Iterator[str]:
+        """Yield lines of the samples, whose numbers are unknown."""
+        for sample in self.samples:
+            yield from (_text(raw) for raw in _complete_lines(sample, is_cut=True)[1:])
+
+    def last_lines(self) -> Iterator[Line]:
+        """Yield the lines of the end, with their numbers."""
+        unfinished = bool(self.end) and not self.end.endswith(b"\n")
+        number = self.lines - self.end.count(b"\n") + (not unfinished)
+        for n, raw in enumerate(self.end.split(b"\n"), number):
+            if n > number or number == 1:  # the first line may be cut
+                yield Line(self.name, n, _text(raw))
+
+
+def _complete_lines(raw: bytes, is_cut: bool) -> list[bytes]:  # noqa: FBT001
+    lines = raw.split(b"\n")
+    return lines[:-1] if is_cut else lines
+
+
+def _text(raw: bytes) -> str:
+    return raw[:MAX_LINE_BYTES].decode("utf-8", "replace").rstrip("\r")
+
+
+class Excerpts:
+    """The excerpts of all logs of a job."""
+
+    def __init__(self) -> None:
+        self.logs: list[Excerpt] = []
+
+    def record(self, name: str, readinto: Callable[[memoryview], int]) -> Callable[[memoryview], int]:
+        """Return a ``readinto`` that also keeps an excerpt of the log ``name``.
+
+        Beyond `MAX_LOGS` the original ``readinto`` is returned.
+        """
+        if len(self.logs) >= MAX_LOGS:
+            return readinto
+        log = Excerpt(name)
+        self.logs.append(log)
+
+        def read(buffer: memoryview) -> int:
+            count = readinto(buffer)
+            if count:
+                log.add(buffer[:count])
+            return count
+
+        return read
+
+    def finish(self, name: str, lines: int) -> None:
+        """Set the line count of a log that was read to its end."""
+        if self.logs and self.logs[-1].name == name:
+            self.logs[-1].lines = lines
+
+
+def add_new_templates(diagnosis: Diagnosis, excerpts: Excerpts, lang: str = "en", baseline: str = "") -> Diagnosis:
+    """Add new lines to a diagnosis without a cause from a rule.
+
+    Any other diagnosis is returned as it is. A ``baseline`` that cannot be read becomes a problem of the diagnosis.
+    """
+    if diagnosis.verdict == "healthy" or any(c.by == "rule" for c in diagnosis.causes):
+        return diagnosis
+    first_failure = diagnosis.job_summary.first_failure.line if diagnosis.job_summary.first_failure else None
+    try:
+        healthy = _good_run_templates(baseline) if baseline else _healthy_phase_templates(excerpts.logs, first_failure)
+    except InputError as error:
+        return replace(diagnosis, problems=(*diagnosis.problems, error.as_problem()))
+    if not healthy:
+        return diagnosis
+    shown_places = {(e.line.file, e.line.number) for e in diagnosis.unexplained}
+    words = REASONS.get(lang, REASONS["en"])
+    why = words["good" if baseline else "own"]
+    new_lines = _find_new(excerpts.logs, first_failure, healthy, shown_places)
+    return replace(diagnosis, novel=tuple(_with_reason(novel, why, words["times"]) for novel in new_lines[:MAX_SHOWN]))
+
+
+def _with_reason(novel: Novel, why: str, times: str) -> Novel:
+    why += times.format(n=novel.count) if novel.count > 1 else ""
+    return replace(novel, evidence=replace(novel.evidence, why=why))
+
+
+def _good_run_templates(baseline: str) -> set[str]:
+    """Return the templates of the excerpts of a good run."""
+    problems: list[Problem] = []
+    excerpts, remaining = Excerpts(), BASELINE_BYTES
+    buffer = memoryview(bytearray(CHUNK_BYTES))
+    for stream in open_streams(Job(Path(baseline).name, (baseline,)), problems, Bounds()):
+        read = excerpts.record(stream.name, stream.readinto)
+        while remaining > 0 and (count := read(buffer)):
+            remaining -= count
+    if not excerpts.logs:
+        raise InputError("the log of a good run cannot be read", baseline, problems[0].why if problems else "")
+    return _templates((text for log in excerpts.logs for text in _all_texts(log)), MAX_SHAPES * 10)
+
+
+def _all_texts(log: Excerpt) -> Iterator[str]:
+    yield from (line.text for line in log.first_lines())
+    yield from (line.text for line in log.last_lines())
+    yield from log.middle_lines()
+
+
+def _healthy_phase_templates(logs: Iterable[Excerpt], first_failure: Line | None) -> set[str]:
+    """Return the templates printed before trouble began.
+
+    Return an empty set if the phase has fewer than `MIN_HEALTHY_LINES` lines.
+    """
+    texts: list[str] = []
+    for log in logs:
+        end = max(0, first_failure.number - MARGIN_LINES) if first_failure and first_failure.file == log.name else None
+        if end is None:  # a log without the first failure: its first half counts as healthy
+            end = log.lines // 2
+        lines = {line.number: line.text for line in (*log.first_lines(), *log.last_lines())}
+        texts += (text for number, text in lines.items() if number < end)
+        if end >= log.lines // 2:
+            texts += log.middle_lines()
+    templates = _templates(texts)
+    return templates if len(texts) >= MIN_HEALTHY_LINES else set()
+
+
+def _templates(texts: Iterable[str], limit: int = MAX_SHAPES) -> set[str]:
+    """Return the templates of ``texts``.
+
+    Masking is slow, so of lines that differ in numbers alone only the first is masked.
+    """
+    from logdoctor.pipeline.masking import to_template
+
+    shapes = dict.fromkeys(map(_shape, itertools.islice(texts, MAX_LINES * limit // MAX_SHAPES)))
+    return {to_template(shape) for shape in itertools.islice(shapes, limit)}
+
+
+def _shape(text: str) -> str:
+    return NUMBERS.sub("0", text)
+
+
+def _find_new(
+    logs: Iterable[Excerpt], first_failure: Line | None, healthy: set[str], shown_places: set[tuple[str, int]]
+) -> list[Novel]:
+    """Return templates printed around and after the first failure and not ``healthy``.
+
+    Templates with alarm words come first, then rare templates.
+    """
+    from logdoctor.pipeline.masking import to_template
+
+    groups: dict[str, list[Line]] = {}
+    for line in itertools.islice((line for log in logs for line in _candidates(log, first_failure)), MAX_LINES):
+        if line.text.strip() and (line.file, line.number) not in shown_places:
+            groups.setdefault(_shape(line.text), []).append(line)
+    new_lines: dict[str, Novel] = {}
+    for shape, lines in itertools.islice(groups.items(), MAX_SHAPES):
+        masked = to_template(shape)
+        if len(masked) >= MIN_TEMPLATE_CHARS and masked not in healthy:
+            first = new_lines.setdefault(masked, Novel(masked, 0, Evidence(lines[0])))
+            new_lines[masked] = replace(first, count=first.count + len(lines))
+    return sorted(new_lines.values(), key=lambda n: (not ALARM_WORDS.search(n.template), n.count > FREQUENT))
+
+
+def _candidates(log: Excerpt, first_failure: Line | None) -> Iterator[Line]:
+    start = first_failure.number - MARGIN_LINES if first_failure and first_failure.file == log.name else log.lines // 2
+    numbers: set[int] = set()
+    for line in (*log.first_lines(), *log.last_lines()):
+        if line.number >= start and line.number not in numbers:
+            numbers.add(line.number)
+            yield line

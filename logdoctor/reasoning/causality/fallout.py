@@ -1,0 +1,19 @@
+"""What a process says that lost another one, gave up waiting for it, or started it: no failure of its own."""
+
+from __future__ import annotations
+
+from logdoctor.pack.regexes import later
+
+SEARCHED = 4000
+_FALLOUT = later(
+    r"(?i)closed by (?:remote )?peer|reset by peer|broken pipe|timed? ?out|ncclRemoteError|remote process exited|"
+    r"unhandled system error|communicator was aborted|shut ?down|TCPStore|store->|SignalException|KeyboardInterrupt|"
+    r"ChildFailedError|ProcessExitedException|ProcessRaisedException|HorovodInternalError|ActorDied|ActorUnavailable|"
+    r"WorkerCrashed|EOFError|NCCL error|Connection (?:refused|closed|lost)|eof \(this error|CalledProcessError|"
+    r"died with|MPI_ERR|watchdog|heartbeat|exited unexpectedly|monitoredBarrier"
+)
+
+
+def may_be_fallout(text: str) -> bool:
+    """Whether an exception with this ``text`` may follow from another process' end."""
+    return _FALLOUT.search(text[:SEARCHED]) is not None

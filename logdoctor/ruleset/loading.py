@@ -1,0 +1,130 @@
+"""Folders of YAML files become a `Rulebook`, with all faults of all files."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from logdoctor.model import Rule, RuleError, RulesError
+from logdoctor.ruleset import rule_files
+from logdoctor.ruleset.reader import Faults, read_rule
+from logdoctor.ruleset.signatures import FILE_NAME, VERDICTS, Signature, read_signatures
+from logdoctor.ruleset.yaml_lines import Document, parse
+
+
+class Ruleset(Struct, frozen=True):
+    """All readable rules sorted by id, the signatures, and all faults.
+
+    ``documents`` holds each file by the id of its rule, with the line of each part.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    signatures: dict[str, Signature] = field(default_factory=dict)
+    faults: tuple[RuleError, ...] = ()
+    documents: dict[str, Document] = field(default_factory=dict)
+
+    def rule(self, name: str) -> Rule | None:
+        return next((r for r in self.rules if r.id == name), None)
+
+
+def load(folders: Sequence[Path]) -> Ruleset:
+    """Read every rule below ``folders``. Raise `RulesError` with all faults of all files."""
+    book = read(folders)
+    if book.faults:
+        raise RulesError(book.faults)
+    return book
+
+
+def read(folders: Sequence[Path]) -> Ruleset:
+    """Read every rule below ``folders`` that has no fault. Later folders replace rules of earlier ones.
+
+    Faults are collected in `Ruleset.faults`. If a file is faulty, the earlier folder's rule with this id stays.
+    """
+    rules_by_id: dict[str, tuple[Rule, Document]] = {}
+    faults: list[RuleError] = []
+    signatures = _signatures(folders, faults)
+    names: set[str] = set()
+    for folder in folders:
+        files = rule_files([folder])
+        if not files:
+            faults.append(_empty(folder))
+        for rule_id, path in files:
+            names.add(rule_id)
+            result = _read_file(rule_id, path, signatures, faults)
+            if result:
+                rules_by_id[rule_id] = result
+    rules = tuple(rules_by_id[rule_id][0] for rule_id in sorted(rules_by_id))
+    faults += _check_together(rules, {*names, *signatures})
+    documents = {rule_id: document for rule_id, (_, document) in rules_by_id.items()}
+    return Ruleset(rules, signatures, tuple(faults), documents)
+
+
+def _signatures(folders: Sequence[Path], errors: list[RuleError]) -> dict[str, Signature]:
+    table: dict[str, Signature] = {}
+    try:
+        for folder in folders:
+            table.update(read_signatures(folder / FILE_NAME))
+    except RuleError as error:
+        errors.append(error)
+    return table
+
+
+def _empty(folder: Path) -> RuleError:
+    what = "there is no rule in this folder" if folder.is_dir() else "there is no such folder of rules"
+    return RuleError(what, str(folder), "", "a rule is a file FOLDER/<family>/<name>.yaml")
+
+
+def _read_file(
+    rule_id: str, path: Path, signatures: dict[str, Signature], errors: list[RuleError]
+) -> tuple[Rule, Document] | None:
+    """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
+    try:
+        document = parse(path.read_text("utf-8"), str(path))
+    except RuleError as error:
+        errors.append(error)
+        return None
+    except UnicodeDecodeError as error:
+        errors.append(RuleError("the rule file could not be read", str(path), str(error), "save it as UTF-8 text"))
+        return None
+    except OSError as error:
+        why = error.strerror or str(error)
+        errors.append(
+            RuleError("the rule file could not be read", str(path), why, "see where it leads, and its permissions")
+        )
+        return None
+    faults = Faults(document, str(path))
+    rule = read_rule(document, rule_id, str(path), faults)
+    if rule:
+        _check_signature(rule, signatures, faults)
+    errors += faults.errors
+    return (rule, document) if rule and not faults.errors else None
+
+
+def _check_signature(rule: Rule, signatures: dict[str, Signature], faults: Faults) -> None:
+    agreed = signatures.get(rule.signature)
+    if agreed and rule.role != "benign" and agreed.action != rule.action:
+        why = f"signatures.tsv agrees on '{agreed.action}' for {agreed.id}"
+        faults.add(("action",), f"the action is '{rule.action}'", why, "use the agreed action")
+
+
+def _check_together(rules: Sequence[Rule], names: AbstractSet[str]) -> list[RuleError]:
+    """Check that every id exists that a rule names. ``names`` holds ids of faulty rules too."""
+    existing = {r.signature for r in rules} | names | set(VERDICTS)
+    errors = []
+    for rule in rules:
+        for name in rule.explains:
+            if name not in existing and not any(fnmatch.fnmatchcase(e, name) for e in existing):
+                errors.append(
+                    RuleError(f"'explains' names '{name}', which nothing has", rule.path, "", "see signatures.tsv")
+                )
+        for miss in rule.near_misses:
+            if miss.truth not in existing:
+                where = f"{rule.path}:{miss.line}"
+                errors.append(
+                    RuleError(f"a near-miss is '{miss.truth}', which nothing has", where, "", "see signatures.tsv")
+                )
+    return errors

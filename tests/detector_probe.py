@@ -1,0 +1,22 @@
+"""What one ledger derives from a text, with the picture of the job that the text gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from logdoctor.logs.line_parser import parse_text
+from logdoctor.model import Record
+from logdoctor.reasoning.job_state import JobState
+
+
+def derive(detector: Any, text: str, state: JobState | None = None) -> list[Record]:
+    state = state or JobState()
+    for record in parse_text(text):
+        state.observe(record)
+        detector.observe(record)
+    return detector.derive(state)
+
+
+def by_name(records: list[Record]) -> dict[str, Record]:
+    """The first event of each kind, by what the kind is called after ``ledger.``."""
+    return {e.kind.partition(".")[2]: e for e in reversed(records)}

@@ -1,0 +1,372 @@
+"""Catalogues of codes: laws over all files, look-up, sentences, and use in rules and reports."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import logdoctor
+from logdoctor.cli import app
+from logdoctor.codes import catalogue, column_names, column_values, explain, explain_codes, follows, names, table
+from logdoctor.codes.search import find_catalogues, find_codes, similar_names
+from logdoctor.codes.table import FOLDER, REST, rows
+from logdoctor.model import Line, Record, RulesError
+from logdoctor.pipeline.knowledge import gather
+from logdoctor.render import render
+from logdoctor.ruleset.loading import load
+
+HEAD = {"title", "title_zh", "shown", "shown_zh", "explains", "source", "version", "checked"}
+COLUMNS = {"code", "name", "meaning", "meaning_zh", "blame", "action"}
+ALL = [(name, entry) for name in names() for entry in catalogue(name).entries]
+KEYS = {kind: {row["key"] for row in rows(FOLDER / "words" / f"{kind}.tsv")} for kind in ("blame", "action")}
+NUMBERED = {"xid": 172, "ib-status": 23, "nccl-result": 9}
+
+
+def record(kind: str, order: int = 1, time: float | None = None, **fields) -> Record:
+    from logdoctor.model import Source
+
+    line = Line("kern.log", order, "…")
+    return Record(line, kind.partition(".")[0], kind, "…", Source(time=time), "error", fields, order)
+
+
+@pytest.fixture(autouse=True)
+def compiled_once(cache, monkeypatch):
+    monkeypatch.setenv("LOGDOCTOR_CACHE", str(cache))
+
+
+def diagnosis(log: str, **options):
+    return logdoctor.diagnose(io.BytesIO(log.encode()), **options)
+
+
+# ── laws over all files ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_catalogue_has_a_full_head(name):
+    head = catalogue(name).head
+    assert set(head.about) - {"otherwise", "yields"} == HEAD
+    assert all(kind and field for kind, field in head.explains)
+    assert head.about["checked"][:4].isdigit()
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_entry_has_all_columns_filled(name):
+    for entry in catalogue(name).entries:
+        assert set(entry.columns) >= COLUMNS
+        assert [c for c in COLUMNS if not entry.columns[c].strip()] == [], entry.code
+
+
+@pytest.mark.parametrize("name", names())
+def test_codes_and_texts_of_a_catalogue_are_unique(name):
+    one = catalogue(name)
+    codes = [entry.code for entry in one.entries]
+    assert len(codes) == len(set(codes))
+    if name != "openmpi-help":
+        texts = [text.lower() for text, _ in one.words()]
+        assert len(texts) == len(set(texts))
+
+
+def test_every_meaning_is_one_clause_in_english_and_in_chinese():
+    for name, entry in ALL:
+        meaning, zh = entry.column("meaning"), entry.column("meaning", "zh")
+        where = f"{name} {entry.code}"
+        assert meaning.isascii(), where
+        assert not meaning.endswith((".", " ")), where
+        assert len(meaning) < 180, where
+        assert any("\u4e00" <= c <= "\u9fff" for c in zh), where
+        assert not zh.endswith("。"), where
+
+
+def test_every_blame_and_action_is_known_and_each_known_one_is_used():
+    assert {entry.columns["blame"] for _, entry in ALL} == KEYS["blame"]
+    assert {entry.columns["action"] for _, entry in ALL} == KEYS["action"]
+    assert {entry.decision for _, entry in ALL} == {"stop", "retry", "exclude", "none"}
+
+
+def test_follows_names_listed_codes_without_circles_of_two():
+    for name, entry in ALL:
+        wanted = entry.columns.get("follows", "").split()
+        known = {e.code: e for e in catalogue(name).entries}
+        assert set(wanted) <= set(known), f"{name} {entry.code}"
+        assert entry.code not in wanted
+        assert [c for c in wanted if entry.code in known[c].columns["follows"].split()] == [], f"{name} {entry.code}"
+
+
+def test_every_sentence_holds_the_code_or_the_name():
+    for name, entry in ALL:
+        assert entry.code in entry.sentence() or entry.name in entry.sentence(), name
+        assert "\t" not in entry.sentence("zh")
+
+
+@pytest.mark.parametrize(("name", "last"), NUMBERED.items())
+def test_a_numbered_catalogue_has_no_holes(name, last):
+    assert [n for n in range(1, last + 1) if n != 0 and catalogue(name).find(n) is None] == []
+    assert REST not in {catalogue(name).find(n).columns["code"] for n in range(1, last + 1)}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the numbers are those of Linux")
+def test_errno_and_signals_are_those_of_linux():
+    for entry in catalogue("errno").entries:
+        assert getattr(errno, entry.name, int(entry.code)) == int(entry.code)
+        assert os.strerror(int(entry.code)) in dict(catalogue("errno").words())
+    for number in range(1, 32):
+        assert catalogue("signal").find(number).name in {signal.Signals(number).name, "SIGSTKFLT"}
+
+
+def test_every_syndrome_of_a_card_becomes_a_completion_state():
+    for entry in catalogue("ib-syndrome").entries:
+        state = catalogue("ib-status").find(entry.columns["status"])
+        assert state.columns["meaning"][:12] == entry.columns["meaning"][:12] or state.columns["blame"]
+
+
+def test_the_texts_of_errno_that_are_searched_for_are_in_the_catalogue():
+    from logdoctor.logs.error_numbers import FAILURE_TEXTS, errno_texts
+
+    assert set(FAILURE_TEXTS) <= set(errno_texts())
+
+
+# ── finding a code ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("xid", 79, "GPU_HAS_FALLEN_OFF_THE_BUS"),
+        ("xid", "79", "GPU_HAS_FALLEN_OFF_THE_BUS"),
+        ("errno", "Connection refused", "ECONNREFUSED"),
+        ("errno", "econnrefused", "ECONNREFUSED"),
+        ("ib-vendor", 129, "TRANSPORT_RETRY_81"),
+        ("ib-vendor", "0x81", "TRANSPORT_RETRY_81"),
+        ("exit-code", -9, "SIGKILL"),
+        ("exit-code", 139, "SIGSEGV"),
+        ("exit-code", 200, "PROGRAM"),
+        ("libfabric", -110, "ETIMEDOUT"),
+        ("sxid", 12099, "EGRESS"),
+        ("sxid", 20034, "DLPL_LTSSM_FAULT_UP"),
+        ("cuda", "CUDA_ERROR_ILLEGAL_ADDRESS", "cudaErrorIllegalAddress"),
+        ("slurm-state", "OUT_OF_ME+", "OOM"),
+        ("xid", 4000, "UNKNOWN"),
+    ],
+)
+def test_a_code_is_found_by_number_name_or_text(name, value, found):
+    assert catalogue(name).find(value).name == found
+
+
+@pytest.mark.parametrize("value", [0, -1, 10**18, "no such thing", "", "*", "9" * 5000, "0x", "0xzz"])
+def test_unlisted_value_is_not_found(value):
+    assert catalogue("errno").find(value) is None
+
+
+def test_a_field_is_explained_by_the_kind_that_carries_it():
+    assert explain("kernel.xid", "xid", 79).name == "GPU_HAS_FALLEN_OFF_THE_BUS"
+    assert explain("generic.error", "xid", 79) is not None
+    assert explain("os.http", "status", 12) is None
+    assert explain("ucx.completion", "status", 12).name == "IBV_WC_RETRY_EXC_ERR"
+    assert explain("kernel.xid", "pid", 79) is None
+    assert explain("kernel.xid", "xid", None) is None
+
+
+def test_codes_of_a_record_are_explained_once_each():
+    sentence = explain_codes(record("elastic.worker_failed", exit_code=-9, signal=9))
+    assert sentence.startswith("signal 9 SIGKILL: ")
+    assert ";" not in sentence
+    assert explain_codes(record("kernel.xid", xid=79), "zh").startswith("Xid 79：")
+    assert explain_codes(record("kernel.xid", pid=79)) == ""
+
+
+def test_a_code_follows_what_the_catalogue_or_the_line_says():
+    assert follows(record("kernel.xid", xid=45), record("kernel.xid", xid=79))
+    assert not follows(record("kernel.xid", xid=79), record("kernel.xid", xid=45))
+    assert follows(record("kernel.xid", xid=43, previous_xid=61), record("kernel.xid", xid=61))
+    assert not follows(record("kernel.xid", xid=45), record("errno.x", errno=79))
+
+
+def test_healthy_log_reads_no_catalogue(knowledge):
+    table.heads.cache_clear()
+    table.catalogue.cache_clear()
+    healthy = "step 1/3 loss 2.0\nstep 2/3 loss 1.5\nstep 3/3 loss 1.1\nTraining completed.\n"
+    assert diagnosis(healthy, knowledge=knowledge).verdict == "healthy"
+    assert (table.heads.cache_info().currsize, table.catalogue.cache_info().currsize) == (0, 0)
+
+
+def test_the_parsers_can_be_imported_without_reading_a_catalogue():
+    program = "from logdoctor.logs import records; records(); from logdoctor.codes import table as t; print(t.heads.cache_info().currsize)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "0"
+
+
+# ── in rules and reports ────────────────────────────────────────────────────────────────────────────────────────────
+
+RULE = """\
+title: "Xid {xid|?}: {xid.meaning|a fault} ({xid.blame|unknown}), {xid.nothing_here|nothing}"
+cause: GPU {bus_id|?}.
+action: exclude
+remedy: ['{xid.action|look}']
+references: ['https://example.org']
+symptoms: {fault: {kind: kernel.xid, fields: {xid.blame: firmware}}}
+examples: [{log: 'NVRM: Xid (PCI:0000:c1:00): 62, pid=1'}]
+near_misses: [{is: healthy, log: 'NVRM: loading'}]
+text: {zh: {title: "{xid.meaning|故障}", cause: c, remedy: [r]}}
+"""
+XID = "[Sat Mar  1 13:05:{:02}.{:06} 2025] NVRM: Xid (PCI:0000:{}:00): {}, pid=18812, name=python, {}\n"
+
+
+def own(tmp_path, text: str):
+    (tmp_path / "gpu").mkdir()
+    (tmp_path / "gpu" / "own.yaml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_rule_that_asks_for_a_column_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(RulesError) as caught:
+        load([own(tmp_path, RULE.replace("xid.blame: firmware", "xid.colour: red"))])
+    found = "\n".join(map(str, caught.value.errors))
+    assert "nothing is known of 'xid.colour'" in found
+    assert "nothing is known of 'xid.nothing_here'" in found
+
+
+def test_a_rule_that_asks_for_a_value_that_no_code_has_is_refused(tmp_path):
+    with pytest.raises(RulesError) as caught:
+        load([own(tmp_path, RULE.replace("xid.blame: firmware", "xid.blame: [firmware, gremlins]"))])
+    assert "no code has gremlins as its blame" in "\n".join(map(str, caught.value.errors))
+
+
+def test_a_column_has_the_values_of_the_catalogue_that_knows_the_rest():
+    assert {"SIGKILL", "EX_CONFIG"} <= column_values("exit_code", "name")
+    assert column_values("bus_id", "name") == frozenset()
+
+
+def test_a_field_that_no_catalogue_explains_has_no_columns():
+    assert column_names("bus_id") == frozenset()
+    assert {"blame", "group", "follows"} <= column_names("xid")
+
+
+def test_a_rule_matches_on_a_column_and_says_what_the_code_means(tmp_path):
+    folder = own(
+        tmp_path, RULE.replace(", {xid.nothing_here|nothing}", "").replace("title:", "signature: gpu.own\ntitle:", 1)
+    )
+    log = XID.format(1, 0, "c1", 62, "2080(0c14)") + XID.format(9, 0, "c2", 79, "GPU has fallen off the bus.")
+    known = gather([folder])
+    causes = diagnosis(log, knowledge=known).causes
+    assert [c.title for c in causes] == ["Xid 62: the GPU's power controller halted (firmware)"]
+    assert causes[0].remedy[0].startswith("Take the GPU out and reset it")
+    assert diagnosis(log, knowledge=known, lang="zh").causes[0].title == "GPU 电源管理控制器停机"
+
+
+def test_a_monitors_line_is_matched_by_what_its_number_means():
+    assert diagnosis("ERROR: gpu monitor: Xid error 79 on device 6\n").causes[0].signature == "cuda.fell-off-bus"
+    assert diagnosis("ERROR: gpu monitor: Xid 120 on GPU 1\n").causes[0].signature == "cuda.gsp"
+
+
+def test_the_evidence_says_what_a_code_means_in_every_format():
+    found = diagnosis(XID.format(1, 0, "c1", 79, "GPU has fallen off the bus."))
+    words = "Xid 79: the GPU has fallen off the bus: the driver cannot reach it over PCIe (hardware)"
+    assert json.loads(render(found, "json"))["causes"][0]["evidence"][0]["why"] == words
+    for shape in ("terminal", "markdown", "html"):
+        assert "cannot reach it over PCIe (hardware)" in " ".join(render(found, shape).split())
+
+
+def test_a_line_that_nothing_explains_says_what_its_code_means():
+    found = diagnosis("srun: error: node7: task 3: Exited with exit code 75\n")
+    assert found.verdict == "unknown"
+    assert "exit code 75: not now, try again" in found.unexplained[0].why
+
+
+def test_the_first_fault_of_a_gpu_is_the_cause_of_those_that_follow_it():
+    log = XID.format(1, 0, "c1", 62, "2080(0c14)") + XID.format(
+        7,
+        0,
+        "c1",
+        119,
+        "Timeout after 6s of waiting for RPC response from GPU1 GSP! Expected function 76 (X) (0x0 0x0).",
+    )
+    found = diagnosis(log)
+    assert [c.signature for c in found.causes] == ["cuda.xid-other"]
+    assert [s.explained_by for s in found.symptoms] == ["cuda.xid-other"]
+
+
+@pytest.mark.parametrize(("second", "causes"), [("01", ["cuda.nvlink"]), ("59", ["cuda.nvlink", "cuda.pcie"])])
+def test_of_a_burst_about_one_gpu_the_first_fault_counts(second, causes):
+    line = "[Sat Mar  1 13:05:{} 2025] NVRM: Xid (PCI:0000:c1:00): {}, pid=18812, name=python, {}\n"
+    log = line.format("01", 74, "NVLink: fatal error detected on link 11(0x10000, 0x0)")
+    found = diagnosis(log + line.format(second, 167, "PCIe fatal timeout"))
+    assert [c.signature for c in found.causes] == causes
+
+
+def test_faults_of_two_gpus_do_not_follow_each_other():
+    timeout = "Timeout after 6s of waiting for RPC response from GPU1 GSP! Expected function 76 (X) (0x0 0x0)."
+    found = diagnosis(XID.format(1, 0, "c1", 62, "2080(0c14)") + XID.format(7, 0, "c2", 119, timeout))
+    assert found.causes[0].signature == "cuda.gsp"
+
+
+# ── logdoctor explain ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("asked", "names_found"),
+    [
+        ("xid 79", ["GPU_HAS_FALLEN_OFF_THE_BUS"]),
+        ("Xid: 79", ["GPU_HAS_FALLEN_OFF_THE_BUS"]),
+        ("errno 111", ["ECONNREFUSED"]),
+        ("Connection refused", ["ECONNREFUSED"]),
+        ("exit code -9", ["SIGKILL"]),
+        ("vendor error 129", ["TRANSPORT_RETRY_81"]),
+        ("cuda 700", ["cudaErrorIllegalAddress"]),
+        ("no active ports found", ["no active ports found"]),
+        ("orte-rmaps-base:alloc-error", ["orte-rmaps-base:alloc-error"]),
+        ("reason Priority", ["Priority"]),
+        ("nccl 5", ["ncclInvalidUsage"]),
+        ("xid 9999", ["UNKNOWN"]),
+        ("9999", []),
+        ("nonsense", []),
+    ],
+)
+def test_codes_are_found_by_words(asked, names_found):
+    assert [e.name for e in find_codes(asked)] == names_found
+
+
+def test_a_number_alone_is_looked_up_everywhere():
+    assert {e.head.name for e in find_codes("79")} >= {"xid", "errno", "exit-code"}
+
+
+def test_a_catalogue_is_found_by_its_name_or_its_beginning():
+    assert [c.head.name for c in find_catalogues("slurm")] == ["slurm-reason", "slurm-state"]
+    assert [c.head.name for c in find_catalogues("exit code")] == ["exit-code"]
+    assert find_catalogues("nonsense") == ()
+
+
+def test_misspelt_name_gives_similar_names():
+    assert similar_names("ECONREFUSED")[0] == "ECONNREFUSED"
+    assert similar_names("qwertyuiop") == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["xid", "79"], "fallen off the bus"),
+        (["Xid 79"], "fallen off the bus"),
+        (["exit", "-9"], "exit code -9"),
+        ([], "errno"),
+        (["signal"], "SIGKILL"),
+        (["NVRM: Xid (PCI:0000:4f:00): 31, pid=6021, name=infer, MMU Fault"], "page fault"),
+        (["--lang", "zh", "xid", "79"], "硬件"),
+    ],
+)
+def test_the_command_explains_a_code_a_line_or_what_there_is(words, expected):
+    done = CliRunner().invoke(app, ["explain", *words])
+    assert done.exit_code == 0
+    assert expected in done.stdout
+
+
+def test_unknown_name_exits_2_with_a_hint():
+    done = CliRunner().invoke(app, ["explain", "ECONREFUSED"])
+    assert done.exit_code == 2
+    assert "ECONNREFUSED" in done.output

@@ -1,0 +1,182 @@
+"""What the ledger of deaths derives: which process ended first, and which ends only follow."""
+
+from __future__ import annotations
+
+from handmade_records import handmade
+
+from logdoctor.model import Level, Line, Record, Source, Value
+from logdoctor.reasoning.detectors.deaths import Detector
+from logdoctor.reasoning.job_state import JobState
+
+NOBODY = Source()
+
+
+class Log:
+    """Events in reading order, seen by a detector and a picture."""
+
+    def __init__(self) -> None:
+        self.detector, self.state, self.order = Detector(), JobState(), 0
+
+    def add(
+        self,
+        kind: str,
+        text: str = "",
+        who: Source = NOBODY,
+        level: Level = "fatal",
+        file: str = "a",
+        **fields: Value,
+    ) -> Log:
+        self.order += 1
+        record = handmade(Line(file, self.order, text), kind, text, who, level, fields, self.order)
+        self.state.observe(record)
+        self.detector.observe(record)
+        return self
+
+    def raises(self, rank: int, text: str, exception: str = "ValueError", file: str = "a") -> Log:
+        return self.add("python.traceback", text, Source(rank=rank), file=file, exception=exception)
+
+    def waits(self, rank: int) -> Log:
+        return self.add("c10d.watchdog_timeout", "timed out", Source(rank=rank), "error", seq=9)
+
+    @property
+    def first(self) -> Record | None:
+        return next(iter(self.detector.derive(self.state)), None)
+
+    def died(self, name: str = "rank") -> Value | None:
+        return self.first.fields.get(name) if self.first else None
+
+
+def test_the_rank_whose_own_error_came_first_died_first() -> None:
+    log = Log().raises(2, "ValueError: 7 is not 9").waits(0).waits(1)
+    assert (log.died(), log.died("how"), log.died("reporter")) == (2, "ValueError", "itself")
+
+
+def test_an_abort_after_a_watchdog_time_out_is_no_first_death() -> None:
+    log = Log().waits(0).waits(1).add("elastic.failure_summary", rank=0, exit_code=-6, signal=6, host="n1")
+    assert log.first is None
+
+
+def test_an_exit_code_of_a_rank_that_gave_up_waiting_is_no_first_death() -> None:
+    log = Log().waits(0).add("elastic.failure_summary", rank=0, exit_code=1, host="n1")
+    assert log.first is None
+
+
+def test_a_kill_that_the_launcher_reports_after_the_others_gave_up_is_the_first_death() -> None:
+    log = Log().waits(0).waits(1).add("elastic.failure_summary", rank=3, exit_code=-9, signal=9, host="n1")
+    assert (log.died(), log.died("host"), log.died("signal")) == (3, "n1", 9)
+
+
+def test_workers_that_the_agent_ended_are_fallout() -> None:
+    log = Log().add("elastic.sigterm", pid=41, level="warning", signal=15)
+    log.add("elastic.worker_failed", pid=41, local_rank=1, exit_code=-9, signal=9)
+    assert log.first is None
+
+
+def test_tasks_killed_after_srun_began_to_end_the_step_are_fallout() -> None:
+    log = Log().add("slurm.task_exit", level="error", ranks=(5,), host="n2", signal=11)
+    log.add("slurm.stopped", level="error").add("slurm.task_exit", level="error", ranks=(4, 6), host="n2", signal=9)
+    log.add("slurm.task_exit", level="error", ranks=(0, 1), host="n1", signal=15)
+    assert (log.died(), log.died("host")) == (5, "n2")
+
+
+def test_a_task_that_ended_before_srun_began_to_end_the_step_died_first() -> None:
+    log = Log().add("slurm.task_exit", exit_code=1, ranks=(11,)).add("slurm.stopped")
+    log.add("slurm.task_exit", exit_code=1, ranks=(3,)).add("slurm.task_exit", signal=15, ranks=(0, 1))
+    assert (log.died(), log.died("exit_code")) == (11, 1)
+
+
+def test_errors_about_lost_peers_are_no_deaths_of_their_own() -> None:
+    assert Log().raises(1, "RuntimeError: Connection closed by peer [10.2.0.4]:4411", "RuntimeError").first is None
+
+
+def test_what_the_launcher_raises_over_an_end_is_no_rank_that_waited() -> None:
+    raised = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:"
+    log = Log().add("python.traceback", raised, exception="ChildFailedError")
+    assert log.add("elastic.failure_summary", rank=6, exit_code=1, host="n1").died() == 6
+
+
+def test_the_same_error_on_two_ranks_names_nobody() -> None:
+    assert Log().raises(1, "ValueError: bad config").raises(0, "ValueError: bad config").first is None
+
+
+def test_of_two_files_without_times_nobody_is_first() -> None:
+    log = Log().raises(1, "ValueError: a", file="a").raises(0, "KeyError: 'b'", "KeyError", file="b")
+    assert log.first is None
+
+
+def test_a_killed_pid_is_the_rank_that_printed_it() -> None:
+    log = Log().add("nccl.warn", who=Source(rank=5, host="n2", pid=77), level="warning")
+    log.add("kernel.oom_kill", who=Source(host="n2"), pid=77)
+    assert log.died() == 5
+
+
+def test_a_crash_and_the_report_of_its_pid_are_one_death() -> None:
+    log = Log().add("openmpi.signal", who=Source(host="n2", pid=77), signal=11)
+    log.add("openmpi.rank_died", rank=4, host="n2", pid=77, signal=11)
+    assert (log.died(), log.died("reporter")) == (4, "itself")
+
+
+def test_a_restart_forgets_the_deaths_before_it() -> None:
+    log = Log().raises(2, "ValueError: x").add("elastic.restart", level="error")
+    assert log.first is None
+
+
+def test_a_restart_in_one_file_does_not_forget_what_another_file_tells() -> None:
+    log = Log().raises(2, "ValueError: x", file="rank2.log").add("elastic.restart", level="error", file="agent.log")
+    assert log.died() == 2
+
+
+def test_a_kill_of_a_rank_that_had_given_up_waiting_is_no_first_death() -> None:
+    log = Log().waits(0).add("slurm.task_exit", ranks=(0,), host="n1", signal=9)
+    assert log.first is None
+
+
+def test_lines_about_one_process_tell_together_which_rank_it_was() -> None:
+    log = Log().add("elastic.worker_failed", pid=90211, local_rank=3, exit_code=-9)
+    log.add("elastic.failure_summary", pid=90211, rank=27, exit_code=-9, host="gx03")
+    assert (log.died(), log.died("host"), log.died("how")) == (27, "gx03", "signal 9")
+
+
+def test_a_rank_that_the_launcher_killed_is_no_first_death_beside_one_that_crashed() -> None:
+    log = Log().add("mpich.rank_died", rank=3, signal=9).add("mpich.rank_died", rank=1, signal=11)
+    assert log.died() == 1
+
+
+def test_a_killed_rank_is_the_first_death_where_no_other_crashed() -> None:
+    log = Log().add("mpich.rank_died", rank=3, signal=9).add("mpich.rank_died", rank=1, exit_code=1)
+    assert log.died() == 3
+
+
+def test_a_launchers_own_kill_after_it_ended_the_others_is_no_first_death() -> None:
+    ended = Log().waits(0).add("lightning.child_died", level="error", pid=21, exit_code=-6, signal=6)
+    assert ended.add("crash.signal", "Killed", Source(host="n1"), signal=9).first is None
+
+
+def test_a_child_that_was_killed_is_the_first_death_though_its_launcher_tells_it_as_it_ends_the_others() -> None:
+    log = Log().add("lightning.child_died", level="error", who=Source(host="n1"), pid=21, exit_code=-9, signal=9)
+    assert log.add("crash.signal", "Killed", Source(host="n1"), signal=9).died("host") == "n1"
+
+
+def test_the_one_task_that_slurm_did_not_terminate_for_a_failed_task_failed_itself() -> None:
+    log = Log().add("slurm.cancelled", reason="task failure")
+    log.add("slurm.task_exit", ranks=(0, 1, 3, 4), host="n1", signal=15)
+    assert (log.died(), log.died("host"), log.died("exit_code")) == (2, "n1", None)
+
+
+def test_nobody_is_accused_where_two_tasks_are_not_listed_or_nothing_says_that_a_task_failed() -> None:
+    two = Log().add("slurm.cancelled", reason="task failure")
+    two.add("slurm.task_exit", ranks=(0, 3, 4, 5), host="n1", signal=15)
+    silent = Log().add("slurm.cancelled", reason="none").add("slurm.task_exit", ranks=(0, 1, 3), host="n1", signal=15)
+    assert (two.first, silent.first) == (None, None)
+
+
+def test_a_rank_that_left_while_horovod_told_the_others_died_first() -> None:
+    log = Log().add("frameworks.shutdown", "Horovod has been shut down", Source(rank=1), "error")
+    log.add("openmpi.exit_code", "the first process", Source(rank=0), rank=0, exit_code=1)
+    assert log.died() == 0
+
+
+def test_a_rank_that_horovod_told_of_anothers_end_is_no_first_death() -> None:
+    log = Log().add("frameworks.shutdown", "Horovod has been shut down", Source(rank=0), "error")
+    log.add("openmpi.exit_code", "the first process", Source(rank=0), rank=0, exit_code=1)
+    assert log.first is None

@@ -1,0 +1,182 @@
+"""Who stopped first, and jobs that stood still before their time limit."""
+
+from __future__ import annotations
+
+from handmade_records import handmade
+
+from logdoctor.model import Level, Line, Record, Source, Value
+from logdoctor.reasoning.detectors.progress import Detector
+from logdoctor.reasoning.job_state import JobState
+
+
+class Log:
+    """Events in reading order, seen by a detector and a picture."""
+
+    def __init__(self) -> None:
+        self.detector, self.state, self.order, self.file = Detector(), JobState(), 0, "job.log"
+
+    def add(
+        self,
+        kind: str,
+        rank: int | None,
+        text: str = "",
+        at: float | None = None,
+        level: Level = "info",
+        **fields: Value,
+    ) -> Log:
+        self.order += 1
+        who = Source(rank=rank, time=at)
+        line = Line(self.file, self.order, text)
+        record = handmade(line, kind, text, who, level, fields, self.order)
+        self.state.observe(record)
+        self.detector.observe(record)
+        return self
+
+    def step(self, rank: int | None, value: int, at: float | None = None, **fields: str) -> Log:
+        return self.add("progress.step", rank, f"step {value}", at, "info", unit="step", value=value, **fields)
+
+    def all(self, *values: int, ranks: int = 4, without: int = -1) -> Log:
+        for value in values:
+            for rank in range(ranks):
+                if rank != without:
+                    self.step(rank, value)
+        return self
+
+    @property
+    def derived(self) -> dict[str, Record]:
+        return {e.kind.partition(".")[2]: e for e in self.detector.derive(self.state)}
+
+
+def test_a_rank_two_intervals_behind_the_others_stopped_first() -> None:
+    found = Log().all(10, 20, 30).all(40, 50, without=2).derived["stopped_first"]
+    assert (found.fields["late"], found.fields["step"], found.fields["others_step"]) == ((2,), 30, 50)
+    assert found.rank == 2
+
+
+def test_one_interval_behind_is_no_evidence() -> None:
+    assert not Log().all(10, 20, 30).all(40, without=2).derived
+
+
+def test_one_interval_behind_in_other_work_is_evidence() -> None:
+    log = Log().all(10, 20, 30).add("progress.phase", 2, "Saving model checkpoint", phase="save").all(40, without=2)
+    assert log.derived["stopped_first"].fields["phase"] == "save"
+
+
+def test_work_that_was_over_is_no_evidence() -> None:
+    log = Log().all(10, 20, 30).add("progress.phase", 2, "checkpoint saved", phase="save").all(40, without=2)
+    assert not log.derived
+
+
+def test_one_interval_behind_and_silent_long_before_is_evidence() -> None:
+    log = Log()
+    for value in (1, 2, 3):
+        for rank in range(4):
+            log.step(rank, value, 100.0 + value)
+    for rank in (0, 1, 3):
+        log.step(rank, 4, 200.0)
+    assert log.derived["stopped_first"].fields["late"] == (2,)
+
+
+def test_half_of_the_ranks_behind_name_nobody() -> None:
+    log = Log().all(10, 20, 30)
+    for value in (40, 50):
+        log.step(0, value).step(1, value)
+    assert not log.derived
+
+
+def test_one_rank_ahead_names_nobody() -> None:
+    log = Log().all(10, 20, 30)
+    for value in (40, 50, 60):
+        log.step(0, value)
+    assert not log.derived
+
+
+def test_ranks_that_are_all_over_the_place_name_nobody() -> None:
+    log = Log().all(10, 20, 30)
+    for rank, more in ((1, (40, 50)), (2, (40, 50, 60, 70)), (3, (40, 50, 60, 70, 80, 90))):
+        for value in more:
+            log.step(rank, value)
+    assert not log.derived
+
+
+def test_two_ranks_name_nobody() -> None:
+    assert not Log().all(10, 20, 30, ranks=2).step(0, 40).step(0, 50).derived
+
+
+def test_a_job_that_ended_well_has_no_laggard() -> None:
+    log = Log().all(10, 20, 30).all(40, 50, without=2).add("progress.done", None, "Training completed.")
+    assert not log.derived
+
+
+def test_steps_that_begin_anew_each_epoch_are_compared_with_their_epoch() -> None:
+    log = Log()
+    for epoch in ("1", "2"):
+        for value in (1, 2, 3):
+            for rank in range(4):
+                if rank != 2 or (epoch, value) < ("2", 2):
+                    log.step(rank, value, epoch=epoch)
+    assert log.derived["stopped_first"].fields["late"] == (2,)
+
+
+def test_steps_that_begin_anew_without_an_epoch_are_not_compared() -> None:
+    assert not Log().all(1, 2, 3, 1, 2, 3).all(4, 5, 6, without=2).derived
+
+
+def test_a_restart_forgets_the_steps_before_it() -> None:
+    log = Log().all(10, 20, 30).all(40, 50, without=2).add("elastic.restart", None)
+    assert not log.derived
+
+
+def test_a_job_without_a_sign_of_life_before_its_limit_stood_still() -> None:
+    log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
+    log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 1120.0 + 2 * 3600 + 400, "fatal")
+    assert (log.derived["stood_still"].fields["idle"], log.derived["stood_still"].fields["step"]) == ("2 h 6 min", 3)
+
+
+def test_a_gap_of_whole_hours_may_be_another_zone() -> None:
+    log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
+    log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 1130.0 + 2 * 3600, "fatal")
+    assert not log.derived
+
+
+def test_a_job_with_rare_steps_did_not_stand_still() -> None:
+    log = Log().step(None, 1, 1000.0).step(None, 2, 9000.0).step(None, 3, 17000.0)
+    log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 17000.0 + 2 * 3600 + 400, "fatal")
+    assert not log.derived
+
+
+def test_a_job_that_somebody_cancelled_is_not_told_about() -> None:
+    log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
+    log.add("slurm.cancelled", None, "CANCELLED AT 10:00", 1120.0 + 2 * 3600 + 400, "fatal")
+    assert not log.derived
+
+
+def test_a_log_of_its_own_that_just_ends_may_have_been_cut() -> None:
+    certain = []
+    for speaks_later in (False, True):
+        log = Log().all(10, 20, 30, 40, 50, without=2)
+        log.file = "rank2.log"
+        log.step(2, 10).step(2, 20).step(2, 30)
+        if speaks_later:
+            log.add("c10d.dump_signal", 2, level="error")
+        certain.append(log.derived["stopped_first"].fields["certain"])
+    assert certain == ["no", "yes"]
+
+
+def test_processes_are_told_apart_by_their_numbers_where_no_rank_is_printed() -> None:
+    log = Log()
+    log.state.observe(handmade(Line("job.log", 0, ""), "nccl.comm_init", "", Source(rank=6, host="gx2", pid=902)))
+    for value in (1, 2, 3, 4, 5):
+        for pid in (900, 901, 902):
+            if pid != 902 or value < 4:
+                log.order += 1
+                who = Source(host="gx2", pid=pid)
+                fields: dict[str, Value] = {"unit": "step", "value": value}
+                line = Line("job.log", log.order, "")
+                record = handmade(line, "progress.step", "", who, "info", fields, log.order)
+                log.state.observe(record)
+                log.detector.observe(record)
+    assert (log.derived["stopped_first"].fields["late"], log.derived["stopped_first"].fields["late_hosts"]) == (
+        (6,),
+        ("gx2",),
+    )

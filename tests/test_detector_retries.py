@@ -1,0 +1,39 @@
+"""Connections that NCCL was still trying to open when the log ended."""
+
+from __future__ import annotations
+
+from detector_probe import derive
+
+from logdoctor.reasoning.detectors.retries import Detector
+
+RETRY = "gx07:5120:5288 [3] NCCL INFO socketPollConnect: connect to 10.44.7.12<40311> returned Connection refused, "
+COMPLETE = "gx07:5120:5288 [3] NCCL INFO comm 0x55d1 rank 3 nranks 8 cudaDev 3 busId 41000 - Init COMPLETE\n"
+
+
+def tried(count):
+    return f"{RETRY}retrying ({count}/34) after sleep for {count}00 msec\n"
+
+
+def told(text):
+    return [(e.fields["attempt"], e.fields["attempts"], e.fields["peer"]) for e in derive(Detector(), text)]
+
+
+def test_many_attempts_that_nothing_followed_are_told():
+    assert told(tried(20) + tried(21)) == [(21, 34, "10.44.7.12:40311")]
+
+
+def test_a_few_attempts_say_nothing():
+    assert told(tried(1) + tried(2)) == []
+
+
+def test_a_communicator_that_became_complete_ends_the_attempts():
+    assert told(tried(21) + COMPLETE) == []
+
+
+def test_another_process_does_not_end_them():
+    assert told(tried(21) + COMPLETE.replace("5120:5288", "5121:5289")) == [(21, 34, "10.44.7.12:40311")]
+
+
+def test_lines_count_where_nccl_does_not():
+    old = "gx07:5120:5288 [3] NCCL INFO Call to connect returned Connection refused, retrying\n"
+    assert [bool([*derive(Detector(), old * lines)]) for lines in (2, 3)] == [False, True]

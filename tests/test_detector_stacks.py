@@ -1,0 +1,190 @@
+"""Stacks of living processes: what the parsers make of dumps, and who stands elsewhere than the others."""
+
+from __future__ import annotations
+
+from detector_probe import by_name, derive
+
+from logdoctor.logs.line_parser import parse_text
+from logdoctor.model import Record
+from logdoctor.reasoning.detectors.stacks import Detector
+from logdoctor.reasoning.job_state import JobState
+
+ALL_REDUCE = "    all_reduce (torch/distributed/distributed_c10d.py:2501)\n    step (pretrain.py:88)\n"
+BARRIER = "    barrier (torch/distributed/distributed_c10d.py:4120)\n    save (pretrain.py:140)\n"
+READING = "    read_shard (corpus/reader.py:31)\n    __next__ (torch/utils/data/dataloader.py:701)\n    step (pretrain.py:80)\n"
+BACKWARD = "    _engine_run_backward (torch/autograd/graph.py:769)\n    step (pretrain.py:85)\n"
+WORKER = (
+    "    poll (selectors.py:415)\n    _worker_loop (torch/utils/data/_utils/worker.py:275)\n    <module> (<string>:1)\n"
+)
+
+
+def spy(pid: int, frames: str, state: str = "idle") -> str:
+    return (
+        f"Process {pid}: /opt/conda/bin/python3.11 -u pretrain.py\n"
+        f"Python v3.11.8 (/opt/conda/bin/python3.11)\n\n"
+        f'Thread {pid} ({state}): "MainThread"\n{frames}'
+        f'Thread {pid + 900000} (idle): "Thread-1 (run)"\n    wait (threading.py:331)\n'
+    )
+
+
+def derived(text: str, state: JobState | None = None) -> dict[str, Record]:
+    return by_name(derive(Detector(), text, state))
+
+
+def stacks(text: str) -> list[Record]:
+    return [e for e in parse_text(text) if e.kind in ("python.stack", "crash.backtrace")]
+
+
+def test_dumps_of_several_processes_are_several_stacks() -> None:
+    seen = stacks(spy(70100, ALL_REDUCE) + spy(70101, READING))
+    assert [e.pid for e in seen] == [70100, 70101]
+    assert str(seen[0].fields["frames"]).endswith("distributed_c10d.py:all_reduce")
+
+
+def test_the_main_thread_of_a_dump_without_its_head_names_the_process() -> None:
+    seen = stacks(f'Thread 70100 (idle): "MainThread"\n{ALL_REDUCE}Thread 70101 (idle): "MainThread"\n{READING}')
+    assert [e.pid for e in seen] == [70100, 70101]
+
+
+def test_a_headline_names_the_rank_and_host_of_the_stacks_below() -> None:
+    seen = stacks(f"===== rank 3 on gx07 =====\n{spy(70103, READING)}")
+    assert [(e.rank, e.host, e.pid) for e in seen] == [(3, "gx07", 70103)]
+
+
+def test_a_headline_without_stacks_is_no_stack() -> None:
+    assert not stacks("===== rank 3 on gx07 =====\nstep 10 loss: 2.3\n")
+
+
+def test_the_local_rank_on_the_command_line_is_taken() -> None:
+    text = spy(70100, READING).replace("pretrain.py\n", "pretrain.py --local-rank=5\n", 1)
+    assert stacks(text)[0].fields["local_rank"] == 5
+
+
+def test_each_time_out_of_faulthandler_is_a_dump_of_its_own() -> None:
+    one = 'Timeout (0:05:00)!\nThread 0x00007f11aa002740 (most recent call first):\n  File "/a/b.py", line 3 in wait\n'
+    assert len(stacks(one * 3)) == 3
+
+
+def test_pystack_prints_the_outermost_call_first() -> None:
+    text = (
+        "Traceback for thread 5002 (python) [] (most recent call last):\n"
+        '    (Python) File "/opt/x/threading.py", line 995, in _bootstrap\n'
+        "Traceback for thread 5001 (python) [Has the GIL] (most recent call last):\n"
+        '    (Python) File "/opt/x/train.py", line 20, in <module>\n        main()\n'
+        '    (Python) File "/opt/x/train.py", line 12, in main\n        dist.barrier()\n'
+    )
+    (seen,) = stacks(text)
+    assert (seen.pid, seen.fields["where"], seen.fields["threads"]) == (5001, "train.py:12 in main", 2)
+
+
+def test_of_gdbs_threads_the_first_is_the_main_one_wherever_it_stands() -> None:
+    text = (
+        'Thread 2 (Thread 0x7f1100000700 (LWP 8111) "solver"):\n#0  0x00007f1c in __poll () from /lib64/libc.so.6\n'
+        'Thread 1 (Thread 0x7f1100000740 (LWP 8110) "solver"):\n'
+        "#0  0x00007f1c in opal_progress () from /opt/ompi/lib/libopen-pal.so.40\n"
+        "#1  0x00007f1c in PMPI_Allreduce () from /opt/ompi/lib/libmpi.so.40\n"
+        "[Inferior 1 (process 8110) detached]\n"
+        'Thread 1 (Thread 0x7f2200000740 (LWP 8120) "solver"):\n#0  0x00007f1c in work () at solver.c:41\n'
+    )
+    seen = stacks(text)
+    assert [e.pid for e in seen] == [8110, 8120]
+    assert seen[0].fields["frames"] == ("opal_progress", "PMPI_Allreduce")
+
+
+def test_the_one_process_that_works_while_the_others_wait_is_odd() -> None:
+    found = derived(spy(70100, ALL_REDUCE) + spy(70101, READING, "active") + spy(70102, ALL_REDUCE))
+    fields = found["odd_stack"].fields
+    assert (fields["odd_pids"], fields["at"], fields["others"], fields["others_at"]) == ((70101,), "data", 2, "comm")
+
+
+def test_the_one_process_in_another_collective_is_odd() -> None:
+    found = derived(spy(70100, ALL_REDUCE) + spy(70101, BARRIER) + spy(70102, ALL_REDUCE))
+    assert (found["odd_stack"].fields["odd_pids"], found["odd_stack"].fields["at"]) == ((70101,), "comm")
+
+
+def test_all_in_one_call_are_told_and_nobody_is_odd() -> None:
+    found = derived("".join(spy(70100 + i, ALL_REDUCE) for i in range(4)))
+    assert list(found) == ["same_stack"]
+    assert found["same_stack"].fields["count"] == 4
+
+
+def test_two_against_two_name_nobody() -> None:
+    text = "".join(spy(70100 + i, ALL_REDUCE if i < 2 else READING) for i in range(4))
+    assert not derived(text)
+
+
+def test_of_two_processes_the_one_that_reads_data_keeps_the_other_waiting() -> None:
+    assert derived(spy(70100, ALL_REDUCE) + spy(70101, READING))["odd_stack"].fields["odd_pids"] == (70101,)
+
+
+def test_two_processes_name_nobody_where_both_wait_or_work_has_no_name() -> None:
+    assert not derived(spy(70100, ALL_REDUCE) + spy(70101, BARRIER))
+    assert not derived(spy(70100, ALL_REDUCE) + spy(70101, "    step (pretrain.py:85)\n"))
+
+
+def test_workers_of_a_data_loader_are_no_ranks() -> None:
+    text = spy(70100, ALL_REDUCE) + spy(70101, ALL_REDUCE) + spy(70102, ALL_REDUCE) + spy(70111, WORKER)
+    assert list(derived(text)) == ["same_stack"]
+
+
+def test_the_latest_dump_of_a_process_counts() -> None:
+    early = spy(70100, READING) + spy(70101, ALL_REDUCE) + spy(70102, ALL_REDUCE)
+    late = "".join(spy(70100 + i, ALL_REDUCE) for i in range(3))
+    assert list(derived(early + late)) == ["same_stack"]
+
+
+def test_ranks_at_different_places_of_a_backward_pass_name_nobody() -> None:
+    text = spy(70100, BACKWARD) + spy(70101, ALL_REDUCE) + spy(70102, BACKWARD) + spy(70103, ALL_REDUCE)
+    assert not derived(text)
+
+
+def test_a_dump_without_any_name_of_its_process_does_not_count() -> None:
+    text = 'Timeout (0:05:00)!\n  File "/a/b.py", line 3 in wait\n'
+    assert not derived(text * 4)
+
+
+def test_ranks_are_named_by_the_tags_in_front_of_their_dumps() -> None:
+    head = "[rank{0}]: Current thread 0x00007f{0}1aa002740 (most recent call first):\n"
+    waits = '[rank{0}]:   File "/x/site-packages/torch/distributed/distributed_c10d.py", line 4120 in barrier\n'
+    saves = '[rank{0}]:   File "/x/site-packages/torch/serialization.py", line 850 in save\n'
+    text = "".join((head + (saves if rank == 0 else waits)).format(rank) for rank in range(4))
+    fields = derived(text)["odd_stack"].fields
+    assert (fields["odd"], fields["at"]) == ((0,), "save")
+
+
+def test_stages_of_a_pipeline_name_nobody() -> None:
+    receives = "    recv (torch/distributed/distributed_c10d.py:2001)\n    forward (pipe.py:88)\n"
+    assert not derived(spy(70100, receives) + spy(70101, ALL_REDUCE) + spy(70102, receives) + spy(70103, receives))
+
+
+def test_stacks_of_processes_that_their_watchdog_aborted_are_compared() -> None:
+    text = ""
+    for rank in range(4):
+        work = "serialization.py" if rank == 2 else "distributed/distributed_c10d.py"
+        call = "save" if rank == 2 else "all_reduce"
+        text += (
+            f"[rank{rank}]: Fatal Python error: Aborted\n[rank{rank}]: \n"
+            f"[rank{rank}]: Thread 0x00007f{rank}1bb002740 (most recent call first):\n"
+            f"[rank{rank}]:   <no Python frame>\n"
+            f"[rank{rank}]: Current thread 0x00007f{rank}1cc002740 (most recent call first):\n"
+            f"[rank{rank}]:   <no Python frame>\n"
+            f"[rank{rank}]: Thread 0x00007f{rank}1aa002740 (most recent call first):\n"
+            f'[rank{rank}]:   File "/x/site-packages/torch/{work}", line 850 in {call}\n'
+            f'[rank{rank}]:   File "/x/train.py", line 12 in main\n'
+        )
+    fields = derived(text)["odd_stack"].fields
+    assert (fields["odd"], fields["at"]) == ((2,), "save")
+
+
+def test_a_segmentation_fault_is_no_place_to_wait_at() -> None:
+    text = ""
+    for rank in range(3):
+        text += f"[rank{rank}]: Fatal Python error: Segmentation fault\n"
+        text += f"[rank{rank}]: Current thread 0x00007f{rank}1aa002740 (most recent call first):\n"
+        text += f'[rank{rank}]:   File "/x/train.py", line 12 in main\n'
+    assert not derived(text)
+
+
+def test_the_line_of_the_call_is_the_proof() -> None:
+    found = derived(spy(70100, ALL_REDUCE) + spy(70101, BARRIER) + spy(70102, ALL_REDUCE))
+    assert found["odd_stack"].line.text.strip().startswith("barrier (")

@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import pytest
+from format_probe import PRINTABLE, kinds, one, read
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdoctor.logs.formats.runtimes import crash, crash_traces
+from logdoctor.logs.multiline.crash_stacks import read_terminate
+from logdoctor.logs.record_pattern import Message
+
+RECORDS = (*crash.RECORDS, *crash_traces.RECORDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ("Segmentation fault (core dumped)", {"signal": 11}),
+        ("Bus error", {"signal": 7}),
+        ("Killed", {"signal": 9}),
+        (
+            "./launch.sh: line 31:  7741 Killed                  python -u train.py --config a.yaml",
+            {"signal": 9, "pid": 7741},
+        ),
+        ("job.sh: line 9: 12 Aborted                 (core dumped) ./solver input.nml", {"signal": 6, "pid": 12}),
+        ("[1]    12576 segmentation fault (core dumped)  ./all_reduce_perf -g 2", {"signal": 11, "pid": 12576}),
+        ("[2]  + 4411 killed     python train.py", {"signal": 9, "pid": 4411}),
+        ("zsh: illegal hardware instruction (core dumped)  python x.py", {"signal": 4}),
+        ("zsh: trace trap  python x.py", {"signal": 5}),
+        ("/bin/sh: line 1: 66421 Illegal instruction     (core dumped) python x.py", {"signal": 4, "pid": 66421}),
+    ],
+)
+def test_a_shell_line_about_a_signal_gives_its_number(line, fields):
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("crash.signal", "fatal")
+    assert fields.items() <= record.fields.items()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "double free or corruption (!prev)",
+        "free(): invalid pointer",
+        "malloc(): unaligned tcache chunk detected",
+        "munmap_chunk(): invalid pointer",
+        "corrupted size vs. prev_size",
+        "corrupted double-linked list",
+        "python: malloc.c:2379: sysmalloc: Assertion `(old_top == initial_top (av))' failed.",
+    ],
+)
+def test_damaged_heap_reported_by_the_c_library_is_a_crash(line):
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == ("crash.heap", "fatal")
+
+
+def test_uncaught_exception_keeps_type_and_message_and_leaves_other_lines():
+    text = (
+        "terminate called after throwing an instance of 'std::runtime_error'\n"
+        "  what():  the queue was closed\n"
+        "epoch 3 begins"
+    )
+    records = read(RECORDS, text)
+    assert len(records) == 1
+    assert records[0].fields == {"exception": "std::runtime_error", "message": "the queue was closed"}
+
+
+def test_the_message_of_an_uncaught_exception_is_the_line_to_quote():
+    head = Message("terminate called after throwing an instance of 'std::runtime_error'")
+    multiline = read_terminate(head, {}, iter([Message("  what():  the queue was closed", below=1)]))
+    assert multiline is not None
+    assert multiline.evidence == 1
+
+
+def test_interleaved_exceptions_of_two_processes_share_one_message():
+    text = (
+        "terminate called after throwing an instance of 'c10::Error'\n"
+        "terminate called after throwing an instance of 'c10::Error'\n"
+        "  what():    what():  CUDA error: unknown error\n"
+    )
+    records = read(RECORDS, text)
+    assert [s.kind for s in records] == ["crash.terminate"]
+    assert records[0].fields["message"] == "CUDA error: unknown error"
+
+
+def test_frames_below_a_c10_exception_belong_to_it():
+    text = (
+        "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+        "  what():  [PG 0 Rank 5] something ended\n"
+        "Exception raised from run at /src/x.cpp:12 (most recent call first):\n"
+        "frame #0: c10::Error::Error(int) + 0x96 (0x7f00 in /venv/libc10.so)\n"
+        "frame #1: <unknown function> + 0xd3b65 (0x7f01 in /venv/libtorch.so)\n"
+        "Fatal Python error: Aborted"
+    )
+    records = read(RECORDS, text)
+    assert len(records) == 1
+    assert records[0].fields["message"] == "[PG 0 Rank 5] something ended"
+    assert "frame #0" not in records[0].text
+
+
+@pytest.mark.parametrize(
+    ("prefix", "rank"), [("[PG ID 0 PG GUID 0(default_pg) Rank 5]", 5), ("[PG 3 (tp) Rank 1]", None)]
+)
+def test_uncaught_exception_gives_the_rank_only_in_the_default_group(prefix, rank):
+    text = (
+        "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+        f"  what():  {prefix} Process group watchdog thread terminated with exception: CUDA error: unknown error\n"
+    )
+    assert one(RECORDS, text).fields.get("rank") == rank
+
+
+def test_older_torch_gives_the_rank_in_the_group():
+    record = one(
+        RECORDS,
+        "terminate called after throwing an instance of 'std::runtime_error'\n"
+        "  what():  [Rank 6] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE)",
+    )
+    assert (record.fields.get("group_rank"), record.fields.get("rank")) == (6, None)
+
+
+def test_terminate_without_an_exception_is_recognised():
+    assert one(RECORDS, "terminate called without an active exception").kind == "crash.terminate"
+
+
+def test_a_debugger_stack_gives_signal_frames_and_library():
+    text = (
+        'Thread 12 "python" received signal SIGSEGV, Segmentation fault.\n'
+        "[Switching to Thread 0x7f66 (LWP 4120)]\n"
+        "0x00007f8a in ringPost () from /opt/lib/libacme.so.2\n"
+        "(gdb) bt\n"
+        "#0  0x00007f8a in ringPost () from /opt/lib/libacme.so.2\n"
+        "#1  0x00007f8b in ringPoll (ctx=0x55) at ring.cc:120\n"
+        "#2  0x00007f8c in start_thread () from /lib/x86_64-linux-gnu/libc.so.6\n"
+    )
+    record = read(RECORDS, text)[0]
+    assert (record.kind, record.level, record.fields["signal"]) == ("crash.gdb", "fatal", 11)
+    assert record.fields["frames"][:2] == ("ringPost", "ringPoll")
+    assert record.fields["library"] == "/opt/lib/libacme.so.2"
+    assert "ringPoll" in record.text
+
+
+def test_a_stack_alone_is_no_failure():
+    text = "#0  0x00007f8a in epoll_wait () from /lib/libc.so.6\n#1  0x00007f8b in poll_loop () from /opt/libpoll.so"
+    record = one(RECORDS, text)
+    assert (record.kind, record.level) == ("crash.backtrace", "info")
+
+
+def test_the_crash_block_of_glog_is_one_event():
+    text = (
+        '*** Aborted at 1730000000 (unix time) try "date -d @1730000000" if you are using GNU date ***\n'
+        "PC: @                0x0 (unknown)\n"
+        "*** SIGSEGV (@0x18) received by PID 90211 (TID 0x7f) from PID 24; stack trace: ***\n"
+        "    @     0x7fd0 (unknown)\n"
+        "    @     0x7fd1 acme::Solver::step()\n"
+    )
+    records = read(RECORDS, text)
+    assert records[-1].fields["frames"] == ("acme::Solver::step()",)
+    assert {s.kind for s in records} == {"crash.trace"}
+    assert any(s.fields.get("signal") == 11 and s.fields.get("pid") == 90211 for s in records)
+
+
+def test_the_stack_of_ucx_names_the_first_library_that_is_not_the_handler():
+    text = (
+        "[n7:4411:0:4480] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)\n"
+        "==== backtrace (tid:   4480) ====\n"
+        " 0  /opt/ucx/lib/libucs.so.0(ucs_handle_error+0x2e4) [0x7f1]\n"
+        " 1  /opt/acme/libmesh.so(meshSend+0x41) [0x7f2]\n"
+        "=================================\n"
+    )
+    record = read(RECORDS, text)[0]
+    assert (record.fields["signal"], record.fields["library"]) == (11, "/opt/acme/libmesh.so")
+    assert record.fields["frames"] == ("ucs_handle_error", "meshSend")
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("*** stack smashing detected ***: terminated", "crash.smashed"),
+        ("solver: mesh.c:88: refine: Assertion `n > 0' failed.", "crash.assertion"),
+        ("F1105 09:11:12.000001 77 pool.cc:31] Check failed: size > 0 (0 vs. 0)", "crash.assertion"),
+        ("==4411==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60", "crash.sanitizer"),
+        ("panic: runtime error: index out of range [3] with length 3", "crash.panic"),
+        ("thread 'main' panicked at src/main.rs:10:5:", "crash.panic"),
+        ("/opt/torch/bin/luajit: ./data/Batches.lua:61: attempt to index a nil value", "crash.script"),
+        ("!!!!!!! Segfault encountered !!!!!!!", "crash.trace"),
+        ("libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc", "crash.terminate"),
+        ("Reason: OOMKilled", "crash.oom_killed"),
+        ("Process 812 (python3) of user 1001 dumped core.", "crash.core"),
+    ],
+)
+def test_other_crashes_have_kinds(line, kind):
+    record = one(RECORDS, line)
+    assert record.kind == kind
+    assert record.level in ("fatal", "error")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", 137),
+        ("command terminated with exit code 1", 1),
+        ("trainer-0 exited with code 139", 139),
+        ("Command exited with non-zero status 2", 2),
+        ("[launcher] worker failed with return code: -11", -11),
+        ("Exit code: 134", 134),
+        ("['python', 'train.py'] exits with return code = -7", -7),
+    ],
+)
+def test_a_reported_exit_code_is_kept(line, code):
+    record = one(RECORDS, line)
+    assert (record.kind, record.fields["exit_code"]) == ("crash.exit", code)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mlx5_core 0000:41:00.0: mlx5_function_setup:1190: failed with error code -22",
+        "loading of the firmware returned error code -110",
+        "Return code: -16",
+    ],
+)
+def test_a_negative_number_that_is_no_signal_is_an_errno_and_no_exit_code(line):
+    assert kinds(RECORDS, line) == []
+
+
+def test_killed_by_a_signal_gives_the_number():
+    assert one(RECORDS, "worker 3 was terminated by signal SIGKILL").fields["signal"] == 9
+    assert one(RECORDS, "child died with <Signals.SIGSEGV: 11>").fields["signal"] == 11
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Process finished with exit code 0",
+        "exited with code 0",
+        '"OOMKilled": false,',
+        "epoch 12 | killed 3 stale locks",
+        "Aborted transactions: 0",
+        "signal_handler=enabled",
+        "#0 step 12 loss 1.1",
+        "Terminated 4 idle workers",
+        "exit_code_on_failure: 3",
+    ],
+)
+def test_similar_healthy_lines_give_no_record(line):
+    assert kinds(RECORDS, line) == []
+
+
+KNOWN = (
+    "terminate called after throwing an instance of '",
+    "  what():  ",
+    "#0  0x12 in ",
+    "*** SIGSEGV (@0x0) received by PID 1",
+    "Killed",
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(KNOWN), st.text(PRINTABLE, max_size=80), st.text(PRINTABLE, max_size=80))
+def test_garbage_around_known_words_never_raises(words, before, after):
+    read(RECORDS, f"{before}{words}{after}\n{words}\n{after}\n#1  {before}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "where"),
+    [
+        (
+            "thread 'main' panicked at src/mesh.rs:10:5:\nno cell left\nnote: run with `RUST_BACKTRACE=1`\n",
+            "no cell left",
+            "src/mesh.rs:10:5",
+        ),
+        ("thread '<unnamed>' (812) panicked at 'no cell left', src/mesh.rs:10:5\n", "no cell left", "src/mesh.rs:10:5"),
+    ],
+)
+def test_rust_panic_before_and_after_1_73_gives_message_and_place(text, message, where):
+    record = read(RECORDS, text)[0]
+    assert (record.fields["message"], record.fields["where"]) == (message, where)
+
+
+def test_the_note_below_a_rust_panic_is_not_its_message():
+    record = read(RECORDS, "thread 'main' panicked at src/mesh.rs:10:5:\nnote: run with `RUST_BACKTRACE=1`\n")[0]
+    assert "message" not in record.fields or not record.fields["message"]
+
+
+def test_message_below_what_and_a_source_place_is_read():
+    record = one(
+        RECORDS,
+        "terminate called after throwing an instance of 'Solver::InputError'\n"
+        "  what():\n"
+        "(src/reader.cpp:41) void readKeyword()\n"
+        "unknown keyword SCALE in line 12\n"
+        "[gn7:812] *** Process received signal ***",
+    )
+    assert record.fields["message"] == "unknown keyword SCALE in line 12"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "srun: error: gn7: task 3: Aborted (core dumped)",
+        "gn7: rank 3 exited with code 134",
+        "/opt/run.sh: line 47: 38240 Aborted                 ./solver",
+    ],
+)
+def test_launcher_report_is_no_part_of_the_exception_message(report):
+    head = Message("terminate called after throwing an instance of 'std::invalid_argument'")
+    below = [Message("  what():  stoul", below=1), Message(report, below=2)]
+    multiline = read_terminate(head, {}, iter(below))
+    assert multiline is not None
+    assert (multiline.fields["message"], multiline.taken) == ("stoul", (1,))
+
+
+def test_the_frames_that_a_signal_interrupted_belong_to_the_stack():
+    record = one(
+        RECORDS,
+        "#0  0x00007f3d19b55217 in waitpid () from /lib64/libc.so.6\n"
+        "#1  0x00007f3d14364cdb in crash_handler () from /opt/lib/librun.so\n"
+        "#2  <signal handler called>\n"
+        "#3  0x00007f3d1599e143 in exchange_halo (this=0x0) at /src/halo.cc:131",
+    )
+    assert record.fields["frames"] == ("waitpid", "crash_handler", "exchange_halo")
+    assert "<signal handler called>" in record.text

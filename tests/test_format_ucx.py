@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import pytest
+from format_probe import PRINTABLE, one, read
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdoctor.logs.formats.collectives.ucx import RECORDS
+from logdoctor.matcher import scan_form
+
+RETRY = "[gn2:293:0:293]     ib_mlx5_log.c:177  UCX  ERROR Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)"
+REQUEST = "[gn2:293:0:293]     ib_mlx5_log.c:177  UCX  ERROR RC QP 0x8a wqe[3]: SEND s-e [inl len 26] [rqpn 0x8a]"
+
+
+def test_a_failed_transfer_gives_status_and_vendor_error_as_numbers_and_takes_its_request_along():
+    record = one(RECORDS, RETRY + "\n" + REQUEST)
+    assert (record.kind, record.level) == ("ucx.completion", "error")
+    wanted = {
+        "status": 12,
+        "vendor_err": 129,
+        "syndrome": 21,
+        "device": "mlx5_0",
+        "port": 1,
+        "by_host": "gn2",
+        "by_pid": 293,
+    }
+    assert wanted.items() <= record.fields.items()
+
+
+def test_the_dump_of_an_error_entry_is_decoded():
+    rows = ["00000000 00000000 00000000 00000000"] * 3 + ["00000000 93005204 0a0001bd 45c8e0d2"]
+    record = one(RECORDS, "\n".join(["mlx5: gn2: got completion with error:", *rows]))
+    assert record.fields == {"by_host": "gn2", "vendor_err": 0x52, "syndrome": 4, "status": 4}
+
+
+def test_a_crash_caught_by_ucx_holds_its_stack():
+    text = (
+        "[gn2:293:0:293] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)\n"
+        "==== backtrace (tid:  293) ====\n 0  /opt/app/lib/libsolve.so.0(solve_step+0x2e4) [0x7fc9bfe5e654]\n"
+        " 1 0x0000000000012b20 .annobin_sigaction.c()  sigaction.c:0\n=================================\nstep 5"
+    )
+    record = one(RECORDS, text)
+    assert (record.kind, record.fields["signal"], record.fields["by_pid"]) == ("ucx.signal", 11, 293)
+    assert record.fields["frames"] == ("solve_step", ".annobin_sigaction.c")
+
+
+def test_a_crash_line_with_a_blank_before_the_thread_names_its_process_too():
+    record = one(RECORDS, "[gn2:293 :0:301] Caught signal 7 (Bus error: nonexistent physical address)")
+    assert (record.kind, record.fields["by_host"], record.fields["by_pid"]) == ("ucx.signal", "gn2", 293)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "level", "fields"),
+    [
+        (
+            "[gn2:87:0] tcp_ep.c:1105 UCX  ERROR tcp_ep 0x12 (state=CONNECTED): recv(42) failed: Connection reset by remote peer",
+            "ucx.connection",
+            "error",
+            {"errno": 104},
+        ),
+        (
+            "[1700000000.123456] [gn2:87:0] sock.c:323 UCX  ERROR   connect(fd=71, dest_addr=10.1.2.3:43211) failed: Connection refused",
+            "ucx.connection",
+            "error",
+            {"errno": 111, "peer": "10.1.2.3:43211"},
+        ),
+        (
+            "[gn2:87:0] ib_md.c:379 UCX  ERROR ibv_reg_mr(address=0x7f, length=4096, access=0xf) failed: Cannot allocate memory",
+            "ucx.memory",
+            "error",
+            {"errno": 12},
+        ),
+        (
+            "[gn2:87:0] select.c:514 UCX  ERROR   no active messages transport to <no debug data>: self/memory - Destination is unreachable",
+            "ucx.unreachable",
+            "error",
+            {},
+        ),
+        (
+            "[gn2:87:0] mm_posix.c:206 UCX  ERROR open(file_name=/proc/71/fd/40 flags=0x0) failed: No such file or directory",
+            "ucx.shm",
+            "error",
+            {"errno": 2},
+        ),
+        (
+            "[gn2:87:0] ucp_worker.c:77 UCX  ERROR something that nobody has ever read",
+            "ucx.error",
+            "error",
+            {"file": "ucp_worker.c"},
+        ),
+        (
+            "[gn2:87:0] rdmacm_cm.c:638 UCX  ERROR rdma_create_event_channel failed: No such device",
+            "ucx.warning",
+            "warning",
+            {},
+        ),
+        (
+            "[gn2:87:0] parser.c:2036 UCX  WARN  unused environment variable: UCX_FOO (maybe: UCX_BAR?)",
+            "ucx.warning",
+            "warning",
+            {},
+        ),
+        ("[gn2:87:0] ucp_ep.c:12 UCX  DIAG  ep 0x1: error on lane", "ucx.warning", "info", {}),
+        ("[gn2:87:0] rcache.c:99 UCX  FATAL out of memory", "ucx.fatal", "fatal", {}),
+        (
+            "libfabric:215:1690000000::efa:ep_ctrl:efa_ep_open():123<warn> failed to open: Cannot allocate memory",
+            "libfabric.error",
+            "error",
+            {"provider": "efa", "errno": 12},
+        ),
+        (
+            "libfabric:215:efa:core:ofi_hmem_init():222<warn> Failed to initialize hmem iface FI_HMEM_ROCR: No data available",
+            "libfabric.warning",
+            "warning",
+            {},
+        ),
+        (
+            "fi_endpoint(): common/shared.c:512, ret=-12 (Cannot allocate memory)",
+            "libfabric.error",
+            "error",
+            {"function": "fi_endpoint", "errno": 12},
+        ),
+        ("[error] 1719301440:fabtests:common/shared.c:77: cq_readerr 5 (I/O error)", "libfabric.error", "error", {}),
+        ("gn2.215 PSM2 can't open hfi unit: -1 (err=23)", "psm.error", "error", {}),
+        ("libibverbs: Warning: couldn't load driver 'libfoo-rdmav34.so'", "verbs.warning", "warning", {}),
+    ],
+)
+def test_the_level_and_kind_of_single_lines(line, kind, level, fields):
+    record = one(RECORDS, line)
+    assert (record.kind, record.level) == (kind, level)
+    assert fields.items() <= record.fields.items()
+
+
+def test_input_output_error_of_ucx_is_no_disk_error():
+    line = "[gn2:87:0] ucp_worker.c:1432 UCX  ERROR failed to open a lane of tcp with status Input/output error"
+    assert "errno" not in one(RECORDS, line).fields
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1700000000.1] [gn2:1:0] ucp_context.c:99 UCX  INFO  ep_cfg[2]: tag(self/memory cma/memory)",
+        "libfabric:215:efa:core:fi_getinfo():12<info> found provider efa",
+        "export UCX_TLS=rc,self,sm",
+        "    5.560494] efa: module verification failed",
+    ],
+)
+def test_similar_healthy_lines_give_no_record(line):
+    assert read(RECORDS, line) == []
+
+
+def test_every_pattern_can_be_scanned_for():
+    assert all(record.scan or scan_form(record.pattern) for record in RECORDS)
+
+
+WORDS = st.sampled_from(
+    [RETRY, REQUEST, "mlx5: gn2: got completion with error:", "UCX  ERROR ", "[h:1:0] Caught signal 11 (x)", "0 1 2"]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(WORDS, st.text(st.sampled_from(PRINTABLE), max_size=60)), max_size=10))
+def test_garbage_around_known_words_never_raises(lines):
+    read(RECORDS, "\n".join(lines))
+
+
+def test_a_report_past_the_logger_names_its_host_and_the_address_of_the_other_port():
+    report = "[gn2:293:0:293] ib_mlx5_log.c:139  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)"
+    request = "[gn2:293:0:293] ib_mlx5_log.c:139  DCI QP 0xa0f wqe[0]: SEND s-e [rqpn 0xb66 rlid 41] [inl len 18]"
+    record = one(RECORDS, report + "\n" + request)
+    assert (record.kind, record.fields["status"], record.fields["peer"]) == ("ucx.completion", 12, "lid 41")
+    assert (record.fields["by_host"], record.fields["by_pid"]) == ("gn2", 293)
+
+
+def test_a_segment_that_is_already_gone_is_no_failure():
+    why = "failed: No such file or directory"
+    record = one(
+        RECORDS, f"[1741078212.114021] [gn2:293:0] mm_posix.c:291  UCX  ERROR shm_unlink(/ucx_shm_posix_51ac) {why}"
+    )
+    assert (record.kind, record.level) == ("ucx.warning", "warning")
