@@ -198,7 +198,7 @@ def test_healthy_log_reads_no_catalogue(knowledge):
 
 
 def test_the_parsers_can_be_imported_without_reading_a_catalogue():
-    program = "from logdoctor.logs import records; records(); from logdoctor.codes import table as t; print(t.heads.cache_info().currsize)"
+    program = "from logdoctor.logs import record_patterns; record_patterns(); from logdoctor.codes import table as t; print(t.heads.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "0"
 

@@ -14,7 +14,7 @@ from logdoctor.model.errors import Problem
 from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Value
 from logdoctor.model.rule import Action, Rule
 
-SCHEMA = "logdoctor.pipeline.diagnosis/1"
+SCHEMA = "logdoctor.diagnosis/1"
 
 Verdict = Literal["failure", "unknown", "healthy"]
 
@@ -320,7 +320,7 @@ class Diagnosis(Struct, frozen=True):
     decision: Decision = Decision()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis as JSON-ready data of the schema ``logdoctor.pipeline.diagnosis/1``."""
+        """Return the diagnosis as JSON-ready data of the schema ``logdoctor.diagnosis/1``."""
         from logdoctor.model.json_form import to_dict
 
         return to_dict(self)

@@ -85,7 +85,7 @@ def _render(fleet: Fleet, words: Catalogue, budget: Budget, *, shortened: bool) 
         timed_failures=sum(tally.timed_jobs for tally in failed.values()),
         hours=sum(tally.hours for tally in fleet.verdicts.values()),
         common_folder=_common_folder(fleet),
-        lifecycle_signs=_meanings(),
+        meanings=_meanings(),
         version=__version__,
         shortened=shortened,
         **assets,
