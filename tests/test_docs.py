@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from logdoctor.cli import app
+from logdoctor.logs import parse_text
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "docs" / "site"))
@@ -78,36 +80,59 @@ def test_a_command_on_a_page_exists_with_its_options(page):
         assert asked <= known | {"--help", "-h", "--version", "--install-completion"}, line
 
 
-def test_every_room_of_the_house_is_on_the_plan_once():
-    plan = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("\n## ")[0]
-    told = [
-        name for row in re.findall(r"^\| (`[^|]+) \|", plan, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)
-    ]
-    rooms = [p for p in (ROOT / "logdoctor").iterdir() if not p.name.startswith("__") and p.name != "version.py"]
-    assert sorted(told) == sorted(p.name + "/" * p.is_dir() for p in rooms)
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+
+
+def floors_of_the_plan() -> list[set[str]]:
+    plan = ARCHITECTURE.partition("```\n")[2].partition("```")[0]
+    floors = re.split(r"^\d", plan, flags=re.MULTILINE)[1:]
+    return [set(re.findall(r"(?<!\S)(\w+(?:/|\.py))(?= )", floor)) for floor in floors]
+
+
+def test_plan_names_each_room_on_its_floor_of_the_import_contract():
+    contract = re.search(r"layers = \[(.*?)\]", (ROOT / "pyproject.toml").read_text("utf-8"), re.DOTALL)[1]
+    layers = [set(re.findall(r"logdoctor\.(\w+)", layer)) for layer in contract.strip().splitlines()]
+    assert [{name.removesuffix("/").removesuffix(".py") for name in floor} for floor in floors_of_the_plan()] == layers
+
+
+def test_plan_names_each_room_of_the_package():
+    rooms = {p.name + "/" * p.is_dir() for p in (ROOT / "logdoctor").iterdir() if not p.name.startswith("__")}
+    assert set.union(*floors_of_the_plan()) == rooms
+
+
+def test_plan_says_for_each_room_what_it_must_never_do():
+    table = ARCHITECTURE.partition("| room | must never |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`([^`]+)`", row)} == set.union(*floors_of_the_plan())
 
 
 REASONING = ROOT / "logdoctor" / "reasoning"
 
 
-def rows_of_reasoning():
-    """Each file of the room and the number of its row in the plan."""
-    told = (ROOT / "docs/architecture.md").read_text("utf-8").partition("In `reasoning/` a file asks only")[2]
-    rows = told.partition("**")[0].splitlines()
-    return {name: number for number, row in enumerate(rows) for name in re.findall(r"`(\w+)`", row)}
+def test_plan_names_each_room_of_the_reasoning():
+    table = ARCHITECTURE.partition("**reasoning.**")[2].partition("\n\n`job_state")[0]
+    rooms = {f"{p.name}/" for p in REASONING.iterdir() if p.is_dir() and not p.name.startswith("__")}
+    assert set(re.findall(r"^\| `(\w+/)`", table, re.MULTILINE)) == rooms
 
 
-def test_every_file_of_the_reasoning_is_in_a_row_of_its_plan():
-    there = {p.stem for p in REASONING.glob("[!_]*.py")} | {"ledgers"}
-    assert rows_of_reasoning().keys() == there
+def test_files_of_the_reasoning_import_each_other_in_no_circle():
+    files = REASONING.rglob("[!_]*.py")
+    asked = {
+        ".".join(p.relative_to(REASONING).with_suffix("").parts): re.findall(
+            r"^from logdoctor\.reasoning\.([\w.]+) import", p.read_text("utf-8"), re.MULTILINE
+        )
+        for p in files
+    }
+    assert len([*TopologicalSorter(asked).static_order()]) >= len(asked)  # raises CycleError with the circle
 
 
-def test_no_file_of_the_reasoning_asks_one_of_a_row_below_its_own():
-    rows = rows_of_reasoning()
-    for file in REASONING.rglob("[!_]*.py"):
-        own = rows["ledgers" if file.parent.name == "ledgers" else file.stem]
-        asked = re.findall(r"from logdoctor\.reasoning\.(\w+)", file.read_text("utf-8"))
-        assert [name for name in asked if rows[name] > own] == [], file.name
+def test_line_of_the_plan_gives_the_source_that_the_plan_names():
+    steps = ARCHITECTURE.partition("## The way of one line")[2].partition("\n## ")[0]
+    (record,) = parse_text(re.search(r"^`(.+)`$", steps, re.MULTILINE)[1])
+    named = re.search(r"is now: (.+?)\.\n", steps, re.DOTALL)[1].split()
+    source = record.source
+    told = f"rank {source.rank}, host {source.host}, pid {source.pid}, time 10:13:38, level {source.level}, logger {source.logger}"
+    assert (" ".join(named), record.kind) == (told, "cuda.oom")
 
 
 def test_a_page_of_the_site_links_to_pages_of_the_site(gathered):

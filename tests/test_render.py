@@ -54,10 +54,6 @@ def test_every_snapshot_on_disk_is_still_made():
 # ── laws over all formats ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_formats_are_found_by_their_files():
-    assert set(FORMATS) == {"terminal", "json", "jira", "markdown", "html", "sarif"}
-
-
 def test_an_unknown_format_is_refused_with_the_known_ones_named():
     with pytest.raises(LogdoctorError, match="pdf") as refused:
         render(OOM, "pdf")
