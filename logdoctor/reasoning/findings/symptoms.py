@@ -27,6 +27,8 @@ ENOUGH_TO_FIND = 24
 
 A line that ends with a colon only announces what the next one says.
 """
+_OF_SOURCE = {name: name for name in Source.__struct_fields__} | {"source": "logger"}
+"""What a rule may ask of the source of a line. Rules and ``logdoctor events`` call the logger ``source``."""
 SEARCH_SECONDS = 0.2
 """A single search that takes longer is given up: the text is hostile."""
 
@@ -121,7 +123,7 @@ class _Test:
     def __init__(self, symptom: Symptom) -> None:
         self._text = None if symptom.text is None else later(symptom.text, _FLAGS)
         self._asked = [_Asked.of(*asked) for asked in symptom.fields]
-        own = [a.name for a in self._asked if self._text is None and a.name not in Source.__struct_fields__]
+        own = [a.name for a in self._asked if self._text is None and a.name not in _OF_SOURCE]
         self.needed = own[0] if own else None
         """A field without which no event shows the symptom: few have it, and to ask for it costs next to nothing."""
 
@@ -141,7 +143,9 @@ class _Test:
             captured = without_impossible_rank({k: as_value(v) for k, v in found.groupdict().items() if v is not None})
             matched = found.group()
         for asked in unseen:  # captured by the text, or of the source
-            if not asked.holds(record.kind, captured.get(asked.name, getattr(record.source, asked.name, None))):
+            if not asked.holds(
+                record.kind, captured.get(asked.name, getattr(record.source, _OF_SOURCE.get(asked.name, ""), None))
+            ):
                 return None
         return captured, matched
 
