@@ -435,7 +435,7 @@ def test_pieces_of_prefixes_in_any_order_never_raise_or_hang(data):
 
 
 def test_stripping_stops_at_a_bound():
-    stripped = prefix_stripping.read_message("[rank1]: " * 40 + MESSAGE)
+    stripped = read_message("[rank1]: " * 40 + MESSAGE)
     assert stripped.text.count("[rank1]") == 40 - prefix_stripping.MAX_LAYERS
 
 
