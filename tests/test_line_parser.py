@@ -293,7 +293,7 @@ def test_pattern_of_higher_priority_wins(monkeypatch):
     high = RecordPattern(
         "a.high", r"(?P<what>\w+) is (?P<text>gone (?P<count>\d+) (?P<by_rank>\d+) (?P<none>x)?)", priority=1
     )
-    monkeypatch.setattr(line_parser, "records", lambda: (low, high))
+    monkeypatch.setattr(line_parser, "record_patterns", lambda: (low, high))
     line_parser._precedence.cache_clear()
     (record,) = LineParser("a.log").parse(Candidate(b"it is gone 12 3 ", 1, (0, 1, 5), lambda: iter(())))
     line_parser._precedence.cache_clear()
@@ -315,7 +315,7 @@ def test_message_is_searched_before_the_text_with_its_prefix(monkeypatch, line, 
         RecordPattern("a.general", r"^\[error\] ", "fatal", priority=-2),
         RecordPattern("a.bare", r"^odd", "fatal", priority=-5),
     )
-    monkeypatch.setattr(line_parser, "records", lambda: found)
+    monkeypatch.setattr(line_parser, "record_patterns", lambda: found)
     line_parser._precedence.cache_clear()
     (record,) = LineParser("a.log").parse(Candidate(line.encode(), 1, (0, 1, 2), lambda: iter(())))
     line_parser._precedence.cache_clear()
@@ -323,7 +323,7 @@ def test_message_is_searched_before_the_text_with_its_prefix(monkeypatch, line, 
 
 
 def test_pattern_that_takes_too_long_is_skipped(monkeypatch):
-    monkeypatch.setattr(line_parser, "records", lambda: (RecordPattern("a.slow", "(?:a+)+b"),))
+    monkeypatch.setattr(line_parser, "record_patterns", lambda: (RecordPattern("a.slow", "(?:a+)+b"),))
     line_parser._precedence.cache_clear()
     assert LineParser("a.log").parse(Candidate(b"a" * 5000, 1, (0,), lambda: iter(()))) == []
     line_parser._precedence.cache_clear()
