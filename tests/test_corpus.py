@@ -23,7 +23,7 @@ from logdoctor.model import Diagnosis, Verdict
 from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.formats import markdown
-from logdoctor.render.report import Page
+from logdoctor.render.report import RenderOptions
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.signatures import VERDICTS, read_signatures
 
@@ -135,7 +135,7 @@ def test_a_golden_report_is_the_approved_one(case, lang):
 def test_golden_reports_show_every_section_and_outcome(lang):
     words = RecordingCatalogue(lang, catalogue(lang).table)
     for case, _ in (pair for pair in GOLDEN if pair[1] == lang):
-        markdown.render(diagnosed(case, lang), Page(words))
+        markdown.render(diagnosed(case, lang), RenderOptions(words))
     assert (OUTCOMES | SECTIONS) - words.keys == set(), f"no golden report in {lang} shows this"
 
 

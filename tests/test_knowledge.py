@@ -31,8 +31,8 @@ def rules_folder(tmp_path, monkeypatch) -> Path:
     Only a few of the formats' patterns are used, because all of them take seconds.
     """
     monkeypatch.setenv("LOGDOCTOR_CACHE", str(tmp_path / "cache"))
-    few = pack_module.records()[:3]
-    monkeypatch.setattr(pack_module, "records", lambda: few)
+    few = pack_module.record_patterns()[:3]
+    monkeypatch.setattr(pack_module, "record_patterns", lambda: few)
     rule = tmp_path / "rules/app/out-of-tune.yaml"
     rule.parent.mkdir(parents=True)
     rule.write_text(RULE)

@@ -54,6 +54,6 @@ def test_record_carries_the_signs_of_its_kind():
 
 
 def test_record_whose_reader_changes_the_kind_carries_the_signs_of_that_kind(monkeypatch):
-    monkeypatch.setattr(line_parser, "meanings", lambda: {"progress.step": ("done",), "progress.phase": ("once",)})
+    monkeypatch.setattr(line_parser, "lifecycle_signs", lambda: {"progress.step": ("done",), "progress.phase": ("once",)})
     (record,) = parse_text(BAR)
     assert (record.kind, record.signs) == ("progress.phase", ("once",))

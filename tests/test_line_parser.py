@@ -257,7 +257,7 @@ def test_piece_with_inherited_rank_does_not_break_a_multi_line_record():
 
 def test_hostile_line_stops_after_a_few_timeouts(monkeypatch):
     monkeypatch.setattr(
-        line_parser, "records", lambda: tuple(RecordPattern(f"a.b{n}", f"(?:a+)+b{n}") for n in range(40))
+        line_parser, "record_patterns", lambda: tuple(RecordPattern(f"a.b{n}", f"(?:a+)+b{n}") for n in range(40))
     )
     line_parser._precedence.cache_clear()
     with within(40):
