@@ -26,7 +26,7 @@ def signs_used_in(tree: ast.AST) -> Iterator[str]:
 
 def kinds_with_signs() -> list[tuple[str, tuple[LifecycleSign, ...]]]:
     """Return each kind that has signs, with its signs."""
-    return [pair for module in format_modules() for pair in getattr(module, "MEANS", {}).items()]
+    return [pair for module in format_modules() for pair in getattr(module, "SIGNS", {}).items()]
 
 
 def test_each_kind_has_its_signs_in_one_format():
