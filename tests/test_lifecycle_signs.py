@@ -16,11 +16,11 @@ BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it
 
 
 def signs_used_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the signs that a module asks for: ``"…" in event.means``, or a set of them."""
+    """Yield the signs that a module asks for: ``"…" in record.signs``, or a set of them."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Compare) and ast.unparse(node.comparators[0]).endswith("means"):
+        if isinstance(node, ast.Compare) and ast.unparse(node.comparators[0]).endswith("signs"):
             yield ast.literal_eval(node.left)
-        elif isinstance(node, ast.AnnAssign) and "Meaning" in ast.unparse(node.annotation) and node.value:
+        elif isinstance(node, ast.AnnAssign) and "LifecycleSign" in ast.unparse(node.annotation) and node.value:
             yield from (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
 
 
