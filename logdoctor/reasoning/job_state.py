@@ -15,9 +15,9 @@ from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, JITTER, Clocks
 from logdoctor.reasoning.lifecycle.good_ends import GoodEnds
-from logdoctor.reasoning.lifecycle.got_over import GotOver
+from logdoctor.reasoning.lifecycle.got_over import CaughtExceptions
 from logdoctor.reasoning.lifecycle.launchers import NamedEnds, launcher_of, names_an_end
-from logdoctor.reasoning.lifecycle.spoken import RanksSpoke
+from logdoctor.reasoning.lifecycle.spoken import RankLines
 from logdoctor.reasoning.lifecycle.steps import Steps
 
 MAX_NAMES = 4096
@@ -36,7 +36,7 @@ class JobState:
         self.versions = Versions(self.runs)
         self.steps: dict[int | None, Steps] = {}
         self.good_ends = GoodEnds()
-        self.got_over = GotOver()
+        self.got_over = CaughtExceptions()
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.named_ends = NamedEnds(self.runs)
@@ -45,7 +45,7 @@ class JobState:
         self.environment: dict[tuple[str, str], None] = {}
         self._times: dict[bool, tuple[float, float]] = {}
         """The earliest and the latest stamp, of those that tell the year and of those that do not."""
-        self.spoke = RanksSpoke()
+        self.spoke = RankLines()
         self.lengths: Mapping[str, int] = {}
         """How many lines each file has; known when all was read."""
         self._wanted: Callable[[Record], bool] = _any
@@ -156,7 +156,7 @@ class JobState:
 
     def _find_last_steps(self) -> dict[int | None, Record]:
         found = {rank: last for rank, own in self.steps.items() if (last := own.last(self._wanted)) is not None}
-        for record in self.steps[None].kept() if None in self.steps else ():
+        for record in self.steps[None].newest_first() if None in self.steps else ():
             rank = self.places.rank_of(record) if self._wanted(record) else None
             if rank is not None:
                 found.setdefault(rank, record)
@@ -213,7 +213,7 @@ class JobState:
             versions_apart=self.versions.apart(),
             environment=tuple(sorted(self.environment)),
             standings=standings,
-            clocks=tuple(c for c in self.clocks.compared() if abs(c.ahead) > JITTER),
+            clocks=tuple(c for c in self.clocks.offsets() if abs(c.ahead) > JITTER),
             started=started,
             ended=ended,
         )

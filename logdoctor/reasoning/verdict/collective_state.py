@@ -1,6 +1,6 @@
-"""Where each rank stood in the collectives of its groups when the job failed: the grid that the report draws.
+"""State of each rank in the collectives of its groups when the job failed; the report draws it as a grid.
 
-It reads what the ledger of collectives has folded; it derives no event and decides nothing.
+The module reads the memory of the detector of collectives. It derives no record and decides nothing.
 """
 
 from __future__ import annotations
@@ -11,32 +11,35 @@ from logdoctor.model import CollectiveState, Moment, Record
 from logdoctor.reasoning.detectors import Detector, collectives
 from logdoctor.reasoning.job_state import JobState
 
-MAX_STANDINGS = 4096
+MAX_STATES = 4096
 Key = tuple[str, int]
 """Group and rank."""
 
 
-def standings_of(detector: Detector, state: JobState) -> tuple[CollectiveState, ...]:
-    """The standings that ``ledger`` tells of, by group and rank; none if it is not that of collectives."""
+def collective_states(detector: Detector, state: JobState) -> tuple[CollectiveState, ...]:
+    """Return the states, sorted by group and rank; none if ``detector`` is not that of collectives."""
     if not isinstance(detector, collectives.Detector):
         return ()
-    stuck = _oldest(detector)
+    stuck = _oldest_collectives(detector)
     states = {key: record for key, record in detector.states.items() if "last_enqueued" in record.fields}
-    keys = sorted(stuck.keys() | states.keys())[:MAX_STANDINGS]
-    return tuple(_standing(key, stuck.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
+    keys = sorted(stuck.keys() | states.keys())[:MAX_STATES]
+    return tuple(_state(key, stuck.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
 
 
-def _oldest(detector: collectives.Detector) -> dict[Key, collectives.Stuck]:
-    """The collective that each rank reported first: a watchdog names the oldest one that is not complete."""
+def _oldest_collectives(detector: collectives.Detector) -> dict[Key, collectives.Stuck]:
+    """Return the oldest incomplete collective of each rank.
+
+    A watchdog reports each incomplete collective, the oldest has the lowest number.
+    """
     oldest: dict[Key, collectives.Stuck] = {}
     for stuck in detector.stuck():
-        known = oldest.get((stuck.group, stuck.who))
-        if known is None or stuck.seq < known.seq:
+        previous = oldest.get((stuck.group, stuck.who))
+        if previous is None or stuck.seq < previous.seq:
             oldest[stuck.group, stuck.who] = stuck
     return oldest
 
 
-def _standing(key: Key, stuck: collectives.Stuck | None, state: Record | None) -> CollectiveState:
+def _state(key: Key, stuck: collectives.Stuck | None, state: Record | None) -> CollectiveState:
     record = stuck.record if stuck else state
     numbers = dict(_numbers(state)) if state else {}
     return CollectiveState(
