@@ -16,17 +16,17 @@ BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it
 
 
 def signs_used_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the signs that a module asks for: ``"…" in event.means``, or a set of them."""
+    """Yield the signs that a module asks for: ``"…" in record.signs``, or a set of them."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Compare) and ast.unparse(node.comparators[0]).endswith("means"):
+        if isinstance(node, ast.Compare) and ast.unparse(node.comparators[0]).endswith("signs"):
             yield ast.literal_eval(node.left)
-        elif isinstance(node, ast.AnnAssign) and "Meaning" in ast.unparse(node.annotation) and node.value:
+        elif isinstance(node, ast.AnnAssign) and "LifecycleSign" in ast.unparse(node.annotation) and node.value:
             yield from (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
 
 
 def kinds_with_signs() -> list[tuple[str, tuple[LifecycleSign, ...]]]:
     """Return each kind that has signs, with its signs."""
-    return [pair for module in format_modules() for pair in getattr(module, "MEANS", {}).items()]
+    return [pair for module in format_modules() for pair in getattr(module, "SIGNS", {}).items()]
 
 
 def test_each_kind_has_its_signs_in_one_format():
@@ -43,8 +43,8 @@ def test_each_kind_lists_a_sign_once():
 
 def test_each_sign_belongs_to_a_kind_and_is_used():
     sources = Path(reasoning.__file__).parent.rglob("*.py")
-    used = {word for logger in sources for word in signs_used_in(ast.parse(logger.read_text(encoding="utf-8")))}
-    stated = {word for _, signs in kinds_with_signs() for word in signs}
+    used = {sign for source in sources for sign in signs_used_in(ast.parse(source.read_text(encoding="utf-8")))}
+    stated = {sign for _, signs in kinds_with_signs() for sign in signs}
     assert used == stated == set(get_args(LifecycleSign))
 
 
@@ -54,6 +54,8 @@ def test_record_carries_the_signs_of_its_kind():
 
 
 def test_record_whose_reader_changes_the_kind_carries_the_signs_of_that_kind(monkeypatch):
-    monkeypatch.setattr(line_parser, "meanings", lambda: {"progress.step": ("done",), "progress.phase": ("once",)})
+    monkeypatch.setattr(
+        line_parser, "lifecycle_signs", lambda: {"progress.step": ("done",), "progress.phase": ("once",)}
+    )
     (record,) = parse_text(BAR)
     assert (record.kind, record.signs) == ("progress.phase", ("once",))

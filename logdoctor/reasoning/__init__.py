@@ -61,7 +61,7 @@ class Reasoner:
 
     @property
     def quiet(self) -> bool:
-        """Return whether no record is a failure and no rule holds."""
+        """Return whether no record fails and no rule holds."""
         return not self._failures and not (self.matches and self.findings()[0])
 
     def _match(self, record: Record) -> None:
@@ -75,9 +75,10 @@ class Reasoner:
     def conclude(
         self, job: str, lang: str = "en", *, truncated: bool = False, prefer: Preference = lambda _: None
     ) -> Diagnosis:
-        """Return the diagnosis of all observed records, to be called once.
+        """Return the diagnosis of all records.
 
-        ``prefer`` chooses between causes if the logs do not decide. The caller adds coverage and problems.
+        It may be called only once. ``prefer`` chooses between causes if the logs do not decide. The caller adds
+        coverage and problems.
         """
         derived = [record for detector in self._detectors for record in detector.derive(self.state)]
         for record in derived:
@@ -112,16 +113,17 @@ class Reasoner:
         )
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
-        """Return a finding for each rule that holds, and the records that benign rules explain.
+        """Return the findings, and the records that benign rules explain.
 
         The result is complete after `conclude`.
         """
         return find(self.rules, self.matches, Conditions(self.state, hung=self.hung))
 
     def unaccounted(self, without: Collection[str] = ()) -> list[Record]:
-        """Return the failure lines without a rule that the job did not outlive, in reading order.
+        """Return failure lines without a rule, in reading order.
 
-        Only rules that hold count. Rules of the roles in ``without`` do not count.
+        Lines that the job outlived are left out. Only rules that hold count. Rules of the roles in ``without`` do not
+        count.
         """
         findings, harmless = self.findings()
         rules = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
@@ -129,22 +131,28 @@ class Reasoner:
         return not_outlived(failures, self.state)
 
     def _rules_matching(self, record: Record) -> set[str]:
-        """Return the ids of the rules with a symptom that the record matches."""
+        """Return the ids of the rules that the record matches."""
         return {self.rules[self._index.symptoms[number][0]].id for number, _ in self._index.find_matches(record)}
 
     def _failures_without(self, ignored: Collection[int]) -> list[Record]:
         return [e for e in (*self._failures, *self._latest_failures) if e.order not in ignored]
 
     def _without_findings(self, failures: Sequence[Record], findings: Sequence[Finding]) -> list[Record]:
-        """Return the failures that are in no finding and that the job did not outlive."""
+        """Return failures that are in no finding.
+
+        Failures that the job outlived are left out.
+        """
         explained = {e.order for f in findings for e in f.records}
         return not_outlived([e for e in failures if e.order not in explained], self.state)
 
     def _unexplained(self, left: Sequence[Record], lang: str) -> list[Evidence]:
-        """Return the first few of ``left`` as evidence, fatal records and known formats first."""
+        """Return the first few failures as evidence.
+
+        Fatal records and records of known formats come first.
+        """
         ordered = sorted(left, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
         return [self.state.evidence(e, self._note(e, lang)) for e in ordered[:MAX_UNEXPLAINED]]
 
     def _note(self, record: Record, lang: str) -> str:
-        """Return the meaning of the record: the note of its kind, and its codes."""
+        """Return the meaning of the record's kind and codes."""
         return " ".join(filter(None, (record.note, explain_codes(record, lang))))

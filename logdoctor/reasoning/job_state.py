@@ -88,7 +88,7 @@ class JobState:
         self.runs.observe(record)
         if self.runs.spans > before:
             for steps in self.steps.values():
-                steps.put_aside()
+                steps.begin_attempt()
 
     def _see_step(self, record: Record) -> None:
         if self.first_step is None:

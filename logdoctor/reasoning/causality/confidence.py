@@ -35,10 +35,10 @@ CERTAIN = 0.99
 
 
 def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Record]) -> dict[str, float]:
-    """Return the facts for and against an answer, by the names in `WEIGHTS`.
+    """Return the facts for and against an answer.
 
-    ``unexplained`` are failures without a rule. Repeated prints of one complaint count once, and not at all if a
-    finding explains one of them.
+    The keys are the names in `WEIGHTS`. ``unexplained`` are failures without a rule. Repeated prints of one complaint
+    count once, and not at all if a finding explains one of them.
     """
     rule = finding.rule
     explained = {shape(e) for f in (*ranking.causes, *(f for f, _ in ranking.explained)) for e in f.records}
@@ -58,12 +58,12 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
 
 
 def chance(facts: dict[str, float]) -> float:
-    """Return the chance that an answer with these facts is right."""
+    """Return the chance that an answer is right."""
     return min(CERTAIN, 1 / (1 + math.exp(-math.fsum(WEIGHTS[name] * value for name, value in facts.items()))))
 
 
 def rivals(finding: Finding, causes: Collection[Finding]) -> list[Finding]:
-    """Return the other causes of the same role and strength as ``finding``."""
+    """Return the other causes of the same role and strength."""
     return [c for c in causes if c is not finding and _role_and_tier(c) == _role_and_tier(finding)]
 
 

@@ -1,8 +1,8 @@
-"""Reasons for which one finding explains another, in the order in which they are tried.
+"""Reasons for which one finding explains another.
 
-A finding explains another if its rule lists it (``explains``), or by role: causes explain symptoms, and both explain
-fallbacks. If two findings could explain each other, the earlier one explains the later. Reasons that rest on the
-records themselves are tried before the rules and roles.
+They are tried in their order. A finding explains another if its rule lists it (``explains``), or by role: causes
+explain symptoms, and both explain fallbacks. If two findings could explain each other, the earlier one explains the
+later. Reasons that rest on the records themselves are tried before the rules and roles.
 """
 
 from __future__ import annotations
@@ -43,20 +43,29 @@ def explains(a: Finding, b: Finding, state: JobState) -> bool:
 
 
 def matches_more_of_line(a: Finding, b: Finding, _: JobState) -> bool:
-    """Return whether ``a`` matched more of a line that both claim, if no rule file decides between them."""
+    """Return whether ``a`` matched more of a shared line.
+
+    It counts only if no rule file decides between the two.
+    """
     same = a.records[0].order == b.records[0].order and a.rule.role == b.rule.role
     undecided = same and a.rule.signature != b.rule.signature and _lists(a, b) == _lists(b, a)
     return undecided and (a.match_length, b.rule.id) > (b.match_length, a.rule.id)
 
 
 def precedes_by_code(a: Finding, b: Finding, _: JobState) -> bool:
-    """Return whether the code of ``b`` follows the code of ``a`` on one device, for example two Xids."""
+    """Return whether the code of ``b`` follows that of ``a``.
+
+    Example: two Xids of one device.
+    """
     first, second = a.records[0], b.records[0]
     return _on_one_device(first, second) and first.order < second.order and follows(second, first)
 
 
 def first_of_a_burst(a: Finding, b: Finding, _: JobState) -> bool:
-    """Return whether ``a`` is the first of reports about one device within a second.  Rules take precedence."""
+    """Return whether ``a`` is the first report in a burst.
+
+    A burst is reports about one device within a second. Rules take precedence.
+    """
     first, second = a.records[0], b.records[0]
     if first.kind != second.kind or not _on_one_device(first, second) or _is_possible(a, b) or _is_possible(b, a):
         return False
@@ -82,7 +91,7 @@ REASONS: tuple[Reason, ...] = (
 
 
 def _is_plausible(a: Finding, b: Finding, state: JobState) -> bool:
-    """Return whether rules or roles let ``a`` explain ``b``, and the records do not contradict.
+    """Return whether rules, roles and records let ``a`` explain ``b``.
 
     A finding does not explain an earlier one of its own process. A report of a process that waited does not explain
     the end of the process that it waited for.

@@ -1,4 +1,4 @@
-"""Texts of exceptions that follow from the end of another process.
+"""Exceptions that follow from the end of another process.
 
 Examples: a lost connection, a timeout while waiting, the report of a parent process about its child.
 """
@@ -18,5 +18,5 @@ _FALLOUT = later(
 
 
 def may_be_fallout(text: str) -> bool:
-    """Return whether an exception with this text may follow from the end of another process."""
+    """Return whether the end of another process may cause this exception."""
     return _FALLOUT.search(text[:SEARCHED]) is not None

@@ -1,4 +1,4 @@
-"""Order of findings: first by role, then by strength, then by position in the log."""
+"""Order of findings: role, then strength, then position in the log."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
 
 
 def sort_key(finding: Finding) -> tuple[int, int, int, bool, str]:
-    """Return the sort key of a finding; the best finding comes first."""
+    """Return the sort key of a finding.
+
+    The best finding comes first.
+    """
     rule = finding.rule
     return ROLES.index(rule.role), TIERS[rule.strength], finding.first, rule.id == rule.signature, rule.id

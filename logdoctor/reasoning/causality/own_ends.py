@@ -1,4 +1,7 @@
-"""Processes that ended by themselves: reports of their peers, and crashes that follow the end."""
+"""Processes that ended by themselves.
+
+Reports of their peers and later crashes are consequences.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,11 @@ _FAULT = later(r"(?i)segmentation fault|segfault|SIGSEGV|bus error|SIGBUS|illega
 
 
 def is_only_observation(observed: Finding, end: Finding, state: JobState) -> bool:
-    """Return whether ``observed`` only reports the end of another process, shown by ``end``.
+    """Return whether ``observed`` only reports another process's end.
 
-    ``end`` is the exception or crash of one process, and not about its peers. ``observed`` is a report of other
-    processes. It may also be an order to end the job without a reason, unless the order surely came first, because
-    launchers end the remaining processes.
+    ``end`` shows that end. ``end`` is the exception or crash of one process, and not about its peers. ``observed`` is a
+    report of other processes. It may also be an order to end the job without a reason, unless the order surely came
+    first, because launchers end the remaining processes.
     """
     if not _is_of_one_process(end) or not _is_own_failure(end):
         return False
@@ -43,9 +46,9 @@ def is_only_observation(observed: Finding, end: Finding, state: JobState) -> boo
 
 
 def crashed_after_exception(end: Finding, crash: Finding, state: JobState) -> bool:
-    """Return whether ``crash`` is of a process that its own exception (``end``) had already ended.
+    """Return whether ``crash`` follows a process's own exception.
 
-    The exception is printed first.
+    The exception is ``end``. The exception is printed first.
     """
     if crash.rule.signature != CRASHED or not is_late(crash) or not _is_own_final_message(end):
         return False
@@ -54,7 +57,10 @@ def crashed_after_exception(end: Finding, crash: Finding, state: JobState) -> bo
 
 
 def crashed_after_abort(order: Finding, crash: Finding, _: JobState) -> bool:
-    """Return whether ``crash`` is of a process after another process had called MPI_Abort (``order``)."""
+    """Return whether ``crash`` follows another process's MPI_Abort.
+
+    The abort is ``order``.
+    """
     if crash.rule.signature != CRASHED or order.rule.signature != ABORTED or crash.first < order.first:
         return False
     abort, fault = order.records[0], crash.records[0]
@@ -64,11 +70,11 @@ def crashed_after_abort(order: Finding, crash: Finding, _: JobState) -> bool:
 
 
 def stalled_until_time_limit(end: Finding, limit: Finding, state: JobState) -> bool:
-    """Return whether ``end`` is a rank's own failure, and the job then stalled until its time limit.
+    """Return whether the job stalled after ``end`` until its time limit.
 
-    An exception that an order to end raises is no failure of its own, and comes after the order. Without a rank,
-    ``end`` may be of another program in the job script. Then either all progress was made before ``end``, or only a
-    stack fits between ``end`` and the time limit.
+    ``end`` is a rank's own failure. An exception that an order to end raises is no failure of its own, and comes after
+    the order. Without a rank, ``end`` may be of another program in the job script. Then either all progress was made
+    before ``end``, or only a stack fits between ``end`` and the time limit.
     """
     if limit.rule.signature != TIME_LIMIT or not _is_own_failure(end) or end.first > limit.first:
         return False
@@ -81,19 +87,28 @@ def stalled_until_time_limit(end: Finding, limit: Finding, state: JobState) -> b
 
 
 def aborted_after_wait(report: Finding, end: Finding, _: JobState) -> bool:
-    """Return whether ``end`` is the SIGABRT of ranks that had reported a peer that they waited for or lost."""
+    """Return whether ``end`` is the SIGABRT of ranks that waited.
+
+    They had reported a peer that they waited for or lost.
+    """
     if end.rule.signature != CRASHED or report.rule.signature not in OBSERVER_SIGNATURES or not end.ranks:
         return False
     return set(end.ranks) <= set(report.ranks) and not _is_fault(end) and is_late(end)
 
 
 def _is_own_failure(end: Finding) -> bool:
-    """Return whether the finding is the exception, crash or final message of the failing process itself."""
+    """Return whether a process reports its own failure.
+
+    It is an exception, a crash or a final message.
+    """
     return _is_fault(end) if end.rule.signature == CRASHED else _is_own_final_message(end)
 
 
 def _is_own_final_message(end: Finding) -> bool:
-    """Return whether the finding is the final message of the failing process, and not about its peers."""
+    """Return whether a process reports its own end.
+
+    A message about its peers does not count.
+    """
     record = end.records[0]
     own = end.rule.role == "fallback" and "own end" in record.signs and record.level == "fatal"
     return own and not may_be_fallout(record.text)
@@ -104,7 +119,10 @@ def _is_fault(crash: Finding) -> bool:
 
 
 def _is_of_one_process(end: Finding) -> bool:
-    """Return whether the finding is of one process: of one rank, or of one file if the rank is unknown."""
+    """Return whether the finding is of one process.
+
+    It has one rank, or one file if the rank is unknown.
+    """
     return len(end.ranks) == 1 or (not end.ranks and len(_files(end)) == 1)
 
 
@@ -124,13 +142,13 @@ def _files(finding: Finding) -> set[str]:
 
 
 def _stand_together(above: Record, below: Record) -> bool:
-    """Return whether at most a stack fits between two records of one file."""
+    """Return whether at most a stack fits between the records."""
     same = above.line.file == below.line.file
     return same and 0 <= below.line.number - above.line.number - above.span <= STACK_LINES
 
 
 def _of_two_processes(a: Record, b: Record) -> bool:
-    """Return whether rank, pid or host show that the records are of two processes."""
+    """Return whether the records are surely of two processes."""
     if None not in (a.rank, b.rank):
         return a.rank != b.rank
     if None in (a.pid, b.pid):

@@ -1,4 +1,4 @@
-"""Order of two findings: by time, by position, and by whether the source reports late."""
+"""Order of two findings by time, position and kind of source."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ _WAITED_AND_LEFT = ("collective.timeout", "net.peer-closed")
 
 
 def is_late_report(record: Record) -> bool:
-    """Return whether the source of the record reports an event after it happened."""
+    """Return whether the source reports events after they happened."""
     return record.format in _LATE_REPORTERS and record.kind not in _PROMPT
 
 
 def is_late(finding: Finding) -> bool:
-    """Return whether the finding rests on a late report, or on a shell's message about its child."""
+    """Return whether the finding rests on a late report.
+
+    A shell's message about its child is one too.
+    """
     record = finding.records[0]
     return "signal_text" in record.fields if record.kind == "crash.signal" else is_late_report(record)
 
 
 def same_process_later(a: Finding, b: Finding) -> bool:
-    """Return whether ``a`` began after all of ``b`` in the same process."""
+    """Return whether ``a`` began after ``b`` in one process."""
     if is_late(a) or a.rule.signature == b.rule.signature:
         return False
     same = len(a.ranks) == 1 and a.ranks == b.ranks
@@ -69,9 +72,10 @@ def _first_record(finding: Finding) -> Record:
 
 
 def first_with_time(finding: Finding) -> Record:
-    """Return the first record with a time, else the first record.
+    """Return the first record with a time.
 
-    An exception has no time, but the report on the end of its process may have one.
+    Return the first record if none has a time. An exception has no time, but the report on the end of its process may
+    have one.
     """
     ordered = sorted(finding.records, key=lambda e: e.order)
     return next((e for e in ordered if moment(e) is not None), ordered[0])

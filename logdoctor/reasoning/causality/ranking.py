@@ -1,4 +1,7 @@
-"""Causes and consequences: a finding that no other finding explains is a cause (see explaining.py)."""
+"""Causes and consequences among the findings.
+
+A finding that no other finding explains is a cause (see explaining.py).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from logdoctor.reasoning.lifecycle.outlived import finding_outlived
 
 
 class Ranking(Struct, frozen=True):
-    """Causes, best first, and each other finding with the cause that explains it.
+    """Causes, best first, and the findings that they explain.
 
     ``explained`` has None for a finding that was outlived or that no listed cause explains. ``preferred`` is the first
     cause if only the classifier put it before its equals.

@@ -1,4 +1,7 @@
-"""Tied causes: the logs do not decide between them, so the classifier may prefer one."""
+"""Tied causes: the logs do not decide between them.
+
+The classifier may prefer one of them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Preference = Callable[[Sequence[str]], str | None]
 
 
 def break_ties(ranking: Ranking, prefer: Preference) -> Ranking:
-    """Return ``ranking`` with the preferred one of the tied first causes in front."""
+    """Put the preferred one of the tied causes in front."""
     tied = tied_causes(ranking.causes)
     wanted = prefer([f.rule.signature for f in tied]) if len(tied) > 1 else None
     chosen = next((f for f in tied[1:] if f.rule.signature == wanted), None)
@@ -27,7 +30,7 @@ def break_ties(ranking: Ranking, prefer: Preference) -> Ranking:
 
 
 def tied_causes(causes: Sequence[Finding]) -> list[Finding]:
-    """Return the first cause and its rivals whose order the logs do not show."""
+    """Return the first cause and rivals in unknown order."""
     if not causes:
         return []
     first = causes[0]
@@ -35,7 +38,10 @@ def tied_causes(causes: Sequence[Finding]) -> list[Finding]:
 
 
 def _are_unordered(a: Finding, b: Finding) -> bool:
-    """Return whether two failures rest on one line, or on files whose times cannot be compared."""
+    """Return whether the order of two failures is unknown.
+
+    They rest on one line, or on files whose times cannot be compared.
+    """
     first, second = a.records[0], b.records[0]
     if a.rule.signature == b.rule.signature:
         return False

@@ -83,7 +83,7 @@ class Detector(Struct):
         votes: dict[str, dict[Value, Record]] = {}
         complaining: set[str | None] = set()
         peers = {id(record): peer for (_, peer, _), record in self.links.items()}
-        for record in state.runs.of_the_last(self.links.values()):
+        for record in state.runs.select_last_run(self.links.values()):
             peer = peers[id(record)]
             target = state.addresses.host_at(peer)
             source = state.places.host_of(record)
@@ -95,7 +95,7 @@ class Detector(Struct):
 
     def _at_home(self, state: JobState) -> Iterator[Record]:
         """The one host that holds both ends of all that is told of: whoever left, left there."""
-        told = state.runs.of_the_last(self.links.values())
+        told = state.runs.select_last_run(self.links.values())
         hosts = {state.places.host_of(record) for record in told}
         if len(hosts) == 1 and (host := hosts.pop()) is not None:
             yield self._pointed_at(host, {_who(e, state): e for e in told}, state)

@@ -114,10 +114,10 @@ class Detector(Struct):
     def derive(self, state: JobState) -> Iterator[Record]:
         """The first death, if the log tells one."""
         waits: dict[int, list[Record]] = {}
-        for record in state.runs.of_the_last(self.waited.values()):
+        for record in state.runs.select_last_run(self.waited.values()):
             if (rank := _rank(record, state)) is not None:
                 waits.setdefault(rank, []).append(record)
-        told_of = state.runs.of_the_last([*self.own.values(), *self.reports])
+        told_of = state.runs.select_last_run([*self.own.values(), *self.reports])
         all_told = [d for e in told_of for d in _deaths(e, state)]
         deaths: dict[Value, Death] = {}
         for death in sorted(all_told, key=lambda d: d.record.order):

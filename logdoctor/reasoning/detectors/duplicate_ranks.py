@@ -42,7 +42,7 @@ class Detector(Struct):
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """One event for all ranks that two processes took, where each of several ranks was."""
-        standing = state.runs.of_the_last(self.twice.values())
+        standing = state.runs.select_last_run(self.twice.values())
         if len(standing) < 2:  # one alone may be a process that was started anew
             return
         first = standing[0]

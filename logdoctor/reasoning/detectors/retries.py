@@ -54,7 +54,7 @@ class Detector(Struct):
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """The attempts that were many and the last word of their process."""
-        for record in state.runs.of_the_last(self.last.values()):
+        for record in state.runs.select_last_run(self.last.values()):
             counted = _COUNTED.search(record.text[:SEARCHED])
             attempt = int(counted["attempt"]) if counted else self.lines[_process(record)]
             timed_out = "Connection timed out" in record.text[:SEARCHED]

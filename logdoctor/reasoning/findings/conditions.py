@@ -26,7 +26,10 @@ MatchLists = Mapping[str, Sequence[Match]]
 
 
 class Conditions:
-    """Evaluation of conditions for one job; ``hung`` means that the user reports a hang."""
+    """Evaluation of conditions for one job.
+
+    ``hung`` means that the user reports a hang.
+    """
 
     def __init__(self, state: JobState, *, hung: bool) -> None:
         self.state, self.hung = state, hung
@@ -34,10 +37,10 @@ class Conditions:
     def match(
         self, rule: Rule, matches: Mapping[str, Matches], all_matches: Mapping[str, Matches]
     ) -> MatchLists | None:
-        """Return the matches that make the rule hold, by symptom in the order of ``when``; None if it does not.
+        """Return the matches that make the rule hold.
 
-        The rule may rest on ``matches``. Its ``none`` is tested on ``all_matches``, because a forbidden record may
-        belong to another rule.
+        They are sorted as the symptoms in ``when``. Return None if the rule does not hold. The rule may rest on
+        ``matches``. Its ``none`` is tested on ``all_matches``, because a forbidden record may belong to another rule.
         """
         when = rule.when
         lists = {name: m.all() for name, m in matches.items()}
@@ -61,7 +64,10 @@ class Conditions:
         return counted
 
     def _narrow(self, when: Mapping[str, Any], lists: MatchLists) -> dict[str, Sequence[Match]] | None:
-        """Return the matches that satisfy ``any``, ``all`` and ``sequence``; None if a part is not satisfied."""
+        """Return the matches that satisfy ``any``, ``all`` and ``sequence``.
+
+        Return None if one of the three fails.
+        """
         names: list[str] = []
         chain = when.get("sequence")
         ordered = _chain([lists.get(n, ()) for n in chain], _seconds(when.get("within"))) if chain else None
@@ -90,7 +96,10 @@ class Conditions:
         return {r for m in matches if (r := self.state.places.rank_of(m.record)) is not None}
 
     def _quantity(self, matches: Sequence[Match], wanted: str | int) -> bool:
-        """Return whether as many ranks match as ``wanted``: a number, or for example ``all-but-one``."""
+        """Return whether as many ranks match as ``wanted``.
+
+        ``wanted`` is a number or a word such as ``all-but-one``.
+        """
         ranks = self._ranks(matches)
         total = self.state.places.expected or len(self.state.places.ranks)
         if isinstance(wanted, int):
@@ -107,7 +116,7 @@ class Conditions:
         }[wanted]
 
     def _apart(self, groups: Sequence[Sequence[Match]]) -> bool:
-        """Return whether no rank of the first group is in another group.  Unknown ranks do not count."""
+        """Return whether no other group has ranks of the first.  Unknown ranks do not count."""
         first, *others = (self._ranks(g) for g in groups)
         return not any(first & other for other in others)
 
@@ -144,9 +153,9 @@ class Conditions:
 
 
 def version_in(version: str, wanted: str) -> bool:
-    """Return whether a version is in a range; False if it cannot be read.
+    """Return whether a version is in a range.
 
-    Example: ``2.21.5+cuda12.4`` is in ``>=2.21,<2.23``.
+    Return False if the version cannot be read. Example: ``2.21.5+cuda12.4`` is in ``>=2.21,<2.23``.
     """
     from packaging.specifiers import SpecifierSet
     from packaging.version import InvalidVersion, Version
@@ -159,7 +168,10 @@ def version_in(version: str, wanted: str) -> bool:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Return the seconds of a duration as rules write it: ``500ms`` is 0.5, ``2 m`` is 120."""
+    """Return the seconds of a duration.
+
+    ``500ms`` gives 0.5, and ``2 m`` gives 120.
+    """
     duration = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", text.strip()) if text else None
     return float(duration[1]) * UNITS[duration[2]] if duration else None
 
@@ -179,9 +191,10 @@ def _field_values(matches: Sequence[Match], name: str) -> set[Any]:
 
 
 def _chain(groups: Sequence[Sequence[Match]], within: float | None) -> list[Match] | None:
-    """Return one match of each group, in reading order; None if there is no such chain.
+    """Return one match of each group, in reading order.
 
-    The last match is at most ``within`` seconds after the first. Unknown times pass.
+    Return None if there is no such chain. The last match is at most ``within`` seconds after the first. Unknown times
+    pass.
     """
     for start in groups[0]:
         chain = [start]
@@ -197,9 +210,9 @@ def _chain(groups: Sequence[Sequence[Match]], within: float | None) -> list[Matc
 
 
 def _close(groups: Sequence[Sequence[Match]], within: float | None) -> bool:
-    """Return whether each group has a match within ``within`` seconds of one match of the first group.
+    """Return whether matches of all groups lie within ``within`` seconds.
 
-    Return True if a group has no times.
+    The time of one match of the first group is the reference. Return True if a group has no times.
     """
     times = [[m.record.time for m in g if m.record.time is not None] for g in groups]
     if within is None or not all(times):

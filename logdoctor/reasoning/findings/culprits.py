@@ -1,4 +1,4 @@
-"""Culprits of a finding: the ranks, hosts, GPUs and peers that its rule blames."""
+"""Culprits of a finding: ranks, hosts, GPUs and peers."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
 
 
 def _reporting_records(rule: Rule, counted: MatchLists, state: JobState) -> list[Record]:
-    """Return the records whose ranks and hosts count: the decisive ones.
+    """Return the records whose ranks and hosts count.
 
-    If no decisive record has a rank, records that tell whose end it was are added. They come from a symptom that the
-    rule accepts instead (``any``) if those name exactly one rank, else from the launcher.
+    These are the decisive records. If no decisive record has a rank, records that tell whose end it was are added. They
+    come from a symptom that the rule accepts instead (``any``) if those name exactly one rank, else from the launcher.
     """
     decisive = next(iter(counted.values()))
     records = [m.record for m in decisive]
@@ -59,14 +59,14 @@ def _reporting_records(rule: Rule, counted: MatchLists, state: JobState) -> list
     hosts = _hosts(records, state)
     same = [m.record for group in counted.values() for m in group] if "any" in rule.when else []
     with_rank = [e for e in same if state.places.rank_of(e) is not None]
-    ends = with_rank[:1] if len(_ranks(with_rank, state)) == 1 else state.named_ends.in_the_attempt_of(records[0])
+    ends = with_rank[:1] if len(_ranks(with_rank, state)) == 1 else state.named_ends.ends_in_attempt_of(records[0])
     return records + [e for e in ends if not hosts or state.places.host_of(e) in (None, *hosts)]
 
 
 def _culprit_fields(
     rule: Rule, decisive: Sequence[Match], records: Sequence[Record], values: Mapping[str, Value], state: JobState
 ) -> tuple[str, str]:
-    """Return the names of the fields that hold the culprit's ranks and hosts.
+    """Return the names of the fields with culprit ranks and hosts.
 
     - ``speaker``: the ranks and hosts of the records
     - ``alone``: the reporting rank, only if no other rank reports the failure, because many reporters are victims
@@ -93,13 +93,16 @@ def _ranks_per_node(state: JobState) -> int:
 
 
 def replace_ranks_and_hosts(culprit: Culprit, records: Sequence[Record], state: JobState) -> Culprit:
-    """Return ``culprit`` with the ranks and hosts of ``records`` instead of its own."""
+    """Replace the culprit's ranks and hosts by those of ``records``."""
     named = [e for e in records if e.host or state.places.rank_of(e) is not None]
     return replace(culprit, ranks=tuple(_ranks(named, state)), hosts=tuple(_hosts(named, state)))
 
 
 def describe(culprit: Culprit) -> str:
-    """Return ``rank 5 (node-b)`` or ``node-b``, the same in every language."""
+    """Return ``rank 5 (node-b)`` or ``node-b``.
+
+    The text is the same in every language.
+    """
     ranks, hosts = ", ".join(map(str, culprit.ranks)), ", ".join(culprit.hosts)
     return f"rank {ranks}" + (f" ({hosts})" if hosts else "") if ranks else hosts
 
@@ -115,23 +118,28 @@ def _names_both_sides(rule: Rule, matches: Sequence[Match], state: JobState) -> 
 
 
 def _waits_for_others(values: Mapping[str, Value]) -> bool:
-    """Return whether the line counts arrived ranks: ``joined`` 3 of ``expected`` 8.
+    """Return whether the line counts arrived ranks.
 
-    The rank that prints the line has arrived, so the culprits are other ranks.
+    Example: ``joined`` is 3 and ``expected`` is 8. The rank that prints the line has arrived, so the culprits are other
+    ranks.
     """
     joined, expected = values.get("joined"), values.get("expected")
     return isinstance(joined, int) and isinstance(expected, int) and 0 < joined < expected
 
 
 def _is_one_node(state: JobState) -> bool:
-    """Return whether the job surely runs on one node, so that no other host can be the peer."""
+    """Return whether the job surely runs on one node.
+
+    No other host can then be the peer.
+    """
     return state.places.expected is not None and state.places.at_least <= _ranks_per_node(state)
 
 
 def _only_candidates(rule: Rule, state: JobState) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the only rank and the only host of the job, for a finding that names neither.
+    """Return the only rank and the only host of the job.
 
-    The rule must blame the reporting rank, and only a cause or a fallback blames the host.
+    They are used for a finding that names neither. The rule must blame the reporting rank, and only a cause or a
+    fallback blames the host.
     """
     places = state.places
     alone = len(places.ranks) == 1 and (places.expected or 1) == 1
@@ -155,7 +163,10 @@ def _captured_ranks(matches: Sequence[Match]) -> tuple[int, ...]:
 
 
 def _captured_hosts(matches: Sequence[Match]) -> tuple[str, ...]:
-    """Return the hosts that the symptom captured or the format read; none if there are too many."""
+    """Return the hosts that the symptom or the format read.
+
+    Return none if there are too many.
+    """
     values = (m.captured.get("host", m.record.fields.get("hosts")) for m in matches)
     hosts = dict.fromkeys(name for value in values for name in _short_hosts(value))
     return tuple(hosts) if len(hosts) <= CULPRITS_NAMED else ()

@@ -1,4 +1,4 @@
-"""Findings: the rules that hold for a job, with their records, values and culprits."""
+"""Findings: rules that hold, with records, values and culprits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MatchesByRule = Mapping[int, MatchesBySymptom]
 def find(
     rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions
 ) -> tuple[list[Finding], dict[int, Finding]]:
-    """Return a finding for each rule that holds, and the records that benign rules explain.
+    """Return the findings, and the records that benign rules explain.
 
     Those records are keyed by `Record.order`. Benign rules are matched first, because a harmless line is no symptom.
     Fallback rules are matched last, on records that no other rule matched. Their ``none`` also sees matched records.
@@ -65,7 +65,10 @@ def _without(table: MatchesBySymptom, orders: Collection[int]) -> MatchesBySympt
 
 
 def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: JobState) -> Finding:
-    """Build the finding; the first match of the first symptom in ``when`` is the proof."""
+    """Build the finding.
+
+    The first match of the first symptom in ``when`` is the proof.
+    """
     ordered = [m for group in counted.values() for m in group]
     (decisive, *own), *groups = counted.values()
     proofs = [decisive, *(group[0] for group in groups), *(blaming := _blaming_matches(rule, matches))]
@@ -93,13 +96,19 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
 
 
 def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
-    """Return the matches that name the culprit: those of the first matched symptom in ``blame``."""
+    """Return the matches that name the culprit.
+
+    They belong to the first matched symptom in ``blame``.
+    """
     names = rule.when.get("blame", ())
     return next((matches[n].all() for n in ([names] if isinstance(names, str) else names) if n in matches), [])
 
 
 def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> dict[str, Value]:
-    """Return the values for the rule's words; those of an earlier match take precedence."""
+    """Return the values for the rule's words.
+
+    An earlier match takes precedence.
+    """
     values: dict[str, Value] = {}
     for m in reversed(matches):
         values.update(m.record.fields)
@@ -120,7 +129,10 @@ def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> 
 def _add_other_side(
     values: dict[str, Value], rule: Rule, matches: Sequence[Match], blaming: Sequence[Match], state: JobState
 ) -> None:
-    """Add ``peer``, and ``peer_host`` if all lines name the same peer host."""
+    """Add ``peer`` and ``peer_host``.
+
+    All lines must name the same peer host.
+    """
     if blaming and "peer" in blaming[0].record.fields:
         values["peer"] = blaming[0].record.fields["peer"]
     peers = (m.record.fields.get("peer") for m in matches)
@@ -132,7 +144,10 @@ def _add_other_side(
 
 
 def _add_culprit(values: dict[str, Value], rule: Rule, culprit: Culprit) -> None:
-    """Fill in ``rank`` and ``host`` if one culprit is known and no matched line named another."""
+    """Fill in ``rank`` and ``host`` if one culprit is known.
+
+    A value that a matched line names takes precedence.
+    """
     if len(culprit.ranks) == 1:
         values.setdefault("rank", culprit.ranks[0])
     # with culprit hosts `peer_host`, `host` in the rule's words is the reporting host

@@ -1,4 +1,4 @@
-"""Symptoms of rules: which of them a record matches, and the bounded list of matches."""
+"""Symptoms of rules, and their matches in bounded memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEARCH_SECONDS = 0.2
 
 
 class Match(Struct, frozen=True):
-    """A record that matches a symptom, with the groups that the symptom's expression captured."""
+    """A record that matches a symptom, with the captured groups."""
 
     record: Record
     captured: dict[str, Value]
@@ -41,9 +41,10 @@ class Match(Struct, frozen=True):
 
 
 class Matches(Struct):
-    """Matches of one symptom: the first, the last, the first of each rank and process, and the count.
+    """Matches of one symptom, and their count.
 
-    Only a bounded number is stored. ``count`` is the number of all matches.
+    Stored are the first, the last, and the first of each rank and process. Only a bounded number is stored. ``count``
+    is the number of all matches.
     """
 
     count: int = 0
@@ -93,9 +94,10 @@ class Matches(Struct):
 
 
 class _FieldCondition(Struct, frozen=True):
-    """A condition on a field: a list of values, or an expression that matches the whole value.
+    """A condition on the value of a field.
 
-    With a ``column`` the condition tests that column of the code table for the field's value.
+    It is a list of values, or an expression that matches the whole value. With a ``column`` the condition tests that
+    column of the code table for the field's value.
     """
 
     name: str
@@ -105,14 +107,20 @@ class _FieldCondition(Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str, wanted: tuple[Value, ...] | str) -> _FieldCondition:
-        """Build the condition from a rule's ``field`` or ``field.column`` and its values or expression."""
+        """Build the condition of a rule's ``field`` or ``field.column``.
+
+        ``wanted`` is a tuple of values or an expression.
+        """
         name, _, column = path.partition(".")
         if isinstance(wanted, str):
             return cls(name, column, (), later(f"^(?:{wanted})$", _FLAGS))
         return cls(name, column, wanted, None)
 
     def matches(self, kind: str, value: Value | None) -> bool:
-        """Return whether ``value`` of a record of ``kind`` satisfies the condition."""
+        """Return whether a value satisfies the condition.
+
+        ``kind`` is the kind of the record.
+        """
         if self.column:
             entry = explain(kind, self.name, value)
             value = entry.columns.get(self.column) if entry else None
@@ -132,7 +140,10 @@ class _SymptomTest:
         """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
 
     def __call__(self, record: Record) -> tuple[dict[str, Value], str] | None:
-        """Return the captured groups and the matched text, None if the record does not match."""
+        """Return the captured groups and the matched text.
+
+        Return None if the record does not match.
+        """
         fields, missing = record.fields, list[_FieldCondition]()
         for condition in self._conditions:  # fields first, because they need no search
             if condition.name not in fields:
@@ -154,10 +165,10 @@ class _SymptomTest:
 
 
 class SymptomIndex:
-    """Index of all symptoms, so that a record is tested only on symptoms that it could match.
+    """Index of all symptoms.
 
-    ``symptoms`` holds each symptom with the number of its rule. ``owners[p]`` are the numbers of the symptoms that
-    the scan's pattern ``p`` stands for.
+    A record is tested only on symptoms that it could match. ``symptoms`` holds each symptom with the number of its
+    rule. ``owners[p]`` are the numbers of the symptoms that the scan's pattern ``p`` stands for.
     """
 
     def __init__(self, rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> None:
@@ -174,7 +185,7 @@ class SymptomIndex:
         self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _SymptomTest], ...]] = {}
 
     def find_matches(self, record: Record) -> Iterator[tuple[int, Match]]:
-        """Yield the number of each symptom that the record matches, and the match."""
+        """Yield the number and the match of each matching symptom."""
         key = (record.kind, record.format, record.level), record.patterns
         possible = self._possible.get(key)
         if possible is None:
@@ -192,20 +203,26 @@ class SymptomIndex:
                 yield number, Match(quoted, captured, len(text))
 
     def _test(self, number: int) -> _SymptomTest:
-        """Return the test of a symptom, built at first use because most are never used."""
+        """Return the test of a symptom.
+
+        It is built at first use, because most are never used.
+        """
         if number not in self._tests:
             self._tests[number] = _SymptomTest(self.symptoms[number][1])
         return self._tests[number]
 
     def _numbers_for(self, sort: _Sort, patterns: Sequence[int]) -> list[int]:
-        """Return the numbers of the symptoms that a record of this sort with these scan patterns may match."""
+        """Return the numbers of the symptoms that may match.
+
+        They fit the record's sort and scan patterns.
+        """
         numbers = {*self._by_kind.get(sort[0], ()), *self._globs}
         numbers.update(n for pattern in patterns for n in self.owners[pattern])
         return sorted(n for n in numbers if _allows(self.symptoms[n][1], sort))
 
 
 def _allows(symptom: Symptom, sort: _Sort) -> bool:
-    """Return whether the symptom accepts records of this kind, format and level."""
+    """Return whether a symptom accepts this kind, format and level."""
     kind, log_format, level = sort
     return (
         (symptom.kind is None or fits(kind, symptom.kind))
@@ -225,14 +242,20 @@ _cache: list[SymptomIndex] = []
 
 
 def load_index(rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> SymptomIndex:
-    """Return the index, reused while the rules stay the same, because a scan has millions of jobs."""
+    """Return the index of the symptoms.
+
+    It is reused while the rules stay the same, because a scan has millions of jobs.
+    """
     if not _cache or _cache[0].rules is not rules or _cache[0].owners is not owners:
         _cache[:] = [SymptomIndex(rules, owners)]
     return _cache[0]
 
 
 def _decisive_line(matched: str) -> str:
-    """Return the first long line of the matched text, if possible without a colon at its end."""
+    """Return the first long line of the matched text.
+
+    A line without a colon at its end takes precedence.
+    """
     lines = matched.splitlines()
     long = [line for line in lines if len(line.strip()) >= ENOUGH_TO_FIND]
     complete = [line for line in long if not line.rstrip().endswith(":")]
@@ -240,7 +263,7 @@ def _decisive_line(matched: str) -> str:
 
 
 def _with_matched_line(record: Record, matched: str) -> Record:
-    """Return the record with the line that holds the matched text as its line.
+    """Make the line with the matched text the record's line.
 
     The record's own line is tried before the other lines of a multi-line record. The whole line is searched first,
     then its head, then its end.
@@ -254,6 +277,9 @@ def _with_matched_line(record: Record, matched: str) -> Record:
 
 
 def as_value(text: str) -> Value:
-    """Convert a captured text to an integer if it is one: ``-3`` gives -3, ``0x3`` stays a text."""
+    """Convert a captured text to an integer if possible.
+
+    ``-3`` gives -3, and ``0x3`` stays a text.
+    """
     digits = text[1:] if text[:1] == "-" else text
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else text

@@ -15,9 +15,10 @@ _CHINESE = later(r"[\u4e00-\u9fff]")
 
 
 class FindingValues(Mapping[str, Value]):
-    """Values that a finding's words can name: fields, and ``field.column`` of the code tables.
+    """Values that a finding's words can name.
 
-    ``awaited`` is ``rank 3`` or ``ranks 3,5``: the culprits of the finding that explains this one.
+    ``field.column`` names a column of the code tables. ``awaited`` is ``rank 3`` or ``ranks 3,5``: the culprits of the
+    finding that explains this one.
     """
 
     def __init__(self, finding: Finding, lang: str, explained_by: Finding | None = None) -> None:
@@ -86,12 +87,15 @@ def _fill_parts(template: str, values: Mapping[str, Value]) -> str:
 
 
 def _pluralise(before: str) -> str:
-    """Return the plural of "Rank " at the end: "Rank 3", but "Ranks 3,5".  Chinese has no plural."""
+    """Return the plural if "Rank " is at the end.
+
+    "Rank 3" becomes "Ranks 3,5". Chinese has no plural.
+    """
     return f"{before[:-1]}s " if _RANK.search(before) and not _CHINESE.search(before) else before
 
 
 def _drop_repeated_end(before: str, words: str) -> str:
-    """Return ``before`` without its last words if ``words`` ends with them.
+    """Drop the last words of ``before`` that end ``words`` too.
 
     Example: before "on Rank " and words "a rank" give "on ".
     """
@@ -105,7 +109,10 @@ def _drop_repeated_end(before: str, words: str) -> str:
 
 
 def _closing_brace(template: str, start: int) -> int:
-    """Return the index of the brace that closes the one opened before ``start``."""
+    """Return the index of the closing brace.
+
+    The brace was opened before ``start``.
+    """
     depth = 1
     for i in range(start, len(template)):
         depth += {"{": 1, "}": -1}.get(template[i], 0)
@@ -125,7 +132,10 @@ def _split_alternatives(words: str) -> tuple[str, str]:
 
 
 def _format_value(value: Value | None) -> str:
-    """Return the value as text, cut, without closing brackets that have no opening bracket."""
+    """Return the value as text, cut.
+
+    Closing brackets without an opening bracket are dropped.
+    """
     text = compress(value) if isinstance(value, tuple) else str(value).strip()
     while text.endswith(")") and text.count(")") > text.count("("):
         text = text[:-1].rstrip()

@@ -1,4 +1,4 @@
-"""Jobs and attempts of each log file: where one ends and the next begins.
+"""Jobs and attempts of each log file.
 
 One file may hold several jobs. ``nohup.out`` and ``tee -a`` append, Slurm writes a requeued job into the same file,
 and torchrun starts all workers again. Each file is cut into **spans**. A new span begins
@@ -105,39 +105,54 @@ class Attempts:
 
     @property
     def count(self) -> int:
-        """Return the number of attempts of one job, counted from its restarts."""
+        """Return the number of attempts of one job.
+
+        The number is counted from its restarts.
+        """
         restarts = (t.restarts for t in self.tracks.values())
         return 1 + max(self._restart_count, *restarts, *map(_attempt_in_path, self.tracks), 0)
 
     def same_job(self, earlier: Record, later: Record) -> bool:
-        """Return whether both records belong to one job; true if the logs do not tell."""
+        """Return whether both records belong to one job.
+
+        Return True if the logs do not tell.
+        """
         track = self._shared_track(earlier, later)
         return track is None or track.job_at(earlier.order) == track.job_at(later.order)
 
     def same_span(self, earlier: Record, later: Record) -> bool:
-        """Return whether both records belong to one attempt; true if the logs do not tell."""
+        """Return whether both records belong to one attempt.
+
+        Return True if the logs do not tell.
+        """
         track = self._shared_track(earlier, later)
         return track is None or track.span_at(earlier.order) == track.span_at(later.order)
 
     def is_in_report_header(self, record: Record) -> bool:
-        """Return whether a batch report above the job's output holds the record."""
+        """Return whether a batch report above its job's output holds the record."""
         track = self.tracks.get(record.line.file)
         return track is not None and track.is_in_report_header(record)
 
     def _shared_track(self, a: Record, b: Record) -> Track | None:
-        """Return the track of the file of both records, if that file has several spans."""
+        """Return the track of a file with several spans.
+
+        Return None if the records are in two files.
+        """
         track = self.tracks.get(a.line.file) if self.spans and a.line.file == b.line.file else None
         return track if track and len(track.spans) > 1 else None
 
     def span_of(self, record: Record) -> int:
-        """Return the number of the record's span within its file, from 0."""
+        """Return the number of the record's span in its file.
+
+        The first span has the number 0.
+        """
         track = self.tracks.get(record.line.file) if self.spans else None
         return track.span_at(record.order) if track else 0
 
     def runs(self) -> list[Span]:
-        """Return the first span of each run, from the file with most runs.
+        """Return the first span of each run.
 
-        The list is empty if there is only one run.
+        The file with most runs counts. The list is empty if there is only one run.
         """
         if not self.spans:
             return []
@@ -162,8 +177,11 @@ class Attempts:
             return None
         return sum(t is not None and t <= record.time for t in times)
 
-    def of_the_last(self, records: Iterable[Record]) -> list[Record]:
-        """Return the records of the last run among them, and records without a run."""
+    def select_last_run(self, records: Iterable[Record]) -> list[Record]:
+        """Return the records of the last run.
+
+        Records without a run are returned too.
+        """
         runs = self.runs()
         numbered = [(self.run_of(record, runs), record) for record in records]
         last = max((number for number, _ in numbered if number is not None), default=None)

@@ -1,4 +1,7 @@
-"""Comparison of times: stamps without a year, and hosts whose clocks differ."""
+"""Times of different clocks, compared.
+
+Some stamps have no year, and the clocks of hosts differ.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,9 @@ A_YEAR = 366 * 86400.0
 
 
 def elapsed(earlier: Record, later: Record) -> float | None:
-    """Return the seconds from ``earlier`` to ``later``, None if a stamp is missing.
+    """Return the seconds between two records.
 
-    If only one stamp has a year, the other gets the same year.
+    Return None if a stamp is missing. If only one stamp has a year, the other gets the same year.
     """
     first, last = moment(earlier), moment(later)
     return None if first is None or last is None else _as_of(last, first) - _as_of(first, last)
@@ -47,9 +50,10 @@ def printed_after(later: Record, earlier: Record) -> bool:
 
 
 def after(earlier: Record) -> Callable[[Record], bool]:
-    """Return `printed_after` as a function of the later record, to test many records.
+    """Return a test whether a record was printed after ``earlier``.
 
-    A line between the lines of a multi-line record was printed before the end of that record, so it is not later.
+    The test gives the result of `printed_after`. A line between the lines of a multi-line record was printed before the
+    end of that record, so it is not later.
     """
     file, order, first, number = earlier.line.file, earlier.order, moment(earlier), earlier.line.number
 
@@ -63,9 +67,10 @@ def after(earlier: Record) -> Callable[[Record], bool]:
 
 
 def moment(record: Record) -> float | None:
-    """Return the time of the stamp, else the time in the field ``when``.
+    """Return the time of the stamp.
 
-    torchrun's failure summary has such a field: ``2024-08-28_03:15:54``.
+    Without a stamp, return the time in the field ``when``. torchrun's failure summary has such a field:
+    ``2024-08-28_03:15:54``.
     """
     time = record.source.time
     if time is not None:
@@ -80,7 +85,7 @@ def moment(record: Record) -> float | None:
 
 
 def _as_of(moment: float, other: float) -> float:
-    """Return ``moment`` in the year of ``other`` if only ``other`` has a year."""
+    """Move a stamp without a year into the year of ``other``."""
     if not 0 <= moment < A_YEAR <= other:
         return moment
     try:
@@ -91,10 +96,11 @@ def _as_of(moment: float, other: float) -> float:
 
 
 class Clocks:
-    """Differences between the clocks of hosts, measured by records that several hosts print at once.
+    """Differences between the clocks of hosts.
 
-    Such records are: a step of all ranks, the timeout of a collective, the dump signal of the first rank that gave up,
-    the end of a barrier, the end of a communicator's start, a signal to all agents.
+    They are measured by records that several hosts print at once. Such records are: a step of all ranks, the timeout of
+    a collective, the dump signal of the first rank that gave up, the end of a barrier, the end of a communicator's
+    start, a signal to all agents.
     """
 
     def __init__(self) -> None:
@@ -119,7 +125,7 @@ class Clocks:
             self._offsets = None
 
     def offsets(self) -> tuple[HostClock, ...]:
-        """Return how far each host's clock is ahead of the reference host.
+        """Return how far each clock is ahead of the reference host.
 
         The reference is the host with most shared records. Hosts without enough agreeing records are left out.
         """
@@ -146,7 +152,7 @@ class Clocks:
     def seconds(
         self, earlier: Record, later: Record, hosts: tuple[str | None, str | None]
     ) -> tuple[float | None, float]:
-        """Return the seconds between two records and the possible error in seconds.
+        """Return the seconds between two records, and the possible error.
 
         ``hosts`` printed the earlier and the later record.
         """
@@ -161,13 +167,19 @@ class Clocks:
 
 
 def _median(numbers: Sequence[float]) -> float:
-    """Return the median, because importing `statistics` takes as long as a small log."""
+    """Return the median.
+
+    Importing `statistics` takes as long as reading a small log.
+    """
     ordered, half = sorted(numbers), len(numbers) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _shared_key(record: Record) -> Key | None:
-    """Return the key of a record that all hosts of a job print at once, else None."""
+    """Return a key of a record that all hosts print at once.
+
+    Return None for any other record.
+    """
     fields = record.fields
     if record.kind == STEP:
         value = fields.get("value")

@@ -1,4 +1,4 @@
-"""Signs that a job ended well, or recovered from errors that it reported before."""
+"""Signs that a job ended well or recovered from errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class GoodEnds(Struct):
             self.job_failed = record
 
     def outlive(self, record: Record, run: Run) -> bool:
-        """Return whether the job, or only ``run``, ended well after the record.
+        """Return whether the job or ``run`` ended well after the record.
 
         A batch system's report of a failure is outlived if a later report says that a job ended well. Scores of an
         evaluation and greetings of all ranks outlive only reported errors (not ``fatal`` records), because they do not
@@ -65,7 +65,7 @@ class GoodEnds(Struct):
         return self.outlive_by_report(record, run)
 
     def outlive_by_report(self, record: Record, run: Run) -> bool:
-        """Return whether the batch system's last report says that a later job ended well.
+        """Return whether the last batch report shows a good end.
 
         The record may be a report of the earlier, failed job. It may also be the exception that ended this job, if it
         stands in another file without a time, as stderr does.

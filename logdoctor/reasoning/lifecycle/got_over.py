@@ -1,4 +1,4 @@
-"""Exceptions that a program caught and logged, without any failure after them."""
+"""Exceptions that a program caught and logged without a later failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ GAP = 3
 
 
 class CaughtExceptions(Struct):
-    """Caught exceptions since the last failure, with the log lines that announce them."""
+    """Caught exceptions since the last failure.
+
+    Log lines that announce an exception are stored too.
+    """
 
     orders: set[int] = field(default_factory=set)
     """`Record.order` of each record of a caught exception."""
@@ -42,7 +45,10 @@ class CaughtExceptions(Struct):
             self._fail()
 
     def cover(self, record: Record) -> bool:
-        """Return whether the record is a caught exception without a later failure."""
+        """Return whether the record is a caught exception.
+
+        A later failure makes the result False.
+        """
         return not self.pending and not self.elsewhere and record.order in self.orders
 
     def _fail(self) -> None:

@@ -1,4 +1,4 @@
-"""Greetings of the ranks, as MPI's smallest test program prints them.
+"""Greetings of the ranks of MPI's smallest test program.
 
 Example: ``Hello world from processor n1, rank 3 out of 8 processors``. If all ranks have greeted, the network works.
 Errors that were only reported before in the same run are then outlived, for example a transport or a PMIx store that
@@ -13,7 +13,10 @@ MAX_RANKS = 1 << 16
 
 
 class Greetings:
-    """Ranks that greeted since the last start, until a failure or the end of a process."""
+    """Ranks that greeted since the last start.
+
+    A failure or the end of a process spoils the result.
+    """
 
     def __init__(self) -> None:
         self.complete: Record | None = None
@@ -23,7 +26,10 @@ class Greetings:
         self._ranks: set[int] = set()
 
     def observe(self, record: Record, *, over: bool) -> None:
-        """Add a greeting; ``over`` means that the end of a process was reported before."""
+        """Add a greeting.
+
+        ``over`` means that the end of a process was reported before.
+        """
         if record.kind == "progress.greeted":
             self._add(record)
             self.complete = None if over else self.complete
@@ -34,7 +40,10 @@ class Greetings:
             self.complete = None
 
     def cover(self, record: Record) -> bool:
-        """Return whether all ranks greeted in this run after a non-fatal record."""
+        """Return whether all ranks greeted later in this run.
+
+        Fatal records are never covered.
+        """
         last = self.complete
         return last is not None and record.level != "fatal" and self._since <= record.order < last.order
 

@@ -1,4 +1,4 @@
-"""Final messages that appear twice in one file and so belong to two jobs.
+"""Final messages that two jobs printed into one file.
 
 Ranks of one job start at different times, so a second start proves little. A second end proves another job:
 
@@ -36,7 +36,7 @@ _SCRIPT = later(r'File "(?P<script>[^"]{1,400})", line \d+, in <module>')
 
 
 class LastWords(Struct):
-    """Final messages of one file that a second job could repeat."""
+    """Final messages of one file that another job may repeat."""
 
     cancelled: Record | None = None
     summary: Record | None = None
@@ -63,7 +63,10 @@ class LastWords(Struct):
             self.warned.add(place)
 
     def end_of_earlier_job(self, record: Record) -> Record | None:
-        """Return the final message of the earlier job, if ``record`` is the final message of another job."""
+        """Return the final message of the earlier job.
+
+        Return None if ``record`` is no final message of another job.
+        """
         if record.kind == "slurm.cancelled":
             return self._earlier_cancellation(record) if record.fields.get("what") == "JOB" else None
         if record.kind == "elastic.failure_summary":
@@ -95,7 +98,10 @@ class LastWords(Struct):
         return earlier if None not in pids and pids[0] != pids[1] else None
 
     def end_of_earlier_script(self, record: Record) -> Record | None:
-        """Return the end of the first run of a script, if ``record`` ended a second run of it."""
+        """Return the end of the first run of a script.
+
+        Return None if ``record`` did not end a second run of that script.
+        """
         earlier, latest, again = self.left, self.latest, self.started_again
         self.latest = record
         if (script := _script(record)) is None:
@@ -113,13 +119,16 @@ class LastWords(Struct):
             self.latest = record
 
     def end_before_command(self) -> Record | None:
-        """Return the last end above a typed command, and forget it."""
+        """Return and forget the last end above a typed command."""
         ended, self.ended = self.ended, None
         return ended
 
 
 def _job(record: Record) -> str:
-    """Return the job id of Slurm's step: ``4471`` of ``4471.0`` and of ``4471+1``."""
+    """Return the job id of a Slurm step.
+
+    ``4471.0`` and ``4471+1`` give ``4471``.
+    """
     return str(record.fields.get("step")).partition(".")[0].partition("+")[0]
 
 
@@ -128,7 +137,7 @@ def _was_interrupted(record: Record) -> bool:
 
 
 def _may_follow(record: Record) -> bool:
-    """Return whether the exception may be a consequence of an interrupt."""
+    """Return whether an interrupt may have caused the exception."""
     kind = str(record.fields.get("inner") or record.fields.get("exception", "")).rpartition(".")[2]
     return "chained" in record.fields or not kind or kind in _AFTER_INTERRUPT
 

@@ -1,4 +1,4 @@
-"""Launchers: the launcher that started the job, and the process end that each launcher names.
+"""Launchers: their names, and the process ends that they report.
 
 A launcher names the process whose end it noticed first. That end may follow from the end of another process. The
 detector of deaths decides which end came first.
@@ -31,8 +31,11 @@ def names_an_end(record: Record) -> bool:
     return record.format == "python" and "local_rank" in record.fields
 
 
-def told_local_rank(record: Record) -> int | None:
-    """Return the local rank that a launcher, or Python for its children, reports as ended."""
+def local_rank_of_end(record: Record) -> int | None:
+    """Return the local rank whose end a parent process reports.
+
+    The parent is a launcher, or Python with child processes.
+    """
     if record.kind == "lightning.child_died":  # here the tag is the child, not the source
         return record.source.local_rank
     local = record.fields.get("local_rank") if record.format in ("elastic", "frameworks", "python") else None
@@ -62,8 +65,11 @@ class NamedEnds:
         if derived.kind == "ledger.first_death":
             self.first_death = derived
 
-    def in_the_attempt_of(self, record: Record) -> list[Record]:
-        """Return the ends in the attempt of the record: only ``first_death`` if it names a rank."""
+    def ends_in_attempt_of(self, record: Record) -> list[Record]:
+        """Return the named ends in the attempt of the record.
+
+        Return only ``first_death`` if that names a rank.
+        """
         died = self.first_death
         if died is not None and died.rank is not None and self._attempts.same_span(died, record):
             return [died]

@@ -1,4 +1,4 @@
-"""Failures that the job survived ("outlived"), so that they did not end it.
+"""Failures that the job survived ("outlived").
 
 - A record is outlived in these cases:
   - the job ended well after it (good_ends.py);
@@ -49,29 +49,35 @@ def outlived(record: Record, rank: int | None, state: JobState, run: Run = None)
 
 
 def _later_job_finished(record: Record, state: JobState) -> bool:
-    """Return whether a later job in the record's file made its last step, and no step followed."""
+    """Return whether a later job in the file made its last step.
+
+    No step may follow that last step.
+    """
     finished = state.good_ends.finished
     return finished is not None and record.order < finished.order and not state.runs.same_job(record, finished)
 
 
 def _surely_after(later: Record, earlier: Record, state: JobState) -> bool:
-    """Return whether the order is sure even if the clocks of two hosts differ."""
+    """Return whether the order is sure although clocks may differ."""
     host, earlier_host = state.places.host_of(later), state.places.host_of(earlier)
     return host is None or earlier_host is None or host == earlier_host or state.surely_after(later, earlier)
 
 
 def outlived_by_source(record: Record, state: JobState, run: Run = None) -> bool:
-    """Return whether the rank of the record went on well after it."""
+    """Return whether the record's rank went on well after it."""
     return outlived(record, state.places.rank_of(record), state, run)
 
 
 def went_on(record: Record, state: JobState) -> bool:
-    """Return whether ranks printed lines or made steps after the record (``went_on`` in a rule)."""
+    """Return whether ranks went on after the record.
+
+    They printed lines or made steps. A rule asks for this with ``went_on``.
+    """
     return state.spoke.after(record) or outlived(record, None, state)
 
 
 def finding_outlived(finding: Finding, state: JobState, run: Run = None) -> bool:
-    """Return whether the job, or only ``run``, went on well after all records of the finding."""
+    """Return whether the job or ``run`` outlived the finding."""
     if finding.rule.outlived == "never":
         return False
     if finding.rule.outlived == "by a good end":
@@ -81,7 +87,7 @@ def finding_outlived(finding: Finding, state: JobState, run: Run = None) -> bool
 
 
 def _is_old_noise(finding: Finding, state: JobState, run: Run) -> bool:
-    """Return whether the program reported this exception many times and went on.
+    """Return whether the program often went on after this exception.
 
     Example: a loop that runs code of a model, or retries a service, prints the traceback of each failed try. The last
     traceback often stands below the last step of the log.
@@ -101,10 +107,11 @@ def not_outlived(failures: Sequence[Record], state: JobState) -> list[Record]:
 
 
 def shape(record: Record) -> tuple[str, str]:
-    """Return a key that repeated prints of one complaint share: its kind, and its text with ``#`` for numbers.
+    """Return a key that repeated prints of one complaint share.
 
-    If one such record was outlived, all are. The end of a job has a key of its own, because another job of the file
-    may outlive it. A reported exception is cut early, because the rest of its text quotes data.
+    The key is the kind, and the text with ``#`` for numbers. If one such record was outlived, all are. The end of a job
+    has a key of its own, because another job of the file may outlive it. A reported exception is cut early, because the
+    rest of its text quotes data.
     """
     if record.format == "python" and record.level == "error":
         return "python", _DIGITS.sub("#", record.text[:SHORT])
@@ -112,7 +119,7 @@ def shape(record: Record) -> tuple[str, str]:
 
 
 def _went_on_for_long(record: Record, lines_after: int) -> bool:
-    """Return whether a program only logged an error and its file went on for long.
+    """Return whether a file went on for long after a logged error.
 
     The text must not sound like an end. At least as many lines must follow as stand above, because a job that ends
     after an error seldom prints so much more.

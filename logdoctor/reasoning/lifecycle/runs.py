@@ -1,7 +1,7 @@
-"""The runs of one log: each has a diagnosis of its own, and one is selected for the report.
+"""The runs of one log, each with a diagnosis of its own.
 
-The last run that states why it failed is selected, because failures before a restart are over. A run that made no
-steps and shows only symptoms is a consequence of the run before.
+One run is selected for the report. The last run that states why it failed is selected, because failures before a
+restart are over. A run that made no steps and shows only symptoms is a consequence of the run before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from logdoctor.reasoning.lifecycle.spans import Span
 
 
 class Analysis(Struct, frozen=True):
-    """Findings of a job or of one run, and their causes and consequences."""
+    """Findings of a job or a run, with causes and consequences."""
 
     state: JobState
     """State of the job, with the progress, hosts and versions of the analysed run."""
@@ -34,7 +34,7 @@ class Analysis(Struct, frozen=True):
 
 
 def analyse(rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions) -> Analysis:
-    """Find the rules that hold and split them into causes and consequences."""
+    """Find the rules that hold, and their causes and consequences."""
     findings, harmless = find(rules, matches, conditions)
     return Analysis(conditions.state, matches, findings, harmless, rank_findings(findings, conditions.state))
 
@@ -75,7 +75,10 @@ class RunAnalysis(Struct, frozen=True):
 
 
 def split_runs(rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions) -> list[RunAnalysis]:
-    """Return the analysis of each run in log order, or an empty list if there is only one run."""
+    """Return the analysis of each run in log order.
+
+    The list is empty if there is only one run.
+    """
     attempts = conditions.state.runs
     spans = attempts.runs()
     cache: dict[int, int | None] = {}
@@ -120,7 +123,10 @@ def _filter_matches(matches: MatchesByRule, wanted: Callable[[Record], bool]) ->
 
 
 def select_run(runs: Sequence[RunAnalysis]) -> RunAnalysis | None:
-    """Return the last run that states why it failed, None if no run does."""
+    """Return the last run that states why it failed.
+
+    Return None if no run does.
+    """
     return next((run for run in reversed(runs) if run.states_cause), None)
 
 
@@ -131,7 +137,10 @@ def list_runs(
     state: JobState,
     lang: str,
 ) -> tuple[Run, ...]:
-    """Return all runs with their verdicts in log order; ``failures`` are the failing lines of all runs."""
+    """Return all runs with their verdicts in log order.
+
+    ``failures`` are the failing lines of all runs.
+    """
     return tuple(_describe(run, runs, selected, failures, state, lang) for run in runs)
 
 
@@ -166,6 +175,9 @@ def _describe(
 
 
 def _unexplained(run: RunAnalysis, failures: Sequence[Record], state: JobState) -> tuple[Record, ...]:
-    """Return the run's failing lines that no benign rule explains and that it did not outlive."""
+    """Return failing lines that no benign rule explains.
+
+    Lines that the run outlived are left out.
+    """
     own = (e for e in failures if run.contains(e) and e.order not in run.analysis.harmless)
     return tuple(e for e in own if not outlived_by_source(e, state, run.contains))

@@ -1,4 +1,4 @@
-"""Spans of one file: the jobs and attempts in it, in order (see attempts.py)."""
+"""Spans of one file: its jobs and attempts (see attempts.py)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
 
 
 class Span(Struct):
-    """Part of one file that begins at ``first`` (`Record.order`); ``start`` is the record that began it.
+    """Part of one file, from the `Record.order` ``first`` on.
 
+    - ``start``: the record that shows that the span begins
     - ``after_all``: the job before had ended for certain
     - ``fresh``: this is a new start for certain
     - ``proved``: both jobs printed a final message
@@ -46,7 +47,7 @@ class Span(Struct):
 
     @property
     def restarted(self) -> bool:
-        """Return whether a launcher's restart of the workers began the span."""
+        """Return whether a restart of the workers began the span."""
         return self.start is not None and "restart" in self.start.signs
 
     @property
@@ -56,7 +57,7 @@ class Span(Struct):
 
 
 class Track(Struct):
-    """Spans of one file, and the state of the current span."""
+    """Spans of one file, and the current span's state."""
 
     spans: list[Span] = field(default_factory=lambda: [Span(0)])
     begun: bool = False
@@ -81,15 +82,18 @@ class Track(Struct):
         return [s for i, s in enumerate(self.spans) if i == 0 or s.sure]
 
     def span_at(self, order: int) -> int:
-        """Return the number of the span that holds the record with this `Record.order`."""
+        """Return the number of the span at a `Record.order`."""
         return sum(s.first <= order for s in self.spans[1:])
 
     def job_at(self, order: int) -> int:
-        """Return the number of the job that holds the record with this `Record.order`."""
+        """Return the number of the job at a `Record.order`."""
         return sum(s.kind == "job" and s.first <= order for s in self.spans[1:])
 
     def step(self, record: Record) -> None:
-        """Add a step; begin a span if an end stands before it and the count starts over."""
+        """Add a step.
+
+        Begin a span if the job had printed its final message, or if a process had ended and the count starts over.
+        """
         anew = _is_first_of_count(record)
         if self.ended is not None and (_is_over(self.ended) or anew or _starts_over(record, self.counts)):
             self.begin(record)
@@ -113,7 +117,10 @@ class Track(Struct):
             self.ended, self.steps_since = record, 0
 
     def begin(self, record: Record) -> None:
-        """Note a start; begin a span if the job before had ended."""
+        """Note a start.
+
+        Begin a span if the job before had ended.
+        """
         launch, ended, span = "launch" in record.signs, self.ended, self.spans[-1]
         if ended is not None and (launch or "done" not in ended.signs):
             resumes = _resumes(record)
@@ -129,7 +136,7 @@ class Track(Struct):
         self.begun = True
 
     def prove(self, record: Record) -> None:
-        """Begin a span if the record is a final message that already appeared, so that another job ran."""
+        """Begin a span if a final message appears a second time."""
         words = self.words
         if record.kind == "batch.report":
             self.opened = record
@@ -154,9 +161,10 @@ class Track(Struct):
         last.proved = True
 
     def _add_header(self, record: Record) -> None:
-        """Note a report that is complete at ``record`` and stands above the output of its job.
+        """Note a batch report above the output of its job.
 
-        An end within the report is no end in the file, because the output follows.
+        The report is complete at ``record``. An end within the report is no end in the file, because the output
+        follows.
         """
         first = self.opened.order if self.opened else 0
         if len(self.headers) < MAX_SPANS:
@@ -165,7 +173,7 @@ class Track(Struct):
             self.ended = None
 
     def is_in_report_header(self, record: Record) -> bool:
-        """Return whether a report above its job's output holds the record.
+        """Return whether the record is in a report above its job's output.
 
         Such a record was written after all output below the report.
         """
@@ -188,7 +196,10 @@ class Track(Struct):
 
 
 def _is_first_of_count(record: Record) -> bool:
-    """Return whether the record is epoch 0 or 1, or step 0 or 1 of a count without epochs."""
+    """Return whether the record begins a count.
+
+    It is epoch 0 or 1, or step 0 or 1 of a count without epochs.
+    """
     if record.fields.get("value") not in FIRST_VALUES:
         return False
     return record.fields.get("unit") == "epoch" or ("epoch" not in record.fields and "%|" not in record.text)
@@ -213,7 +224,7 @@ def _place(record: Record) -> Place | None:
 
 
 def _starts_over(record: Record, counts: Mapping[Series, tuple[Place, Place]]) -> bool:
-    """Return whether the step is at or before the start of its series in ``counts``, after progress.
+    """Return whether a series starts over after progress.
 
     Example: step 1 starts over a series that began with step 1 and reached step 9.
     """
@@ -222,7 +233,10 @@ def _starts_over(record: Record, counts: Mapping[Series, tuple[Place, Place]]) -
 
 
 def _names_no_rank(record: Record) -> bool:
-    """Return whether the line names no rank or worker, because the program had no launcher."""
+    """Return whether the line names no rank or worker.
+
+    The program then had no launcher.
+    """
     source = record.source
     return record.rank is None and (source.local_rank, source.pid, source.tag) == (None, None, None)
 
@@ -236,12 +250,15 @@ def _resumes(record: Record) -> bool:
 
 
 def may_end_a_run(record: Record) -> bool:
-    """Return whether a process or the job ended here, so that another run may follow in the file."""
+    """Return whether a process or the job ended here.
+
+    Another run may follow in the file.
+    """
     return _is_over(record) or record.kind == "crash.signal" or left_the_main_script(record)
 
 
 def left_the_main_script(record: Record) -> bool:
-    """Return whether the record is an exception that the main script did not catch."""
+    """Return whether the main script did not catch this exception."""
     if record.kind != "python.traceback" or record.level != "fatal" or record.fields.get("caught"):
         return False
     return any(_MAIN.search(line.text) for line in record.lines[:3])

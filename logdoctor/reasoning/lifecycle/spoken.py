@@ -14,7 +14,7 @@ MAX_FILES = 4096
 
 
 class RankLines(Struct):
-    """Last line of a rank that is no failure, for each file."""
+    """Last line of a rank in each file, without failures."""
 
     last: dict[str, int] = field(default_factory=dict)
 
@@ -29,7 +29,7 @@ class RankLines(Struct):
             self.last[record.line.file] = record.order
 
     def after(self, record: Record) -> bool:
-        """Return whether ranks printed lines later in the record's file, or in any other file.
+        """Return whether ranks printed lines after the record.
 
         The order of lines in two files is unknown, so each other file counts.
         """

@@ -1,4 +1,4 @@
-"""Progress that one rank reported, in bounded memory: the last steps of each attempt or job."""
+"""Last progress records of each rank and attempt, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,20 +19,26 @@ _BAR = "%|"
 
 
 class Steps(Struct):
-    """Progress of one source: the total count and the latest records, oldest first."""
+    """Progress of one rank: the count and the latest records.
+
+    The oldest record comes first.
+    """
 
     count: int = 0
     latest: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
     older: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
     """Last records of each earlier attempt or job."""
 
-    def put_aside(self) -> None:
-        """Save the last records of the current attempt or job, because another one begins."""
+    def begin_attempt(self) -> None:
+        """Save the last records, because another attempt or job begins."""
         last = self.older[-1].order if self.older else -1
         self.older.extend(e for e in [*self.latest][-SURVIVED_STEPS:] if e.order > last)
 
     def outlive(self, record: Record, counts: Callable[[Record], bool]) -> bool:
-        """Return whether enough saved steps that pass ``counts`` were printed after the record."""
+        """Return whether enough steps were printed after the record.
+
+        Only steps that pass ``counts`` count.
+        """
         left, came_after, drawn = SURVIVED_STEPS, after(record), None
         for step in self.newest_first():
             if came_after(step) and counts(step):
@@ -54,9 +60,9 @@ class Steps(Struct):
 
 
 def _bar_position(record: Record) -> tuple[object, ...] | None:
-    """Return the position of an unfinished progress bar, None for any other step.
+    """Return the position of an unfinished progress bar.
 
-    A bar that is redrawn at the same position is no step.
+    Return None for any other step. A bar that is redrawn at the same position is no step.
     """
     value, total = record.fields.get("value"), record.fields.get("total")
     return None if value == total or _BAR not in record.text else (value, total, record.fields.get("what"), record.rank)

@@ -1,6 +1,7 @@
-"""State of each rank in the collectives of its groups when the job failed; the report draws it as a grid.
+"""State of each rank in the collectives of its groups.
 
-The module reads the memory of the detector of collectives. It derives no record and decides nothing.
+The report draws it as a grid. The module reads the memory of the detector of collectives. It derives no record and
+decides nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ Key = tuple[str, int]
 
 
 def collective_states(detector: Detector, state: JobState) -> tuple[CollectiveState, ...]:
-    """Return the states, sorted by group and rank; none if ``detector`` is not that of collectives."""
+    """Return the states, sorted by group and rank.
+
+    Return none if ``detector`` is not that of collectives.
+    """
     if not isinstance(detector, collectives.Detector):
         return ()
     stuck = _oldest_collectives(detector)

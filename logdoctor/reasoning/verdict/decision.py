@@ -1,4 +1,6 @@
-"""Decision whether to start the job again: the action of its cause, corrected by its earlier attempts.
+"""Decision whether to start the job again.
+
+Earlier attempts correct the action of the cause.
 
 - the same cause again without progress in between: stop, because another attempt would fail too
 - the same cause again with progress in between: retry, because attempts help
@@ -47,7 +49,10 @@ OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
 
 
 def decide(diagnosis: Diagnosis, lang: str = "en") -> Decision:
-    """Return the decision for the diagnosed job; an empty one if it did not fail."""
+    """Return the decision for the diagnosed job.
+
+    It is empty if the job did not fail.
+    """
     if diagnosis.verdict == "healthy":
         return Decision()
     words, attempts = WORDS.get(lang, WORDS["en"]), _attempts(diagnosis.runs)
@@ -69,7 +74,10 @@ def decide(diagnosis: Diagnosis, lang: str = "en") -> Decision:
 
 
 def _attempts(runs: Sequence[Run]) -> Sequence[Run]:
-    """Return the attempts of the reported job up to the reported run, else those of the last job."""
+    """Return the attempts of the job up to the reported run.
+
+    Without a reported run, return the attempts of the last job.
+    """
     end = next((number for number, run in enumerate(runs) if run.told), len(runs) - 1)
     start = end
     while start > 0 and runs[start].kind == "attempt":
@@ -89,7 +97,10 @@ def _hosts_named_again(cause: Cause, earlier: Sequence[Run], hosts: Sequence[str
 
 
 def _decide_by_progress(again: Sequence[Run], last: Run, cause: Cause, words: Words) -> Decision:
-    """Decide by the progress since the earlier attempts that failed by the same cause (``again``)."""
+    """Decide by the progress since the earlier attempts.
+
+    ``again`` are the earlier attempts that failed by the same cause.
+    """
     before, now = again[-1].last_progress, last.last_progress
     if _is_further(before, now):
         reached = {"before": _format_progress(before, words), "now": _format_progress(now, words)}
@@ -122,7 +133,10 @@ def _is_further(before: Progress | None, now: Progress | None) -> bool:
 
 
 def _place(progress: Progress) -> tuple[float, float]:
-    """Return the epoch (0 if steps count over all epochs) and the number: ``3`` and ``120/500`` give (3.0, 120.0)."""
+    """Return the epoch and the number of the step.
+
+    ``120/500`` without an epoch gives (0.0, 120.0).
+    """
     return float(progress.epoch or 0), float(progress.value.partition("/")[0])
 
 

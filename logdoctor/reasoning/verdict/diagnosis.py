@@ -1,4 +1,4 @@
-"""Causes and symptoms of a diagnosis, with their words and evidence."""
+"""Causes and symptoms of a diagnosis, with words and evidence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAST_PROGRESS = {"en": "last sign of progress", "zh": "最后进度"}
 
 
 def build_causes(ranking: Ranking, unexplained: Sequence[Record], state: JobState, lang: str) -> tuple[Cause, ...]:
-    """Return the answer, then other or independent causes, each with less confidence."""
+    """Return the answer, then other causes with less confidence."""
     findings = ranking.causes[:MAX_CAUSES]
     chances = [confidence.chance(confidence.collect_facts(f, ranking, unexplained)) for f in findings]
     return tuple(_cause(f, chances[i] / (i + 1), ranking, state, lang) for i, f in enumerate(findings))
@@ -62,7 +62,10 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, l
 
 
 def _evidence(finding: Finding, state: JobState, lang: str, *, with_progress: bool) -> tuple[Evidence, ...]:
-    """Return the decisive line, a line of each other symptom, and the last progress."""
+    """Return the lines of the symptoms and the last progress.
+
+    The decisive line comes first.
+    """
     lines = {_position(e): e for e in _quote(_without_repeats(finding.records, state), state, lang, MAX_EVIDENCE)}
     progress = state.last_progress() if with_progress else None
     if progress:
@@ -72,7 +75,7 @@ def _evidence(finding: Finding, state: JobState, lang: str, *, with_progress: bo
 
 
 def _quote(records: Iterable[Record], state: JobState, lang: str, limit: int) -> tuple[Evidence, ...]:
-    """Return the lines of the records, each once, with the meaning of their codes."""
+    """Return each line once, with the meaning of its codes."""
     lines: dict[tuple[str, int], Evidence] = {}
     for record in records:
         if len(lines) < limit:
@@ -82,7 +85,10 @@ def _quote(records: Iterable[Record], state: JobState, lang: str, limit: int) ->
 
 
 def _without_repeats(records: Iterable[Record], state: JobState) -> Iterator[Record]:
-    """Yield records without texts that one source repeats, and only a few that differ in their numbers."""
+    """Yield records without repeated texts of one source.
+
+    Of texts that differ only in their numbers, a few are enough.
+    """
     texts, shapes = set[_SourceText](), Counter[_SourceText]()
     for record in records:
         source = state.places.rank_of(record), state.places.host_of(record)
@@ -99,7 +105,7 @@ def _position(evidence: Evidence) -> tuple[str, int]:
 
 
 def _with_whole_sentence(record: Record) -> Record:
-    """Return the record with the lines joined on which the sentence of its line continues.
+    """Join the lines on which the record's sentence continues.
 
     MPI wraps its messages: "... could not be" and "opened by the process" become one line.
     """
@@ -114,7 +120,10 @@ def _with_whole_sentence(record: Record) -> Record:
 
 
 def build_symptoms(ranking: Ranking, state: JobState, lang: str) -> tuple[SymptomSeen, ...]:
-    """Return the findings that are not listed as causes, in log order."""
+    """Return the findings that are no listed causes.
+
+    They are in log order.
+    """
     rows = sorted(ranking.explained, key=lambda pair: pair[0].first)
     rest = [(f, None) for f in ranking.causes[MAX_CAUSES:]]
     return tuple(

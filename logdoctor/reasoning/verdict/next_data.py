@@ -1,4 +1,4 @@
-"""Advice on the data to collect if the log does not hold the cause."""
+"""Advice on data to collect if the cause is unknown."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _begin_with(state: JobState, first_failure: Record | None, lang: str) -> lis
         return [_fill(DIED, died.fields.get("rank"), died.fields.get("host"), how, lang)]
     if first_failure is None:
         return []
-    named = state.named_ends.in_the_attempt_of(first_failure)
+    named = state.named_ends.ends_in_attempt_of(first_failure)
     for words, record in [*((NOTICED, end) for end in named[:1]), (FAILED, first_failure)]:
         if (rank := state.places.rank_of(record)) is not None:
             return [_fill(words, rank, state.places.host_of(record), "", lang)]
@@ -93,7 +93,10 @@ def _begin_with(state: JobState, first_failure: Record | None, lang: str) -> lis
 
 
 def _fill(words: Mapping[str, str], rank: Value | None, host: Value | None, how: Value, lang: str) -> str:
-    """Return the advice with the name of the process: ``rank 3 on node-b``, or ``the process`` without a rank."""
+    """Return the advice with the name of the process.
+
+    The name is ``rank 3 on node-b``, or ``the process`` without a rank.
+    """
     process = f"rank {rank}" if rank is not None else _A_PROCESS.get(lang, _A_PROCESS["en"])
     name = _ON.get(lang, _ON["en"]).format(process=process, host=host) if host else process
     return words.get(lang, words["en"]).format(process=name, how=f" ({how})" if how else "")

@@ -1,4 +1,4 @@
-"""Rank table: for each rank its place, its progress, its first failure, and its part in the failure.
+"""Rank table: place, progress, first failure and part of each rank.
 
 The table is updated record by record in bounded memory. Unknown values stay empty. A rank without lines is
 ``missing``. It is ``silent`` if other ranks of its node printed lines into the same file.
@@ -33,7 +33,10 @@ ProcessKey = tuple[int | None, str | None, int | None]
 
 
 class LastLine(Struct):
-    """Last line of a process: file, line number, `Record.order` and time."""
+    """Last line of a process.
+
+    ``line`` is its number, ``order`` its `Record.order`.
+    """
 
     file: str
     line: int
@@ -45,14 +48,20 @@ class LastLine(Struct):
         return Moment(self.file, self.line, self.time)
 
     def before(self, record: Record) -> bool:
-        """Return whether the line is the record's or earlier; False if the order is unknown."""
+        """Return whether the line is not after the record.
+
+        Return False if the order is unknown.
+        """
         if self.file == record.line.file:
             return self.order <= record.order
         return self.time is not None and record.time is not None and self.time <= record.time
 
 
 class Failure(Struct, frozen=True):
-    """First failure of a rank, and the signature of its rule ("" without a rule)."""
+    """First failure of a rank.
+
+    ``signature`` is that of its rule, "" without a rule.
+    """
 
     record: Record
     signature: str = ""
@@ -60,14 +69,20 @@ class Failure(Struct, frozen=True):
 
 
 class RankTable:
-    """Last line and first failures of each process; `rows` makes the table."""
+    """Last line and first failures of each process.
+
+    `rows` makes the table.
+    """
 
     def __init__(self) -> None:
         self._last_lines: dict[ProcessKey, LastLine] = {}
         self._failures: dict[tuple[ProcessKey, int], list[Record]] = {}
 
     def observe(self, record: Record, span: int) -> None:
-        """Add a record of the attempt or job with number ``span`` in its file."""
+        """Add a record.
+
+        ``span`` is the number of its attempt or job in its file.
+        """
         source = record.source
         if source.rank is not None or source.pid is not None:
             process = (source.rank, source.host, source.pid)
@@ -149,7 +164,7 @@ class RankTable:
         first: dict[int, Failure] = {}
         plain = [Failure(record) for records in self._failures.values() for record in records]
         failures = [f for f in (*explained, *plain) if f.record.order not in harmless]
-        of_last = {e.order for e in state.runs.of_the_last(f.record for f in failures)}
+        of_last = {e.order for e in state.runs.select_last_run(f.record for f in failures)}
         for failure in (f for f in failures if f.record.order in of_last):
             rank = state.places.rank_of(failure.record)
             if rank is None or (not failure.signature and (rank in first or outlived(failure.record, rank, state))):
@@ -161,7 +176,7 @@ class RankTable:
 
 
 class _Answer:
-    """Ranks that the first cause blames, and the collective or work that they did not finish."""
+    """Ranks that the first cause blames, and their unfinished work."""
 
     def __init__(self, ranking: Ranking, seats: Mapping[int, Seat], state: JobState) -> None:
         finding = ranking.causes[0] if ranking.causes else None
@@ -175,7 +190,10 @@ class _Answer:
         """The decisive line, for a blamed rank that printed no failure itself.  None if it is of another rank."""
 
     def part(self, rank: int, failure: Failure | None) -> Part | None:
-        """Return the part of a blamed or failed rank, None for any other rank."""
+        """Return the part of a blamed or failed rank.
+
+        Return None for any other rank.
+        """
         if rank in self.ranks:
             return "culprit"
         if failure is None:
@@ -204,7 +222,10 @@ def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
 
 
 def _never_started(record: Record) -> str:
-    """Return the collective that the blamed rank had not started while other ranks waited in it."""
+    """Return the collective that the blamed rank had not started.
+
+    Other ranks waited in it.
+    """
     lacking = record.kind == "ledger.missing_rank" or record.fields.get("phase") == "enqueue"
     return _collective(record) if lacking else ""
 
@@ -216,7 +237,10 @@ def _busy_with(record: Record) -> str:
 
 
 class _Neighbours(Struct, frozen=True):
-    """Ranks of one node, to tell a silent rank from a rank whose log is missing."""
+    """Ranks of one node.
+
+    They tell a silent rank from a rank whose log is missing.
+    """
 
     in_log: Collection[int]
     last_lines: Mapping[int, LastLine]
@@ -232,7 +256,7 @@ class _Neighbours(Struct, frozen=True):
 
 
 def _part_without_failure(rank: int, last_line: LastLine | None, began: Record | None, neighbours: _Neighbours) -> Part:
-    """Return the part of a rank that is not blamed and reports no failure.
+    """Return the part of a rank without blame or failure.
 
     ``began`` is the first failure of all ranks. A rank whose last line stands before it is silent.
     """
@@ -271,7 +295,10 @@ def _moment_of(record: Record) -> Moment:
 
 
 def _collective(record: Record) -> str:
-    """Return the collective of the record: operation and number, ``ALLREDUCE 4211``; "" without one."""
+    """Return operation and number of the collective.
+
+    Example: ``ALLREDUCE 4211``. Return "" if the record names no collective.
+    """
     op, seq = record.fields.get("op"), record.fields.get("seq")
     if (op is None or seq is None) and record.format == "c10d" and (hit := _WORK.search(record.text)):
         op, seq = hit["op"], hit["seq"]
@@ -279,7 +306,7 @@ def _collective(record: Record) -> str:
 
 
 def _explained_failures(rules: Sequence[Rule], matches: MatchesByRule, ranking: Ranking) -> Iterator[Failure]:
-    """Yield the matches of rules that hold and were not outlived.
+    """Yield matches of rules that hold and were not outlived.
 
     Derived records are left out, because they are no lines of a rank.
     """
