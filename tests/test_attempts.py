@@ -58,47 +58,47 @@ def epochs(first: int, last: int) -> str:
     return "".join(f"Epoch {n}: train_loss={3.1 - n / 10:.3f}\n" for n in range(first, last + 1))
 
 
-def cause(found: Diagnosis) -> str:
-    return found.causes[0].signature if found.causes else found.verdict
+def cause(diagnosis: Diagnosis) -> str:
+    return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
 
 
-def verdicts(found: Diagnosis) -> list[tuple[str, str | None, bool]]:
-    return [(run.verdict, run.signature, run.told) for run in found.runs]
+def verdicts(diagnosis: Diagnosis) -> list[tuple[str, str | None, bool]]:
+    return [(run.verdict, run.signature, run.told) for run in diagnosis.runs]
 
 
 def test_single_run_is_not_listed(knowledge):
-    found = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3), knowledge)
-    assert (cause(found), found.runs) == ("cuda.oom", ())
+    diagnosis = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3), knowledge)
+    assert (cause(diagnosis), diagnosis.runs) == ("cuda.oom", ())
 
 
 def test_failure_after_a_restart_is_diagnosed_and_the_first_attempt_is_listed(knowledge):
     log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + NO_KEY + summary(1)
-    found = diagnosed(log, knowledge)
-    assert found.causes[0].culprit.ranks == (1,)
-    assert cause(found) != "cuda.oom"
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", cause(found), True)]
-    assert found.job_summary.attempts == 2
+    diagnosis = diagnosed(log, knowledge)
+    assert diagnosis.causes[0].culprit.ranks == (1,)
+    assert cause(diagnosis) != "cuda.oom"
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", cause(diagnosis), True)]
+    assert diagnosis.job_summary.attempts == 2
 
 
 def test_attempt_without_a_cause_is_explained_by_the_attempt_before(knowledge):
-    found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + summary(3), knowledge)
-    assert cause(found) == "cuda.oom"
+    diagnosis = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + summary(3), knowledge)
+    assert cause(diagnosis) == "cuda.oom"
 
 
 def test_failure_before_a_working_restart_is_outlived(knowledge):
-    found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
-    assert found.verdict == "healthy"
-    assert verdicts(found)[0] == ("failure", "cuda.oom", False)
+    diagnosis = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
+    assert diagnosis.verdict == "healthy"
+    assert verdicts(diagnosis)[0] == ("failure", "cuda.oom", False)
 
 
 def test_failure_before_a_silent_restart_by_torchrun_is_outlived(knowledge):
-    found = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + steps(1, 8), knowledge)
-    assert found.verdict == "healthy"
+    diagnosis = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + steps(1, 8), knowledge)
+    assert diagnosis.verdict == "healthy"
 
 
 def test_failure_before_torchrun_gave_up_is_not_outlived_by_another_job(knowledge):
-    found = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + GAVE_UP + steps(1, 8), knowledge)
-    assert found.causes[0].signature == "app.exception"
+    diagnosis = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + GAVE_UP + steps(1, 8), knowledge)
+    assert diagnosis.causes[0].signature == "app.exception"
 
 
 def test_restart_reported_by_several_agents_counts_once(knowledge):
@@ -108,8 +108,8 @@ def test_restart_reported_by_several_agents_counts_once(knowledge):
 
 def test_last_of_very_many_attempts_is_diagnosed(knowledge):
     log = (steps(1, 3) + OOM + RESTART.format(left=9)) * 80 + steps(1, 3) + NO_KEY + summary(1)
-    found = diagnosed(log, knowledge)
-    assert (found.causes[0].culprit.ranks, found.job_summary.attempts) == ((1,), 81)
+    diagnosis = diagnosed(log, knowledge)
+    assert (diagnosis.causes[0].culprit.ranks, diagnosis.job_summary.attempts) == ((1,), 81)
 
 
 def test_failure_is_not_outlived_by_steps_of_a_later_job(knowledge):
@@ -119,9 +119,9 @@ def test_failure_is_not_outlived_by_steps_of_a_later_job(knowledge):
 
 def test_failure_before_a_later_job_that_ended_well_is_healthy(knowledge):
     log = BANNER + NCCL + steps(1, 9) + OOM + summary(3) + BANNER + NCCL + steps(1, 40) + DONE
-    found = diagnosed(log, knowledge)
-    assert found.verdict == "healthy"
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("healthy", None, False)]
+    diagnosis = diagnosed(log, knowledge)
+    assert diagnosis.verdict == "healthy"
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("healthy", None, False)]
 
 
 def counted(last: int) -> str:
@@ -139,21 +139,21 @@ def test_failure_is_not_outlived_by_the_last_step_of_another_rank(knowledge):
 
 def test_last_of_two_failed_jobs_is_diagnosed(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
-    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
-    assert found.causes[0].culprit.ranks == (1,)
-    assert [run.signature for run in found.runs] == ["cuda.oom", cause(found)]
-    assert (found.runs[0].first_line, found.runs[0].last_line) == (1, (first + BANNER).count("\n") - 1)
+    diagnosis = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
+    assert diagnosis.causes[0].culprit.ranks == (1,)
+    assert [run.signature for run in diagnosis.runs] == ["cuda.oom", cause(diagnosis)]
+    assert (diagnosis.runs[0].first_line, diagnosis.runs[0].last_line) == (1, (first + BANNER).count("\n") - 1)
 
 
 def test_rank_table_holds_failures_of_the_selected_run(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
-    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
-    assert [row.rank for row in found.job_summary.rank_table if row.failure] == [1]
+    diagnosis = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
+    assert [row.rank for row in diagnosis.job_summary.rank_table if row.failure] == [1]
 
 
-def facts(found: Diagnosis) -> tuple[str, str, tuple[str, ...]]:
-    progress = found.job_summary.last_progress
-    return progress.value if progress else "", dict(found.job_summary.versions)["nccl"], found.job_summary.hosts
+def facts(diagnosis: Diagnosis) -> tuple[str, str, tuple[str, ...]]:
+    progress = diagnosis.job_summary.last_progress
+    return progress.value if progress else "", dict(diagnosis.job_summary.versions)["nccl"], diagnosis.job_summary.hosts
 
 
 def test_progress_versions_and_hosts_are_those_of_the_selected_run(knowledge):
@@ -165,15 +165,15 @@ def test_progress_versions_and_hosts_are_those_of_the_selected_run(knowledge):
 
 def test_progress_is_that_of_the_selected_run_even_if_another_followed(knowledge):
     log = BANNER + NCCL + steps(1, 40) + OOM + RESTART.format(left=2) + NO_KEY + summary(1)
-    found = diagnosed(log, knowledge)
-    assert [run.told for run in found.runs] == [True, False]
-    assert facts(found)[0] == "40"
+    diagnosis = diagnosed(log, knowledge)
+    assert [run.told for run in diagnosis.runs] == [True, False]
+    assert facts(diagnosis)[0] == "40"
 
 
 def test_preempted_and_requeued_job_is_the_same_job(knowledge):
     ended = "slurmstepd: error: *** JOB 4471 ON trn02 CANCELLED AT 2025-06-11T10:02:11 DUE TO PREEMPTION ***\n"
-    found = diagnosed(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)
-    assert (found.verdict, [run.kind for run in found.runs]) == ("healthy", ["job", "attempt"])
+    diagnosis = diagnosed(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)
+    assert (diagnosis.verdict, [run.kind for run in diagnosis.runs]) == ("healthy", ["job", "attempt"])
 
 
 def test_kernel_line_counts_for_all_attempts(knowledge):
@@ -207,8 +207,8 @@ def test_script_that_fails_before_the_job_is_outlived(knowledge):
 
 def test_late_start_of_a_second_node_is_no_second_job(knowledge):
     log = BANNER + NO_KEY + summary(1) + BANNER.replace("88121", "40017") + NCCL
-    found = diagnosed(log, knowledge)
-    assert (found.causes[0].culprit.ranks, found.runs) == ((1,), ())
+    diagnosis = diagnosed(log, knowledge)
+    assert (diagnosis.causes[0].culprit.ranks, diagnosis.runs) == ((1,), ())
 
 
 PLAIN_OOM = OOM.replace("[rank3]: ", "")
@@ -216,33 +216,33 @@ PLAIN_NO_KEY = NO_KEY.replace("[rank1]: ", "")
 
 
 def test_last_of_two_failed_runs_without_a_launcher_is_diagnosed(knowledge):
-    found = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 12) + PLAIN_NO_KEY, knowledge)
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", cause(found), True)]
-    assert cause(found) == "app.exception"
+    diagnosis = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 12) + PLAIN_NO_KEY, knowledge)
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", cause(diagnosis), True)]
+    assert cause(diagnosis) == "app.exception"
 
 
 def test_hang_up_of_the_second_run_is_diagnosed_after_a_failed_first(knowledge):
     hang_up = "WARNING:torch.distributed.elastic.agent.server.api:Received 1 death signal, shutting down workers\n"
-    found = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3) + steps(1, 12) + hang_up, knowledge)
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", "job.hangup", True)]
+    diagnosis = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3) + steps(1, 12) + hang_up, knowledge)
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", "job.hangup", True)]
 
 
 def test_short_runs_are_separated_after_a_run_with_very_many_steps(knowledge):
     log = steps(1, 40_000) + PLAIN_OOM + steps(1, 40) + PLAIN_NO_KEY + steps(1, 40) + PLAIN_OOM + steps(1, 40_000)
-    found = diagnosed(log, knowledge)
-    assert [run.signature for run in found.runs] == ["cuda.oom", "app.exception", "cuda.oom", None]
+    diagnosis = diagnosed(log, knowledge)
+    assert [run.signature for run in diagnosis.runs] == ["cuda.oom", "app.exception", "cuda.oom", None]
 
 
 def test_last_run_is_diagnosed_beyond_the_limit_of_runs(knowledge):
     log = (steps(1, 5) + PLAIN_NO_KEY) * 40 + steps(1, 5) + PLAIN_OOM
-    found = diagnosed(log, knowledge)
-    assert (cause(found), found.runs[-1].signature) == ("cuda.oom", "cuda.oom")
+    diagnosis = diagnosed(log, knowledge)
+    assert (cause(diagnosis), diagnosis.runs[-1].signature) == ("cuda.oom", "cuda.oom")
 
 
 def test_failed_script_that_ends_well_in_a_second_run_is_healthy(knowledge):
-    found = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
-    assert found.verdict == "healthy"
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("healthy", None, False)]
+    diagnosis = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
+    assert diagnosis.verdict == "healthy"
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("healthy", None, False)]
 
 
 def test_script_that_resumes_is_listed_as_an_attempt(knowledge):

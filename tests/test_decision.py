@@ -120,10 +120,10 @@ def test_reason_of_a_classifier_cause_calls_it_a_guess():
 
 def test_restart_that_fails_the_same_way_gives_stop_in_every_report(knowledge):
     log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + OOM + summary(3)
-    found = diagnosed(log, knowledge)
-    assert (found.decision.action, found.to_dict()["decision"]["action"]) == ("stop", "stop")
+    diagnosis = diagnosed(log, knowledge)
+    assert (diagnosis.decision.action, diagnosis.to_dict()["decision"]["action"]) == ("stop", "stop")
     for name in ("terminal", "markdown", "html", "jira"):
-        assert "2 attempts failed by cuda.oom without progress" in render(found, name, width=140)
+        assert "2 attempts failed by cuda.oom without progress" in render(diagnosis, name, width=140)
 
 
 def test_restart_with_progress_before_the_same_failure_gives_retry(knowledge):

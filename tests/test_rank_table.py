@@ -37,7 +37,7 @@ class Log:
 
     def __init__(self, *rules, ranks=None):
         self.reasoner, self.order = Reasoner(rules, ()), 0
-        self.reasoner.job_summary.places.expected = ranks
+        self.reasoner.state.places.expected = ranks
 
     def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, tag=None, **fields):
         self.order += 1
@@ -177,8 +177,8 @@ def record(kind, source_rank=None, host=None, source_pid=None, **fields):
 def placed(*records, expected=None):
     places = Places()
     places.expected = expected
-    for one in records:
-        places.observe(one)
+    for record in records:
+        places.observe(record)
     return places
 
 
@@ -254,8 +254,8 @@ def test_group_holds_the_global_ranks_of_its_members():
 def test_differing_versions_are_reported():
     records = [record("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
     versions = Versions(Attempts())
-    for count, record in enumerate(records, 1):
-        versions.observe(record)
+    for count, version in enumerate(records, 1):
+        versions.observe(version)
         apart = (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
         assert versions.apart() == (apart if count == 3 else ())
 
@@ -276,7 +276,10 @@ def victim(rank, **more):
 def test_thousand_ranks_give_two_lines():
     late = RankRow(512, "culprit", "n64", never_started="ALLREDUCE 4211")
     table = lines(*(victim(r) for r in range(512)), late, *(victim(r) for r in range(513, 1024)))
-    assert [(one.ranks, one.role) for one in table] == [("rank 512", "culprit"), ("ranks 0-511,513-1023", "victim")]
+    assert [(first.ranks, first.role) for first in table] == [
+        ("rank 512", "culprit"),
+        ("ranks 0-511,513-1023", "victim"),
+    ]
     assert table[0].failure == "never started ALLREDUCE 4211"
     assert table[1].failure == "collective.timeout in ALLREDUCE 4211"
 
@@ -287,7 +290,7 @@ def test_ranks_with_the_same_fate_give_no_table():
 
 def test_progress_of_a_single_rank_does_not_split_its_group():
     table = lines(RankRow(2, "culprit"), victim(0, last_progress="step 7"), victim(1))
-    assert [(one.ranks, one.progress) for one in table] == [("rank 2", ""), ("ranks 0-1", "step 7")]
+    assert [(first.ranks, first.progress) for first in table] == [("rank 2", ""), ("ranks 0-1", "step 7")]
 
 
 def test_ranks_in_different_collectives_get_separate_lines():
@@ -296,7 +299,7 @@ def test_ranks_in_different_collectives_get_separate_lines():
 
 def test_many_kinds_of_rows_are_grouped_until_a_dozen_is_left():
     table = lines(RankRow(99, "culprit"), *(victim(r, last_progress=f"step {r}") for r in range(60)))
-    assert [(one.ranks, one.progress) for one in table] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
+    assert [(first.ranks, first.progress) for first in table] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
 
 
 def test_unknown_lines_that_differ_in_numbers_share_a_line():

@@ -53,16 +53,16 @@ def test_log_without_failures_is_healthy():
 
 
 def test_failure_without_a_rule_is_unknown_with_its_line_as_evidence():
-    found = conclude(RULES, ("mpi.help", 0, "error"))
-    assert found.verdict == "unknown"
-    assert [e.line.number for e in found.unexplained] == [1]
+    diagnosis = conclude(RULES, ("mpi.help", 0, "error"))
+    assert diagnosis.verdict == "unknown"
+    assert [e.line.number for e in diagnosis.unexplained] == [1]
 
 
 def test_cause_explains_an_earlier_symptom_of_another_rank():
-    found = conclude(RULES, ("c10d.timeout", 1, "error"), ("python.oom", 3, "fatal"))
-    assert names(found) == ["cuda.oom"]
-    assert found.symptoms[0].explained_by == "cuda.oom"
-    assert found.causes[0].culprit.ranks == (3,)
+    diagnosis = conclude(RULES, ("c10d.timeout", 1, "error"), ("python.oom", 3, "fatal"))
+    assert names(diagnosis) == ["cuda.oom"]
+    assert diagnosis.symptoms[0].explained_by == "cuda.oom"
+    assert diagnosis.causes[0].culprit.ranks == (3,)
 
 
 def test_symptom_without_a_cause_is_the_answer():
@@ -78,9 +78,9 @@ def test_crash_before_a_timeout_of_another_rank_is_the_cause():
 
 
 def test_later_cause_does_not_explain_an_earlier_symptom_of_its_process():
-    found = conclude(RULES, ("c10d.timeout", 2, "error"), ("python.oom", 2, "fatal"))
-    assert "collective.timeout" in names(found)
-    assert found.symptoms == () or found.symptoms[0].explained_by is None
+    diagnosis = conclude(RULES, ("c10d.timeout", 2, "error"), ("python.oom", 2, "fatal"))
+    assert "collective.timeout" in names(diagnosis)
+    assert diagnosis.symptoms == () or diagnosis.symptoms[0].explained_by is None
 
 
 def test_fallback_matches_only_records_without_another_rule():
@@ -104,8 +104,8 @@ def test_failure_with_later_steps_of_another_rank_is_the_cause():
 
 def test_two_independent_faults_are_two_causes_in_log_order():
     disk = rule("host.disk-full", "os.enospc")
-    found = conclude([OOM, disk], ("os.enospc", 0, "error"), ("python.oom", 1, "error"))
-    assert names(found) == ["host.disk-full", "cuda.oom"]
+    diagnosis = conclude([OOM, disk], ("os.enospc", 0, "error"), ("python.oom", 1, "error"))
+    assert names(diagnosis) == ["host.disk-full", "cuda.oom"]
 
 
 def test_hint_before_a_proof_is_ranked_below_it():
@@ -268,10 +268,10 @@ def test_tag_of_a_process_that_printed_its_rank_gives_the_rank():
 
 
 def test_tag_of_two_processes_gives_no_rank():
-    one, two = Source(local_rank=2, host="n1", pid=7), Source(local_rank=2, host="n2", pid=7)
+    tagged, two = Source(local_rank=2, host="n1", pid=7), Source(local_rank=2, host="n2", pid=7)
     other = {"group_rank": 2, "nranks": 16}
     rows = (
-        ("nccl.comm_init", one, COMM),
+        ("nccl.comm_init", tagged, COMM),
         ("nccl.comm_init", two, other),
         ("python.traceback", Source(local_rank=2), {}),
     )
@@ -336,7 +336,7 @@ def test_repeated_unknown_failure_weighs_as_much_as_a_single_failure():
         conclude([oom], ("cuda.oom", 3, "fatal"), *((kind, 1, "error") for kind in kinds))
         for kinds in (["strange"], ["strange"] * 9, [f"strange.{n}" for n in range(9)])
     )
-    sure = [found.causes[0].confidence for found in (once, often, many)]
+    sure = [diagnosis.causes[0].confidence for diagnosis in (once, often, many)]
     assert sure[0] == sure[1] > sure[2]
 
 
@@ -359,10 +359,10 @@ def test_pid_gives_the_rank_only_on_its_host():
 
 def test_line_with_several_symptoms_of_a_rule_is_quoted_once():
     timeout = rule("collective.timeout", {"by_kind": "c10d.timeout", "by_star": "c10d.*"}, role="symptom")
-    found = conclude(
+    diagnosis = conclude(
         [OOM, timeout], ("python.oom", 3, "fatal"), *[("c10d.timeout", rank, "error") for rank in range(3)]
     )
-    assert [e.line.number for e in found.symptoms[0].evidence] == [2, 3, 4]
+    assert [e.line.number for e in diagnosis.symptoms[0].evidence] == [2, 3, 4]
 
 
 def test_explained_finding_can_name_the_culprit_ranks_of_its_cause():
