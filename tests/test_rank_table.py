@@ -276,7 +276,7 @@ def victim(rank, **more):
 def test_thousand_ranks_give_two_lines():
     late = RankRow(512, "culprit", "n64", never_started="ALLREDUCE 4211")
     table = lines(*(victim(r) for r in range(512)), late, *(victim(r) for r in range(513, 1024)))
-    assert [(first.ranks, first.role) for first in table] == [
+    assert [(row.ranks, row.role) for row in table] == [
         ("rank 512", "culprit"),
         ("ranks 0-511,513-1023", "victim"),
     ]
@@ -290,7 +290,7 @@ def test_ranks_with_the_same_fate_give_no_table():
 
 def test_progress_of_a_single_rank_does_not_split_its_group():
     table = lines(RankRow(2, "culprit"), victim(0, last_progress="step 7"), victim(1))
-    assert [(first.ranks, first.progress) for first in table] == [("rank 2", ""), ("ranks 0-1", "step 7")]
+    assert [(row.ranks, row.progress) for row in table] == [("rank 2", ""), ("ranks 0-1", "step 7")]
 
 
 def test_ranks_in_different_collectives_get_separate_lines():
@@ -299,7 +299,7 @@ def test_ranks_in_different_collectives_get_separate_lines():
 
 def test_many_kinds_of_rows_are_grouped_until_a_dozen_is_left():
     table = lines(RankRow(99, "culprit"), *(victim(r, last_progress=f"step {r}") for r in range(60)))
-    assert [(first.ranks, first.progress) for first in table] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
+    assert [(row.ranks, row.progress) for row in table] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
 
 
 def test_unknown_lines_that_differ_in_numbers_share_a_line():

@@ -249,13 +249,13 @@ def test_consecutive_ranks_are_compressed_to_ranges():
     assert compress(("b", "a")) == "b, a"
 
 
-def picture_of(*lines):
-    """Rows of (kind, source, fields) in one file."""
-    job_summary = JobState()
+def observe_rows(*lines):
+    """Return the state after rows of (kind, source, fields), and the last record."""
+    state = JobState()
     for order, (kind, source, fields) in enumerate(lines):
         record = handmade(Line("job.log", order, kind), kind, kind, source, "info", fields, order)
-        job_summary.observe(record)
-    return job_summary, record
+        state.observe(record)
+    return state, record
 
 
 COMM = {"group_rank": 10, "nranks": 16}
@@ -263,25 +263,25 @@ COMM = {"group_rank": 10, "nranks": 16}
 
 def test_tag_of_a_process_that_printed_its_rank_gives_the_rank():
     tagged = Source(local_rank=2, host="n1", pid=7)
-    job_summary, last = picture_of(("nccl.comm_init", tagged, COMM), ("python.traceback", Source(local_rank=2), {}))
-    assert job_summary.places.rank_of(last) == 10
+    state, last = observe_rows(("nccl.comm_init", tagged, COMM), ("python.traceback", Source(local_rank=2), {}))
+    assert state.places.rank_of(last) == 10
 
 
 def test_tag_of_two_processes_gives_no_rank():
-    tagged, two = Source(local_rank=2, host="n1", pid=7), Source(local_rank=2, host="n2", pid=7)
+    first, second = Source(local_rank=2, host="n1", pid=7), Source(local_rank=2, host="n2", pid=7)
     other = {"group_rank": 2, "nranks": 16}
     rows = (
-        ("nccl.comm_init", tagged, COMM),
-        ("nccl.comm_init", two, other),
+        ("nccl.comm_init", first, COMM),
+        ("nccl.comm_init", second, other),
         ("python.traceback", Source(local_rank=2), {}),
     )
-    job_summary, last = picture_of(*rows)
-    assert job_summary.places.rank_of(last) is None
+    state, last = observe_rows(*rows)
+    assert state.places.rank_of(last) is None
 
 
 def test_rank_in_a_small_group_is_not_the_global_rank():
-    job_summary, last = picture_of(("c10d.watchdog_timeout", Source(local_rank=7), {"group_rank": 1}))
-    assert job_summary.places.rank_of(last) is None
+    state, last = observe_rows(("c10d.watchdog_timeout", Source(local_rank=7), {"group_rank": 1}))
+    assert state.places.rank_of(last) is None
 
 
 TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", explains=["app.exception"])
@@ -348,13 +348,13 @@ def test_launcher_ending_the_rest_of_a_job_keeps_the_confidence():
 
 
 def test_pid_gives_the_rank_only_on_its_host():
-    job_summary = JobState()
+    state = JobState()
     for order, (rank, host) in enumerate([(3, "10.0.0.8"), (5, "10.0.0.9")]):
-        job_summary.observe(
+        state.observe(
             handmade(Line("a", order, ""), "c10d.x", "", Source(rank=rank, host=host, pid=41), "info", {}, order)
         )
     asked = ["10.0.0.7", "10.0.0.9", "gx7", ""]
-    assert [job_summary.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]
+    assert [state.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]
 
 
 def test_line_with_several_symptoms_of_a_rule_is_quoted_once():
