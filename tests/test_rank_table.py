@@ -255,7 +255,7 @@ def test_differing_versions_are_reported():
     for count, record in enumerate(records, 1):
         versions.observe(record)
         apart = (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
-        assert versions.apart() == (apart if count == 3 else ())
+        assert versions.differing() == (apart if count == 3 else ())
 
 
 # ── for people ──────────────────────────────────────────────────────────────────────────────────────────────────────

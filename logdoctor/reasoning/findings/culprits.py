@@ -115,7 +115,7 @@ def _waits_for_others(values: Mapping[str, Value]) -> bool:
 
 def _known_to_be_one_node(state: JobState) -> bool:
     """Whether nobody on another host can be meant: else who could not reach a peer is only one side of the story."""
-    return state.places.expected is not None and state.places.at_least <= _on_one_node(state)
+    return state.places.expected is not None and state.places.min_world_size <= _on_one_node(state)
 
 
 def _only_ones(rule: Rule, state: JobState) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -123,7 +123,7 @@ def _only_ones(rule: Rule, state: JobState) -> tuple[tuple[int, ...], tuple[str,
     places = state.places
     alone = len(places.ranks) == 1 and (places.expected or 1) == 1
     ranks = tuple(places.ranks) if alone and rule.culprit.get("ranks", "speaker") == "speaker" else ()
-    hosts = tuple(places.hosts or places.assigned)
+    hosts = tuple(places.hosts or places.scheduler_hosts)
     return ranks, hosts if rule.role in ("cause", "fallback") and len(hosts) == 1 else ()
 
 

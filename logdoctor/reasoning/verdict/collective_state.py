@@ -26,17 +26,17 @@ def standings_of(detector: Detector, state: JobState) -> tuple[CollectiveState, 
     return tuple(_standing(key, stuck.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
 
 
-def _oldest(detector: collectives.Detector) -> dict[Key, collectives.Stuck]:
+def _oldest(detector: collectives.Detector) -> dict[Key, collectives.Waiter]:
     """The collective that each rank reported first: a watchdog names the oldest one that is not complete."""
-    oldest: dict[Key, collectives.Stuck] = {}
-    for stuck in detector.stuck():
-        known = oldest.get((stuck.group, stuck.who))
+    oldest: dict[Key, collectives.Waiter] = {}
+    for stuck in detector.waiters():
+        known = oldest.get((stuck.group, stuck.rank))
         if known is None or stuck.seq < known.seq:
-            oldest[stuck.group, stuck.who] = stuck
+            oldest[stuck.group, stuck.rank] = stuck
     return oldest
 
 
-def _standing(key: Key, stuck: collectives.Stuck | None, state: Record | None) -> CollectiveState:
+def _standing(key: Key, stuck: collectives.Waiter | None, state: Record | None) -> CollectiveState:
     record = stuck.record if stuck else state
     numbers = dict(_numbers(state)) if state else {}
     return CollectiveState(
