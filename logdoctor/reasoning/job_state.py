@@ -111,7 +111,10 @@ class JobState:
             self.environment.setdefault((name, str(value)[:MAX_SETTING_LENGTH]))
 
     def seconds_between(self, earlier: Record, later: Record) -> tuple[float | None, float]:
-        """Return the seconds between two records, None if unknown, and their possible error."""
+        """Return the seconds between two records, and their possible error.
+
+        The seconds are None if unknown.
+        """
         return self.clocks.seconds(earlier, later, (self.places.host_of(earlier), self.places.host_of(later)))
 
     def surely_after(self, later: Record, earlier: Record) -> bool:

@@ -28,7 +28,7 @@ class Detector(Protocol):
 
 
 def detectors() -> list[Detector]:
-    """Return a new instance of each detector, in the order of the file names."""
+    """Return new detectors in the order of their file names."""
     return [detector() for detector in _classes()]
 
 

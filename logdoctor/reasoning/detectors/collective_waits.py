@@ -5,8 +5,9 @@ Derived records (format ``ledger``, each on the exception of a rank that waited)
 - ``ledger.waits_differ``  all ranks waited, but not in the same call: function, others_function, odd, odd_hosts (the
   smaller side, absent where the sides are equal), others (their number)
 - ``ledger.all_send``      all ranks waited for a receiver of what they send: function, count
-- ``ledger.silent_rank``   all ranks but one waited, and that rank reported no wait or began to send or receive too
-  late: missing, missing_hosts, function, unresponsive (``yes`` if the launcher had to kill one process)
+- ``ledger.silent_rank``   all ranks but one waited: missing, missing_hosts, function, unresponsive. The missing rank
+  reported no wait, or began to send or receive too late. The field ``unresponsive`` is ``yes`` if the launcher had to
+  kill one process.
 
 Only exceptions from the waiting call count (Gloo, blocking waits of NCCL). The watchdog of NCCL prints from a thread
 of its own, so `collectives` reads its lines.

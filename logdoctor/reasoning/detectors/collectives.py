@@ -150,7 +150,7 @@ class Detector(Struct):
         return [*records, *self._unnumbered_mismatch(state), *self._stragglers(state)]
 
     def _unnumbered_mismatch(self, state: JobState) -> list[Record]:
-        """Find the only rank that waits in another operation than all others.
+        """Find the only rank that waits in another operation.
 
         It reads collectives without numbers. Two or more ranks on both sides may be groups of a model-parallel job.
         """
@@ -196,7 +196,7 @@ class Detector(Struct):
         return self._missing_rank(waiting, state) if name in DEFAULT_GROUPS else []
 
     def _behind(self, name: str, waiting: list[Waiter]) -> dict[int, Record]:
-        """Return ranks of the group that live and have not enqueued the awaited collective."""
+        """Return living ranks of the group that have not enqueued the collective."""
         goal = min(s.seq for s in waiting)
         waiting_ranks = {s.rank for s in waiting}
         states = (
@@ -207,7 +207,7 @@ class Detector(Struct):
         }
 
     def _missing_rank(self, waiting: list[Waiter], state: JobState) -> list[Record]:
-        """Return a record if all ranks but one wait in the same collective.
+        """Return a record if exactly one rank does not wait.
 
         The missing rank must have printed lines and no failure. The first collectives do not count, because a rank may
         not have started yet.
@@ -298,7 +298,10 @@ def _int(value: Value | None) -> int | None:
 
 
 def _ranks_and_hosts(name: str, records: Collection[Record], state: JobState) -> dict[str, Value]:
-    """Return the known ranks and hosts of ``records`` as the fields ``name`` and ``name_hosts``."""
+    """Return the known ranks and hosts of ``records`` as fields.
+
+    With the name ``late`` the fields are ``late`` and ``late_hosts``.
+    """
     ranks = sorted({r for e in records if (r := state.places.rank_of(e)) is not None})
     hosts = sorted({h for e in records if (h := state.places.host_of(e))})
     fields: dict[str, Value] = {name: tuple(ranks)} if ranks else {}

@@ -2,12 +2,12 @@
 
 Derived records ``ledger.pointed_at`` (each on a log line that shows it). The cases are:
 
-- Several processes lost the same host, and no process there complains of others: host, rank (if only one process
-  can be meant), peer (the address as printed), pointing (the ranks that complain), votes.
+- Several processes lost the same host, and no process there complains of others. The fields are host, rank (if only
+  one process can be meant), peer (the address as printed), pointing (the ranks that complain) and votes.
 - One process complains alone, and it says that a silent host closed the connection.
-- All broken connections have both ends on one host: host, rank (as above), peer.
-- The processes point at an address or host without any line in these logs: no host. The logs
-  of the remote end are missing, so the complaining processes are not to blame.
+- All broken connections have both ends on one host. The fields are host, rank (as above), peer and votes.
+- The processes point at an address or host without any line in these logs. There is no
+  field host. The logs of the remote end are missing, so the complaining processes are not to blame.
 
 A dead process does not complain. A host whose own processes complain may have lost its network or have followed a
 failure. It is named only if a single rank there is silent and had printed lines before. A host without any line is
@@ -62,7 +62,7 @@ class Detector(Struct):
                 self.links.setdefault((process, bare_address(peer), record.line.file), record.without_lines())
 
     def derive(self, state: JobState) -> Iterator[Record]:
-        """Return the host or rank that others point at, if there is exactly one."""
+        """Return the host that others point at, if there is exactly one."""
         votes, complaining_hosts = self._votes(state)
         if not votes:
             yield from self._both_ends_on_one_host(state)
@@ -121,7 +121,10 @@ class Detector(Struct):
         return derive_record("pointed_at", first, fields, keep_source=False)
 
     def _silent_rank(self, host: str, state: JobState) -> int | None:
-        """Return the only rank of ``host`` without failures, if all ranks have known hosts."""
+        """Return the only rank of ``host`` without failures.
+
+        The result is None unless the hosts of all ranks are known.
+        """
         ranks = state.places.ranks_on(host)
         if not ranks or state.places.expected is None or state.places.ranks_with_host() < state.places.expected:
             return None
@@ -184,7 +187,7 @@ def _rank_of(process: Process, state: JobState) -> int | None:
 def _peer(record: Record) -> str | None:
     """Return the remote end of a lost connection.
 
-    The result is None if the failure is not about a peer, such as a work completion with a local status.
+    The result is None for a failure without a peer, such as a work completion with a local status.
     """
     status = record.fields.get("status")
     if isinstance(status, int) and status not in PEER_STATUSES:

@@ -3,19 +3,19 @@
 Derived records (format ``ledger``, each on a log line that shows it):
 
 - ``ledger.first_death``  rank, host, pid if known, signal, exit_code or exception, how (the same as text), reporter
-  (``itself`` or the format of the reporter). If Slurm only says that a task failed and lists the tasks that it
-  terminated, this is the only task not in the list.
+  (``itself`` or the format of the reporter). Slurm may only list the tasks that it
+  terminated after a task failed. Then the rank is the only task not in the list.
 - ``ledger.first_exits``  ranks, exit_code, reporter. Several processes in one line ended by themselves before the job
   was ended. The log does not say which of them was first.
 
 An end is fallout, and never the first, in these cases:
 
-- It was ended by SIGTERM and the like, by its agent, or after the launcher began to end the job.
+- A SIGTERM or the like, the agent, or a launcher that already ended the job caused it.
 - Its process gave up waiting for others or lost them. Such ends are time-outs of the watchdog, the SIGABRT or exit
   code that follows, and errors of closed connections.
 - The line reports the end of another process.
 
-No end is the first if several ends are left and look alike, or if the log does not give their order.
+If several ends are left, they must differ and the log must give their order. Otherwise no end is the first.
 """
 
 from __future__ import annotations
@@ -160,7 +160,10 @@ class Detector(Struct):
         )
 
     def _was_not_notified(self, death: Death) -> bool:
-        """Return whether Horovod told all waiting ranks, but not this rank, of an exit."""
+        """Return whether Horovod notified all waiting ranks but not this rank.
+
+        It notifies the others when a rank has left.
+        """
         notified = {e.rank for e in self.waits.values() if e.kind == "frameworks.shutdown"}
         return len(notified) == len(self.waits) and death.rank not in (None, *notified) and None not in notified
 
@@ -229,9 +232,9 @@ def _signal(value: Value | None, exit_code: int | None, *, is_wait_status: bool)
 
 
 def _without_cleanup_kills(deaths: list[Death]) -> list[Death]:
-    """Drop ranks that MPICH's launcher killed, if it reports a rank that crashed.
+    """Drop ranks that MPICH's launcher killed beside a crashed rank.
 
-    It lists both in any order.
+    It lists both in any order, so the order says nothing.
     """
     reported = [d for d in deaths if d.record.kind == "mpich.rank_died"]
     if not any(d.signal in CRASH_SIGNALS for d in reported):

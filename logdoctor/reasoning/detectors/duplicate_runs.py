@@ -6,8 +6,8 @@ Derived record (format ``ledger``, on the first line with the result):
   step
 
 The ranks of a distributed job print the same result as well. So a rule also asks for lines in which each process says
-that it is alone. Without ranks, two equal lines may be a process that prints to two places, and later ones may be
-another run. So three equal lines must come in a row, or before two other results.
+that it is alone. Without ranks, two equal lines may be a process that prints to two places. Later lines may be another
+run. So three equal lines must come in a row, or before two other results.
 """
 
 from __future__ import annotations

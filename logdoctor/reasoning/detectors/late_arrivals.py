@@ -2,13 +2,13 @@
 
 Derived record (format ``ledger``, on the first line of a rank that waits or timed out):
 
-- ``ledger.never_came``  all ranks that came to the store-based barrier say so, and some ranks of the world do not:
-  missing, missing_hosts, joined, world
+- ``ledger.never_came``  some ranks of the world did not come to the store-based barrier: missing, missing_hosts,
+  joined, world
 
-Each process adds one to a counter in the store. Every ten seconds, until all have come, it prints its global rank, the
-group size and the counter (torch/distributed/distributed_c10d.py, `_store_based_barrier`, 1.8 to 2.15). If as many
-ranks print as the counter says, the other ranks have not come. A group of some ranks has other members than 0 to
-size - 1. So nothing is derived if a larger rank prints.
+Each process adds one to a counter in the store. Until all have come, it prints its global rank, the group size and the
+counter every ten seconds. If as many ranks print as the counter says, the other ranks have not come. A group of some
+ranks has other members than 0 to size - 1. So nothing is derived if a larger rank prints. Source:
+torch/distributed/distributed_c10d.py, `_store_based_barrier`, 1.8 to 2.15.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Derived record (format ``ledger``, on the first line of a rank that waited):
 
 Member 0 of a group makes the unique id. The other members print their own number in the group and that of member 0
 (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, `broadcastUniqueNCCLID`, 1.8 to 2.9). Members are numbered by rising
-global rank. If a member has the same number in the group and in the job, all lower ranks are members too, and member 0
+global rank. If a member has the same number in the group and in the job, all lower ranks are members too. Then member 0
 is rank 0. The keys of the default group show it as well.
 """
 

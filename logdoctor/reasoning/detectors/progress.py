@@ -3,9 +3,9 @@
 Derived records (format ``ledger``, each on a log line that shows it):
 
 - ``ledger.stopped_first``  one or few ranks made their last step clearly before the others made theirs: late,
-  late_hosts, rank (if there is one), unit, step (the last), others_step, behind (in intervals of the rank), phase (if
-  the rank began one after its last step), work, certain (``no`` if the rank's log is a file of its own that ends
-  there, because it may have been cut)
+  late_hosts, rank (if it is a single rank), unit, step (the last), others_step, behind (in intervals of the rank),
+  phase (if the rank began a phase after its last step), work, certain. The field ``certain`` is ``no`` if the rank's
+  log is a file of its own that ends there. Such a log may have been cut.
 - ``ledger.stood_still``    the job had printed no progress for long when its time limit ended it: idle_s, idle (as
   text), unit, step, phase
 
@@ -31,7 +31,7 @@ MIN_COUNT = 3
 MIN_RANKS_PER_LAGGARD = 4
 """At most one in this many ranks may be behind, but always one."""
 MIN_SILENT_STEPS = 5
-"""A rank stopped first if it was silent for the time of this many steps before the others made their last step."""
+"""Time of this many steps without a line, before the others' last step, means that a rank stopped first."""
 MAX_RANKS = 4096
 MAX_SERIES = 4
 MIN_IDLE_SECONDS = 1800.0
@@ -51,7 +51,7 @@ ProcessKey = int | tuple[str, int]
 
 
 class RankSteps(Struct):
-    """Steps of a rank in a series: the last two places, and their number."""
+    """Last two steps of a rank in a series, and their number."""
 
     last: Record
     place: tuple[int, int]
@@ -170,7 +170,10 @@ class Detector(Struct):
         return [derive_record("stopped_first", phase or steps.last, fields)]
 
     def _log_continues(self, process: ProcessKey, steps: RankSteps, ahead: list[RankSteps]) -> bool:
-        """Return whether the log of a stopped process surely continues after its last step."""
+        """Return whether the log surely continues after the last step.
+
+        It does if the process printed a failure later, or if the other ranks print into the same file.
+        """
         file = steps.last.line.file
         failure = self.failures.get(process)
         return (failure is not None and printed_after(failure, steps.last)) or all(
@@ -178,7 +181,10 @@ class Detector(Struct):
         )
 
     def _behind(self, steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
-        """Return the processes that stopped clearly before all others, which stand together."""
+        """Return the processes that stopped clearly before all others.
+
+        The others must be within one interval of the highest place.
+        """
         places = sorted(c.place for c in steps_by_process.values())
         median = places[len(places) // 2]
         behind = [process for process, c in steps_by_process.items() if c.place < median]

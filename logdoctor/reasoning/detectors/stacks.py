@@ -4,7 +4,7 @@ Derived records (format ``ledger``, each on the stack dump of a process):
 
 - ``ledger.odd_stack``   few processes, mostly one, are elsewhere than the others, which wait: odd, odd_hosts, odd_pids,
   function, others_function, others (their number), others_at (comm or gpu), at. The field ``at`` is ``comm`` (waits in
-  another call), ``gpu`` (waits for its GPU), or its work (data, save, load, eval, compile, file, work).
+  another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
 - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
 
 Only the latest dump of each process counts. Processes that are no ranks are left out, because they always wait (data
@@ -128,7 +128,7 @@ def _process_key(record: Record) -> tuple[str, str | int] | None:
 
 
 def _frames(record: Record) -> list[str]:
-    """Return the functions of a dump, outermost first, without build-specific parts.
+    """Return the short function names of a dump, outermost first.
 
     ``foo.isra.0 + 12`` gives ``foo``.
     """
@@ -243,7 +243,10 @@ def _derive(kind: str, position: Position, fields: dict[str, Value]) -> Record:
 
 
 def _line(position: Position) -> Line:
-    """Return the line of the dump that shows the call, else its first line."""
+    """Return the line of the dump that shows the call.
+
+    If that line was not kept, return the first line.
+    """
     path, _, function = position.call.rpartition(":")
     wanted = (function, path.rpartition("/")[2])
     return next(

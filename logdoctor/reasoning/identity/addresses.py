@@ -2,8 +2,8 @@
 
 Two kinds of lines tell the address of a host:
 
-- what NCCL prints at its start (``Bootstrap : Using eth0:10.1.0.4<0>``, ``NET/Socket : Using ...``, and the
-  out-of-band address of ``NET/IB``)
+- lines of NCCL's start (``Bootstrap : Using eth0:10.1.0.4<0>``, ``NET/Socket : Using ...``, the out-of-band address of
+  ``NET/IB``)
 - lines that a launcher tags with an address and NCCL with a host name
 
 An address that several hosts print belongs to none of them, for example that of a container bridge.
@@ -109,7 +109,10 @@ def bare_address(peer: str) -> str:
 
 
 def short_host(name: str) -> str:
-    """Return a host name without its domain, because programs of one job print both."""
+    """Return a host name without its domain.
+
+    Programs of one job print both forms. Addresses stay as they are.
+    """
     return name if is_address(name) else name.partition(".")[0]
 
 

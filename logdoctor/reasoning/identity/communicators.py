@@ -93,7 +93,7 @@ class Communicators:
             member.local_rank = local
 
     def observe_group(self, record: Record) -> None:
-        """Read a record in which a rank gives its number in a process group."""
+        """Read the number of a rank in a process group."""
         place, name = number(record.fields.get("group_rank")), record.fields.get("pg_desc") or record.fields["pg"]
         if place is not None and record.source.rank is not None and record.rank is not None:
             self._add_to_group(str(name), 0, place, record.rank)
@@ -117,7 +117,7 @@ class Communicators:
         return {rank_of(process, self.members.get(process)) for process in processes}
 
     def groups(self, rank_of: RankOf) -> tuple[ProcessGroup, ...]:
-        """Return the process groups with at least two members of known rank, largest first."""
+        """Return the process groups with two or more known ranks, largest first."""
         groups = []
         for name, group in self._groups.items():
             members = (m if isinstance(m, int) else rank_of(m, self.members.get(m)) for m in group.members.values())
@@ -128,5 +128,5 @@ class Communicators:
 
 
 def number(value: Value | None) -> int | None:
-    """Return ``value`` if it is a whole number from 0 to 2**31 - 1."""
+    """Return ``value`` if it is an integer from 0 to 2**31 - 1."""
     return value if isinstance(value, int) and 0 <= value < 1 << 31 else None

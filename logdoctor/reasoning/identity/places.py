@@ -1,7 +1,7 @@
 """Host, local rank, process and GPU of each rank.
 
-They are read from line prefixes, NCCL's communicators, torchrun's worker lists and failure summaries, Lightning, MPI,
-Slurm's task ends and nccl-tests. Memory is bounded.
+They are read from line prefixes and from lines of NCCL, torchrun, Lightning, MPI, Slurm and nccl-tests. Memory is
+bounded.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Places:
         self._has_agents = False
         """Whether agents of torchrun start the ranks. Then a task of Slurm is an agent and no rank."""
 
-    # ── reading records ─────────────────────────────────────────────────────────────────────────────────────────
+    # ── reading records ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def observe(self, record: Record) -> None:
         self._read_source(record)
@@ -138,7 +138,7 @@ class Places:
         return size
 
     def _rank_in_largest(self, record: Record, size: int) -> int | None:
-        """Return NCCL's rank number of the process, if its communicator spans the job.
+        """Return NCCL's rank of the process if its communicator spans the job.
 
         A smaller communicator numbers its own members.
         """
@@ -152,10 +152,8 @@ class Places:
             return
         self.hosts.setdefault(host)
         first = self._records_by_host.get(host, (record,))[0]
-        self._records_by_host[host] = (
-            first,
-            record if not record.lines else first,
-        )  # multi-line records would fill memory
+        # multi-line records would fill memory
+        self._records_by_host[host] = (first, record if not record.lines else first)
 
     def _add_launcher_tag(self, tag: tuple[str, int], rank: int, size: int) -> None:
         tagged_rank, largest = self._rank_by_tag.get(tag, (rank, size))
@@ -211,7 +209,7 @@ class Places:
         return self._name_by_address.get(host, host)
 
     def _add_pid(self, pid: Value | None, rank: int | None) -> None:
-        """Note that process ``pid`` is ``rank``, for lines that print the pid alone."""
+        """Note the rank of ``pid`` for lines that print the pid alone."""
         if isinstance(pid, int) and rank is not None and len(self._ranks_by_pid) < MAX_RANKS:
             self._ranks_by_pid.setdefault(pid, set()).add(rank)
 
@@ -252,15 +250,18 @@ class Places:
         return seat
 
     def _set_host(self, rank: int, host: str) -> str:
-        """Set the host of ``rank`` unless it has one, and return its host."""
+        """Set the host of ``rank`` if it has none, and return it."""
         seat = self._seat(rank)
         seat.host = seat.host or host
         return seat.host
 
-    # ── queries ────────────────────────────────────────────────────────────────────────────────────────────
+    # ── queries ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def rank_of(self, record: Record) -> int | None:
-        """Return the global rank that ``record`` is about, using facts of the whole log."""
+        """Return the global rank that ``record`` is about.
+
+        Ask after the whole log was read, because pids and local ranks may be resolved by later lines.
+        """
         if record.rank is not None:
             return record.rank
         names_other = "named end" in record.signs and "own end" not in record.signs
@@ -294,7 +295,7 @@ class Places:
         return ranks if is_part else ()
 
     def _rank_from_tag(self, record: Record) -> int | None:
-        """Return the rank of the launcher's tag, else the rank that the process prints."""
+        """Return the rank of the launcher's tag, else the printed rank."""
         local = record.source.local_rank
         if local is None:
             return _rank_in_default_group(record)
@@ -305,7 +306,7 @@ class Places:
     def rank_at(self, host: str, pid: int | None) -> int | None:
         """Return the rank of process ``pid``.
 
-        If the pair of host and pid is unknown, the pid must belong to a single rank that may run on ``host``.
+        If the pair of host and pid is unknown, ranks that surely run on other hosts are left out. A single rank must be left.
         """
         if pid is None:
             return None
@@ -315,7 +316,7 @@ class Places:
         return ranks[0] if len(ranks) == 1 else None
 
     def _rank_of_member(self, process: Process, member: Member | None) -> int | None:
-        """Return the global rank of a process from its communicator or its pid."""
+        """Return the global rank of a process in a communicator."""
         if member and member.global_rank is not None:
             return member.global_rank
         if member and member.size and member.size >= (self.expected or 0):
@@ -338,7 +339,7 @@ class Places:
         return sum(seat.host is not None for seat in self._seats.values())
 
     def host_of(self, record: Record) -> str | None:
-        """Return the host that ``record`` is about, else the only host of the job."""
+        """Return the host of ``record``, else the only host of the job."""
         rank = self.rank_of(record)
         has_host = record.host or rank is None
         host = short_host(nccl_host_name(record) or record.host or "") if has_host else self.host_with(rank)
@@ -362,7 +363,10 @@ class Places:
 
     @property
     def min_world_size(self) -> int:
-        """Smallest possible world size: the printed one, or the highest rank plus one."""
+        """Smallest possible world size.
+
+        It is the printed size, or the highest rank plus one if that is larger.
+        """
         return max(self.expected or 0, max(self.ranks, default=-1) + 1)
 
     @property
@@ -375,7 +379,7 @@ class Places:
         return self.communicators.per_node or self._per_node
 
     def groups(self) -> tuple[ProcessGroup, ...]:
-        """Return the process groups with at least two members of known rank, largest first."""
+        """Return the process groups with two or more known ranks, largest first."""
         return self.communicators.groups(self._rank_of_member)
 
     def seats(self) -> dict[int, Seat]:
