@@ -306,7 +306,7 @@ class Places:
     def rank_at(self, host: str, pid: int | None) -> int | None:
         """Return the rank of process ``pid``.
 
-        If the pair of host and pid is unknown, ranks that surely run on other hosts are left out. A single rank must be left.
+        An unknown pair of host and pid gives a rank only if a single rank with that pid may run on ``host``.
         """
         if pid is None:
             return None
