@@ -6,8 +6,8 @@ Derived records ``ledger.pointed_at`` (each on a log line that shows it). The ca
   one process can be meant), peer (the address as printed), pointing (the ranks that complain) and votes.
 - One process complains alone, and it says that a silent host closed the connection.
 - All broken connections have both ends on one host. The fields are host, rank (as above), peer and votes.
-- The processes point at an address or host without any line in these logs. There is no
-  field host. The logs of the remote end are missing, so the complaining processes are not to blame.
+- All complaining hosts point at an address or host without any line in these logs. The field host is mostly absent.
+  The logs of the remote end are missing, so the complaining processes are not to blame.
 
 A dead process does not complain. A host whose own processes complain may have lost its network or have followed a
 failure. It is named only if a single rank there is silent and had printed lines before. A host without any line is

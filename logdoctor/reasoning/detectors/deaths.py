@@ -3,15 +3,15 @@
 Derived records (format ``ledger``, each on a log line that shows it):
 
 - ``ledger.first_death``  rank, host, pid if known, signal, exit_code or exception, how (the same as text), reporter
-  (``itself`` or the format of the reporter). Slurm may only list the tasks that it
-  terminated after a task failed. Then the rank is the only task not in the list.
+  (``itself`` or the format of the reporter). Slurm may only list the tasks that it terminated after a task failed.
+  Then the rank is the only task not in the list.
 - ``ledger.first_exits``  ranks, exit_code, reporter. Several processes in one line ended by themselves before the job
   was ended. The log does not say which of them was first.
 
 An end is fallout, and never the first, in these cases:
 
-- A SIGTERM or the like, the agent, or a launcher that already ended the job caused it.
-- Its process gave up waiting for others or lost them. Such ends are time-outs of the watchdog, the SIGABRT or exit
+- The process was ended by SIGTERM or the like, by its agent, or by a launcher ending the job.
+- The process gave up waiting for others or lost them. Such ends are time-outs of the watchdog, the SIGABRT or exit
   code that follows, and errors of closed connections.
 - The line reports the end of another process.
 
