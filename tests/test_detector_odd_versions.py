@@ -12,7 +12,7 @@ MISREAD = "misc/socket.cc:641 NCCL WARN ncclSocketInit: connecting to address  w
 
 
 def first_cause(folder: Path, knowledge: Knowledge, versions: dict[str, str]) -> Cause:
-    """Return the first cause of a job in which each host prints into its own file."""
+    """Return the first cause of a job with a file for each host."""
     for number, (host, version) in enumerate(versions.items()):
         lines = [
             f"{host}:33{number}0:33{number}0 [0] NCCL INFO Bootstrap : Using eth0:10.8.0.{number + 4}<0>",
