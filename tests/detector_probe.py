@@ -1,4 +1,4 @@
-"""What one ledger derives from a text, with the picture of the job that the text gives."""
+"""Records that a detector derives from a text."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def derive(detector: Any, text: str, state: JobState | None = None) -> list[Reco
 
 
 def by_name(records: list[Record]) -> dict[str, Record]:
-    """The first event of each kind, by what the kind is called after ``ledger.``."""
+    """Return the first record of each kind, by the kind without ``ledger.``."""
     return {e.kind.partition(".")[2]: e for e in reversed(records)}

@@ -1,4 +1,4 @@
-"""What the ledger of collectives derives from the lines of several ranks."""
+"""Collectives that did not end, and the rank that kept them from ending."""
 
 from __future__ import annotations
 
@@ -10,120 +10,136 @@ from logdoctor.reasoning.job_state import JobState
 
 
 class Log:
-    """Events in reading order, seen by a detector and a picture."""
+    """Records in reading order, read by a detector and a job state."""
 
     def __init__(self, *, ranks: int | None = None) -> None:
-        self.detector, self.state, self.order = Detector(), JobState(), 0
-        self.state.places.expected = ranks
+        self.detector, self.job_state, self.order = Detector(), JobState(), 0
+        self.job_state.places.expected = ranks
 
     def add(self, kind: str, text: str = "", rank: int | None = None, level: Level = "error", **fields: Value) -> Log:
         self.order += 1
-        who = Source(rank=rank)
+        source = Source(rank=rank)
         line = Line("job.log", self.order, text)
-        record = handmade(line, kind, text, who, level, fields, self.order)
-        self.state.observe(record)
+        record = handmade(line, kind, text, source, level, fields, self.order)
+        self.job_state.observe(record)
         self.detector.observe(record)
         return self
 
     def waits(self, rank: int, seq: int, op: str = "ALLREDUCE", numel: int = 64) -> Log:
         return self.add("c10d.watchdog_timeout", rank=rank, seq=seq, op=op, numel_in=numel)
 
-    def state(self, rank: int, work: int | None, enqueued: int, pg: str = "0") -> Log:
+    def reports_state(self, rank: int, work: int | None, enqueued: int, pg: str = "0") -> Log:
         if work is None:
             return self.add("c10d.dump_signal", rank=rank, pg=pg, last_enqueued=enqueued)
         return self.add("c10d.pg_state", rank=rank, pg=pg, work=work, last_enqueued=enqueued)
 
     @property
-    def derived(self) -> dict[str, Record]:
-        return {e.kind.partition(".")[2]: e for e in reversed(self.detector.derive(self.state))}
+    def records_by_kind(self) -> dict[str, Record]:
+        return {e.kind.partition(".")[2]: e for e in reversed(self.detector.derive(self.job_state))}
 
 
 def test_two_operations_under_one_number_are_a_mismatch() -> None:
     log = Log().waits(0, 40).waits(1, 40).waits(2, 40, "BROADCAST")
-    found = log.derived["collective_mismatch"]
+    found = log.records_by_kind["collective_mismatch"]
     assert (found.fields["op"], found.fields["other_op"], found.fields["odd"]) == ("ALLREDUCE", "BROADCAST", (2,))
 
 
 def test_other_sizes_of_one_operation_are_a_mismatch() -> None:
-    assert "collective_mismatch" in Log().waits(0, 40, numel=8).waits(1, 40, numel=9).derived
+    assert "collective_mismatch" in Log().waits(0, 40, numel=8).waits(1, 40, numel=9).records_by_kind
 
 
 def test_ranks_two_numbers_apart_in_one_group_are_a_mismatch() -> None:
-    log = Log().waits(0, 122).state(0, 122, 127).waits(1, 126).state(1, 126, 128)
-    assert "collective_mismatch" in log.derived
+    log = Log().waits(0, 122).reports_state(0, 122, 127).waits(1, 126).reports_state(1, 126, 128)
+    assert "collective_mismatch" in log.records_by_kind
 
 
 def test_a_rank_one_number_ahead_is_no_mismatch() -> None:
-    assert not Log().waits(0, 122).state(0, 122, 127).waits(1, 123).state(1, 123, 128).derived
+    assert not Log().waits(0, 122).reports_state(0, 122, 127).waits(1, 123).reports_state(1, 123, 128).records_by_kind
 
 
 def test_numbers_of_different_groups_are_not_compared() -> None:
-    log = Log().waits(0, 216, "ALLTOALL").state(0, 216, 220, pg="119").waits(1, 57).state(1, 57, 57, pg="112")
-    assert not log.derived
+    log = (
+        Log()
+        .waits(0, 216, "ALLTOALL")
+        .reports_state(0, 216, 220, pg="119")
+        .waits(1, 57)
+        .reports_state(1, 57, 57, pg="112")
+    )
+    assert not log.records_by_kind
 
 
 def test_sends_and_receives_are_not_compared() -> None:
-    assert not Log().waits(0, 40, "SEND").waits(1, 40, "RECV").derived
+    assert not Log().waits(0, 40, "SEND").waits(1, 40, "RECV").records_by_kind
 
 
 def test_a_living_rank_that_has_not_enqueued_the_collective_is_late() -> None:
-    log = Log().waits(0, 40).state(0, 40, 41).waits(1, 40).state(1, 40, 40).state(2, None, 39)
-    assert log.derived["straggler"].fields["late"] == (2,)
+    log = Log().waits(0, 40).reports_state(0, 40, 41).waits(1, 40).reports_state(1, 40, 40).reports_state(2, None, 39)
+    assert log.records_by_kind["straggler"].fields["late"] == (2,)
 
 
 def test_many_ranks_behind_one_mean_that_the_one_ran_more() -> None:
-    log = Log().waits(0, 41).state(0, 41, 41).state(1, None, 40).state(2, None, 40)
-    assert log.derived["collective_mismatch"].fields["odd"] == (0,)
+    log = Log().waits(0, 41).reports_state(0, 41, 41).reports_state(1, None, 40).reports_state(2, None, 40)
+    assert log.records_by_kind["collective_mismatch"].fields["odd"] == (0,)
 
 
 def test_the_one_rank_that_spoke_and_does_not_wait_is_missing() -> None:
     log = Log(ranks=4).add("nccl.comm_init", rank=2, level="info").waits(0, 40).waits(1, 40).waits(3, 40)
-    assert log.derived["missing_rank"].fields["missing"] == (2,)
+    assert log.records_by_kind["missing_rank"].fields["missing"] == (2,)
 
 
 def test_a_rank_whose_log_is_not_here_is_not_called_missing() -> None:
-    assert not Log(ranks=4).waits(0, 40).waits(1, 40).waits(3, 40).derived
+    assert not Log(ranks=4).waits(0, 40).waits(1, 40).waits(3, 40).records_by_kind
 
 
 def test_work_under_way_before_the_time_out_is_a_straggler() -> None:
     log = Log().add("progress.phase", "Map: 12%", phase="data", value=12, total=100).waits(1, 2).waits(2, 2)
-    assert (log.derived["straggler"].fields["phase"], log.derived["straggler"].fields["late"]) == ("data", (0,))
+    assert (log.records_by_kind["straggler"].fields["phase"], log.records_by_kind["straggler"].fields["late"]) == (
+        "data",
+        (0,),
+    )
 
 
 def test_work_that_was_over_is_no_straggler() -> None:
-    assert not Log().add("progress.phase", "Map: 100%", phase="data", value=100, total=100).waits(1, 2).derived
+    assert not Log().add("progress.phase", "Map: 100%", phase="data", value=100, total=100).waits(1, 2).records_by_kind
 
 
 def test_work_of_a_rank_that_waits_itself_is_no_straggler() -> None:
     log = Log().add("progress.phase", "Saving model checkpoint", rank=1, phase="save").waits(1, 9).waits(2, 9)
-    assert not log.derived
+    assert not log.records_by_kind
 
 
 def test_work_that_ended_in_an_exception_is_no_straggler() -> None:
     log = Log().add("progress.phase", "Saving model checkpoint", phase="save")
     log.add("python.traceback", "OSError: gone", level="fatal").waits(1, 9)
-    assert not log.derived
+    assert not log.records_by_kind
 
 
 def test_a_training_step_before_the_time_out_is_no_straggler() -> None:
-    assert not Log().add("progress.step", "step 10 loss: 2.3", value=10).waits(1, 900).derived
+    assert not Log().add("progress.step", "step 10 loss: 2.3", value=10).waits(1, 900).records_by_kind
 
 
 def test_skipping_data_before_the_time_out_is_a_resume() -> None:
     log = Log().add("progress.step", "finish 41000, taken 1820.1 seconds", value=41000).waits(1, 11)
-    assert log.derived["straggler"].fields["phase"] == "resume"
+    assert log.records_by_kind["straggler"].fields["phase"] == "resume"
 
 
 def test_a_new_attempt_forgets_the_old_one() -> None:
     log = Log().waits(0, 40).add("c10d.barrier_done").waits(1, 40, "BROADCAST")
-    assert not log.derived
+    assert not log.records_by_kind
 
 
 def test_a_launch_after_a_time_out_forgets_what_was_before_it() -> None:
     for launch in ("nccl.version", "elastic.banner", "c10d.barrier_done"):
-        assert not Log().waits(0, 40).waits(1, 40, "BROADCAST").add(launch, level="info").waits(0, 40).derived
+        assert not Log().waits(0, 40).waits(1, 40, "BROADCAST").add(launch, level="info").waits(0, 40).records_by_kind
 
 
 def test_a_launch_before_any_time_out_forgets_nothing() -> None:
-    log = Log().state(0, 40, 41).state(2, None, 39).add("nccl.version", level="info").waits(0, 40).waits(1, 40)
-    assert log.derived["straggler"].fields["late"] == (2,)
+    log = (
+        Log()
+        .reports_state(0, 40, 41)
+        .reports_state(2, None, 39)
+        .add("nccl.version", level="info")
+        .waits(0, 40)
+        .waits(1, 40)
+    )
+    assert log.records_by_kind["straggler"].fields["late"] == (2,)

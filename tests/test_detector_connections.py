@@ -1,4 +1,4 @@
-"""What the ledger of connections derives, and which host is behind an address."""
+"""Lost connections, and the hosts behind addresses."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from logdoctor.reasoning.job_state import JobState
 
 
 class Log:
-    """Eight ranks on four hosts n0 to n3 with addresses 10.9.0.0 to 10.9.0.3, seen by a detector and a picture.
+    """Eight ranks on four hosts n0 to n3 with the addresses 10.9.0.0 to 10.9.0.3.
 
-    They print into one file, or ``apart``, each host into its own.
+    All print into the same file, or with ``apart`` each host into its own.
     """
 
-    def __init__(self, *, hosts: int = 4, heard: tuple[int, ...] = (0, 1, 2, 3), apart: bool = False) -> None:
+    def __init__(self, *, hosts: int = 4, printing_hosts: tuple[int, ...] = (0, 1, 2, 3), apart: bool = False) -> None:
         self.apart = apart
         self.detector, self.state, self.order = Detector(), JobState(), 0
         self.state.places.expected = hosts * 2
-        for host in heard:
+        for host in printing_hosts:
             text = f"n{host}:{host * 2}:9 [0] NCCL INFO Bootstrap : Using eth0:10.9.0.{host}<0>"
             for rank in (host * 2, host * 2 + 1):
                 self.add("nccl.bootstrap", text, rank, "info")
 
     def add(self, kind: str, text: str, rank: int, level: Level = "error", **fields: Value) -> Log:
         self.order += 1
-        who = Source(rank=rank, host=f"n{rank // 2}", pid=rank + 100)
+        source = Source(rank=rank, host=f"n{rank // 2}", pid=rank + 100)
         file = f"n{rank // 2}" if self.apart else "a"
-        record = handmade(Line(file, self.order, text), kind, text, who, level, fields, self.order)
+        record = handmade(Line(file, self.order, text), kind, text, source, level, fields, self.order)
         self.state.observe(record)
         self.detector.observe(record)
         return self
@@ -45,52 +45,52 @@ class Log:
         return next((dict(e.fields) for e in self.detector.derive(self.state)), {})
 
 
-def test_the_silent_host_at_which_two_hosts_point_is_named() -> None:
+def test_silent_host_at_which_two_hosts_point_is_named() -> None:
     found = Log().closed((2, 2), (7, 2)).pointed
     assert (found["host"], found["pointing"], found["votes"]) == ("n2", (2, 7), 2)
 
 
-def test_those_that_the_first_loss_took_along_are_not_named() -> None:
+def test_host_that_lost_peers_itself_is_not_named() -> None:
     assert Log().closed((2, 2), (7, 2), (0, 1), (6, 1)).pointed["host"] == "n2"
 
 
-def test_two_hosts_that_point_at_each_other_name_nobody() -> None:
+def test_two_hosts_that_point_at_each_other_name_no_host() -> None:
     assert not Log().closed((2, 2), (3, 2), (4, 1), (5, 1)).pointed
 
 
-def test_of_two_hosts_that_point_at_each_other_the_one_with_a_silent_rank_is_named() -> None:
-    found = Log(hosts=2, heard=(0, 1)).closed((0, 1), (1, 1), (2, 0)).pointed
+def test_two_hosts_that_point_at_each_other_name_the_host_with_a_silent_rank() -> None:
+    found = Log(hosts=2, printing_hosts=(0, 1)).closed((0, 1), (1, 1), (2, 0)).pointed
     assert (found["host"], found["rank"]) == ("n1", 3)
 
 
-def test_one_complaint_names_a_silent_host_that_closed_the_connection() -> None:
+def test_single_complaint_names_the_silent_host_that_closed_the_connection() -> None:
     assert Log().closed((2, 2)).pointed["host"] == "n2"
-    assert not Log(heard=(0, 1, 3)).closed((2, 2)).pointed
+    assert not Log(printing_hosts=(0, 1, 3)).closed((2, 2)).pointed
     assert not Log().closed((2, 2), (5, 3)).pointed
 
 
-def test_one_complaint_of_a_link_names_nobody() -> None:
+def test_single_complaint_of_a_link_names_no_host() -> None:
     lost = "Call to recv failed : Connection timed out"
     assert not Log().add("nccl.warn", lost, 2, peer="10.9.0.2:412").pointed
 
 
-def test_where_both_ends_of_every_lost_connection_are_on_one_host_it_is_that_host() -> None:
+def test_connections_with_both_ends_on_the_same_host_name_that_host() -> None:
     assert Log().closed((2, 1), (3, 1)).pointed["host"] == "n1"
-    found = Log(hosts=1, heard=(0,)).closed((0, 0)).pointed
+    found = Log(hosts=1, printing_hosts=(0,)).closed((0, 0)).pointed
     assert (found["host"], found["rank"]) == ("n0", 1)
     assert not Log().closed((2, 1), (4, 2)).pointed
 
 
-def test_a_restart_forgets_who_pointed_at_whom() -> None:
+def test_restart_resets_the_complaints() -> None:
     log = Log().closed((0, 3), (2, 3)).add("elastic.restart", "Worker group FAILED", 0, "info")
     assert not log.pointed
 
 
 @pytest.mark.parametrize(("apart", "others", "named"), [(False, (), "n2"), (True, (), None), (False, ("n9",), None)])
-def test_a_host_without_a_line_is_named_where_one_file_holds_what_all_print(
+def test_host_without_lines_is_named_if_all_hosts_print_into_one_file(
     *, apart: bool, others: tuple[str, ...], named: str | None
 ) -> None:
-    log = Log(heard=(0, 1, 3), apart=apart)
+    log = Log(printing_hosts=(0, 1, 3), apart=apart)
     for peer in ("n2", *others):
         for rank in (2, 7):
             log.add("nccl.warn", "Connection closed by remote peer", rank, peer=f"{peer}.cluster:4411")
@@ -98,35 +98,35 @@ def test_a_host_without_a_line_is_named_where_one_file_holds_what_all_print(
     assert (log.pointed.get("host"), log.pointed.get("rank")) == (named, None)
 
 
-def test_an_unknown_address_may_be_a_host_that_complains_itself() -> None:
+def test_unknown_address_that_may_be_a_complaining_host_is_not_named() -> None:
     log = Log()
     for rank, peer in ((2, "10.8.0.7"), (3, "10.8.0.7"), (4, "10.8.0.5")):
         log.add("nccl.warn", "Got completion from peer", rank, peer=f"{peer}:4411", status=12)
     assert not log.pointed
 
 
-def test_a_link_that_only_one_end_complains_of_names_nobody() -> None:
-    log = Log(hosts=2, heard=(0, 1))
+def test_link_with_complaints_of_one_end_names_no_host() -> None:
+    log = Log(hosts=2, printing_hosts=(0, 1))
     for rank in (0, 1):
         log.add("nccl.warn", "Got completion from peer", rank, peer="10.9.0.1:4411", status=12)
     assert not log.pointed
 
 
-def test_completions_that_tell_of_the_own_side_point_at_nobody() -> None:
+def test_completion_status_of_the_local_end_names_no_host() -> None:
     log = Log()
     for rank in (2, 7):
         log.add("nccl.warn", "Got completion from peer", rank, peer="10.9.0.2:4411", status=4)
     assert not log.pointed
 
 
-def test_the_peer_is_found_in_the_message_of_an_exception() -> None:
+def test_peer_is_read_from_the_message_of_an_exception() -> None:
     log = Log()
     for rank in (2, 7):
         log.add("python.traceback", f"RuntimeError: Connection closed by peer [10.9.0.2]:31{rank}0", rank)
     assert log.pointed["host"] == "n2"
 
 
-def test_an_address_that_two_hosts_claim_is_nobodys() -> None:
+def test_address_of_two_hosts_has_no_host() -> None:
     book = AddressBook()
     for host in ("n0", "n1"):
         line = Line("a", 1, f"{host}:1:2 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>")
@@ -134,14 +134,14 @@ def test_an_address_that_two_hosts_claim_is_nobodys() -> None:
     assert book.host_at("172.17.0.1:4411") is None
 
 
-def test_a_launchers_address_and_nccls_name_of_one_process_are_one_host() -> None:
+def test_launcher_address_and_nccl_name_of_a_process_are_the_same_host() -> None:
     book = AddressBook()
     line = Line("a", 1, "10.9.0.7: gx7:41:52 [0] NCCL WARN something broke")
     book.observe(handmade(line, "nccl.warn", line.text, Source(host="10.9.0.7")))
     assert book.host_at("10.9.0.7") == "gx7"
 
 
-def test_the_name_of_a_network_of_a_host_is_that_host_where_it_is_heard() -> None:
+def test_network_name_gives_the_host_if_that_host_prints_lines() -> None:
     book = AddressBook()
     line = Line("a", 1, "gx7:41:52 [0] NCCL WARN something broke")
     book.observe(handmade(line, "nccl.warn", line.text, Source(host="gx7")))
@@ -160,5 +160,5 @@ def test_the_name_of_a_network_of_a_host_is_that_host_where_it_is_heard() -> Non
         ("gx7", "gx7"),
     ],
 )
-def test_a_peer_loses_its_port_and_brackets(peer: str, bare: str) -> None:
+def test_bare_address_strips_port_and_brackets(peer: str, bare: str) -> None:
     assert bare_address(peer) == bare

@@ -1,4 +1,4 @@
-"""What the ledger of deaths derives: which process ended first, and which ends only follow."""
+"""First deaths, and ends that only follow from others."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from logdoctor.model import Level, Line, Record, Source, Value
 from logdoctor.reasoning.detectors.deaths import Detector
 from logdoctor.reasoning.job_state import JobState
 
-NOBODY = Source()
+NO_SOURCE = Source()
 
 
 class Log:
-    """Events in reading order, seen by a detector and a picture."""
+    """Records in reading order, read by a detector and a job state."""
 
     def __init__(self) -> None:
         self.detector, self.state, self.order = Detector(), JobState(), 0
@@ -21,13 +21,13 @@ class Log:
         self,
         kind: str,
         text: str = "",
-        who: Source = NOBODY,
+        source: Source = NO_SOURCE,
         level: Level = "fatal",
         file: str = "a",
         **fields: Value,
     ) -> Log:
         self.order += 1
-        record = handmade(Line(file, self.order, text), kind, text, who, level, fields, self.order)
+        record = handmade(Line(file, self.order, text), kind, text, source, level, fields, self.order)
         self.state.observe(record)
         self.detector.observe(record)
         return self
@@ -89,39 +89,39 @@ def test_errors_about_lost_peers_are_no_deaths_of_their_own() -> None:
     assert Log().raises(1, "RuntimeError: Connection closed by peer [10.2.0.4]:4411", "RuntimeError").first is None
 
 
-def test_what_the_launcher_raises_over_an_end_is_no_rank_that_waited() -> None:
+def test_exception_of_the_launcher_is_no_wait() -> None:
     raised = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:"
     log = Log().add("python.traceback", raised, exception="ChildFailedError")
     assert log.add("elastic.failure_summary", rank=6, exit_code=1, host="n1").died() == 6
 
 
-def test_the_same_error_on_two_ranks_names_nobody() -> None:
+def test_same_error_on_two_ranks_gives_no_first_death() -> None:
     assert Log().raises(1, "ValueError: bad config").raises(0, "ValueError: bad config").first is None
 
 
-def test_of_two_files_without_times_nobody_is_first() -> None:
+def test_two_files_without_times_give_no_first_death() -> None:
     log = Log().raises(1, "ValueError: a", file="a").raises(0, "KeyError: 'b'", "KeyError", file="b")
     assert log.first is None
 
 
-def test_a_killed_pid_is_the_rank_that_printed_it() -> None:
-    log = Log().add("nccl.warn", who=Source(rank=5, host="n2", pid=77), level="warning")
-    log.add("kernel.oom_kill", who=Source(host="n2"), pid=77)
+def test_killed_pid_is_the_rank_that_printed_it() -> None:
+    log = Log().add("nccl.warn", source=Source(rank=5, host="n2", pid=77), level="warning")
+    log.add("kernel.oom_kill", source=Source(host="n2"), pid=77)
     assert log.died() == 5
 
 
 def test_a_crash_and_the_report_of_its_pid_are_one_death() -> None:
-    log = Log().add("openmpi.signal", who=Source(host="n2", pid=77), signal=11)
+    log = Log().add("openmpi.signal", source=Source(host="n2", pid=77), signal=11)
     log.add("openmpi.rank_died", rank=4, host="n2", pid=77, signal=11)
     assert (log.died(), log.died("reporter")) == (4, "itself")
 
 
-def test_a_restart_forgets_the_deaths_before_it() -> None:
+def test_restart_resets_the_deaths() -> None:
     log = Log().raises(2, "ValueError: x").add("elastic.restart", level="error")
     assert log.first is None
 
 
-def test_a_restart_in_one_file_does_not_forget_what_another_file_tells() -> None:
+def test_restart_in_one_file_keeps_the_deaths_of_another_file() -> None:
     log = Log().raises(2, "ValueError: x", file="rank2.log").add("elastic.restart", level="error", file="agent.log")
     assert log.died() == 2
 
@@ -131,18 +131,18 @@ def test_a_kill_of_a_rank_that_had_given_up_waiting_is_no_first_death() -> None:
     assert log.first is None
 
 
-def test_lines_about_one_process_tell_together_which_rank_it_was() -> None:
+def test_lines_about_the_same_process_give_its_rank_together() -> None:
     log = Log().add("elastic.worker_failed", pid=90211, local_rank=3, exit_code=-9)
     log.add("elastic.failure_summary", pid=90211, rank=27, exit_code=-9, host="gx03")
     assert (log.died(), log.died("host"), log.died("how")) == (27, "gx03", "signal 9")
 
 
-def test_a_rank_that_the_launcher_killed_is_no_first_death_beside_one_that_crashed() -> None:
+def test_killed_rank_beside_a_crashed_rank_is_no_first_death() -> None:
     log = Log().add("mpich.rank_died", rank=3, signal=9).add("mpich.rank_died", rank=1, signal=11)
     assert log.died() == 1
 
 
-def test_a_killed_rank_is_the_first_death_where_no_other_crashed() -> None:
+def test_killed_rank_is_the_first_death_if_no_other_rank_crashed() -> None:
     log = Log().add("mpich.rank_died", rank=3, signal=9).add("mpich.rank_died", rank=1, exit_code=1)
     assert log.died() == 3
 
@@ -152,31 +152,31 @@ def test_a_launchers_own_kill_after_it_ended_the_others_is_no_first_death() -> N
     assert ended.add("crash.signal", "Killed", Source(host="n1"), signal=9).first is None
 
 
-def test_a_child_that_was_killed_is_the_first_death_though_its_launcher_tells_it_as_it_ends_the_others() -> None:
-    log = Log().add("lightning.child_died", level="error", who=Source(host="n1"), pid=21, exit_code=-9, signal=9)
+def test_killed_child_is_the_first_death_if_its_launcher_reports_it_while_ending_the_others() -> None:
+    log = Log().add("lightning.child_died", level="error", source=Source(host="n1"), pid=21, exit_code=-9, signal=9)
     assert log.add("crash.signal", "Killed", Source(host="n1"), signal=9).died("host") == "n1"
 
 
-def test_the_one_task_that_slurm_did_not_terminate_for_a_failed_task_failed_itself() -> None:
+def test_only_task_that_slurm_did_not_terminate_is_the_first_death() -> None:
     log = Log().add("slurm.cancelled", reason="task failure")
     log.add("slurm.task_exit", ranks=(0, 1, 3, 4), host="n1", signal=15)
     assert (log.died(), log.died("host"), log.died("exit_code")) == (2, "n1", None)
 
 
-def test_nobody_is_accused_where_two_tasks_are_not_listed_or_nothing_says_that_a_task_failed() -> None:
+def test_two_unlisted_tasks_or_no_task_failure_give_no_first_death() -> None:
     two = Log().add("slurm.cancelled", reason="task failure")
     two.add("slurm.task_exit", ranks=(0, 3, 4, 5), host="n1", signal=15)
     silent = Log().add("slurm.cancelled", reason="none").add("slurm.task_exit", ranks=(0, 1, 3), host="n1", signal=15)
     assert (two.first, silent.first) == (None, None)
 
 
-def test_a_rank_that_left_while_horovod_told_the_others_died_first() -> None:
+def test_rank_without_an_exit_notice_of_horovod_died_first() -> None:
     log = Log().add("frameworks.shutdown", "Horovod has been shut down", Source(rank=1), "error")
     log.add("openmpi.exit_code", "the first process", Source(rank=0), rank=0, exit_code=1)
     assert log.died() == 0
 
 
-def test_a_rank_that_horovod_told_of_anothers_end_is_no_first_death() -> None:
+def test_rank_with_an_exit_notice_of_horovod_is_no_first_death() -> None:
     log = Log().add("frameworks.shutdown", "Horovod has been shut down", Source(rank=0), "error")
     log.add("openmpi.exit_code", "the first process", Source(rank=0), rank=0, exit_code=1)
     assert log.first is None

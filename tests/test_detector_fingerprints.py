@@ -1,4 +1,4 @@
-"""What PyTorch's comparison of collectives tells: which rank stands apart."""
+"""Ranks that run another collective, by PyTorch's comparison."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from logdoctor.model import Record
 from logdoctor.reasoning.detectors.fingerprints import Detector
 
 
-def says(rank: int, op: str, other: int, other_op: str) -> str:
+def mismatch_message(rank: int, op: str, other: int, other_op: str) -> str:
     calls = [
         f"Rank {r} is running collective: CollectiveFingerPrint(SequenceNumber=33, OpType={o}, TensorShape=[4], "
         "TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda))"
@@ -22,39 +22,43 @@ def says(rank: int, op: str, other: int, other_op: str) -> str:
 
 
 FOUR = (
-    says(0, "ALLREDUCE", 2, "BROADCAST")
-    + says(1, "ALLREDUCE", 2, "BROADCAST")
-    + says(2, "BROADCAST", 0, "ALLREDUCE")
-    + says(3, "ALLREDUCE", 2, "BROADCAST")
+    mismatch_message(0, "ALLREDUCE", 2, "BROADCAST")
+    + mismatch_message(1, "ALLREDUCE", 2, "BROADCAST")
+    + mismatch_message(2, "BROADCAST", 0, "ALLREDUCE")
+    + mismatch_message(3, "ALLREDUCE", 2, "BROADCAST")
 )
 
 
-def derived(text: str) -> list[Record]:
+def derive_records(text: str) -> list[Record]:
     return derive(Detector(), text)
 
 
-def test_the_rank_with_another_fingerprint_than_most_is_odd() -> None:
-    record = derived(FOUR)[0]
+def test_rank_with_another_fingerprint_than_most_is_odd() -> None:
+    record = derive_records(FOUR)[0]
     assert record.fields["odd"] == (2,)
     assert record.fields["other_op"] == "BROADCAST of [4]"
 
 
-def test_two_ranks_alone_are_the_two_that_differ() -> None:
-    both = says(0, "ALLREDUCE", 1, "BROADCAST") + says(1, "BROADCAST", 0, "ALLREDUCE")
-    assert derived(both)[0].fields["odd"] == (0, 1)
-    assert derived(says(3, "ALLREDUCE", 6, "BROADCAST"))[0].fields["odd"] == (3, 6)
+def test_two_ranks_alone_are_both_named() -> None:
+    both = mismatch_message(0, "ALLREDUCE", 1, "BROADCAST") + mismatch_message(1, "BROADCAST", 0, "ALLREDUCE")
+    assert derive_records(both)[0].fields["odd"] == (0, 1)
+    assert derive_records(mismatch_message(3, "ALLREDUCE", 6, "BROADCAST"))[0].fields["odd"] == (3, 6)
 
 
-def test_of_two_equal_sides_none_is_odd() -> None:
-    assert derived("".join(says(r, "ALLREDUCE", r + 1, "BROADCAST") for r in (0, 2))) == []
+def test_two_equal_sides_have_no_odd_rank() -> None:
+    assert derive_records("".join(mismatch_message(r, "ALLREDUCE", r + 1, "BROADCAST") for r in (0, 2))) == []
 
 
-def test_the_own_word_of_a_rank_counts_more_than_what_another_reads_of_it() -> None:
-    text = says(0, "ALLREDUCE", 1, "GATHER") + says(1, "ALLREDUCE", 2, "REDUCE") + says(2, "BARRIER", 0, "GATHER")
-    assert derived(text)[0].fields["odd"] == (2,)
+def test_message_of_a_rank_about_itself_wins_over_that_of_another() -> None:
+    text = (
+        mismatch_message(0, "ALLREDUCE", 1, "GATHER")
+        + mismatch_message(1, "ALLREDUCE", 2, "REDUCE")
+        + mismatch_message(2, "BARRIER", 0, "GATHER")
+    )
+    assert derive_records(text)[0].fields["odd"] == (2,)
 
 
-def test_the_odd_rank_is_named_though_another_one_spoke_first(tmp_path) -> None:
+def test_odd_rank_is_named_if_another_rank_printed_first(tmp_path) -> None:
     (tmp_path / "job.log").write_text(FOUR)
     first = diagnose([str(tmp_path / "job.log")]).causes[0]
     assert (first.signature, first.culprit.ranks) == ("collective.desync", (2,))

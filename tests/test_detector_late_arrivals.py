@@ -1,4 +1,4 @@
-"""Who never came to the first barrier of a process group."""
+"""Ranks that never came to the first barrier of a process group."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ def waits(rank: int, joined: int, world: int) -> str:
     )
 
 
-def derived(text: str) -> list[Record]:
+def derive_records(text: str) -> list[Record]:
     return derive(Detector(), text)
 
 
-def test_who_does_not_wait_though_all_who_came_do_never_came() -> None:
-    (record,) = derived("".join(waits(rank, 3, 4) for rank in (0, 3, 2)) + waits(0, 3, 4))
+def test_rank_that_does_not_wait_never_came() -> None:
+    (record,) = derive_records("".join(waits(rank, 3, 4) for rank in (0, 3, 2)) + waits(0, 3, 4))
     assert record.fields["missing"] == (1,)
     assert (record.fields["joined"], record.fields["world"]) == (3, 4)
 
 
-def test_nobody_is_named_where_more_came_than_print() -> None:
-    assert not derived(2 * (waits(0, 3, 4) + waits(2, 3, 4)))
+def test_more_joined_ranks_than_printed_give_nothing() -> None:
+    assert not derive_records(2 * (waits(0, 3, 4) + waits(2, 3, 4)))
 
 
-def test_a_moment_is_no_absence() -> None:
-    assert not derived(waits(0, 2, 3) + waits(1, 2, 3))
+def test_short_wait_gives_nothing() -> None:
+    assert not derive_records(waits(0, 2, 3) + waits(1, 2, 3))
 
 
-def test_ranks_of_a_part_of_the_job_are_not_counted_from_zero() -> None:
-    assert not derived(2 * (waits(4, 3, 4) + waits(5, 3, 4) + waits(6, 3, 4)))
+def test_group_with_larger_ranks_gives_nothing() -> None:
+    assert not derive_records(2 * (waits(4, 3, 4) + waits(5, 3, 4) + waits(6, 3, 4)))
 
 
-def test_a_barrier_that_was_passed_has_no_absent() -> None:
+def test_complete_barrier_gives_nothing() -> None:
     done = "INFO:torch.distributed.distributed_c10d:Rank 0: Completed store-based barrier for key:store_based_barrier_key:1 with 4 nodes.\n"
-    assert not derived(2 * "".join(waits(rank, 3, 4) for rank in (0, 2, 3)) + done)
+    assert not derive_records(2 * "".join(waits(rank, 3, 4) for rank in (0, 2, 3)) + done)

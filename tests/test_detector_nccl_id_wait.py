@@ -1,4 +1,4 @@
-"""Whom the ranks waited for that never got NCCL's unique id."""
+"""Ranks that waited for NCCL's unique id."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def awaited(*lines):
     return [(e.fields["rank"], e.fields["waiting"]) for e in derive(Detector(), "".join(lines))]
 
 
-def test_one_number_in_the_group_and_in_the_job_means_rank_0():
+def test_same_number_in_group_and_job_means_rank_0():
     assert awaited(waits(3, 3), waits(5, 5)) == [(0, (3, 5))]
 
 
 @pytest.mark.parametrize("others", [(waits(1, 5),), (waits(3, 3), waits(1, 5))])
-def test_another_number_in_the_group_means_that_its_first_member_is_not_known(others):
+def test_other_number_in_the_group_gives_nothing(others):
     assert awaited(*others) == []
 
 
-def test_a_number_in_the_group_alone_says_nothing_unless_it_is_the_default_group():
+def test_number_in_the_group_alone_counts_only_in_the_default_group():
     assert awaited(waits(3)) == []
     assert awaited(waits(3, keys=", keys: /default_pg/0//cuda//0")) == [(0, (3,))]

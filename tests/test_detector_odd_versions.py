@@ -1,4 +1,4 @@
-"""Which host has another NCCL than the others."""
+"""Hosts with another NCCL version than most."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MISREAD = "misc/socket.cc:641 NCCL WARN ncclSocketInit: connecting to address  w
 
 
 def first_cause(folder: Path, knowledge: Knowledge, versions: dict[str, str]) -> Cause:
-    """The first cause of a job of which each host prints into a file of its own."""
+    """Return the first cause of a job with a file for each host."""
     for number, (host, version) in enumerate(versions.items()):
         lines = [
             f"{host}:33{number}0:33{number}0 [0] NCCL INFO Bootstrap : Using eth0:10.8.0.{number + 4}<0>",
@@ -23,14 +23,14 @@ def first_cause(folder: Path, knowledge: Knowledge, versions: dict[str, str]) ->
     return diagnose(folder, knowledge=knowledge).causes[0]
 
 
-def test_the_host_with_another_version_than_most_is_the_culprit_not_the_one_that_misread(tmp_path, knowledge):
+def test_host_with_another_version_than_most_is_the_culprit(tmp_path, knowledge):
     versions = {"cq1": "2.21.5+cuda12.4", "cq2": "2.21.5+cuda12.4", "cq3": "2.18.5+cuda12.1", "cq4": "2.21.5+cuda12.4"}
     cause = first_cause(tmp_path, knowledge, versions)
     assert (cause.signature, cause.culprit.hosts, cause.culprit.ranks) == ("nccl.version-mismatch", ("cq3",), ())
     assert "cq3 has another one than the others" in cause.summary
 
 
-def test_of_two_versions_that_are_as_frequent_none_is_odd(tmp_path, knowledge):
+def test_two_equally_frequent_versions_have_no_odd_host(tmp_path, knowledge):
     versions = {"cq1": "2.21.5+cuda12.4", "cq2": "2.18.5+cuda12.1", "cq3": "2.18.5+cuda12.1", "cq4": "2.21.5+cuda12.4"}
     cause = first_cause(tmp_path, knowledge, versions)
     assert (cause.signature, cause.culprit.hosts) == ("nccl.version-mismatch", ())

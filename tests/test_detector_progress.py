@@ -1,4 +1,4 @@
-"""Who stopped first, and jobs that stood still before their time limit."""
+"""Ranks that stopped before the others, and jobs that stood still."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from logdoctor.reasoning.job_state import JobState
 
 
 class Log:
-    """Events in reading order, seen by a detector and a picture."""
+    """Records in reading order, read by a detector and a job state."""
 
     def __init__(self) -> None:
         self.detector, self.state, self.order, self.file = Detector(), JobState(), 0, "job.log"
@@ -25,9 +25,9 @@ class Log:
         **fields: Value,
     ) -> Log:
         self.order += 1
-        who = Source(rank=rank, time=at)
+        source = Source(rank=rank, time=at)
         line = Line(self.file, self.order, text)
-        record = handmade(line, kind, text, who, level, fields, self.order)
+        record = handmade(line, kind, text, source, level, fields, self.order)
         self.state.observe(record)
         self.detector.observe(record)
         return self
@@ -43,28 +43,28 @@ class Log:
         return self
 
     @property
-    def derived(self) -> dict[str, Record]:
+    def records_by_kind(self) -> dict[str, Record]:
         return {e.kind.partition(".")[2]: e for e in self.detector.derive(self.state)}
 
 
 def test_a_rank_two_intervals_behind_the_others_stopped_first() -> None:
-    found = Log().all(10, 20, 30).all(40, 50, without=2).derived["stopped_first"]
+    found = Log().all(10, 20, 30).all(40, 50, without=2).records_by_kind["stopped_first"]
     assert (found.fields["late"], found.fields["step"], found.fields["others_step"]) == ((2,), 30, 50)
     assert found.rank == 2
 
 
 def test_one_interval_behind_is_no_evidence() -> None:
-    assert not Log().all(10, 20, 30).all(40, without=2).derived
+    assert not Log().all(10, 20, 30).all(40, without=2).records_by_kind
 
 
 def test_one_interval_behind_in_other_work_is_evidence() -> None:
     log = Log().all(10, 20, 30).add("progress.phase", 2, "Saving model checkpoint", phase="save").all(40, without=2)
-    assert log.derived["stopped_first"].fields["phase"] == "save"
+    assert log.records_by_kind["stopped_first"].fields["phase"] == "save"
 
 
 def test_work_that_was_over_is_no_evidence() -> None:
     log = Log().all(10, 20, 30).add("progress.phase", 2, "checkpoint saved", phase="save").all(40, without=2)
-    assert not log.derived
+    assert not log.records_by_kind
 
 
 def test_one_interval_behind_and_silent_long_before_is_evidence() -> None:
@@ -74,38 +74,38 @@ def test_one_interval_behind_and_silent_long_before_is_evidence() -> None:
             log.step(rank, value, 100.0 + value)
     for rank in (0, 1, 3):
         log.step(rank, 4, 200.0)
-    assert log.derived["stopped_first"].fields["late"] == (2,)
+    assert log.records_by_kind["stopped_first"].fields["late"] == (2,)
 
 
-def test_half_of_the_ranks_behind_name_nobody() -> None:
+def test_half_of_the_ranks_behind_name_no_rank() -> None:
     log = Log().all(10, 20, 30)
     for value in (40, 50):
         log.step(0, value).step(1, value)
-    assert not log.derived
+    assert not log.records_by_kind
 
 
-def test_one_rank_ahead_names_nobody() -> None:
+def test_single_rank_ahead_names_no_rank() -> None:
     log = Log().all(10, 20, 30)
     for value in (40, 50, 60):
         log.step(0, value)
-    assert not log.derived
+    assert not log.records_by_kind
 
 
-def test_ranks_that_are_all_over_the_place_name_nobody() -> None:
+def test_scattered_ranks_name_no_rank() -> None:
     log = Log().all(10, 20, 30)
     for rank, more in ((1, (40, 50)), (2, (40, 50, 60, 70)), (3, (40, 50, 60, 70, 80, 90))):
         for value in more:
             log.step(rank, value)
-    assert not log.derived
+    assert not log.records_by_kind
 
 
-def test_two_ranks_name_nobody() -> None:
-    assert not Log().all(10, 20, 30, ranks=2).step(0, 40).step(0, 50).derived
+def test_two_ranks_name_no_rank() -> None:
+    assert not Log().all(10, 20, 30, ranks=2).step(0, 40).step(0, 50).records_by_kind
 
 
 def test_a_job_that_ended_well_has_no_laggard() -> None:
     log = Log().all(10, 20, 30).all(40, 50, without=2).add("progress.done", None, "Training completed.")
-    assert not log.derived
+    assert not log.records_by_kind
 
 
 def test_steps_that_begin_anew_each_epoch_are_compared_with_their_epoch() -> None:
@@ -115,43 +115,46 @@ def test_steps_that_begin_anew_each_epoch_are_compared_with_their_epoch() -> Non
             for rank in range(4):
                 if rank != 2 or (epoch, value) < ("2", 2):
                     log.step(rank, value, epoch=epoch)
-    assert log.derived["stopped_first"].fields["late"] == (2,)
+    assert log.records_by_kind["stopped_first"].fields["late"] == (2,)
 
 
 def test_steps_that_begin_anew_without_an_epoch_are_not_compared() -> None:
-    assert not Log().all(1, 2, 3, 1, 2, 3).all(4, 5, 6, without=2).derived
+    assert not Log().all(1, 2, 3, 1, 2, 3).all(4, 5, 6, without=2).records_by_kind
 
 
-def test_a_restart_forgets_the_steps_before_it() -> None:
+def test_restart_resets_the_steps() -> None:
     log = Log().all(10, 20, 30).all(40, 50, without=2).add("elastic.restart", None)
-    assert not log.derived
+    assert not log.records_by_kind
 
 
 def test_a_job_without_a_sign_of_life_before_its_limit_stood_still() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
     log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 1120.0 + 2 * 3600 + 400, "fatal")
-    assert (log.derived["stood_still"].fields["idle"], log.derived["stood_still"].fields["step"]) == ("2 h 6 min", 3)
+    assert (log.records_by_kind["stood_still"].fields["idle"], log.records_by_kind["stood_still"].fields["step"]) == (
+        "2 h 6 min",
+        3,
+    )
 
 
-def test_a_gap_of_whole_hours_may_be_another_zone() -> None:
+def test_gap_of_whole_hours_may_be_another_time_zone() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
     log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 1130.0 + 2 * 3600, "fatal")
-    assert not log.derived
+    assert not log.records_by_kind
 
 
 def test_a_job_with_rare_steps_did_not_stand_still() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 9000.0).step(None, 3, 17000.0)
     log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 17000.0 + 2 * 3600 + 400, "fatal")
-    assert not log.derived
+    assert not log.records_by_kind
 
 
-def test_a_job_that_somebody_cancelled_is_not_told_about() -> None:
+def test_cancelled_job_did_not_stand_still() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
     log.add("slurm.cancelled", None, "CANCELLED AT 10:00", 1120.0 + 2 * 3600 + 400, "fatal")
-    assert not log.derived
+    assert not log.records_by_kind
 
 
-def test_a_log_of_its_own_that_just_ends_may_have_been_cut() -> None:
+def test_own_log_that_ends_with_the_last_step_is_not_certain() -> None:
     certain = []
     for speaks_later in (False, True):
         log = Log().all(10, 20, 30, 40, 50, without=2)
@@ -159,24 +162,27 @@ def test_a_log_of_its_own_that_just_ends_may_have_been_cut() -> None:
         log.step(2, 10).step(2, 20).step(2, 30)
         if speaks_later:
             log.add("c10d.dump_signal", 2, level="error")
-        certain.append(log.derived["stopped_first"].fields["certain"])
+        certain.append(log.records_by_kind["stopped_first"].fields["certain"])
     assert certain == ["no", "yes"]
 
 
-def test_processes_are_told_apart_by_their_numbers_where_no_rank_is_printed() -> None:
+def test_processes_without_printed_ranks_are_distinguished_by_pid() -> None:
     log = Log()
     log.state.observe(handmade(Line("job.log", 0, ""), "nccl.comm_init", "", Source(rank=6, host="gx2", pid=902)))
     for value in (1, 2, 3, 4, 5):
         for pid in (900, 901, 902):
             if pid != 902 or value < 4:
                 log.order += 1
-                who = Source(host="gx2", pid=pid)
+                source = Source(host="gx2", pid=pid)
                 fields: dict[str, Value] = {"unit": "step", "value": value}
                 line = Line("job.log", log.order, "")
-                record = handmade(line, "progress.step", "", who, "info", fields, log.order)
+                record = handmade(line, "progress.step", "", source, "info", fields, log.order)
                 log.state.observe(record)
                 log.detector.observe(record)
-    assert (log.derived["stopped_first"].fields["late"], log.derived["stopped_first"].fields["late_hosts"]) == (
+    assert (
+        log.records_by_kind["stopped_first"].fields["late"],
+        log.records_by_kind["stopped_first"].fields["late_hosts"],
+    ) == (
         (6,),
         ("gx2",),
     )

@@ -10,30 +10,30 @@ RETRY = "gx07:5120:5288 [3] NCCL INFO socketPollConnect: connect to 10.44.7.12<4
 COMPLETE = "gx07:5120:5288 [3] NCCL INFO comm 0x55d1 rank 3 nranks 8 cudaDev 3 busId 41000 - Init COMPLETE\n"
 
 
-def tried(count):
+def attempt_line(count):
     return f"{RETRY}retrying ({count}/34) after sleep for {count}00 msec\n"
 
 
-def told(text):
+def retries(text):
     return [(e.fields["attempt"], e.fields["attempts"], e.fields["peer"]) for e in derive(Detector(), text)]
 
 
-def test_many_attempts_that_nothing_followed_are_told():
-    assert told(tried(20) + tried(21)) == [(21, 34, "10.44.7.12:40311")]
+def test_many_attempts_without_a_communicator_are_reported():
+    assert retries(attempt_line(20) + attempt_line(21)) == [(21, 34, "10.44.7.12:40311")]
 
 
-def test_a_few_attempts_say_nothing():
-    assert told(tried(1) + tried(2)) == []
+def test_few_attempts_give_nothing():
+    assert retries(attempt_line(1) + attempt_line(2)) == []
 
 
-def test_a_communicator_that_became_complete_ends_the_attempts():
-    assert told(tried(21) + COMPLETE) == []
+def test_complete_communicator_ends_the_attempts():
+    assert retries(attempt_line(21) + COMPLETE) == []
 
 
-def test_another_process_does_not_end_them():
-    assert told(tried(21) + COMPLETE.replace("5120:5288", "5121:5289")) == [(21, 34, "10.44.7.12:40311")]
+def test_communicator_of_another_process_does_not_end_them():
+    assert retries(attempt_line(21) + COMPLETE.replace("5120:5288", "5121:5289")) == [(21, 34, "10.44.7.12:40311")]
 
 
-def test_lines_count_where_nccl_does_not():
+def test_lines_are_counted_if_nccl_prints_no_count():
     old = "gx07:5120:5288 [3] NCCL INFO Call to connect returned Connection refused, retrying\n"
     assert [bool([*derive(Detector(), old * lines)]) for lines in (2, 3)] == [False, True]

@@ -1,4 +1,4 @@
-"""Stacks of living processes: what the parsers make of dumps, and who stands elsewhere than the others."""
+"""Stack dumps, and processes whose stack differs from the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def spy(pid: int, frames: str, state: str = "idle") -> str:
     )
 
 
-def derived(text: str, state: JobState | None = None) -> dict[str, Record]:
+def derive_records(text: str, state: JobState | None = None) -> dict[str, Record]:
     return by_name(derive(Detector(), text, state))
 
 
@@ -36,19 +36,19 @@ def stacks(text: str) -> list[Record]:
 
 
 def test_dumps_of_several_processes_are_several_stacks() -> None:
-    seen = stacks(spy(70100, ALL_REDUCE) + spy(70101, READING))
-    assert [e.pid for e in seen] == [70100, 70101]
-    assert str(seen[0].fields["frames"]).endswith("distributed_c10d.py:all_reduce")
+    records = stacks(spy(70100, ALL_REDUCE) + spy(70101, READING))
+    assert [e.pid for e in records] == [70100, 70101]
+    assert str(records[0].fields["frames"]).endswith("distributed_c10d.py:all_reduce")
 
 
 def test_the_main_thread_of_a_dump_without_its_head_names_the_process() -> None:
-    seen = stacks(f'Thread 70100 (idle): "MainThread"\n{ALL_REDUCE}Thread 70101 (idle): "MainThread"\n{READING}')
-    assert [e.pid for e in seen] == [70100, 70101]
+    records = stacks(f'Thread 70100 (idle): "MainThread"\n{ALL_REDUCE}Thread 70101 (idle): "MainThread"\n{READING}')
+    assert [e.pid for e in records] == [70100, 70101]
 
 
 def test_a_headline_names_the_rank_and_host_of_the_stacks_below() -> None:
-    seen = stacks(f"===== rank 3 on gx07 =====\n{spy(70103, READING)}")
-    assert [(e.rank, e.host, e.pid) for e in seen] == [(3, "gx07", 70103)]
+    records = stacks(f"===== rank 3 on gx07 =====\n{spy(70103, READING)}")
+    assert [(e.rank, e.host, e.pid) for e in records] == [(3, "gx07", 70103)]
 
 
 def test_a_headline_without_stacks_is_no_stack() -> None:
@@ -61,8 +61,8 @@ def test_the_local_rank_on_the_command_line_is_taken() -> None:
 
 
 def test_each_time_out_of_faulthandler_is_a_dump_of_its_own() -> None:
-    one = 'Timeout (0:05:00)!\nThread 0x00007f11aa002740 (most recent call first):\n  File "/a/b.py", line 3 in wait\n'
-    assert len(stacks(one * 3)) == 3
+    dump = 'Timeout (0:05:00)!\nThread 0x00007f11aa002740 (most recent call first):\n  File "/a/b.py", line 3 in wait\n'
+    assert len(stacks(dump * 3)) == 3
 
 
 def test_pystack_prints_the_outermost_call_first() -> None:
@@ -73,11 +73,11 @@ def test_pystack_prints_the_outermost_call_first() -> None:
         '    (Python) File "/opt/x/train.py", line 20, in <module>\n        main()\n'
         '    (Python) File "/opt/x/train.py", line 12, in main\n        dist.barrier()\n'
     )
-    (seen,) = stacks(text)
-    assert (seen.pid, seen.fields["where"], seen.fields["threads"]) == (5001, "train.py:12 in main", 2)
+    (records,) = stacks(text)
+    assert (records.pid, records.fields["where"], records.fields["threads"]) == (5001, "train.py:12 in main", 2)
 
 
-def test_of_gdbs_threads_the_first_is_the_main_one_wherever_it_stands() -> None:
+def test_first_thread_of_gdb_is_the_main_thread_at_any_position() -> None:
     text = (
         'Thread 2 (Thread 0x7f1100000700 (LWP 8111) "solver"):\n#0  0x00007f1c in __poll () from /lib64/libc.so.6\n'
         'Thread 1 (Thread 0x7f1100000740 (LWP 8110) "solver"):\n'
@@ -86,61 +86,61 @@ def test_of_gdbs_threads_the_first_is_the_main_one_wherever_it_stands() -> None:
         "[Inferior 1 (process 8110) detached]\n"
         'Thread 1 (Thread 0x7f2200000740 (LWP 8120) "solver"):\n#0  0x00007f1c in work () at solver.c:41\n'
     )
-    seen = stacks(text)
-    assert [e.pid for e in seen] == [8110, 8120]
-    assert seen[0].fields["frames"] == ("opal_progress", "PMPI_Allreduce")
+    records = stacks(text)
+    assert [e.pid for e in records] == [8110, 8120]
+    assert records[0].fields["frames"] == ("opal_progress", "PMPI_Allreduce")
 
 
-def test_the_one_process_that_works_while_the_others_wait_is_odd() -> None:
-    found = derived(spy(70100, ALL_REDUCE) + spy(70101, READING, "active") + spy(70102, ALL_REDUCE))
+def test_single_process_that_works_while_the_others_wait_is_odd() -> None:
+    found = derive_records(spy(70100, ALL_REDUCE) + spy(70101, READING, "active") + spy(70102, ALL_REDUCE))
     fields = found["odd_stack"].fields
     assert (fields["odd_pids"], fields["at"], fields["others"], fields["others_at"]) == ((70101,), "data", 2, "comm")
 
 
-def test_the_one_process_in_another_collective_is_odd() -> None:
-    found = derived(spy(70100, ALL_REDUCE) + spy(70101, BARRIER) + spy(70102, ALL_REDUCE))
+def test_single_process_in_another_collective_is_odd() -> None:
+    found = derive_records(spy(70100, ALL_REDUCE) + spy(70101, BARRIER) + spy(70102, ALL_REDUCE))
     assert (found["odd_stack"].fields["odd_pids"], found["odd_stack"].fields["at"]) == ((70101,), "comm")
 
 
-def test_all_in_one_call_are_told_and_nobody_is_odd() -> None:
-    found = derived("".join(spy(70100 + i, ALL_REDUCE) for i in range(4)))
+def test_all_in_the_same_call_give_same_stack_and_no_odd_process() -> None:
+    found = derive_records("".join(spy(70100 + i, ALL_REDUCE) for i in range(4)))
     assert list(found) == ["same_stack"]
     assert found["same_stack"].fields["count"] == 4
 
 
-def test_two_against_two_name_nobody() -> None:
+def test_two_against_two_give_no_odd_process() -> None:
     text = "".join(spy(70100 + i, ALL_REDUCE if i < 2 else READING) for i in range(4))
-    assert not derived(text)
+    assert not derive_records(text)
 
 
-def test_of_two_processes_the_one_that_reads_data_keeps_the_other_waiting() -> None:
-    assert derived(spy(70100, ALL_REDUCE) + spy(70101, READING))["odd_stack"].fields["odd_pids"] == (70101,)
+def test_two_processes_with_one_that_reads_data_name_the_reader() -> None:
+    assert derive_records(spy(70100, ALL_REDUCE) + spy(70101, READING))["odd_stack"].fields["odd_pids"] == (70101,)
 
 
-def test_two_processes_name_nobody_where_both_wait_or_work_has_no_name() -> None:
-    assert not derived(spy(70100, ALL_REDUCE) + spy(70101, BARRIER))
-    assert not derived(spy(70100, ALL_REDUCE) + spy(70101, "    step (pretrain.py:85)\n"))
+def test_two_processes_that_wait_or_work_unnamed_give_no_odd_process() -> None:
+    assert not derive_records(spy(70100, ALL_REDUCE) + spy(70101, BARRIER))
+    assert not derive_records(spy(70100, ALL_REDUCE) + spy(70101, "    step (pretrain.py:85)\n"))
 
 
 def test_workers_of_a_data_loader_are_no_ranks() -> None:
     text = spy(70100, ALL_REDUCE) + spy(70101, ALL_REDUCE) + spy(70102, ALL_REDUCE) + spy(70111, WORKER)
-    assert list(derived(text)) == ["same_stack"]
+    assert list(derive_records(text)) == ["same_stack"]
 
 
 def test_the_latest_dump_of_a_process_counts() -> None:
     early = spy(70100, READING) + spy(70101, ALL_REDUCE) + spy(70102, ALL_REDUCE)
     late = "".join(spy(70100 + i, ALL_REDUCE) for i in range(3))
-    assert list(derived(early + late)) == ["same_stack"]
+    assert list(derive_records(early + late)) == ["same_stack"]
 
 
-def test_ranks_at_different_places_of_a_backward_pass_name_nobody() -> None:
+def test_ranks_in_different_calls_of_a_backward_pass_give_no_odd_process() -> None:
     text = spy(70100, BACKWARD) + spy(70101, ALL_REDUCE) + spy(70102, BACKWARD) + spy(70103, ALL_REDUCE)
-    assert not derived(text)
+    assert not derive_records(text)
 
 
 def test_a_dump_without_any_name_of_its_process_does_not_count() -> None:
     text = 'Timeout (0:05:00)!\n  File "/a/b.py", line 3 in wait\n'
-    assert not derived(text * 4)
+    assert not derive_records(text * 4)
 
 
 def test_ranks_are_named_by_the_tags_in_front_of_their_dumps() -> None:
@@ -148,13 +148,15 @@ def test_ranks_are_named_by_the_tags_in_front_of_their_dumps() -> None:
     waits = '[rank{0}]:   File "/x/site-packages/torch/distributed/distributed_c10d.py", line 4120 in barrier\n'
     saves = '[rank{0}]:   File "/x/site-packages/torch/serialization.py", line 850 in save\n'
     text = "".join((head + (saves if rank == 0 else waits)).format(rank) for rank in range(4))
-    fields = derived(text)["odd_stack"].fields
+    fields = derive_records(text)["odd_stack"].fields
     assert (fields["odd"], fields["at"]) == ((0,), "save")
 
 
-def test_stages_of_a_pipeline_name_nobody() -> None:
+def test_pipeline_stages_give_no_odd_process() -> None:
     receives = "    recv (torch/distributed/distributed_c10d.py:2001)\n    forward (pipe.py:88)\n"
-    assert not derived(spy(70100, receives) + spy(70101, ALL_REDUCE) + spy(70102, receives) + spy(70103, receives))
+    assert not derive_records(
+        spy(70100, receives) + spy(70101, ALL_REDUCE) + spy(70102, receives) + spy(70103, receives)
+    )
 
 
 def test_stacks_of_processes_that_their_watchdog_aborted_are_compared() -> None:
@@ -172,19 +174,19 @@ def test_stacks_of_processes_that_their_watchdog_aborted_are_compared() -> None:
             f'[rank{rank}]:   File "/x/site-packages/torch/{work}", line 850 in {call}\n'
             f'[rank{rank}]:   File "/x/train.py", line 12 in main\n'
         )
-    fields = derived(text)["odd_stack"].fields
+    fields = derive_records(text)["odd_stack"].fields
     assert (fields["odd"], fields["at"]) == ((2,), "save")
 
 
-def test_a_segmentation_fault_is_no_place_to_wait_at() -> None:
+def test_segmentation_fault_is_no_wait() -> None:
     text = ""
     for rank in range(3):
         text += f"[rank{rank}]: Fatal Python error: Segmentation fault\n"
         text += f"[rank{rank}]: Current thread 0x00007f{rank}1aa002740 (most recent call first):\n"
         text += f'[rank{rank}]:   File "/x/train.py", line 12 in main\n'
-    assert not derived(text)
+    assert not derive_records(text)
 
 
-def test_the_line_of_the_call_is_the_proof() -> None:
-    found = derived(spy(70100, ALL_REDUCE) + spy(70101, BARRIER) + spy(70102, ALL_REDUCE))
+def test_line_of_the_call_is_the_evidence() -> None:
+    found = derive_records(spy(70100, ALL_REDUCE) + spy(70101, BARRIER) + spy(70102, ALL_REDUCE))
     assert found["odd_stack"].line.text.strip().startswith("barrier (")

@@ -257,7 +257,7 @@ def test_differing_versions_are_reported():
     for count, version in enumerate(records, 1):
         versions.observe(version)
         apart = (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
-        assert versions.apart() == (apart if count == 3 else ())
+        assert versions.differing() == (apart if count == 3 else ())
 
 
 # ── for people ──────────────────────────────────────────────────────────────────────────────────────────────────────

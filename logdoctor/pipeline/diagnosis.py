@@ -108,7 +108,7 @@ def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
     for record in _find_overlooked(reader) if reasoner.quiet else ():
         reasoner.observe(record)
         yield record
-    reasoner.state.lengths = reader.lengths
+    reasoner.state.line_counts = reader.lengths
 
 
 def _find_overlooked(reader: JobReader) -> list[Record]:

@@ -1,4 +1,4 @@
-"""Derived events: each stands on the line of the log that shows what a ledger concludes; rules match it by its kind."""
+"""Records that detectors derive, each on the log line that shows the conclusion."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Mapping
 from logdoctor.model import Level, Line, Record, Source, Value
 
 
-def derived(
+def derive_record(
     kind: str,
     base: Record,
     fields: Mapping[str, Value | None],
     *,
-    spoken: bool = True,
+    keep_source: bool = True,
     level: Level = "error",
     line: Line | None = None,
 ) -> Record:
-    """The event ``ledger.<kind>`` on the line of ``base``, or another ``line`` of its record.
+    """Return a record ``ledger.<kind>`` on the line of ``base``.
 
-    Fields that tell nothing are left out.  ``spoken``: it is about who printed the line, where no field names another.
+    Pass ``line`` for another line of that record. Empty fields are left out. Pass ``keep_source=False`` if the record
+    is not about the process that printed the line.
     """
-    known = {name: value for name, value in fields.items() if value not in (None, "", ())}
-    source = base.source if spoken else Source(time=base.time)
-    return Record(line or base.line, "ledger", f"ledger.{kind}", base.text, source, level, known, base.order)
+    present = {name: value for name, value in fields.items() if value not in (None, "", ())}
+    source = base.source if keep_source else Source(time=base.time)
+    return Record(line or base.line, "ledger", f"ledger.{kind}", base.text, source, level, present, base.order)

@@ -1,6 +1,7 @@
-"""The job's picture: facts folded while the events stream by, so that they need not be kept.
+"""State of the job, collected while the records stream by.
 
-Who is where (places.py), versions, launcher, how far each rank got, what ended well, and the restarts.
+It holds places, versions, launcher, progress of each rank, good ends and restarts. The records themselves need not be
+kept.
 """
 
 from __future__ import annotations
@@ -21,15 +22,14 @@ from logdoctor.reasoning.lifecycle.spoken import RankLines
 from logdoctor.reasoning.lifecycle.steps import Steps
 
 MAX_NAMES = 4096
-MAX_SETTINGS, SETTING_KEPT = 256, 300
+MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
 CALENDAR_END = 253_402_300_800.0
 
 
 class JobState:
-    """Folds events into what is known of the job."""
+    """Facts about the job, updated by each record."""
 
     def __init__(self) -> None:
-        """Start with nothing known."""
         self.places = Places()
         self.formats: set[str] = set()
         self.runs = Attempts()
@@ -43,54 +43,56 @@ class JobState:
         self.addresses = AddressBook()
         self.clocks = Clocks()
         self.environment: dict[tuple[str, str], None] = {}
-        self._times: dict[bool, tuple[float, float]] = {}
-        """The earliest and the latest stamp, of those that tell the year and of those that do not."""
+        self._time_ranges: dict[bool, tuple[float, float]] = {}
+        """Earliest and latest time, keyed by whether the time stamps have a year."""
         self.spoke = RankLines()
-        self.lengths: Mapping[str, int] = {}
-        """How many lines each file has; known when all was read."""
-        self._wanted: Callable[[Record], bool] = _any
-        """Which events are of the run that is told."""
+        self.line_counts: Mapping[str, int] = {}
+        """Lines of each file, set after the whole log was read."""
+        self._wanted: Callable[[Record], bool] = _is_any
+        """Filter for records of the selected run."""
         self._last_steps: dict[int | None, Record] | None = None
-        """What `last_steps` found, until another event comes."""
+        """Cache of `last_steps`, cleared by each record."""
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         self._last_steps = None
         self.formats.add(record.format)
         self.good_ends.observe(record)
         self.got_over.observe(record)
         self.places.observe(record)
-        self._see_time(record)
-        self._see_start(record)
+        self._read_time(record)
+        self._read_start(record)
         self.spoke.observe(record)
         self.addresses.observe(record)
         self.clocks.observe(record, short_host(record.host or "") or self.places.host_with(record.rank))
         if record.kind == "progress.step":
-            self._see_step(record)
+            self._read_step(record)
         elif names_an_end(record):
             self.named_ends.observe(record)
         elif record.kind == "progress.phase":
-            self._see_phase(record)
+            self._read_phase(record)
         elif record.kind.endswith(".env"):
-            self._see_setting(record)
+            self._read_setting(record)
         elif record.kind.endswith(".version"):
             self.versions.observe(record)
 
-    def _see_time(self, record: Record) -> None:
-        """What the machine and the cluster report may lie long before the job, or after it."""
+    def _read_time(self, record: Record) -> None:
+        """Extend the time range of the job.
+
+        Records of machine and cluster may lie long before or after it, so they do not count.
+        """
         time = record.time
         if time is not None and 0 < time < CALENDAR_END and record.format.partition("_")[0] not in OUTSIDE:
-            first, last = self._times.get(time >= A_YEAR, (time, time))
-            self._times[time >= A_YEAR] = min(first, time), max(last, time)
+            first, last = self._time_ranges.get(time >= A_YEAR, (time, time))
+            self._time_ranges[time >= A_YEAR] = min(first, time), max(last, time)
 
-    def _see_start(self, record: Record) -> None:
+    def _read_start(self, record: Record) -> None:
         before = self.runs.spans
         self.runs.observe(record)
         if self.runs.spans > before:
             for steps in self.steps.values():
                 steps.begin_attempt()
 
-    def _see_step(self, record: Record) -> None:
+    def _read_step(self, record: Record) -> None:
         if self.first_step is None:
             self.first_step = record.order
         if len(self.steps) < MAX_NAMES or record.rank in self.steps:
@@ -98,90 +100,103 @@ class JobState:
             steps.count += 1
             steps.latest.append(record)
 
-    def _see_phase(self, record: Record) -> None:
+    def _read_phase(self, record: Record) -> None:
         phase = str(record.fields.get("phase", ""))
         if (not self.phases or self.phases[-1][1] != phase) and len(self.phases) < MAX_NAMES:
             self.phases.append((record.order, phase))
 
-    def _see_setting(self, record: Record) -> None:
+    def _read_setting(self, record: Record) -> None:
         name, value = record.fields.get("name"), record.fields.get("value")
         if isinstance(name, str) and value is not None and len(self.environment) < MAX_SETTINGS:
-            self.environment.setdefault((name, str(value)[:SETTING_KEPT]))
+            self.environment.setdefault((name, str(value)[:MAX_SETTING_LENGTH]))
 
     def seconds_between(self, earlier: Record, later: Record) -> tuple[float | None, float]:
-        """The seconds from one event to the other (None: unknown), and how far that may be wrong."""
+        """Return the seconds between two records, and their possible error.
+
+        The seconds are None if unknown.
+        """
         return self.clocks.seconds(earlier, later, (self.places.host_of(earlier), self.places.host_of(later)))
 
     def surely_after(self, later: Record, earlier: Record) -> bool:
-        """Whether ``later`` came after ``earlier``: by place in one file, between files by times beyond all doubt."""
+        """Return whether ``later`` surely came after ``earlier``.
+
+        In one file the position decides. Between files the time difference must exceed its possible error.
+        """
         if later.line.file == earlier.line.file:
             return later.order > earlier.order
         seconds, doubt = self.seconds_between(earlier, later)
         return seconds is not None and seconds > doubt
 
     def lines_after(self, record: Record) -> int:
-        """How many lines stand behind ``event`` in its file."""
-        return self.lengths.get(record.line.file, 0) - record.line.number
+        """Count the lines behind ``record`` in its file."""
+        return self.line_counts.get(record.line.file, 0) - record.line.number
 
     def phase_at(self, order: int) -> str:
-        """What the job was doing when the event of this ``order`` was printed."""
+        """Return the job's phase at the record number ``order``.
+
+        It is ``launch``, ``init``, ``running``, ``checkpoint`` or ``teardown``.
+        """
         if (done := self.good_ends.done) is not None and order > done.order:
             return "teardown"
-        doing = next((p for at, p in reversed(self.phases) if at <= order), "")
-        if doing == "save":
+        phase = next((name for start, name in reversed(self.phases) if start <= order), "")
+        if phase == "save":
             return "checkpoint"
         if self.first_step is not None and self.first_step < order:
             return "running"
-        return "init" if doing or self.places.expected else "launch"
+        return "init" if phase or self.places.expected else "launch"
 
     @property
     def launcher(self) -> str | None:
-        """The launcher that the formats give away."""
+        """Launcher that started the job, derived from the formats of the log."""
         return launcher_of(self.formats)
 
     def of_run(self, wanted: Callable[[Record], bool]) -> JobState:
-        """The same picture, of which progress, hosts and versions are those of one run, whose events are ``wanted``."""
+        """Return a view whose progress, hosts and versions are of one run.
+
+        ``wanted`` selects the records of that run.
+        """
         view = copy.copy(self)
-        view._wanted, view._last_steps = wanted, None  # noqa: SLF001 - its own
+        view._wanted, view._last_steps = wanted, None  # noqa: SLF001 - same class
         return view
 
     def last_steps(self) -> dict[int | None, Record]:
-        """The last step that each rank (None: somebody unnamed) reported in the run that is told.
+        """Return the last step that each rank reported in the selected run.
 
-        A rank that is named by its local rank or its process is known only when all was read.
+        The key None holds a step without a rank. Ask after the whole log was read, because only then local ranks and
+        pids can be resolved.
         """
         if self._last_steps is None:
             self._last_steps = self._find_last_steps()
         return self._last_steps
 
     def _find_last_steps(self) -> dict[int | None, Record]:
-        found = {rank: last for rank, own in self.steps.items() if (last := own.last(self._wanted)) is not None}
+        last_steps = {
+            rank: last for rank, steps in self.steps.items() if (last := steps.last(self._wanted)) is not None
+        }
         for record in self.steps[None].newest_first() if None in self.steps else ():
             rank = self.places.rank_of(record) if self._wanted(record) else None
             if rank is not None:
-                found.setdefault(rank, record)
-        return found
+                last_steps.setdefault(rank, record)
+        return last_steps
 
     def last_progress(self) -> Progress | None:
-        """The latest progress record of all."""
         record = self._latest_step()
         if record is None:
             return None
         value, total = record.fields.get("value"), record.fields.get("total")
-        shown = "" if value is None else f"{value}/{total}" if total is not None else str(value)
+        label = "" if value is None else f"{value}/{total}" if total is not None else str(value)
         unit, epoch = str(record.fields.get("unit", "step")), str(record.fields.get("epoch", ""))
-        return Progress(unit, shown, self.evidence(record), epoch)
+        return Progress(unit, label, self.evidence(record), epoch)
 
     def _latest_step(self) -> Record | None:
         return max(self.last_steps().values(), key=lambda e: e.order, default=None)
 
     def stepped_until(self, record: Record) -> bool:
-        """Whether all progress of the run, and there is some, was made before ``event``."""
+        """Return whether the run made steps and all of them before ``record``."""
         latest = self._latest_step()
         return latest is not None and latest.order < record.order
 
     def evidence(self, record: Record, why: str = "") -> Evidence:
-        """``event``'s line as evidence."""
         return Evidence(record.line, self.places.rank_of(record), self.places.host_of(record), record.time, why)
 
     def summary(
@@ -192,9 +207,9 @@ class JobState:
         *,
         truncated: bool,
     ) -> JobSummary:
-        """The picture as the report shows it."""
-        died = self.named_ends.first_death
-        started, ended = self._times.get(True) or self._times.get(False) or (None, None)
+        """Return the summary for the report."""
+        death = self.named_ends.first_death
+        started, ended = self._time_ranges.get(True) or self._time_ranges.get(False) or (None, None)
         return JobSummary(
             ranks_expected=self.places.expected,
             ranks_seen=tuple(sorted(self.places.ranks)),
@@ -202,7 +217,7 @@ class JobState:
             versions=tuple(self.versions.of_run(self._wanted)),
             launcher=self.launcher,
             first_failure=self.evidence(first_failure) if first_failure else None,
-            first_death=self.evidence(died, str(died.fields.get("how", ""))) if died and first_failure else None,
+            first_death=self.evidence(death, str(death.fields.get("how", ""))) if death and first_failure else None,
             last_progress=self.last_progress(),
             attempts=self.runs.count,
             truncated=truncated,
@@ -210,7 +225,7 @@ class JobState:
             groups=self.places.groups(),
             nodes=self.places.nodes,
             ranks_per_node=self.places.per_node,
-            versions_apart=self.versions.apart(),
+            versions_apart=self.versions.differing(),
             environment=tuple(sorted(self.environment)),
             standings=standings,
             clocks=tuple(c for c in self.clocks.offsets() if abs(c.ahead) > JITTER),
@@ -219,5 +234,5 @@ class JobState:
         )
 
 
-def _any(_: Record) -> bool:
+def _is_any(_: Record) -> bool:
     return True

@@ -1,8 +1,8 @@
-"""Ledgers: what follows from many events together, across ranks.  One file a ledger; there is no list to add it to.
+"""Detectors: conclusions from many records, across ranks.
 
-A ledger's module has a class ``Ledger`` with ``observe(event)``, which takes one event in, in bounded memory, and
-``derive(picture)``, which gives the events that follow (dialect ``ledger``, each standing on a line of the log that
-shows it); rules match them by their kind.
+Each module of this package is loaded, so there is no list to extend. A module has a class ``Detector`` with two
+methods. ``observe(record)`` reads a record in bounded memory. ``derive(state)`` returns the conclusions as records of
+the format ``ledger``. Each stands on a log line that shows it, and rules match it by its kind.
 """
 
 from __future__ import annotations
@@ -18,19 +18,17 @@ from logdoctor.reasoning.job_state import JobState
 
 
 class Detector(Protocol):
-    """What each detector can do."""
+    """Interface of all detectors."""
 
-    def observe(self, record: Record) -> None:
-        """Take one event in."""
-        ...
+    def observe(self, record: Record) -> None: ...
 
     def derive(self, state: JobState) -> Iterable[Record]:
-        """What follows from all that was observed."""
+        """Return the records that follow from all observed records."""
         ...
 
 
 def detectors() -> list[Detector]:
-    """A new one of each, in the order of their files' names."""
+    """Return new detectors in the order of their file names."""
     return [detector() for detector in _classes()]
 
 

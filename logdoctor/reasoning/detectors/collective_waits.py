@@ -1,15 +1,16 @@
-"""The ledger of waits: where in the program each rank stood when it gave up on the others, and who never said so.
+"""Ranks that wait in different calls, or for a silent rank.
 
-Derived events (dialect ``ledger``; each stands on the exception of a rank that waited):
+Derived records (format ``ledger``, each on the exception of a rank that waited):
 
-- ``ledger.waits_differ``  every rank waited for the others, but not all in the same call: function, others_function,
-  odd, odd_hosts (the smaller side; absent where the sides are equal), others (how many)
-- ``ledger.all_send``      every rank waited until somebody takes what it sends: function, count
-- ``ledger.silent_rank``   all ranks but one waited and gave up, and that one never said a word about it, or began its
-  part when the others had gone: missing, missing_hosts, function; unresponsive (``yes``: it did not even end when told)
+- ``ledger.waits_differ``  all ranks waited, but not in the same call: function, others_function, odd, odd_hosts (the
+  smaller side, absent where the sides are equal), others (their number)
+- ``ledger.all_send``      all ranks waited for a receiver of what they send: function, count
+- ``ledger.silent_rank``   all ranks but one waited: missing, missing_hosts, function, unresponsive. The missing rank
+  reported no wait, or began to send or receive too late. The field ``unresponsive`` is ``yes`` if the launcher had to
+  kill one process.
 
-Only exceptions of libraries that raise where the program waits count (Gloo, blocking waits of NCCL): the watchdog's
-words come from a thread of its own and are read by the ledger of collectives.
+Only exceptions from the waiting call count (Gloo, blocking waits of NCCL). The watchdog of NCCL prints from a thread
+of its own, so `collectives` reads its lines.
 """
 
 from __future__ import annotations
@@ -20,128 +21,132 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derived
-from logdoctor.reasoning.detectors.stacks import PAIRWISE, Stand, stand_of
+from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors.stacks import PAIRWISE, Position, position_of
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import STARTS
 
-FEWEST_WAITING = 2
-"""Of two ranks one may be ended before it could say that it waited, too."""
+MIN_WAITING = 2
+"""With one wait alone, other ranks may have been killed before they reported theirs."""
 MAX_RANKS = 4096
 SEARCHED = 2000
-_GAVE_UP = later(
+_TIMEOUT = later(
     r"Timed out waiting \d+ ?ms for (?:send|recv)|timed out in (?:call to wait\(\)|blocking wait)"
     r"|failed to pass monitoredBarrier"
 )
-_LOST = later(r"Connection closed by peer \[|Application timeout caused pair closure|reached monitoredBarrier, but rec")
-"""What the others read once the first has given up."""
+_LOST_PEER = later(
+    r"Connection closed by peer \[|Application timeout caused pair closure|reached monitoredBarrier, but rec"
+)
+"""Errors of the other ranks once the first rank has timed out."""
 _SEND = later(r":i?send\w*$")
-_BEGAN = later(r":i(?:send|recv)$")
-"""The frame in which an operation is begun; who waits for its end stands further out."""
-_ENDED_BY_FORCE = 9
+_STARTED_TRANSFER = later(r":i(?:send|recv)$")
+"""Innermost frame of a rank that starts a transfer. Waiting for its end has another innermost frame."""
+SIGKILL = 9
 
 
 class Detector(Struct):
-    """Keeps where each rank waited; `derive` tells who stood elsewhere, or never came."""
+    """Collected waits of all ranks."""
 
     waits: dict[int, Record] = field(default_factory=dict)
-    troubled: set[int] = field(default_factory=set)
-    """Ranks that failed in another way."""
-    named: set[int] = field(default_factory=set)
-    """Ranks that the launcher tells of at the end."""
-    late: set[int] = field(default_factory=set)
-    """Ranks that began to send or receive when the others had given up."""
-    forced: set[int] = field(default_factory=set)
-    """Processes that the launcher had to kill."""
-    gave_up: bool = False
+    failed_otherwise: set[int] = field(default_factory=set)
+    """Ranks with another failure than a wait."""
+    reported: set[int] = field(default_factory=set)
+    """Ranks in the launcher's summary."""
+    late_starters: set[int] = field(default_factory=set)
+    """Ranks that started a transfer after others had timed out."""
+    killed_pids: set[int] = field(default_factory=set)
+    """Processes that the launcher ended with SIGKILL."""
+    has_timeout: bool = False
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         if not STARTS.isdisjoint(record.signs):
-            self._start_anew()
+            self._reset()
         elif record.kind == "elastic.sigterm":
-            if (
-                record.fields.get("signal") == _ENDED_BY_FORCE
-                and record.pid is not None
-                and len(self.forced) < MAX_RANKS
-            ):
-                self.forced.add(record.pid)
+            if record.fields.get("signal") == SIGKILL and record.pid is not None and len(self.killed_pids) < MAX_RANKS:
+                self.killed_pids.add(record.pid)
         elif record.kind == "elastic.failure_summary":
             others = record.fields.get("other_ranks")
             ranks = (record.rank, *(others if isinstance(others, tuple) else ()))
-            self.named.update(r for r in ranks[:MAX_RANKS] if isinstance(r, int))
+            self.reported.update(r for r in ranks[:MAX_RANKS] if isinstance(r, int))
         elif record.rank is not None and record.failing:
-            self._see_failure(record, record.rank)
+            self._read_failure(record, record.rank)
 
-    def _start_anew(self) -> None:
-        for memory in (self.waits, self.troubled, self.named, self.late, self.forced):
-            memory.clear()
-        self.gave_up = False
+    def _reset(self) -> None:
+        for collection in (self.waits, self.failed_otherwise, self.reported, self.late_starters, self.killed_pids):
+            collection.clear()
+        self.has_timeout = False
 
-    def _see_failure(self, record: Record, rank: int) -> None:
+    def _read_failure(self, record: Record, rank: int) -> None:
         text = record.text[:SEARCHED]
-        gave_up = _GAVE_UP.search(text) is not None
-        if not gave_up and not _LOST.search(text):
-            if len(self.troubled) < MAX_RANKS:
-                self.troubled.add(rank)
+        has_timeout = _TIMEOUT.search(text) is not None
+        if not has_timeout and not _LOST_PEER.search(text):
+            if len(self.failed_otherwise) < MAX_RANKS:
+                self.failed_otherwise.add(rank)
         elif rank not in self.waits and len(self.waits) < MAX_RANKS:
-            if self.gave_up and not gave_up and _BEGAN.search(str(record.fields.get("frames", ""))):
-                self.late.add(rank)
-            self.gave_up = self.gave_up or gave_up
+            if self.has_timeout and not has_timeout and _STARTED_TRANSFER.search(str(record.fields.get("frames", ""))):
+                self.late_starters.add(rank)
+            self.has_timeout = self.has_timeout or has_timeout
             self.waits[rank] = record.without_lines()
 
     def derive(self, state: JobState) -> list[Record]:
-        """The events that follow from all that was observed."""
-        if not self.gave_up or len(self.waits) < FEWEST_WAITING:
+        if not self.has_timeout or len(self.waits) < MIN_WAITING:
             return []
         world = (
-            state.places.ranks | self.named | self.waits.keys() | set(range(min(state.places.expected or 0, MAX_RANKS)))
+            state.places.ranks
+            | self.reported
+            | self.waits.keys()
+            | set(range(min(state.places.expected or 0, MAX_RANKS)))
         )
         absent = sorted(world - self.waits.keys())
-        if len(absent) == 1 and absent[0] not in self.troubled:
-            return [self._silent(absent[0], state)]
-        if absent or self.troubled - self.waits.keys():
+        if len(absent) == 1 and absent[0] not in self.failed_otherwise:
+            return [self._silent_rank(absent[0], state)]
+        if absent or self.failed_otherwise - self.waits.keys():
             return []
-        if len(self.late) == 1 and self._all_gave_up(self.waits.keys() - self.late):
-            return [self._silent(min(self.late), state)]
-        stands = {rank: stand for rank, record in self.waits.items() if (stand := stand_of(record)) is not None}
-        told = len(stands) == len(self.waits) and all(s.at in ("comm", "gpu") for s in stands.values())
-        return _compared(stands, state) if told else []
+        if len(self.late_starters) == 1 and self._all_timed_out(self.waits.keys() - self.late_starters):
+            return [self._silent_rank(min(self.late_starters), state)]
+        positions = {
+            rank: position for rank, record in self.waits.items() if (position := position_of(record)) is not None
+        }
+        all_wait = len(positions) == len(self.waits) and all(p.activity in ("comm", "gpu") for p in positions.values())
+        return _compare(positions, state) if all_wait else []
 
-    def _all_gave_up(self, ranks: Collection[int]) -> bool:
-        return len(ranks) >= FEWEST_WAITING and all(_GAVE_UP.search(self.waits[r].text[:SEARCHED]) for r in ranks)
+    def _all_timed_out(self, ranks: Collection[int]) -> bool:
+        return len(ranks) >= MIN_WAITING and all(_TIMEOUT.search(self.waits[r].text[:SEARCHED]) for r in ranks)
 
-    def _silent(self, missing: int, state: JobState) -> Record:
-        first = min((e for e in self.waits.values() if _GAVE_UP.search(e.text[:SEARCHED])), key=lambda e: e.order)
-        host, stand = state.places.host_with(missing), stand_of(first)
+    def _silent_rank(self, missing: int, state: JobState) -> Record:
+        first = min((e for e in self.waits.values() if _TIMEOUT.search(e.text[:SEARCHED])), key=lambda e: e.order)
+        host, position = state.places.host_with(missing), position_of(first)
         fields: dict[str, Value] = {
             "missing": (missing,),
             "missing_hosts": (host,) if host else (),
-            "function": _name(stand) if stand else "",
-            "unresponsive": "yes" if len(self.forced) == 1 else "no",
+            "function": _function_name(position) if position else "",
+            "unresponsive": "yes" if len(self.killed_pids) == 1 else "no",
         }
-        return derived("silent_rank", first, fields)
+        return derive_record("silent_rank", first, fields)
 
 
-def _compared(stands: Mapping[int, Stand], state: JobState) -> list[Record]:
-    """Whether ranks that all wait wait for different things."""
-    if all(_SEND.search(s.call) for s in stands.values()):
-        first = min(stands.values(), key=lambda s: s.record.order)
-        return [derived("all_send", first.record, {"function": _name(first), "count": len(stands)})]
-    sides: dict[str, list[int]] = {}  # by call, not by stack: who comes late to one barrier may come another way
-    for rank, stand in sorted(stands.items()):
-        sides.setdefault(stand.call, []).append(rank)
-    if len(sides) < 2 or any(PAIRWISE.search(s.call) for s in stands.values()):
-        return []  # stages of a pipeline stand in different calls without a fault
+def _compare(positions: Mapping[int, Position], state: JobState) -> list[Record]:
+    """Compare the calls in which all ranks wait."""
+    if all(_SEND.search(p.call) for p in positions.values()):
+        first = min(positions.values(), key=lambda p: p.record.order)
+        return [derive_record("all_send", first.record, {"function": _function_name(first), "count": len(positions)})]
+    sides: dict[str, list[int]] = {}  # by call, because ranks may reach the same barrier from different functions
+    for rank, position in sorted(positions.items()):
+        sides.setdefault(position.call, []).append(rank)
+    if len(sides) < 2 or any(PAIRWISE.search(p.call) for p in positions.values()):
+        return []  # pipeline stages wait in different calls by design
     ordered = sorted(sides.values(), key=lambda side: (-len(side), side))
     most, odd = ordered[0], [rank for side in ordered[1:] for rank in side]
-    one, other = stands[odd[0]], stands[most[0]]
-    fields: dict[str, Value] = {"function": _name(one), "others_function": _name(other), "others": len(most)}
+    odd_position, usual_position = positions[odd[0]], positions[most[0]]
+    fields: dict[str, Value] = {
+        "function": _function_name(odd_position),
+        "others_function": _function_name(usual_position),
+        "others": len(most),
+    }
     if len(odd) < len(most):
         fields |= {"odd": tuple(odd), "odd_hosts": state.places.hosts_with(odd)}
-    return [derived("waits_differ", stand.record, fields) for stand in (one, other)]
+    return [derive_record("waits_differ", position.record, fields) for position in (odd_position, usual_position)]
 
 
-def _name(stand: Stand) -> str:
-    """The call without its file."""
-    return stand.call.rpartition(":")[2]
+def _function_name(position: Position) -> str:
+    return position.call.rpartition(":")[2]

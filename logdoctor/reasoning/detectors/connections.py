@@ -1,18 +1,17 @@
-"""The ledger of connections: who lost, or could not open, a connection to whom.
+"""Hosts and ranks to which other processes lost the connection.
 
-Derived events (each stands on a line of the log that shows it):
+Derived records ``ledger.pointed_at`` (each on a log line that shows it). The cases are:
 
-- ``ledger.pointed_at``     several processes lost the same host, and nobody there complains of others: host, rank
-  (where only one process can be meant), peer (the address as printed), pointing (the ranks that say so), votes
-- ``ledger.pointed_at``     one process alone complains, and what it says is that a silent host closed the connection
-- ``ledger.pointed_at``     every connection that is told of has both ends on one host: host, rank (as above), peer
-- ``ledger.pointed_at`` without host: they point at an address or host of which these logs hold no line, so that the
-  other side's story is missing; those who complain are not to blame for that
+- Several processes lost the same host, and no process there complains of others. The fields are host, rank (if only
+  one process can be meant), peer (the address as printed), pointing (the ranks that complain) and votes.
+- One process complains alone, and it says that a silent host closed the connection.
+- All broken connections have both ends on one host. The fields are host, rank (as above), peer and votes.
+- All complaining hosts point at an address or host without any line in these logs. The field host is mostly absent.
+  The logs of the remote end are missing, so the complaining processes are not to blame.
 
-A process that died does not complain.  A host whose own processes complain of others may just have lost its network,
-or may have been taken along: it is named only if one of its ranks alone, which had spoken before, keeps silent.  A
-host of which these logs hold no line is named only if several hosts complain in one file of it alone; else whether it
-complained is not known.
+A dead process does not complain. A host whose own processes complain may have lost its network or have followed a
+failure. It is named only if a single rank there is silent and had printed lines before. A host without any line is
+named only if several hosts complain of it alone in one file. Otherwise nothing says whether that host complained.
 """
 
 from __future__ import annotations
@@ -23,65 +22,75 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derived
+from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.identity.addresses import bare_address, is_address, peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
 
-OF_THE_PEER = (9, 10, 11, 12, 13)
-"""Work completions that tell of the other side: it refused the access, did not answer, was not ready to receive."""
-FEWEST = 2
+PEER_STATUSES = (9, 10, 11, 12, 13)
+"""Work completion statuses about the remote end: access refused, no answer, not ready to receive."""
+MIN_VOTES = 2
 SEARCHED = 2000
 MAX_LINKS = 8192
-MAX_SPEAKERS = 65536
+MAX_PROCESSES = 65536
 _CLOSED = later(r"closed by|reset by peer|refused")
-_LEFT = later(r"closed by (?:remote )?peer")
-"""An orderly close: the process at the other end ended, whatever becomes of a link."""
+_CLOSED_BY_PEER = later(r"closed by (?:remote )?peer")
+"""Orderly close. The process at the remote end ended, so the link is not at fault."""
 
 Process = tuple[int | None, str | None, int | None]
 """Rank, host and pid, as far as they were printed."""
 
 
 class Detector(Struct):
-    """Folds who complains of whom; `derive` tells at whom most point."""
+    """Collected complaints about lost connections."""
 
     links: dict[tuple[Process, str, str], Record] = field(default_factory=dict)
-    spoke: set[Process] = field(default_factory=set)
+    failing_processes: set[Process] = field(default_factory=set)
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         if "restart" in record.signs:
             self.links = {link: e for link, e in self.links.items() if e.line.file != record.line.file}
-            self.spoke.clear()
+            self.failing_processes.clear()
         if not record.failing:
             return
         source = record.source
-        who = (source.rank, source.host, source.pid)
-        if len(self.spoke) < MAX_SPEAKERS:
-            self.spoke.add(who)
+        process = (source.rank, source.host, source.pid)
+        if len(self.failing_processes) < MAX_PROCESSES:
+            self.failing_processes.add(process)
         if "lost peer" in record.signs and len(self.links) < MAX_LINKS:
             peer = _peer(record)
             if peer:
-                self.links.setdefault((who, bare_address(peer), record.line.file), record.without_lines())
+                self.links.setdefault((process, bare_address(peer), record.line.file), record.without_lines())
 
     def derive(self, state: JobState) -> Iterator[Record]:
-        """The host or rank that others point at, if there is exactly one."""
-        votes, complaining = self._votes(state)
+        """Return the host that others point at, if there is exactly one."""
+        votes, complaining_hosts = self._votes(state)
         if not votes:
-            yield from self._at_home(state)
-        several = [t for t, by in votes.items() if len(by) >= FEWEST]
-        accused = [t for t in several if t in state.places.hosts and _weighty([*votes[t].values()], state)]
-        accused = accused or [t for t, by in votes.items() if t in state.places.hosts and len(votes) == 1 and _left(by)]
-        dead = [t for t in accused if t not in complaining]
-        dead = dead or [t for t in accused if self._silent(t, state) is not None]
-        if len(dead) == 1:
-            yield self._pointed_at(dead[0], votes[dead[0]], state)
+            yield from self._both_ends_on_one_host(state)
+        targets = [host for host, complaints in votes.items() if len(complaints) >= MIN_VOTES]
+        accused_hosts = [
+            host for host in targets if host in state.places.hosts and _is_convincing([*votes[host].values()], state)
+        ]
+        accused_hosts = accused_hosts or [
+            host
+            for host, complaints in votes.items()
+            if host in state.places.hosts and len(votes) == 1 and _all_closed_by_peer(complaints)
+        ]
+        silent_hosts = [host for host in accused_hosts if host not in complaining_hosts]
+        silent_hosts = silent_hosts or [host for host in accused_hosts if self._silent_rank(host, state) is not None]
+        if len(silent_hosts) == 1:
+            yield self._pointed_at(silent_hosts[0], votes[silent_hosts[0]], state)
         elif len(state.places.hosts) > 1 or (state.places.expected or 0) > len(state.places.ranks):
-            yield from _unclear([t for t in several if t not in state.places.hosts], votes, complaining, state)
+            yield from _unknown_targets(
+                [host for host in targets if host not in state.places.hosts], votes, complaining_hosts, state
+            )
 
     def _votes(self, state: JobState) -> tuple[dict[str, dict[Value, Record]], set[str | None]]:
-        """Which host is accused by whom (a rank, or host and pid) with which first line; and which hosts accuse."""
+        """Return complaints by accused host, and the hosts that complain.
+
+        The complaints of a host are keyed by rank, or by host and pid, with the first line of each.
+        """
         votes: dict[str, dict[Value, Record]] = {}
-        complaining: set[str | None] = set()
+        complaining_hosts: set[str | None] = set()
         peers = {id(record): peer for (_, peer, _), record in self.links.items()}
         for record in state.runs.select_last_run(self.links.values()):
             peer = peers[id(record)]
@@ -89,90 +98,98 @@ class Detector(Struct):
             source = state.places.host_of(record)
             if target == source:
                 continue
-            complaining.add(source)
-            votes.setdefault(target or peer, {}).setdefault(_who(record, state), record)
-        return votes, complaining
+            complaining_hosts.add(source)
+            votes.setdefault(target or peer, {}).setdefault(_process_name(record, state), record)
+        return votes, complaining_hosts
 
-    def _at_home(self, state: JobState) -> Iterator[Record]:
-        """The one host that holds both ends of all that is told of: whoever left, left there."""
-        told = state.runs.select_last_run(self.links.values())
-        hosts = {state.places.host_of(record) for record in told}
+    def _both_ends_on_one_host(self, state: JobState) -> Iterator[Record]:
+        """Name the host that holds both ends of all broken connections."""
+        records = state.runs.select_last_run(self.links.values())
+        hosts = {state.places.host_of(record) for record in records}
         if len(hosts) == 1 and (host := hosts.pop()) is not None:
-            yield self._pointed_at(host, {_who(e, state): e for e in told}, state)
+            yield self._pointed_at(host, {_process_name(e, state): e for e in records}, state)
 
-    def _pointed_at(self, host: str, by: Mapping[Value, Record], state: JobState) -> Record:
-        first = min(by.values(), key=lambda e: e.order)
-        fields: dict[str, Value] = {"host": host, "peer": _peer(first) or host, "votes": len(by)}
-        pointing = tuple(sorted(who for who in by if isinstance(who, int)))
-        rank = self._silent(host, state)
+    def _pointed_at(self, host: str, complaints: Mapping[Value, Record], state: JobState) -> Record:
+        first = min(complaints.values(), key=lambda e: e.order)
+        fields: dict[str, Value] = {"host": host, "peer": _peer(first) or host, "votes": len(complaints)}
+        pointing = tuple(sorted(rank for rank in complaints if isinstance(rank, int)))
+        silent_rank = self._silent_rank(host, state)
         if pointing:
             fields["pointing"] = pointing
-        if rank is not None:
-            fields["rank"] = rank
-        return derived("pointed_at", first, fields, spoken=False)
+        if silent_rank is not None:
+            fields["rank"] = silent_rank
+        return derive_record("pointed_at", first, fields, keep_source=False)
 
-    def _silent(self, host: str, state: JobState) -> int | None:
-        """The one rank of ``host`` that has not complained of anything, where all its ranks are known."""
-        there = state.places.ranks_on(host)
-        if not there or state.places.expected is None or state.places.ranks_placed() < state.places.expected:
+    def _silent_rank(self, host: str, state: JobState) -> int | None:
+        """Return the only rank of ``host`` without failures.
+
+        The result is None unless the hosts of all ranks are known.
+        """
+        ranks = state.places.ranks_on(host)
+        if not ranks or state.places.expected is None or state.places.ranks_with_host() < state.places.expected:
             return None
-        quiet = there - {rank for who in self.spoke if (rank := _rank(who, state)) is not None}
+        quiet = ranks - {rank for process in self.failing_processes if (rank := _rank_of(process, state)) is not None}
         return quiet.pop() if len(quiet) == 1 else None
 
 
-def _unclear(
-    targets: list[str], votes: Mapping[str, Mapping[Value, Record]], complaining: set[str | None], state: JobState
+def _unknown_targets(
+    targets: list[str], votes: Mapping[str, Mapping[Value, Record]], complaining_hosts: set[str | None], state: JobState
 ) -> Iterator[Record]:
-    """All hosts that complain point at somebody of whom nothing is known: it can be none of them."""
+    """Return records for targets without lines at which all complaining hosts point."""
     for target in targets:
-        by = votes[target]
-        if complaining <= {state.places.host_of(e) for e in by.values()}:
-            first = min(by.values(), key=lambda e: e.order)
-            fields: dict[str, Value] = {"peer": _peer(first) or target, "votes": len(by)}
-            if len(votes) == 1 and _told_together(by, state) and not is_address(target):
+        complaints = votes[target]
+        if complaining_hosts <= {state.places.host_of(e) for e in complaints.values()}:
+            first = min(complaints.values(), key=lambda e: e.order)
+            fields: dict[str, Value] = {"peer": _peer(first) or target, "votes": len(complaints)}
+            if len(votes) == 1 and _in_one_file(complaints, state) and not is_address(target):
                 fields["host"] = target
-            yield derived("pointed_at", first, fields, spoken=False)
+            yield derive_record("pointed_at", first, fields, keep_source=False)
 
 
-def _told_together(by: Mapping[Value, Record], state: JobState) -> bool:
-    """Whether several hosts complain in one file: what all of a job print is in it, so that who is silent is silent."""
+def _in_one_file(complaints: Mapping[Value, Record], state: JobState) -> bool:
+    """Return whether several hosts complain in one file.
+
+    Such a file holds the output of the whole job, so a host without lines was silent.
+    """
     hosts: dict[str, set[str]] = {}
-    for record in by.values():
+    for record in complaints.values():
         if host := state.places.host_of(record):
             hosts.setdefault(record.line.file, set()).add(host)
-    return any(len(named) >= FEWEST for named in hosts.values())
+    return any(len(group) >= MIN_VOTES for group in hosts.values())
 
 
-def _left(complaints: Mapping[Value, Record]) -> bool:
-    """Whether all say that the other side closed the connection."""
-    return all(_LEFT.search(e.text[:SEARCHED]) for e in complaints.values())
+def _all_closed_by_peer(complaints: Mapping[Value, Record]) -> bool:
+    return all(_CLOSED_BY_PEER.search(e.text[:SEARCHED]) for e in complaints.values())
 
 
-def _weighty(complaints: list[Record], state: JobState) -> bool:
-    """Whether two hosts complain, or two processes of one host say that the other side closed or refused.
+def _is_convincing(complaints: list[Record], state: JobState) -> bool:
+    """Return whether two hosts complain, or all complaints say closed or refused.
 
-    A broken link seen from one end looks the same whichever end is at fault.
+    A broken link looks the same from one end, whichever end is at fault.
     """
     hosts = {h for e in complaints if (h := state.places.host_of(e))}
-    if len(hosts) >= FEWEST:
+    if len(hosts) >= MIN_VOTES:
         return True
     return all(_CLOSED.search(e.text[:SEARCHED]) for e in complaints)
 
 
-def _who(record: Record, state: JobState) -> Value:
-    """The rank of the process that ``event`` is of; else its host and pid."""
+def _process_name(record: Record, state: JobState) -> Value:
+    """Return the rank of the process, else its host and pid."""
     rank = state.places.rank_of(record)
     return rank if rank is not None else f"{state.places.host_of(record)}:{record.pid}"
 
 
-def _rank(who: Process, state: JobState) -> int | None:
-    rank, host, pid = who
+def _rank_of(process: Process, state: JobState) -> int | None:
+    rank, host, pid = process
     return rank if rank is not None else state.places.rank_at(short_host(host or ""), pid)
 
 
 def _peer(record: Record) -> str | None:
-    """The other side that ``event`` complains of; None where the failure says nothing of it."""
+    """Return the remote end of a lost connection.
+
+    The result is None for a failure without a peer, such as a work completion with a local status.
+    """
     status = record.fields.get("status")
-    if isinstance(status, int) and status not in OF_THE_PEER:
+    if isinstance(status, int) and status not in PEER_STATUSES:
         return None
     return peer_of(record)

@@ -1,13 +1,12 @@
-"""The ledger of members: two processes that came to the first meeting under one rank.
+"""Ranks that two processes took before their group was complete.
 
-Derived events (dialect ``ledger``; each stands on the line of the second process):
+Derived records (format ``ledger``, each on the line of the second process):
 
-- ``ledger.rank_twice``  twice (the ranks that more than one process took), world_size (where printed)
+- ``ledger.rank_twice``  twice (the ranks that several processes took), world_size (where printed)
 
-A process tells its rank once, when it joins the group.  Two that tell the same one, before anybody says that all have
-met or makes a step, were started by two launchers that do not know of each other: the group never becomes complete.
-A process that joins once more after its group was complete is nothing of the kind.  Source: `lightning.rank` and
-`lightning.world` of the dialects (Lightning 1.0 to 2.5).
+A process prints its rank once, when it joins the group. Two processes with the same rank come from two independent
+launchers. Their group never becomes complete. A process that joins again after its group was complete does not count.
+Source: the records `lightning.rank` and `lightning.world` (Lightning 1.0 to 2.5).
 """
 
 from __future__ import annotations
@@ -17,44 +16,43 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
-from logdoctor.reasoning.derived import derived
+from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 
 MAX_RANKS = 65536
-KEPT = 64
+MAX_DUPLICATES = 64
 
 
 class Detector(Struct):
-    """Keeps which ranks were told since the last meeting; `derive` gives those told twice."""
+    """Ranks of processes since the group was last complete."""
 
-    told: set[tuple[str, int]] = field(default_factory=set)
-    twice: dict[int, Record] = field(default_factory=dict)
+    ranks: set[tuple[str, int]] = field(default_factory=set)
+    duplicates: dict[int, Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         if record.kind == "lightning.rank":
-            self._tell(record)
-        elif (self.told or self.twice) and (
+            self._add_rank(record)
+        elif (self.ranks or self.duplicates) and (
             record.kind == "lightning.world" or record.format == "progress" or "restart" in record.signs
         ):
-            self.told.clear()
-            self.twice.clear()
+            self.ranks.clear()
+            self.duplicates.clear()
 
     def derive(self, state: JobState) -> Iterator[Record]:
-        """One event for all ranks that two processes took, where each of several ranks was."""
-        standing = state.runs.select_last_run(self.twice.values())
-        if len(standing) < 2:  # one alone may be a process that was started anew
+        """Return a record for all duplicate ranks, if there are at least two."""
+        records = state.runs.select_last_run(self.duplicates.values())
+        if len(records) < 2:  # a single rank may be a restarted process
             return
-        first = standing[0]
-        fields: dict[str, Value] = {"twice": tuple(sorted(e.rank for e in standing if e.rank is not None))}
-        if (world := first.fields.get("world_size")) is not None:
-            fields["world_size"] = world
-        yield derived("rank_twice", first, fields)
+        first = records[0]
+        fields: dict[str, Value] = {"twice": tuple(sorted(e.rank for e in records if e.rank is not None))}
+        if (world_size := first.fields.get("world_size")) is not None:
+            fields["world_size"] = world_size
+        yield derive_record("rank_twice", first, fields)
 
-    def _tell(self, record: Record) -> None:
-        if record.rank is None or len(self.told) >= MAX_RANKS:
+    def _add_rank(self, record: Record) -> None:
+        if record.rank is None or len(self.ranks) >= MAX_RANKS:
             return
-        seen = (record.line.file, record.rank)
-        if seen in self.told and len(self.twice) < KEPT:
-            self.twice.setdefault(record.rank, record.without_lines())
-        self.told.add(seen)
+        key = (record.line.file, record.rank)
+        if key in self.ranks and len(self.duplicates) < MAX_DUPLICATES:
+            self.duplicates.setdefault(record.rank, record.without_lines())
+        self.ranks.add(key)

@@ -1,13 +1,13 @@
-"""The ledger of choruses: processes that each do the whole work alone, and so tell the same results.
+"""Processes that each do the whole work alone and print the same results.
 
-Derived event (dialect ``ledger``; it stands on the first line that they all told):
+Derived record (format ``ledger``, on the first line with the result):
 
-- ``ledger.told_alike``  several processes told the same step with the same result: voices (how many), unit, step
+- ``ledger.told_alike``  several processes printed the same step with the same result: voices (their number), unit,
+  step
 
-The ranks of one job agree on a result as well; only where each says that it is alone does this mean something, so a
-rule asks for both.  Where nobody knows who speaks, lines that come twice are one process that prints to two places,
-and lines that come again later are one run after the other: three must tell it in a row, or before the work is two
-steps on.
+The ranks of a distributed job print the same result as well. So a rule also asks for lines in which each process says
+that it is alone. Without ranks, two equal lines may be a process that prints to two places. Later lines may be another
+run. So three equal lines must come in a row, or before two other results.
 """
 
 from __future__ import annotations
@@ -16,54 +16,52 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derived
+from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 
-FEWEST = 3
-FEWEST_RANKS = 2
-STEPS_ON = 2
+MIN_REPEATS = 3
+MIN_RANKS = 2
+MAX_OTHER_RESULTS = 2
 MAX_RANKS = 4096
 _RESULT = later(r"\d\.\d{3}|\de[-+]\d")
-"""A number that chance does not make twice: a loss, a residual."""
+"""Number with so many digits that equal values are no chance, such as a loss."""
 
 
 class Detector(Struct):
-    """Counts who tells the first result, and how often one is told in a row."""
+    """Counts of the first result and of equal results in a row."""
 
     first: Record | None = None
-    told: int = 0
+    repeats: int = 0
     ranks: set[int] = field(default_factory=set)
-    others: set[str] = field(default_factory=set)
-    """Other results told since, up to the second."""
-    last: str = ""
-    row: int = 0
-    longest: int = 0
+    other_results: set[str] = field(default_factory=set)
+    """Results that differ from the first, at most two."""
+    last_text: str = ""
+    run_length: int = 0
+    longest_run: int = 0
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         if record.kind != "progress.step" or not _RESULT.search(record.text):
             return
         self.first = self.first or record
-        self.row = self.row + 1 if record.text == self.last else 1
-        self.last, self.longest = record.text, max(self.longest, self.row)
+        self.run_length = self.run_length + 1 if record.text == self.last_text else 1
+        self.last_text, self.longest_run = record.text, max(self.longest_run, self.run_length)
         if record.text != self.first.text:
-            if len(self.others) < STEPS_ON:
-                self.others.add(record.text)
+            if len(self.other_results) < MAX_OTHER_RESULTS:
+                self.other_results.add(record.text)
             return
-        if len(self.others) < STEPS_ON:
-            self.told += 1
+        if len(self.other_results) < MAX_OTHER_RESULTS:
+            self.repeats += 1
         if record.rank is not None and len(self.ranks) < MAX_RANKS:
             self.ranks.add(record.rank)
 
-    def derive(self, _picture: JobState) -> list[Record]:
-        """The event that follows from all that was observed."""
-        voices = len(self.ranks) if self.ranks else max(self.told, self.longest)
-        if self.first is None or voices < (FEWEST_RANKS if self.ranks else FEWEST):
+    def derive(self, _state: JobState) -> list[Record]:
+        process_count = len(self.ranks) if self.ranks else max(self.repeats, self.longest_run)
+        if self.first is None or process_count < (MIN_RANKS if self.ranks else MIN_REPEATS):
             return []
         first = self.first
-        told: dict[str, Value] = {"voices": voices}
-        told |= {name: first.fields[known] for name, known in _NAMES if known in first.fields}
-        return [derived("told_alike", first, told, level="info")]
+        fields: dict[str, Value] = {"voices": process_count}
+        fields |= {name: first.fields[field_name] for name, field_name in _STEP_FIELDS if field_name in first.fields}
+        return [derive_record("told_alike", first, fields, level="info")]
 
 
-_NAMES = (("unit", "unit"), ("step", "value"))
+_STEP_FIELDS = (("unit", "unit"), ("step", "value"))

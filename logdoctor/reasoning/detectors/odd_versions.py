@@ -1,11 +1,10 @@
-"""The ledger of odd versions: a host that loaded another NCCL than most.
+"""Hosts that loaded another NCCL version than most.
 
-The line that tells a version often names nobody (``NCCL version 2.21.5+cuda12.4``): then it is the host's that alone
-speaks in its file.
-
-Derived event (dialect ``ledger``, one for each odd host; it stands on the line that tells its version):
+Derived record (format ``ledger``, for each odd host on the line with its version):
 
 - ``ledger.odd_version``  host, version, others_version
+
+The version line often has no host (``NCCL version 2.21.5+cuda12.4``). Then it belongs to the only host in its file.
 """
 
 from __future__ import annotations
@@ -15,51 +14,51 @@ from collections import Counter
 from msgspec import Struct, field
 
 from logdoctor.model import Record
-from logdoctor.reasoning.derived import derived
+from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 
-FEWEST = 3
-"""Of two hosts nobody knows which one is odd."""
-MOST = 1 << 14
-"""So many hosts and files are kept."""
+MIN_HOSTS = 3
+"""With two hosts either could be odd."""
+MAX_ENTRIES = 1 << 14
+"""Bound of the hosts and files kept."""
 
 
 class Detector(Struct):
-    """Keeps which version each host told first, and who speaks in files in which one is told by nobody."""
+    """First version of each host, and the hosts of each file."""
 
     by_host: dict[str, Record] = field(default_factory=dict)
     by_file: dict[str, Record] = field(default_factory=dict)
     hosts: dict[str, set[str]] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         if record.format != "nccl":
             return
         file, host = record.line.file, short_host(record.source.host or "")
-        if host and (file in self.hosts or len(self.hosts) < MOST):
+        if host and (file in self.hosts or len(self.hosts) < MAX_ENTRIES):
             hosts = self.hosts.setdefault(file, set())
-            if len(hosts) < FEWEST:
+            if len(hosts) < MIN_HOSTS:
                 hosts.add(host)
-        told, who = (self.by_host, host) if host else (self.by_file, file)
-        if record.kind == "nccl.version" and len(told) < MOST:
-            told.setdefault(who, record)
+        records, key = (self.by_host, host) if host else (self.by_file, file)
+        if record.kind == "nccl.version" and len(records) < MAX_ENTRIES:
+            records.setdefault(key, record)
 
-    def derive(self, _picture: JobState) -> list[Record]:
-        """The events that follow from all that was observed."""
+    def derive(self, _state: JobState) -> list[Record]:
         by_host = dict(self.by_host)
         for file, record in self.by_file.items():
             if len(hosts := self.hosts.get(file, ())) == 1:
                 by_host.setdefault(min(hosts), record)
-        counted = Counter(str(record.fields.get("version")) for record in by_host.values())
-        if len(by_host) < FEWEST or len(counted) < 2:
+        counts = Counter(str(record.fields.get("version")) for record in by_host.values())
+        if len(by_host) < MIN_HOSTS or len(counts) < 2:
             return []
-        usual, count = counted.most_common(1)[0]
+        usual, count = counts.most_common(1)[0]
         if 2 * count <= len(by_host):
             return []
-        odd = ((host, e, str(e.fields.get("version"))) for host, e in by_host.items())
+        odd = ((host, record, str(record.fields.get("version"))) for host, record in by_host.items())
         return [
-            derived("odd_version", record, {"host": host, "version": version, "others_version": usual}, spoken=False)
+            derive_record(
+                "odd_version", record, {"host": host, "version": version, "others_version": usual}, keep_source=False
+            )
             for host, record, version in odd
             if version != usual
         ]

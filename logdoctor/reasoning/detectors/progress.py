@@ -1,17 +1,17 @@
-"""The ledger of progress: how far each rank got, what it did last, and who stopped before the others.
+"""Ranks that stopped before the others, and jobs that stood still.
 
-Derived events (dialect ``ledger``; each stands on a line of the log that shows it):
+Derived records (format ``ledger``, each on a log line that shows it):
 
-- ``ledger.stopped_first``  one rank (or few) made its last step clearly before the others made theirs: late,
-  late_hosts, rank (where it is one), unit, step (its last), others_step, behind (how many of its own intervals), phase
-  (what it began after its last step, if it said so), work, certain (``no`` if its log is a file of its own that ends
-  there: it may have been cut)
-- ``ledger.stood_still``    the job had shown no sign of life for long when its time limit ended it: idle_s, idle (in
-  words), unit, step, phase
+- ``ledger.stopped_first``  one or few ranks made their last step clearly before the others made theirs: late,
+  late_hosts, rank (if it is a single rank), unit, step (the last), others_step, behind (in intervals of the rank),
+  phase (if the rank began a phase after its last step), work, certain. The field ``certain`` is ``no`` if the rank's
+  log is a file of its own that ends there. Such a log may have been cut.
+- ``ledger.stood_still``    the job had printed no progress for long when its time limit ended it: idle_s, idle (as
+  text), unit, step, phase
 
-Where ranks print their own steps, training in step keeps them within one interval of each other.  One interval alone
-is no evidence: a process that is killed loses what its buffers hold.  So a rank counts as behind if it is two
-intervals back, or one and began something else after its last step, or fell silent long before the others.
+Where ranks print their own steps, synchronous training keeps them within one interval of each other. One interval is no
+evidence, because a killed process loses its output buffers. So a rank counts as behind if it is two intervals
+back. One interval suffices if the rank began a phase after its last step, or was silent long before the others.
 """
 
 from __future__ import annotations
@@ -22,239 +22,251 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derived
+from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import STARTS
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 
-FEWEST = 3
-MOST_BEHIND = 4
-"""At most one in so many ranks stopped first (one always may)."""
-SILENT_STEPS = 5
-"""A rank that was silent for so many of its own steps' time when the others made their last one stopped before them."""
+MIN_COUNT = 3
+MIN_RANKS_PER_LAGGARD = 4
+"""At most one in this many ranks may be behind, but always one."""
+MIN_SILENT_STEPS = 5
+"""Time of this many steps without a line, before the others' last step, means that a rank stopped first."""
 MAX_RANKS = 4096
 MAX_SERIES = 4
-LONG_STILL = 1800.0
-LONG_GAPS = 5
-"""Standing still is longer than so many times the longest time between two steps."""
-ZONE = 900.0
-"""Clocks of different zones differ by multiples of so many seconds."""
+MIN_IDLE_SECONDS = 1800.0
+MIN_IDLE_GAPS = 5
+"""An idle job is silent for this many times its longest time between two steps."""
+ZONE_STEP = 900.0
+"""Seconds. Clocks of different time zones differ by multiples of it."""
 ZONE_SLACK = 45.0
-_OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
+_COMPLETED = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 _EPOCH = later(r"(?i)\bepoch\W{0,3}(\d{1,7})")
 _DIGITS = later(r"\d+")
 _LIMIT = later(r"(?i)time ?limit|TIMEOUT|walltime|RUNLIMIT|deadline")
 
 Series = tuple[str, str]
-Who = int | tuple[str, int]
-"""A rank, or a process on a host where no rank is told."""
+ProcessKey = int | tuple[str, int]
+"""Rank, or host and pid where no rank is printed."""
 
 
-class Course(Struct):
-    """How one rank got on in one series of steps: the last two steps, and how many there were."""
+class RankSteps(Struct):
+    """Last two steps of a rank in a series, and their number."""
 
     last: Record
     place: tuple[int, int]
-    before: tuple[int, int] | None = None
-    began: float | None = None
+    previous_place: tuple[int, int] | None = None
+    start_time: float | None = None
     count: int = 1
-    turned: bool = False
-    """The counter began anew and nothing tells the epoch: places cannot be compared."""
+    counter_restarted: bool = False
+    """Whether the counter restarted without an epoch, so that places cannot be compared."""
 
     def add(self, record: Record, place: tuple[int, int]) -> None:
-        """Take one more step in."""
         if place == self.place:
             self.last = record
             return
-        self.turned = self.turned or place < self.place
-        self.before, self.place, self.last, self.count = self.place, place, record, self.count + 1
+        self.counter_restarted = self.counter_restarted or place < self.place
+        self.previous_place, self.place, self.last, self.count = self.place, place, record, self.count + 1
 
     @property
     def interval(self) -> int:
-        """How far apart its steps are; 1 where nothing tells."""
-        if self.before is None or self.before[0] != self.place[0]:
+        """Distance between two steps, 1 if unknown."""
+        if self.previous_place is None or self.previous_place[0] != self.place[0]:
             return 1
-        return max(1, self.place[1] - self.before[1])
+        return max(1, self.place[1] - self.previous_place[1])
 
     @property
     def seconds(self) -> float | None:
-        """How long a step takes, on the average."""
-        if self.began is None or self.last.time is None or self.count < FEWEST:
+        """Mean seconds of a step."""
+        if self.start_time is None or self.last.time is None or self.count < MIN_COUNT:
             return None
-        return max(0.0, self.last.time - self.began) / (self.count - 1)
+        return max(0.0, self.last.time - self.start_time) / (self.count - 1)
 
 
 class Detector(Struct):
-    """Folds the progress of each rank; `derive` tells who stopped first, and whether the job stood still."""
+    """Collected progress of all ranks."""
 
-    courses: dict[Series, dict[Who, Course]] = field(default_factory=dict)
-    doing: dict[Who, Record] = field(default_factory=dict)
-    """What each of them said last that it began."""
-    failed: dict[Who, Record] = field(default_factory=dict)
-    """The last failure that each of them printed."""
-    step: Record | None = None
-    steps: int = 0
-    gap: float = 0.0
-    """The longest time between two steps, in seconds."""
-    phase: Record | None = None
-    limit: Record | None = None
+    steps_by_series: dict[Series, dict[ProcessKey, RankSteps]] = field(default_factory=dict)
+    phases: dict[ProcessKey, Record] = field(default_factory=dict)
+    """Last phase of each process."""
+    failures: dict[ProcessKey, Record] = field(default_factory=dict)
+    """Last failure of each process."""
+    last_step: Record | None = None
+    step_count: int = 0
+    longest_gap: float = 0.0
+    """Longest time between two steps, in seconds."""
+    last_phase: Record | None = None
+    time_limit: Record | None = None
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         if record.kind == "progress.step":
-            self._see_gap(record)
-            self.step, self.phase = record, None
-            if (who := _who(record)) is not None:
-                self._see_step(record, who)
+            self._measure_gap(record)
+            self.last_step, self.last_phase = record, None
+            if (process := _process_key(record)) is not None:
+                self._read_step(record, process)
         elif record.kind == "progress.phase":
-            self.phase = record
-            who = _who(record)
-            if who is not None and (who in self.doing or len(self.doing) < MAX_RANKS):
-                self.doing[who] = record
+            self.last_phase = record
+            process = _process_key(record)
+            if process is not None and (process in self.phases or len(self.phases) < MAX_RANKS):
+                self.phases[process] = record
         elif not STARTS.isdisjoint(record.signs):
-            self.failed.clear()
-            self.courses.clear()
-            self.doing.clear()
-        elif record.failing and (who := _who(record)) is not None and len(self.failed) < MAX_RANKS:
-            self.failed[who] = record
-        if "why ended" in record.signs and self.limit is None and _LIMIT.search(record.text):
-            self.limit = record
+            self.failures.clear()
+            self.steps_by_series.clear()
+            self.phases.clear()
+        elif record.failing and (process := _process_key(record)) is not None and len(self.failures) < MAX_RANKS:
+            self.failures[process] = record
+        if "why ended" in record.signs and self.time_limit is None and _LIMIT.search(record.text):
+            self.time_limit = record
 
-    def _see_gap(self, record: Record) -> None:
-        """How long the job mostly goes without a word about its steps."""
-        self.steps += 1
-        if self.step is not None and self.step.time is not None and record.time is not None:
-            self.gap = max(self.gap, record.time - self.step.time)
+    def _measure_gap(self, record: Record) -> None:
+        self.step_count += 1
+        if self.last_step is not None and self.last_step.time is not None and record.time is not None:
+            self.longest_gap = max(self.longest_gap, record.time - self.last_step.time)
 
-    def _see_step(self, record: Record, rank: Who) -> None:
+    def _read_step(self, record: Record, process: ProcessKey) -> None:
         value = record.fields.get("value")
         if not isinstance(value, int):
             return
         series = (str(record.fields.get("unit", "")), _DIGITS.sub("#", str(record.fields.get("what", "")))[:80])
-        if series not in self.courses and len(self.courses) >= MAX_SERIES:
+        if series not in self.steps_by_series and len(self.steps_by_series) >= MAX_SERIES:
             return
-        ranks = self.courses.setdefault(series, {})
+        by_process = self.steps_by_series.setdefault(series, {})
         place = (_epoch(record), value)
-        if rank in ranks:
-            ranks[rank].add(record, place)
-        elif len(ranks) < MAX_RANKS:
-            ranks[rank] = Course(record, place, began=record.time)
+        if process in by_process:
+            by_process[process].add(record, place)
+        elif len(by_process) < MAX_RANKS:
+            by_process[process] = RankSteps(record, place, start_time=record.time)
 
     def derive(self, state: JobState) -> list[Record]:
-        """The events that follow from all that was observed."""
         return [*self._stopped_first(state), *self._stood_still(state)]
 
     def _stopped_first(self, state: JobState) -> list[Record]:
-        if not self.courses or state.good_ends.done is not None:
+        if not self.steps_by_series or state.good_ends.done is not None:
             return []
-        series = max(self.courses, key=lambda s: (len(self.courses[s]), s))
-        courses = {r: c for r, c in self.courses[series].items() if c.count >= FEWEST}
-        if len(courses) < FEWEST or any(c.turned for c in courses.values()):
+        series = max(self.steps_by_series, key=lambda s: (len(self.steps_by_series[s]), s))
+        steps_by_process = {p: c for p, c in self.steps_by_series[series].items() if c.count >= MIN_COUNT}
+        if len(steps_by_process) < MIN_COUNT or any(c.counter_restarted for c in steps_by_process.values()):
             return []
-        behind = self._behind(courses)
+        behind = self._behind(steps_by_process)
         if not behind:
             return []
-        first = min(behind, key=lambda r: (courses[r].place, courses[r].last.order))
-        ranks = sorted({r for b in behind if (r := state.places.rank_of(courses[b].last)) is not None})
-        course, ahead = courses[first], [c for r, c in courses.items() if r not in behind]
+        slowest = min(behind, key=lambda p: (steps_by_process[p].place, steps_by_process[p].last.order))
+        ranks = sorted({rank for p in behind if (rank := state.places.rank_of(steps_by_process[p].last)) is not None})
+        steps, ahead = steps_by_process[slowest], [c for p, c in steps_by_process.items() if p not in behind]
         fields: dict[str, Value] = {
             "late": tuple(ranks),
-            "late_hosts": tuple(sorted({h for r in behind if (h := state.places.host_of(courses[r].last))})),
+            "late_hosts": tuple(sorted({h for p in behind if (h := state.places.host_of(steps_by_process[p].last))})),
             "unit": series[0],
-            "step": course.place[1],
+            "step": steps.place[1],
             "others_step": min(c.place for c in ahead)[1],
-            "behind": _back(course, min(c.place for c in ahead)),
-            "certain": "yes" if all(self._goes_on(b, courses[b], ahead) for b in behind) else "no",
+            "behind": _intervals_behind(steps, min(c.place for c in ahead)),
+            "certain": "yes" if all(self._log_continues(p, steps_by_process[p], ahead) for p in behind) else "no",
         }
-        own = self._doing(first, course)
-        if own is not None:
-            fields |= {"phase": str(own.fields.get("phase", "")), "work": own.text.strip()[:120]}
+        phase = self._open_phase(slowest, steps)
+        if phase is not None:
+            fields |= {"phase": str(phase.fields.get("phase", "")), "work": phase.text.strip()[:120]}
         if len(ranks) == 1:
             fields["rank"] = ranks[0]
-        return [derived("stopped_first", own or course.last, fields)]
+        return [derive_record("stopped_first", phase or steps.last, fields)]
 
-    def _goes_on(self, who: Who, course: Course, ahead: list[Course]) -> bool:
-        """Whether the log of a process that stopped surely reaches beyond its last step."""
-        file = course.last.line.file
-        failed = self.failed.get(who)
-        return (failed is not None and printed_after(failed, course.last)) or all(
+    def _log_continues(self, process: ProcessKey, steps: RankSteps, ahead: list[RankSteps]) -> bool:
+        """Return whether the log surely continues after the last step.
+
+        It does if the process printed a failure later, or if the other ranks print into the same file.
+        """
+        file = steps.last.line.file
+        failure = self.failures.get(process)
+        return (failure is not None and printed_after(failure, steps.last)) or all(
             c.last.line.file == file for c in ahead
         )
 
-    def _behind(self, courses: Mapping[Who, Course]) -> list[Who]:
-        """The ranks that stopped clearly before all others, which stand together."""
-        places = sorted(c.place for c in courses.values())
-        most = places[len(places) // 2]
-        behind = [r for r, c in courses.items() if c.place < most]
-        ahead = [c for r, c in courses.items() if r not in behind]
-        if not behind or len(behind) > max(1, len(courses) // MOST_BEHIND):
-            return []
-        if any(_back(c, max(places)) > 1 for c in ahead):
-            return []
-        clear = all(self._clearly(r, courses[r], ahead) for r in behind)
-        return behind if clear else []
+    def _behind(self, steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
+        """Return the processes that stopped clearly before all others.
 
-    def _clearly(self, rank: Who, course: Course, ahead: list[Course]) -> bool:
-        back = _back(course, min(c.place for c in ahead))
-        if back >= 2:
+        The others must be within one interval of the highest place.
+        """
+        places = sorted(c.place for c in steps_by_process.values())
+        median = places[len(places) // 2]
+        behind = [process for process, c in steps_by_process.items() if c.place < median]
+        ahead = [c for process, c in steps_by_process.items() if process not in behind]
+        if not behind or len(behind) > max(1, len(steps_by_process) // MIN_RANKS_PER_LAGGARD):
+            return []
+        if any(_intervals_behind(c, max(places)) > 1 for c in ahead):
+            return []
+        is_clear = all(self._is_clearly_behind(process, steps_by_process[process], ahead) for process in behind)
+        return behind if is_clear else []
+
+    def _is_clearly_behind(self, process: ProcessKey, steps: RankSteps, ahead: list[RankSteps]) -> bool:
+        behind = _intervals_behind(steps, min(c.place for c in ahead))
+        if behind >= 2:
             return True
-        own = self._doing(rank, course)
-        if own is not None and not any(self._doing(_who(c.last), c) for c in ahead):
+        phase = self._open_phase(process, steps)
+        if phase is not None and not any(self._open_phase(_process_key(c.last), c) for c in ahead):
             return True
-        seconds = course.seconds
+        seconds = steps.seconds
         times = [c.last.time for c in ahead if c.last.time is not None]
-        if seconds is None or course.last.time is None or len(times) < len(ahead):
+        if seconds is None or steps.last.time is None or len(times) < len(ahead):
             return False
-        return min(times) - course.last.time > SILENT_STEPS * max(seconds, 1.0)
+        return min(times) - steps.last.time > MIN_SILENT_STEPS * max(seconds, 1.0)
 
-    def _doing(self, rank: Who | None, course: Course) -> Record | None:
-        """What a rank began after its last step and did not say was over."""
-        doing = self.doing.get(rank) if rank is not None else None
-        if doing is None or not printed_after(doing, course.last) or _OVER.search(doing.text):
+    def _open_phase(self, process: ProcessKey | None, steps: RankSteps) -> Record | None:
+        """Return the unfinished phase that a process began after its last step."""
+        phase = self.phases.get(process) if process is not None else None
+        if phase is None or not printed_after(phase, steps.last) or _COMPLETED.search(phase.text):
             return None
-        return doing
+        return phase
 
     def _stood_still(self, state: JobState) -> list[Record]:
-        step, limit = self.step, self.limit
-        if step is None or limit is None or state.good_ends.done is not None or self.steps < FEWEST:
+        last_step, time_limit = self.last_step, self.time_limit
+        if last_step is None or time_limit is None or state.good_ends.done is not None or self.step_count < MIN_COUNT:
             return []
-        life = self.phase or step
-        if life.time is None or limit.time is None:
+        last_sign = self.last_phase or last_step
+        if last_sign.time is None or time_limit.time is None:
             return []
-        idle = limit.time - life.time
-        off = idle % ZONE
-        if idle < max(LONG_STILL, LONG_GAPS * self.gap) or min(off, ZONE - off) < ZONE_SLACK:
+        idle = time_limit.time - last_sign.time
+        remainder = idle % ZONE_STEP
+        if (
+            idle < max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * self.longest_gap)
+            or min(remainder, ZONE_STEP - remainder) < ZONE_SLACK
+        ):
             return []
-        fields: dict[str, Value] = {"idle_s": int(idle), "idle": _span(idle), "unit": str(step.fields.get("unit", ""))}
-        if "value" in step.fields:
-            fields["step"] = step.fields["value"]
-        if self.phase is not None and not _OVER.search(self.phase.text):
-            fields["phase"] = str(self.phase.fields.get("phase", ""))
-        return [derived("stood_still", limit, fields)]
+        fields: dict[str, Value] = {
+            "idle_s": int(idle),
+            "idle": _duration(idle),
+            "unit": str(last_step.fields.get("unit", "")),
+        }
+        if "value" in last_step.fields:
+            fields["step"] = last_step.fields["value"]
+        if self.last_phase is not None and not _COMPLETED.search(self.last_phase.text):
+            fields["phase"] = str(self.last_phase.fields.get("phase", ""))
+        return [derive_record("stood_still", time_limit, fields)]
 
 
-def _who(record: Record) -> Who | None:
+def _process_key(record: Record) -> ProcessKey | None:
     if record.rank is not None:
         return record.rank
     return None if record.pid is None else (record.host or "", record.pid)
 
 
 def _epoch(record: Record) -> int:
-    """The epoch that a step belongs to, 0 where it is not told."""
-    given = str(record.fields.get("epoch", "")).partition(".")[0]
-    if given.isdecimal():
-        return int(given[:9])
-    hit = _EPOCH.search(str(record.fields.get("what", "")))
-    return int(hit[1]) if hit else 0
+    """Return the epoch of a step, 0 if unknown."""
+    epoch = str(record.fields.get("epoch", "")).partition(".")[0]
+    if epoch.isdecimal():
+        return int(epoch[:9])
+    match = _EPOCH.search(str(record.fields.get("what", "")))
+    return int(match[1]) if match else 0
 
 
-def _back(course: Course, place: tuple[int, int]) -> int:
-    """How many intervals a rank is behind ``place``; over the end of an epoch at least two."""
-    if course.place[0] != place[0]:
-        return 2 if course.place[0] < place[0] else 0
-    return max(0, place[1] - course.place[1]) // course.interval
+def _intervals_behind(steps: RankSteps, place: tuple[int, int]) -> int:
+    """Return how many intervals the steps are behind ``place``.
+
+    An earlier epoch counts as two intervals.
+    """
+    if steps.place[0] != place[0]:
+        return 2 if steps.place[0] < place[0] else 0
+    return max(0, place[1] - steps.place[1]) // steps.interval
 
 
-def _span(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     minutes = int(seconds) // 60
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

@@ -1,15 +1,15 @@
-"""The ledger of stacks: which process stands elsewhere when all processes were asked where they are.
+"""Processes whose stack differs from the stacks of the others.
 
-Derived event (dialect ``ledger``; it stands on the odd process's own dump):
+Derived records (format ``ledger``, each on the stack dump of a process):
 
-- ``ledger.odd_stack``  few processes (mostly one) stand elsewhere than the others, which wait: odd, odd_hosts,
-  odd_pids, function, others_function, others (how many), others_at (comm or gpu), at: ``comm`` (it waits too, in
-  another call), ``gpu`` (for its GPU), or the work it does (data, save, load, eval, compile, file, work)
+- ``ledger.odd_stack``   few processes, mostly one, are elsewhere than the others, which wait: odd, odd_hosts, odd_pids,
+  function, others_function, others (their number), others_at (comm or gpu), at. The field ``at`` is ``comm`` (waits in
+  another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
 - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
 
-Only the latest dump of each process counts.  Processes that are no ranks (data-loading workers, launchers, compilers'
-helpers) are left out: they wait by nature.  Stacks are compared without what changes from moment to moment: what is
-called below a communication call, and the C library's waiting below anything else.
+Only the latest dump of each process counts. Processes that are no ranks are left out, because they always wait (data
+loader workers, launchers, helpers of compilers). Stacks are compared without the frames below a communication call,
+and without the C library's waiting calls elsewhere.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from msgspec import Struct, field
 
 from logdoctor.model import Line, Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derived
+from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 
-ABORT = 6
-"""A process that its own watchdog ends prints where it stood; other signals are its own."""
-FEWEST = 3
-"""Of two stacks that differ nobody can tell which one is odd, unless one waits and the other is at work with a name."""
-MOST_ODD = 4
-"""At most one in so many processes is odd (one always may be)."""
+SIGABRT = 6
+"""Signal of a process that its watchdog aborts. Other signals are crashes, whose stack shows no wait."""
+MIN_STACKS = 3
+"""Of two different stacks either could be odd, unless one waits and the other has a named activity."""
+MIN_STACKS_PER_ODD = 4
+"""At most one in this many processes may be odd, but always one."""
 MAX_PROCESSES = 4096
-MAX_NAMED = 16
-_NO_RANK = later(
+MAX_LISTED = 16
+_HELPER_PROCESS = later(
     r"_worker_loop|forkserver|resource_tracker|torch/distributed/(?:launch|run|elastic|launcher)|elastic/(?:agent|multi)"
     r"|launcher/api\.py|agent/server|compile_worker|wandb/(?:sdk|service)|ray/_private|run_forever"
     r"|prted?_|orted_|hydra_|HYD_|accelerate/commands|deepspeed/launcher|pin_memory\.py"
@@ -47,12 +47,12 @@ _GPU = later(
     r"cuda/(?:__init__|streams)\.py:synchronize|:synchronize$|(?:^|[ :>])cu(?:da)?(?:Stream|Event|Device|Ctx)Sync\w*"
     r"|autograd/(?:__init__|graph)\.py:|_engine_run_backward|:run_backward|:item$|_local_scalar_dense"
 )
-_WAITS = later(
+_WAITING_CALL = later(
     r"(?:^|:)(?:_{0,2}(?:GI_+)?(?:e?poll\w*|select|futex\w*|nanosleep|clock_nanosleep|sched_yield|pthread_cond_\w+"
     r"|syscall|read|recv\w*)|wait|_wait\w*|acquire|sleep|clone\d?|start_thread)$|^(?:__futex|__pthread|do_futex|lll_lock)"
 )
 PAIRWISE = later(r"(?i)send|recv|p2p|probe")
-_WORK = (
+_ACTIVITIES = (
     ("data", later(r"dataloader|dataset|data/|_data\b|sampler|tokeniz|collate|webdataset|prefetch")),
     ("save", later(r"(?i)sav(?:e|ing)|state_dict|checkpoint|serialization")),
     ("load", later(r"(?i)load_checkpoint|load_state|from_pretrained|safetensors|torch/serialization\.py:_?load")),
@@ -65,53 +65,58 @@ _WORK = (
         ),
     ),
 )
-_NAMED_WORK = frozenset(kind for kind, _ in _WORK)
-_NOISE = later(
+_NAMED_ACTIVITIES = frozenset(kind for kind, _ in _ACTIVITIES)
+_VARIABLE_PARTS = later(
     r"\[clone [^\]]*\]|@@?[\w.]+|\.(?:cold|isra|part|constprop)(?:\.\d+)*|<[^<>]*>|\(.*|0x[0-9a-f]+| \+ \d+$"
 )
 
 
-class Stand(Struct, frozen=True):
-    """Where a process stands: the dump, the stack that counts (outermost first), the call to name, and what it is."""
+class Position(Struct, frozen=True):
+    """Place of a process in the program."""
 
     record: Record
     stack: tuple[str, ...]
     call: str
-    at: str
+    activity: str
 
 
 class Detector(Struct):
-    """Keeps the latest stack of each process; `derive` tells who stands elsewhere."""
+    """Latest stack of each process."""
 
-    latest: dict[tuple[str, str | int], Record] = field(default_factory=dict)
+    latest_dumps: dict[tuple[str, str | int], Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
-        if "stack" not in record.signs or (record.kind == "python.fatal" and record.fields.get("signal") != ABORT):
+        if "stack" not in record.signs or (record.kind == "python.fatal" and record.fields.get("signal") != SIGABRT):
             return
-        who = _who(record)
-        if who is not None and record.fields.get("frames") and (who in self.latest or len(self.latest) < MAX_PROCESSES):
-            self.latest[who] = record
+        process = _process_key(record)
+        if (
+            process is not None
+            and record.fields.get("frames")
+            and (process in self.latest_dumps or len(self.latest_dumps) < MAX_PROCESSES)
+        ):
+            self.latest_dumps[process] = record
 
     def derive(self, state: JobState) -> list[Record]:
-        """The events that follow from all that was observed."""
-        by_rank: dict[object, Stand] = {}
-        for who, record in self.latest.items():
-            stand = stand_of(record)
-            if stand is not None:
+        by_rank: dict[object, Position] = {}
+        for process, record in self.latest_dumps.items():
+            position = position_of(record)
+            if position is not None:
                 rank = state.places.rank_of(record)
-                by_rank[who if rank is None else rank] = stand
-        stands = sorted(by_rank.values(), key=lambda s: s.record.order)
-        odd, others = _split(stands) if stands else ([], [])
-        if len(stands) < FEWEST and not (odd and others and odd[0].at in _NAMED_WORK):
+                by_rank[process if rank is None else rank] = position
+        positions = sorted(by_rank.values(), key=lambda p: p.record.order)
+        odd, others = _split_odd(positions) if positions else ([], [])
+        if len(positions) < MIN_STACKS and not (odd and others and odd[0].activity in _NAMED_ACTIVITIES):
             return []
         if odd:
-            return _odd(odd, others, state)
-        return [_same(others)] if others else []
+            return _odd_records(odd, others, state)
+        return [_same_record(others)] if others else []
 
 
-def _who(record: Record) -> tuple[str, str | int] | None:
-    """The process that a dump is of: its rank, or its number on its host, or its main thread's address."""
+def _process_key(record: Record) -> tuple[str, str | int] | None:
+    """Return the rank of a dump, else host and pid.
+
+    The last choice is the address of the main thread.
+    """
     if record.rank is not None:
         return "rank", record.rank
     if record.pid is not None:
@@ -123,110 +128,127 @@ def _who(record: Record) -> tuple[str, str | int] | None:
 
 
 def _frames(record: Record) -> list[str]:
-    """The functions of a dump, outermost first, without what differs between builds and moments."""
-    given = record.fields.get("frames", "")
-    names = given.split(" > ") if isinstance(given, str) else [str(name) for name in reversed(_tuple(given))]
-    return [short for name in names if (short := _NOISE.sub("", name).strip())]
+    """Return the short function names of a dump, outermost first.
+
+    ``foo.isra.0 + 12`` gives ``foo``.
+    """
+    frames = record.fields.get("frames", "")
+    names = frames.split(" > ") if isinstance(frames, str) else [str(name) for name in reversed(_tuple(frames))]
+    return [short for name in names if (short := _VARIABLE_PARTS.sub("", name).strip())]
 
 
 def _tuple(value: Value) -> tuple[object, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def stand_of(record: Record) -> Stand | None:
-    """Where the process of a dump stands; None if it is no rank, or its stack tells nothing."""
+def position_of(record: Record) -> Position | None:
+    """Return the position of the process of a dump.
+
+    The result is None for a helper process or an empty stack.
+    """
     frames = _frames(record)
-    if not frames or _NO_RANK.search(" > ".join(frames)):
+    if not frames or _HELPER_PROCESS.search(" > ".join(frames)):
         return None
-    for at, pattern in (("comm", _COMM), ("gpu", _GPU)):
-        place = _first(pattern, frames)
+    for activity, pattern in (("comm", _COMM), ("gpu", _GPU)):
+        place = _find_first(pattern, frames)
         if place is not None:
-            return Stand(record, tuple(frames[: place + 1]), frames[place], at)
-    while frames and _WAITS.search(frames[-1]):
+            return Position(record, tuple(frames[: place + 1]), frames[place], activity)
+    while frames and _WAITING_CALL.search(frames[-1]):
         frames.pop()
-    return Stand(record, tuple(frames), frames[-1], _work(frames)) if frames else None
+    return Position(record, tuple(frames), frames[-1], _activity(frames)) if frames else None
 
 
-def _first(pattern: regex.Pattern[str], frames: list[str]) -> int | None:
+def _find_first(pattern: regex.Pattern[str], frames: list[str]) -> int | None:
     return next((i for i, name in enumerate(frames) if pattern.search(name)), None)
 
 
-def _work(frames: list[str]) -> str:
-    """What the innermost frames do; ``work`` where they do not tell."""
+def _activity(frames: list[str]) -> str:
+    """Return the activity of the innermost frames, else ``work``."""
     for name in reversed(frames):
-        kind = next((kind for kind, pattern in _WORK if pattern.search(name)), "")
+        kind = next((kind for kind, pattern in _ACTIVITIES if pattern.search(name)), "")
         if kind:
             return kind
     return "work"
 
 
-def _split(stands: list[Stand]) -> tuple[list[Stand], list[Stand]]:
-    """The odd ones and the others; the odd ones are empty if nobody is clearly odd, both if nothing is clear."""
-    few = max(1, len(stands) // MOST_ODD)
-    waiting = [s for s in stands if s.at in ("comm", "gpu")]
-    working = [s for s in stands if s.at not in ("comm", "gpu")]
+def _split_odd(positions: list[Position]) -> tuple[list[Position], list[Position]]:
+    """Return the odd positions and the others.
+
+    The odd are empty if all wait in the same call. Both are empty if nothing is clear.
+    """
+    few = max(1, len(positions) // MIN_STACKS_PER_ODD)
+    waiting = [p for p in positions if p.activity in ("comm", "gpu")]
+    working = [p for p in positions if p.activity not in ("comm", "gpu")]
     if working:
         return (working, waiting) if len(working) <= few else ([], [])
-    groups: dict[tuple[str, ...], list[Stand]] = {}
-    for stand in waiting:
-        groups.setdefault(stand.stack, []).append(stand)
-    most = max(groups.values(), key=len)
-    odd = [s for s in waiting if s.stack != most[0].stack]
+    groups: dict[tuple[str, ...], list[Position]] = {}
+    for position in waiting:
+        groups.setdefault(position.stack, []).append(position)
+    largest = max(groups.values(), key=len)
+    odd = [p for p in waiting if p.stack != largest[0].stack]
     if not odd:
-        return [], most
-    if len(odd) > 1 or most[0].at != "comm" or any(PAIRWISE.search(s.call) for s in (*odd, *most)):
-        return [], []  # stages of a pipeline, or groups of their own, stand in different calls without a fault
-    return odd, most
+        return [], largest
+    if len(odd) > 1 or largest[0].activity != "comm" or any(PAIRWISE.search(p.call) for p in (*odd, *largest)):
+        return [], []  # pipeline stages and separate groups wait in different calls by design
+    return odd, largest
 
 
-def _odd(odd: list[Stand], others: list[Stand], state: JobState) -> list[Record]:
-    """On the odd one's line, and, to compare, on a line of one of the others below it."""
+def _odd_records(odd: list[Position], others: list[Position], state: JobState) -> list[Record]:
+    """Return a record for the first odd position.
+
+    A later dump of another process gives a second record to compare.
+    """
     first, other = odd[0], _commonest(others)
     call, other_call = first.call, other.call
-    if first.at == other.at and call == other_call:
-        call, other_call = _where_they_part(first, other)
+    if first.activity == other.activity and call == other_call:
+        call, other_call = _name_difference(first, other)
     fields: dict[str, Value] = {
-        "at": first.at,
+        "at": first.activity,
         "function": call,
         "others_function": other_call,
-        "others_at": other.at,
+        "others_at": other.activity,
         "others": len(others),
-        "odd": tuple(sorted({r for s in odd if (r := state.places.rank_of(s.record)) is not None})[:MAX_NAMED]),
+        "odd": tuple(sorted({r for s in odd if (r := state.places.rank_of(s.record)) is not None})[:MAX_LISTED]),
         "odd_hosts": _sorted(state.places.host_of(s.record) for s in odd),
-        "odd_pids": tuple(sorted({p for s in odd if (p := s.record.pid) is not None})[:MAX_NAMED]),
+        "odd_pids": tuple(sorted({p for s in odd if (p := s.record.pid) is not None})[:MAX_LISTED]),
     }
     below = [s for s in others if s.stack == other.stack and s.record.order > first.record.order]
-    return [_derived("odd_stack", stand, fields) for stand in (first, *below[:1])]
+    return [_derive("odd_stack", position, fields) for position in (first, *below[:1])]
 
 
 def _sorted(names: object) -> tuple[str, ...]:
-    return tuple(sorted({str(n) for n in names if n})[:MAX_NAMED])  # type: ignore[attr-defined]
+    return tuple(sorted({str(n) for n in names if n})[:MAX_LISTED])  # type: ignore[attr-defined]
 
 
-def _commonest(stands: Collection[Stand]) -> Stand:
+def _commonest(positions: Collection[Position]) -> Position:
     counts: dict[tuple[str, ...], int] = {}
-    for stand in stands:
-        counts[stand.stack] = counts.get(stand.stack, 0) + 1
-    return max(stands, key=lambda s: (counts[s.stack], -s.record.order))
+    for position in positions:
+        counts[position.stack] = counts.get(position.stack, 0) + 1
+    return max(positions, key=lambda p: (counts[p.stack], -p.record.order))
 
 
-def _where_they_part(a: Stand, b: Stand) -> tuple[str, str]:
-    """The same call, reached on different ways: the first functions that differ, and the call."""
-    pair = next(((x, y) for x, y in zip(a.stack, b.stack, strict=False) if x != y), (a.call, b.call))
-    return f"{a.call} (from {pair[0]})", f"{b.call} (from {pair[1]})"
+def _name_difference(a: Position, b: Position) -> tuple[str, str]:
+    """Name a common call with the first callers that differ."""
+    callers = next(((x, y) for x, y in zip(a.stack, b.stack, strict=False) if x != y), (a.call, b.call))
+    return f"{a.call} (from {callers[0]})", f"{b.call} (from {callers[1]})"
 
 
-def _same(stands: list[Stand]) -> Record:
-    first = stands[0]
-    return _derived("same_stack", first, {"at": first.at, "function": first.call, "count": len(stands)})
+def _same_record(positions: list[Position]) -> Record:
+    first = positions[0]
+    return _derive("same_stack", first, {"at": first.activity, "function": first.call, "count": len(positions)})
 
 
-def _derived(kind: str, stand: Stand, fields: dict[str, Value]) -> Record:
-    return derived(kind, stand.record, fields, line=_line(stand))
+def _derive(kind: str, position: Position, fields: dict[str, Value]) -> Record:
+    return derive_record(kind, position.record, fields, line=_line(position))
 
 
-def _line(stand: Stand) -> Line:
-    """The line of the dump that shows the call, if it was kept; else the dump's first."""
-    path, _, function = stand.call.rpartition(":")
+def _line(position: Position) -> Line:
+    """Return the line of the dump that shows the call.
+
+    If that line was not kept, return the first line.
+    """
+    path, _, function = position.call.rpartition(":")
     wanted = (function, path.rpartition("/")[2])
-    return next((line for line in stand.record.lines if all(part in line.text for part in wanted)), stand.record.line)
+    return next(
+        (line for line in position.record.lines if all(part in line.text for part in wanted)), position.record.line
+    )

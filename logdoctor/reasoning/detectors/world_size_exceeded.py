@@ -1,8 +1,8 @@
-"""The ledger of excess: more processes came to torch's store than the world has.
+"""More processes at torch's store than the world size.
 
-Derived event (dialect ``ledger``; it stands on the first line that says so):
+Derived record (format ``ledger``, on the first line that says so):
 
-- ``ledger.world_exceeded``  rank (who says it), world, joined
+- ``ledger.world_exceeded``  rank (the rank that prints it), world, joined
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from logdoctor.model import Record
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derived
+from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 
 _BARRIER = later(
@@ -21,18 +21,16 @@ _BARRIER = later(
 
 
 class Detector(Struct):
-    """Keeps the first line of a barrier to which too many came."""
+    """First line of a barrier with too many processes."""
 
     line: Record | None = None
-    told: dict[str, int] = {}
+    numbers: dict[str, int] = {}
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
-        if self.line is None and "store based barrier" in record.text and (hit := _BARRIER.search(record.text)):
-            told = {name: int(number) for name, number in hit.groupdict().items()}
-            if told["joined"] > told["world"]:
-                self.line, self.told = record, told
+        if self.line is None and "store based barrier" in record.text and (match := _BARRIER.search(record.text)):
+            numbers = {name: int(number) for name, number in match.groupdict().items()}
+            if numbers["joined"] > numbers["world"]:
+                self.line, self.numbers = record, numbers
 
-    def derive(self, _picture: JobState) -> list[Record]:
-        """The event that follows from all that was observed."""
-        return [derived("world_exceeded", self.line, self.told)] if self.line is not None else []
+    def derive(self, _state: JobState) -> list[Record]:
+        return [derive_record("world_exceeded", self.line, self.numbers)] if self.line is not None else []

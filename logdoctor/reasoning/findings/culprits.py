@@ -132,7 +132,7 @@ def _is_one_node(state: JobState) -> bool:
 
     No other host can then be the peer.
     """
-    return state.places.expected is not None and state.places.at_least <= _ranks_per_node(state)
+    return state.places.expected is not None and state.places.min_world_size <= _ranks_per_node(state)
 
 
 def _only_candidates(rule: Rule, state: JobState) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -144,7 +144,7 @@ def _only_candidates(rule: Rule, state: JobState) -> tuple[tuple[int, ...], tupl
     places = state.places
     alone = len(places.ranks) == 1 and (places.expected or 1) == 1
     ranks = tuple(places.ranks) if alone and rule.culprit.get("ranks", "speaker") == "speaker" else ()
-    hosts = tuple(places.hosts or places.assigned)
+    hosts = tuple(places.hosts or places.scheduler_hosts)
     return ranks, hosts if rule.role in ("cause", "fallback") and len(hosts) == 1 else ()
 
 

@@ -1,8 +1,12 @@
-"""The address book: which host is behind an address that another process names as its peer.
+"""Hosts behind the addresses that processes name as their peers.
 
-What NCCL prints at its start tells it (``Bootstrap : Using eth0:10.1.0.4<0>``, ``NET/Socket : Using ...``, the
-out-of-band address of ``NET/IB``), and lines in which a launcher tags an address and NCCL a name for one process.
-An address that several hosts claim (a container bridge, the loopback) is nobody's.
+Two kinds of lines tell the address of a host:
+
+- lines of NCCL's start (``Bootstrap : Using eth0:10.1.0.4<0>``, ``NET/Socket : Using ...``, the out-of-band address of
+  ``NET/IB``)
+- lines that a launcher tags with an address and NCCL with a host name
+
+An address that several hosts print belongs to none of them, for example that of a container bridge.
 """
 
 from __future__ import annotations
@@ -11,101 +15,114 @@ from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 
 MAX_ADDRESSES = 65536
-FACTS = ("nccl.bootstrap", "nccl.interfaces")
-_LISTED = later(r"\b[A-Za-z][\w.@-]{0,60}:\[?([0-9A-Fa-f.:]{4,45}(?:%\w{1,20})?)\]?<\d+>")
-_NAMED = later(r"\b([A-Za-z][\w.-]{0,200}):\d+:\d+ \[-?\d+\] ")
+INTERFACE_KINDS = ("nccl.bootstrap", "nccl.interfaces")
+_INTERFACE_ADDRESS = later(r"\b[A-Za-z][\w.@-]{0,60}:\[?([0-9A-Fa-f.:]{4,45}(?:%\w{1,20})?)\]?<\d+>")
+_NCCL_PREFIX = later(r"\b([A-Za-z][\w.-]{0,200}):\d+:\d+ \[-?\d+\] ")
 _PEER = later(
     r"(?:(?:closed by (?:remote )?peer|[cC]onnect(?:ion)? to|recv from|send to) |\bremote=)\[?"
     r"(?P<host>[\w.%-]{1,200}|[0-9a-fA-F:.]{4,60}(?:%\w{1,20})?)(?:\]?:|<)(?P<port>\d{2,5})\b"
 )
-_INTERFACE = later(r"-(?:ib|hsn|opa|roce|eth|bond|rdma|hs)\d{0,3}$")
-"""What sites append to a host's name for one of its networks."""
-_SEARCHED = 2000
-_EVERYWHERE = ("127.", "0.", "169.254.")
-"""Every host has these."""
+_NETWORK_SUFFIX = later(r"-(?:ib|hsn|opa|roce|eth|bond|rdma|hs)\d{0,3}$")
+"""Suffix that sites append to a host name for one of its networks."""
+MAX_SEARCHED = 2000
+_LOCAL_ADDRESSES = ("127.", "0.", "169.254.")
+"""Loopback and link-local addresses, which every host has."""
 
 
 class AddressBook:
-    """Address to host, as far as the logs tell."""
+    """Map from addresses to host names."""
 
     def __init__(self) -> None:
-        """Start with nothing known."""
         self._hosts: dict[str, str | None] = {}
-        self._heard: set[str] = set()
+        self._host_names: set[str] = set()
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         if record.format != "nccl" or record.source.host is None:
             return
         host = record.source.host
-        named = own_name(record)
-        if named:
-            self._note(host, named)
-            host = named
-        if len(self._heard) < MAX_ADDRESSES:
-            self._heard.add(short_host(host))
-        if record.kind in FACTS and not is_address(host):
-            for hit in _LISTED.findall(record.line.text[:2000]):
-                self._note(hit, host)
+        name = nccl_host_name(record)
+        if name:
+            self._add(host, name)
+            host = name
+        if len(self._host_names) < MAX_ADDRESSES:
+            self._host_names.add(short_host(host))
+        if record.kind in INTERFACE_KINDS and not is_address(host):
+            for address in _INTERFACE_ADDRESS.findall(record.line.text[:MAX_SEARCHED]):
+                self._add(address, host)
 
-    def _note(self, address: str, host: str) -> None:
+    def _add(self, address: str, host: str) -> None:
         name = short_host(host)
-        if address.startswith(_EVERYWHERE) or address == "::1" or len(self._hosts) >= MAX_ADDRESSES:
+        if address.startswith(_LOCAL_ADDRESSES) or address == "::1" or len(self._hosts) >= MAX_ADDRESSES:
             return
         if self._hosts.setdefault(address, name) != name:
             self._hosts[address] = None
 
     def host_at(self, peer: str) -> str | None:
-        """The host behind ``peer`` (``ip:port``, ``name:port``, ``[ip]:port``, with or without port); None: unknown."""
-        for form in (peer, bare_address(peer), peer.rpartition(":")[0]):
-            if form in self._hosts:
-                return self._hosts[form]
+        """Return the host behind ``peer``, or None where it is unknown.
+
+        ``peer`` is ``ip:port``, ``name:port`` or ``[ip]:port``, with or without the port. For
+        ``gx7-ib0.site.org:4411`` the answer is ``gx7`` if the logs name that host and none named ``gx7-ib0``.
+        """
+        for spelling in (peer, bare_address(peer), peer.rpartition(":")[0]):
+            if spelling in self._hosts:
+                return self._hosts[spelling]
         name = bare_address(peer)
         if not name or is_address(name) or name.startswith("localhost"):
             return None
         name = short_host(name)
-        bare = _INTERFACE.sub("", name)
-        return bare if bare in self._heard and name not in self._heard else name
+        host = _NETWORK_SUFFIX.sub("", name)
+        return host if host in self._host_names and name not in self._host_names else name
 
 
 def peer_of(record: Record) -> str | None:
-    """The other side of the connection that ``event`` is about, as a field or in its words."""
+    """Return the remote end of the connection that ``record`` is about.
+
+    It is the field ``peer`` or stands in the text. ``recv from 10.9.0.7<4411>`` gives ``10.9.0.7:4411``.
+    """
     peer = record.fields.get("peer")
     if isinstance(peer, str) and peer:
         return peer
     if "onnect" not in record.text and "recv from" not in record.text:
         return None
-    hit = _PEER.search(record.text[:_SEARCHED])
-    return f"{hit['host']}:{hit['port']}" if hit else None
+    match = _PEER.search(record.text[:MAX_SEARCHED])
+    return f"{match['host']}:{match['port']}" if match else None
 
 
-def own_name(record: Record) -> str | None:
-    """What NCCL calls its host in a line that a launcher tags with an address only (that of another, where two do)."""
+def nccl_host_name(record: Record) -> str | None:
+    """Return the host name that NCCL prints behind a launcher's tag.
+
+    ``10.9.0.7: gx7:41:52 [0] NCCL WARN ...`` gives ``gx7``. The result is None unless the tag is an address.
+    """
     if record.format != "nccl" or not record.source.host or not is_address(record.source.host):
         return None
-    named = _NAMED.search(record.line.text[:600])
-    return str(named[1]) if named else None
+    match = _NCCL_PREFIX.search(record.line.text[:600])
+    return str(match[1]) if match else None
 
 
 def bare_address(peer: str) -> str:
-    """``peer`` without its port and brackets."""
+    """Strip port and brackets, for example ``[10.9.0.7]:4411`` to ``10.9.0.7``."""
     text = peer.strip().partition("<")[0].removesuffix("/")
-    head, colon, port = text.rpartition(":")
-    if colon and port.isdigit() and ("." in head or "]" in head or ":" not in head or "%" in head):
-        text = head
+    address, colon, port = text.rpartition(":")
+    if colon and port.isdigit() and ("." in address or "]" in address or ":" not in address or "%" in address):
+        text = address
     return text.strip("[]").removeprefix("::ffff:")
 
 
 def short_host(name: str) -> str:
-    """A host's name without its domain: programs of one job print both; addresses stay."""
+    """Return a host name without its domain.
+
+    Programs of one job print both forms. Addresses stay as they are.
+    """
     return name if is_address(name) else name.partition(".")[0]
 
 
-def are_two_hosts(one: str, other: str | None) -> bool:
-    """Whether these are surely two hosts: both are known, and not one by its name and one by an address."""
-    return bool(one and other) and one != other and is_address(one) == is_address(str(other))
+def are_two_hosts(first: str, second: str | None) -> bool:
+    """Return whether two names surely mean two hosts.
+
+    A name and an address may mean the same host.
+    """
+    return bool(first and second) and first != second and is_address(first) == is_address(str(second))
 
 
 def is_address(text: str) -> bool:
-    """Whether ``text`` is a numeric address and no name."""
     return ":" in text or text.replace(".", "").isdigit()

@@ -1,8 +1,7 @@
-"""Who sits where: each rank's host, local rank, process and GPU, as far as anybody tells.
+"""Host, local rank, process and GPU of each rank.
 
-Folded while the events stream by, in bounded memory.  Who tells: the prefixes of lines and what launchers put in front
-of them, NCCL's lines of communicators, torchrun's list of a node's workers and its summaries, Lightning's and MPI's
-lines of who is where, Slurm's ends of tasks, nccl-tests' list of ranks.
+They are read from line prefixes and from lines of NCCL, torchrun, Lightning, MPI, Slurm and nccl-tests. Memory is
+bounded.
 """
 
 from __future__ import annotations
@@ -13,36 +12,35 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor.model import ProcessGroup, Record, Value
-from logdoctor.reasoning.identity.addresses import are_two_hosts, is_address, own_name, short_host
-from logdoctor.reasoning.identity.communicators import COMMS, Communicators, Member, Process, number
+from logdoctor.reasoning.identity.addresses import are_two_hosts, is_address, nccl_host_name, short_host
+from logdoctor.reasoning.identity.communicators import COMMUNICATOR_KINDS, Communicators, Member, Process, number
 from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_end
 
 MAX_RANKS = 1 << 20
 MAX_HOSTS = 4096
-MAX_ASSIGNED = 1 << 10
-MAX_GUESSED = 1 << 16
-"""In a larger job no rank is placed by its neighbours."""
-WORLDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
-"""Kinds of events whose ``world`` is the number of ranks of the job."""
-ASSIGNED = ("kubernetes.node_of_pod", "batch.host")
-"""How a scheduler tells where it put the job; inside, the same place may go by another name (a pod's)."""
-
-
-CRASHING = ("openmpi", "ucx", "crash")
-"""Formats in which a process says host and number when it crashes."""
+MAX_SCHEDULER_HOSTS = 1 << 10
+MAX_FILLED_RANKS = 1 << 16
+"""In a larger job no rank gets its host from its neighbours."""
+WORLD_SIZE_KINDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
+"""Kinds of records whose field ``world`` is the number of ranks of the job."""
+SCHEDULER_KINDS = ("kubernetes.node_of_pod", "batch.host")
+"""Kinds of records with a host of the scheduler. Inside a pod the same host may have another name."""
+CRASH_FORMATS = ("openmpi", "ucx", "crash")
+"""Formats of crash output in which a process prints its host and pid."""
 
 
 class Seat(Struct):
-    """Where a rank runs, as far as it is told; ``gpu`` is the ordinal that CUDA counts inside the process."""
+    """Place of a rank: host, local rank, process and GPU."""
 
     host: str | None = None
     local_rank: int | None = None
     pid: int | None = None
     gpu: int | None = None
+    """Ordinal that CUDA counts inside the process."""
     bus_id: str | None = None
 
-    def learn(self, other: Seat) -> None:
-        """Fill in what is not known yet."""
+    def fill_from(self, other: Seat) -> None:
+        """Fill the empty fields from another seat."""
         self.host = self.host or other.host
         self.local_rank = other.local_rank if self.local_rank is None else self.local_rank
         self.pid = other.pid if self.pid is None else self.pid
@@ -51,63 +49,62 @@ class Seat(Struct):
 
 
 class Places:
-    """Folds who is where."""
+    """Collected places of all ranks."""
 
     def __init__(self) -> None:
-        """Start with nothing known."""
         self.expected: int | None = None
-        """How many ranks the job has."""
+        """World size of the job, if printed."""
         self.ranks: set[int] = set()
-        """Those that spoke."""
+        """Ranks that printed a line."""
         self.hosts: dict[str, None] = {}
-        self.assigned: dict[str, None] = {}
-        """The hosts that a scheduler names."""
-        self.comms = Communicators()
+        self.scheduler_hosts: dict[str, None] = {}
+        """Hosts that a scheduler names."""
+        self.communicators = Communicators()
         self._seats: dict[int, Seat] = {}
         self._per_node: int | None = None
-        self._by_process: dict[tuple[str, int], tuple[int, int]] = {}
-        """By host and pid: the rank, and how wide the group is in which it is counted."""
-        self._by_pid: dict[int, set[int]] = {}
-        self._by_tag: dict[tuple[str, int], tuple[int | None, int]] = {}
-        """By file and local rank, where a launcher tags lines with it: the rank (None: several), the group's width."""
-        self._seen_on: dict[str, tuple[Record, Record]] = {}
-        """The first and the last event of each host."""
-        self._name_by_pid: dict[int, str | None] = {}
-        """Which host says a process's number in what crashing processes print (None: several do)."""
-        self._names: dict[str, str] = {}
-        """What the hosts call themselves that a launcher knows by their addresses."""
-        self._by_agents = False
-        """Whether agents of torchrun start the ranks: a task of Slurm is an agent then, no rank."""
+        self._rank_by_process: dict[tuple[str, int], tuple[int, int]] = {}
+        """Rank and size of its group by host and pid."""
+        self._ranks_by_pid: dict[int, set[int]] = {}
+        self._rank_by_tag: dict[tuple[str, int], tuple[int | None, int]] = {}
+        """Rank (None for several) and size of its group by file and local rank of a launcher's tag."""
+        self._records_by_host: dict[str, tuple[Record, Record]] = {}
+        """First and last record of each host."""
+        self._host_name_by_pid: dict[int, str | None] = {}
+        """Host by pid from crash output, None if several hosts print the pid."""
+        self._name_by_address: dict[str, str] = {}
+        """Host names by the address that a launcher prints."""
+        self._has_agents = False
+        """Whether agents of torchrun start the ranks. Then a task of Slurm is an agent and no rank."""
 
-    # ── what lines tell ─────────────────────────────────────────────────────────────────────────────────────────
+    # ── reading records ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
-        self._see_speaker(record)
+        self._read_source(record)
         if record.rank is not None:
-            self._see_rank(record, record.rank)
+            self._read_rank(record, record.rank)
         kind = record.kind
-        if kind in COMMS:
-            self.comms.observe(record)
+        if kind in COMMUNICATOR_KINDS:
+            self.communicators.observe(record)
         elif record.format == "elastic":
-            self._by_agents = True
-            self._see_workers(record)
-        elif kind in ASSIGNED and record.host and len(self.assigned) < MAX_ASSIGNED:
-            self.assigned.setdefault(short_host(record.host))
+            self._has_agents = True
+            self._read_elastic_workers(record)
+        elif kind in SCHEDULER_KINDS and record.host and len(self.scheduler_hosts) < MAX_SCHEDULER_HOSTS:
+            self.scheduler_hosts.setdefault(short_host(record.host))
         if names_an_end(record):
-            self._see_named(record)
+            self._read_named_end(record)
         elif "own rank" in record.signs:
-            self._pair(record.source.pid, record.rank)
+            self._add_pid(record.source.pid, record.rank)
         elif kind == "slurm.task_exit":
-            self._see_tasks(record)
+            self._read_slurm_tasks(record)
 
-    def _see_speaker(self, record: Record) -> None:
-        source, host, width = record.source, short_host(record.source.host or ""), self._see_size(record)
+    def _read_source(self, record: Record) -> None:
+        """Read rank, host and process of the source that printed the line."""
+        source, host, size = record.source, short_host(record.source.host or ""), self._read_world_size(record)
         if host:
-            self._see_host(host, record)
-            if record.format in CRASHING and source.pid is not None and not is_address(host):
-                self._see_name(host, source.pid)
-        rank = self._rank_in_widest(record, width) if source.rank is None else source.rank
+            self._add_host(host, record)
+            if record.format in CRASH_FORMATS and source.pid is not None and not is_address(host):
+                self._add_host_name(host, source.pid)
+        rank = self._rank_in_largest(record, size) if source.rank is None else source.rank
         if rank is None:
             return
         if len(self.ranks) < MAX_RANKS:
@@ -115,107 +112,136 @@ class Places:
         if host:
             self._seat(rank).host = host
         if source.local_rank is not None:
-            self._see_tag((record.line.file, source.local_rank), rank, width)
+            self._add_launcher_tag((record.line.file, source.local_rank), rank, size)
         if source.pid is not None:
-            self._pair(source.pid, rank)
+            self._add_pid(source.pid, rank)
             process = host, source.pid
-            if host and width >= self._by_process.get(process, (0, 0))[1] and len(self._by_process) < MAX_RANKS:
-                self._by_process[process] = (rank, width)
+            if (
+                host
+                and size >= self._rank_by_process.get(process, (0, 0))[1]
+                and len(self._rank_by_process) < MAX_RANKS
+            ):
+                self._rank_by_process[process] = (rank, size)
 
-    def _see_size(self, record: Record) -> int:
-        """How many ranks the line says there are, in the job or a part of it (0: it does not say)."""
-        told = record.fields.get("nranks", record.fields.get("world_size"))
-        if told is None and record.kind in WORLDS:
-            told = record.fields.get("world")
-        if not isinstance(told, int):
+    def _read_world_size(self, record: Record) -> int:
+        """Return the number of ranks in the line, or 0.
+
+        It counts the ranks of the job or of a part of it.
+        """
+        size = record.fields.get("nranks", record.fields.get("world_size"))
+        if size is None and record.kind in WORLD_SIZE_KINDS:
+            size = record.fields.get("world")
+        if not isinstance(size, int):
             return 0
-        if 0 < told < 1 << 22:
-            self.expected = max(self.expected or 0, told)
-        return told
+        if 0 < size < 1 << 22:
+            self.expected = max(self.expected or 0, size)
+        return size
 
-    def _rank_in_widest(self, record: Record, width: int) -> int | None:
-        """What NCCL calls a process's rank: a part of the job counts its own, only the widest one tells the job's."""
-        if record.kind not in ("nccl.comm_init", "nccl.comm_end") or not width or width < (self.expected or 0):
+    def _rank_in_largest(self, record: Record, size: int) -> int | None:
+        """Return NCCL's rank of the process if its communicator spans the job.
+
+        A smaller communicator numbers its own members.
+        """
+        if record.kind not in ("nccl.comm_init", "nccl.comm_end") or not size or size < (self.expected or 0):
             return None
         rank = record.fields.get("group_rank")
         return rank if isinstance(rank, int) else None
 
-    def _see_host(self, host: str, record: Record) -> None:
-        if host not in self._seen_on and len(self.hosts) >= MAX_HOSTS:
+    def _add_host(self, host: str, record: Record) -> None:
+        if host not in self._records_by_host and len(self.hosts) >= MAX_HOSTS:
             return
         self.hosts.setdefault(host)
-        first = self._seen_on.get(host, (record,))[0]
-        self._seen_on[host] = (first, record if not record.lines else first)  # those of many lines would fill memory
+        first = self._records_by_host.get(host, (record,))[0]
+        # multi-line records would fill memory
+        self._records_by_host[host] = (first, record if not record.lines else first)
 
-    def _see_tag(self, tag: tuple[str, int], rank: int, width: int) -> None:
-        known, widest = self._by_tag.get(tag, (rank, width))
-        if width > widest:
-            self._by_tag[tag] = (rank, width)
-        elif width == widest and len(self._by_tag) < MAX_RANKS:
-            self._by_tag[tag] = (rank if known == rank else None, width)
+    def _add_launcher_tag(self, tag: tuple[str, int], rank: int, size: int) -> None:
+        tagged_rank, largest = self._rank_by_tag.get(tag, (rank, size))
+        if size > largest:
+            self._rank_by_tag[tag] = (rank, size)
+        elif size == largest and len(self._rank_by_tag) < MAX_RANKS:
+            self._rank_by_tag[tag] = (rank if tagged_rank == rank else None, size)
 
-    def _see_rank(self, record: Record, rank: int) -> None:
-        """What a line tells of the rank that it is about; of its source, only where that is the same one."""
+    def _read_rank(self, record: Record, rank: int) -> None:
+        """Read the place of the rank that the line is about.
+
+        Facts about the source count only if the source is that rank.
+        """
         fields, source = record.fields, record.source
-        seat, own = self._seat(rank), source.rank == rank or "own rank" in record.signs
-        if seat.host is None and record.host and (own or "host" in fields or record.format == "elastic"):
-            # an agent of torchrun sits on the node of its workers
-            seat.host = self._named(short_host(record.host), fields.get("pid"))
+        seat, is_source = self._seat(rank), source.rank == rank or "own rank" in record.signs
+        if seat.host is None and record.host and (is_source or "host" in fields or record.format == "elastic"):
+            # an agent of torchrun runs on the node of its workers
+            seat.host = self._own_name_of(short_host(record.host), fields.get("pid"))
         if seat.local_rank is None:
-            seat.local_rank = number(fields.get("local_rank", source.local_rank if own else None))
+            seat.local_rank = number(fields.get("local_rank", source.local_rank if is_source else None))
         if seat.pid is None:
-            seat.pid = number(fields.get("pid", source.pid if own else None))
+            seat.pid = number(fields.get("pid", source.pid if is_source else None))
         if seat.gpu is None and record.format in ("cuda", "nccl"):
             seat.gpu = number(fields.get("device"))
         if "pg" in fields:
-            self.comms.see_group(record)
+            self.communicators.observe_group(record)
 
-    def _see_named(self, record: Record) -> None:
-        """A launcher tells of a process by its rank and its number; elsewhere it may name it by the number only."""
+    def _read_named_end(self, record: Record) -> None:
+        """Read rank and pid that a launcher prints together.
+
+        Other lines of the launcher may name the process by its pid only.
+        """
         rank, host = record.fields.get("rank"), record.fields.get("host")
         if isinstance(rank, int):
-            self._pair(record.fields.get("pid"), rank)
+            self._add_pid(record.fields.get("pid"), rank)
             if isinstance(host, str) and len(self.hosts) < MAX_HOSTS:
-                self.hosts.setdefault(self._settle(rank, self._named(short_host(host), record.fields.get("pid"))))
+                self.hosts.setdefault(
+                    self._set_host(rank, self._own_name_of(short_host(host), record.fields.get("pid")))
+                )
 
-    def _see_name(self, host: str, pid: int) -> None:
-        if len(self._name_by_pid) < MAX_RANKS and self._name_by_pid.setdefault(pid, host) != host:
-            self._name_by_pid[pid] = None
+    def _add_host_name(self, host: str, pid: int) -> None:
+        if len(self._host_name_by_pid) < MAX_RANKS and self._host_name_by_pid.setdefault(pid, host) != host:
+            self._host_name_by_pid[pid] = None
 
-    def _named(self, host: str, pid: Value | None) -> str:
-        """What ``host`` calls itself, where a launcher that knows its address tells of a process that was heard."""
-        if is_address(host) and isinstance(pid, int) and (name := self._name_by_pid.get(pid)):
-            self._names.setdefault(host, name)
-        return self._names.get(host, host)
+    def _own_name_of(self, host: str, pid: Value | None) -> str:
+        """Return the name that ``host`` has for itself.
 
-    def _pair(self, pid: Value | None, rank: int | None) -> None:
-        """The process of this number is that rank: its other lines, with the number alone, are the rank's."""
-        if isinstance(pid, int) and rank is not None and len(self._by_pid) < MAX_RANKS:
-            self._by_pid.setdefault(pid, set()).add(rank)
+        A launcher may know a host by its address only. If it names a process there whose crash output has a host name,
+        that name belongs to the address.
+        """
+        if is_address(host) and isinstance(pid, int) and (name := self._host_name_by_pid.get(pid)):
+            self._name_by_address.setdefault(host, name)
+        return self._name_by_address.get(host, host)
 
-    def _see_tasks(self, record: Record) -> None:
-        """Slurm tells on which host tasks ended; they are the ranks, unless each starts several of them."""
+    def _add_pid(self, pid: Value | None, rank: int | None) -> None:
+        """Note the rank of ``pid`` for lines that print the pid alone."""
+        if isinstance(pid, int) and rank is not None and len(self._ranks_by_pid) < MAX_RANKS:
+            self._ranks_by_pid.setdefault(pid, set()).add(rank)
+
+    def _read_slurm_tasks(self, record: Record) -> None:
+        """Read the host of the tasks that Slurm lists.
+
+        A task is a rank unless it is an agent of torchrun, which starts several ranks.
+        """
         ranks, host = record.fields.get("ranks"), short_host(record.host or "")
         if host and len(self.hosts) < MAX_HOSTS:
             self.hosts.setdefault(host)
-        if host and isinstance(ranks, tuple) and not self._by_agents:
+        if host and isinstance(ranks, tuple) and not self._has_agents:
             for rank in ranks:
                 if isinstance(rank, int):
-                    self._settle(rank, host)
+                    self._set_host(rank, host)
 
-    def _see_workers(self, record: Record) -> None:
-        """An agent of torchrun lists the ranks of its node, or says how many it starts."""
+    def _read_elastic_workers(self, record: Record) -> None:
+        """Read the ranks that an agent of torchrun lists, or their number."""
         ranks = record.fields.get("ranks") if record.kind == "elastic.workers" else None
         if isinstance(ranks, tuple) and ranks:
             self._per_node = max(self._per_node or 0, len(ranks))
             for local, rank in enumerate(ranks):
                 if isinstance(rank, int):
-                    self._seat(rank).learn(Seat(short_host(record.host or "") or None, local))
+                    self._seat(rank).fill_from(Seat(short_host(record.host or "") or None, local))
         elif record.kind == "elastic.config":
             self._per_node = self._per_node or number(record.fields.get("nproc_per_node"))
 
     def _seat(self, rank: int) -> Seat:
-        """The seat of ``rank``; that of nobody where too many are known."""
+        """Return the seat of ``rank``.
+
+        Beyond `MAX_RANKS` it is a new seat that is not stored.
+        """
         seat = self._seats.get(rank)
         if seat is None:
             seat = Seat()
@@ -223,160 +249,185 @@ class Places:
                 self._seats[rank] = seat
         return seat
 
-    def _settle(self, rank: int, host: str) -> str:
-        """The host of ``rank``: ``host`` where none is known."""
+    def _set_host(self, rank: int, host: str) -> str:
+        """Set the host of ``rank`` if it has none, and return it."""
         seat = self._seat(rank)
         seat.host = seat.host or host
         return seat.host
 
-    # ── what follows ────────────────────────────────────────────────────────────────────────────────────────────
+    # ── queries ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def rank_of(self, record: Record) -> int | None:
-        """The global rank that ``event`` is about, as far as the whole job's facts tell."""
+        """Return the global rank that ``record`` is about.
+
+        Ask after the whole log was read, because pids and local ranks may be resolved by later lines.
+        """
         if record.rank is not None:
             return record.rank
-        told = "named end" in record.signs and "own end" not in record.signs
-        pid = record.fields.get("pid") if told else record.pid  # who tells of another's end has a pid of its own
-        known = self.rank_at(short_host(record.host or ""), pid if isinstance(pid, int) else None)
-        if known is not None:
-            return known
+        names_other = "named end" in record.signs and "own end" not in record.signs
+        pid = record.fields.get("pid") if names_other else record.pid  # the reporter has a pid of its own
+        rank = self.rank_at(short_host(record.host or ""), pid if isinstance(pid, int) else None)
+        if rank is not None:
+            return rank
         local = local_rank_of_end(record)
         if local is not None and len(self.hosts) < 2:
-            known = self.rank_at("", record.pid)
-            return local if known is None else known  # one node: its local ranks are the ranks
+            rank = self.rank_at("", record.pid)
+            return local if rank is None else rank  # on a single node local ranks are the ranks
         if record.format == "kernel" and isinstance(bus := record.fields.get("bus_id"), str):
-            ranks = self.comms.ranks_on_gpu(short_host(record.host or ""), bus, self._rank_of_member)
+            ranks = self.communicators.ranks_on_gpu(short_host(record.host or ""), bus, self._rank_of_member)
             return ranks.pop() if len(ranks) == 1 else None
-        if record.kind == "slurm.task_exit" and not self._by_agents:
-            return _only(record.fields.get("ranks"))
-        return self._rank_by_tag(record)
+        if record.kind == "slurm.task_exit" and not self._has_agents:
+            return _only_rank(record.fields.get("ranks"))
+        return self._rank_from_tag(record)
 
     def ranks_of(self, record: Record) -> tuple[int, ...]:
-        """The ranks that ``event`` is about: several that Slurm lists in one line, unless they are all."""
-        one = self.rank_of(record)
-        if one is not None or record.kind != "slurm.task_exit" or self._by_agents:
-            return () if one is None else (one,)
-        told = record.fields.get("ranks")
-        ranks = tuple(r for r in told if isinstance(r, int)) if isinstance(told, tuple) else ()
-        some = len(ranks) <= max(ranks, default=0) or len(ranks) < (self.expected or 0)
-        return ranks if some else ()
+        """Return the ranks that ``record`` is about.
 
-    def _rank_by_tag(self, record: Record) -> int | None:
-        """The rank of the process that the launcher's tag names, else what the process itself calls its rank."""
+        These are several where Slurm lists several tasks in one line. If it lists all tasks of the job, the result is
+        empty.
+        """
+        rank = self.rank_of(record)
+        if rank is not None or record.kind != "slurm.task_exit" or self._has_agents:
+            return () if rank is None else (rank,)
+        listed = record.fields.get("ranks")
+        ranks = tuple(r for r in listed if isinstance(r, int)) if isinstance(listed, tuple) else ()
+        is_part = len(ranks) <= max(ranks, default=0) or len(ranks) < (self.expected or 0)
+        return ranks if is_part else ()
+
+    def _rank_from_tag(self, record: Record) -> int | None:
+        """Return the rank of the launcher's tag, else the printed rank."""
         local = record.source.local_rank
         if local is None:
             return _rank_in_default_group(record)
-        known = self._by_tag.get((record.line.file, local), (None, 0))[0]
-        told = _rank_in_default_group(record) if known is None else known
-        return None if told is not None and told < local else told
+        tagged_rank = self._rank_by_tag.get((record.line.file, local), (None, 0))[0]
+        rank = _rank_in_default_group(record) if tagged_rank is None else tagged_rank
+        return None if rank is not None and rank < local else rank
 
     def rank_at(self, host: str, pid: int | None) -> int | None:
-        """The rank of the process ``pid``; where the host is not known, if only one process has that number."""
+        """Return the rank of process ``pid``.
+
+        An unknown pair of host and pid gives a rank only if a single rank with that pid may run on ``host``.
+        """
         if pid is None:
             return None
-        if (host, pid) in self._by_process:
-            return self._by_process[host, pid][0]
-        known = [r for r in self._by_pid.get(pid, ()) if not are_two_hosts(host, self.host_with(r))]
-        return known[0] if len(known) == 1 else None
+        if (host, pid) in self._rank_by_process:
+            return self._rank_by_process[host, pid][0]
+        ranks = [r for r in self._ranks_by_pid.get(pid, ()) if not are_two_hosts(host, self.host_with(r))]
+        return ranks[0] if len(ranks) == 1 else None
 
-    def _rank_of_member(self, process: Process, known: Member | None) -> int | None:
-        """A process's global rank: a communicator tells it only if it spans the whole job."""
-        if known and known.said is not None:
-            return known.said
-        if known and known.width and known.width >= (self.expected or 0):
-            return known.rank
+    def _rank_of_member(self, process: Process, member: Member | None) -> int | None:
+        """Return the global rank of a process in a communicator."""
+        if member and member.global_rank is not None:
+            return member.global_rank
+        if member and member.size and member.size >= (self.expected or 0):
+            return member.rank
         return self.rank_at(process[0], process[1])
 
     def ranks_on(self, host: str) -> set[int]:
-        """The ranks that are known to run on ``host``."""
         return {rank for rank, seat in self._seats.items() if seat.host == host}
 
     def host_with(self, rank: int | None) -> str | None:
-        """The host on which ``rank`` runs."""
         seat = self._seats.get(rank) if rank is not None else None
         return seat.host if seat else None
 
     def hosts_with(self, ranks: Iterable[int]) -> tuple[str, ...]:
-        """The hosts on which ``ranks`` run, sorted, as far as they are known."""
+        """Return the known hosts of ``ranks``, sorted."""
         return tuple(sorted({host for rank in ranks if (host := self.host_with(rank))}))
 
-    def ranks_placed(self) -> int:
-        """Of how many ranks the host is known."""
+    def ranks_with_host(self) -> int:
+        """Count the ranks whose host is known."""
         return sum(seat.host is not None for seat in self._seats.values())
 
     def host_of(self, record: Record) -> str | None:
-        """The host that ``event`` is about; the job's only host where there is just one."""
+        """Return the host of ``record``, else the only host of the job."""
         rank = self.rank_of(record)
-        told = record.host or rank is None
-        host = short_host(own_name(record) or record.host or "") if told else self.host_with(rank)
-        return self._names.get(host, host) if host else self.only_host
+        has_host = record.host or rank is None
+        host = short_host(nccl_host_name(record) or record.host or "") if has_host else self.host_with(rank)
+        return self._name_by_address.get(host, host) if host else self.only_host
 
     @property
     def only_host(self) -> str | None:
-        """The job's host, where there is just one."""
         return next(iter(self.hosts)) if len(self.hosts) == 1 else None
 
     def hosts_of_run(self, wanted: Callable[[Record], bool]) -> tuple[str, ...]:
-        """The hosts that took part in the run whose events are ``wanted``; all of them where none is known to."""
-        told = (h for h in self.hosts if h not in self._seen_on or any(map(wanted, self._seen_on[h])))
-        return tuple(told) or tuple(self.hosts)
+        """Return the hosts of the run that ``wanted`` selects.
+
+        If no host is in that run, return all hosts.
+        """
+        hosts = (
+            host
+            for host in self.hosts
+            if host not in self._records_by_host or any(map(wanted, self._records_by_host[host]))
+        )
+        return tuple(hosts) or tuple(self.hosts)
 
     @property
-    def at_least(self) -> int:
-        """So many ranks the job has at the least: as it says itself, or as the highest number that was heard tells."""
+    def min_world_size(self) -> int:
+        """Smallest possible world size.
+
+        It is the printed size, or the highest rank plus one if that is larger.
+        """
         return max(self.expected or 0, max(self.ranks, default=-1) + 1)
 
     @property
     def nodes(self) -> int | None:
-        """How many nodes the job has."""
-        return self.comms.nodes
+        return self.communicators.nodes
 
     @property
     def per_node(self) -> int | None:
-        """How many ranks each node has."""
-        return self.comms.per_node or self._per_node
+        """Ranks on each node."""
+        return self.communicators.per_node or self._per_node
 
     def groups(self) -> tuple[ProcessGroup, ...]:
-        """The process groups of which at least two members are known, the largest first."""
-        return self.comms.groups(self._rank_of_member)
+        """Return the process groups with two or more known ranks, largest first."""
+        return self.communicators.groups(self._rank_of_member)
 
     def seats(self) -> dict[int, Seat]:
-        """Each rank's seat, as far as the whole log tells."""
+        """Return the seat of each rank. Call it after the whole log was read."""
         seats = {rank: replace(seat) for rank, seat in self._seats.items()}
-        for process, member in self.comms.members.items():
+        for process, member in self.communicators.members.items():
             rank = self._rank_of_member(process, member)
             if rank is not None:
                 host, pid, device = process
                 gpu = device if device >= 0 else None
-                seats.setdefault(rank, Seat()).learn(Seat(host or None, member.local_rank, pid, gpu, member.bus_id))
-        self._fill_nodes(seats)
+                seats.setdefault(rank, Seat()).fill_from(Seat(host or None, member.local_rank, pid, gpu, member.bus_id))
+        self._fill_hosts(seats)
         return seats
 
-    def _fill_nodes(self, seats: dict[int, Seat]) -> None:
-        """Where ranks fill node after node, a rank without a host is where all its neighbours are."""
+    def _fill_hosts(self, seats: dict[int, Seat]) -> None:
+        """Give a rank without a host the host of its neighbours.
+
+        This holds where ranks fill node after node, so the nodes before and behind must have other hosts.
+        """
         size, expected = self.per_node or 0, self.expected or 0
-        if size < 2 or expected > MAX_GUESSED:
+        if size < 2 or expected > MAX_FILLED_RANKS:
             return
         for first in range(0, expected, size):
             node = range(first, min(first + size, expected))
             hosts = {h for rank in node if rank in seats and (h := seats[rank].host)}
-            for rank in node if len(hosts) == 1 and _one_node_only(hosts, first, seats, size) else ():
-                seats.setdefault(rank, Seat()).learn(Seat(next(iter(hosts))))
+            for rank in node if len(hosts) == 1 and _neighbours_are_elsewhere(hosts, first, seats, size) else ():
+                seats.setdefault(rank, Seat()).fill_from(Seat(next(iter(hosts))))
 
 
-def _one_node_only(hosts: set[str], first: int, seats: Mapping[int, Seat], size: int) -> bool:
-    """Whether the node before and the one after have other hosts: else ranks are dealt out in another way."""
+def _neighbours_are_elsewhere(hosts: set[str], first: int, seats: Mapping[int, Seat], size: int) -> bool:
+    """Return whether the neighbouring nodes have other hosts.
+
+    Otherwise ranks are not dealt out node by node.
+    """
     around = (*range(first - size, first), *range(first + size, first + 2 * size))
     return not any(rank in seats and seats[rank].host in hosts for rank in around)
 
 
-def _only(ranks: Value | None) -> int | None:
-    """The one task that Slurm speaks of: it is a rank, unless each task starts several of them."""
+def _only_rank(ranks: Value | None) -> int | None:
+    """Return the rank of the only task that Slurm lists."""
     return ranks[0] if isinstance(ranks, tuple) and len(ranks) == 1 and isinstance(ranks[0], int) else None
 
 
 def _rank_in_default_group(record: Record) -> int | None:
-    """The rank that torch 2.2 and older print: it counts inside the process group, which mostly is the whole job."""
+    """Return the rank that torch 2.2 and older print.
+
+    It counts inside the process group, which mostly is the whole job.
+    """
     rank = record.fields.get("group_rank", record.fields.get("aborted_rank"))
     of_torch = record.format == "c10d" or record.kind == "crash.terminate"
     return rank if isinstance(rank, int) and of_torch and "pg" not in record.fields else None

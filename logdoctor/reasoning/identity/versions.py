@@ -1,4 +1,4 @@
-"""Which version of which product took part: what was told first, what each run told, and which ranks differ."""
+"""Versions of products by run and by rank."""
 
 from __future__ import annotations
 
@@ -7,27 +7,25 @@ from collections.abc import Callable, Iterator
 from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 
-KEPT = 64
-"""So many changes of a product's version are kept."""
+MAX_CHANGES = 64
+"""Bound of the changes kept for a product."""
 MAX_RANKS = 1 << 16
 
 
 class Versions:
-    """Folds what events tell of versions."""
+    """Collected versions of each product."""
 
     def __init__(self, attempts: Attempts) -> None:
-        """Start with none; ``attempts`` tells the runs apart."""
         self._attempts = attempts
         self.first: dict[str, str] = {}
-        """By product, the version that was told first."""
-        self._told: dict[str, list[Record]] = {}
-        """Where each product's version was told first in a run, or another one than before."""
+        """The first version of each product in the log."""
+        self._changes: dict[str, list[Record]] = {}
+        """Records of each product that begin a run or differ from the version before."""
         self._spans: dict[str, int] = {}
         self._ranks: dict[str, dict[str, set[int]]] = {}
-        """By product and version, the ranks that told it."""
+        """Ranks by product and version."""
 
     def observe(self, record: Record) -> None:
-        """Take one event in that tells a version."""
         version, product = record.fields.get("version"), str(record.fields.get("product", record.format))
         if version is None:
             return
@@ -36,19 +34,26 @@ class Versions:
             ranks = self._ranks.setdefault(product, {}).setdefault(str(version), set())
             if len(ranks) < MAX_RANKS:
                 ranks.add(record.source.rank)
-        told = self._told.setdefault(product, [])
-        other = not told or told[-1].fields["version"] != version or self._attempts.spans > self._spans.get(product, 0)
-        if other and len(told) < KEPT:
-            told.append(record)
+        changes = self._changes.setdefault(product, [])
+        is_change = (
+            not changes
+            or changes[-1].fields["version"] != version
+            or self._attempts.spans > self._spans.get(product, 0)
+        )
+        if is_change and len(changes) < MAX_CHANGES:
+            changes.append(record)
             self._spans[product] = self._attempts.spans
 
     def of_run(self, wanted: Callable[[Record], bool]) -> Iterator[tuple[str, str]]:
-        """Each product's version: the last of those whose events are ``wanted``, else the first of all."""
-        for product, first in sorted(self.first.items()):
-            told = next((e for e in reversed(self._told[product]) if wanted(e)), None)
-            yield product, str(told.fields["version"]) if told else first
+        """Return each product's version in the run that ``wanted`` selects.
 
-    def apart(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
-        """Product, version and ranks, for the products of which ranks run different versions."""
-        apart = ((p, v, tuple(sorted(r))) for p, of in self._ranks.items() if len(of) > 1 for v, r in of.items())
-        return tuple(sorted(apart))
+        A product without a record in that run keeps its first version.
+        """
+        for product, first in sorted(self.first.items()):
+            last = next((record for record in reversed(self._changes[product]) if wanted(record)), None)
+            yield product, str(last.fields["version"]) if last else first
+
+    def differing(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        """Return product, version and ranks where ranks run different versions."""
+        differing = ((p, v, tuple(sorted(r))) for p, by in self._ranks.items() if len(by) > 1 for v, r in by.items())
+        return tuple(sorted(differing))

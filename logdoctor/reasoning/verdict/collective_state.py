@@ -24,33 +24,33 @@ def collective_states(detector: Detector, state: JobState) -> tuple[CollectiveSt
     """
     if not isinstance(detector, collectives.Detector):
         return ()
-    stuck = _oldest_collectives(detector)
+    waiters = _oldest_collectives(detector)
     states = {key: record for key, record in detector.states.items() if "last_enqueued" in record.fields}
-    keys = sorted(stuck.keys() | states.keys())[:MAX_STATES]
-    return tuple(_state(key, stuck.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
+    keys = sorted(waiters.keys() | states.keys())[:MAX_STATES]
+    return tuple(_state(key, waiters.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
 
 
-def _oldest_collectives(detector: collectives.Detector) -> dict[Key, collectives.Stuck]:
+def _oldest_collectives(detector: collectives.Detector) -> dict[Key, collectives.Waiter]:
     """Return the oldest incomplete collective of each rank.
 
     A watchdog reports each incomplete collective, the oldest has the lowest number.
     """
-    oldest: dict[Key, collectives.Stuck] = {}
-    for stuck in detector.stuck():
-        previous = oldest.get((stuck.group, stuck.who))
-        if previous is None or stuck.seq < previous.seq:
-            oldest[stuck.group, stuck.who] = stuck
+    oldest: dict[Key, collectives.Waiter] = {}
+    for waiter in detector.waiters():
+        previous = oldest.get((waiter.group, waiter.rank))
+        if previous is None or waiter.seq < previous.seq:
+            oldest[waiter.group, waiter.rank] = waiter
     return oldest
 
 
-def _state(key: Key, stuck: collectives.Stuck | None, state: Record | None) -> CollectiveState:
-    record = stuck.record if stuck else state
+def _state(key: Key, waiter: collectives.Waiter | None, state: Record | None) -> CollectiveState:
+    record = waiter.record if waiter else state
     numbers = dict(_numbers(state)) if state else {}
     return CollectiveState(
         group=key[0],
         rank=key[1],
-        waits=stuck.seq if stuck else None,
-        op=stuck.op if stuck else "",
+        waits=waiter.seq if waiter else None,
+        op=waiter.op if waiter else "",
         started=numbers.get("last_enqueued"),
         completed=numbers.get("last_completed"),
         at=Moment(record.line.file, record.line.number, record.time) if record else None,
