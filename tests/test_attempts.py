@@ -1,4 +1,4 @@
-"""Two or more jobs or attempts in one log: told apart, the last one that says why it failed is diagnosed."""
+"""Several jobs or attempts in one log: the last run that states why it failed is diagnosed."""
 
 from __future__ import annotations
 
@@ -58,70 +58,70 @@ def epochs(first: int, last: int) -> str:
     return "".join(f"Epoch {n}: train_loss={3.1 - n / 10:.3f}\n" for n in range(first, last + 1))
 
 
-def cause(found: Diagnosis) -> str:
-    return found.causes[0].signature if found.causes else found.verdict
+def cause(diagnosis: Diagnosis) -> str:
+    return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
 
 
-def verdicts(found: Diagnosis) -> list[tuple[str, str | None, bool]]:
-    return [(run.verdict, run.signature, run.told) for run in found.runs]
+def verdicts(diagnosis: Diagnosis) -> list[tuple[str, str | None, bool]]:
+    return [(run.verdict, run.signature, run.told) for run in diagnosis.runs]
 
 
-def test_one_run_is_not_listed(knowledge):
-    found = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3), knowledge)
-    assert (cause(found), found.runs) == ("cuda.oom", ())
+def test_single_run_is_not_listed(knowledge):
+    diagnosis = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3), knowledge)
+    assert (cause(diagnosis), diagnosis.runs) == ("cuda.oom", ())
 
 
-def test_after_a_restart_the_last_attempt_is_diagnosed_and_the_first_is_listed(knowledge):
+def test_failure_after_a_restart_is_diagnosed_and_the_first_attempt_is_listed(knowledge):
     log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + NO_KEY + summary(1)
-    found = diagnosed(log, knowledge)
-    assert found.causes[0].culprit.ranks == (1,)
-    assert cause(found) != "cuda.oom"
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", cause(found), True)]
-    assert found.job_summary.attempts == 2
+    diagnosis = diagnosed(log, knowledge)
+    assert diagnosis.causes[0].culprit.ranks == (1,)
+    assert cause(diagnosis) != "cuda.oom"
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", cause(diagnosis), True)]
+    assert diagnosis.job_summary.attempts == 2
 
 
-def test_an_attempt_that_only_ends_is_explained_by_the_one_before(knowledge):
-    found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + summary(3), knowledge)
-    assert cause(found) == "cuda.oom"
+def test_attempt_without_a_cause_is_explained_by_the_attempt_before(knowledge):
+    diagnosis = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + summary(3), knowledge)
+    assert cause(diagnosis) == "cuda.oom"
 
 
-def test_a_restart_that_works_outlives_the_failure(knowledge):
-    found = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
-    assert found.verdict == "healthy"
-    assert verdicts(found)[0] == ("failure", "cuda.oom", False)
+def test_failure_before_a_working_restart_is_outlived(knowledge):
+    diagnosis = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
+    assert diagnosis.verdict == "healthy"
+    assert verdicts(diagnosis)[0] == ("failure", "cuda.oom", False)
 
 
-def test_workers_that_torchrun_starts_again_without_a_word_outlive_the_failure(knowledge):
-    found = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + steps(1, 8), knowledge)
-    assert found.verdict == "healthy"
+def test_failure_before_a_silent_restart_by_torchrun_is_outlived(knowledge):
+    diagnosis = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + steps(1, 8), knowledge)
+    assert diagnosis.verdict == "healthy"
 
 
-def test_a_job_after_torchrun_gave_up_does_not_outlive_the_failure(knowledge):
-    found = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + GAVE_UP + steps(1, 8), knowledge)
-    assert found.causes[0].signature == "app.exception"
+def test_failure_before_torchrun_gave_up_is_not_outlived_by_another_job(knowledge):
+    diagnosis = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + GAVE_UP + steps(1, 8), knowledge)
+    assert diagnosis.causes[0].signature == "app.exception"
 
 
-def test_agents_that_restart_together_are_one_restart(knowledge):
+def test_restart_reported_by_several_agents_counts_once(knowledge):
     log = steps(1, 5) + OOM + RESTART.format(left=2) * 3 + steps(3, 40)
     assert diagnosed(log, knowledge).job_summary.attempts == 2
 
 
-def test_of_very_many_attempts_the_last_is_diagnosed(knowledge):
+def test_last_of_very_many_attempts_is_diagnosed(knowledge):
     log = (steps(1, 3) + OOM + RESTART.format(left=9)) * 80 + steps(1, 3) + NO_KEY + summary(1)
-    found = diagnosed(log, knowledge)
-    assert (found.causes[0].culprit.ranks, found.job_summary.attempts) == ((1,), 81)
+    diagnosis = diagnosed(log, knowledge)
+    assert (diagnosis.causes[0].culprit.ranks, diagnosis.job_summary.attempts) == ((1,), 81)
 
 
-def test_a_later_job_does_not_outlive_the_failure_of_an_earlier_one(knowledge):
+def test_failure_is_not_outlived_by_steps_of_a_later_job(knowledge):
     log = LOAD + steps(1, 9) + OOM.replace("[rank3]: ", "") + LOAD + steps(1, 40)
     assert cause(diagnosed(log, knowledge)) == "cuda.oom"
 
 
-def test_a_later_job_that_ended_well_leaves_nothing_to_tell(knowledge):
+def test_failure_before_a_later_job_that_ended_well_is_healthy(knowledge):
     log = BANNER + NCCL + steps(1, 9) + OOM + summary(3) + BANNER + NCCL + steps(1, 40) + DONE
-    found = diagnosed(log, knowledge)
-    assert found.verdict == "healthy"
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("healthy", None, False)]
+    diagnosis = diagnosed(log, knowledge)
+    assert diagnosis.verdict == "healthy"
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("healthy", None, False)]
 
 
 def counted(last: int) -> str:
@@ -129,60 +129,60 @@ def counted(last: int) -> str:
 
 
 @pytest.mark.parametrize(("last", "answer"), [(40, "healthy"), (39, "cuda.oom")])
-def test_a_later_job_that_counted_its_steps_to_the_end_leaves_nothing_to_tell(knowledge, last, answer):
+def test_failure_before_a_later_job_is_healthy_only_if_that_made_its_last_step(knowledge, last, answer):
     assert cause(diagnosed(LOAD + counted(9) + PLAIN_OOM + LOAD + counted(last), knowledge)) == answer
 
 
-def test_the_last_step_of_another_rank_does_not_outlive_the_failure(knowledge):
+def test_failure_is_not_outlived_by_the_last_step_of_another_rank(knowledge):
     assert cause(diagnosed(LOAD + counted(39) + PLAIN_OOM + "Iter 40/40, loss: 2.1\n", knowledge)) == "cuda.oom"
 
 
-def test_of_two_failed_jobs_the_last_is_diagnosed(knowledge):
+def test_last_of_two_failed_jobs_is_diagnosed(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
-    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
-    assert found.causes[0].culprit.ranks == (1,)
-    assert [run.signature for run in found.runs] == ["cuda.oom", cause(found)]
-    assert (found.runs[0].first_line, found.runs[0].last_line) == (1, (first + BANNER).count("\n") - 1)
+    diagnosis = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
+    assert diagnosis.causes[0].culprit.ranks == (1,)
+    assert [run.signature for run in diagnosis.runs] == ["cuda.oom", cause(diagnosis)]
+    assert (diagnosis.runs[0].first_line, diagnosis.runs[0].last_line) == (1, (first + BANNER).count("\n") - 1)
 
 
-def test_the_rank_table_is_of_the_run_that_is_told(knowledge):
+def test_rank_table_holds_failures_of_the_selected_run(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
-    found = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
-    assert [row.rank for row in found.job_summary.rank_table if row.failure] == [1]
+    diagnosis = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
+    assert [row.rank for row in diagnosis.job_summary.rank_table if row.failure] == [1]
 
 
-def facts(found: Diagnosis) -> tuple[str, str, tuple[str, ...]]:
-    progress = found.job_summary.last_progress
-    return progress.value if progress else "", dict(found.job_summary.versions)["nccl"], found.job_summary.hosts
+def facts(diagnosis: Diagnosis) -> tuple[str, str, tuple[str, ...]]:
+    progress = diagnosis.job_summary.last_progress
+    return progress.value if progress else "", dict(diagnosis.job_summary.versions)["nccl"], diagnosis.job_summary.hosts
 
 
-def test_progress_versions_and_hosts_are_of_the_run_that_is_told(knowledge):
+def test_progress_versions_and_hosts_are_those_of_the_selected_run(knowledge):
     first = BANNER + NCCL + "trn07:88140:88140 [0] NCCL INFO cudaDriverVersion 12040\n" + steps(1, 40) + OOM
     second = NCCL.replace("2.21.5", "2.26.2") + "trn09:511:511 [0] NCCL INFO cudaDriverVersion 12040\n" + steps(1, 7)
     log = first + summary(3) + BANNER + second + NO_KEY
     assert facts(diagnosed(log, knowledge)) == ("7", "2.26.2", ("trn09",))
 
 
-def test_where_an_earlier_run_is_told_its_progress_is_shown(knowledge):
+def test_progress_is_that_of_the_selected_run_even_if_another_followed(knowledge):
     log = BANNER + NCCL + steps(1, 40) + OOM + RESTART.format(left=2) + NO_KEY + summary(1)
-    found = diagnosed(log, knowledge)
-    assert [run.told for run in found.runs] == [True, False]
-    assert facts(found)[0] == "40"
+    diagnosis = diagnosed(log, knowledge)
+    assert [run.told for run in diagnosis.runs] == [True, False]
+    assert facts(diagnosis)[0] == "40"
 
 
-def test_a_job_that_was_preempted_and_put_back_is_the_same_job(knowledge):
+def test_preempted_and_requeued_job_is_the_same_job(knowledge):
     ended = "slurmstepd: error: *** JOB 4471 ON trn02 CANCELLED AT 2025-06-11T10:02:11 DUE TO PREEMPTION ***\n"
-    found = diagnosed(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)
-    assert (found.verdict, [run.kind for run in found.runs]) == ("healthy", ["job", "attempt"])
+    diagnosis = diagnosed(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)
+    assert (diagnosis.verdict, [run.kind for run in diagnosis.runs]) == ("healthy", ["job", "attempt"])
 
 
-def test_the_machine_speaks_for_all_attempts(knowledge):
+def test_kernel_line_counts_for_all_attempts(knowledge):
     xid = "[ 8123.412345] NVRM: Xid (PCI:0000:9b:00): 79, pid=88140, name=python, GPU has fallen off the bus.\n"
     log = steps(1, 5) + xid + RESTART.format(left=2) + OOM + summary(3)
     assert cause(diagnosed(log, knowledge)) == cause(diagnosed(xid, knowledge))
 
 
-def test_workers_logs_in_folders_of_attempts_are_counted(knowledge, tmp_path):
+def test_folders_of_attempts_are_counted_as_attempts(knowledge, tmp_path):
     for attempt, text in enumerate((OOM, steps(1, 4))):
         folder = tmp_path / f"attempt_{attempt}" / "3"
         folder.mkdir(parents=True)
@@ -190,62 +190,62 @@ def test_workers_logs_in_folders_of_attempts_are_counted(knowledge, tmp_path):
     assert logdoctor.diagnose([tmp_path], knowledge=knowledge).job_summary.attempts == 2
 
 
-def test_a_caught_exception_is_outlived(knowledge):
+def test_caught_exception_is_outlived(knowledge):
     caught = OOM.replace("in <module>", "in train_one").replace("[rank3]: ", "")
     assert diagnosed(LOAD + steps(1, 9) + caught + LOAD + steps(10, 40), knowledge).verdict == "healthy"
 
 
-def test_a_run_that_resumes_is_the_same_job(knowledge):
+def test_failure_before_a_resume_is_outlived(knowledge):
     log = LOAD + steps(1, 9) + OOM.replace("[rank3]: ", "") + "Resuming from checkpoint step_8\n" + steps(9, 40)
     assert diagnosed(log, knowledge).verdict == "healthy"
 
 
-def test_a_script_that_fails_before_the_job_is_outlived(knowledge):
+def test_script_that_fails_before_the_job_is_outlived(knowledge):
     log = OOM.replace("[rank3]: ", "") + LOAD + steps(1, 40)
     assert diagnosed(log, knowledge).verdict == "healthy"
 
 
-def test_a_second_node_that_starts_late_is_no_second_job(knowledge):
+def test_late_start_of_a_second_node_is_no_second_job(knowledge):
     log = BANNER + NO_KEY + summary(1) + BANNER.replace("88121", "40017") + NCCL
-    found = diagnosed(log, knowledge)
-    assert (found.causes[0].culprit.ranks, found.runs) == ((1,), ())
+    diagnosis = diagnosed(log, knowledge)
+    assert (diagnosis.causes[0].culprit.ranks, diagnosis.runs) == ((1,), ())
 
 
 PLAIN_OOM = OOM.replace("[rank3]: ", "")
 PLAIN_NO_KEY = NO_KEY.replace("[rank1]: ", "")
 
 
-def test_of_two_failed_runs_of_a_script_without_a_launcher_the_last_is_diagnosed(knowledge):
-    found = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 12) + PLAIN_NO_KEY, knowledge)
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", cause(found), True)]
-    assert cause(found) == "app.exception"
+def test_last_of_two_failed_runs_without_a_launcher_is_diagnosed(knowledge):
+    diagnosis = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 12) + PLAIN_NO_KEY, knowledge)
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", cause(diagnosis), True)]
+    assert cause(diagnosis) == "app.exception"
 
 
-def test_a_hang_up_that_ended_the_second_run_is_told_though_the_first_failed(knowledge):
+def test_hang_up_of_the_second_run_is_diagnosed_after_a_failed_first(knowledge):
     hang_up = "WARNING:torch.distributed.elastic.agent.server.api:Received 1 death signal, shutting down workers\n"
-    found = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3) + steps(1, 12) + hang_up, knowledge)
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("failure", "job.hangup", True)]
+    diagnosis = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3) + steps(1, 12) + hang_up, knowledge)
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", "job.hangup", True)]
 
 
-def test_short_runs_are_told_apart_behind_a_run_that_filled_the_file_with_its_steps(knowledge):
+def test_short_runs_are_separated_after_a_run_with_very_many_steps(knowledge):
     log = steps(1, 40_000) + PLAIN_OOM + steps(1, 40) + PLAIN_NO_KEY + steps(1, 40) + PLAIN_OOM + steps(1, 40_000)
-    found = diagnosed(log, knowledge)
-    assert [run.signature for run in found.runs] == ["cuda.oom", "app.exception", "cuda.oom", None]
+    diagnosis = diagnosed(log, knowledge)
+    assert [run.signature for run in diagnosis.runs] == ["cuda.oom", "app.exception", "cuda.oom", None]
 
 
-def test_of_more_runs_than_are_kept_the_last_is_diagnosed(knowledge):
+def test_last_run_is_diagnosed_beyond_the_limit_of_runs(knowledge):
     log = (steps(1, 5) + PLAIN_NO_KEY) * 40 + steps(1, 5) + PLAIN_OOM
-    found = diagnosed(log, knowledge)
-    assert (cause(found), found.runs[-1].signature) == ("cuda.oom", "cuda.oom")
+    diagnosis = diagnosed(log, knowledge)
+    assert (cause(diagnosis), diagnosis.runs[-1].signature) == ("cuda.oom", "cuda.oom")
 
 
-def test_a_script_that_ends_well_when_it_is_run_again_leaves_nothing_to_tell(knowledge):
-    found = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
-    assert found.verdict == "healthy"
-    assert verdicts(found) == [("failure", "cuda.oom", False), ("healthy", None, False)]
+def test_failed_script_that_ends_well_in_a_second_run_is_healthy(knowledge):
+    diagnosis = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
+    assert diagnosis.verdict == "healthy"
+    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("healthy", None, False)]
 
 
-def test_a_script_that_resumes_is_listed_as_an_attempt(knowledge):
+def test_script_that_resumes_is_listed_as_an_attempt(knowledge):
     log = LOAD + steps(1, 9) + PLAIN_OOM + "Resuming from checkpoint step_8\n" + steps(9, 12) + PLAIN_NO_KEY
     assert [(run.kind, run.signature) for run in diagnosed(log, knowledge).runs] == [
         ("job", "cuda.oom"),
@@ -253,7 +253,7 @@ def test_a_script_that_resumes_is_listed_as_an_attempt(knowledge):
     ]
 
 
-def test_a_helper_that_fails_between_two_steps_is_no_run_of_its_own(knowledge):
+def test_exception_between_two_steps_begins_no_run(knowledge):
     for before, after in (
         (steps(1, 9), steps(10, 40)),
         (steps(1, 9), steps(10, 20) + steps(1, 20)),
@@ -262,7 +262,7 @@ def test_a_helper_that_fails_between_two_steps_is_no_run_of_its_own(knowledge):
         assert diagnosed(LOAD + before + PLAIN_NO_KEY + LOAD + after, knowledge).runs == ()
 
 
-def test_another_rank_that_still_comes_up_when_one_failed_is_no_second_run(knowledge):
+def test_start_of_another_rank_after_a_failure_is_no_second_run(knowledge):
     log = LOAD + steps(1, 4) + PLAIN_NO_KEY + LOAD + NCCL + PLAIN_OOM
     assert diagnosed(log, knowledge).runs == ()
 
@@ -271,7 +271,7 @@ def test_another_rank_that_still_comes_up_when_one_failed_is_no_second_run(knowl
     "line",
     ["step {}0: loss=2.1", "Epoch: [0][{}0/5005]\tTime  0.3 (0.4)\tLoss 6.9 (7.0)", "{{'loss': 2.3, 'epoch': 0.{}}}"],
 )
-def test_steps_that_begin_where_those_of_the_run_before_began_are_another_run(knowledge, line):
+def test_steps_that_start_over_after_a_failure_are_another_run(knowledge, line):
     work = LOAD + "".join(line.format(n) + "\n" for n in range(1, 9))
     assert [run.signature for run in diagnosed(work + PLAIN_OOM + work + PLAIN_NO_KEY, knowledge).runs] == [
         "cuda.oom",
@@ -279,6 +279,6 @@ def test_steps_that_begin_where_those_of_the_run_before_began_are_another_run(kn
     ]
 
 
-def test_bars_of_a_rank_that_goes_on_alone_are_no_second_run(knowledge):
+def test_progress_bars_after_a_failure_are_no_second_run(knowledge):
     bars = "".join(f"Map:  {n}0%|#         | {n}0/100 [00:0{n}<00:09, 10.1 examples/s]\n" for n in range(9))
     assert diagnosed(LOAD + bars + PLAIN_NO_KEY + LOAD + bars, knowledge).runs == ()

@@ -1,4 +1,4 @@
-"""Whom the first cause names: who speaks, whom a launcher names, at whom others point (`culprits.tsv`)."""
+"""Ranks and hosts that the first cause names (`culprits.tsv`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from logdoctor.pipeline.knowledge import Knowledge
 
 
 def cases() -> Iterator[tuple[str, str]]:
-    """What is to be named (ranks and hosts), and the log."""
+    """Yield the expected ranks and hosts, and the log."""
     for line in Path(__file__).with_name("culprits.tsv").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             named, _, log = line.partition("\t")
@@ -21,9 +21,9 @@ def cases() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("named", "log"), list(cases()))
-def test_the_first_cause_names_this_rank_and_host(named: str, log: str, knowledge: Knowledge) -> None:
+def test_first_cause_names_this_rank_and_host(named: str, log: str, knowledge: Knowledge) -> None:
     diagnosis = diagnose(io.BytesIO(log.encode() + b"\n"), knowledge=knowledge)
     culprit = diagnosis.causes[0].culprit
     assert culprit is not None
-    said = [",".join(map(str, culprit.ranks)) or "-", ",".join(culprit.hosts) or "-"]
-    assert " ".join(said) == named
+    parts = [",".join(map(str, culprit.ranks)) or "-", ",".join(culprit.hosts) or "-"]
+    assert " ".join(parts) == named

@@ -29,76 +29,76 @@ def run(
 
 
 def decided(
-    told: Cause | None, *runs: Run, hosts: tuple[str, ...] = ("a", "b", "c", "d"), lang: str = "en"
+    first: Cause | None, *runs: Run, hosts: tuple[str, ...] = ("a", "b", "c", "d"), lang: str = "en"
 ) -> Decision:
-    causes = (told,) if told else ()
-    verdict = "failure" if told else "unknown"
+    causes = (first,) if first else ()
+    verdict = "failure" if first else "unknown"
     return decide(Diagnosis("j", verdict, causes, runs=runs, job_summary=JobSummary(hosts=hosts)), lang)
 
 
 @pytest.mark.parametrize("action", ["stop", "retry", "none"])
-def test_of_one_attempt_the_cause_decides(action):
+def test_single_attempt_is_decided_by_the_cause(action):
     assert decided(cause(action, "a")).action == action
     assert decided(cause(action, "a")).hosts == ()
 
 
-def test_a_host_at_fault_is_named():
+def test_excluded_host_is_named():
     assert decided(cause("exclude", "b")).hosts == ("b",)
 
 
-def test_a_healthy_job_needs_no_decision():
+def test_healthy_job_needs_no_decision():
     assert decide(Diagnosis("j", "healthy")) == Decision()
 
 
-def test_the_same_cause_again_without_progress_stops():
+def test_same_cause_again_without_progress_stops():
     runs = (run(LOST, at=reached(40)), run(LOST, at=reached(40), told=True))
     assert decided(cause("retry"), *runs) == Decision(
         "stop", (), "2 attempts failed by net.peer-closed without progress in between", 2
     )
 
 
-def test_the_same_cause_again_after_progress_is_tried_again():
+def test_same_cause_again_after_progress_is_retried():
     runs = (run(LOST, at=reached(40)), run(LOST, at=reached(900), told=True))
     assert decided(cause("stop"), *runs).action == "retry"
     assert "step 40, now step 900" in decided(cause("stop"), *runs).reason
 
 
-def test_another_cause_before_does_not_count():
+def test_earlier_attempt_with_another_cause_does_not_count():
     runs = (run("cuda.oom", at=reached(40)), run(LOST, at=reached(40), told=True))
     assert decided(cause("retry"), *runs).action == "retry"
 
 
-def test_an_attempt_that_made_no_step_made_no_progress():
+def test_attempt_without_steps_made_no_progress():
     assert decided(cause("retry"), run(LOST, at=reached(40)), run(LOST, told=True)).action == "stop"
     assert decided(cause("retry"), run(LOST), run(LOST, told=True)).action == "stop"
 
 
-def test_steps_that_begin_anew_in_each_epoch_are_compared_by_epoch():
+def test_steps_that_start_over_in_each_epoch_are_compared_by_epoch():
     runs = (run(LOST, at=reached(400, epoch="1")), run(LOST, at=reached(30, epoch="3"), told=True))
     assert decided(cause("stop"), *runs).action == "retry"
 
 
-def test_a_host_that_two_attempts_name_is_taken_out():
+def test_host_that_two_attempts_name_is_excluded():
     runs = (run(LOST, "b"), run(LOST, "b", "c", at=reached(9), told=True))
     assert decided(cause("retry", "b", "c"), *runs) == Decision("exclude", ("b",), "2 attempts name b", 2)
 
 
-def test_a_fault_of_the_program_blames_no_host_twice():
+def test_fault_of_the_program_excludes_no_host():
     assert decided(cause("stop", "b"), run(LOST, "b"), run(LOST, "b", told=True)).action == "stop"
 
 
-def test_a_host_is_not_to_blame_for_what_the_scheduler_or_the_program_did():
+def test_host_named_by_a_scheduler_or_program_fault_is_not_excluded():
     runs = (run("job.preempted", "b", at=reached(4)), run("job.preempted", "b", at=reached(9), told=True))
     assert decided(cause("retry", "b", signature="job.preempted"), *runs).action == "retry"
 
 
 def test_only_attempts_without_progress_in_between_are_counted():
     runs = [run(LOST, at=reached(n)) for n in (3, 9, 9, 8)]
-    made = decided(cause("retry"), *runs, run(LOST, at=reached(8), told=True))
-    assert (made.action, made.attempts) == ("stop", 4)
+    decision = decided(cause("retry"), *runs, run(LOST, at=reached(8), told=True))
+    assert (decision.action, decision.attempts) == ("stop", 4)
 
 
-def test_most_of_the_hosts_are_not_taken_out():
+def test_most_of_the_hosts_are_not_excluded():
     runs = (run(LOST, "a", "b", "c"), run(LOST, "a", "b", "c", told=True))
     assert decided(cause("retry", "a", "b", "c"), *runs).action == "stop"
 
@@ -118,22 +118,22 @@ def test_reason_of_a_classifier_cause_calls_it_a_guess():
     assert decided(cause("retry", by="classifier")).reason.startswith("the cause is only a guess")
 
 
-def test_a_log_with_a_restart_that_fails_the_same_way_says_stop_in_every_report(knowledge):
+def test_restart_that_fails_the_same_way_gives_stop_in_every_report(knowledge):
     log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + OOM + summary(3)
-    found = diagnosed(log, knowledge)
-    assert (found.decision.action, found.to_dict()["decision"]["action"]) == ("stop", "stop")
+    diagnosis = diagnosed(log, knowledge)
+    assert (diagnosis.decision.action, diagnosis.to_dict()["decision"]["action"]) == ("stop", "stop")
     for name in ("terminal", "markdown", "html", "jira"):
-        assert "2 attempts failed by cuda.oom without progress" in render(found, name, width=140)
+        assert "2 attempts failed by cuda.oom without progress" in render(diagnosis, name, width=140)
 
 
-def test_a_restart_that_got_further_before_the_same_failure_says_retry(knowledge):
+def test_restart_with_progress_before_the_same_failure_gives_retry(knowledge):
     log = BANNER + steps(1, 5) + NO_KEY + RESTART.format(left=2) + steps(4, 90) + NO_KEY + summary(1)
     assert diagnosed(log, knowledge).decision.action == "retry"
 
 
-def test_a_report_of_one_attempt_does_not_say_twice_what_to_do(knowledge):
+def test_report_of_one_attempt_gives_the_action_once(knowledge):
     assert "Another attempt?" not in render(diagnosed(OOM + summary(3), knowledge), "terminal")
 
 
-def test_the_reason_is_in_the_language_of_the_report():
+def test_reason_is_in_the_language_of_the_report():
     assert "没有进展" in decided(cause("retry"), run(LOST), run(LOST, told=True), lang="zh").reason

@@ -1,6 +1,5 @@
 """What PyTorch's distributed package prints, over its eras."""
 
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -30,13 +30,13 @@ which 1.02 GiB is free.
 CANCELLED = "slurmstepd: error: *** JOB {job} ON cn17 CANCELLED AT 2025-06-{day}T10:00:{second} ***\n"
 
 
-def runs(found: Diagnosis) -> list[tuple[str | None, bool]]:
-    return [(run.signature, run.told) for run in found.runs]
+def runs(diagnosis: Diagnosis) -> list[tuple[str | None, bool]]:
+    return [(run.signature, run.told) for run in diagnosis.runs]
 
 
 def test_two_failures_of_a_script_before_its_steps_are_two_runs(knowledge):
-    found = diagnosed(WARNED + OOM + WARNED + NO_KEY, knowledge)
-    assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
+    diagnosis = diagnosed(WARNED + OOM + WARNED + NO_KEY, knowledge)
+    assert runs(diagnosis) == [("cuda.oom", False), ("app.exception", True)]
 
 
 def test_repeated_loading_of_modules_is_another_job(knowledge):
@@ -49,8 +49,8 @@ def test_two_ranks_that_fail_without_lines_between_are_one_run(knowledge):
 
 
 def test_failure_of_another_script_is_no_second_run(knowledge):
-    found = diagnosed(WARNED + OOM + WARNED + NO_KEY.replace("fit.py", "evaluate.py"), knowledge)
-    assert (found.causes[0].signature, found.runs) == ("cuda.oom", ())
+    diagnosis = diagnosed(WARNED + OOM + WARNED + NO_KEY.replace("fit.py", "evaluate.py"), knowledge)
+    assert (diagnosis.causes[0].signature, diagnosis.runs) == ("cuda.oom", ())
 
 
 def test_rank_reported_dead_twice_by_torchrun_belongs_to_two_jobs(knowledge):
@@ -80,8 +80,8 @@ def test_requeued_job_that_is_cancelled_again_is_one_run(knowledge):
 
 def test_last_of_very_many_jobs_is_reported(knowledge):
     ends = [CANCELLED.format(job=n, day=10 + n % 20, second="01") for n in range(80)]
-    found = diagnosed("".join(ends) + OOM + CANCELLED.format(job=99, day=31, second="09"), knowledge)
-    assert found.causes[0].signature == "cuda.oom"
+    diagnosis = diagnosed("".join(ends) + OOM + CANCELLED.format(job=99, day=31, second="09"), knowledge)
+    assert diagnosis.causes[0].signature == "cuda.oom"
 
 
 REPORT = """\
@@ -101,18 +101,18 @@ def lsf(job: int, where: str = "is above this job summary.") -> str:
 
 
 def test_jobs_with_output_above_the_lsf_reports_are_two_runs(knowledge):
-    found = diagnosed(OOM + lsf(71) + NO_KEY + lsf(72), knowledge)
-    assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
+    diagnosis = diagnosed(OOM + lsf(71) + NO_KEY + lsf(72), knowledge)
+    assert runs(diagnosis) == [("cuda.oom", False), ("app.exception", True)]
 
 
 def test_jobs_with_output_below_the_lsf_reports_are_two_runs(knowledge):
-    found = diagnosed(lsf(71, "follows:") + OOM + lsf(72, "follows:") + NO_KEY, knowledge)
-    assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
+    diagnosis = diagnosed(lsf(71, "follows:") + OOM + lsf(72, "follows:") + NO_KEY, knowledge)
+    assert runs(diagnosis) == [("cuda.oom", False), ("app.exception", True)]
 
 
 def test_jobs_with_pbs_summaries_are_two_runs(knowledge):
-    found = diagnosed(OOM + STATUS.format(job=71) + NO_KEY + STATUS.format(job=72), knowledge)
-    assert runs(found) == [("cuda.oom", False), ("app.exception", True)]
+    diagnosis = diagnosed(OOM + STATUS.format(job=71) + NO_KEY + STATUS.format(job=72), knowledge)
+    assert runs(diagnosis) == [("cuda.oom", False), ("app.exception", True)]
 
 
 INTERRUPTED = """\
@@ -133,8 +133,8 @@ KeyboardInterrupt
 
 def test_failure_after_an_interrupt_of_the_same_script_is_another_run(knowledge):
     for first in (INTERRUPTED, INTERRUPTED + LAUNCHER_INTERRUPTED):
-        found = diagnosed(first + NO_KEY, knowledge)
-        assert runs(found) == [("job.preempted", False), ("app.exception", True)]
+        diagnosis = diagnosed(first + NO_KEY, knowledge)
+        assert runs(diagnosis) == [("job.preempted", False), ("app.exception", True)]
 
 
 def test_consequence_of_an_interrupt_belongs_to_the_same_run(knowledge):

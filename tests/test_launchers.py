@@ -24,7 +24,7 @@ class Log:
         return record
 
     def named(self, beside: Record) -> list[Value]:
-        return [end.fields["rank"] for end in self.job_summary.named_ends.in_the_attempt_of(beside)]
+        return [end.fields["rank"] for end in self.job_summary.named_ends.ends_in_attempt_of(beside)]
 
 
 def test_first_end_that_a_launcher_names_counts() -> None:

@@ -43,8 +43,8 @@ def test_each_kind_lists_a_sign_once():
 
 def test_each_sign_belongs_to_a_kind_and_is_used():
     sources = Path(reasoning.__file__).parent.rglob("*.py")
-    used = {word for logger in sources for word in signs_used_in(ast.parse(logger.read_text(encoding="utf-8")))}
-    stated = {word for _, signs in kinds_with_signs() for word in signs}
+    used = {sign for source in sources for sign in signs_used_in(ast.parse(source.read_text(encoding="utf-8")))}
+    stated = {sign for _, signs in kinds_with_signs() for sign in signs}
     assert used == stated == set(get_args(LifecycleSign))
 
 
@@ -54,6 +54,8 @@ def test_record_carries_the_signs_of_its_kind():
 
 
 def test_record_whose_reader_changes_the_kind_carries_the_signs_of_that_kind(monkeypatch):
-    monkeypatch.setattr(line_parser, "lifecycle_signs", lambda: {"progress.step": ("done",), "progress.phase": ("once",)})
+    monkeypatch.setattr(
+        line_parser, "lifecycle_signs", lambda: {"progress.step": ("done",), "progress.phase": ("once",)}
+    )
     (record,) = parse_text(BAR)
     assert (record.kind, record.signs) == ("progress.phase", ("once",))

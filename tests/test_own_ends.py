@@ -35,5 +35,5 @@ def test_crash_after_the_exception_of_the_same_process_is_a_consequence(tmp_path
     assert first_signature(tmp_path, alpha=EXCEPTION + CRASH) == "app.exception"
 
 
-def test_a_crash_reported_before_the_exception_of_another_process_is_the_cause(tmp_path: Path) -> None:
+def test_crash_reported_before_the_exception_of_another_process_is_the_cause(tmp_path: Path) -> None:
     assert first_signature(tmp_path, alpha=CRASH + EXCEPTION) == "app.segfault"

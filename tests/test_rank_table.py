@@ -37,7 +37,7 @@ class Log:
 
     def __init__(self, *rules, ranks=None):
         self.reasoner, self.order = Reasoner(rules, ()), 0
-        self.reasoner.job_summary.places.expected = ranks
+        self.reasoner.state.places.expected = ranks
 
     def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, tag=None, **fields):
         self.order += 1
@@ -51,7 +51,7 @@ class Log:
             self.add("c10d.watchdog_timeout", rank, "error", seq=seq, op="ALLREDUCE")
         return self
 
-    def heard(self, *ranks, **more):
+    def print_lines(self, *ranks, **more):
         for rank in ranks:
             self.add("nccl.env", rank, **more)
         return self
@@ -69,13 +69,13 @@ class Log:
         return {rank: row.role for rank, row in self.rows.items()}
 
 
-def test_the_blamed_rank_is_the_culprit_and_those_that_waited_for_it_are_victims():
+def test_blamed_rank_is_the_culprit_and_waiting_ranks_are_victims():
     rows = Log(OOM, TIMEOUT).add("cuda.oom", 2, "fatal").waits(0, 1).rows
     assert {rank: row.role for rank, row in rows.items()} == {0: "victim", 1: "victim", 2: "culprit"}
     assert (rows[2].failure, rows[0].failure, rows[0].waits_for) == ("cuda.oom", "collective.timeout", "ALLREDUCE 40")
 
 
-def test_ranks_that_only_waited_failed_but_are_no_culprits():
+def test_ranks_that_only_waited_are_failed():
     assert set(Log(TIMEOUT).waits(0, 1, 2).roles.values()) == {"failed"}
 
 
@@ -88,7 +88,7 @@ def test_rank_that_never_started_names_the_awaited_collective():
 
 
 def test_row_holds_moments_of_last_progress_and_last_line():
-    row = Log(OOM).add("progress.step", 1, value=7).heard(1, 0).add("cuda.oom", 0, "fatal").rows[1]
+    row = Log(OOM).add("progress.step", 1, value=7).print_lines(1, 0).add("cuda.oom", 0, "fatal").rows[1]
     assert (row.progressed, row.heard) == (Moment("job.log", 1), Moment("job.log", 2))
 
 
@@ -100,7 +100,7 @@ def test_standings_hold_the_collectives_of_each_rank():
     assert states == [(0, 40, "ALLREDUCE", 41, 39), (1, None, "", 39, 39)]
 
 
-def test_settings_of_the_environment_are_kept_by_name():
+def test_settings_of_the_environment_are_listed_by_name():
     log = Log(OOM).add("nccl.env", 0, name="NCCL_DEBUG", value="INFO").add("cuda.oom", 0, "fatal")
     assert log.job_summary.environment == (("NCCL_DEBUG", "INFO"),)
 
@@ -111,31 +111,33 @@ def test_rank_that_kept_others_waiting_names_its_work():
 
 
 def test_rank_without_lines_is_missing():
-    assert Log(OOM, ranks=4).heard(0).add("cuda.oom", 2, "fatal").roles[3] == "missing"
+    assert Log(OOM, ranks=4).print_lines(0).add("cuda.oom", 2, "fatal").roles[3] == "missing"
 
 
 def test_rank_without_lines_on_a_node_with_lines_is_silent():
     log = Log(OOM, ranks=8).add("nccl.comm_layout", 0, pid=1, group_rank=0, nranks=8, nnodes=2, local_ranks=4)
-    roles = log.heard(0, 1).add("cuda.oom", 2, "fatal").roles
+    roles = log.print_lines(0, 1).add("cuda.oom", 2, "fatal").roles
     assert (roles[3], roles[4]) == ("silent", "missing")
 
 
 def test_rank_with_lines_after_the_failure_is_bystander_else_silent():
-    roles = Log(OOM).heard(0, 1).add("cuda.oom", 2, "fatal").heard(1).roles
+    roles = Log(OOM).print_lines(0, 1).add("cuda.oom", 2, "fatal").print_lines(1).roles
     assert (roles[0], roles[1]) == ("silent", "bystander")
 
 
 def test_rank_in_an_unordered_file_is_bystander():
-    assert Log(OOM).heard(0, file="rank0.log").add("cuda.oom", 2, "fatal", file="rank2.log").roles[0] == "bystander"
+    assert (
+        Log(OOM).print_lines(0, file="rank0.log").add("cuda.oom", 2, "fatal", file="rank2.log").roles[0] == "bystander"
+    )
 
 
-def test_the_ranks_of_a_host_that_failed_are_culprits():
-    log = Log(NODE).heard(0, host="n1").heard(1, host="n2").add("slurm.node", level="error", hosts=("n2",))
+def test_ranks_of_a_failed_host_are_culprits():
+    log = Log(NODE).print_lines(0, host="n1").print_lines(1, host="n2").add("slurm.node", level="error", hosts=("n2",))
     assert log.roles == {0: "bystander", 1: "culprit"}
 
 
-def test_a_failure_of_an_attempt_that_is_over_is_not_shown_where_the_last_one_failed():
-    log = Log(OOM, TIMEOUT).waits(0, 1).add("elastic.restart").heard(0, 1).add("cuda.oom", 1, "fatal")
+def test_failure_of_an_earlier_attempt_is_left_out_if_the_last_failed():
+    log = Log(OOM, TIMEOUT).waits(0, 1).add("elastic.restart").print_lines(0, 1).add("cuda.oom", 1, "fatal")
     assert log.rows[0].first_failure is None
     assert log.rows[1].failure == "cuda.oom"
 
@@ -146,11 +148,11 @@ def test_equal_failure_of_two_attempts_keeps_the_first_line():
     assert log.rows[2].first_failure.line.text == "first"
 
 
-def test_a_healthy_job_has_no_table():
-    assert not Log(OOM).heard(0, 1, 2).rows
+def test_healthy_job_has_no_table():
+    assert not Log(OOM).print_lines(0, 1, 2).rows
 
 
-def test_a_table_needs_two_ranks():
+def test_single_rank_gives_no_table():
     assert not Log(OOM).add("cuda.oom", 2, "fatal").rows
 
 
@@ -175,8 +177,8 @@ def record(kind, source_rank=None, host=None, source_pid=None, **fields):
 def placed(*records, expected=None):
     places = Places()
     places.expected = expected
-    for one in records:
-        places.observe(one)
+    for record in records:
+        places.observe(record)
     return places
 
 
@@ -209,7 +211,7 @@ def test_communicator_of_the_whole_job_sets_host_pid_and_gpu():
     assert (seat.host, seat.pid, seat.gpu, seat.bus_id) == ("n1", 71, 3, "0000:13:00")
 
 
-def test_the_rank_in_a_part_of_the_job_is_not_the_global_one():
+def test_rank_in_a_part_of_the_job_is_not_the_global_rank():
     assert seated(comm("n1", 71, 1, 4), expected=16) == {}
     assert seated(comm("n1", 71, 1, 4), of_rank(9, 71), expected=16)[9].bus_id == "0000:11:00"
 
@@ -230,20 +232,20 @@ def test_torchrun_worker_list_sets_local_ranks():
     assert (seats[9].host, seats[9].local_rank) == ("n2", 1)
 
 
-def test_a_rank_without_a_host_is_where_its_neighbours_are():
+def test_rank_without_a_host_gets_the_host_of_its_neighbours():
     layout = record("nccl.comm_layout", pid=5, group_rank=0, nranks=4, nnodes=2, local_ranks=2)
-    known = [record("nccl.env", rank, host) for rank, host in ((0, "n1"), (2, "n2"))]
-    seats = seated(layout, *known)
+    records = [record("nccl.env", rank, host) for rank, host in ((0, "n1"), (2, "n2"))]
+    seats = seated(layout, *records)
     assert {rank: seat.host for rank, seat in seats.items()} == {0: "n1", 1: "n1", 2: "n2", 3: "n2"}
 
 
 def test_round_robin_ranks_get_no_guessed_host():
     layout = record("nccl.comm_layout", pid=5, group_rank=0, nranks=6, nnodes=3, local_ranks=2)
-    known = [record("nccl.env", rank, host) for rank, host in ((0, "n1"), (3, "n1"))]
-    assert 1 not in seated(layout, *known)
+    records = [record("nccl.env", rank, host) for rank, host in ((0, "n1"), (3, "n1"))]
+    assert 1 not in seated(layout, *records)
 
 
-def test_a_group_holds_the_global_ranks_of_its_members():
+def test_group_holds_the_global_ranks_of_its_members():
     members = [comm("n1", pid, place, 2, comm_id="0xa1") for place, pid in ((0, 71), (1, 72))]
     (group,) = placed(*members, of_rank(2, 71), of_rank(6, 72), expected=8).groups()
     assert (group.size, group.ranks) == (2, (2, 6))
@@ -252,8 +254,8 @@ def test_a_group_holds_the_global_ranks_of_its_members():
 def test_differing_versions_are_reported():
     records = [record("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
     versions = Versions(Attempts())
-    for count, record in enumerate(records, 1):
-        versions.observe(record)
+    for count, version in enumerate(records, 1):
+        versions.observe(version)
         apart = (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))
         assert versions.differing() == (apart if count == 3 else ())
 
@@ -266,15 +268,18 @@ def lines(*rows, file=""):
 
 
 def victim(rank, **more):
-    seen = Evidence(Line("job.log", rank + 1, "timed out"), rank)
-    fields = {"failure": "collective.timeout", "first_failure": seen, "waits_for": "ALLREDUCE 4211", **more}
+    evidence = Evidence(Line("job.log", rank + 1, "timed out"), rank)
+    fields = {"failure": "collective.timeout", "first_failure": evidence, "waits_for": "ALLREDUCE 4211", **more}
     return RankRow(rank, "victim", f"n{rank // 8}", **fields)
 
 
-def test_a_thousand_ranks_are_read_in_two_lines():
+def test_thousand_ranks_give_two_lines():
     late = RankRow(512, "culprit", "n64", never_started="ALLREDUCE 4211")
     table = lines(*(victim(r) for r in range(512)), late, *(victim(r) for r in range(513, 1024)))
-    assert [(one.ranks, one.role) for one in table] == [("rank 512", "culprit"), ("ranks 0-511,513-1023", "victim")]
+    assert [(row.ranks, row.role) for row in table] == [
+        ("rank 512", "culprit"),
+        ("ranks 0-511,513-1023", "victim"),
+    ]
     assert table[0].failure == "never started ALLREDUCE 4211"
     assert table[1].failure == "collective.timeout in ALLREDUCE 4211"
 
@@ -285,16 +290,16 @@ def test_ranks_with_the_same_fate_give_no_table():
 
 def test_progress_of_a_single_rank_does_not_split_its_group():
     table = lines(RankRow(2, "culprit"), victim(0, last_progress="step 7"), victim(1))
-    assert [(one.ranks, one.progress) for one in table] == [("rank 2", ""), ("ranks 0-1", "step 7")]
+    assert [(row.ranks, row.progress) for row in table] == [("rank 2", ""), ("ranks 0-1", "step 7")]
 
 
 def test_ranks_in_different_collectives_get_separate_lines():
     assert len(lines(victim(0), victim(1, waits_for="BROADCAST 4211"), victim(2))) == 2
 
 
-def test_many_kinds_of_rows_are_grouped_more_coarsely_until_a_dozen_is_left():
+def test_many_kinds_of_rows_are_grouped_until_a_dozen_is_left():
     table = lines(RankRow(99, "culprit"), *(victim(r, last_progress=f"step {r}") for r in range(60)))
-    assert [(one.ranks, one.progress) for one in table] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
+    assert [(row.ranks, row.progress) for row in table] == [("rank 99", ""), ("ranks 0-59", "step 0 … step 59")]
 
 
 def test_unknown_lines_that_differ_in_numbers_share_a_line():
@@ -303,7 +308,7 @@ def test_unknown_lines_that_differ_in_numbers_share_a_line():
 
 
 @pytest.mark.parametrize(("file", "place"), [("", "job.log:1 …"), ("job.log", ":1 …")])
-def test_the_file_of_the_answer_is_left_out_of_places(file, place):
+def test_file_of_the_answer_is_left_out_of_places(file, place):
     assert lines(RankRow(9, "culprit"), victim(0), victim(1), file=file)[1].location == place
 
 

@@ -48,72 +48,72 @@ def names(diagnosis):
     return [c.signature for c in diagnosis.causes]
 
 
-def test_a_log_without_failures_is_healthy():
+def test_log_without_failures_is_healthy():
     assert conclude(RULES, ("progress.step", 0, "info")).verdict == "healthy"
 
 
-def test_a_failure_that_no_rule_knows_is_unknown_and_its_line_is_shown():
-    found = conclude(RULES, ("mpi.help", 0, "error"))
-    assert found.verdict == "unknown"
-    assert [e.line.number for e in found.unexplained] == [1]
+def test_failure_without_a_rule_is_unknown_with_its_line_as_evidence():
+    diagnosis = conclude(RULES, ("mpi.help", 0, "error"))
+    assert diagnosis.verdict == "unknown"
+    assert [e.line.number for e in diagnosis.unexplained] == [1]
 
 
-def test_a_cause_explains_the_symptom_that_was_printed_before_it_by_another_rank():
-    found = conclude(RULES, ("c10d.timeout", 1, "error"), ("python.oom", 3, "fatal"))
-    assert names(found) == ["cuda.oom"]
-    assert found.symptoms[0].explained_by == "cuda.oom"
-    assert found.causes[0].culprit.ranks == (3,)
+def test_cause_explains_an_earlier_symptom_of_another_rank():
+    diagnosis = conclude(RULES, ("c10d.timeout", 1, "error"), ("python.oom", 3, "fatal"))
+    assert names(diagnosis) == ["cuda.oom"]
+    assert diagnosis.symptoms[0].explained_by == "cuda.oom"
+    assert diagnosis.causes[0].culprit.ranks == (3,)
 
 
-def test_a_symptom_alone_is_the_answer():
+def test_symptom_without_a_cause_is_the_answer():
     assert names(conclude(RULES, ("c10d.timeout", 1, "error"))) == ["collective.timeout"]
 
 
-def test_the_abort_after_a_timeout_is_fallout():
+def test_crash_after_a_timeout_of_the_same_rank_is_a_consequence():
     assert names(conclude(RULES, ("c10d.timeout", 1, "error"), ("crash.segv", 1, "fatal"))) == ["collective.timeout"]
 
 
-def test_the_crash_before_a_timeout_is_the_cause():
+def test_crash_before_a_timeout_of_another_rank_is_the_cause():
     assert names(conclude(RULES, ("crash.segv", 3, "fatal"), ("c10d.timeout", 1, "error"))) == ["app.segfault"]
 
 
-def test_in_one_process_a_later_cause_does_not_explain_an_earlier_symptom():
-    found = conclude(RULES, ("c10d.timeout", 2, "error"), ("python.oom", 2, "fatal"))
-    assert "collective.timeout" in names(found)
-    assert found.symptoms == () or found.symptoms[0].explained_by is None
+def test_later_cause_does_not_explain_an_earlier_symptom_of_its_process():
+    diagnosis = conclude(RULES, ("c10d.timeout", 2, "error"), ("python.oom", 2, "fatal"))
+    assert "collective.timeout" in names(diagnosis)
+    assert diagnosis.symptoms == () or diagnosis.symptoms[0].explained_by is None
 
 
-def test_a_fallback_sees_only_what_no_other_rule_took():
+def test_fallback_matches_only_records_without_another_rule():
     assert names(conclude(RULES, ("python.oom", 0, "fatal"))) == ["cuda.oom"]
     assert names(conclude(RULES, ("python.other", 0, "fatal"))) == ["app.exception"]
 
 
-def test_a_benign_rule_takes_its_lines_out():
+def test_lines_of_a_benign_rule_are_no_failures():
     assert conclude(RULES, ("nccl.gid", 0, "error")).verdict == "healthy"
 
 
-def test_a_failure_after_which_training_went_on_is_outlived():
+def test_failure_with_later_steps_is_outlived():
     rows = [("python.oom", 0, "error"), *[("progress.step", 0, "info")] * 4]
     assert conclude(RULES, *rows).verdict == "healthy"
 
 
-def test_progress_of_another_rank_does_not_outlive_a_failure():
+def test_failure_with_later_steps_of_another_rank_is_the_cause():
     rows = [("python.oom", 0, "error"), *[("progress.step", 1, "info")] * 4]
     assert names(conclude(RULES, *rows)) == ["cuda.oom"]
 
 
-def test_two_independent_faults_are_two_causes_the_earlier_first():
+def test_two_independent_faults_are_two_causes_in_log_order():
     disk = rule("host.disk-full", "os.enospc")
-    found = conclude([OOM, disk], ("os.enospc", 0, "error"), ("python.oom", 1, "error"))
-    assert names(found) == ["host.disk-full", "cuda.oom"]
+    diagnosis = conclude([OOM, disk], ("os.enospc", 0, "error"), ("python.oom", 1, "error"))
+    assert names(diagnosis) == ["host.disk-full", "cuda.oom"]
 
 
-def test_a_weak_hint_does_not_beat_a_proof_that_comes_later():
+def test_hint_before_a_proof_is_ranked_below_it():
     hint = rule("net.dns", "os.dns", strength="hint")
     assert names(conclude([OOM, hint], ("os.dns", 0, "error"), ("python.oom", 1, "error")))[0] == "cuda.oom"
 
 
-def test_an_abort_that_the_agent_reports_of_a_rank_that_lost_its_peers_is_fallout():
+def test_abort_reported_for_a_rank_that_lost_its_peers_is_a_consequence():
     closed = rule(
         "net.peer-closed", "nccl.closed", role="symptom", explains=["app.segfault"], culprit={"ranks": "ranks"}
     )
@@ -122,41 +122,41 @@ def test_an_abort_that_the_agent_reports_of_a_rank_that_lost_its_peers_is_fallou
     assert names(conclude([closed, abort], *rows)) == ["net.peer-closed"]
 
 
-def test_a_late_reporter_explains_what_was_printed_earlier():
+def test_late_report_explains_an_earlier_line():
     kill = rule("host.oom-kill", "slurm.oom", explains=["app.segfault"])
     rows = [("crash.segv", 1, "fatal"), ("slurm.oom", None, "error")]
     assert names(conclude([*RULES, kill], *rows)) == ["host.oom-kill"]
 
 
-def test_a_hang_without_any_failure_line_is_unknown_not_healthy():
+def test_hang_without_a_failure_line_is_unknown():
     assert conclude(RULES, ("progress.step", 0, "info"), hung=True).verdict == "unknown"
 
 
-def test_a_sequence_holds_in_that_order_only():
+def test_sequence_holds_only_in_its_order():
     ordered = rule("x.seq", {"a": "d.a", "b": "d.b"}, when={"sequence": ["a", "b"]})
     assert names(conclude([ordered], ("d.a", 0, "info"), ("d.b", 0, "info"))) == ["x.seq"]
     assert names(conclude([ordered], ("d.b", 0, "info"), ("d.a", 0, "info"))) == []
 
 
-def test_none_refuses():
+def test_match_of_a_symptom_in_none_rejects_the_rule():
     cond = rule("x.none", {"a": "d.a", "b": "d.b"}, when={"any": ["a"], "none": ["b"]})
     assert names(conclude([cond], ("d.a", 0, "info"))) == ["x.none"]
     assert names(conclude([cond], ("d.a", 0, "info"), ("d.b", 0, "info"))) == []
 
 
-def test_a_quantifier_that_asks_for_no_rank_holds_where_nobody_knows_who_spoke():
+def test_quantifier_none_holds_for_a_record_without_a_rank():
     cond = rule("x.nobody", {"a": "d.a"}, when={"any": ["a"], "ranks": {"a": "none"}})
     assert names(conclude([cond], ("d.a", None, "info"))) == ["x.nobody"]
     assert names(conclude([cond], ("d.a", 3, "info"))) == []
 
 
-def test_counts_and_quantifiers_over_ranks():
+def test_quantifier_over_ranks_rejects_a_single_rank():
     cond = rule("x.count", {"a": "d.a"}, when={"any": ["a"], "count": {"a": ">=2"}, "ranks": {"a": 2}})
     assert names(conclude([cond], ("d.a", 0, "info"), ("d.a", 1, "info"))) == ["x.count"]
     assert names(conclude([cond], ("d.a", 0, "info"), ("d.a", 0, "info"))) == []
 
 
-def test_apart_asks_for_different_ranks():
+def test_apart_holds_only_for_different_ranks():
     cond = rule("x.apart", {"a": "d.a", "b": "d.b"}, when={"all": ["a", "b"], "apart": ["a", "b"]})
     assert names(conclude([cond], ("d.a", 0, "info"), ("d.b", 1, "info"))) == ["x.apart"]
     assert names(conclude([cond], ("d.a", 0, "info"), ("d.b", 0, "info"))) == []
@@ -169,119 +169,119 @@ def test_agree_and_differ_compare_a_field():
     assert names(conclude([same, other], ("d.a", 0, "info", {"seq": 1}), ("d.a", 1, "info", {"seq": 2}))) == ["x.other"]
 
 
-def test_a_version_fact_can_be_asked_for():
+def test_rule_with_a_version_range_holds_only_for_that_version():
     cond = rule("x.old", {"a": "d.a"}, when={"any": ["a"], "job": {"nccl": ">=2.24,<2.27.3"}})
     rows = [("d.a", 0, "info")]
     assert names(conclude([cond], ("nccl.version", 0, "info", {"version": "2.26.5+cuda12.9"}), *rows)) == ["x.old"]
     assert names(conclude([cond], ("nccl.version", 0, "info", {"version": "2.27.3+cuda12.9"}), *rows)) == []
 
 
-def test_versions_with_suffixes_compare_and_nonsense_does_not():
+def test_version_with_a_suffix_is_compared_and_an_unreadable_one_is_not():
     assert version_in("2.21.5+cuda12.4", ">=2.21,<2.22")
     assert not version_in("unknown", ">=1")
 
 
-def test_a_missing_value_reads_as_its_default():
+def test_missing_value_is_filled_by_its_default():
     assert fill("rank {rank|unknown} of {nranks|?}", {"rank": 3}) == "rank 3 of ?"
 
 
-def test_the_words_for_an_unknown_value_may_hold_another():
+def test_default_may_hold_another_placeholder():
     assert fill("on {host|{peer|a host}}.", {"peer": "n1"}) == "on n1."
     assert fill("on {host|{peer|a host}}.", {}) == "on a host."
 
 
-def test_braces_in_a_logs_text_are_not_filled_again():
+def test_braces_in_a_value_are_not_filled():
     assert fill("{message}", {"message": "{rank|x}"}) == "{rank|x}"
 
 
-def test_what_only_makes_sense_with_a_value_is_left_out_without_it():
-    said = "A process{pid? (pid {pid}{worker?, worker {worker}})} ended"
-    assert fill(said, {"pid": 7, "worker": 2}) == "A process (pid 7, worker 2) ended"
-    assert fill(said, {"pid": 7}) == "A process (pid 7) ended"
-    assert fill(said, {"worker": 2}) == "A process ended"
+def test_words_for_a_known_value_are_left_out_without_it():
+    template = "A process{pid? (pid {pid}{worker?, worker {worker}})} ended"
+    assert fill(template, {"pid": 7, "worker": 2}) == "A process (pid 7, worker 2) ended"
+    assert fill(template, {"pid": 7}) == "A process (pid 7) ended"
+    assert fill(template, {"worker": 2}) == "A process ended"
 
 
-def test_a_rank_that_a_text_begins_with_is_written_large():
+def test_rank_at_the_start_of_a_text_is_capitalised():
     assert fill("{who|A rank} ended first", {"who": "rank 3 (gx07)"}) == "Rank 3 (gx07) ended first"
     assert fill("{who|A rank} ended first", {"who": "gx07"}) == "gx07 ended first"
     assert fill("on {host|{peer|a host}}", {"peer": "rank 3"}) == "on rank 3"
     assert fill("{who|某个 rank} 最先结束", {"who": "rank 3"}) == "rank 3 最先结束"
 
 
-def test_a_sentence_that_ends_in_a_name_ends_in_one_full_stop():
+def test_value_with_a_full_stop_at_the_end_gives_one_full_stop():
     assert (
         fill("It said {message}. Then {message} ended.", {"message": "no more."})
         == "It said no more. Then no more. ended."
     )
 
 
-def test_what_only_makes_sense_with_a_name_may_be_said_otherwise_without():
-    said = "{pid?Process {pid|?}|A process of {host|a host}} ended"
-    assert fill(said, {"pid": 7}) == "Process 7 ended"
-    assert fill(said, {}) == "A process of a host ended"
+def test_unknown_value_selects_the_other_words():
+    template = "{pid?Process {pid|?}|A process of {host|a host}} ended"
+    assert fill(template, {"pid": 7}) == "Process 7 ended"
+    assert fill(template, {}) == "A process of a host ended"
 
 
-def test_a_bracket_that_closes_what_is_not_quoted_is_left_out():
+def test_closing_bracket_without_an_opening_one_is_dropped():
     assert fill("({what})", {"what": "poll failed (ofi.c:7): gone))"}) == "(poll failed (ofi.c:7): gone)"
 
 
-def test_words_for_the_unknown_replace_the_same_word_before_them():
+def test_default_replaces_the_same_word_before_it():
     assert fill("Rank {rank|A rank} ended", {}) == "A rank ended"
     assert fill("Rank {rank|A rank} ended", {"rank": 3}) == "Rank 3 ended"
     assert fill("see MPI rank {rank|an MPI rank}", {}) == "see an MPI rank"
     assert fill("on GPU {gpu|a GPU} of host {host|a host}", {}) == "on a GPU of a host"
 
 
-def test_words_for_the_unknown_leave_other_words_before_them():
+def test_default_leaves_other_words_before_it():
     assert fill("crank {rank|a rank}", {}) == "crank a rank"
     assert fill("rank{rank|a rank}", {}) == "ranka rank"
     assert fill("rank {rank|unknown}", {}) == "rank unknown"
 
 
-def test_several_ranks_are_ranks():
+def test_several_ranks_give_the_plural():
     assert fill("Rank {late|A rank} and rank {odd}", {"late": (1, 2), "odd": (4,)}) == "Ranks 1-2 and rank 4"
     assert fill("crank {late}", {"late": (1, 2)}) == "crank 1-2"
     assert fill("在 rank {late} 上", {"late": (1, 2)}) == "在 rank 1-2 上"
 
 
-def test_ranks_are_compressed_to_ranges():
+def test_consecutive_ranks_are_compressed_to_ranges():
     assert compress((0, 1, 2, 5, 7, 8)) == "0-2,5,7-8"
     assert compress(("b", "a")) == "b, a"
 
 
-def picture_of(*lines):
-    """Rows of (kind, source, fields) in one file."""
-    job_summary = JobState()
+def observe_rows(*lines):
+    """Return the state after rows of (kind, source, fields), and the last record."""
+    state = JobState()
     for order, (kind, source, fields) in enumerate(lines):
         record = handmade(Line("job.log", order, kind), kind, kind, source, "info", fields, order)
-        job_summary.observe(record)
-    return job_summary, record
+        state.observe(record)
+    return state, record
 
 
 COMM = {"group_rank": 10, "nranks": 16}
 
 
-def test_a_launchers_tag_tells_whose_line_it_is_where_the_tagged_process_told_its_rank():
+def test_tag_of_a_process_that_printed_its_rank_gives_the_rank():
     tagged = Source(local_rank=2, host="n1", pid=7)
-    job_summary, last = picture_of(("nccl.comm_init", tagged, COMM), ("python.traceback", Source(local_rank=2), {}))
-    assert job_summary.places.rank_of(last) == 10
+    state, last = observe_rows(("nccl.comm_init", tagged, COMM), ("python.traceback", Source(local_rank=2), {}))
+    assert state.places.rank_of(last) == 10
 
 
-def test_a_tag_that_two_processes_of_a_file_share_tells_nothing():
-    one, two = Source(local_rank=2, host="n1", pid=7), Source(local_rank=2, host="n2", pid=7)
+def test_tag_of_two_processes_gives_no_rank():
+    first, second = Source(local_rank=2, host="n1", pid=7), Source(local_rank=2, host="n2", pid=7)
     other = {"group_rank": 2, "nranks": 16}
     rows = (
-        ("nccl.comm_init", one, COMM),
-        ("nccl.comm_init", two, other),
+        ("nccl.comm_init", first, COMM),
+        ("nccl.comm_init", second, other),
         ("python.traceback", Source(local_rank=2), {}),
     )
-    job_summary, last = picture_of(*rows)
-    assert job_summary.places.rank_of(last) is None
+    state, last = observe_rows(*rows)
+    assert state.places.rank_of(last) is None
 
 
-def test_a_rank_inside_a_small_group_is_not_taken_for_the_global_one():
-    job_summary, last = picture_of(("c10d.watchdog_timeout", Source(local_rank=7), {"group_rank": 1}))
-    assert job_summary.places.rank_of(last) is None
+def test_rank_in_a_small_group_is_not_the_global_rank():
+    state, last = observe_rows(("c10d.watchdog_timeout", Source(local_rank=7), {"group_rank": 1}))
+    assert state.places.rank_of(last) is None
 
 
 TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", explains=["app.exception"])
@@ -298,7 +298,7 @@ def told_to_end_after(seconds):
     return names(reasoner.conclude("job"))
 
 
-def test_an_exception_of_a_ranks_own_explains_that_the_job_was_told_to_end_within_what_clocks_differ():
+def test_exception_of_a_rank_explains_an_order_to_end_within_the_clock_skew():
     assert told_to_end_after(5.0) == ["app.exception"]
     assert told_to_end_after(-20.0) == ["app.exception"]
     assert told_to_end_after(-300.0) == ["job.preempted"]
@@ -310,7 +310,7 @@ REFUSED = rule(
 
 
 def refused(*others, nranks=None):
-    """The first cause where rank 8 of n1 alone could not connect, and ``others`` are heard."""
+    """Return the culprit of a log in which only rank 8 of n1 could not connect, with lines of ``others``."""
     reasoner = Reasoner([REFUSED], ())
     for order, host in enumerate((*others, "n1")):
         kind, level = ("nccl.warn", "error") if host == "n1" else ("nccl.env", "info")
@@ -320,55 +320,55 @@ def refused(*others, nranks=None):
     return reasoner.conclude("job").causes[0].culprit
 
 
-def test_who_alone_could_not_connect_is_named_where_others_are_heard():
+def test_rank_that_alone_could_not_connect_is_named_if_other_hosts_have_logs():
     assert refused("n0", "n2").hosts == ("n1",)
     assert refused("n0", "n2").ranks == (8,)
 
 
-def test_who_could_not_connect_is_not_named_where_only_that_side_is_heard():
+def test_rank_that_could_not_connect_is_not_named_without_logs_of_other_hosts():
     assert refused(nranks=16) == Culprit()
     assert refused() == Culprit()
 
 
-def test_a_complaint_that_no_rule_knows_weighs_as_much_many_times_as_once():
-    known = rule("oom", "cuda.oom")
+def test_repeated_unknown_failure_weighs_as_much_as_a_single_failure():
+    oom = rule("oom", "cuda.oom")
     once, often, many = (
-        conclude([known], ("cuda.oom", 3, "fatal"), *((kind, 1, "error") for kind in kinds))
+        conclude([oom], ("cuda.oom", 3, "fatal"), *((kind, 1, "error") for kind in kinds))
         for kinds in (["strange"], ["strange"] * 9, [f"strange.{n}" for n in range(9)])
     )
-    sure = [found.causes[0].confidence for found in (once, often, many)]
+    sure = [diagnosis.causes[0].confidence for diagnosis in (once, often, many)]
     assert sure[0] == sure[1] > sure[2]
 
 
-def test_a_launcher_that_ends_the_rest_of_a_job_makes_no_answer_less_sure():
-    known = rule("oom", "cuda.oom")
+def test_launcher_ending_the_rest_of_a_job_keeps_the_confidence():
+    oom = rule("oom", "cuda.oom")
     rest = [("frameworks.killed", None, "error"), ("slurm.stopped", None, "error")]
-    alone, followed = (conclude([known], ("cuda.oom", 3, "fatal"), *more) for more in ([], rest))
+    alone, followed = (conclude([oom], ("cuda.oom", 3, "fatal"), *more) for more in ([], rest))
     assert followed.causes[0].confidence == alone.causes[0].confidence
 
 
-def test_a_process_number_tells_the_rank_of_a_process_on_that_host_only():
-    job_summary = JobState()
+def test_pid_gives_the_rank_only_on_its_host():
+    state = JobState()
     for order, (rank, host) in enumerate([(3, "10.0.0.8"), (5, "10.0.0.9")]):
-        job_summary.observe(
+        state.observe(
             handmade(Line("a", order, ""), "c10d.x", "", Source(rank=rank, host=host, pid=41), "info", {}, order)
         )
     asked = ["10.0.0.7", "10.0.0.9", "gx7", ""]
-    assert [job_summary.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]
+    assert [state.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]
 
 
-def test_a_line_that_shows_several_symptoms_of_a_rule_is_shown_once():
+def test_line_with_several_symptoms_of_a_rule_is_quoted_once():
     timeout = rule("collective.timeout", {"by_kind": "c10d.timeout", "by_star": "c10d.*"}, role="symptom")
-    found = conclude(
+    diagnosis = conclude(
         [OOM, timeout], ("python.oom", 3, "fatal"), *[("c10d.timeout", rank, "error") for rank in range(3)]
     )
-    assert [e.line.number for e in found.symptoms[0].evidence] == [2, 3, 4]
+    assert [e.line.number for e in diagnosis.symptoms[0].evidence] == [2, 3, 4]
 
 
-def test_what_another_finding_explains_can_name_the_ranks_that_brought_it_about():
+def test_explained_finding_can_name_the_culprit_ranks_of_its_cause():
     words = pack_words((("en", Words("waited for {awaited|somebody}", "c", ("r",))),))
     late = replace(rule("a.waited", "k.late", role="symptom"), packed_words=words)
     died = rule("a.died", "k.died", explains=("a.waited",))
-    told = conclude([died, late], ("k.died", 3, "fatal"), ("k.late", 1, "error"))
-    assert [s.title for s in told.symptoms] == ["waited for rank 3"]
+    diagnosis = conclude([died, late], ("k.died", 3, "fatal"), ("k.late", 1, "error"))
+    assert [s.title for s in diagnosis.symptoms] == ["waited for rank 3"]
     assert conclude([late], ("k.late", 1, "error")).causes[0].title == "waited for somebody"

@@ -107,9 +107,9 @@ def _overlapping(traces: RuleTraces) -> Iterator[LintIssue]:
             if own is None or other.rule.id in reported or not _undecided(own, other):
                 continue
             reported.add(other.rule.id)
-            winner = rule.id if own.width >= other.width else other.rule.id
+            winner = rule.id if own.match_length >= other.match_length else other.rule.id
             what = f"'{other.rule.id}' claims the same line of this example, and neither rule explains the other"
-            more = f"({own.width} against {other.width} characters)"
+            more = f"({own.match_length} against {other.match_length} characters)"
             why = f"'{winner}' wins here, because it matches more of the line {more}"
             cure = "name the weaker one in 'explains' of the stronger, or make one of the texts narrower"
             yield traces.source.issue("overlapping", ("examples", number), what, why, cure)

@@ -40,7 +40,7 @@ def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     findings, harmless = reasoner.findings()
     matches = {
         knowledge.rules[number].id: {name: [s.record for s in hits.all()] for name, hits in table.items()}
-        for number, table in reasoner.shown().items()
+        for number, table in reasoner.matches.items()
     }
     benign = {f.rule.id: f for f in harmless.values()}
     unsolved = _unsolved(diagnosis, findings)

@@ -63,7 +63,7 @@ class Finding(Struct, frozen=True):
     """Number of all matched events."""
     latest: Record
     """The last matched event."""
-    width: int = 0
+    match_length: int = 0
     """Number of characters that the symptom matched in the text of the decisive event."""
 
 

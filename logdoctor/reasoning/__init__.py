@@ -1,4 +1,4 @@
-"""Reasoning: events and rules in, a ranked conclusion out.  It opens no file, reads no clock and draws on no chance."""
+"""Reasoning: records and rules in, a diagnosis out.  It opens no file, reads no clock and uses no chance."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Collection, Mapping, Sequence
 
 from logdoctor.codes import explain_codes
 from logdoctor.model import Diagnosis, Evidence, Finding, Record, Rule, Verdict
-from logdoctor.reasoning.causality.ties import Prefer, broken
+from logdoctor.reasoning.causality.ties import Preference, break_ties
 from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import find
-from logdoctor.reasoning.findings.symptoms import Matches, index_of
+from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.outlived import not_outlived
-from logdoctor.reasoning.lifecycle.runs import listed, parts_of, story_of, told_part
-from logdoctor.reasoning.verdict.collective_state import standings_of
-from logdoctor.reasoning.verdict.diagnosis import causes_of, symptoms_of
+from logdoctor.reasoning.lifecycle.runs import analyse, list_runs, select_run, split_runs
+from logdoctor.reasoning.verdict.collective_state import collective_states
+from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
 from logdoctor.reasoning.verdict.next_data import advise
 from logdoctor.reasoning.verdict.rank_table import RankTable
 
 __all__ = ["Reasoner"]
 
-FAILURES_KEPT = 2000
-UNEXPLAINED_SHOWN = 8
+MAX_FAILURES = 2000
+MAX_UNEXPLAINED = 8
 
 
 class Reasoner:
-    """Takes the events of one job as they stream by, and concludes.
+    """Diagnosis of one job, record by record.
 
-    ``owners[p]`` are the symptoms (numbered over all rules) that the scan's pattern ``p`` stands for.  ``hung``: the
-    user says that the job hangs.
+    - ``owners[p]``: the symptoms, numbered over all rules, that the scan's pattern ``p`` stands for
+    - ``hung``: the user reports that the job hangs
     """
 
     def __init__(
@@ -40,113 +40,119 @@ class Reasoner:
         *,
         hung: bool = False,
     ) -> None:
-        """Start with no event seen."""
         self.rules, self.hung = rules, hung
         self.state = JobState()
-        self._ledgers, self._table = detectors(), RankTable()
-        self._index = index_of(rules, owners)
-        self._hits: dict[int, dict[str, Matches]] = {}
+        self._detectors, self._table = detectors(), RankTable()
+        self._index = load_index(rules, owners)
+        self.matches: dict[int, dict[str, Matches]] = {}
+        """Matches by the rule's number and the symptom's name; complete after `conclude`."""
         self._failures: list[Record] = []
-        self._latest_failures: deque[Record] = deque(maxlen=FAILURES_KEPT)
+        self._latest_failures: deque[Record] = deque(maxlen=MAX_FAILURES)
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         self.state.observe(record)
         self._table.observe(record, self.state.runs.span_of(record))
-        for detector in self._ledgers:
+        for detector in self._detectors:
             detector.observe(record)
         self._match(record)
         if record.failing:
-            few = len(self._failures) < FAILURES_KEPT
+            few = len(self._failures) < MAX_FAILURES
             (self._failures if few else self._latest_failures).append(record.without_lines())
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing that was observed reads as a failure, and no rule holds."""
-        return not self._failures and not (self._hits and self.findings()[0])
+        """Return whether no record fails and no rule holds."""
+        return not self._failures and not (self.matches and self.findings()[0])
 
     def _match(self, record: Record) -> None:
-        for number, shown in self._index.shown_by(record):
+        for number, match in self._index.find_matches(record):
             rule, symptom = self._index.symptoms[number]
-            of_rule = self._hits.setdefault(rule, {})
-            if symptom.name not in of_rule:
-                of_rule[symptom.name] = Matches()
-            of_rule[symptom.name].add(shown)
+            by_symptom = self.matches.setdefault(rule, {})
+            if symptom.name not in by_symptom:
+                by_symptom[symptom.name] = Matches()
+            by_symptom[symptom.name].add(match)
 
     def conclude(
-        self, job: str, lang: str = "en", *, truncated: bool = False, prefer: Prefer = lambda _: None
+        self, job: str, lang: str = "en", *, truncated: bool = False, prefer: Preference = lambda _: None
     ) -> Diagnosis:
-        """The diagnosis of all that was observed (coverage and problems are for the caller to add).
+        """Return the diagnosis of all records.
 
-        ``prefer`` is asked where the logs do not decide between causes.
+        It may be called only once. ``prefer`` chooses between causes if the logs do not decide. The caller adds
+        coverage and problems.
         """
-        derived = [record for detector in self._ledgers for record in detector.derive(self.state)]
+        derived = [record for detector in self._detectors for record in detector.derive(self.state)]
         for record in derived:
             self._match(record)
-            self.state.named_ends.learn(record)
+            self.state.named_ends.observe_derived(record)
         conditions = Conditions(self.state, hung=self.hung)
-        parts = parts_of(self.rules, self._hits, conditions)
-        told = told_part(parts)
-        story = told.story if told else story_of(self.rules, self._hits, conditions)
-        ranked, state = broken(story.ranked, prefer), story.state
-        everything = self._failing(())
-        apart = story.harmless.keys() | {e.order for e in everything if told and told.of_others(e)}
-        failures = self._failing(apart)
-        left = self._left(failures, story.findings)
-        unexplained = [] if ranked.causes else self._unexplained(left, lang)
-        verdict: Verdict = "failure" if ranked.causes else "unknown" if unexplained or self.hung else "healthy"
+        runs = split_runs(self.rules, self.matches, conditions)
+        selected = select_run(runs)
+        analysis = selected.analysis if selected else analyse(self.rules, self.matches, conditions)
+        ranking, state = break_ties(analysis.ranking, prefer), analysis.state
+        all_failures = self._failures_without(())
+        ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
+        failures = self._failures_without(ignored)
+        left = self._without_findings(failures, analysis.findings)
+        unexplained = [] if ranking.causes else self._unexplained(left, lang)
+        verdict: Verdict = "failure" if ranking.causes else "unknown" if unexplained or self.hung else "healthy"
         if verdict == "healthy":
             summary = state.summary(None, truncated=truncated)
         else:
-            table = self._table.rows(state, ranked, self.rules, story.matches, apart)
-            standings = tuple(s for detector in self._ledgers for s in standings_of(detector, self.state))
-            summary = state.summary(next(iter(failures), None), table, standings, truncated=truncated)
+            table = self._table.rows(state, ranking, self.rules, analysis.matches, ignored)
+            states = tuple(s for detector in self._detectors for s in collective_states(detector, self.state))
+            summary = state.summary(next(iter(failures), None), table, states, truncated=truncated)
         return Diagnosis(
             job=job,
             verdict=verdict,
-            causes=causes_of(ranked, left, state, lang),
-            symptoms=symptoms_of(ranked, state, lang),
+            causes=build_causes(ranking, left, state, lang),
+            symptoms=build_symptoms(ranking, state, lang),
             unexplained=tuple(unexplained),
             advice=advise(self.state, next(iter(failures), None), lang) if verdict == "unknown" else (),
             job_summary=summary,
-            runs=listed(parts, told, everything, self.state, lang),
+            runs=list_runs(runs, selected, all_failures, self.state, lang),
         )
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
-        """Every rule that holds, and the events that benign rules account for; whole after `conclude`."""
-        return find(self.rules, self._hits, Conditions(self.state, hung=self.hung))
+        """Return the findings, and the records that benign rules explain.
 
-    def shown(self) -> Mapping[int, Mapping[str, Matches]]:
-        """The events that showed each symptom, by the rule's number and the symptom's name; whole after `conclude`."""
-        return self._hits
+        The result is complete after `conclude`.
+        """
+        return find(self.rules, self.matches, Conditions(self.state, hung=self.hung))
 
     def unaccounted(self, without: Collection[str] = ()) -> list[Record]:
-        """The failure lines that no rule that holds knows and that the job did not outlive, in reading order.
+        """Return failure lines without a rule, in reading order.
 
-        Rules of the roles in ``without`` do not count.
+        Lines that the job outlived are left out. Only rules that hold count. Rules of the roles in ``without`` do not
+        count.
         """
         findings, harmless = self.findings()
-        held = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
-        unknown = [e for e in self._failing(harmless) if held.isdisjoint(self._rules_on(e))]
-        return not_outlived(unknown, self.state)
+        rules = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
+        failures = [e for e in self._failures_without(harmless) if rules.isdisjoint(self._rules_matching(e))]
+        return not_outlived(failures, self.state)
 
-    def _rules_on(self, record: Record) -> set[str]:
-        """The ids of the rules of which ``event`` shows a symptom."""
-        return {self.rules[self._index.symptoms[number][0]].id for number, _ in self._index.shown_by(record)}
+    def _rules_matching(self, record: Record) -> set[str]:
+        """Return the ids of the rules that the record matches."""
+        return {self.rules[self._index.symptoms[number][0]].id for number, _ in self._index.find_matches(record)}
 
-    def _failing(self, harmless: Collection[int]) -> list[Record]:
-        return [e for e in (*self._failures, *self._latest_failures) if e.order not in harmless]
+    def _failures_without(self, ignored: Collection[int]) -> list[Record]:
+        return [e for e in (*self._failures, *self._latest_failures) if e.order not in ignored]
 
-    def _left(self, failures: Sequence[Record], findings: Sequence[Finding]) -> list[Record]:
-        """The failures that no rule accounts for and that the job did not outlive."""
-        taken = {e.order for f in findings for e in f.records}
-        return not_outlived([e for e in failures if e.order not in taken], self.state)
+    def _without_findings(self, failures: Sequence[Record], findings: Sequence[Finding]) -> list[Record]:
+        """Return failures that are in no finding.
+
+        Failures that the job outlived are left out.
+        """
+        explained = {e.order for f in findings for e in f.records}
+        return not_outlived([e for e in failures if e.order not in explained], self.state)
 
     def _unexplained(self, left: Sequence[Record], lang: str) -> list[Evidence]:
-        """Their lines, the loudest first."""
-        loudest = sorted(left, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
-        return [self.state.evidence(e, self._note(e, lang)) for e in loudest[:UNEXPLAINED_SHOWN]]
+        """Return the first few failures as evidence.
+
+        Fatal records and records of known formats come first.
+        """
+        ordered = sorted(left, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
+        return [self.state.evidence(e, self._note(e, lang)) for e in ordered[:MAX_UNEXPLAINED]]
 
     def _note(self, record: Record, lang: str) -> str:
-        """What the line means in plain words: its kind, and the codes in it."""
+        """Return the meaning of the record's kind and codes."""
         return " ".join(filter(None, (record.note, explain_codes(record, lang))))

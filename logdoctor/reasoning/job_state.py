@@ -16,9 +16,9 @@ from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, JITTER, Clocks
 from logdoctor.reasoning.lifecycle.good_ends import GoodEnds
-from logdoctor.reasoning.lifecycle.got_over import GotOver
+from logdoctor.reasoning.lifecycle.got_over import CaughtExceptions
 from logdoctor.reasoning.lifecycle.launchers import NamedEnds, launcher_of, names_an_end
-from logdoctor.reasoning.lifecycle.spoken import RanksSpoke
+from logdoctor.reasoning.lifecycle.spoken import RankLines
 from logdoctor.reasoning.lifecycle.steps import Steps
 
 MAX_NAMES = 4096
@@ -36,7 +36,7 @@ class JobState:
         self.versions = Versions(self.runs)
         self.steps: dict[int | None, Steps] = {}
         self.good_ends = GoodEnds()
-        self.got_over = GotOver()
+        self.got_over = CaughtExceptions()
         self.first_step: int | None = None
         self.phases: list[tuple[int, str]] = []
         self.named_ends = NamedEnds(self.runs)
@@ -45,7 +45,7 @@ class JobState:
         self.environment: dict[tuple[str, str], None] = {}
         self._time_ranges: dict[bool, tuple[float, float]] = {}
         """Earliest and latest time, keyed by whether the time stamps have a year."""
-        self.spoke = RanksSpoke()
+        self.spoke = RankLines()
         self.line_counts: Mapping[str, int] = {}
         """Lines of each file, set after the whole log was read."""
         self._wanted: Callable[[Record], bool] = _is_any
@@ -90,7 +90,7 @@ class JobState:
         self.runs.observe(record)
         if self.runs.spans > before:
             for steps in self.steps.values():
-                steps.put_aside()
+                steps.begin_attempt()
 
     def _read_step(self, record: Record) -> None:
         if self.first_step is None:
@@ -173,7 +173,7 @@ class JobState:
         last_steps = {
             rank: last for rank, steps in self.steps.items() if (last := steps.last(self._wanted)) is not None
         }
-        for record in self.steps[None].kept() if None in self.steps else ():
+        for record in self.steps[None].newest_first() if None in self.steps else ():
             rank = self.places.rank_of(record) if self._wanted(record) else None
             if rank is not None:
                 last_steps.setdefault(rank, record)
@@ -228,7 +228,7 @@ class JobState:
             versions_apart=self.versions.differing(),
             environment=tuple(sorted(self.environment)),
             standings=standings,
-            clocks=tuple(c for c in self.clocks.compared() if abs(c.ahead) > JITTER),
+            clocks=tuple(c for c in self.clocks.offsets() if abs(c.ahead) > JITTER),
             started=started,
             ended=ended,
         )

@@ -1,8 +1,8 @@
-"""How sure an answer is: the chance that it is right, from what speaks for it and what against.
+"""Confidence of an answer: the chance that it is right.
 
-A logistic curve over a handful of plain facts; no rule has a weight of its own.  The weights were fitted by
-``tools/calibrate.py`` on rule examples, corpus and simulated jobs, whole and cut, with the rules as they are and
-with the right ones taken away: so it is known how answers look that stand in for one that nobody knows.
+The chance is a logistic curve over a few facts, and no rule has a weight of its own. ``tools/calibrate.py`` fits the
+weights on rule examples, the corpus and simulated jobs, whole and cut. Each job is diagnosed with all rules and without
+the right ones, so that the weights also cover answers that stand in for an unknown failure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality.merit import TIERS
-from logdoctor.reasoning.causality.ranking import Ranked
+from logdoctor.reasoning.causality.ranking import Ranking
 from logdoctor.reasoning.lifecycle.outlived import shape
 
 WEIGHTS = {
@@ -27,21 +27,22 @@ WEIGHTS = {
     "equal rivals": -2.0,
 }
 ASSUMED = ("equal rivals",)
-"""Too rare in labelled logs to be fitted; of two equal answers only the order of their lines prefers one."""
+"""Weights that were not fitted, because the facts are too rare in labelled logs."""
 FOLLOWS = frozenset({"slurm.stopped", "frameworks.killed"})
-"""A launcher ends what is left of a job: that only ever follows from something else."""
+"""Kinds that are always consequences, because a launcher ends the remaining processes of a job."""
 CERTAIN = 0.99
-"""No log is proof against a world that it does not show."""
+"""Highest chance, because a log never shows everything."""
 
 
-def facts(finding: Finding, ranked: Ranked, unexplained: Sequence[Record]) -> dict[str, float]:
-    """What speaks for and against an answer, by the names in `WEIGHTS`; ``unexplained``: failures no rule knows.
+def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Record]) -> dict[str, float]:
+    """Return the facts for and against an answer.
 
-    A complaint counts once, however often it was printed, and not where a finding accounts for one of its lines.
+    The keys are the names in `WEIGHTS`. ``unexplained`` are failures without a rule. Repeated prints of one complaint
+    count once, and not at all if a finding explains one of them.
     """
     rule = finding.rule
-    known = {shape(e) for f in (*ranked.causes, *(f for f, _ in ranked.explained)) for e in f.records}
-    others = [e for e in unexplained if e.kind not in FOLLOWS and shape(e) not in known]
+    explained = {shape(e) for f in (*ranking.causes, *(f for f, _ in ranking.explained)) for e in f.records}
+    others = [e for e in unexplained if e.kind not in FOLLOWS and shape(e) not in explained]
     before = any(e.order < finding.first for e in others)
     return {
         "any answer": 1,
@@ -52,19 +53,19 @@ def facts(finding: Finding, ranked: Ranked, unexplained: Sequence[Record]) -> di
         "hint": rule.strength == "hint",
         "unexplained failures before it": before,
         "unexplained failures, logarithm": math.log1p(len({shape(e) for e in others})),
-        "equal rivals": min(2, len(rivals(finding, ranked.causes))),
+        "equal rivals": min(2, len(rivals(finding, ranking.causes))),
     }
 
 
-def chance(spoken: dict[str, float]) -> float:
-    """The chance that an answer of which these `facts` hold is right."""
-    return min(CERTAIN, 1 / (1 + math.exp(-math.fsum(WEIGHTS[name] * value for name, value in spoken.items()))))
+def chance(facts: dict[str, float]) -> float:
+    """Return the chance that an answer is right."""
+    return min(CERTAIN, 1 / (1 + math.exp(-math.fsum(WEIGHTS[name] * value for name, value in facts.items()))))
 
 
 def rivals(finding: Finding, causes: Collection[Finding]) -> list[Finding]:
-    """The other causes that stand as well as ``finding`` does: nothing but their order decides between them."""
-    return [c for c in causes if c is not finding and _standing(c) == _standing(finding)]
+    """Return the other causes of the same role and strength."""
+    return [c for c in causes if c is not finding and _role_and_tier(c) == _role_and_tier(finding)]
 
 
-def _standing(finding: Finding) -> tuple[str, int]:
+def _role_and_tier(finding: Finding) -> tuple[str, int]:
     return finding.rule.role, TIERS[finding.rule.strength]

@@ -1,4 +1,7 @@
-"""What a process says that lost another one, gave up waiting for it, or started it: no failure of its own."""
+"""Exceptions that follow from the end of another process.
+
+Examples: a lost connection, a timeout while waiting, the report of a parent process about its child.
+"""
 
 from __future__ import annotations
 
@@ -15,5 +18,5 @@ _FALLOUT = later(
 
 
 def may_be_fallout(text: str) -> bool:
-    """Whether an exception with this ``text`` may follow from another process' end."""
+    """Return whether the end of another process may cause this exception."""
     return _FALLOUT.search(text[:SEARCHED]) is not None

@@ -1,4 +1,4 @@
-"""How much a finding says: of two that stand side by side the one of the weightier role, then of the stronger proof."""
+"""Order of findings: role, then strength, then position in the log."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from logdoctor.model import Finding
 
 ROLES = ("cause", "symptom", "fallback", "benign")
 TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
-"""What proves and what is strong rank alike: the earlier one of the two counts."""
+"""Order of strengths.  A proof and a strong finding are equal, so the earlier one comes first."""
 
 
-def order_of_merit(finding: Finding) -> tuple[int, int, int, bool, str]:
-    """Findings sorted by this stand best first."""
+def sort_key(finding: Finding) -> tuple[int, int, int, bool, str]:
+    """Return the sort key of a finding.
+
+    The best finding comes first.
+    """
     rule = finding.rule
     return ROLES.index(rule.role), TIERS[rule.strength], finding.first, rule.id == rule.signature, rule.id

@@ -1,4 +1,7 @@
-"""Which finding is the cause: the one that no other finding explains (explaining.py says why one explains another)."""
+"""Causes and consequences among the findings.
+
+A finding that no other finding explains is a cause (see explaining.py).
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,16 @@ from msgspec import Struct
 
 from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality.explaining import explains
-from logdoctor.reasoning.causality.merit import order_of_merit
+from logdoctor.reasoning.causality.merit import sort_key
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.outlived import finding_outlived
 
 
-class Ranked(Struct, frozen=True):
-    """Findings sorted: ``causes`` that nothing explains (best first), and for each other finding what explains it.
+class Ranking(Struct, frozen=True):
+    """Causes, best first, and the findings that they explain.
 
-    ``preferred``: the first cause, where only its likeness to known logs puts it before its equals.
+    ``explained`` has None for a finding that was outlived or that no listed cause explains. ``preferred`` is the first
+    cause if only the classifier put it before its equals.
     """
 
     causes: tuple[Finding, ...]
@@ -24,22 +28,25 @@ class Ranked(Struct, frozen=True):
     preferred: Finding | None = None
 
 
-def rank(findings: Sequence[Finding], job_summary: JobState, run: Callable[[Record], bool] | None = None) -> Ranked:
-    """Split ``findings`` into causes and consequences; with ``run``, only what it holds says what was survived."""
-    alive = [f for f in findings if not finding_outlived(f, job_summary, run)]
-    roots = [f for f in alive if not any(explains(other, f, job_summary) for other in alive)] or alive
-    causes = sorted(roots, key=order_of_merit)
+def rank_findings(findings: Sequence[Finding], state: JobState, run: Callable[[Record], bool] | None = None) -> Ranking:
+    """Split ``findings`` into causes and consequences.
+
+    With ``run``, only records that pass it show that a failure was survived.
+    """
+    alive = [f for f in findings if not finding_outlived(f, state, run)]
+    roots = [f for f in alive if not any(explains(other, f, state) for other in alive)] or alive
+    causes = sorted(roots, key=sort_key)
     rest = [f for f in findings if f not in causes]
-    return Ranked(tuple(causes), tuple((f, _explainer(f, causes, alive, job_summary)) for f in rest))
+    return Ranking(tuple(causes), tuple((f, _explainer(f, causes, alive, state)) for f in rest))
 
 
 def _explainer(
-    finding: Finding, causes: Sequence[Finding], alive: Sequence[Finding], job_summary: JobState
+    finding: Finding, causes: Sequence[Finding], alive: Sequence[Finding], state: JobState
 ) -> Finding | None:
     if finding not in alive:
         return None
-    direct = next((c for c in causes if explains(c, finding, job_summary)), None)
+    direct = next((c for c in causes if explains(c, finding, state)), None)
     return direct or next(
-        (c for c in causes if any(explains(c, a, job_summary) and explains(a, finding, job_summary) for a in alive)),
+        (c for c in causes if any(explains(c, a, state) and explains(a, finding, state) for a in alive)),
         None,
     )

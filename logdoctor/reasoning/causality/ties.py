@@ -1,4 +1,7 @@
-"""Causes between which nothing in the logs decides, and whom one may ask then."""
+"""Tied causes: the logs do not decide between them.
+
+The classifier may prefer one of them.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +11,38 @@ from msgspec.structs import replace
 
 from logdoctor.model import Finding
 from logdoctor.reasoning.causality.confidence import rivals
-from logdoctor.reasoning.causality.ranking import Ranked
+from logdoctor.reasoning.causality.ranking import Ranking
 from logdoctor.reasoning.lifecycle.clocks import elapsed
 
-Prefer = Callable[[Sequence[str]], str | None]
-"""Of some signatures the one that is much more likely than the others, or None."""
+Preference = Callable[[Sequence[str]], str | None]
+"""Function that returns the signature that is much more likely than the others, or None."""
 
 
-def broken(ranked: Ranked, prefer: Prefer) -> Ranked:
-    """``ranked`` with the preferred one of its tied first causes in front, else as it is."""
-    tied = tied_causes(ranked.causes)
+def break_ties(ranking: Ranking, prefer: Preference) -> Ranking:
+    """Put the preferred one of the tied causes in front."""
+    tied = tied_causes(ranking.causes)
     wanted = prefer([f.rule.signature for f in tied]) if len(tied) > 1 else None
     chosen = next((f for f in tied[1:] if f.rule.signature == wanted), None)
     if chosen is None:
-        return ranked
-    rest = tuple(f for f in ranked.causes if f is not chosen)
-    return replace(ranked, causes=(chosen, *rest), preferred=chosen)
+        return ranking
+    rest = tuple(f for f in ranking.causes if f is not chosen)
+    return replace(ranking, causes=(chosen, *rest), preferred=chosen)
 
 
 def tied_causes(causes: Sequence[Finding]) -> list[Finding]:
-    """The first cause and those of equal standing that the logs neither put before it nor after it."""
+    """Return the first cause and rivals in unknown order."""
     if not causes:
         return []
     first = causes[0]
-    return [first, *(c for c in rivals(first, causes) if _never_ordered(first, c))]
+    return [first, *(c for c in rivals(first, causes) if _are_unordered(first, c))]
 
 
-def _never_ordered(a: Finding, b: Finding) -> bool:
-    """They name different failures, and rest on the same line, or on files whose times cannot be compared."""
-    one, other = a.records[0], b.records[0]
+def _are_unordered(a: Finding, b: Finding) -> bool:
+    """Return whether the order of two failures is unknown.
+
+    They rest on one line, or on files whose times cannot be compared.
+    """
+    first, second = a.records[0], b.records[0]
     if a.rule.signature == b.rule.signature:
         return False
-    return one.order == other.order or (one.line.file != other.line.file and elapsed(one, other) is None)
+    return first.order == second.order or (first.line.file != second.line.file and elapsed(first, second) is None)

@@ -92,7 +92,7 @@ class Detector(Struct):
         votes: dict[str, dict[Value, Record]] = {}
         complaining_hosts: set[str | None] = set()
         peers = {id(record): peer for (_, peer, _), record in self.links.items()}
-        for record in state.runs.of_the_last(self.links.values()):
+        for record in state.runs.select_last_run(self.links.values()):
             peer = peers[id(record)]
             target = state.addresses.host_at(peer)
             source = state.places.host_of(record)
@@ -104,7 +104,7 @@ class Detector(Struct):
 
     def _both_ends_on_one_host(self, state: JobState) -> Iterator[Record]:
         """Name the host that holds both ends of all broken connections."""
-        records = state.runs.of_the_last(self.links.values())
+        records = state.runs.select_last_run(self.links.values())
         hosts = {state.places.host_of(record) for record in records}
         if len(hosts) == 1 and (host := hosts.pop()) is not None:
             yield self._pointed_at(host, {_process_name(e, state): e for e in records}, state)

@@ -116,10 +116,10 @@ class Detector(Struct):
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return the first death, if the log gives it."""
         waits_by_rank: dict[int, list[Record]] = {}
-        for record in state.runs.of_the_last(self.waits.values()):
+        for record in state.runs.select_last_run(self.waits.values()):
             if (rank := _rank(record, state)) is not None:
                 waits_by_rank.setdefault(rank, []).append(record)
-        end_records = state.runs.of_the_last([*self.own_ends.values(), *self.reports])
+        end_records = state.runs.select_last_run([*self.own_ends.values(), *self.reports])
         all_deaths = [d for e in end_records for d in _deaths(e, state)]
         deaths: dict[Value, Death] = {}
         for death in sorted(all_deaths, key=lambda d: d.record.order):

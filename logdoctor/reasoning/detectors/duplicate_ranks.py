@@ -40,7 +40,7 @@ class Detector(Struct):
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return a record for all duplicate ranks, if there are at least two."""
-        records = state.runs.of_the_last(self.duplicates.values())
+        records = state.runs.select_last_run(self.duplicates.values())
         if len(records) < 2:  # a single rank may be a restarted process
             return
         first = records[0]

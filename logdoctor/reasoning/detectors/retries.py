@@ -55,7 +55,7 @@ class Detector(Struct):
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return the last attempts that were many and that no communicator followed."""
-        for record in state.runs.of_the_last(self.last.values()):
+        for record in state.runs.select_last_run(self.last.values()):
             count = _ATTEMPT.search(record.text[:SEARCHED])
             attempt = int(count["attempt"]) if count else self.lines[_process(record)]
             timed_out = "Connection timed out" in record.text[:SEARCHED]

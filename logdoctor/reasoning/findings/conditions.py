@@ -1,4 +1,4 @@
-"""Evaluates a rule's ``when`` against what was shown."""
+"""Evaluation of a rule's ``when``."""
 
 from __future__ import annotations
 
@@ -21,34 +21,40 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
-Seen = Mapping[str, Sequence[Match]]
+MatchLists = Mapping[str, Sequence[Match]]
+"""Matches of each symptom, by the symptom's name."""
 
 
 class Conditions:
-    """Evaluates conditions in the light of one job."""
+    """Evaluation of conditions for one job.
+
+    ``hung`` means that the user reports a hang.
+    """
 
     def __init__(self, state: JobState, *, hung: bool) -> None:
-        """``hung``: the user says that the job hangs."""
         self.state, self.hung = state, hung
 
-    def hold(self, rule: Rule, matches: Mapping[str, Matches], there: Mapping[str, Matches]) -> Seen | None:
-        """The events that count, by symptom in the order of ``when``, if the rule holds; else None.
+    def match(
+        self, rule: Rule, matches: Mapping[str, Matches], all_matches: Mapping[str, Matches]
+    ) -> MatchLists | None:
+        """Return the matches that make the rule hold.
 
-        ``hits`` are what it may stand on, ``there`` is all that was seen: what `none` forbids may be another rule's.
+        They are sorted as the symptoms in ``when``. Return None if the rule does not hold. The rule may rest on
+        ``matches``. Its ``none`` is tested on ``all_matches``, because a forbidden record may belong to another rule.
         """
         when = rule.when
-        seen = {name: h.all() for name, h in matches.items()}
-        counted = self._narrow(when, seen)
+        lists = {name: m.all() for name, m in matches.items()}
+        counted = self._narrow(when, lists)
         if counted is None:
             return None
         checks: tuple[tuple[str, Callable[[Any], bool]], ...] = (
-            ("none", lambda names: not any(there[n].all() for n in names if n in there)),
+            ("none", lambda names: not any(all_matches[n].all() for n in names if n in all_matches)),
             ("count", lambda table: all(_compare(_count(matches, n), str(c)) for n, c in table.items())),
-            ("ranks", lambda table: all(self._quantity(seen.get(n, ()), q) for n, q in table.items())),
-            ("apart", lambda names: self._apart([seen.get(n, ()) for n in names])),
-            ("together", lambda names: self._together([seen.get(n, ()) for n in names])),
-            ("agree", lambda table: all(len(_values(seen.get(n, ()), f)) == 1 for n, f in table.items())),
-            ("differ", lambda table: all(len(_values(seen.get(n, ()), f)) > 1 for n, f in table.items())),
+            ("ranks", lambda table: all(self._quantity(lists.get(n, ()), q) for n, q in table.items())),
+            ("apart", lambda names: self._apart([lists.get(n, ()) for n in names])),
+            ("together", lambda names: self._together([lists.get(n, ()) for n in names])),
+            ("agree", lambda table: all(len(_field_values(lists.get(n, ()), f)) == 1 for n, f in table.items())),
+            ("differ", lambda table: all(len(_field_values(lists.get(n, ()), f)) > 1 for n, f in table.items())),
             ("phase", lambda phases: self._phase(counted, phases)),
             ("job", lambda facts: self._job(facts, counted)),
         )
@@ -57,42 +63,49 @@ class Conditions:
                 return None
         return counted
 
-    def _narrow(self, when: Mapping[str, Any], seen: Seen) -> dict[str, Sequence[Match]] | None:
-        """Which events satisfy any/all/sequence, or None where they don't."""
+    def _narrow(self, when: Mapping[str, Any], lists: MatchLists) -> dict[str, Sequence[Match]] | None:
+        """Return the matches that satisfy ``any``, ``all`` and ``sequence``.
+
+        Return None if one of the three fails.
+        """
         names: list[str] = []
         chain = when.get("sequence")
-        found = _chain([seen.get(n, ()) for n in chain], _seconds(when.get("within"))) if chain else None
-        if chain and found is None:
+        ordered = _chain([lists.get(n, ()) for n in chain], _seconds(when.get("within"))) if chain else None
+        if chain and ordered is None:
             return None
         required = when.get("all", [])
-        if not all(seen.get(n) for n in required):
+        if not all(lists.get(n) for n in required):
             return None
         if (
             required
             and "within" in when
             and not chain
-            and not _close([seen[n] for n in required], _seconds(when["within"]))
+            and not _close([lists[n] for n in required], _seconds(when["within"]))
         ):
             return None
-        wanted = [n for n in when.get("any", []) if seen.get(n)]
-        if when.get("any") and not wanted:
+        present = [n for n in when.get("any", []) if lists.get(n)]
+        if when.get("any") and not present:
             return None
-        names += [*(chain or ()), *required, *wanted]
-        counted = {n: seen[n] for n in dict.fromkeys(names)}
-        if chain and found:
-            counted.update({n: [s] for n, s in zip(chain, found, strict=True)})
+        names += [*(chain or ()), *required, *present]
+        counted = {n: lists[n] for n in dict.fromkeys(names)}
+        if chain and ordered:
+            counted.update({n: [s] for n, s in zip(chain, ordered, strict=True)})
         return counted
 
-    def _ranks(self, shown: Sequence[Match]) -> set[int]:
-        return {r for s in shown if (r := self.state.places.rank_of(s.record)) is not None}
+    def _ranks(self, matches: Sequence[Match]) -> set[int]:
+        return {r for m in matches if (r := self.state.places.rank_of(m.record)) is not None}
 
-    def _quantity(self, shown: Sequence[Match], wanted: str | int) -> bool:
-        ranks = self._ranks(shown)
+    def _quantity(self, matches: Sequence[Match], wanted: str | int) -> bool:
+        """Return whether as many ranks match as ``wanted``.
+
+        ``wanted`` is a number or a word such as ``all-but-one``.
+        """
+        ranks = self._ranks(matches)
         total = self.state.places.expected or len(self.state.places.ranks)
         if isinstance(wanted, int):
             return len(ranks) == wanted
-        if not ranks:  # nobody knows who spoke: a quantifier cannot be refused
-            return wanted == "none" or bool(shown)
+        if not ranks:  # without ranks a quantifier cannot be refuted
+            return wanted == "none" or bool(matches)
         return {
             "one": len(ranks) == 1,
             "some": True,
@@ -103,30 +116,30 @@ class Conditions:
         }[wanted]
 
     def _apart(self, groups: Sequence[Sequence[Match]]) -> bool:
-        """No rank that showed the first also showed the others (ranks that nobody knows do not count)."""
+        """Return whether no other group has ranks of the first.  Unknown ranks do not count."""
         first, *others = (self._ranks(g) for g in groups)
         return not any(first & other for other in others)
 
     def _together(self, groups: Sequence[Sequence[Match]]) -> bool:
-        """Some rank (where known) showed all of them."""
-        known = [ranks for g in groups if (ranks := self._ranks(g))]
-        return not known or bool(set.intersection(*known))
+        """Return whether a rank is in all groups.  Groups without known ranks do not count."""
+        rank_sets = [ranks for g in groups if (ranks := self._ranks(g))]
+        return not rank_sets or bool(set.intersection(*rank_sets))
 
-    def _phase(self, counted: Seen, phases: Sequence[str]) -> bool:
-        order = min(s.record.order for shown in counted.values() for s in shown)
+    def _phase(self, counted: MatchLists, phases: Sequence[str]) -> bool:
+        order = min(m.record.order for matches in counted.values() for m in matches)
         phase = self.state.phase_at(order)
         return phase in phases or ("before first step" in phases and phase in ("launch", "init"))
 
-    def _job(self, facts: Mapping[str, Any], counted: Seen) -> bool:
+    def _job(self, facts: Mapping[str, Any], counted: MatchLists) -> bool:
         return all(self._fact(name, wanted, counted) for name, wanted in facts.items())
 
-    def _fact(self, name: str, wanted: Any, counted: Seen) -> bool:
+    def _fact(self, name: str, wanted: Any, counted: MatchLists) -> bool:
         if name == "went_on":
-            shown = [s.record for records in counted.values() for s in records]
-            return all(went_on(e, self.state) for e in shown) is bool(wanted)
+            records = [m.record for matches in counted.values() for m in matches]
+            return all(went_on(e, self.state) for e in records) is bool(wanted)
         if name == "lines_after":
-            shown = [s.record for records in counted.values() for s in records]
-            return all(_compare(self.state.lines_after(e), str(wanted)) for e in shown)
+            records = [m.record for matches in counted.values() for m in matches]
+            return all(_compare(self.state.lines_after(e), str(wanted)) for e in records)
         if name == "hung":
             return self.hung is bool(wanted)
         if name == "finished":
@@ -140,23 +153,31 @@ class Conditions:
 
 
 def version_in(version: str, wanted: str) -> bool:
-    """Whether ``2.21.5+cuda12.4`` lies in ``>=2.21,<2.23``; False where the version cannot be read."""
+    """Return whether a version is in a range.
+
+    Return False if the version cannot be read. Example: ``2.21.5+cuda12.4`` is in ``>=2.21,<2.23``.
+    """
     from packaging.specifiers import SpecifierSet
     from packaging.version import InvalidVersion, Version
 
-    found = re.match(r"\d+(?:\.\d+)*", version)
+    number = re.match(r"\d+(?:\.\d+)*", version)
     try:
-        return found is not None and SpecifierSet(wanted).contains(Version(found[0]))
+        return number is not None and SpecifierSet(wanted).contains(Version(number[0]))
     except InvalidVersion:
         return False
 
 
 def _seconds(text: str | None) -> float | None:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", text.strip()) if text else None
-    return float(found[1]) * UNITS[found[2]] if found else None
+    """Return the seconds of a duration.
+
+    ``500ms`` gives 0.5, and ``2 m`` gives 120.
+    """
+    duration = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", text.strip()) if text else None
+    return float(duration[1]) * UNITS[duration[2]] if duration else None
 
 
 def _compare(value: int, wanted: str) -> bool:
+    """Return whether ``value`` satisfies ``wanted``, for example ``>=3`` or ``3``."""
     sign, number = re.fullmatch(r"(>=|<=|==|>|<)?\s*(\d+)", wanted.strip()).groups()  # type: ignore[union-attr]
     return COMPARE[sign or "=="](value, int(number))
 
@@ -165,16 +186,20 @@ def _count(matches: Mapping[str, Matches], name: str) -> int:
     return matches[name].count if name in matches else 0
 
 
-def _values(shown: Sequence[Match], name: str) -> set[Any]:
-    return {v for s in shown if (v := s.captured.get(name, s.record.fields.get(name))) is not None}
+def _field_values(matches: Sequence[Match], name: str) -> set[Any]:
+    return {v for m in matches if (v := m.captured.get(name, m.record.fields.get(name))) is not None}
 
 
 def _chain(groups: Sequence[Sequence[Match]], within: float | None) -> list[Match] | None:
-    """One event of each group in reading order, the last not later than ``within`` seconds after the first."""
+    """Return one match of each group, in reading order.
+
+    Return None if there is no such chain. The last match is at most ``within`` seconds after the first. Unknown times
+    pass.
+    """
     for start in groups[0]:
         chain = [start]
         for group in groups[1:]:
-            later = next((s for s in group if s.record.order > chain[-1].record.order), None)
+            later = next((m for m in group if m.record.order > chain[-1].record.order), None)
             if later is None:
                 return None
             chain.append(later)
@@ -185,8 +210,11 @@ def _chain(groups: Sequence[Sequence[Match]], within: float | None) -> list[Matc
 
 
 def _close(groups: Sequence[Sequence[Match]], within: float | None) -> bool:
-    """Some events, one of each group, lie within that time (unknown times are let pass)."""
-    times = [[s.record.time for s in g if s.record.time is not None] for g in groups]
+    """Return whether matches of all groups lie within ``within`` seconds.
+
+    The time of one match of the first group is the reference. Return True if a group has no times.
+    """
+    times = [[m.record.time for m in g if m.record.time is not None] for g in groups]
     if within is None or not all(times):
         return True
     return any(all(any(abs(t - start) <= within for t in g) for g in times) for start in times[0])

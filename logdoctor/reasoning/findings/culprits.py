@@ -1,4 +1,4 @@
-"""Whom a finding blames: the ranks, hosts, GPUs and peers that its rule names, as far as the job's facts tell them."""
+"""Culprits of a finding: ranks, hosts, GPUs and peers."""
 
 from __future__ import annotations
 
@@ -7,75 +7,79 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from logdoctor.model import Culprit, Record, Rule, Value
-from logdoctor.reasoning.findings.conditions import Seen
+from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.identity.addresses import peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
 
 CULPRITS_NAMED = 16
 ON_A_NODE = 8
-"""So many ranks are most likely on one host, where only one is named."""
+"""Number of ranks that most likely share one host if the log names only one."""
 
 
-def culprit_of(rule: Rule, seen: Seen, values: Mapping[str, Value], state: JobState) -> Culprit:
-    """Whom ``rule`` blames for what was ``seen``, the decisive symptom first; ``values`` are the finding's words."""
-    shown = next(iter(seen.values()))
-    heard = _heard(rule, seen, state)
-    ranks, hosts = _asked(rule, shown, heard, values, state)
-    named_by_prefix = any(state.places.rank_of(s.record) is not None for s in shown)
-    said = () if named_by_prefix else _ranks_said(shown)
-    guilty = tuple(_ranks(heard, state)) if ranks == "speaker" else _numbers(values.get(ranks))
-    where = tuple(_hosts(heard, state)) if hosts == "speaker" else _hosts_named(values.get(hosts))
-    if said and ranks == "speaker":  # the line names whom its own prefix does not
-        guilty, where = said, where or _hosts_named(values.get("host"))
-    if not where and hosts == "speaker":  # nobody's line, but it names a host
-        where = _hosts_said(shown)
-    if not guilty and ranks == "ranks":  # nobody is listed: whom the launcher names
-        guilty = tuple(_ranks(heard, state))
-    if not guilty and not where:
-        guilty, where = _only_ones(rule, state)
+def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], state: JobState) -> Culprit:
+    """Return the culprit that ``rule`` blames.
+
+    ``counted`` are the matches by symptom, the decisive symptom first. ``values`` are the values of the finding.
+    """
+    decisive = next(iter(counted.values()))
+    records = _reporting_records(rule, counted, state)
+    rank_field, host_field = _culprit_fields(rule, decisive, records, values, state)
+    named_by_prefix = any(state.places.rank_of(m.record) is not None for m in decisive)
+    captured = () if named_by_prefix else _captured_ranks(decisive)
+    ranks = tuple(_ranks(records, state)) if rank_field == "speaker" else _numbers(values.get(rank_field))
+    hosts = tuple(_hosts(records, state)) if host_field == "speaker" else _short_hosts(values.get(host_field))
+    if captured and rank_field == "speaker":  # the line names ranks, its prefix does not
+        ranks, hosts = captured, hosts or _short_hosts(values.get("host"))
+    if not hosts and host_field == "speaker":  # the line has no source, but it names a host
+        hosts = _captured_hosts(decisive)
+    if not ranks and rank_field == "ranks":  # no list of ranks, so take those that the launcher names
+        ranks = tuple(_ranks(records, state))
+    if not ranks and not hosts:
+        ranks, hosts = _only_candidates(rule, state)
     return Culprit(
-        ranks=guilty,
-        hosts=where,
+        ranks=ranks,
+        hosts=hosts,
         gpus=_texts(values.get(rule.culprit.get("gpus", "bus_id"))),
         peers=_texts(values.get(rule.culprit.get("peers", "peer"))),
     )
 
 
-def _heard(rule: Rule, seen: Seen, state: JobState) -> list[Record]:
-    """Whose words count: the decisive events; where they are nobody's, besides, who tells whose end it was.
+def _reporting_records(rule: Rule, counted: MatchLists, state: JobState) -> list[Record]:
+    """Return the records whose ranks and hosts count.
 
-    That is somebody who tells of the same failure in other words (the symptoms that a rule holds one for another), or
-    the launcher that says who died.
+    These are the decisive records. If no decisive record has a rank, records that tell whose end it was are added. They
+    come from a symptom that the rule accepts instead (``any``) if those name exactly one rank, else from the launcher.
     """
-    shown = next(iter(seen.values()))
-    records = [s.record for s in shown]
-    known = any(state.places.rank_of(e) is not None for e in records) or _ranks_said(shown)
-    if known or rule.role not in ("cause", "fallback"):
+    decisive = next(iter(counted.values()))
+    records = [m.record for m in decisive]
+    has_rank = any(state.places.rank_of(e) is not None for e in records) or _captured_ranks(decisive)
+    if has_rank or rule.role not in ("cause", "fallback"):
         return records
     hosts = _hosts(records, state)
-    same = [s.record for group in seen.values() for s in group] if "any" in rule.when else []
-    told = [e for e in same if state.places.rank_of(e) is not None]
-    one = told[:1] if len(_ranks(told, state)) == 1 else state.named_ends.in_the_attempt_of(records[0])
-    return records + [e for e in one if not hosts or state.places.host_of(e) in (None, *hosts)]
+    same = [m.record for group in counted.values() for m in group] if "any" in rule.when else []
+    with_rank = [e for e in same if state.places.rank_of(e) is not None]
+    ends = with_rank[:1] if len(_ranks(with_rank, state)) == 1 else state.named_ends.ends_in_attempt_of(records[0])
+    return records + [e for e in ends if not hosts or state.places.host_of(e) in (None, *hosts)]
 
 
-def _asked(
-    rule: Rule, shown: Sequence[Match], heard: Sequence[Record], values: Mapping[str, Value], state: JobState
+def _culprit_fields(
+    rule: Rule, decisive: Sequence[Match], records: Sequence[Record], values: Mapping[str, Value], state: JobState
 ) -> tuple[str, str]:
-    """Which fields name the ranks and the hosts.
+    """Return the names of the fields with culprit ranks and hosts.
 
-    ``alone`` is the source where just one reports: many are victims.  Who gave up waiting is mostly a victim even
-    alone: there a rule says ``only`` for the host, which is the job's where it can have no other.
+    - ``speaker``: the ranks and hosts of the records
+    - ``alone``: the reporting rank, only if no other rank reports the failure, because many reporters are victims
+    - ``hosts: only``: the host, only if the job runs on one host, because a rank that waited in vain is a victim
     """
     ranks, hosts = rule.culprit.get("ranks", "speaker"), rule.culprit.get("hosts", "speaker")
-    one_host = len(state.places.hosts) == 1 and (state.places.expected or 0) <= _on_one_node(state)
+    one_host = len(state.places.hosts) == 1 and (state.places.expected or 0) <= _ranks_per_node(state)
     if hosts == "only":
-        hosts = "speaker" if one_host and _known_to_be_one_node(state) else "nobody"
-    if "alone" not in (ranks, hosts) or not _both_sides(rule, shown, state):
+        hosts = "speaker" if one_host and _is_one_node(state) else "nobody"
+    if "alone" not in (ranks, hosts) or not _names_both_sides(rule, decisive, state):
         return ranks, hosts
-    by_one = len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(heard, state)) <= 1
-    alone = by_one and not _waits_for_others(values)
+    single = len(_numbers(values.get("ranks"))) <= 1 and len(_hosts(records, state)) <= 1
+    alone = single and not _waits_for_others(values)
     if ranks == "alone" and alone:
         ranks = "speaker"
     if hosts == "alone" and (alone or one_host):
@@ -83,43 +87,60 @@ def _asked(
     return ranks, hosts
 
 
-def _on_one_node(state: JobState) -> int:
-    """So many ranks may be on one node."""
+def _ranks_per_node(state: JobState) -> int:
+    """Return the number of ranks that may share one node."""
     return max(ON_A_NODE, len(state.places.ranks))
 
 
-def about(culprit: Culprit, records: Sequence[Record], state: JobState) -> Culprit:
-    """``culprit`` with the ranks and hosts that ``events`` are about in place of its own."""
+def replace_ranks_and_hosts(culprit: Culprit, records: Sequence[Record], state: JobState) -> Culprit:
+    """Replace the culprit's ranks and hosts by those of ``records``."""
     named = [e for e in records if e.host or state.places.rank_of(e) is not None]
     return replace(culprit, ranks=tuple(_ranks(named, state)), hosts=tuple(_hosts(named, state)))
 
 
-def in_a_word(culprit: Culprit) -> str:
-    """The same in every language: ``rank 5 (node-b)``, ``node-b``."""
+def describe(culprit: Culprit) -> str:
+    """Return ``rank 5 (node-b)`` or ``node-b``.
+
+    The text is the same in every language.
+    """
     ranks, hosts = ", ".join(map(str, culprit.ranks)), ", ".join(culprit.hosts)
     return f"rank {ranks}" + (f" ({hosts})" if hosts else "") if ranks else hosts
 
 
-def _both_sides(rule: Rule, shown: Sequence[Match], state: JobState) -> bool:
-    """Whether who could not reach a peer can be named: both sides are heard, or its line names both."""
-    if "peers" not in rule.culprit or len(state.places.hosts) != 1 or _known_to_be_one_node(state):
+def _names_both_sides(rule: Rule, matches: Sequence[Match], state: JobState) -> bool:
+    """Return whether both ends of a broken connection are known.
+
+    If the log shows only one host of several, a matched line must name its own host and its peer.
+    """
+    if "peers" not in rule.culprit or len(state.places.hosts) != 1 or _is_one_node(state):
         return True
-    return any((s.captured.get("peer") or peer_of(s.record)) and state.places.host_of(s.record) for s in shown)
+    return any((m.captured.get("peer") or peer_of(m.record)) and state.places.host_of(m.record) for m in matches)
 
 
 def _waits_for_others(values: Mapping[str, Value]) -> bool:
-    """Whether the line counts who came: then its source is one of those, and the guilty are the others."""
+    """Return whether the line counts arrived ranks.
+
+    Example: ``joined`` is 3 and ``expected`` is 8. The rank that prints the line has arrived, so the culprits are other
+    ranks.
+    """
     joined, expected = values.get("joined"), values.get("expected")
     return isinstance(joined, int) and isinstance(expected, int) and 0 < joined < expected
 
 
-def _known_to_be_one_node(state: JobState) -> bool:
-    """Whether nobody on another host can be meant: else who could not reach a peer is only one side of the story."""
-    return state.places.expected is not None and state.places.min_world_size <= _on_one_node(state)
+def _is_one_node(state: JobState) -> bool:
+    """Return whether the job surely runs on one node.
+
+    No other host can then be the peer.
+    """
+    return state.places.expected is not None and state.places.min_world_size <= _ranks_per_node(state)
 
 
-def _only_ones(rule: Rule, state: JobState) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Where nobody is named: the only rank and the only host that the log knows, unless others are to blame."""
+def _only_candidates(rule: Rule, state: JobState) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the only rank and the only host of the job.
+
+    They are used for a finding that names neither. The rule must blame the reporting rank, and only a cause or a
+    fallback blames the host.
+    """
     places = state.places
     alone = len(places.ranks) == 1 and (places.expected or 1) == 1
     ranks = tuple(places.ranks) if alone and rule.culprit.get("ranks", "speaker") == "speaker" else ()
@@ -127,7 +148,7 @@ def _only_ones(rule: Rule, state: JobState) -> tuple[tuple[int, ...], tuple[str,
     return ranks, hosts if rule.role in ("cause", "fallback") and len(hosts) == 1 else ()
 
 
-def _hosts_named(value: Value | None) -> tuple[str, ...]:
+def _short_hosts(value: Value | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(short_host(name) for name in _texts(value)))
 
 
@@ -135,22 +156,25 @@ def _ranks(records: Sequence[Record], state: JobState) -> list[int]:
     return list(dict.fromkeys(r for e in records for r in state.places.ranks_of(e)))[:CULPRITS_NAMED]
 
 
-def _ranks_said(shown: Sequence[Match]) -> tuple[int, ...]:
-    """The ranks that the lines themselves name, as the symptom captured them."""
-    said = (s.captured.get("rank") for s in shown)
-    return tuple(dict.fromkeys(r for r in said if isinstance(r, int)))[:CULPRITS_NAMED]
+def _captured_ranks(matches: Sequence[Match]) -> tuple[int, ...]:
+    """Return the ranks that the symptom captured from the lines."""
+    ranks = (m.captured.get("rank") for m in matches)
+    return tuple(dict.fromkeys(r for r in ranks if isinstance(r, int)))[:CULPRITS_NAMED]
 
 
-def _hosts_said(shown: Sequence[Match]) -> tuple[str, ...]:
-    """The hosts that the lines themselves name: as the symptom captured one, or as the parser read a few."""
-    said = (s.captured.get("host", s.record.fields.get("hosts")) for s in shown)
-    named = dict.fromkeys(name for value in said for name in _hosts_named(value))
-    return tuple(named) if len(named) <= CULPRITS_NAMED else ()
+def _captured_hosts(matches: Sequence[Match]) -> tuple[str, ...]:
+    """Return the hosts that the symptom or the format read.
+
+    Return none if there are too many.
+    """
+    values = (m.captured.get("host", m.record.fields.get("hosts")) for m in matches)
+    hosts = dict.fromkeys(name for value in values for name in _short_hosts(value))
+    return tuple(hosts) if len(hosts) <= CULPRITS_NAMED else ()
 
 
 def _hosts(records: Sequence[Record], state: JobState) -> list[str]:
-    known = (state.places.host_of(e) for e in records)
-    return list(dict.fromkeys(h for h in known if h))[:CULPRITS_NAMED]
+    hosts = (state.places.host_of(e) for e in records)
+    return list(dict.fromkeys(h for h in hosts if h))[:CULPRITS_NAMED]
 
 
 def _numbers(value: Value | None) -> tuple[int, ...]:

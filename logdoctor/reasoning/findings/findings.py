@@ -1,108 +1,120 @@
-"""From rules and what was shown to findings: which rules hold, on whom, since when."""
+"""Findings: rules that hold, with records, values and culprits."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.model import Culprit, Finding, Rule, Value
-from logdoctor.reasoning.findings.conditions import Conditions, Seen
-from logdoctor.reasoning.findings.culprits import about, culprit_of, in_a_word
+from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
+from logdoctor.reasoning.findings.culprits import describe, find_culprit, replace_ranks_and_hosts
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.identity.addresses import peer_of
 from logdoctor.reasoning.job_state import JobState
 
-EVENTS_KEPT = 24
-RuleHits = Mapping[str, Matches]
-"""The hits of one rule's symptoms, by the symptom's name."""
-Found = Mapping[int, RuleHits]
-"""The events that showed each symptom, by the rule's number and the symptom's name."""
+MAX_RECORDS = 24
+MatchesBySymptom = Mapping[str, Matches]
+"""Matches of one rule, by the symptom's name."""
+MatchesByRule = Mapping[int, MatchesBySymptom]
+"""Matches of all rules, by the rule's number and the symptom's name."""
 
 
-def find(rules: Sequence[Rule], matches: Found, conditions: Conditions) -> tuple[list[Finding], dict[int, Finding]]:
-    """Every rule that holds (benign ones apart), and the events that benign rules account for, by `Record.order`.
+def find(
+    rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions
+) -> tuple[list[Finding], dict[int, Finding]]:
+    """Return the findings, and the records that benign rules explain.
 
-    Benign rules come first: a line that is known to be harmless is no symptom of anything.  Fallback rules come last
-    and stand on what no other rule took alone; what forbids them may be taken.
+    Those records are keyed by `Record.order`. Benign rules are matched first, because a harmless line is no symptom.
+    Fallback rules are matched last, on records that no other rule matched. Their ``none`` also sees matched records.
     """
-    benign = _hold(rules, matches, ("benign",), conditions)
-    harmless = {s.record.order: f for f, seen in benign for s in _shown(seen)}
-    real = _hold(rules, matches, ("cause", "symptom"), conditions, harmless.keys())
-    taken = {s.record.order for _, seen in real for s in _shown(seen)}
-    rest = _hold(rules, matches, ("fallback",), conditions, harmless.keys(), taken)
+    benign = _match_rules(rules, matches, ("benign",), conditions)
+    harmless = {m.record.order: f for f, counted in benign for m in _flatten(counted)}
+    real = _match_rules(rules, matches, ("cause", "symptom"), conditions, harmless.keys())
+    explained = {m.record.order for _, counted in real for m in _flatten(counted)}
+    rest = _match_rules(rules, matches, ("fallback",), conditions, harmless.keys(), explained)
     return [f for f, _ in (*real, *rest)], harmless
 
 
-def _shown(seen: Seen) -> Iterator[Match]:
-    for shown in seen.values():
-        yield from shown
+def _flatten(counted: MatchLists) -> Iterator[Match]:
+    for matches in counted.values():
+        yield from matches
 
 
-def _hold(
+def _match_rules(
     rules: Sequence[Rule],
-    matches: Found,
+    matches: MatchesByRule,
     roles: Sequence[str],
     conditions: Conditions,
     harmless: Collection[int] = (),
-    taken: Collection[int] = (),
-) -> list[tuple[Finding, Seen]]:
-    found = []
+    explained: Collection[int] = (),
+) -> list[tuple[Finding, MatchLists]]:
+    results = []
     for number, table in sorted(matches.items()):
         rule = rules[number]
         if rule.role not in roles:
             continue
-        there = _without(table, harmless)
-        left = _without(there, taken)
-        seen = conditions.hold(rule, left, there)
-        if seen:
-            found.append((_finding(rule, seen, left, conditions.state), seen))
-    return found
+        all_matches = _without(table, harmless)
+        left = _without(all_matches, explained)
+        counted = conditions.match(rule, left, all_matches)
+        if counted:
+            results.append((_finding(rule, counted, left, conditions.state), counted))
+    return results
 
 
-def _without(table: RuleHits, orders: Collection[int]) -> RuleHits:
-    return {name: h.without(orders) for name, h in table.items()} if orders else table
+def _without(table: MatchesBySymptom, orders: Collection[int]) -> MatchesBySymptom:
+    return {name: m.without(orders) for name, m in table.items()} if orders else table
 
 
-def _finding(rule: Rule, seen: Seen, matches: RuleHits, state: JobState) -> Finding:
-    """The first symptom that `when` names is the decisive one, its first event the proof."""
-    ordered = [s for shown in seen.values() for s in shown]
-    (decisive, *own), *groups = seen.values()
-    told = [decisive, *(shown[0] for shown in groups), *(blamed := _blamed(rule, matches))]
-    ranks = sorted({r for s in ordered if (r := state.places.rank_of(s.record)) is not None})
-    latest = max((s.record for s in ordered), key=lambda e: e.order)
-    values = _bindings(told, ranks, state)
-    _add_other_side(values, rule, [decisive, *own], blamed, state)
-    culprit = culprit_of(rule, seen, values, state)
-    if blamed:
-        culprit = about(culprit, [s.record for s in blamed], state)
-        values |= {"blamed": word} if (word := in_a_word(culprit)) else {}
+def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: JobState) -> Finding:
+    """Build the finding.
+
+    The first match of the first symptom in ``when`` is the proof.
+    """
+    ordered = [m for group in counted.values() for m in group]
+    (decisive, *own), *groups = counted.values()
+    proofs = [decisive, *(group[0] for group in groups), *(blaming := _blaming_matches(rule, matches))]
+    ranks = sorted({r for m in ordered if (r := state.places.rank_of(m.record)) is not None})
+    latest = max((m.record for m in ordered), key=lambda e: e.order)
+    values = _values(proofs, ranks, state)
+    _add_other_side(values, rule, [decisive, *own], blaming, state)
+    culprit = find_culprit(rule, counted, values, state)
+    if blaming:
+        culprit = replace_ranks_and_hosts(culprit, [m.record for m in blaming], state)
+        values |= {"blamed": text} if (text := describe(culprit)) else {}
     _add_culprit(values, rule, culprit)
     return Finding(
         rule=rule,
-        records=tuple(s.record for s in (*told, *own)[:EVENTS_KEPT]),
+        records=tuple(m.record for m in (*proofs, *own)[:MAX_RECORDS]),
         values=values,
         culprit=culprit,
         ranks=tuple(ranks),
-        first=min(s.record.order for s in ordered),
+        first=min(m.record.order for m in ordered),
         last=latest.order,
-        count=sum(matches[name].count for name in seen),
+        count=sum(matches[name].count for name in counted),
         latest=latest,
-        width=decisive.width,
+        match_length=decisive.length,
     )
 
 
-def _blamed(rule: Rule, matches: RuleHits) -> list[Match]:
-    """The events that say who did it: of the first symptom that `blame` names and that was seen."""
+def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
+    """Return the matches that name the culprit.
+
+    They belong to the first matched symptom in ``blame``.
+    """
     names = rule.when.get("blame", ())
     return next((matches[n].all() for n in ([names] if isinstance(names, str) else names) if n in matches), [])
 
 
-def _bindings(shown: Sequence[Match], ranks: Sequence[int], state: JobState) -> dict[str, Value]:
+def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> dict[str, Value]:
+    """Return the values for the rule's words.
+
+    An earlier match takes precedence.
+    """
     values: dict[str, Value] = {}
-    for s in reversed(shown):
-        values.update(s.record.fields)
-        values.update(s.captured)
-        known = {"rank": state.places.rank_of(s.record), "host": state.places.host_of(s.record), "pid": s.record.pid}
-        values.update({k: v for k, v in known.items() if v is not None})
+    for m in reversed(matches):
+        values.update(m.record.fields)
+        values.update(m.captured)
+        source = {"rank": state.places.rank_of(m.record), "host": state.places.host_of(m.record), "pid": m.record.pid}
+        values.update({k: v for k, v in source.items() if v is not None})
     values.setdefault("ranks", tuple(ranks))
     progress = state.last_progress()
     if progress:
@@ -115,22 +127,29 @@ def _bindings(shown: Sequence[Match], ranks: Sequence[int], state: JobState) -> 
 
 
 def _add_other_side(
-    values: dict[str, Value], rule: Rule, shown: Sequence[Match], blamed: Sequence[Match], state: JobState
+    values: dict[str, Value], rule: Rule, matches: Sequence[Match], blaming: Sequence[Match], state: JobState
 ) -> None:
-    """The peer, and the host that all lines name as the other side, where its name is known."""
-    if blamed and "peer" in blamed[0].record.fields:
-        values["peer"] = blamed[0].record.fields["peer"]
-    peers = (s.record.fields.get("peer") for s in shown)
+    """Add ``peer`` and ``peer_host``.
+
+    All lines must name the same peer host.
+    """
+    if blaming and "peer" in blaming[0].record.fields:
+        values["peer"] = blaming[0].record.fields["peer"]
+    peers = (m.record.fields.get("peer") for m in matches)
     hosts = {state.addresses.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
     if len(hosts) == 1 and (host := hosts.pop()):
         values["peer_host"] = host
-    if rule.culprit.get("peers") == "peer" and not values.get("peer") and (peer := peer_of(shown[0].record)):
+    if rule.culprit.get("peers") == "peer" and not values.get("peer") and (peer := peer_of(matches[0].record)):
         values["peer"] = peer
 
 
 def _add_culprit(values: dict[str, Value], rule: Rule, culprit: Culprit) -> None:
-    """The rank and host to blame, where only one is and no line told another."""
+    """Fill in ``rank`` and ``host`` if one culprit is known.
+
+    A value that a matched line names takes precedence.
+    """
     if len(culprit.ranks) == 1:
         values.setdefault("rank", culprit.ranks[0])
-    if len(culprit.hosts) == 1 and rule.culprit.get("hosts") != "peer_host":  # in words, it is who speaks
+    # with culprit hosts `peer_host`, `host` in the rule's words is the reporting host
+    if len(culprit.hosts) == 1 and rule.culprit.get("hosts") != "peer_host":
         values.setdefault("host", culprit.hosts[0])

@@ -1,4 +1,4 @@
-"""From one event to the symptoms of rules that it shows, and the bounded memory of them."""
+"""Symptoms of rules, and their matches in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,195 +14,217 @@ from logdoctor.model import Record, Rule, Source, Symptom, Value, without_imposs
 from logdoctor.model.kinds import fits, is_glob
 from logdoctor.pack.regexes import later
 
-FIRST_KEPT = 64
-LAST_KEPT = 16
-RANKS_KEPT = 4096
+MAX_FIRST = 64
+MAX_LAST = 16
+MAX_SOURCES = 4096
 _Sort = tuple[str, str, str]
-"""Kind, format and level of events: what a symptom may ask for without a look at the text."""
+"""Kind, format and level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
-_REMEMBERED = 4096
-"""So many sorts of events, with what the scan saw in them, are remembered."""
+_CACHE_SIZE = 4096
+"""Number of combinations of a sort and scan patterns whose possible symptoms are cached."""
 ENOUGH_TO_FIND = 24
-"""Letters of a line of a match by which its place in the log is sure: the first such line is quoted, its head.
+"""Number of characters of a matched line that identify its place in the log.
 
-A line that ends with a colon only announces what the next one says.
+The first line with that length is quoted. A line that ends with a colon only announces the next line.
 """
 _OF_SOURCE = {name: name for name in Source.__struct_fields__} | {"source": "logger"}
 """What a rule may ask of the source of a line. Rules and ``logdoctor events`` call the logger ``source``."""
 SEARCH_SECONDS = 0.2
-"""A single search that takes longer is given up: the text is hostile."""
+"""Time limit of one search.  The text is hostile, so a longer search counts as no match."""
 
 
 class Match(Struct, frozen=True):
-    """An event that shows a symptom, and what the symptom's regular expression captured."""
+    """A record that matches a symptom, with the captured groups."""
 
     record: Record
     captured: dict[str, Value]
-    width: int = 0
-    """How much of the text the symptom's expression matched: the more, the more specific it is."""
+    length: int = 0
+    """Number of characters that the symptom's expression matched.  A longer match is more specific."""
 
 
 class Matches(Struct):
-    """The events that show one symptom, bounded: the first ones, the last ones, each rank's first, and how many."""
+    """Matches of one symptom, and their count.
+
+    Stored are the first, the last, and the first of each rank and process. Only a bounded number is stored. ``count``
+    is the number of all matches.
+    """
 
     count: int = 0
     first: list[Match] = field(default_factory=list)
-    last: deque[Match] = field(default_factory=lambda: deque(maxlen=LAST_KEPT))
+    last: deque[Match] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
     by_rank: dict[int, Match] = field(default_factory=dict)
-    spoken_by: dict[tuple[str | None, int | None], Match] = field(default_factory=dict)
+    by_process: dict[tuple[str | None, int | None], Match] = field(default_factory=dict)
 
-    def add(self, shown: Match) -> None:
-        """Take one more event in."""
-        record = shown.record
+    def add(self, match: Match) -> None:
+        record = match.record
         self.count += 1
-        (self.first if len(self.first) < FIRST_KEPT else self.last).append(shown)
-        rank, who = record.rank, (record.host, record.pid)
-        if rank is not None and len(self.by_rank) < RANKS_KEPT:
-            self.by_rank.setdefault(rank, shown)
-        if len(self.spoken_by) < RANKS_KEPT:
-            self.spoken_by.setdefault(who, shown)
+        (self.first if len(self.first) < MAX_FIRST else self.last).append(match)
+        rank, process = record.rank, (record.host, record.pid)
+        if rank is not None and len(self.by_rank) < MAX_SOURCES:
+            self.by_rank.setdefault(rank, match)
+        if len(self.by_process) < MAX_SOURCES:
+            self.by_process.setdefault(process, match)
 
     def all(self) -> list[Match]:
-        """Every event that was kept, in reading order, each once."""
-        kept = {s.record.order: s for s in (*self.first, *self.spoken_by.values(), *self.by_rank.values(), *self.last)}
-        return [kept[order] for order in sorted(kept)]
+        """Return each stored match once, in reading order."""
+        stored = (*self.first, *self.by_process.values(), *self.by_rank.values(), *self.last)
+        by_order = {m.record.order: m for m in stored}
+        return [by_order[order] for order in sorted(by_order)]
 
-    def only(self, wanted: Callable[[Record], bool]) -> Matches:
-        """The same without the events that are not ``wanted``."""
+    def filter(self, wanted: Callable[[Record], bool]) -> Matches:
+        """Return the stored matches whose records pass ``wanted``."""
         left = Matches()
-        for shown in self.all():
-            if wanted(shown.record):
-                left.add(shown)
+        for match in self.all():
+            if wanted(match.record):
+                left.add(match)
         return left
 
     def without(self, orders: Collection[int]) -> Matches:
-        """The same without the events of these orders."""
-        kept = self.all()
-        wanted = [shown for shown in kept if shown.record.order not in orders]
-        if len(wanted) == len(kept):
+        """Return the matches without the records with these `Record.order` numbers.
+
+        Matches that are counted but not stored stay in the count, unless no stored match is left.
+        """
+        stored = self.all()
+        wanted = [match for match in stored if match.record.order not in orders]
+        if len(wanted) == len(stored):
             return self
         left = Matches()
-        for shown in wanted:
-            left.add(shown)
-        left.count += max(0, self.count - len(kept)) if wanted else 0
+        for match in wanted:
+            left.add(match)
+        left.count += max(0, self.count - len(stored)) if wanted else 0
         return left
 
 
-class _Asked(Struct, frozen=True):
-    """A condition on a field: one of some values, or an expression that all of the value matches.
+class _FieldCondition(Struct, frozen=True):
+    """A condition on the value of a field.
 
-    With a ``column`` it is on what the catalogues know of the field's value.
+    It is a list of values, or an expression that matches the whole value. With a ``column`` the condition tests that
+    column of the code table for the field's value.
     """
 
     name: str
     column: str
     values: tuple[Value, ...]
-    shape: regex.Pattern[str] | None
+    expression: regex.Pattern[str] | None
 
     @classmethod
-    def of(cls, asked: str, wanted: tuple[Value, ...] | str) -> _Asked:
-        """As a rule writes it: ``field`` or ``field.column``."""
-        name, _, column = asked.partition(".")
+    def of(cls, path: str, wanted: tuple[Value, ...] | str) -> _FieldCondition:
+        """Build the condition of a rule's ``field`` or ``field.column``.
+
+        ``wanted`` is a tuple of values or an expression.
+        """
+        name, _, column = path.partition(".")
         if isinstance(wanted, str):
             return cls(name, column, (), later(f"^(?:{wanted})$", _FLAGS))
         return cls(name, column, wanted, None)
 
-    def holds(self, kind: str, value: Value | None) -> bool:
-        """Whether the ``value`` that an event of ``kind`` has is as wanted."""
+    def matches(self, kind: str, value: Value | None) -> bool:
+        """Return whether a value satisfies the condition.
+
+        ``kind`` is the kind of the record.
+        """
         if self.column:
-            known = explain(kind, self.name, value)
-            value = known.columns.get(self.column) if known else None
+            entry = explain(kind, self.name, value)
+            value = entry.columns.get(self.column) if entry else None
         if value is None:
             return False
-        return value in self.values if self.shape is None else _search(self.shape, str(value)) is not None
+        return value in self.values if self.expression is None else _search(self.expression, str(value)) is not None
 
 
-class _Test:
-    """A symptom made ready to be tried on many events."""
+class _SymptomTest:
+    """A symptom that is prepared for tests on many records."""
 
     def __init__(self, symptom: Symptom) -> None:
         self._text = None if symptom.text is None else later(symptom.text, _FLAGS)
-        self._asked = [_Asked.of(*asked) for asked in symptom.fields]
-        own = [a.name for a in self._asked if self._text is None and a.name not in _OF_SOURCE]
-        self.needed = own[0] if own else None
-        """A field without which no event shows the symptom: few have it, and to ask for it costs next to nothing."""
+        self._conditions = [_FieldCondition.of(*condition) for condition in symptom.fields]
+        own = [c.name for c in self._conditions if self._text is None and c.name not in _OF_SOURCE]
+        self.required_field = own[0] if own else None
+        """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
 
     def __call__(self, record: Record) -> tuple[dict[str, Value], str] | None:
-        """What the symptom's text captured, and what it matched; None if the event does not show it."""
-        fields, unseen = record.fields, list[_Asked]()
-        for asked in self._asked:  # what is known without a search comes first
-            if asked.name not in fields:
-                unseen.append(asked)
-            elif not asked.holds(record.kind, fields[asked.name]):
+        """Return the captured groups and the matched text.
+
+        Return None if the record does not match.
+        """
+        fields, missing = record.fields, list[_FieldCondition]()
+        for condition in self._conditions:  # fields first, because they need no search
+            if condition.name not in fields:
+                missing.append(condition)
+            elif not condition.matches(record.kind, fields[condition.name]):
                 return None
         captured, matched = dict[str, Value](), ""
         if self._text is not None:
-            found = _search(self._text, record.text)
-            if found is None:
+            hit = _search(self._text, record.text)
+            if hit is None:
                 return None
-            captured = without_impossible_rank({k: as_value(v) for k, v in found.groupdict().items() if v is not None})
-            matched = found.group()
-        for asked in unseen:  # captured by the text, or of the source
-            if not asked.holds(
-                record.kind, captured.get(asked.name, getattr(record.source, _OF_SOURCE.get(asked.name, ""), None))
-            ):
+            captured = without_impossible_rank({k: as_value(v) for k, v in hit.groupdict().items() if v is not None})
+            matched = hit.group()
+        for condition in missing:  # captured by the text, or a field of the source
+            value = captured.get(condition.name, getattr(record.source, _OF_SOURCE.get(condition.name, ""), None))
+            if not condition.matches(record.kind, value):
                 return None
         return captured, matched
 
 
 class SymptomIndex:
-    """Knows which symptoms an event could show, and tries only those.
+    """Index of all symptoms.
 
-    ``symptoms`` are all symptoms of all rules, each with the number of its rule; ``owners[p]`` are the symptoms whose
-    text pattern is the scan's pattern ``p``.
+    A record is tested only on symptoms that it could match. ``symptoms`` holds each symptom with the number of its
+    rule. ``owners[p]`` are the numbers of the symptoms that the scan's pattern ``p`` stands for.
     """
 
     def __init__(self, rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> None:
-        """Sort the symptoms by how they are found: by the scan's pattern, or by the kind of the event alone."""
         self.symptoms = [(i, s) for i, rule in enumerate(rules) for s in rule.symptoms]
         self.rules, self.owners = rules, owners
         scanned = {n for numbers in owners for n in numbers}
-        self._named: dict[str, list[int]] = {}
+        self._by_kind: dict[str, list[int]] = {}
         self._globs: list[int] = []
         for n, (_, symptom) in enumerate(self.symptoms):
             kind = symptom.kind or "*"
             if n not in scanned:
-                (self._globs if is_glob(kind) else self._named.setdefault(kind, [])).append(n)
-        self._tests: dict[int, _Test] = {}
-        self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _Test], ...]] = {}
+                (self._globs if is_glob(kind) else self._by_kind.setdefault(kind, [])).append(n)
+        self._tests: dict[int, _SymptomTest] = {}
+        self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _SymptomTest], ...]] = {}
 
-    def shown_by(self, record: Record) -> Iterator[tuple[int, Match]]:
-        """The symptoms that ``event`` shows, with what their texts captured."""
-        like = (record.kind, record.format, record.level), record.patterns
-        possible = self._possible.get(like)
+    def find_matches(self, record: Record) -> Iterator[tuple[int, Match]]:
+        """Yield the number and the match of each matching symptom."""
+        key = (record.kind, record.format, record.level), record.patterns
+        possible = self._possible.get(key)
         if possible is None:
-            if len(self._possible) >= _REMEMBERED:
+            if len(self._possible) >= _CACHE_SIZE:
                 self._possible.clear()
-            possible = self._possible[like] = tuple((n, self._test(n)) for n in self._numbers_for(*like))
+            possible = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
         fields = record.fields
         for number, test in possible:
-            if test.needed is not None and test.needed not in fields:
+            if test.required_field is not None and test.required_field not in fields:
                 continue
-            found = test(record)
-            if found is not None:
-                captured, at = found
-                yield number, Match(_quoted(record, at) if record.lines and at else record, captured, len(at))
+            result = test(record)
+            if result is not None:
+                captured, text = result
+                quoted = _with_matched_line(record, text) if record.lines and text else record
+                yield number, Match(quoted, captured, len(text))
 
-    def _test(self, number: int) -> _Test:
-        """Made when it is first needed: most never are."""
+    def _test(self, number: int) -> _SymptomTest:
+        """Return the test of a symptom.
+
+        It is built at first use, because most are never used.
+        """
         if number not in self._tests:
-            self._tests[number] = _Test(self.symptoms[number][1])
+            self._tests[number] = _SymptomTest(self.symptoms[number][1])
         return self._tests[number]
 
     def _numbers_for(self, sort: _Sort, patterns: Sequence[int]) -> list[int]:
-        """The symptoms that may be in an event of this ``sort`` in which the scan saw ``patterns``, in their order."""
-        numbers = {*self._named.get(sort[0], ()), *self._globs}
+        """Return the numbers of the symptoms that may match.
+
+        They fit the record's sort and scan patterns.
+        """
+        numbers = {*self._by_kind.get(sort[0], ()), *self._globs}
         numbers.update(n for pattern in patterns for n in self.owners[pattern])
         return sorted(n for n in numbers if _allows(self.symptoms[n][1], sort))
 
 
 def _allows(symptom: Symptom, sort: _Sort) -> bool:
-    """Whether the symptom may be in events of this kind, format and level."""
+    """Return whether a symptom accepts this kind, format and level."""
     kind, log_format, level = sort
     return (
         (symptom.kind is None or fits(kind, symptom.kind))
@@ -218,26 +240,37 @@ def _search(pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
         return None
 
 
-_made: list[SymptomIndex] = []
+_cache: list[SymptomIndex] = []
 
 
-def index_of(rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> SymptomIndex:
-    """The index, kept from job to job as long as they are diagnosed by the same rules: a scan has millions of jobs."""
-    if not _made or _made[0].rules is not rules or _made[0].owners is not owners:
-        _made[:] = [SymptomIndex(rules, owners)]
-    return _made[0]
+def load_index(rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> SymptomIndex:
+    """Return the index of the symptoms.
+
+    It is reused while the rules stay the same, because a scan has millions of jobs.
+    """
+    if not _cache or _cache[0].rules is not rules or _cache[0].owners is not owners:
+        _cache[:] = [SymptomIndex(rules, owners)]
+    return _cache[0]
 
 
-def _telling_line(matched: str) -> str:
+def _decisive_line(matched: str) -> str:
+    """Return the first long line of the matched text.
+
+    A line without a colon at its end takes precedence.
+    """
     lines = matched.splitlines()
     long = [line for line in lines if len(line.strip()) >= ENOUGH_TO_FIND]
-    said = [line for line in long if not line.rstrip().endswith(":")]
-    return (said or long or [max(lines, key=len, default="")])[0].strip()
+    complete = [line for line in long if not line.rstrip().endswith(":")]
+    return (complete or long or [max(lines, key=len, default="")])[0].strip()
 
 
-def _quoted(record: Record, matched: str) -> Record:
-    """The event with the line of its record that holds what matched: its own before the source lines above it."""
-    wanted = _telling_line(matched)
+def _with_matched_line(record: Record, matched: str) -> Record:
+    """Make the line with the matched text the record's line.
+
+    The record's own line is tried before the other lines of a multi-line record. The whole line is searched first,
+    then its head, then its end.
+    """
+    wanted = _decisive_line(matched)
     for part in (wanted, wanted[:40], wanted[-40:]):
         line = next((line for line in (record.line, *record.lines) if part and part in line.text), None)
         if line is not None:
@@ -246,6 +279,9 @@ def _quoted(record: Record, matched: str) -> Record:
 
 
 def as_value(text: str) -> Value:
-    """A captured text, as a whole number where it is one."""
+    """Convert a captured text to an integer if possible.
+
+    ``-3`` gives -3, and ``0x3`` stays a text.
+    """
     digits = text[1:] if text[:1] == "-" else text
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else text

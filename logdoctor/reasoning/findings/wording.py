@@ -1,4 +1,4 @@
-"""Fills a rule's words with the job's own values."""
+"""Words of rules, filled with values of the job."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _RANK = later(r"(?<![\w-])[Rr]ank $")
 _CHINESE = later(r"[\u4e00-\u9fff]")
 
 
-class Told(Mapping[str, Value]):
-    """What a finding's words can name: its bindings, and ``field.column`` of what the catalogues know of them.
+class FindingValues(Mapping[str, Value]):
+    """Values that a finding's words can name.
 
-    ``awaited`` are the ranks that brought it about, where another finding explains it by theirs.
+    ``field.column`` names a column of the code tables. ``awaited`` is ``rank 3`` or ``ranks 3,5``: the culprits of the
+    finding that explains this one.
     """
 
     def __init__(self, finding: Finding, lang: str, explained_by: Finding | None = None) -> None:
-        """``lang`` is the language of what the catalogues say."""
         self._finding, self._lang = finding, lang
         self._awaited = explained_by.culprit.ranks if explained_by else ()
 
@@ -33,8 +33,8 @@ class Told(Mapping[str, Value]):
         value = self._finding.values[field]
         if not column:
             return value
-        known = (explain(record.kind, field, value) for record in self._finding.records)
-        entry = next((e for e in known if e), None)
+        entries = (explain(record.kind, field, value) for record in self._finding.records)
+        entry = next((e for e in entries if e), None)
         if entry is None:
             raise KeyError(name)
         return entry.column(column, self._lang)
@@ -47,59 +47,72 @@ class Told(Mapping[str, Value]):
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """``{name}``, ``{field.column}``, ``{name|words when unknown}`` and ``{name?words when known}`` replaced.
+    """Replace the placeholders of a template.
 
-    The words may hold names in turn, those of a question mark a ``|`` and what is said when it is unknown.
-    What stands before the brace is not said twice where the words end in it: ``Rank {rank|A rank}`` gives "Rank 3" or
-    "A rank"; a rank that a text begins with is written large.  Text of a log is cut, never interpreted.
+    - ``{name}`` and ``{field.column}`` by the value, ``?`` if it is unknown
+    - ``{name|words}`` by the value, or by the words if it is unknown
+    - ``{name?words|other}`` by the words if the value is known, else by the other words
+
+    The words may hold placeholders. Words before the brace are not repeated, so ``Rank {rank|A rank}`` gives "Rank 3"
+    or "A rank". A text that begins with a filled "rank" begins with "Rank". Values come from a log, so they are cut
+    and never interpreted.
     """
-    said = _filled(template, values)
-    begins = template.startswith("{") and said.startswith("rank") and not _CHINESE.search(template)
-    return f"R{said[1:]}" if begins else said
+    text = _fill_parts(template, values)
+    begins = template.startswith("{") and text.startswith("rank") and not _CHINESE.search(template)
+    return f"R{text[1:]}" if begins else text
 
 
-def _filled(template: str, values: Mapping[str, Value]) -> str:
+def _fill_parts(template: str, values: Mapping[str, Value]) -> str:
     parts: list[str] = []
     at = 0
-    while found := OPEN.search(template, at):
-        end = found.end() - 1 if found[2] == "}" else _closing(template, found.end())
-        known, words = values.get(found[1]), template[found.end() : end]
-        unknown = known in (None, (), "")
-        before = template[at : found.start()]
-        if found[2] == "?":
-            when_known, when_unknown = _halves(words)
-            parts += [before, _filled(when_unknown if unknown else when_known, values)]
+    while opening := OPEN.search(template, at):
+        end = opening.end() - 1 if opening[2] == "}" else _closing_brace(template, opening.end())
+        value, words = values.get(opening[1]), template[opening.end() : end]
+        unknown = value in (None, (), "")
+        before = template[at : opening.start()]
+        if opening[2] == "?":
+            if_known, if_unknown = _split_alternatives(words)
+            parts += [before, _fill_parts(if_unknown if unknown else if_known, values)]
         elif unknown:
-            said = _filled(words, values) if found[2] == "|" else "?"
-            parts += [_without_the_end_of(said, before), said]
+            default = _fill_parts(words, values) if opening[2] == "|" else "?"
+            parts += [_drop_repeated_end(before, default), default]
         else:
-            several = isinstance(known, tuple) and len(known) > 1
-            shown = _shown(known)
+            several = isinstance(value, tuple) and len(value) > 1
+            text = _format_value(value)
             if template.startswith(".", end + 1):
-                shown = shown.removesuffix(".")
-            parts += [_of_several(before) if several else before, shown]
+                text = text.removesuffix(".")
+            parts += [_pluralise(before) if several else before, text]
         at = end + 1
     return "".join([*parts, template[at:]])
 
 
-def _of_several(before: str) -> str:
-    """``before`` more than one number: "Rank 3", but "Ranks 3,5"; Chinese has one form for both."""
+def _pluralise(before: str) -> str:
+    """Return the plural if "Rank " is at the end.
+
+    "Rank 3" becomes "Ranks 3,5". Chinese has no plural.
+    """
     return f"{before[:-1]}s " if _RANK.search(before) and not _CHINESE.search(before) else before
 
 
-def _without_the_end_of(said: str, before: str) -> str:
-    """``before`` without the words and the space at its end in which ``said`` ends too."""
-    words = said.split(" ")
-    for start in range(len(words)):
-        end = " ".join(words[start:])
+def _drop_repeated_end(before: str, words: str) -> str:
+    """Drop the last words of ``before`` that end ``words`` too.
+
+    Example: before "on Rank " and words "a rank" give "on ".
+    """
+    parts = words.split(" ")
+    for start in range(len(parts)):
+        end = " ".join(parts[start:])
         cut = len(before) - len(end) - 1
         if cut >= 0 and before[cut:].lower() == f"{end.lower()} " and not before[cut - 1 : cut].isalnum():
             return before[:cut]
     return before
 
 
-def _closing(template: str, start: int) -> int:
-    """Where the brace that was opened before ``start`` closes."""
+def _closing_brace(template: str, start: int) -> int:
+    """Return the index of the closing brace.
+
+    The brace was opened before ``start``.
+    """
     depth = 1
     for i in range(start, len(template)):
         depth += {"{": 1, "}": -1}.get(template[i], 0)
@@ -108,8 +121,8 @@ def _closing(template: str, start: int) -> int:
     return len(template)
 
 
-def _halves(words: str) -> tuple[str, str]:
-    """What stands before and behind the first ``|`` that is in no brace."""
+def _split_alternatives(words: str) -> tuple[str, str]:
+    """Split ``words|other`` at the first ``|`` outside of braces."""
     depth = 0
     for i, char in enumerate(words):
         depth += {"{": 1, "}": -1}.get(char, 0)
@@ -118,8 +131,11 @@ def _halves(words: str) -> tuple[str, str]:
     return words, ""
 
 
-def _shown(value: Value | None) -> str:
-    """As text, without the brackets that closed what stood around it in the log."""
+def _format_value(value: Value | None) -> str:
+    """Return the value as text, cut.
+
+    Closing brackets without an opening bracket are dropped.
+    """
     text = compress(value) if isinstance(value, tuple) else str(value).strip()
     while text.endswith(")") and text.count(")") > text.count("("):
         text = text[:-1].rstrip()
@@ -127,16 +143,15 @@ def _shown(value: Value | None) -> str:
 
 
 def fill_words(words: Words, values: Mapping[str, Value]) -> Words:
-    """All three parts of a rule's words, filled."""
     return Words(fill(words.title, values), fill(words.cause, values), tuple(fill(r, values) for r in words.remedy))
 
 
 def compress(values: Iterable[int] | Iterable[str]) -> str:
-    """``0-3,7`` for numbers; names joined by commas."""
-    given = list(values)
-    numbers = sorted({v for v in given if isinstance(v, int)})
-    if len(numbers) != len(set(given)):
-        return ", ".join(map(str, given))
+    """Return ``0-3,7`` for numbers; join names by commas."""
+    items = list(values)
+    numbers = sorted({v for v in items if isinstance(v, int)})
+    if len(numbers) != len(set(items)):
+        return ", ".join(map(str, items))
     parts: list[str] = []
     start = previous = None
     for n in [*numbers, None]:

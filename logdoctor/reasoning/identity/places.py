@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from logdoctor.model import ProcessGroup, Record, Value
 from logdoctor.reasoning.identity.addresses import are_two_hosts, is_address, nccl_host_name, short_host
 from logdoctor.reasoning.identity.communicators import COMMUNICATOR_KINDS, Communicators, Member, Process, number
-from logdoctor.reasoning.lifecycle.launchers import names_an_end, told_local_rank
+from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_end
 
 MAX_RANKS = 1 << 20
 MAX_HOSTS = 4096
@@ -269,7 +269,7 @@ class Places:
         rank = self.rank_at(short_host(record.host or ""), pid if isinstance(pid, int) else None)
         if rank is not None:
             return rank
-        local = told_local_rank(record)
+        local = local_rank_of_end(record)
         if local is not None and len(self.hosts) < 2:
             rank = self.rank_at("", record.pid)
             return local if rank is None else rank  # on a single node local ranks are the ranks

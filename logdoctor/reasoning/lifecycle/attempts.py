@@ -1,22 +1,28 @@
-"""Where one job or attempt of a log ends and the next one begins.
+"""Jobs and attempts of each log file.
 
-People append: ``nohup.out`` and ``tee -a`` hold one job after the other, Slurm writes a requeued job into the same
-file, torchrun starts all workers again.  Each file is cut into **spans**; a new one begins
+One file may hold several jobs. ``nohup.out`` and ``tee -a`` append, Slurm writes a requeued job into the same file,
+and torchrun starts all workers again. Each file is cut into **spans**. A new span begins
 
-- where the launcher says that it starts the workers again (an attempt of the same job);
-- where a job had shown work, then ended (its launcher's last words, an exception that left the main script, a shell's
-  ``Killed``), and something starts.  It is another job, unless it says that it resumes or that it was requeued.
+- if the launcher reports that it starts the workers again (an attempt of the same job);
+- if something starts after a job had made progress and ended. A job ends with the last message of its launcher, with
+  an exception that left the main script, or with the ``Killed`` of a shell. The new span is another job, unless its
+  first record reports that it resumes or was requeued.
 
-What a later JOB does is no evidence that an earlier one survived its failure; what a later ATTEMPT does, is.  A span is
-a **run** of its own, to be diagnosed apart, only where that is sure: where a launcher restarts the workers, or where
-after a launcher's last words, or after an exception that nothing caught in a script without ranks, a program was
-launched, resumed or counted its steps from the first one again, and made several.  Ranks of one job write into one file
-in any order, so that weaker signs may come from two ranks of the same run; but where one of them ended, the others,
-which wait for it, make no more steps.  What ends twice ran twice (see `last_words`); any other second run that fails
-before its first steps is not told from another rank.
+A later attempt can show that the job survived a failure. A later job cannot.
 
-Facts: a traceback begins at the frame that caught the exception, so one that begins at ``<module>`` (or in ``runpy``)
-left the main script, and the process ended.
+A span becomes a **run** with a diagnosis of its own only if the evidence is strong:
+
+- a launcher restarts the workers;
+- a launcher's last message, or an uncaught exception in a script without ranks, is followed by a launch, by a resume,
+  or by steps that count from the first one again, and then by several steps;
+- a final message appears twice (see `last_words`).
+
+Weaker signs may come from two ranks of one run, because ranks write into one file in any order. If one rank ends, the
+other ranks wait for it and make no more steps. Any other second run that fails before its first steps looks like
+another rank, so it gets no run of its own.
+
+A traceback begins at the frame that caught the exception. A traceback that begins at ``<module>`` (or in ``runpy``)
+therefore left the main script, and the process ended.
 """
 
 from __future__ import annotations
@@ -32,9 +38,9 @@ STARTS: frozenset[LifecycleSign] = frozenset({"start", "restart"})
 COMING_UP: frozenset[LifecycleSign] = frozenset({"launch", "start", "restart", "comes up"})
 WORK = frozenset({"load", "resume", "data"})
 OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
-"""Formats of the machine and the cluster: what they report does not end with an attempt."""
-SEEN: frozenset[LifecycleSign] = frozenset({"launch", "start", "restart", "once", "last words", "done"})
-SEEN_KINDS = frozenset(
+"""Formats of the machine and the cluster.  Their records do not belong to one attempt."""
+ATTEMPT_SIGNS: frozenset[LifecycleSign] = frozenset({"launch", "start", "restart", "once", "last words", "done"})
+ATTEMPT_KINDS = frozenset(
     {
         "progress.step",
         "progress.phase",
@@ -49,29 +55,27 @@ SEEN_KINDS = frozenset(
         "shell.launch",
     }
 )
-"""Only events that mean or are one of these tell anything of attempts."""
+"""Kinds that matter for attempts.  A record without such a kind or sign is skipped."""
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 
 
 class Attempts:
-    """Folds events into the spans of each file."""
+    """Spans of each file, updated record by record."""
 
     def __init__(self) -> None:
-        """Start with nothing seen."""
         self.tracks: dict[str, Track] = {}
         self.spans = 0
-        """How many spans began after another one; what keeps steps by span looks at it."""
+        """Number of spans that followed another span.  `JobState` watches it to keep the steps of each span."""
         self._restart_count = 0
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
-        if record.kind not in SEEN_KINDS and SEEN.isdisjoint(record.signs):
+        if record.kind not in ATTEMPT_KINDS and ATTEMPT_SIGNS.isdisjoint(record.signs):
             return
         track = self._track(record.line.file)
         if track is None:
             return
         before = len(track.spans)
-        self._follow(track, record)
+        self._update_track(track, record)
         self.spans += len(track.spans) - before
 
     def _track(self, file: str) -> Track | None:
@@ -80,7 +84,7 @@ class Attempts:
             track = self.tracks[file] = Track()
         return track
 
-    def _follow(self, track: Track, record: Record) -> None:
+    def _update_track(self, track: Track, record: Record) -> None:
         kind = record.kind
         track.prove(record)
         if kind == "progress.step":
@@ -97,69 +101,97 @@ class Attempts:
         elif kind == "nccl.comm_init":
             track.begun = True
         elif kind == "elastic.worker_failed":
-            track.awaited = True
+            track.restart_expected = True
 
     @property
     def count(self) -> int:
-        """How often the workers of one job were started, as far as the log tells of restarts."""
+        """Return the number of attempts of one job.
+
+        The number is counted from its restarts.
+        """
         restarts = (t.restarts for t in self.tracks.values())
-        return 1 + max(self._restart_count, *restarts, *map(_folder, self.tracks), 0)
+        return 1 + max(self._restart_count, *restarts, *map(_attempt_in_path, self.tracks), 0)
 
     def same_job(self, earlier: Record, later: Record) -> bool:
-        """Whether ``later`` is of the job of ``earlier``, or nobody knows."""
-        track = self._shared(earlier, later)
+        """Return whether both records belong to one job.
+
+        Return True if the logs do not tell.
+        """
+        track = self._shared_track(earlier, later)
         return track is None or track.job_at(earlier.order) == track.job_at(later.order)
 
     def same_span(self, earlier: Record, later: Record) -> bool:
-        """Whether ``later`` is of the same attempt of the same job as ``earlier``, or nobody knows."""
-        track = self._shared(earlier, later)
+        """Return whether both records belong to one attempt.
+
+        Return True if the logs do not tell.
+        """
+        track = self._shared_track(earlier, later)
         return track is None or track.span_at(earlier.order) == track.span_at(later.order)
 
-    def told_above(self, record: Record) -> bool:
-        """Whether ``event`` is of a batch system's report that stands above its job's output."""
+    def is_in_report_header(self, record: Record) -> bool:
+        """Return whether a batch report above its job's output holds the record."""
         track = self.tracks.get(record.line.file)
-        return track is not None and track.told_above(record)
+        return track is not None and track.is_in_report_header(record)
 
-    def _shared(self, one: Record, other: Record) -> Track | None:
-        """The file of both events, if it tells anything of attempts."""
-        track = self.tracks.get(one.line.file) if self.spans and one.line.file == other.line.file else None
+    def _shared_track(self, a: Record, b: Record) -> Track | None:
+        """Return the track of a file with several spans.
+
+        Return None if the records are in two files.
+        """
+        track = self.tracks.get(a.line.file) if self.spans and a.line.file == b.line.file else None
         return track if track and len(track.spans) > 1 else None
 
     def span_of(self, record: Record) -> int:
-        """The number of the span of its file that ``event`` belongs to."""
+        """Return the number of the record's span in its file.
+
+        The first span has the number 0.
+        """
         track = self.tracks.get(record.line.file) if self.spans else None
         return track.span_at(record.order) if track else 0
 
     def runs(self) -> list[Span]:
-        """The first spans of the runs, from the file that tells of most; empty where there is one run only."""
+        """Return the first span of each run.
+
+        The file with most runs counts. The list is empty if there is only one run.
+        """
         if not self.spans:
             return []
         most = max((t.runs() for t in self.tracks.values()), key=len)
         return most if len(most) > 1 else []
 
     def run_of(self, record: Record, runs: Sequence[Span]) -> int | None:
-        """The number among ``runs`` of the one that ``event`` belongs to; None: to none, or nobody knows."""
+        """Return the index of the record's run among ``runs``.
+
+        Return None for a record of the machine or the cluster, or if the logs do not tell. A file with several runs
+        decides by position, an ``attempt_<n>`` folder by its number, any other file by time.
+        """
         if not runs or record.format.partition("_")[0] in OUTSIDE:
             return None
         own = self.tracks.get(record.line.file)
-        if own is not None and len(mine := own.runs()) > 1:
-            return sum(s.first <= record.order for s in mine[1:])
-        if found := _FOLDER.search(record.line.file):
-            return int(found[1])
+        if own is not None and len(own_runs := own.runs()) > 1:
+            return sum(s.first <= record.order for s in own_runs[1:])
+        if folder := _FOLDER.search(record.line.file):
+            return int(folder[1])
         times = [s.start.time for s in runs[1:] if s.start is not None]
         if record.time is None or None in times:
             return None
         return sum(t is not None and t <= record.time for t in times)
 
-    def of_the_last(self, records: Iterable[Record]) -> list[Record]:
-        """Those of the last run that any of them is of, and those that are of none, or nobody knows of which."""
+    def select_last_run(self, records: Iterable[Record]) -> list[Record]:
+        """Return the records of the last run.
+
+        Records without a run are returned too.
+        """
         runs = self.runs()
         numbered = [(self.run_of(record, runs), record) for record in records]
         last = max((number for number, _ in numbered if number is not None), default=None)
         return [record for number, record in numbered if number in (None, last)]
 
 
-def _folder(file: str) -> int:
-    """The attempt that the file's folder names: torchrun gives each one its own (``--log-dir``)."""
-    found = _FOLDER.search(file)
-    return int(found[1]) if found else 0
+def _attempt_in_path(file: str) -> int:
+    """Return the attempt number in the file's path, else 0.
+
+    torchrun ``--log-dir`` makes one folder for each attempt: ``attempt_2/3/stderr.log`` gives 2.
+    """
+    folder = _FOLDER.search(file)
+    return int(folder[1]) if folder else 0

@@ -1,4 +1,7 @@
-"""Times of different clocks compared: stamps without a year, and hosts whose clocks differ."""
+"""Times of different clocks, compared.
+
+Some stamps have no year, and the clocks of hosts differ.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from datetime import datetime, timezone
 from logdoctor.model import HostClock, Record, Value
 
 SKEW = 60.0
-"""Seconds that the clocks of two hosts may differ of which nothing more is known."""
+"""Seconds that the clocks of two hosts may differ if they were not compared."""
 JITTER, DRIFT = 5.0, 0.05
-"""What happens at once is printed within so many seconds; clocks that differ much may drift by that share of it."""
+"""Doubt after a comparison: ``JITTER`` seconds, or the share ``DRIFT`` of a large difference."""
 FEWEST_SHARED, MOST_AGREE = 2, 0.75
-"""So many shared events must tell the same difference, and that share of all of them."""
+"""Number and share of the shared records that must show the same difference."""
 MAX_SHARED, MAX_HOSTS = 256, 256
 STEP = "progress.step"
 SHARED = {
@@ -23,30 +26,34 @@ SHARED = {
     "nccl.comm_init": ("comm_id",),
     "elastic.signal_received": ("signal",),
 }
-"""Kinds of events that happen on several hosts at once, and the fields that tell one from another."""
+"""Kinds of records that several hosts print at once, and the fields that identify the occasion."""
 Key = tuple[Value | None, ...]
 A_YEAR = 366 * 86400.0
-"""Stamps that print no year count as of 1970 (the kernel's, the journal's, c10's)."""
+"""Limit of stamps without a year.  The kernel, the journal and c10 print none, so their stamps count from 1970."""
 
 
 def elapsed(earlier: Record, later: Record) -> float | None:
-    """The seconds from one event to the other by their stamps; None where one has none.
+    """Return the seconds between two records.
 
-    Where only one of them prints a year, both count as of that year.
+    Return None if a stamp is missing. If only one stamp has a year, the other gets the same year.
     """
     first, last = moment(earlier), moment(later)
     return None if first is None or last is None else _as_of(last, first) - _as_of(first, last)
 
 
 def printed_after(later: Record, earlier: Record) -> bool:
-    """Whether ``later`` came after ``earlier``: by place in one file, by time between files (unknown: no)."""
+    """Return whether ``later`` was printed after ``earlier``.
+
+    Position decides within one file, time between files. Return False if a time is unknown.
+    """
     return after(earlier)(later)
 
 
 def after(earlier: Record) -> Callable[[Record], bool]:
-    """`printed_after` for many events and one ``earlier``.
+    """Return a test whether a record was printed after ``earlier``.
 
-    What another stream put between the lines of a record of several lines was printed before its last word.
+    The test gives the result of `printed_after`. A line between the lines of a multi-line record was printed before the
+    end of that record, so it is not later.
     """
     file, order, first, number = earlier.line.file, earlier.order, moment(earlier), earlier.line.number
 
@@ -60,7 +67,11 @@ def after(earlier: Record) -> Callable[[Record], bool]:
 
 
 def moment(record: Record) -> float | None:
-    """When it was printed, or when what it reports happened (torchrun's summary: ``2024-08-28_03:15:54``)."""
+    """Return the time of the stamp.
+
+    Without a stamp, return the time in the field ``when``. torchrun's failure summary has such a field:
+    ``2024-08-28_03:15:54``.
+    """
     time = record.source.time
     if time is not None:
         return time
@@ -74,7 +85,7 @@ def moment(record: Record) -> float | None:
 
 
 def _as_of(moment: float, other: float) -> float:
-    """``moment`` in the year of ``other``, if it has none itself and that year is one."""
+    """Move a stamp without a year into the year of ``other``."""
     if not 0 <= moment < A_YEAR <= other:
         return moment
     try:
@@ -85,21 +96,21 @@ def _as_of(moment: float, other: float) -> float:
 
 
 class Clocks:
-    """How far the clocks of hosts differ, from events that happened on several of them at the same time.
+    """Differences between the clocks of hosts.
 
-    Such are a step that all ranks take together, a collective that all of them gave up on, the signal of the rank that
-    gave up first, the end of a barrier or of a communicator's start, an order to all agents to end.
+    They are measured by records that several hosts print at once. Such records are: a step of all ranks, the timeout of
+    a collective, the dump signal of the first rank that gave up, the end of a barrier, the end of a communicator's
+    start, a signal to all agents.
     """
 
     def __init__(self) -> None:
-        """Start with nothing known."""
         self._shared: dict[Key, dict[str, float]] = {}
         self._steps = 0
-        self._compared: tuple[HostClock, ...] | None = None
+        self._offsets: tuple[HostClock, ...] | None = None
 
     def observe(self, record: Record, host: str | None) -> None:
-        """Take one event in, which was printed on ``host``."""
-        key = _shared_event(record) if host and record.time is not None else None
+        """Note the time of a shared record that ``host`` printed."""
+        key = _shared_key(record) if host and record.time is not None else None
         if key is None or host is None or record.time is None:
             return
         times = self._shared.get(key)
@@ -111,52 +122,64 @@ class Clocks:
             times = self._shared[key] = {}
         if host in times or len(times) < MAX_HOSTS:
             times[host] = min(record.time, times.get(host, record.time))
-            self._compared = None
+            self._offsets = None
 
-    def compared(self) -> tuple[HostClock, ...]:
-        """Of each host that can be compared how far its clock is ahead of that of the host which shares most events."""
-        if self._compared is None:
-            self._compared = tuple(self._compare())
-        return self._compared
+    def offsets(self) -> tuple[HostClock, ...]:
+        """Return how far each clock is ahead of the reference host.
+
+        The reference is the host with most shared records. Hosts without enough agreeing records are left out.
+        """
+        if self._offsets is None:
+            self._offsets = tuple(self._compare())
+        return self._offsets
 
     def _compare(self) -> Iterator[HostClock]:
         shared = [times for times in self._shared.values() if len(times) > 1]
         counts = Counter(host for times in shared for host in times)
         if not counts:
             return
-        other = min(counts, key=lambda host: (-counts[host], host))
-        for host in sorted(counts.keys() - {other}):
-            both = [(t[host], t[other]) for t in shared if host in t and other in t]
-            apart = [_as_of(one, two) - _as_of(two, one) for one, two in both]
+        reference = min(counts, key=lambda host: (-counts[host], host))
+        for host in sorted(counts.keys() - {reference}):
+            pairs = [(t[host], t[reference]) for t in shared if host in t and reference in t]
+            apart = [_as_of(time, base) - _as_of(base, time) for time, base in pairs]
             if len(apart) < FEWEST_SHARED:
                 continue
             middle = _median(apart)
             agreeing = sum(abs(a - middle) <= max(JITTER, abs(middle) * DRIFT) for a in apart)
             if agreeing >= max(FEWEST_SHARED, len(apart) * MOST_AGREE):
-                yield HostClock(host, other, middle, len(apart))
+                yield HostClock(host, reference, middle, len(apart))
 
     def seconds(
         self, earlier: Record, later: Record, hosts: tuple[str | None, str | None]
     ) -> tuple[float | None, float]:
-        """The seconds from one event to the other, each printed on its host, and how far that may be wrong."""
+        """Return the seconds between two records, and the possible error.
+
+        ``hosts`` printed the earlier and the later record.
+        """
         apart = elapsed(earlier, later)
-        one, two = hosts
-        if one is not None and one == two:
+        first, second = hosts
+        if first is not None and first == second:
             return apart, 0.0
-        ahead = {name: seconds for c in self.compared() for name, seconds in ((c.of, 0.0), (c.host, c.ahead))}
-        if apart is None or one not in ahead or two not in ahead:
+        ahead = {name: seconds for c in self.offsets() for name, seconds in ((c.of, 0.0), (c.host, c.ahead))}
+        if apart is None or first not in ahead or second not in ahead:
             return apart, SKEW
-        return apart - ahead[two] + ahead[one], JITTER
+        return apart - ahead[second] + ahead[first], JITTER
 
 
 def _median(numbers: Sequence[float]) -> float:
-    """As `statistics.median`, the import of which takes as long as reading a small log."""
+    """Return the median.
+
+    Importing `statistics` takes as long as reading a small log.
+    """
     ordered, half = sorted(numbers), len(numbers) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _shared_event(record: Record) -> Key | None:
-    """What the event is, if it happens on all hosts of a job at once."""
+def _shared_key(record: Record) -> Key | None:
+    """Return a key of a record that all hosts print at once.
+
+    Return None for any other record.
+    """
     fields = record.fields
     if record.kind == STEP:
         value = fields.get("value")
@@ -164,5 +187,5 @@ def _shared_event(record: Record) -> Key | None:
     names = SHARED.get(record.kind)
     if names is None or (record.kind == "nccl.comm_init" and fields.get("phase") != "COMPLETE"):
         return None
-    told = tuple(fields.get(name) for name in names)
-    return None if None in told else (record.kind, *told)
+    values = tuple(fields.get(name) for name in names)
+    return None if None in values else (record.kind, *values)

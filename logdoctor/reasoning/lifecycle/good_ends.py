@@ -1,4 +1,4 @@
-"""What shows that a job came to a good end, or got over what was only reported before."""
+"""Signs that a job ended well or recovered from errors."""
 
 from __future__ import annotations
 
@@ -11,36 +11,35 @@ from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.greetings import Greetings
 
 Run = Callable[[Record], bool] | None
-"""Which events count; None: those of the same job, also of its later attempts."""
+"""Test whether a record belongs to the run.  None means the same job, with its later attempts."""
 BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
-"""How a batch system says that a job ended badly; where it writes on into one file, the job that ended last counts."""
+"""Reports of a batch system that a job failed.  If one file holds several reports, the last one counts."""
 ENDS: frozenset[LifecycleSign] = frozenset({"last words", "named end", "end told"})
 _BAR = "%|"
 
 
 class GoodEnds(Struct):
-    """Keeps the last sign of each kind."""
+    """Last sign of each kind of good end."""
 
     done: Record | None = None
-    """Where the program said last that it is done."""
+    """Last record in which the program reports that it is done."""
     job_done: Record | None = None
-    """Where a batch system said last that a job ended well."""
+    """Last report of a batch system that a job ended well."""
     job_failed: Record | None = None
-    """The same of one that ended badly."""
+    """Last report of a batch system that a job failed."""
     finished: Record | None = None
-    """The last step of all, if it is the last one that was to be made; a bar may be of any loop."""
+    """Last step of all, if its number is the total.  Progress bars do not count, because any loop may draw one."""
     scored: Record | None = None
-    """The scores at the end of an evaluation, if no process had ended before."""
+    """Scores at the end of an evaluation, if no process had ended before."""
     greetings: Greetings = field(default_factory=Greetings)
     over: bool = False
-    """Whether somebody told of a process's end: what is scored after that is another program's work."""
+    """Whether the end of a process was reported.  Scores after that come from another program."""
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         self.over = self.over or not ENDS.isdisjoint(record.signs)
         self.greetings.observe(record, over=self.over)
         if record.kind == "progress.step":
-            self.finished = record if _is_the_last_one(record) else None
+            self.finished = record if _is_final_step(record) else None
         elif record.kind == "progress.done":
             self.done = record
         elif record.kind == "progress.scored":
@@ -50,26 +49,26 @@ class GoodEnds(Struct):
         elif record.kind in BATCH_ENDS:
             self.job_failed = record
 
-    def outlast(self, record: Record, run: Run) -> bool:
-        """Whether the job, or ``run`` of it, ended well after ``event``.
+    def outlive(self, record: Record, run: Run) -> bool:
+        """Return whether the job or ``run`` ended well after the record.
 
-        What a batch system says of a job's bad end is outlived where it says later that one ended well.  The scores of
-        an evaluation show that it got over errors that were only reported, not that a process lived on; so do
-        greetings of all ranks.
+        A batch system's report of a failure is outlived if a later report says that a job ended well. Scores of an
+        evaluation and greetings of all ranks outlive only reported errors (not ``fatal`` records), because they do not
+        show that the process itself survived.
         """
         if self.done is not None and printed_after(self.done, record) and (run is None or run(self.done)):
             return True
         if self.scored is not None and record.level != "fatal" and printed_after(self.scored, record):
             return True
-        if self.greetings.covers(record):
+        if self.greetings.cover(record):
             return True
-        return self.outlast_by_report(record, run)
+        return self.outlive_by_report(record, run)
 
-    def outlast_by_report(self, record: Record, run: Run) -> bool:
-        """Whether the batch system's last word is that a later job ended well.
+    def outlive_by_report(self, record: Record, run: Run) -> bool:
+        """Return whether the last batch report shows a good end.
 
-        It ended another one badly before; an exception that ended a program is of that one, if it stands in a file of
-        its own without a time, as stderr does.
+        The record may be a report of the earlier, failed job. It may also be the exception that ended this job, if it
+        stands in another file without a time, as stderr does.
         """
         done, ended = self.job_done, self.job_failed
         if done is None or (run is not None and not run(done)):
@@ -81,6 +80,6 @@ class GoodEnds(Struct):
         return "own end" in record.signs and ended.line.file == done.line.file and printed_after(done, ended)
 
 
-def _is_the_last_one(step: Record) -> bool:
+def _is_final_step(step: Record) -> bool:
     value, total = step.fields.get("value"), step.fields.get("total")
     return value is not None and value == total and _BAR not in step.text

@@ -1,4 +1,4 @@
-"""Exceptions that a program caught, logged and got over: nothing went wrong after them."""
+"""Exceptions that a program caught and logged without a later failure."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from logdoctor.model import Record
 
 MOST = 4096
 GAP = 3
-"""So many lines may stand between the parts of a chain of exceptions, or above the first of them."""
+"""Number of lines that may stand between the parts of a chain of exceptions, or above its first part."""
 
 
-class GotOver(Struct):
-    """Keeps the exceptions, with the line that announces each, since anything else failed."""
+class CaughtExceptions(Struct):
+    """Caught exceptions since the last failure.
+
+    Log lines that announce an exception are stored too.
+    """
 
     orders: set[int] = field(default_factory=set)
-    """Of the events that the program got over."""
+    """`Record.order` of each record of a caught exception."""
     pending: list[Record] = field(default_factory=list)
-    """Errors that may turn out to be the first lines of what it got over."""
+    """Errors that may be the first lines of a caught exception."""
     file: str | None = None
     elsewhere: bool = False
-    """Whether something failed in another file, too: who knows whether that came later."""
+    """Whether another file holds a failure too.  The order of two files is unknown."""
 
     def observe(self, record: Record) -> None:
-        """Take one event in."""
         if not record.failing:
             return
         self.elsewhere = self.elsewhere or self.file not in (None, record.line.file)
@@ -42,8 +44,11 @@ class GotOver(Struct):
         if len(self.orders) > MOST:
             self._fail()
 
-    def covers(self, record: Record) -> bool:
-        """Whether the program got over ``event``, and all was well from then on."""
+    def cover(self, record: Record) -> bool:
+        """Return whether the record is a caught exception.
+
+        A later failure makes the result False.
+        """
         return not self.pending and not self.elsewhere and record.order in self.orders
 
     def _fail(self) -> None:

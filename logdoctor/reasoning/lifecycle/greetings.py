@@ -1,7 +1,8 @@
-"""Greetings: the smallest test of MPI lets each rank say which it is.
+"""Greetings of the ranks of MPI's smallest test program.
 
-Once all have, the network was set up well enough: what was only reported before that, such as a transport or a store of
-PMIx that could not be used, is outlived; not so in the run before.
+Example: ``Hello world from processor n1, rank 3 out of 8 processors``. If all ranks have greeted, the network works.
+Errors that were only reported before in the same run are then outlived, for example a transport or a PMIx store that
+could not be used.
 """
 
 from __future__ import annotations
@@ -12,39 +13,47 @@ MAX_RANKS = 1 << 16
 
 
 class Greetings:
-    """Collects who greeted since the last start, until something fails or a process ends."""
+    """Ranks that greeted since the last start.
+
+    A failure or the end of a process spoils the result.
+    """
 
     def __init__(self) -> None:
-        """Start with nobody."""
         self.complete: Record | None = None
-        """The last greeting, if all ranks of the job have greeted and nothing failed since."""
+        """Last greeting, if all ranks of the job have greeted and no failure came after."""
         self._since = 0
         self._total = 0
-        self._seen: set[int] = set()
+        self._ranks: set[int] = set()
 
     def observe(self, record: Record, *, over: bool) -> None:
-        """Take one event in; ``over``: somebody told of a process's end before."""
+        """Add a greeting.
+
+        ``over`` means that the end of a process was reported before.
+        """
         if record.kind == "progress.greeted":
-            self._see(record)
+            self._add(record)
             self.complete = None if over else self.complete
         elif record.kind == "shell.launch":
             self._since, self._total, self.complete = record.order, 0, None
-            self._seen.clear()
+            self._ranks.clear()
         elif record.failing:
             self.complete = None
 
-    def covers(self, record: Record) -> bool:
-        """Whether ``event`` was only reported, in the run whose ranks all greeted later."""
+    def cover(self, record: Record) -> bool:
+        """Return whether all ranks greeted later in this run.
+
+        Fatal records are never covered.
+        """
         last = self.complete
         return last is not None and record.level != "fatal" and self._since <= record.order < last.order
 
-    def _see(self, record: Record) -> None:
+    def _add(self, record: Record) -> None:
         rank, total = record.fields.get("value"), record.fields.get("total")
         if not isinstance(rank, int) or not isinstance(total, int) or not 1 < total <= MAX_RANKS:
             return
         if total != self._total:
             self._total = total
-            self._seen.clear()
-        self._seen.add(rank)
-        if len(self._seen) >= total:  # some count from 1
+            self._ranks.clear()
+        self._ranks.add(rank)
+        if len(self._ranks) >= total:  # a count, because some programs number ranks from 1
             self.complete = record

@@ -1,7 +1,7 @@
-"""What launchers give away: which one started the job, and the process whose end each one names.
+"""Launchers: their names, and the process ends that they report.
 
-That process is only the first one that the launcher noticed: its end may follow from another's.  Which end no other
-explains is for the ledger of deaths to say.
+A launcher names the process whose end it noticed first. That end may follow from the end of another process. The
+detector of deaths decides which end came first.
 """
 
 from __future__ import annotations
@@ -13,23 +13,29 @@ from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import SKEW, elapsed
 
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
-"""Which format gives away which launcher; the first one seen in this order names it."""
+"""Launcher of each format.  If a log has several of these formats, the first in this order counts."""
 
 
 def launcher_of(formats: Collection[str]) -> str | None:
-    """The launcher that the formats of a log give away."""
+    """Return the launcher that printed records of ``formats``."""
     return next((name for log_format, name in LAUNCHERS.items() if log_format in formats), None)
 
 
 def names_an_end(record: Record) -> bool:
-    """Whether a launcher names a process that ended; an exception of its own may be about a local rank."""
-    if "named end" in record.signs:  # mpirun may say that one ended before it says which
+    """Return whether a launcher names a process that ended.
+
+    A Python exception counts as well if it has a local rank, because then it reports a child.
+    """
+    if "named end" in record.signs:  # mpirun may report that a process ended before it names the process
         return (record.rank, record.host, record.pid, record.fields.get("local_rank")) != (None, None, None, None)
     return record.format == "python" and "local_rank" in record.fields
 
 
-def told_local_rank(record: Record) -> int | None:
-    """The local rank of the process that a launcher, or Python of its children, tells about."""
+def local_rank_of_end(record: Record) -> int | None:
+    """Return the local rank whose end a parent process reports.
+
+    The parent is a launcher, or Python with child processes.
+    """
     if record.kind == "lightning.child_died":  # here the tag is the child, not the source
         return record.source.local_rank
     local = record.fields.get("local_rank") if record.format in ("elastic", "frameworks", "python") else None
@@ -37,29 +43,33 @@ def told_local_rank(record: Record) -> int | None:
 
 
 class NamedEnds:
-    """Folds the ends that launchers name: of each attempt the first one; ``first_death`` is what the detector tells."""
+    """First end that launchers name in each attempt.
+
+    ``first_death`` is the end that came before all others, if the detector of deaths found it.
+    """
 
     def __init__(self, attempts: Attempts) -> None:
-        """Start with none; ``attempts`` tells them apart."""
         self._attempts = attempts
         self._first: list[Record] = []
         self.first_death: Record | None = None
 
     def observe(self, record: Record) -> None:
-        """Take one event in: by place, by time where files that are read one after the other tell it."""
-        known = self._first[-1] if self._first else None
-        if known is None or not self._attempts.same_span(known, record):
+        """Add an end.  Reading order decides, unless a later file shows a clearly earlier time."""
+        first = self._first[-1] if self._first else None
+        if first is None or not self._attempts.same_span(first, record):
             self._first.append(record)
-        elif (elapsed(record, known) or 0.0) > SKEW:
+        elif (elapsed(record, first) or 0.0) > SKEW:
             self._first[-1] = record
 
-    def learn(self, derived: Record) -> None:
-        """Take in what the detectors tell: which end came before all others."""
+    def observe_derived(self, derived: Record) -> None:
         if derived.kind == "ledger.first_death":
             self.first_death = derived
 
-    def in_the_attempt_of(self, record: Record) -> list[Record]:
-        """Those of the attempt that ``event`` belongs to: the one that surely came first, where the log tells it."""
+    def ends_in_attempt_of(self, record: Record) -> list[Record]:
+        """Return the named ends in the attempt of the record.
+
+        Return only ``first_death`` if that names a rank.
+        """
         died = self.first_death
         if died is not None and died.rank is not None and self._attempts.same_span(died, record):
             return [died]

@@ -1,14 +1,16 @@
-"""What "outlived" means: the job went on well after something, so that it was no failure.
+"""Failures that the job survived ("outlived").
 
-- An event is outlived where the job ended well after it (good_ends.py), where a program logged it as an exception that
-  it had caught, and nothing went wrong from then on (got_over.py), where its rank made enough steps after it
-  (steps.py), or where a later job in its file came to its last step.  What a batch system's report says above a job's
-  output came last: no step below it outlives it.
-- A finding is outlived where all that it rests on is, unless its rule asks for a good end or says that it never is;
-  or where it is old noise.
-- A rule may ask for less (``job: {went_on: true}``): that ranks spoke later, whatever they said (spoken.py).
-- A failing line that no rule knows is outlived, besides, where the same complaint was outlived once, or where it was
-  only logged and its file went on for long.
+- A record is outlived in these cases:
+  - the job ended well after it (good_ends.py);
+  - the program logged it as a caught exception and nothing failed after that (got_over.py);
+  - its rank made enough steps after it (steps.py);
+  - a later job in its file reached its last step.
+  A batch report above the output of its job was written last, so steps below it do not outlive it.
+- A finding is outlived if all its records are, or if it is old noise. Its rule may require a good end, or may say
+  that it is never outlived.
+- A rule may require less (``job: {went_on: true}``): ranks printed any line later (spoken.py).
+- A failing line without a rule is outlived in two more cases. The same complaint was outlived once, or it was only
+  logged and its file went on for long.
 """
 
 from __future__ import annotations
@@ -22,94 +24,105 @@ from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.good_ends import BATCH_ENDS, Run
 
 NOISE = 5
-"""So many exceptions of one type that were only reported, and that the job outlived, make the next one harmless."""
+"""Number of outlived exceptions of one type that make the next reported exception of that type harmless."""
 CALM = 200
-"""So many lines after an error that was only logged may show that the program got over it."""
+"""Number of lines below a logged error that may show that the program recovered."""
 SHORT, LONG = 40, 200
 _ENDING = later(r"(?i)\bexit|abort|terminat|crash|fatal|kill|shut|\bdie[ds]?\b|giv\w+ up|\bstop|memory|cannot continue")
 _DIGITS = later(r"\d+")
 
 
 def outlived(record: Record, rank: int | None, state: JobState, run: Run = None) -> bool:
-    """Whether the job went on well after ``event``: it ended well, or ``rank`` (or nobody by name) made steps."""
-    if state.runs.told_above(record):
-        return state.good_ends.outlast_by_report(record, run)
-    if state.good_ends.outlast(record, run) or state.got_over.covers(record):
+    """Return whether the job went on well after the record.
+
+    The job ended well, or ``rank`` made steps. If ``rank`` is None, steps of any rank count.
+    """
+    if state.runs.is_in_report_header(record):
+        return state.good_ends.outlive_by_report(record, run)
+    if state.good_ends.outlive(record, run) or state.got_over.cover(record):
         return True
-    if run is None and _done_later(record, state):
+    if run is None and _later_job_finished(record, state):
         return True
     counts = run or functools.partial(state.runs.same_job, record)
     own = [*state.steps.values()] if rank is None else [s for r in (rank, None) if (s := state.steps.get(r))]
-    return any(s.survived(record, lambda e: counts(e) and _well_after(e, record, state)) for s in own)
+    return any(s.outlive(record, lambda e: counts(e) and _surely_after(e, record, state)) for s in own)
 
 
-def _done_later(record: Record, state: JobState) -> bool:
-    """Whether a later job in the file of ``event`` counted its steps to the end, and made no others since."""
+def _later_job_finished(record: Record, state: JobState) -> bool:
+    """Return whether a later job in the file made its last step.
+
+    No step may follow that last step.
+    """
     finished = state.good_ends.finished
     return finished is not None and record.order < finished.order and not state.runs.same_job(record, finished)
 
 
-def _well_after(later: Record, earlier: Record, state: JobState) -> bool:
-    """Whether the clocks of two hosts, which may differ, leave no doubt about the order."""
-    one, two = state.places.host_of(later), state.places.host_of(earlier)
-    return one is None or two is None or one == two or state.surely_after(later, earlier)
+def _surely_after(later: Record, earlier: Record, state: JobState) -> bool:
+    """Return whether the order is sure although clocks may differ."""
+    host, earlier_host = state.places.host_of(later), state.places.host_of(earlier)
+    return host is None or earlier_host is None or host == earlier_host or state.surely_after(later, earlier)
 
 
-def outlived_by_speaker(record: Record, state: JobState, run: Run = None) -> bool:
-    """Whether the rank that ``event`` is about went on well after it."""
+def outlived_by_source(record: Record, state: JobState, run: Run = None) -> bool:
+    """Return whether the record's rank went on well after it."""
     return outlived(record, state.places.rank_of(record), state, run)
 
 
 def went_on(record: Record, state: JobState) -> bool:
-    """Whether ranks spoke after ``event``, or made steps: a slip of the job script (``went_on`` in a rule)."""
+    """Return whether ranks went on after the record.
+
+    They printed lines or made steps. A rule asks for this with ``went_on``.
+    """
     return state.spoke.after(record) or outlived(record, None, state)
 
 
 def finding_outlived(finding: Finding, state: JobState, run: Run = None) -> bool:
-    """Whether the job, or only the ``run``, went on well after all that this rests on."""
+    """Return whether the job or ``run`` outlived the finding."""
     if finding.rule.outlived == "never":
         return False
     if finding.rule.outlived == "by a good end":
-        return state.good_ends.outlast(finding.latest, run)
+        return state.good_ends.outlive(finding.latest, run)
     ranks: list[int | None] = [*finding.ranks] or [None]
     return all(outlived(finding.latest, rank, state, run) for rank in ranks) or _is_old_noise(finding, state, run)
 
 
 def _is_old_noise(finding: Finding, state: JobState, run: Run) -> bool:
-    """Whether it is what the program reports again and again and goes on: the job outlived most of what it rests on.
+    """Return whether the program often went on after this exception.
 
-    So do loops that let a model's code run, or retry a service: they print the traceback of each try that failed, the
-    last one mostly behind the last steps of the log.
+    Example: a loop that runs code of a model, or retries a service, prints the traceback of each failed try. The last
+    traceback often stands below the last step of the log.
     """
     caught = finding.rule.role == "fallback" and all(e.level == "error" for e in (*finding.records, finding.latest))
     if not caught or finding.count <= NOISE:
         return False
     same = [e for e in finding.records if e.fields.get("exception") == finding.latest.fields.get("exception")]
-    return sum(outlived_by_speaker(e, state, run) for e in same) >= NOISE
+    return sum(outlived_by_source(e, state, run) for e in same) >= NOISE
 
 
-def not_outlived(unknown: Sequence[Record], state: JobState) -> list[Record]:
-    """The failing lines, of those that no rule knows, that the job did not outlive."""
-    over = {shape(e) for e in unknown if outlived_by_speaker(e, state)}
-    left = [e for e in unknown if shape(e) not in over]
-    return [] if all(_got_over(e, state.lines_after(e)) for e in left) else left
+def not_outlived(failures: Sequence[Record], state: JobState) -> list[Record]:
+    """Return those of ``failures`` that the job did not outlive.  No rule explains any of ``failures``."""
+    over = {shape(e) for e in failures if outlived_by_source(e, state)}
+    left = [e for e in failures if shape(e) not in over]
+    return [] if all(_went_on_for_long(e, state.lines_after(e)) for e in left) else left
 
 
 def shape(record: Record) -> tuple[str, str]:
-    """What stays the same when a program prints the same complaint again: if it was outlived once, it always is.
+    """Return a key that repeated prints of one complaint share.
 
-    Not so the end of a job, which another job of the same file outlived.  Of an exception that was only reported the
-    beginning counts: what follows quotes the sample that it met.
+    The key is the kind, and the text with ``#`` for numbers. If one such record was outlived, all are. The end of a job
+    has a key of its own, because another job of the file may outlive it. A reported exception is cut early, because the
+    rest of its text quotes data.
     """
     if record.format == "python" and record.level == "error":
         return "python", _DIGITS.sub("#", record.text[:SHORT])
     return record.kind, str(record.order) if record.kind in BATCH_ENDS else _DIGITS.sub("#", record.text[:LONG])
 
 
-def _got_over(record: Record, lines_after: int) -> bool:
-    """Whether a program only logged an error, in no words that an end has, and its file went on for long.
+def _went_on_for_long(record: Record, lines_after: int) -> bool:
+    """Return whether a file went on for long after a logged error.
 
-    Longer than all that stood before it: a job that ends of what it reports seldom prints so much more.
+    The text must not sound like an end. At least as many lines must follow as stand above, because a job that ends
+    after an error seldom prints so much more.
     """
     if record.format != "generic" or record.level != "error" or _ENDING.search(record.text):
         return False

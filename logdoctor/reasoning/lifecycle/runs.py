@@ -1,7 +1,7 @@
-"""The runs of one log, each diagnosed by what it says itself, and which of them is told.
+"""The runs of one log, each with a diagnosis of its own.
 
-The last run that says why it failed is the one to tell: what failed before it was started again is over.  A run that
-never got to work and only shows what failures look like from outside is the fallout of the one before.
+One run is selected for the report. The last run that states why it failed is selected, because failures before a
+restart are over. A run that made no steps and shows only symptoms is a consequence of the run before.
 """
 
 from __future__ import annotations
@@ -11,147 +11,173 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.model import Culprit, Finding, Record, Rule, Run, Verdict
-from logdoctor.reasoning.causality.precedence import speaks_of_the_past
-from logdoctor.reasoning.causality.ranking import Ranked, rank
+from logdoctor.reasoning.causality.precedence import is_late_report
+from logdoctor.reasoning.causality.ranking import Ranking, rank_findings
 from logdoctor.reasoning.findings.conditions import Conditions
-from logdoctor.reasoning.findings.findings import Found, RuleHits, find
-from logdoctor.reasoning.findings.wording import Told, fill
+from logdoctor.reasoning.findings.findings import MatchesByRule, MatchesBySymptom, find
+from logdoctor.reasoning.findings.wording import FindingValues, fill
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.outlived import outlived_by_speaker
+from logdoctor.reasoning.lifecycle.outlived import outlived_by_source
 from logdoctor.reasoning.lifecycle.spans import Span
 
 
-class Story(Struct, frozen=True):
-    """What is told of the failure: what holds, and what is the cause of what."""
+class Analysis(Struct, frozen=True):
+    """Findings of a job or a run, with causes and consequences."""
 
     state: JobState
-    """The job's picture, with the progress, hosts and versions of the run that is told."""
-    matches: Found
+    """State of the job, with the progress, hosts and versions of the analysed run."""
+    matches: MatchesByRule
     findings: list[Finding]
     harmless: Mapping[int, Finding]
-    """The events that benign rules account for."""
-    ranked: Ranked
+    """Records that benign rules explain, by `Record.order`."""
+    ranking: Ranking
 
 
-def story_of(rules: Sequence[Rule], matches: Found, conditions: Conditions) -> Story:
-    """The story that these ``hits`` tell."""
+def analyse(rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions) -> Analysis:
+    """Find the rules that hold, and their causes and consequences."""
     findings, harmless = find(rules, matches, conditions)
-    return Story(conditions.state, matches, findings, harmless, rank(findings, conditions.state))
+    return Analysis(conditions.state, matches, findings, harmless, rank_findings(findings, conditions.state))
 
 
-class Part(Struct, frozen=True):
-    """What one run says: its story in the light of the whole job, and what is its cause by itself (``alone``)."""
+class RunAnalysis(Struct, frozen=True):
+    """Analysis of one run.
+
+    - ``analysis`` uses all evidence except that of other runs
+    - ``own_ranking`` counts a failure as survived only by evidence of this run
+    """
 
     span: Span
     number: int
-    story: Story
-    alone: Ranked
-    holds: Callable[[Record], bool]
-    """Whether an event belongs to this run and no other."""
-    of_others: Callable[[Record], bool]
-    """Whether an event belongs to another run."""
+    analysis: Analysis
+    own_ranking: Ranking
+    contains: Callable[[Record], bool]
+    """Test whether a record belongs to this run."""
+    excludes: Callable[[Record], bool]
+    """Test whether a record belongs to another run."""
     at_work: bool
-    """Whether it made steps."""
+    """Whether the run made steps."""
 
     @property
-    def speaks(self) -> bool:
-        """Whether it says itself why it failed."""
-        own = [f for f in self.story.ranked.causes if self._own(f)]
-        if self.span.proved:  # a job of its own: whatever ended it ended no other
+    def states_cause(self) -> bool:
+        """Return whether records of this run show why it failed."""
+        own = [f for f in self.analysis.ranking.causes if self._is_own(f)]
+        if self.span.proved:  # another job for certain, so its end follows from no other run
             return bool(own)
-        early = (f for f in own if not speaks_of_the_past(f.records[0]))
+        early = (f for f in own if not is_late_report(f.records[0]))
         return any(self.at_work or f.rule.role == "cause" for f in early)
 
-    def _own(self, finding: Finding) -> bool:
-        return any(self.holds(e) for e in finding.records)
+    def _is_own(self, finding: Finding) -> bool:
+        return any(self.contains(e) for e in finding.records)
 
     def causes(self) -> list[Finding]:
-        """Why it failed, as far as it says so itself."""
-        return [f for f in self.alone.causes if self._own(f)]
+        """Return the causes that records of this run show."""
+        return [f for f in self.own_ranking.causes if self._is_own(f)]
 
 
-def parts_of(rules: Sequence[Rule], matches: Found, conditions: Conditions) -> list[Part]:
-    """The runs in the order of the log; none where there is only one."""
+def split_runs(rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions) -> list[RunAnalysis]:
+    """Return the analysis of each run in log order.
+
+    The list is empty if there is only one run.
+    """
     attempts = conditions.state.runs
     spans = attempts.runs()
-    known: dict[int, int | None] = {}
+    cache: dict[int, int | None] = {}
 
     def run_of(record: Record) -> int | None:
-        if record.order not in known:
-            known[record.order] = attempts.run_of(record, spans)
-        return known[record.order]
+        if record.order not in cache:
+            cache[record.order] = attempts.run_of(record, spans)
+        return cache[record.order]
 
-    return [_part(rules, matches, conditions, run_of, span, number) for number, span in enumerate(spans)]
+    return [_analyse_run(rules, matches, conditions, run_of, span, number) for number, span in enumerate(spans)]
 
 
-def _part(
+def _analyse_run(
     rules: Sequence[Rule],
-    matches: Found,
+    matches: MatchesByRule,
     conditions: Conditions,
     run_of: Callable[[Record], int | None],
     span: Span,
     number: int,
-) -> Part:
-    def holds(record: Record) -> bool:
+) -> RunAnalysis:
+    def contains(record: Record) -> bool:
         return run_of(record) == number
 
-    def of_others(record: Record) -> bool:
+    def excludes(record: Record) -> bool:
         return run_of(record) not in (None, number)
 
     def wanted(record: Record) -> bool:
-        return not of_others(record)
+        return not excludes(record)
 
     state = conditions.state.of_run(wanted)
-    story = story_of(rules, dict(_restricted(matches, wanted)), Conditions(state, hung=conditions.hung))
-    at_work = any(holds(e) for steps in state.steps.values() for e in (*steps.older, *steps.latest))
-    return Part(span, number, story, rank(story.findings, state, holds), holds, of_others, at_work)
+    analysis = analyse(rules, dict(_filter_matches(matches, wanted)), Conditions(state, hung=conditions.hung))
+    at_work = any(contains(e) for steps in state.steps.values() for e in (*steps.older, *steps.latest))
+    own_ranking = rank_findings(analysis.findings, state, contains)
+    return RunAnalysis(span, number, analysis, own_ranking, contains, excludes, at_work)
 
 
-def _restricted(matches: Found, wanted: Callable[[Record], bool]) -> Iterator[tuple[int, RuleHits]]:
+def _filter_matches(matches: MatchesByRule, wanted: Callable[[Record], bool]) -> Iterator[tuple[int, MatchesBySymptom]]:
     for number, table in matches.items():
-        kept = {name: left for name, h in table.items() if (left := h.only(wanted)).count}
-        if kept:
-            yield number, kept
+        rest = {name: left for name, m in table.items() if (left := m.filter(wanted)).count}
+        if rest:
+            yield number, rest
 
 
-def told_part(parts: Sequence[Part]) -> Part | None:
-    """The run that is told, None for all together: no run says by itself why it failed."""
-    return next((part for part in reversed(parts) if part.speaks), None)
+def select_run(runs: Sequence[RunAnalysis]) -> RunAnalysis | None:
+    """Return the last run that states why it failed.
+
+    Return None if no run does.
+    """
+    return next((run for run in reversed(runs) if run.states_cause), None)
 
 
-def listed(
-    parts: Sequence[Part], told: Part | None, failures: Sequence[Record], state: JobState, lang: str
+def list_runs(
+    runs: Sequence[RunAnalysis],
+    selected: RunAnalysis | None,
+    failures: Sequence[Record],
+    state: JobState,
+    lang: str,
 ) -> tuple[Run, ...]:
-    """All runs with their verdicts, in the order of the log; ``failures`` are the failing lines of all of them."""
-    return tuple(_listed(part, parts, told, failures, state, lang) for part in parts)
+    """Return all runs with their verdicts in log order.
+
+    ``failures`` are the failing lines of all runs.
+    """
+    return tuple(_describe(run, runs, selected, failures, state, lang) for run in runs)
 
 
-def _listed(
-    part: Part, parts: Sequence[Part], told: Part | None, failures: Sequence[Record], state: JobState, lang: str
+def _describe(
+    run: RunAnalysis,
+    runs: Sequence[RunAnalysis],
+    selected: RunAnalysis | None,
+    failures: Sequence[Record],
+    state: JobState,
+    lang: str,
 ) -> Run:
-    causes = part.causes()
-    open_ends = () if causes else _open_ends(part, failures, state)
-    verdict: Verdict = "failure" if causes else "unknown" if open_ends else "healthy"
-    proof = causes[0].records[0] if causes else next(iter(open_ends), None)
-    following = parts[part.number + 1].span if part.number + 1 < len(parts) else None
-    start = part.span.start.line if part.span.start else None
+    causes = run.causes()
+    unexplained = () if causes else _unexplained(run, failures, state)
+    verdict: Verdict = "failure" if causes else "unknown" if unexplained else "healthy"
+    proof = causes[0].records[0] if causes else next(iter(unexplained), None)
+    following = runs[run.number + 1].span if run.number + 1 < len(runs) else None
+    start = run.span.start.line if run.span.start else None
     end = following.start.line if following and following.start else None
     return Run(
-        kind=part.span.kind,
+        kind=run.span.kind,
         verdict=verdict,
         signature=causes[0].rule.signature if causes else None,
-        title=fill(causes[0].rule.say(lang).title, Told(causes[0], lang)) if causes else "",
+        title=fill(causes[0].rule.say(lang).title, FindingValues(causes[0], lang)) if causes else "",
         file=(start or end).file if start or end else "",  # type: ignore[union-attr]
         first_line=start.number if start else 1,
         last_line=end.number - (not following.restarted) if end and following else None,
-        told=told is part,
+        told=selected is run,
         evidence=(state.evidence(proof),) if proof else (),
         culprit=causes[0].culprit if causes else Culprit(),
-        last_progress=part.story.state.last_progress() if part.at_work else None,
+        last_progress=run.analysis.state.last_progress() if run.at_work else None,
     )
 
 
-def _open_ends(part: Part, failures: Sequence[Record], state: JobState) -> tuple[Record, ...]:
-    """The failing lines of the run that nothing accounts for and that it did not outlive."""
-    own = (e for e in failures if part.holds(e) and e.order not in part.story.harmless)
-    return tuple(e for e in own if not outlived_by_speaker(e, state, part.holds))
+def _unexplained(run: RunAnalysis, failures: Sequence[Record], state: JobState) -> tuple[Record, ...]:
+    """Return failing lines that no benign rule explains.
+
+    Lines that the run outlived are left out.
+    """
+    own = (e for e in failures if run.contains(e) and e.order not in run.analysis.harmless)
+    return tuple(e for e in own if not outlived_by_source(e, state, run.contains))

@@ -1,4 +1,4 @@
-"""The spans of one file: where a job or attempt in it ends and the next one begins (see attempts.py)."""
+"""Spans of one file: its jobs and attempts (see attempts.py)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ Place = tuple[float, float]
 MAX_SPANS = 32
 MAX_SERIES = 8
 GOING = 3
-"""So many steps after a supposed end, without any start, and it was none."""
+"""Number of steps after a supposed end that show that it was no end, if nothing started in between."""
 FIRST_VALUES = (0, 1)
 OVER: frozenset[LifecycleSign] = frozenset({"last words", "done"})
-"""What is said at the end of a job.  Some programs say that they are done after each epoch."""
+"""Signs of the end of a job.  Some programs print ``done`` after each epoch."""
 AGAIN = frozenset({"requeue", "preemption", "node failure"})
-"""Reasons of a scheduler to end a job that it starts again."""
+"""Reasons for which a scheduler ends a job and starts it again."""
 _DIGITS = later(r"\d+")
 _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
 
 
 class Span(Struct):
-    """A stretch of one file: from ``first`` (`Record.order`) on; ``start`` is the event that began it.
+    """Part of one file, from the `Record.order` ``first`` on.
 
-    ``after_all``: the job before had ended for sure; ``fresh``: it surely is another start; ``proved``: both ended.
+    - ``start``: the record that shows that the span begins
+    - ``after_all``: the job before had ended for certain
+    - ``fresh``: this is a new start for certain
+    - ``proved``: both jobs printed a final message
     """
 
     first: int
@@ -44,50 +47,54 @@ class Span(Struct):
 
     @property
     def restarted(self) -> bool:
-        """Whether a launcher began it that had started workers before."""
+        """Return whether a restart of the workers began the span."""
         return self.start is not None and "restart" in self.start.signs
 
     @property
     def sure(self) -> bool:
-        """Whether it is a run of its own."""
+        """Return whether the span is a run of its own."""
         return self.restarted or self.proved or (self.after_all and self.fresh and self.steps >= GOING)
 
 
 class Track(Struct):
-    """The spans of one file, and how far the present one got."""
+    """Spans of one file, and the current span's state."""
 
     spans: list[Span] = field(default_factory=lambda: [Span(0)])
     begun: bool = False
     ended: Record | None = None
-    awaited: bool = False
-    """torchrun found a worker dead and has not given up: what starts next is another attempt, which it seldom says."""
+    restart_expected: bool = False
+    """Whether torchrun found a dead worker and has not given up.  The next start is then another attempt."""
     steps_since: int = 0
+    """Number of steps since ``ended``."""
     counts: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
-    """The first and the last step of each series in this span."""
+    """First and last step of each series in this span."""
     before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
-    """The same of the span before."""
+    """First and last step of each series in the previous span."""
     restarts: int = 0
     opened: Record | None = None
-    """Where the last report of a batch system begins."""
+    """Record at which the last report of a batch system begins."""
     headers: list[tuple[int, int]] = field(default_factory=list)
-    """From where to where (`Record.order`) reports go whose jobs' output stands below them."""
+    """First and last `Record.order` of each report that stands above the output of its job."""
     words: LastWords = field(default_factory=LastWords)
 
     def runs(self) -> list[Span]:
-        """The first span of each run."""
+        """Return the first span of each run."""
         return [s for i, s in enumerate(self.spans) if i == 0 or s.sure]
 
     def span_at(self, order: int) -> int:
-        """The number of the span that the event of this ``order`` belongs to."""
+        """Return the number of the span at a `Record.order`."""
         return sum(s.first <= order for s in self.spans[1:])
 
     def job_at(self, order: int) -> int:
-        """The number of the job that the event of this ``order`` belongs to."""
+        """Return the number of the job at a `Record.order`."""
         return sum(s.kind == "job" and s.first <= order for s in self.spans[1:])
 
     def step(self, record: Record) -> None:
-        """Work was done."""
-        anew = _counts_anew(record)
+        """Add a step.
+
+        Begin a span if the job had printed its final message, or if a process had ended and the count starts over.
+        """
+        anew = _is_first_of_count(record)
         if self.ended is not None and (_is_over(self.ended) or anew or _starts_over(record, self.counts)):
             self.begin(record)
         span = self.spans[-1]
@@ -103,42 +110,45 @@ class Track(Struct):
             self.ended = None
 
     def end(self, record: Record) -> None:
-        """The job or a process of it ended."""
+        """Note the end of the job or of a process."""
         if _is_over(record) or str(record.fields.get("exception")).endswith("ChildFailedError"):
-            self.awaited = False
+            self.restart_expected = False
         if self.begun and (self.ended is None or _is_over(record)):
             self.ended, self.steps_since = record, 0
 
     def begin(self, record: Record) -> None:
-        """Something starts: a new span, if the one before had ended."""
+        """Note a start.
+
+        Begin a span if the job before had ended.
+        """
         launch, ended, span = "launch" in record.signs, self.ended, self.spans[-1]
         if ended is not None and (launch or "done" not in ended.signs):
             resumes = _resumes(record)
-            again = self.awaited or ended.fields.get("reason") in AGAIN or resumes
+            again = self.restart_expected or ended.fields.get("reason") in AGAIN or resumes
             kind: Kind = "attempt" if again else "job"
-            over = _is_over(ended) or (not self.awaited and _by_nobody(ended))
+            over = _is_over(ended) or (not self.restart_expected and _names_no_rank(ended))
             del self.spans[MAX_SPANS - 1 :]  # the last place is for the last job
             self.spans.append(Span(record.order, kind, record, over, launch or resumes))
-            self.ended, self.awaited = None, False
+            self.ended, self.restart_expected = None, False
             self.before, self.counts = self.counts, {}
         elif launch and not span.steps:  # the first sign of work came before it
             span.fresh = True
         self.begun = True
 
     def prove(self, record: Record) -> None:
-        """Look whether ``event`` proves that another job ran since the last word of the one before."""
+        """Begin a span if a final message appears a second time."""
         words = self.words
         if record.kind == "batch.report":
             self.opened = record
         elif record.kind == "batch.follows":
-            self._head(record)
+            self._add_header(record)
         if "once" in record.signs:
-            words.warn(record)
+            words.add_place(record)
             return
-        earlier = words.typed() if record.kind == "shell.launch" else words.said_before(record)
+        earlier = words.end_before_command() if record.kind == "shell.launch" else words.end_of_earlier_job(record)
         words.note_end(record, over=may_end_a_run(record))
-        if earlier is None and left_the_main_script(record) and _by_nobody(record):
-            earlier = words.left_before(record)
+        if earlier is None and left_the_main_script(record) and _names_no_rank(record):
+            earlier = words.end_of_earlier_script(record)
         if earlier is None:
             return
         last = self.spans[-1]
@@ -150,22 +160,30 @@ class Track(Struct):
             last.first, last.start = first, earlier
         last.proved = True
 
-    def _head(self, record: Record) -> None:
-        """What ended, as the report says that is complete here, stands below it."""
+    def _add_header(self, record: Record) -> None:
+        """Note a batch report above the output of its job.
+
+        The report is complete at ``record``. An end within the report is no end in the file, because the output
+        follows.
+        """
         first = self.opened.order if self.opened else 0
         if len(self.headers) < MAX_SPANS:
             self.headers.append((first, record.order))
         if self.ended is not None and self.ended.order >= first:
             self.ended = None
 
-    def told_above(self, record: Record) -> bool:
-        """Whether ``event`` is of a report above the output of its job: it came after all that stands below."""
+    def is_in_report_header(self, record: Record) -> bool:
+        """Return whether the record is in a report above its job's output.
+
+        Such a record was written after all output below the report.
+        """
         return any(first <= record.order <= last for first, last in self.headers)
 
     def restart(self, record: Record) -> None:
-        """The launcher starts the workers again; several agents say so one after the other.
+        """Begin an attempt, because the launcher starts the workers again.
 
-        Where there are too many, the last place is for the last attempt.
+        Several agents report one restart, so a second report before any work adds no span. If there are too many
+        spans, the last place is for the last attempt.
         """
         last = self.spans[-1]
         once_more = last.restarted and not self.begun
@@ -177,8 +195,11 @@ class Track(Struct):
         self.begun, self.ended = False, None
 
 
-def _counts_anew(record: Record) -> bool:
-    """Whether this is the first epoch, or the first step of a count that does not begin with each epoch."""
+def _is_first_of_count(record: Record) -> bool:
+    """Return whether the record begins a count.
+
+    It is epoch 0 or 1, or step 0 or 1 of a count without epochs.
+    """
     if record.fields.get("value") not in FIRST_VALUES:
         return False
     return record.fields.get("unit") == "epoch" or ("epoch" not in record.fields and "%|" not in record.text)
@@ -190,7 +211,10 @@ def _series(record: Record) -> Series:
 
 
 def _place(record: Record) -> Place | None:
-    """The epoch and the number of a step; none of a bar that names no epoch: each loop over anything draws its own."""
+    """Return the epoch and the number of a step.
+
+    Return None for a progress bar without an epoch, because any loop draws such a bar.
+    """
     if "epoch" not in record.fields and "%|" in record.text:
         return None
     try:
@@ -200,19 +224,24 @@ def _place(record: Record) -> Place | None:
 
 
 def _starts_over(record: Record, counts: Mapping[Series, tuple[Place, Place]]) -> bool:
-    """Whether this step stands where its series began in ``counts``, which had got further since."""
-    place, known = _place(record), counts.get(_series(record))
-    return place is not None and known is not None and place <= known[0] < known[1]
+    """Return whether a series starts over after progress.
+
+    Example: step 1 starts over a series that began with step 1 and reached step 9.
+    """
+    place, reached = _place(record), counts.get(_series(record))
+    return place is not None and reached is not None and place <= reached[0] < reached[1]
 
 
-def _by_nobody(record: Record) -> bool:
-    """Whether the line names no rank or worker: a program that was started without a launcher ended."""
+def _names_no_rank(record: Record) -> bool:
+    """Return whether the line names no rank or worker.
+
+    The program then had no launcher.
+    """
     source = record.source
     return record.rank is None and (source.local_rank, source.pid, source.tag) == (None, None, None)
 
 
 def _is_over(record: Record) -> bool:
-    """Whether a launcher or a batch system says that the job ended."""
     return not OVER.isdisjoint(record.signs)
 
 
@@ -221,12 +250,15 @@ def _resumes(record: Record) -> bool:
 
 
 def may_end_a_run(record: Record) -> bool:
-    """Whether a process or all of them ended here: what comes next in the file may be another run."""
+    """Return whether a process or the job ended here.
+
+    Another run may follow in the file.
+    """
     return _is_over(record) or record.kind == "crash.signal" or left_the_main_script(record)
 
 
 def left_the_main_script(record: Record) -> bool:
-    """Whether ``event`` is an exception that nothing in the main script caught."""
+    """Return whether the main script did not catch this exception."""
     if record.kind != "python.traceback" or record.level != "fatal" or record.fields.get("caught"):
         return False
     return any(_MAIN.search(line.text) for line in record.lines[:3])

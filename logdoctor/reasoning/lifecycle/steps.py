@@ -1,4 +1,4 @@
-"""The progress that one speaker reported, in bounded memory: of each attempt or job of a log the last steps."""
+"""Last progress records of each rank and attempt, in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,49 +11,58 @@ from msgspec import Struct, field
 from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.clocks import after
 
-PROGRESS_KEPT = 64
+MAX_STEPS = 64
 SURVIVED_STEPS = 3
-"""So many progress records after an alleged failure speak against it."""
+"""Number of progress records after a failure that show that the job survived it."""
 _BAR = "%|"
-"""What makes a record a bar, which is drawn again and again where it stands."""
+"""Mark of a progress bar.  Programs redraw a bar even if it does not move."""
 
 
 class Steps(Struct):
-    """The progress that one source reported: the latest records, oldest first, and how many in all."""
+    """Progress of one rank: the count and the latest records.
+
+    The oldest record comes first.
+    """
 
     count: int = 0
-    latest: deque[Record] = field(default_factory=lambda: deque(maxlen=PROGRESS_KEPT))
-    older: deque[Record] = field(default_factory=lambda: deque(maxlen=PROGRESS_KEPT))
-    """The last ones of each earlier attempt or job."""
+    latest: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
+    older: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
+    """Last records of each earlier attempt or job."""
 
-    def put_aside(self) -> None:
-        """Another attempt or job begins: keep the last ones of this one."""
+    def begin_attempt(self) -> None:
+        """Save the last records, because another attempt or job begins."""
         last = self.older[-1].order if self.older else -1
         self.older.extend(e for e in [*self.latest][-SURVIVED_STEPS:] if e.order > last)
 
-    def survived(self, record: Record, counts: Callable[[Record], bool]) -> bool:
-        """Whether enough of the kept records that ``counts`` were printed after ``event``."""
+    def outlive(self, record: Record, counts: Callable[[Record], bool]) -> bool:
+        """Return whether enough steps were printed after the record.
+
+        Only steps that pass ``counts`` count.
+        """
         left, came_after, drawn = SURVIVED_STEPS, after(record), None
-        for kept in self.kept():
-            if came_after(kept) and counts(kept):
-                drawn, before = _drawn(kept), drawn
+        for step in self.newest_first():
+            if came_after(step) and counts(step):
+                drawn, before = _bar_position(step), drawn
                 left -= drawn is None or drawn != before
                 if not left:
                     return True
         return False
 
-    def kept(self) -> Iterator[Record]:
-        """The kept records, the latest first, each once."""
+    def newest_first(self) -> Iterator[Record]:
+        """Yield each saved record once, the latest first."""
         yield from reversed(self.latest)
         first = self.latest[0].order if self.latest else sys.maxsize
         yield from (record for record in reversed(self.older) if record.order < first)
 
     def last(self, wanted: Callable[[Record], bool]) -> Record | None:
-        """The last one of those that are ``wanted``."""
-        return next((record for record in self.kept() if wanted(record)), None)
+        """Return the latest saved record that passes ``wanted``."""
+        return next((record for record in self.newest_first() if wanted(record)), None)
 
 
-def _drawn(record: Record) -> tuple[object, ...] | None:
-    """Where a bar stands that is not full: drawn there once more, it tells of no step."""
+def _bar_position(record: Record) -> tuple[object, ...] | None:
+    """Return the position of an unfinished progress bar.
+
+    Return None for any other step. A bar that is redrawn at the same position is no step.
+    """
     value, total = record.fields.get("value"), record.fields.get("total")
     return None if value == total or _BAR not in record.text else (value, total, record.fields.get("what"), record.rank)

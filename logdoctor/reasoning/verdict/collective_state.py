@@ -1,6 +1,7 @@
-"""Where each rank stood in the collectives of its groups when the job failed: the grid that the report draws.
+"""State of each rank in the collectives of its groups.
 
-It reads what the ledger of collectives has folded; it derives no event and decides nothing.
+The report draws it as a grid. The module reads the memory of the detector of collectives. It derives no record and
+decides nothing.
 """
 
 from __future__ import annotations
@@ -11,39 +12,45 @@ from logdoctor.model import CollectiveState, Moment, Record
 from logdoctor.reasoning.detectors import Detector, collectives
 from logdoctor.reasoning.job_state import JobState
 
-MAX_STANDINGS = 4096
+MAX_STATES = 4096
 Key = tuple[str, int]
 """Group and rank."""
 
 
-def standings_of(detector: Detector, state: JobState) -> tuple[CollectiveState, ...]:
-    """The standings that ``ledger`` tells of, by group and rank; none if it is not that of collectives."""
+def collective_states(detector: Detector, state: JobState) -> tuple[CollectiveState, ...]:
+    """Return the states, sorted by group and rank.
+
+    Return none if ``detector`` is not that of collectives.
+    """
     if not isinstance(detector, collectives.Detector):
         return ()
-    stuck = _oldest(detector)
+    waiters = _oldest_collectives(detector)
     states = {key: record for key, record in detector.states.items() if "last_enqueued" in record.fields}
-    keys = sorted(stuck.keys() | states.keys())[:MAX_STANDINGS]
-    return tuple(_standing(key, stuck.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
+    keys = sorted(waiters.keys() | states.keys())[:MAX_STATES]
+    return tuple(_state(key, waiters.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
 
 
-def _oldest(detector: collectives.Detector) -> dict[Key, collectives.Waiter]:
-    """The collective that each rank reported first: a watchdog names the oldest one that is not complete."""
+def _oldest_collectives(detector: collectives.Detector) -> dict[Key, collectives.Waiter]:
+    """Return the oldest incomplete collective of each rank.
+
+    A watchdog reports each incomplete collective, the oldest has the lowest number.
+    """
     oldest: dict[Key, collectives.Waiter] = {}
-    for stuck in detector.waiters():
-        known = oldest.get((stuck.group, stuck.rank))
-        if known is None or stuck.seq < known.seq:
-            oldest[stuck.group, stuck.rank] = stuck
+    for waiter in detector.waiters():
+        previous = oldest.get((waiter.group, waiter.rank))
+        if previous is None or waiter.seq < previous.seq:
+            oldest[waiter.group, waiter.rank] = waiter
     return oldest
 
 
-def _standing(key: Key, stuck: collectives.Waiter | None, state: Record | None) -> CollectiveState:
-    record = stuck.record if stuck else state
+def _state(key: Key, waiter: collectives.Waiter | None, state: Record | None) -> CollectiveState:
+    record = waiter.record if waiter else state
     numbers = dict(_numbers(state)) if state else {}
     return CollectiveState(
         group=key[0],
         rank=key[1],
-        waits=stuck.seq if stuck else None,
-        op=stuck.op if stuck else "",
+        waits=waiter.seq if waiter else None,
+        op=waiter.op if waiter else "",
         started=numbers.get("last_enqueued"),
         completed=numbers.get("last_completed"),
         at=Moment(record.line.file, record.line.number, record.time) if record else None,

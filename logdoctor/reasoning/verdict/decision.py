@@ -1,7 +1,11 @@
-"""Whether to start the job again: what the action of its cause says, in the light of its earlier attempts.
+"""Decision whether to start the job again.
 
-The same cause again without progress in between means that another try is lost; progress in between, that tries do
-help.  A host that several attempts name is to be taken out.  Where there was one attempt only, the cause decides.
+Earlier attempts correct the action of the cause.
+
+- the same cause again without progress in between: stop, because another attempt would fail too
+- the same cause again with progress in between: retry, because attempts help
+- a host that several attempts name: exclude the host
+- only one attempt: take the action of the cause
 """
 
 from __future__ import annotations
@@ -41,18 +45,21 @@ WORDS: dict[str, dict[str, str]] = {
 }
 Words = dict[str, str]
 OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
-"""Families of signatures that no machine is to blame for, whichever host is named."""
+"""Families of signatures that are never the fault of a machine."""
 
 
-def decide(found: Diagnosis, lang: str = "en") -> Decision:
-    """What to do with the job of ``found``; nothing where it did not fail."""
-    if found.verdict == "healthy":
+def decide(diagnosis: Diagnosis, lang: str = "en") -> Decision:
+    """Return the decision for the diagnosed job.
+
+    It is empty if the job did not fail.
+    """
+    if diagnosis.verdict == "healthy":
         return Decision()
-    words, attempts = WORDS.get(lang, WORDS["en"]), _attempts(found.runs)
-    if not found.causes:
+    words, attempts = WORDS.get(lang, WORDS["en"]), _attempts(diagnosis.runs)
+    if not diagnosis.causes:
         return _without_cause(attempts, words)
-    cause = found.causes[0]
-    named = _named_again(cause, attempts[:-1], found.job_summary.hosts)
+    cause = diagnosis.causes[0]
+    named = _hosts_named_again(cause, attempts[:-1], diagnosis.job_summary.hosts)
     if named:
         count = 1 + sum(bool(named & {*run.culprit.hosts}) for run in attempts[:-1])
         hosts = tuple(sorted(named))
@@ -60,14 +67,17 @@ def decide(found: Diagnosis, lang: str = "en") -> Decision:
     if cause.action != "exclude" or not cause.culprit.hosts:
         again = [run for run in attempts[:-1] if run.verdict == "failure" and run.signature == cause.signature]
         if again:
-            return _in_the_light_of(again, attempts[-1], cause, words)
+            return _decide_by_progress(again, attempts[-1], cause, words)
     hosts = cause.culprit.hosts if cause.action == "exclude" else ()
     guessed = words["guess"] if cause.by == "classifier" else ""
     return Decision(cause.action, hosts, f"{guessed}{words[cause.action]}")
 
 
 def _attempts(runs: Sequence[Run]) -> Sequence[Run]:
-    """The attempts of the job that is told, itself last; all of the last job where none is."""
+    """Return the attempts of the job up to the reported run.
+
+    Without a reported run, return the attempts of the last job.
+    """
     end = next((number for number, run in enumerate(runs) if run.told), len(runs) - 1)
     start = end
     while start > 0 and runs[start].kind == "attempt":
@@ -75,22 +85,28 @@ def _attempts(runs: Sequence[Run]) -> Sequence[Run]:
     return runs[start : end + 1]
 
 
-def _named_again(cause: Cause, earlier: Sequence[Run], hosts: Sequence[str]) -> set[str]:
-    """The hosts at fault that an earlier attempt named too; none where that is most of the job: it tells of no host."""
+def _hosts_named_again(cause: Cause, earlier: Sequence[Run], hosts: Sequence[str]) -> set[str]:
+    """Return the culprit hosts that an earlier attempt named too.
+
+    Return none if they are more than half of the job's hosts, because then no single host is at fault.
+    """
     if cause.action == "stop" or cause.signature.partition(".")[0] in OWN_FAULT:
         return set()
     named = {*cause.culprit.hosts} & {host for run in earlier for host in run.culprit.hosts}
     return named if len(hosts) <= 1 or len(named) * 2 <= len(hosts) else set()
 
 
-def _in_the_light_of(again: Sequence[Run], last: Run, cause: Cause, words: Words) -> Decision:
-    """``again`` are the earlier attempts that failed by the same cause."""
+def _decide_by_progress(again: Sequence[Run], last: Run, cause: Cause, words: Words) -> Decision:
+    """Decide by the progress since the earlier attempts.
+
+    ``again`` are the earlier attempts that failed by the same cause.
+    """
     before, now = again[-1].last_progress, last.last_progress
-    if _further(before, now):
-        told = {"before": _reached(before, words), "now": _reached(now, words)}
-        return Decision("retry", (), words["further"].format(cause=cause.signature, **told), 1 + len(again))
-    reached = [run.last_progress for run in (*again, last)]
-    progress = [_further(*pair) for pair in pairwise(reached)]
+    if _is_further(before, now):
+        reached = {"before": _format_progress(before, words), "now": _format_progress(now, words)}
+        return Decision("retry", (), words["further"].format(cause=cause.signature, **reached), 1 + len(again))
+    points = [run.last_progress for run in (*again, last)]
+    progress = [_is_further(*pair) for pair in pairwise(points)]
     count = 2 + sum(1 for _ in takewhile(lambda further: not further, reversed(progress[:-1])))
     return Decision("stop", (), words["still"].format(attempts=count, cause=cause.signature), count)
 
@@ -98,13 +114,16 @@ def _in_the_light_of(again: Sequence[Run], last: Run, cause: Cause, words: Words
 def _without_cause(attempts: Sequence[Run], words: Words) -> Decision:
     if len(attempts) > 1 and attempts[-2].verdict == "unknown":
         before, now = (run.last_progress for run in attempts[-2:])
-        if not _further(before, now):
+        if not _is_further(before, now):
             return Decision("stop", (), words["open.still"].format(attempts=2), 2)
     return Decision("none", (), words["open"])
 
 
-def _further(before: Progress | None, now: Progress | None) -> bool:
-    """Whether ``now`` is beyond ``before``; where they count different things, whoever made steps made progress."""
+def _is_further(before: Progress | None, now: Progress | None) -> bool:
+    """Return whether ``now`` is beyond ``before``.
+
+    If the units differ, any progress in ``now`` counts.
+    """
     if before is None or now is None or before.unit != now.unit:
         return now is not None
     try:
@@ -114,11 +133,14 @@ def _further(before: Progress | None, now: Progress | None) -> bool:
 
 
 def _place(progress: Progress) -> tuple[float, float]:
-    """The epoch, where steps are counted inside of epochs, and how far it was counted."""
+    """Return the epoch and the number of the step.
+
+    ``120/500`` without an epoch gives (0.0, 120.0).
+    """
     return float(progress.epoch or 0), float(progress.value.partition("/")[0])
 
 
-def _reached(progress: Progress | None, words: Words) -> str:
+def _format_progress(progress: Progress | None, words: Words) -> str:
     if progress is None:
         return words["nothing"]
     epoch = f"epoch {progress.epoch} " if progress.epoch else ""

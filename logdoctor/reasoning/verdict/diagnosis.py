@@ -1,4 +1,4 @@
-"""Turns ranked findings into the causes and symptoms of a diagnosis, in words."""
+"""Causes and symptoms of a diagnosis, with words and evidence."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from logdoctor.codes import explain_codes
 from logdoctor.model import Cause, Evidence, Finding, Line, Record, SymptomSeen
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
-from logdoctor.reasoning.causality.ranking import Ranked
-from logdoctor.reasoning.findings.wording import Told, fill, fill_words
+from logdoctor.reasoning.causality.ranking import Ranking
+from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
 
-_Said = tuple[tuple[int | None, str | None], str]
+_SourceText = tuple[tuple[int | None, str | None], str]
+"""Rank and host, and the text that they printed."""
 _NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
-CAUSES_SHOWN = 3
-EVIDENCE_SHOWN, SYMPTOM_EVIDENCE = 6, 3
-ALIKE_SHOWN = 3
-"""So many lines of one source that differ in their numbers only prove as much as more of them."""
+MAX_CAUSES = 3
+MAX_EVIDENCE, MAX_SYMPTOM_EVIDENCE = 6, 3
+MAX_ALIKE = 3
+"""Number of quoted lines of one source that differ only in their numbers."""
 SENTENCE_LINES = 2
-"""A sentence goes on in so many lines."""
+"""Number of lines on which a sentence may continue."""
 PREFERRED = {
     "en": " Nothing in these logs decides between this and '{other}'; the classifier finds this one more likely.",
     "zh": "这些日志无法区分它与“{other}”;分类器认为它的可能性更大。",
@@ -31,96 +32,108 @@ PREFERRED = {
 LAST_PROGRESS = {"en": "last sign of progress", "zh": "最后进度"}
 
 
-def causes_of(ranked: Ranked, unexplained: Sequence[Record], state: JobState, lang: str) -> tuple[Cause, ...]:
-    """The answer first, then what else could be meant or went wrong independently; each the less sure."""
-    shown = ranked.causes[:CAUSES_SHOWN]
-    chances = [confidence.chance(confidence.facts(f, ranked, unexplained)) for f in shown]
-    return tuple(_cause(f, chances[i] / (i + 1), ranked, state, lang) for i, f in enumerate(shown))
+def build_causes(ranking: Ranking, unexplained: Sequence[Record], state: JobState, lang: str) -> tuple[Cause, ...]:
+    """Return the answer, then other causes with less confidence."""
+    findings = ranking.causes[:MAX_CAUSES]
+    chances = [confidence.chance(confidence.collect_facts(f, ranking, unexplained)) for f in findings]
+    return tuple(_cause(f, chances[i] / (i + 1), ranking, state, lang) for i, f in enumerate(findings))
 
 
-def _cause(finding: Finding, sure: float, ranked: Ranked, state: JobState, lang: str) -> Cause:
+def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, lang: str) -> Cause:
     rule = finding.rule
-    words = fill_words(rule.say(lang), Told(finding, lang))
-    other = next((f.rule.signature for f in ranked.causes if f is not finding), "")
-    preferred = PREFERRED.get(lang, PREFERRED["en"]).format(other=other) if finding is ranked.preferred else ""
-    explained = (f.rule.signature for f, by in ranked.explained if by is finding)
+    words = fill_words(rule.say(lang), FindingValues(finding, lang))
+    other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
+    preferred = PREFERRED.get(lang, PREFERRED["en"]).format(other=other) if finding is ranking.preferred else ""
+    explained = (f.rule.signature for f, by in ranking.explained if by is finding)
     return Cause(
         signature=rule.signature,
         title=words.title,
         summary=f"{words.cause}{preferred}",
-        confidence=round(sure, 2),
+        confidence=round(chance, 2),
         by="classifier" if preferred else "rule",
         culprit=finding.culprit,
         action=rule.action,
         remedy=words.remedy,
         references=rule.references,
-        evidence=_evidence(finding, state, lang, with_progress=finding is ranked.causes[0]),
+        evidence=_evidence(finding, state, lang, with_progress=finding is ranking.causes[0]),
         explains=tuple(dict.fromkeys(explained)),
         rule=rule.id,
     )
 
 
 def _evidence(finding: Finding, state: JobState, lang: str, *, with_progress: bool) -> tuple[Evidence, ...]:
-    """The decisive line, one of each other symptom, what their codes mean, and the last sign of life before it."""
-    lines = {_place(seen): seen for seen in _quoted(_each_once(finding.records, state), state, lang, EVIDENCE_SHOWN)}
+    """Return the lines of the symptoms and the last progress.
+
+    The decisive line comes first.
+    """
+    lines = {_position(e): e for e in _quote(_without_repeats(finding.records, state), state, lang, MAX_EVIDENCE)}
     progress = state.last_progress() if with_progress else None
     if progress:
-        seen = replace(progress.evidence, why=LAST_PROGRESS.get(lang, LAST_PROGRESS["en"]))
-        lines.setdefault(_place(seen), seen)
+        evidence = replace(progress.evidence, why=LAST_PROGRESS.get(lang, LAST_PROGRESS["en"]))
+        lines.setdefault(_position(evidence), evidence)
     return tuple(lines.values())
 
 
-def _quoted(records: Iterable[Record], state: JobState, lang: str, most: int) -> tuple[Evidence, ...]:
-    """The lines of ``events``, each once."""
+def _quote(records: Iterable[Record], state: JobState, lang: str, limit: int) -> tuple[Evidence, ...]:
+    """Return each line once, with the meaning of its codes."""
     lines: dict[tuple[str, int], Evidence] = {}
     for record in records:
-        if len(lines) < most:
-            seen = state.evidence(_with_its_sentence(record), explain_codes(record, lang))
-            lines.setdefault(_place(seen), seen)
+        if len(lines) < limit:
+            evidence = state.evidence(_with_whole_sentence(record), explain_codes(record, lang))
+            lines.setdefault(_position(evidence), evidence)
     return tuple(lines.values())
 
 
-def _each_once(records: Iterable[Record], state: JobState) -> Iterator[Record]:
-    """Of what one source repeats word by word the first line is enough; of lines of one shape the first few are."""
-    told, shapes = set[_Said](), Counter[_Said]()
+def _without_repeats(records: Iterable[Record], state: JobState) -> Iterator[Record]:
+    """Yield records without repeated texts of one source.
+
+    Of texts that differ only in their numbers, a few are enough.
+    """
+    texts, shapes = set[_SourceText](), Counter[_SourceText]()
     for record in records:
-        who = state.places.rank_of(record), state.places.host_of(record)
+        source = state.places.rank_of(record), state.places.host_of(record)
         text = record.line.text if record.lines else record.text
-        shape = who, _NUMBER.sub("#", text)
-        if (who, text) not in told and shapes[shape] < ALIKE_SHOWN:
-            told.add((who, text))
+        shape = source, _NUMBER.sub("#", text)
+        if (source, text) not in texts and shapes[shape] < MAX_ALIKE:
+            texts.add((source, text))
             shapes[shape] += 1
             yield record
 
 
-def _place(seen: Evidence) -> tuple[str, int]:
-    return seen.line.file, seen.line.number
+def _position(evidence: Evidence) -> tuple[str, int]:
+    return evidence.line.file, evidence.line.number
 
 
-def _with_its_sentence(record: Record) -> Record:
-    """``event``, its line with those in which the sentence goes on that it begins: MPI wraps what it has to say."""
-    said = record.line
+def _with_whole_sentence(record: Record) -> Record:
+    """Join the lines on which the record's sentence continues.
+
+    MPI wraps its messages: "... could not be" and "opened by the process" become one line.
+    """
+    joined = record.line
     for line in record.lines:
-        if not said.number < line.number <= record.line.number + SENTENCE_LINES:
+        if not joined.number < line.number <= record.line.number + SENTENCE_LINES:
             continue
-        if not (said.text[-1:].isalnum() and line.text[:1].islower()):
+        if not (joined.text[-1:].isalnum() and line.text[:1].islower()):
             break
-        said = Line(said.file, line.number, f"{said.text} {line.text}")
-    return record if said is record.line else replace(record, line=replace(record.line, text=said.text))
+        joined = Line(joined.file, line.number, f"{joined.text} {line.text}")
+    return record if joined is record.line else replace(record, line=replace(record.line, text=joined.text))
 
 
-def symptoms_of(ranked: Ranked, state: JobState, lang: str) -> tuple[SymptomSeen, ...]:
-    """What was seen and is not the cause, in the order of the log."""
-    rows = sorted(ranked.explained, key=lambda pair: pair[0].first)
-    rest = [(f, None) for f in ranked.causes[CAUSES_SHOWN:]]
+def build_symptoms(ranking: Ranking, state: JobState, lang: str) -> tuple[SymptomSeen, ...]:
+    """Return the findings that are no listed causes.
+
+    They are in log order.
+    """
+    rows = sorted(ranking.explained, key=lambda pair: pair[0].first)
+    rest = [(f, None) for f in ranking.causes[MAX_CAUSES:]]
     return tuple(
         SymptomSeen(
             signature=f.rule.signature,
-            title=fill(f.rule.say(lang).title, Told(f, lang, by)),
+            title=fill(f.rule.say(lang).title, FindingValues(f, lang, by)),
             explained_by=by.rule.signature if by else None,
             ranks=f.ranks,
             count=f.count,
-            evidence=_quoted(f.records, state, lang, SYMPTOM_EVIDENCE),
+            evidence=_quote(f.records, state, lang, MAX_SYMPTOM_EVIDENCE),
         )
         for f, by in (*rows, *rest)
     )

@@ -1,4 +1,4 @@
-"""What to collect next when the log does not hold the cause."""
+"""Advice on data to collect if the cause is unknown."""
 
 from __future__ import annotations
 
@@ -47,45 +47,56 @@ ALWAYS = {
 }
 
 
-DIED, NOTICED, SHOWN = (
+DIED, NOTICED, FAILED = (
     {
-        "en": "Begin with the output of {who}: of all whose end these logs tell, it ended first{how}.",
-        "zh": "先看 {who} 的输出：在这些日志说明其结束的进程中，它最先结束{how}。",
+        "en": "Begin with the output of {process}: of all whose end these logs tell, it ended first{how}.",
+        "zh": "先看 {process} 的输出：在这些日志说明其结束的进程中，它最先结束{how}。",
     },
     {
-        "en": "Begin with the output of {who}: it is the first whose end its launcher noticed{how}.",
-        "zh": "先看 {who} 的输出：它是启动器最先发现其结束的进程{how}。",
+        "en": "Begin with the output of {process}: it is the first whose end its launcher noticed{how}.",
+        "zh": "先看 {process} 的输出：它是启动器最先发现其结束的进程{how}。",
     },
     {
-        "en": "Begin with the output of {who}: the first failure that these logs show is its own.",
-        "zh": "先看 {who} 的输出：这些日志显示的第一个错误来自它。",
+        "en": "Begin with the output of {process}: the first failure that these logs show is its own.",
+        "zh": "先看 {process} 的输出：这些日志显示的第一个错误来自它。",
     },
 )
 _A_PROCESS = {"en": "the process", "zh": "那个进程"}
-_ON = {"en": "{who} on {host}", "zh": "{host} 上的 {who}"}
+_ON = {"en": "{process} on {host}", "zh": "{host} 上的 {process}"}
 
 
 def advise(state: JobState, first_failure: Record | None, lang: str) -> tuple[str, ...]:
-    """What to collect, in the order of use, for the programs that took part; with whom to begin, if that is told."""
+    """Return the advice, most useful first.
+
+    It begins with the process whose output to read first, if the logs name it. The rest fits the formats of the log.
+    """
     fitting = [words.get(lang, words["en"]) for log_format, words in ADVICE.items() if log_format in state.formats]
     return (*_begin_with(state, first_failure, lang), *fitting, *ALWAYS.get(lang, ALWAYS["en"]))
 
 
 def _begin_with(state: JobState, first_failure: Record | None, lang: str) -> list[str]:
-    """Whose output to read first: who surely ended first, whom a launcher names, who shows the first failure."""
+    """Return which output to read first.
+
+    Candidates in order: the process that surely ended first, the process that a launcher names, the rank of the first
+    failure.
+    """
     if (died := state.named_ends.first_death) is not None:
-        told = "" if died.fields.keys().isdisjoint(("signal", "exit_code", "exception")) else died.fields["how"]
-        return [_told(DIED, died.fields.get("rank"), died.fields.get("host"), told, lang)]
+        how = "" if died.fields.keys().isdisjoint(("signal", "exit_code", "exception")) else died.fields["how"]
+        return [_fill(DIED, died.fields.get("rank"), died.fields.get("host"), how, lang)]
     if first_failure is None:
         return []
-    named = state.named_ends.in_the_attempt_of(first_failure)
-    for words, record in [*((NOTICED, end) for end in named[:1]), (SHOWN, first_failure)]:
+    named = state.named_ends.ends_in_attempt_of(first_failure)
+    for words, record in [*((NOTICED, end) for end in named[:1]), (FAILED, first_failure)]:
         if (rank := state.places.rank_of(record)) is not None:
-            return [_told(words, rank, state.places.host_of(record), "", lang)]
+            return [_fill(words, rank, state.places.host_of(record), "", lang)]
     return []
 
 
-def _told(words: Mapping[str, str], rank: Value | None, host: Value | None, how: Value, lang: str) -> str:
-    who = f"rank {rank}" if rank is not None else _A_PROCESS.get(lang, _A_PROCESS["en"])
-    place = _ON.get(lang, _ON["en"]).format(who=who, host=host) if host else who
-    return words.get(lang, words["en"]).format(who=place, how=f" ({how})" if how else "")
+def _fill(words: Mapping[str, str], rank: Value | None, host: Value | None, how: Value, lang: str) -> str:
+    """Return the advice with the name of the process.
+
+    The name is ``rank 3 on node-b``, or ``the process`` without a rank.
+    """
+    process = f"rank {rank}" if rank is not None else _A_PROCESS.get(lang, _A_PROCESS["en"])
+    name = _ON.get(lang, _ON["en"]).format(process=process, host=host) if host else process
+    return words.get(lang, words["en"]).format(process=name, how=f" ({how})" if how else "")
