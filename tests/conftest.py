@@ -55,7 +55,7 @@ def knowledge(cache) -> Knowledge:
 
 
 @pytest.fixture
-def surroundings(cache, monkeypatch) -> None:
+def clean_environment(cache, monkeypatch) -> None:
     """Set English, no colours, no settings, and the cache of this session."""
     monkeypatch.setenv("LOGDOCTOR_CACHE", str(cache))
     monkeypatch.setenv("LOGDOCTOR_CONFIG", "")

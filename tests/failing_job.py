@@ -39,17 +39,17 @@ HEALTHY = "step 1 loss 3.10\nstep 2 loss 2.90\nTraining completed.\n"
 UNKNOWN = "srun: error: gpu-04: task 3: Exited with exit code 1\n"
 
 
-def closed(schema: Any) -> Any:
+def forbid_other_keys(schema: Any) -> Any:
     """Forbid keys that the schema does not name, so that no key of the JSON goes undescribed."""
     if isinstance(schema, list):
-        return [closed(part) for part in schema]
+        return [forbid_other_keys(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    more = {"additionalProperties": False} if schema.get("type") == "object" else {}
-    return {**more, **{name: closed(part) for name, part in schema.items()}}
+    closing = {"additionalProperties": False} if schema.get("type") == "object" else {}
+    return {**closing, **{name: forbid_other_keys(part) for name, part in schema.items()}}
 
 
-VALIDATOR = jsonschema.Draft202012Validator(closed(json_schema("diagnosis")))
+VALIDATOR = jsonschema.Draft202012Validator(forbid_other_keys(json_schema("diagnosis")))
 
 SUMMARY = """\
 ============================================================
@@ -75,7 +75,7 @@ def summary(rank: int, host: str = "trn07", pid: int = 88140) -> str:
     return SUMMARY.format(rank=rank, host=host, pid=pid)
 
 
-def diagnosed(log: str | bytes, knowledge, **options) -> Diagnosis:
+def diagnose_log(log: str | bytes, knowledge, **options) -> Diagnosis:
     """Return the diagnosis of a log."""
     data = log.encode() if isinstance(log, str) else log
     return logdoctor.diagnose(io.BytesIO(data), knowledge=knowledge, **options)
@@ -91,7 +91,7 @@ def answer(diagnosis: Diagnosis) -> tuple[str, tuple[int, ...]]:
     return diagnosis.causes[0].signature, diagnosis.causes[0].culprit.ranks
 
 
-def answer_in(report: dict) -> tuple[str, tuple[int, ...]]:
+def answer_of_report(report: dict) -> tuple[str, tuple[int, ...]]:
     """Return the same from a JSON report."""
     if not report["causes"]:
         return report["verdict"], ()

@@ -69,7 +69,7 @@ def lines_below(lines: list[str], number: int, source: Source) -> Iterator[Messa
         yield Message(line, source, offset)
 
 
-def one(patterns: Sequence[RecordPattern], text: str, source: Source = NO_SOURCE) -> Parsed:
+def read_record(patterns: Sequence[RecordPattern], text: str, source: Source = NO_SOURCE) -> Parsed:
     results = read(patterns, text, source)
     assert len(results) == 1, results
     return results[0]

@@ -8,7 +8,7 @@ from logdoctor.logs import lifecycle_signs
 from logdoctor.model import Level, Line, Record, Source, Value
 
 
-def handmade(
+def make_record(
     line: Line,
     kind: str,
     text: str,

@@ -21,7 +21,7 @@ from logdoctor.model import (
 T0 = 1_741_053_600.0  # 2025-03-04T02:00:00
 
 
-def seen(place, text, why="", rank=None, host=None, time=None):
+def make_evidence(place, text, why="", rank=None, host=None, time=None):
     file, _, number = place.rpartition(":")
     return Evidence(Line(file, int(number), text), rank, host, time, why)
 
@@ -46,14 +46,14 @@ OOM = Diagnosis(
             ),
             references=("https://slurm.schedmd.com/cgroups.html",),
             evidence=(
-                seen(
+                make_evidence(
                     "slurm-71920.out:90412",
                     "slurmstepd: error: Detected 1 oom_kill event in StepId=71920.0. Some of the step tasks have been OOM Killed.",
                 ),
-                seen(
+                make_evidence(
                     "slurm-71920.out:90377", "[rank12]: step 4210/20000 loss 2.113", "last sign of life of rank 12", 12
                 ),
-                seen(
+                make_evidence(
                     "slurm-71920.out:90498",
                     "  rank      : 12 (local_rank: 4)   exitcode  : -9 (pid: 31877)",
                     "killed from outside, not by itself",
@@ -72,11 +72,11 @@ OOM = Diagnosis(
             (*range(12), 13, 14, 15),
             15,
             (
-                seen(
+                make_evidence(
                     "slurm-71920.out:90420",
                     "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4211",
                 ),
-                seen(
+                make_evidence(
                     "slurm-71920.out:90466",
                     "[Rank 15] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4211",
                 ),
@@ -88,7 +88,7 @@ OOM = Diagnosis(
             "host.oom-kill",
             (),
             1,
-            (seen("slurm-71920.out:90490", "Root Cause (first observed failure):"),),
+            (make_evidence("slurm-71920.out:90490", "Root Cause (first observed failure):"),),
         ),
     ),
     job_summary=JobSummary(
@@ -98,7 +98,9 @@ OOM = Diagnosis(
         versions=(("torch", "2.4.1"), ("NCCL", "2.20.5")),
         launcher="torchrun under Slurm",
         last_progress=Progress(
-            "step", "4210", seen("slurm-71920.out:90377", "step 4210/20000", rank=12, host="tc-node07", time=T0 + 841)
+            "step",
+            "4210",
+            make_evidence("slurm-71920.out:90377", "step 4210/20000", rank=12, host="tc-node07", time=T0 + 841),
         ),
     ),
     coverage=Coverage(1, 118_204_118, 412_903, 2_114),
@@ -108,7 +110,7 @@ UNKNOWN = Diagnosis(
     job="sft-qa",
     verdict="unknown",
     unexplained=(
-        seen(
+        make_evidence(
             "logs/rank0.log:8812",
             "[rank0]:[E304 02:31:44.110270133 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation "
             "timeout: WorkNCCL(SeqNum=1882, OpType=_ALLGATHER_BASE, NumelIn=2097152, NumelOut=16777216, "
@@ -116,7 +118,7 @@ UNKNOWN = Diagnosis(
             "waited 30 minutes for a rank that never came",
             0,
         ),
-        seen(
+        make_evidence(
             "logs/rank0.log:8840",
             "RuntimeError: NCCL Error 6: remote process exited or there was a network error",
             "rank 0 ended itself after the watchdog",
@@ -130,7 +132,10 @@ UNKNOWN = Diagnosis(
             None,
             (0, 1, 2, 4, 5, 6),
             6,
-            (seen("logs/rank0.log:8812", "Watchdog caught"), seen("logs/rank4.log:8799", "Watchdog caught")),
+            (
+                make_evidence("logs/rank0.log:8812", "Watchdog caught"),
+                make_evidence("logs/rank4.log:8799", "Watchdog caught"),
+            ),
         ),
     ),
     advice=(
@@ -144,7 +149,7 @@ UNKNOWN = Diagnosis(
         hosts=("ml-gpu-01", "ml-gpu-02"),
         versions=(("torch", "2.5.1+cu124"),),
         launcher="torchrun",
-        last_progress=Progress("step", "1881", seen("logs/rank0.log:8790", "step 1881", rank=0, time=T0)),
+        last_progress=Progress("step", "1881", make_evidence("logs/rank0.log:8790", "step 1881", rank=0, time=T0)),
         attempts=2,
         truncated=True,
     ),
@@ -167,7 +172,7 @@ UNKNOWN = Diagnosis(
             first_line=1,
             last_line=214,
             told=False,
-            evidence=(seen("logs/agent.log:188", "torch.OutOfMemoryError: CUDA out of memory.", rank=5),),
+            evidence=(make_evidence("logs/agent.log:188", "torch.OutOfMemoryError: CUDA out of memory.", rank=5),),
         ),
         Run("attempt", "unknown", None, "", "logs/agent.log", 215, None, told=True),
     ),
@@ -180,7 +185,7 @@ HEALTHY = Diagnosis(
     job_summary=JobSummary(
         ranks_expected=8,
         ranks_seen=tuple(range(8)),
-        last_progress=Progress("epoch", "90", seen("out.log:70112", "Epoch 90 done")),
+        last_progress=Progress("epoch", "90", make_evidence("out.log:70112", "Epoch 90 done")),
     ),
     coverage=Coverage(1, 9_114_220, 70_131, 96),
 )
@@ -203,12 +208,12 @@ TWO_CAUSES = Diagnosis(
             ),
             references=("https://docs.nvidia.com/deploy/xid-errors/",),
             evidence=(
-                seen(
+                make_evidence(
                     "kern-hx-0413.log:2207",
                     "Mar  4 02:11:52 hx-0413 kernel: [81244.118203] NVRM: Xid (PCI:0000:9c:00): 79, pid=20417, name=python, GPU has fallen off the bus.",
                     host="hx-0413",
                 ),
-                seen(
+                make_evidence(
                     "vit-8n.log:40118",
                     "[rank27]: RuntimeError: CUDA error: unspecified launch failure",
                     "the device was gone",
@@ -228,7 +233,7 @@ TWO_CAUSES = Diagnosis(
             remedy=("See what fills it: `df -h /ckpt; du -xsh /ckpt/vit/*`.", "Keep fewer checkpoints, then restart."),
             references=(),
             evidence=(
-                seen(
+                make_evidence(
                     "vit-8n.log:39870",
                     "[rank0]: OSError: [Errno 28] No space left on device: '/ckpt/vit/step_9000.pt'",
                     rank=0,
@@ -247,7 +252,7 @@ TWO_CAUSES = Diagnosis(
             remedy=(),
             references=(),
             evidence=(
-                seen(
+                make_evidence(
                     "vit-8n.log:39012", "hx-0412:1203:1288 [2] NCCL WARN NET/IB : mlx5_2:1 Got async event : port error"
                 ),
             ),
@@ -261,7 +266,7 @@ TWO_CAUSES = Diagnosis(
             "gpu.off-the-bus",
             (*range(27), *range(28, 64)),
             126,
-            (seen("vit-8n.log:40130", "x"), seen("vit-8n.log:41207", "x")),
+            (make_evidence("vit-8n.log:40130", "x"), make_evidence("vit-8n.log:41207", "x")),
         ),
         SymptomSeen(
             "checkpoint.failed",
@@ -269,7 +274,7 @@ TWO_CAUSES = Diagnosis(
             "host.disk-full",
             (0,),
             1,
-            (seen("vit-8n.log:39874", "x"),),
+            (make_evidence("vit-8n.log:39874", "x"),),
         ),
     ),
     job_summary=JobSummary(
@@ -278,7 +283,7 @@ TWO_CAUSES = Diagnosis(
         hosts=tuple(f"hx-04{n}" for n in range(10, 18)),
         versions=(("torch", "2.3.0"), ("NCCL", "2.21.5"), ("CUDA", "12.4")),
         launcher="srun",
-        last_progress=Progress("iteration", "9000", seen("vit-8n.log:39860", "iteration 9000", time=T0 + 660)),
+        last_progress=Progress("iteration", "9000", make_evidence("vit-8n.log:39860", "iteration 9000", time=T0 + 660)),
     ),
     coverage=Coverage(9, 41_220_000, 190_442, 901),
 )
@@ -301,13 +306,13 @@ THOUSAND = Diagnosis(
             ),
             references=(),
             evidence=(
-                seen(
+                make_evidence(
                     "/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0512/stdout.log:66120",
                     "[2025-03-04 02:40:11,114] [INFO] saving checkpoint to /lustre/scratch/teams/moe/ckpt/step_77119/mp_rank_00_model_states.pt ...",
                     "begun, and never finished",
                     512,
                 ),
-                seen(
+                make_evidence(
                     "/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0000/stdout.log:66190",
                     "[rank0]:[E304 02:50:12.000410221 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=77120, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600021 milliseconds before timing out.",
                     "the first to give up",
@@ -325,7 +330,7 @@ THOUSAND = Diagnosis(
             (*range(512), *range(513, 1024)),
             1023,
             tuple(
-                seen(
+                make_evidence(
                     f"/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_{n:04}/stdout.log:{66190 + n}",
                     "x",
                     rank=n,
@@ -339,7 +344,11 @@ THOUSAND = Diagnosis(
             "collective.straggler",
             tuple(range(0, 1024, 3)),
             2_051,
-            (seen("/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0003/stdout.log:66231", "x", rank=3),),
+            (
+                make_evidence(
+                    "/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0003/stdout.log:66231", "x", rank=3
+                ),
+            ),
         ),
     ),
     job_summary=JobSummary(
@@ -363,7 +372,9 @@ THOUSAND = Diagnosis(
                 rank % 8,
                 last_progress="step 77119" if rank % 100 else "step 77118",
                 failure="collective.timeout",
-                first_failure=seen(f"logs/rank_{rank:04}/stdout.log:{66190 + rank}", "Watchdog caught ...", rank=rank),
+                first_failure=make_evidence(
+                    f"logs/rank_{rank:04}/stdout.log:{66190 + rank}", "Watchdog caught ...", rank=rank
+                ),
                 waits_for="ALLREDUCE 77120",
             )
             for rank in range(1024)

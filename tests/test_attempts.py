@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from failing_job import diagnosed, summary
+from failing_job import diagnose_log, summary
 
 import logdoctor
 from logdoctor.model import Diagnosis
@@ -67,13 +67,13 @@ def verdicts(diagnosis: Diagnosis) -> list[tuple[str, str | None, bool]]:
 
 
 def test_single_run_is_not_listed(knowledge):
-    diagnosis = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3), knowledge)
+    diagnosis = diagnose_log(BANNER + NCCL + steps(1, 9) + OOM + summary(3), knowledge)
     assert (cause(diagnosis), diagnosis.runs) == ("cuda.oom", ())
 
 
 def test_failure_after_a_restart_is_diagnosed_and_the_first_attempt_is_listed(knowledge):
     log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + NO_KEY + summary(1)
-    diagnosis = diagnosed(log, knowledge)
+    diagnosis = diagnose_log(log, knowledge)
     assert diagnosis.causes[0].culprit.ranks == (1,)
     assert cause(diagnosis) != "cuda.oom"
     assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", cause(diagnosis), True)]
@@ -81,45 +81,45 @@ def test_failure_after_a_restart_is_diagnosed_and_the_first_attempt_is_listed(kn
 
 
 def test_attempt_without_a_cause_is_explained_by_the_attempt_before(knowledge):
-    diagnosis = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + summary(3), knowledge)
+    diagnosis = diagnose_log(steps(1, 5) + OOM + RESTART.format(left=2) + summary(3), knowledge)
     assert cause(diagnosis) == "cuda.oom"
 
 
 def test_failure_before_a_working_restart_is_outlived(knowledge):
-    diagnosis = diagnosed(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
+    diagnosis = diagnose_log(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
     assert diagnosis.verdict == "healthy"
     assert verdicts(diagnosis)[0] == ("failure", "cuda.oom", False)
 
 
 def test_failure_before_a_silent_restart_by_torchrun_is_outlived(knowledge):
-    diagnosis = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + steps(1, 8), knowledge)
+    diagnosis = diagnose_log(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + steps(1, 8), knowledge)
     assert diagnosis.verdict == "healthy"
 
 
 def test_failure_before_torchrun_gave_up_is_not_outlived_by_another_job(knowledge):
-    diagnosis = diagnosed(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + GAVE_UP + steps(1, 8), knowledge)
+    diagnosis = diagnose_log(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + GAVE_UP + steps(1, 8), knowledge)
     assert diagnosis.causes[0].signature == "app.exception"
 
 
 def test_restart_reported_by_several_agents_counts_once(knowledge):
     log = steps(1, 5) + OOM + RESTART.format(left=2) * 3 + steps(3, 40)
-    assert diagnosed(log, knowledge).job_summary.attempts == 2
+    assert diagnose_log(log, knowledge).job_summary.attempts == 2
 
 
 def test_last_of_very_many_attempts_is_diagnosed(knowledge):
     log = (steps(1, 3) + OOM + RESTART.format(left=9)) * 80 + steps(1, 3) + NO_KEY + summary(1)
-    diagnosis = diagnosed(log, knowledge)
+    diagnosis = diagnose_log(log, knowledge)
     assert (diagnosis.causes[0].culprit.ranks, diagnosis.job_summary.attempts) == ((1,), 81)
 
 
 def test_failure_is_not_outlived_by_steps_of_a_later_job(knowledge):
     log = LOAD + steps(1, 9) + OOM.replace("[rank3]: ", "") + LOAD + steps(1, 40)
-    assert cause(diagnosed(log, knowledge)) == "cuda.oom"
+    assert cause(diagnose_log(log, knowledge)) == "cuda.oom"
 
 
 def test_failure_before_a_later_job_that_ended_well_is_healthy(knowledge):
     log = BANNER + NCCL + steps(1, 9) + OOM + summary(3) + BANNER + NCCL + steps(1, 40) + DONE
-    diagnosis = diagnosed(log, knowledge)
+    diagnosis = diagnose_log(log, knowledge)
     assert diagnosis.verdict == "healthy"
     assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("healthy", None, False)]
 
@@ -130,16 +130,16 @@ def counted(last: int) -> str:
 
 @pytest.mark.parametrize(("last", "answer"), [(40, "healthy"), (39, "cuda.oom")])
 def test_failure_before_a_later_job_is_healthy_only_if_that_made_its_last_step(knowledge, last, answer):
-    assert cause(diagnosed(LOAD + counted(9) + PLAIN_OOM + LOAD + counted(last), knowledge)) == answer
+    assert cause(diagnose_log(LOAD + counted(9) + PLAIN_OOM + LOAD + counted(last), knowledge)) == answer
 
 
 def test_failure_is_not_outlived_by_the_last_step_of_another_rank(knowledge):
-    assert cause(diagnosed(LOAD + counted(39) + PLAIN_OOM + "Iter 40/40, loss: 2.1\n", knowledge)) == "cuda.oom"
+    assert cause(diagnose_log(LOAD + counted(39) + PLAIN_OOM + "Iter 40/40, loss: 2.1\n", knowledge)) == "cuda.oom"
 
 
 def test_last_of_two_failed_jobs_is_diagnosed(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
-    diagnosis = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
+    diagnosis = diagnose_log(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
     assert diagnosis.causes[0].culprit.ranks == (1,)
     assert [run.signature for run in diagnosis.runs] == ["cuda.oom", cause(diagnosis)]
     assert (diagnosis.runs[0].first_line, diagnosis.runs[0].last_line) == (1, (first + BANNER).count("\n") - 1)
@@ -147,7 +147,7 @@ def test_last_of_two_failed_jobs_is_diagnosed(knowledge):
 
 def test_rank_table_holds_failures_of_the_selected_run(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
-    diagnosis = diagnosed(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
+    diagnosis = diagnose_log(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
     assert [row.rank for row in diagnosis.job_summary.rank_table if row.failure] == [1]
 
 
@@ -160,26 +160,26 @@ def test_progress_versions_and_hosts_are_those_of_the_selected_run(knowledge):
     first = BANNER + NCCL + "trn07:88140:88140 [0] NCCL INFO cudaDriverVersion 12040\n" + steps(1, 40) + OOM
     second = NCCL.replace("2.21.5", "2.26.2") + "trn09:511:511 [0] NCCL INFO cudaDriverVersion 12040\n" + steps(1, 7)
     log = first + summary(3) + BANNER + second + NO_KEY
-    assert facts(diagnosed(log, knowledge)) == ("7", "2.26.2", ("trn09",))
+    assert facts(diagnose_log(log, knowledge)) == ("7", "2.26.2", ("trn09",))
 
 
 def test_progress_is_that_of_the_selected_run_even_if_another_followed(knowledge):
     log = BANNER + NCCL + steps(1, 40) + OOM + RESTART.format(left=2) + NO_KEY + summary(1)
-    diagnosis = diagnosed(log, knowledge)
+    diagnosis = diagnose_log(log, knowledge)
     assert [run.told for run in diagnosis.runs] == [True, False]
     assert facts(diagnosis)[0] == "40"
 
 
 def test_preempted_and_requeued_job_is_the_same_job(knowledge):
     ended = "slurmstepd: error: *** JOB 4471 ON trn02 CANCELLED AT 2025-06-11T10:02:11 DUE TO PREEMPTION ***\n"
-    diagnosis = diagnosed(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)
+    diagnosis = diagnose_log(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)
     assert (diagnosis.verdict, [run.kind for run in diagnosis.runs]) == ("healthy", ["job", "attempt"])
 
 
 def test_kernel_line_counts_for_all_attempts(knowledge):
     xid = "[ 8123.412345] NVRM: Xid (PCI:0000:9b:00): 79, pid=88140, name=python, GPU has fallen off the bus.\n"
     log = steps(1, 5) + xid + RESTART.format(left=2) + OOM + summary(3)
-    assert cause(diagnosed(log, knowledge)) == cause(diagnosed(xid, knowledge))
+    assert cause(diagnose_log(log, knowledge)) == cause(diagnose_log(xid, knowledge))
 
 
 def test_folders_of_attempts_are_counted_as_attempts(knowledge, tmp_path):
@@ -192,22 +192,22 @@ def test_folders_of_attempts_are_counted_as_attempts(knowledge, tmp_path):
 
 def test_caught_exception_is_outlived(knowledge):
     caught = OOM.replace("in <module>", "in train_one").replace("[rank3]: ", "")
-    assert diagnosed(LOAD + steps(1, 9) + caught + LOAD + steps(10, 40), knowledge).verdict == "healthy"
+    assert diagnose_log(LOAD + steps(1, 9) + caught + LOAD + steps(10, 40), knowledge).verdict == "healthy"
 
 
 def test_failure_before_a_resume_is_outlived(knowledge):
     log = LOAD + steps(1, 9) + OOM.replace("[rank3]: ", "") + "Resuming from checkpoint step_8\n" + steps(9, 40)
-    assert diagnosed(log, knowledge).verdict == "healthy"
+    assert diagnose_log(log, knowledge).verdict == "healthy"
 
 
 def test_script_that_fails_before_the_job_is_outlived(knowledge):
     log = OOM.replace("[rank3]: ", "") + LOAD + steps(1, 40)
-    assert diagnosed(log, knowledge).verdict == "healthy"
+    assert diagnose_log(log, knowledge).verdict == "healthy"
 
 
 def test_late_start_of_a_second_node_is_no_second_job(knowledge):
     log = BANNER + NO_KEY + summary(1) + BANNER.replace("88121", "40017") + NCCL
-    diagnosis = diagnosed(log, knowledge)
+    diagnosis = diagnose_log(log, knowledge)
     assert (diagnosis.causes[0].culprit.ranks, diagnosis.runs) == ((1,), ())
 
 
@@ -216,38 +216,38 @@ PLAIN_NO_KEY = NO_KEY.replace("[rank1]: ", "")
 
 
 def test_last_of_two_failed_runs_without_a_launcher_is_diagnosed(knowledge):
-    diagnosis = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 12) + PLAIN_NO_KEY, knowledge)
+    diagnosis = diagnose_log(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 12) + PLAIN_NO_KEY, knowledge)
     assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", cause(diagnosis), True)]
     assert cause(diagnosis) == "app.exception"
 
 
 def test_hang_up_of_the_second_run_is_diagnosed_after_a_failed_first(knowledge):
     hang_up = "WARNING:torch.distributed.elastic.agent.server.api:Received 1 death signal, shutting down workers\n"
-    diagnosis = diagnosed(BANNER + NCCL + steps(1, 9) + OOM + summary(3) + steps(1, 12) + hang_up, knowledge)
+    diagnosis = diagnose_log(BANNER + NCCL + steps(1, 9) + OOM + summary(3) + steps(1, 12) + hang_up, knowledge)
     assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", "job.hangup", True)]
 
 
 def test_short_runs_are_separated_after_a_run_with_very_many_steps(knowledge):
     log = steps(1, 40_000) + PLAIN_OOM + steps(1, 40) + PLAIN_NO_KEY + steps(1, 40) + PLAIN_OOM + steps(1, 40_000)
-    diagnosis = diagnosed(log, knowledge)
+    diagnosis = diagnose_log(log, knowledge)
     assert [run.signature for run in diagnosis.runs] == ["cuda.oom", "app.exception", "cuda.oom", None]
 
 
 def test_last_run_is_diagnosed_beyond_the_limit_of_runs(knowledge):
     log = (steps(1, 5) + PLAIN_NO_KEY) * 40 + steps(1, 5) + PLAIN_OOM
-    diagnosis = diagnosed(log, knowledge)
+    diagnosis = diagnose_log(log, knowledge)
     assert (cause(diagnosis), diagnosis.runs[-1].signature) == ("cuda.oom", "cuda.oom")
 
 
 def test_failed_script_that_ends_well_in_a_second_run_is_healthy(knowledge):
-    diagnosis = diagnosed(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
+    diagnosis = diagnose_log(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
     assert diagnosis.verdict == "healthy"
     assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("healthy", None, False)]
 
 
 def test_script_that_resumes_is_listed_as_an_attempt(knowledge):
     log = LOAD + steps(1, 9) + PLAIN_OOM + "Resuming from checkpoint step_8\n" + steps(9, 12) + PLAIN_NO_KEY
-    assert [(run.kind, run.signature) for run in diagnosed(log, knowledge).runs] == [
+    assert [(run.kind, run.signature) for run in diagnose_log(log, knowledge).runs] == [
         ("job", "cuda.oom"),
         ("attempt", "app.exception"),
     ]
@@ -259,12 +259,12 @@ def test_exception_between_two_steps_begins_no_run(knowledge):
         (steps(1, 9), steps(10, 20) + steps(1, 20)),
         (epochs(0, 0), epochs(1, 9)),
     ):
-        assert diagnosed(LOAD + before + PLAIN_NO_KEY + LOAD + after, knowledge).runs == ()
+        assert diagnose_log(LOAD + before + PLAIN_NO_KEY + LOAD + after, knowledge).runs == ()
 
 
 def test_start_of_another_rank_after_a_failure_is_no_second_run(knowledge):
     log = LOAD + steps(1, 4) + PLAIN_NO_KEY + LOAD + NCCL + PLAIN_OOM
-    assert diagnosed(log, knowledge).runs == ()
+    assert diagnose_log(log, knowledge).runs == ()
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_start_of_another_rank_after_a_failure_is_no_second_run(knowledge):
 )
 def test_steps_that_start_over_after_a_failure_are_another_run(knowledge, line):
     work = LOAD + "".join(line.format(n) + "\n" for n in range(1, 9))
-    assert [run.signature for run in diagnosed(work + PLAIN_OOM + work + PLAIN_NO_KEY, knowledge).runs] == [
+    assert [run.signature for run in diagnose_log(work + PLAIN_OOM + work + PLAIN_NO_KEY, knowledge).runs] == [
         "cuda.oom",
         "app.exception",
     ]
@@ -281,4 +281,4 @@ def test_steps_that_start_over_after_a_failure_are_another_run(knowledge, line):
 
 def test_progress_bars_after_a_failure_are_no_second_run(knowledge):
     bars = "".join(f"Map:  {n}0%|#         | {n}0/100 [00:0{n}<00:09, 10.1 examples/s]\n" for n in range(9))
-    assert diagnosed(LOAD + bars + PLAIN_NO_KEY + LOAD + bars, knowledge).runs == ()
+    assert diagnose_log(LOAD + bars + PLAIN_NO_KEY + LOAD + bars, knowledge).runs == ()

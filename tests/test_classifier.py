@@ -86,9 +86,9 @@ def test_job_without_failures_and_warnings_has_only_kinds() -> None:
 @given(st.lists(st.tuples(st.text(max_size=60), st.sampled_from(["fatal", "error", "warning", "info"])), max_size=12))
 def test_features_of_any_text_are_bounded_and_reproducible(records: list[tuple[str, str]]) -> None:
     records = [record(text, level) for text, level in records]
-    found = extract_features(records)
-    assert found == extract_features(records)
-    assert all(0 <= b < BUCKETS and 0 < v <= 1 for b, v in found.items())
+    features = extract_features(records)
+    assert features == extract_features(records)
+    assert all(0 <= b < BUCKETS and 0 < v <= 1 for b, v in features.items())
 
 
 def test_flood_of_failures_takes_bounded_memory() -> None:
@@ -168,20 +168,22 @@ def test_broken_model_raises_input_error(broken: bytes, tmp_path: Path) -> None:
 
 
 def test_broken_model_is_a_problem_and_keeps_the_verdict(knowledge: Knowledge, tmp_path: Path) -> None:
-    found = add_guess(unexplained_failure(), count_events(record("it broke")), knowledge, model=tmp_path / "none.json")
-    assert found.verdict == "unknown"
-    assert [p.where for p in found.problems] == [str(tmp_path / "none.json")]
+    diagnosis = add_guess(
+        unexplained_failure(), count_events(record("it broke")), knowledge, model=tmp_path / "none.json"
+    )
+    assert diagnosis.verdict == "unknown"
+    assert [p.where for p in diagnosis.problems] == [str(tmp_path / "none.json")]
 
 
 def test_guess_is_marked_and_keeps_the_unexplained_lines(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    found = add_guess(unexplained_failure(), count_events(record("it broke")), knowledge, model=file)
-    (cause,) = found.causes
-    assert (found.verdict, cause.signature, cause.by, cause.rule) == ("failure", "cuda.oom", "classifier", "")
+    diagnosis = add_guess(unexplained_failure(), count_events(record("it broke")), knowledge, model=file)
+    (cause,) = diagnosis.causes
+    assert (diagnosis.verdict, cause.signature, cause.by, cause.rule) == ("failure", "cuda.oom", "classifier", "")
     assert "guess" in cause.summary
-    assert cause.evidence == found.unexplained == unexplained_failure().unexplained
-    assert found.advice == ("look",)
+    assert cause.evidence == diagnosis.unexplained == unexplained_failure().unexplained
+    assert diagnosis.advice == ("look",)
     assert not cause.culprit.ranks
     assert not cause.culprit.hosts
 
@@ -213,9 +215,9 @@ def test_matching_rule_is_not_overruled(knowledge: Knowledge, tmp_path: Path) ->
     file = tmp_path / "m.json"
     file.write_text(rigged("net.wrong-interface").to_json(), "utf-8")
     log = "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 2 has 79 GiB in all\n"
-    found = diagnose(io.BytesIO(log.encode()), knowledge=knowledge, model=file)
-    assert found.causes[0].by == "rule"
-    assert found == diagnose(io.BytesIO(log.encode()), knowledge=knowledge)
+    diagnosis = diagnose(io.BytesIO(log.encode()), knowledge=knowledge, model=file)
+    assert diagnosis.causes[0].by == "rule"
+    assert diagnosis == diagnose(io.BytesIO(log.encode()), knowledge=knowledge)
 
 
 def test_healthy_job_stays_healthy_with_any_model(knowledge: Knowledge, tmp_path: Path) -> None:
@@ -240,9 +242,9 @@ def test_trained_model_is_not_larger_than_the_limit(model: LinearModel, monkeypa
 
 def test_variants_of_a_log_share_example_and_rule(knowledge: Knowledge) -> None:
     log = "a\nRuntimeError: CUDA error: out of memory\nb\nc\nd\n"
-    found = [*make_samples([LabelledLog(log, "cuda.oom", "cuda.oom 0", "cuda.oom")], knowledge)]
-    assert len(found) > 3
-    assert {(s.label, s.example, s.rule) for s in found} == {("cuda.oom", "cuda.oom 0", "cuda.oom")}
+    samples = [*make_samples([LabelledLog(log, "cuda.oom", "cuda.oom 0", "cuda.oom")], knowledge)]
+    assert len(samples) > 3
+    assert {(s.label, s.example, s.rule) for s in samples} == {("cuda.oom", "cuda.oom 0", "cuda.oom")}
 
 
 def test_case_of_a_corpus_has_its_label(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from command_line import call, program
 
 from logdoctor.model.version import __version__
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def test_help_names_every_command():
@@ -62,6 +62,6 @@ def test_completion_completes(typed, wanted):
 
 
 def test_events_are_json_lines_with_their_place(log):
-    seen = [json.loads(line) for line in call("events", log).stdout.splitlines()]
-    assert ("python.traceback", 7, 3) in [(e["kind"], e["line"], e.get("rank")) for e in seen]
-    assert all(e["file"] == str(log) for e in seen)
+    records = [json.loads(line) for line in call("events", log).stdout.splitlines()]
+    assert ("python.traceback", 7, 3) in [(e["kind"], e["line"], e.get("rank")) for e in records]
+    assert all(e["file"] == str(log) for e in records)

@@ -12,7 +12,7 @@ from failing_job import HEALTHY, LOG, UNKNOWN
 
 from logdoctor.cli import run as run_app
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 @pytest.mark.parametrize(("text", "code"), [(LOG, 1), (UNKNOWN, 1), (HEALTHY, 0)])
@@ -26,9 +26,9 @@ def test_every_verdict_is_exit_code_0_otherwise(text):
 
 
 def test_an_unknown_failure_says_what_to_collect():
-    found = report(stdin=UNKNOWN)
-    assert found["verdict"] == "unknown"
-    assert found["advice"]
+    diagnosis = report(stdin=UNKNOWN)
+    assert diagnosis["verdict"] == "unknown"
+    assert diagnosis["advice"]
 
 
 @pytest.mark.parametrize(

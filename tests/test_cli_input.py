@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import zstandard
 from command_line import call, report
-from failing_job import ANSWER, LOG, answer_in
+from failing_job import ANSWER, LOG, answer_of_report
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def test_a_pipe_without_a_command_is_diagnosed():
@@ -28,7 +28,7 @@ def test_a_file_without_a_command_is_diagnosed(log):
 
 
 def test_an_option_without_a_command_is_diagnose(log):
-    assert answer_in(json.loads(call("-f", "json", log).stdout)) == ANSWER
+    assert answer_of_report(json.loads(call("-f", "json", log).stdout)) == ANSWER
 
 
 def test_events_are_read_from_a_pipe_too():
@@ -36,7 +36,7 @@ def test_events_are_read_from_a_pipe_too():
 
 
 def test_a_dash_is_standard_input():
-    assert answer_in(report("-", stdin=LOG)) == ANSWER
+    assert answer_of_report(report("-", stdin=LOG)) == ANSWER
 
 
 def tar_gz(folder: Path) -> Path:
@@ -56,7 +56,7 @@ def zipped(folder: Path) -> Path:
     return path
 
 
-def packed(name: str, pack):
+def archive_named(name: str, pack):
     def write(folder: Path) -> Path:
         (folder / name).write_bytes(pack(LOG.encode()))
         return folder / name
@@ -79,16 +79,16 @@ FORMS = {
     "glob": glob_of,
     "tar.gz": tar_gz,
     "zip": zipped,
-    "gz": packed("a.log.gz", gzip.compress),
-    "bz2": packed("a.log.bz2", bz2.compress),
-    "zst": packed("a.log.zst", zstandard.ZstdCompressor().compress),
+    "gz": archive_named("a.log.gz", gzip.compress),
+    "bz2": archive_named("a.log.bz2", bz2.compress),
+    "zst": archive_named("a.log.zst", zstandard.ZstdCompressor().compress),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_input_gives_the_answer_of_the_plain_file(form, tmp_path, log):
     plain, other = report(log), report(FORMS[form](tmp_path))
-    assert answer_in(other) == answer_in(plain) == ANSWER
+    assert answer_of_report(other) == answer_of_report(plain) == ANSWER
     assert [e["line"] for e in other["causes"][0]["evidence"]] == [e["line"] for e in plain["causes"][0]["evidence"]]
     assert other["problems"] == []
 
@@ -97,13 +97,13 @@ def test_several_files_are_one_job(tmp_path):
     lines = LOG.splitlines(keepends=True)
     (tmp_path / "a.log").write_text("".join(lines[:7]))
     (tmp_path / "b.log").write_text("".join(lines[7:]))
-    found = report(tmp_path / "a.log", tmp_path / "b.log")
-    assert answer_in(found) == ANSWER
-    assert [s["signature"] for s in found["symptoms"]] == ["collective.timeout"]
+    diagnosis = report(tmp_path / "a.log", tmp_path / "b.log")
+    assert answer_of_report(diagnosis) == ANSWER
+    assert [s["signature"] for s in diagnosis["symptoms"]] == ["collective.timeout"]
 
 
 def test_an_unreadable_file_beside_a_good_one_is_a_problem_in_the_report(log):
     (log.parent / "rest.log.gz").write_bytes(gzip.compress(os.urandom(4000))[:900])
-    found = report(log, log.parent / "rest.log.gz", log.parent / "gone.log")
-    assert answer_in(found) == ANSWER
-    assert ["rest.log.gz" in p["where"] or "gone.log" in p["where"] for p in found["problems"]] == [True, True]
+    diagnosis = report(log, log.parent / "rest.log.gz", log.parent / "gone.log")
+    assert answer_of_report(diagnosis) == ANSWER
+    assert ["rest.log.gz" in p["where"] or "gone.log" in p["where"] for p in diagnosis["problems"]] == [True, True]

@@ -11,11 +11,11 @@ import time
 import pytest
 from command_line import call, program, report, terminal
 from conftest import LOCALES
-from failing_job import ANSWER, HEALTHY, LOG, answer_in
+from failing_job import ANSWER, HEALTHY, LOG, answer_of_report
 
 from logdoctor.cli import progress_bar
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 @pytest.mark.parametrize("format", ["terminal", "json", "jira", "markdown", "html"])
@@ -48,7 +48,7 @@ def test_html_is_a_whole_page_without_anything_from_elsewhere(log):
 
 def test_the_report_goes_to_the_file_that_was_asked_for(log, tmp_path):
     assert call("diagnose", "-f", "json", "-o", tmp_path / "r.json", log).stdout == ""
-    assert answer_in(json.loads((tmp_path / "r.json").read_text("utf-8"))) == ANSWER
+    assert answer_of_report(json.loads((tmp_path / "r.json").read_text("utf-8"))) == ANSWER
 
 
 def test_a_report_in_a_file_has_no_colours(log, tmp_path):
@@ -143,9 +143,9 @@ def test_slow_start_shows_the_bar_before_anything_is_read(monkeypatch, capsys):
     monkeypatch.setattr(progress_bar, "SLOW", 0.01)
     with progress_bar.ProgressBar():
         time.sleep(0.3)
-    said = capsys.readouterr().err
-    assert "getting ready" in said
-    assert "bytes" not in said
+    stderr = capsys.readouterr().err
+    assert "getting ready" in stderr
+    assert "bytes" not in stderr
 
 
 def test_the_bar_counts_bytes_once_something_is_read(monkeypatch, capsys):

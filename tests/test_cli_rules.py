@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from command_line import call, report
-from failing_job import ANSWER, LOG, answer_in
+from failing_job import ANSWER, LOG, answer_of_report
 from rule_texts import LICENCE, rule_file
 
-pytestmark = [pytest.mark.usefixtures("surroundings"), pytest.mark.xdist_group("rules")]
+pytestmark = [pytest.mark.usefixtures("clean_environment"), pytest.mark.xdist_group("rules")]
 """One worker: reading all rules for the first time takes seconds."""
 
 
@@ -43,14 +43,14 @@ def own(tmp_path_factory) -> Path:
 
 def test_a_rule_of_the_users_is_added(own):
     text = "FATAL licence server hydra did not answer\n"
-    assert answer_in(report("--rules", own, stdin=text)) == ("site.licence", ())
-    assert answer_in(report(stdin=text))[0] != "site.licence"
+    assert answer_of_report(report("--rules", own, stdin=text)) == ("site.licence", ())
+    assert answer_of_report(report(stdin=text))[0] != "site.licence"
 
 
 def test_a_rule_of_the_users_takes_the_place_of_ours(own):
     assert "The memory {server|of the site} is gone" in call("rules", "show", "cuda.oom", "--rules", own).stdout
-    assert answer_in(report("--rules", own, stdin="FATAL memory hydra did not answer\n"))[0] == "cuda.oom"
-    assert answer_in(report("--rules", own, stdin=LOG)) != ANSWER
+    assert answer_of_report(report("--rules", own, stdin="FATAL memory hydra did not answer\n"))[0] == "cuda.oom"
+    assert answer_of_report(report("--rules", own, stdin=LOG)) != ANSWER
 
 
 def test_rules_of_the_users_are_tested_by_their_own_examples(own):
@@ -63,25 +63,25 @@ def test_rules_of_the_users_are_tested_by_their_own_examples(own):
 def test_a_faulty_rule_is_a_problem_in_the_report_and_the_others_work(own, tmp_path):
     (tmp_path / "licence.yaml").write_text(LICENCE.replace("action: retry", "action: pray"))
     (tmp_path / "printer.yaml").write_text(LICENCE.replace("licence server", "printer"))
-    found = report("--rules", tmp_path, stdin="FATAL printer hydra did not answer\n")
-    assert answer_in(found) == ("printer", ())
-    assert ["licence.yaml:3" in p["where"] for p in found["problems"]] == [True]
-    assert answer_in(report("--rules", tmp_path, stdin=LOG)) == ANSWER
+    diagnosis = report("--rules", tmp_path, stdin="FATAL printer hydra did not answer\n")
+    assert answer_of_report(diagnosis) == ("printer", ())
+    assert ["licence.yaml:3" in p["where"] for p in diagnosis["problems"]] == [True]
+    assert answer_of_report(report("--rules", tmp_path, stdin=LOG)) == ANSWER
 
 
 def test_a_faulty_rule_in_the_place_of_ours_leaves_ours(tmp_path):
     (tmp_path / "cuda").mkdir()
     (tmp_path / "cuda" / "oom.yaml").write_text("title: [unclosed")
-    assert answer_in(report("--rules", tmp_path, stdin=LOG)) == ANSWER
+    assert answer_of_report(report("--rules", tmp_path, stdin=LOG)) == ANSWER
 
 
 def test_a_text_too_weak_for_the_scan_is_a_problem_too(tmp_path):
     (tmp_path / "licence.yaml").write_text(
         LICENCE.replace("licence server (?P<server>[a-z]+) did not answer", "[a-z]+")
     )
-    found = report("--rules", tmp_path, stdin=LOG)
-    assert answer_in(found) == ANSWER
-    assert "too weak" in found["problems"][0]["what"]
+    diagnosis = report("--rules", tmp_path, stdin=LOG)
+    assert answer_of_report(diagnosis) == ANSWER
+    assert "too weak" in diagnosis["problems"][0]["what"]
 
 
 def test_a_folder_without_a_rule_is_a_problem(tmp_path):
@@ -116,6 +116,6 @@ def test_missing_folder_of_rules_is_wrong_usage(tmp_path):
 def test_faulty_rule_is_printed_once_by_commands_without_a_report(command, log, tmp_path):
     rule_file(tmp_path / "own", "site.licence", LICENCE, ("action: retry", "action: pray"))
     options = ["--workers", 1] if command == "scan" else []
-    told = call(command, log.parent, "--rules", tmp_path / "own", "--format", "jsonl", *options)
-    assert told.stderr.count("'action' is 'pray'") == 1
-    assert "pray" not in told.stdout
+    result = call(command, log.parent, "--rules", tmp_path / "own", "--format", "jsonl", *options)
+    assert result.stderr.count("'action' is 'pray'") == 1
+    assert "pray" not in result.stdout

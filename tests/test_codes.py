@@ -42,7 +42,7 @@ def compiled_once(cache, monkeypatch):
     monkeypatch.setenv("LOGDOCTOR_CACHE", str(cache))
 
 
-def diagnosis(log: str, **options):
+def diagnose_text(log: str, **options):
     return logdoctor.diagnose(io.BytesIO(log.encode()), **options)
 
 
@@ -66,11 +66,11 @@ def test_every_entry_has_all_columns_filled(name):
 
 @pytest.mark.parametrize("name", names())
 def test_codes_and_texts_of_a_catalogue_are_unique(name):
-    one = catalogue(name)
-    codes = [entry.code for entry in one.entries]
+    code_table = catalogue(name)
+    codes = [entry.code for entry in code_table.entries]
     assert len(codes) == len(set(codes))
     if name != "openmpi-help":
-        texts = [text.lower() for text, _ in one.words()]
+        texts = [text.lower() for text, _ in code_table.words()]
         assert len(texts) == len(set(texts))
 
 
@@ -94,10 +94,10 @@ def test_every_blame_and_action_is_known_and_each_known_one_is_used():
 def test_follows_names_listed_codes_without_circles_of_two():
     for name, entry in ALL:
         wanted = entry.columns.get("follows", "").split()
-        known = {e.code: e for e in catalogue(name).entries}
-        assert set(wanted) <= set(known), f"{name} {entry.code}"
+        entries = {e.code: e for e in catalogue(name).entries}
+        assert set(wanted) <= set(entries), f"{name} {entry.code}"
         assert entry.code not in wanted
-        assert [c for c in wanted if entry.code in known[c].columns["follows"].split()] == [], f"{name} {entry.code}"
+        assert [c for c in wanted if entry.code in entries[c].columns["follows"].split()] == [], f"{name} {entry.code}"
 
 
 def test_every_sentence_holds_the_code_or_the_name():
@@ -137,7 +137,7 @@ def test_the_texts_of_errno_that_are_searched_for_are_in_the_catalogue():
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "found"),
+    ("name", "value", "expected"),
     [
         ("xid", 79, "GPU_HAS_FALLEN_OFF_THE_BUS"),
         ("xid", "79", "GPU_HAS_FALLEN_OFF_THE_BUS"),
@@ -156,8 +156,8 @@ def test_the_texts_of_errno_that_are_searched_for_are_in_the_catalogue():
         ("xid", 4000, "UNKNOWN"),
     ],
 )
-def test_a_code_is_found_by_number_name_or_text(name, value, found):
-    assert catalogue(name).find(value).name == found
+def test_a_code_is_found_by_number_name_or_text(name, value, expected):
+    assert catalogue(name).find(value).name == expected
 
 
 @pytest.mark.parametrize("value", [0, -1, 10**18, "no such thing", "", "*", "9" * 5000, "0x", "0xzz"])
@@ -193,7 +193,7 @@ def test_healthy_log_reads_no_catalogue(knowledge):
     table.heads.cache_clear()
     table.catalogue.cache_clear()
     healthy = "step 1/3 loss 2.0\nstep 2/3 loss 1.5\nstep 3/3 loss 1.1\nTraining completed.\n"
-    assert diagnosis(healthy, knowledge=knowledge).verdict == "healthy"
+    assert diagnose_text(healthy, knowledge=knowledge).verdict == "healthy"
     assert (table.heads.cache_info().currsize, table.catalogue.cache_info().currsize) == (0, 0)
 
 
@@ -228,9 +228,9 @@ def own(tmp_path, text: str):
 def test_a_rule_that_asks_for_a_column_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(RulesError) as caught:
         load([own(tmp_path, RULE.replace("xid.blame: firmware", "xid.colour: red"))])
-    found = "\n".join(map(str, caught.value.errors))
-    assert "nothing is known of 'xid.colour'" in found
-    assert "nothing is known of 'xid.nothing_here'" in found
+    errors = "\n".join(map(str, caught.value.errors))
+    assert "nothing is known of 'xid.colour'" in errors
+    assert "nothing is known of 'xid.nothing_here'" in errors
 
 
 def test_a_rule_that_asks_for_a_value_that_no_code_has_is_refused(tmp_path):
@@ -254,30 +254,30 @@ def test_a_rule_matches_on_a_column_and_says_what_the_code_means(tmp_path):
         tmp_path, RULE.replace(", {xid.nothing_here|nothing}", "").replace("title:", "signature: gpu.own\ntitle:", 1)
     )
     log = XID.format(1, 0, "c1", 62, "2080(0c14)") + XID.format(9, 0, "c2", 79, "GPU has fallen off the bus.")
-    known = gather([folder])
-    causes = diagnosis(log, knowledge=known).causes
+    pack = gather([folder])
+    causes = diagnose_text(log, knowledge=pack).causes
     assert [c.title for c in causes] == ["Xid 62: the GPU's power controller halted (firmware)"]
     assert causes[0].remedy[0].startswith("Take the GPU out and reset it")
-    assert diagnosis(log, knowledge=known, lang="zh").causes[0].title == "GPU 电源管理控制器停机"
+    assert diagnose_text(log, knowledge=pack, lang="zh").causes[0].title == "GPU 电源管理控制器停机"
 
 
 def test_a_monitors_line_is_matched_by_what_its_number_means():
-    assert diagnosis("ERROR: gpu monitor: Xid error 79 on device 6\n").causes[0].signature == "cuda.fell-off-bus"
-    assert diagnosis("ERROR: gpu monitor: Xid 120 on GPU 1\n").causes[0].signature == "cuda.gsp"
+    assert diagnose_text("ERROR: gpu monitor: Xid error 79 on device 6\n").causes[0].signature == "cuda.fell-off-bus"
+    assert diagnose_text("ERROR: gpu monitor: Xid 120 on GPU 1\n").causes[0].signature == "cuda.gsp"
 
 
 def test_the_evidence_says_what_a_code_means_in_every_format():
-    found = diagnosis(XID.format(1, 0, "c1", 79, "GPU has fallen off the bus."))
+    diagnosis = diagnose_text(XID.format(1, 0, "c1", 79, "GPU has fallen off the bus."))
     words = "Xid 79: the GPU has fallen off the bus: the driver cannot reach it over PCIe (hardware)"
-    assert json.loads(render(found, "json"))["causes"][0]["evidence"][0]["why"] == words
+    assert json.loads(render(diagnosis, "json"))["causes"][0]["evidence"][0]["why"] == words
     for shape in ("terminal", "markdown", "html"):
-        assert "cannot reach it over PCIe (hardware)" in " ".join(render(found, shape).split())
+        assert "cannot reach it over PCIe (hardware)" in " ".join(render(diagnosis, shape).split())
 
 
 def test_a_line_that_nothing_explains_says_what_its_code_means():
-    found = diagnosis("srun: error: node7: task 3: Exited with exit code 75\n")
-    assert found.verdict == "unknown"
-    assert "exit code 75: not now, try again" in found.unexplained[0].why
+    diagnosis = diagnose_text("srun: error: node7: task 3: Exited with exit code 75\n")
+    assert diagnosis.verdict == "unknown"
+    assert "exit code 75: not now, try again" in diagnosis.unexplained[0].why
 
 
 def test_the_first_fault_of_a_gpu_is_the_cause_of_those_that_follow_it():
@@ -288,23 +288,23 @@ def test_the_first_fault_of_a_gpu_is_the_cause_of_those_that_follow_it():
         119,
         "Timeout after 6s of waiting for RPC response from GPU1 GSP! Expected function 76 (X) (0x0 0x0).",
     )
-    found = diagnosis(log)
-    assert [c.signature for c in found.causes] == ["cuda.xid-other"]
-    assert [s.explained_by for s in found.symptoms] == ["cuda.xid-other"]
+    diagnosis = diagnose_text(log)
+    assert [c.signature for c in diagnosis.causes] == ["cuda.xid-other"]
+    assert [s.explained_by for s in diagnosis.symptoms] == ["cuda.xid-other"]
 
 
 @pytest.mark.parametrize(("second", "causes"), [("01", ["cuda.nvlink"]), ("59", ["cuda.nvlink", "cuda.pcie"])])
 def test_of_a_burst_about_one_gpu_the_first_fault_counts(second, causes):
     line = "[Sat Mar  1 13:05:{} 2025] NVRM: Xid (PCI:0000:c1:00): {}, pid=18812, name=python, {}\n"
     log = line.format("01", 74, "NVLink: fatal error detected on link 11(0x10000, 0x0)")
-    found = diagnosis(log + line.format(second, 167, "PCIe fatal timeout"))
-    assert [c.signature for c in found.causes] == causes
+    diagnosis = diagnose_text(log + line.format(second, 167, "PCIe fatal timeout"))
+    assert [c.signature for c in diagnosis.causes] == causes
 
 
 def test_faults_of_two_gpus_do_not_follow_each_other():
     timeout = "Timeout after 6s of waiting for RPC response from GPU1 GSP! Expected function 76 (X) (0x0 0x0)."
-    found = diagnosis(XID.format(1, 0, "c1", 62, "2080(0c14)") + XID.format(7, 0, "c2", 119, timeout))
-    assert found.causes[0].signature == "cuda.gsp"
+    diagnosis = diagnose_text(XID.format(1, 0, "c1", 62, "2080(0c14)") + XID.format(7, 0, "c2", 119, timeout))
+    assert diagnosis.causes[0].signature == "cuda.gsp"
 
 
 # ── logdoctor explain ───────────────────────────────────────────────────────────────────────────────────────────────

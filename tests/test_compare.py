@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from logdoctor.compare import compare
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 INIT = """\
 {host}:900:900 [0] NCCL INFO NCCL_IB_HCA set by environment to {hca}
@@ -52,8 +52,11 @@ def runs(tmp_path):
 
 
 def differences(*args: object) -> dict[tuple[str, str], tuple[str | None, str | None]]:
-    found = json.loads(call("diff", "-f", "json", *args).stdout)
-    return {(one["topic"], one["name"]): (one["good"], one["bad"]) for one in found["differences"]}
+    report = json.loads(call("diff", "-f", "json", *args).stdout)
+    return {
+        (difference["topic"], difference["name"]): (difference["good"], difference["bad"])
+        for difference in report["differences"]
+    }
 
 
 @pytest.mark.parametrize(
@@ -81,9 +84,9 @@ def test_run_does_not_differ_from_itself(runs):
 def test_messages_that_differ_in_numbers_only_are_equal(runs, tmp_path):
     other = tmp_path / "other.log"
     other.write_text(runs[0].read_text().replace("2.5", "3.7").replace("100", "110").replace("900", "901"))
-    found = compare(str(runs[0]), str(other))
-    assert found.only_good == ()
-    assert found.only_bad == ()
+    comparison = compare(str(runs[0]), str(other))
+    assert comparison.only_good == ()
+    assert comparison.only_bad == ()
 
 
 def test_setting_that_changes_with_every_run_is_left_out(tmp_path):
@@ -95,9 +98,13 @@ def test_setting_that_changes_with_every_run_is_left_out(tmp_path):
 
 
 def test_message_of_one_run_only_is_listed_with_its_line(runs):
-    found = compare(*map(str, runs))
-    assert [one.evidence.line.number for one in found.only_bad if "OutOfMemory" in one.template] == [9]
-    assert [one.evidence.line.text for one in found.only_good if "completed" in one.template] == ["Training completed."]
+    comparison = compare(*map(str, runs))
+    assert [
+        difference.evidence.line.number for difference in comparison.only_bad if "OutOfMemory" in difference.template
+    ] == [9]
+    assert [
+        difference.evidence.line.text for difference in comparison.only_good if "completed" in difference.template
+    ] == ["Training completed."]
 
 
 @pytest.mark.parametrize("format", ["terminal", "markdown", "json"])

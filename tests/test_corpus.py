@@ -89,8 +89,8 @@ def read(case: Path) -> dict:
 
 
 @functools.cache
-def diagnosed(case: Path, lang: str = "en") -> Diagnosis:
-    return truth.diagnosed(Path(case.name), read(case), lang)
+def diagnose_case(case: Path, lang: str = "en") -> Diagnosis:
+    return truth.diagnose_case(Path(case.name), read(case), lang)
 
 
 @pytest.fixture(autouse=True)
@@ -110,12 +110,12 @@ def test_a_case_is_described_in_full(case):
 
 @each_case
 def test_a_case_is_diagnosed_as_its_label_says(case):
-    assert faults(read(case), diagnosed(case)) == []
+    assert faults(read(case), diagnose_case(case)) == []
 
 
 @each_case
 def test_the_answer_to_a_case_is_the_approved_one(case):
-    answer = approval.answer(diagnosed(case), Path(case.name))
+    answer = approval.answer(diagnose_case(case), Path(case.name))
     if APPROVE:
         approval.write_answer(case, answer)
     if differences := approval.differences(approval.read_answer(case), answer):
@@ -125,7 +125,7 @@ def test_the_answer_to_a_case_is_the_approved_one(case):
 @each_golden_report
 def test_a_golden_report_is_the_approved_one(case, lang):
     assert lang in languages()
-    report, golden = render(diagnosed(case, lang), "markdown", lang=lang), approval.golden_reports(case)[lang]
+    report, golden = render(diagnose_case(case, lang), "markdown", lang=lang), approval.golden_reports(case)[lang]
     if APPROVE:
         golden.write_text(report, "utf-8")
     assert report == golden.read_text("utf-8")
@@ -135,7 +135,7 @@ def test_a_golden_report_is_the_approved_one(case, lang):
 def test_golden_reports_show_every_section_and_outcome(lang):
     words = RecordingCatalogue(lang, catalogue(lang).table)
     for case, _ in (pair for pair in GOLDEN if pair[1] == lang):
-        markdown.render(diagnosed(case, lang), RenderOptions(words))
+        markdown.render(diagnose_case(case, lang), RenderOptions(words))
     assert (OUTCOMES | SECTIONS) - words.keys == set(), f"no golden report in {lang} shows this"
 
 
@@ -159,6 +159,6 @@ def test_no_two_experiments_make_the_same_case():
 
 
 def test_captured_cases_and_experiments_of_the_lab_belong_together():
-    made = {c.name for c in CASES if read(c)["made"] == "captured"}
-    assert made <= {e.case for e in EXPERIMENTS}
-    assert {e.case for e in EXPERIMENTS if not e.expected_wrong} <= made
+    captured = {c.name for c in CASES if read(c)["made"] == "captured"}
+    assert captured <= {e.case for e in EXPERIMENTS}
+    assert {e.case for e in EXPERIMENTS if not e.expected_wrong} <= captured

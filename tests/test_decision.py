@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from failing_job import diagnosed, summary
+from failing_job import diagnose_log, summary
 from test_attempts import BANNER, NO_KEY, OOM, RESTART, steps
 
 from logdoctor.model import Cause, Culprit, Decision, Diagnosis, Evidence, JobSummary, Line, Progress, Run
@@ -120,7 +120,7 @@ def test_reason_of_a_classifier_cause_calls_it_a_guess():
 
 def test_restart_that_fails_the_same_way_gives_stop_in_every_report(knowledge):
     log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + OOM + summary(3)
-    diagnosis = diagnosed(log, knowledge)
+    diagnosis = diagnose_log(log, knowledge)
     assert (diagnosis.decision.action, diagnosis.to_dict()["decision"]["action"]) == ("stop", "stop")
     for name in ("terminal", "markdown", "html", "jira"):
         assert "2 attempts failed by cuda.oom without progress" in render(diagnosis, name, width=140)
@@ -128,11 +128,11 @@ def test_restart_that_fails_the_same_way_gives_stop_in_every_report(knowledge):
 
 def test_restart_with_progress_before_the_same_failure_gives_retry(knowledge):
     log = BANNER + steps(1, 5) + NO_KEY + RESTART.format(left=2) + steps(4, 90) + NO_KEY + summary(1)
-    assert diagnosed(log, knowledge).decision.action == "retry"
+    assert diagnose_log(log, knowledge).decision.action == "retry"
 
 
 def test_report_of_one_attempt_gives_the_action_once(knowledge):
-    assert "Another attempt?" not in render(diagnosed(OOM + summary(3), knowledge), "terminal")
+    assert "Another attempt?" not in render(diagnose_log(OOM + summary(3), knowledge), "terminal")
 
 
 def test_reason_is_in_the_language_of_the_report():

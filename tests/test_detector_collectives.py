@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handmade_records import handmade
+from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Record, Source, Value
 from logdoctor.reasoning.detectors.collectives import Detector
@@ -20,7 +20,7 @@ class Log:
         self.order += 1
         source = Source(rank=rank)
         line = Line("job.log", self.order, text)
-        record = handmade(line, kind, text, source, level, fields, self.order)
+        record = make_record(line, kind, text, source, level, fields, self.order)
         self.job_state.observe(record)
         self.detector.observe(record)
         return self

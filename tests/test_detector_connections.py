@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from handmade_records import handmade
+from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Source, Value
 from logdoctor.reasoning.detectors.connections import Detector
@@ -30,7 +30,7 @@ class Log:
         self.order += 1
         source = Source(rank=rank, host=f"n{rank // 2}", pid=rank + 100)
         file = f"n{rank // 2}" if self.apart else "a"
-        record = handmade(Line(file, self.order, text), kind, text, source, level, fields, self.order)
+        record = make_record(Line(file, self.order, text), kind, text, source, level, fields, self.order)
         self.state.observe(record)
         self.detector.observe(record)
         return self
@@ -130,21 +130,21 @@ def test_address_of_two_hosts_has_no_host() -> None:
     book = AddressBook()
     for host in ("n0", "n1"):
         line = Line("a", 1, f"{host}:1:2 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>")
-        book.observe(handmade(line, "nccl.bootstrap", line.text, Source(host=host)))
+        book.observe(make_record(line, "nccl.bootstrap", line.text, Source(host=host)))
     assert book.host_at("172.17.0.1:4411") is None
 
 
 def test_launcher_address_and_nccl_name_of_a_process_are_the_same_host() -> None:
     book = AddressBook()
     line = Line("a", 1, "10.9.0.7: gx7:41:52 [0] NCCL WARN something broke")
-    book.observe(handmade(line, "nccl.warn", line.text, Source(host="10.9.0.7")))
+    book.observe(make_record(line, "nccl.warn", line.text, Source(host="10.9.0.7")))
     assert book.host_at("10.9.0.7") == "gx7"
 
 
 def test_network_name_gives_the_host_if_that_host_prints_lines() -> None:
     book = AddressBook()
     line = Line("a", 1, "gx7:41:52 [0] NCCL WARN something broke")
-    book.observe(handmade(line, "nccl.warn", line.text, Source(host="gx7")))
+    book.observe(make_record(line, "nccl.warn", line.text, Source(host="gx7")))
     assert (book.host_at("gx7-ib0.site.org:4411"), book.host_at("gx8-ib0.site.org:4411")) == ("gx7", "gx8-ib0")
 
 

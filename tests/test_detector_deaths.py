@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handmade_records import handmade
+from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Record, Source, Value
 from logdoctor.reasoning.detectors.deaths import Detector
@@ -27,7 +27,7 @@ class Log:
         **fields: Value,
     ) -> Log:
         self.order += 1
-        record = handmade(Line(file, self.order, text), kind, text, source, level, fields, self.order)
+        record = make_record(Line(file, self.order, text), kind, text, source, level, fields, self.order)
         self.state.observe(record)
         self.detector.observe(record)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handmade_records import handmade
+from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Record, Source, Value
 from logdoctor.reasoning.detectors.progress import Detector
@@ -27,7 +27,7 @@ class Log:
         self.order += 1
         source = Source(rank=rank, time=at)
         line = Line(self.file, self.order, text)
-        record = handmade(line, kind, text, source, level, fields, self.order)
+        record = make_record(line, kind, text, source, level, fields, self.order)
         self.state.observe(record)
         self.detector.observe(record)
         return self
@@ -168,7 +168,7 @@ def test_own_log_that_ends_with_the_last_step_is_not_certain() -> None:
 
 def test_processes_without_printed_ranks_are_distinguished_by_pid() -> None:
     log = Log()
-    log.state.observe(handmade(Line("job.log", 0, ""), "nccl.comm_init", "", Source(rank=6, host="gx2", pid=902)))
+    log.state.observe(make_record(Line("job.log", 0, ""), "nccl.comm_init", "", Source(rank=6, host="gx2", pid=902)))
     for value in (1, 2, 3, 4, 5):
         for pid in (900, 901, 902):
             if pid != 902 or value < 4:
@@ -176,7 +176,7 @@ def test_processes_without_printed_ranks_are_distinguished_by_pid() -> None:
                 source = Source(host="gx2", pid=pid)
                 fields: dict[str, Value] = {"unit": "step", "value": value}
                 line = Line("job.log", log.order, "")
-                record = handmade(line, "progress.step", "", source, "info", fields, log.order)
+                record = make_record(line, "progress.step", "", source, "info", fields, log.order)
                 log.state.observe(record)
                 log.detector.observe(record)
     assert (

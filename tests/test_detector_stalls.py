@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handmade_records import handmade
+from handmade_records import make_record
 
 from logdoctor.model import Line, Record, Source, Value
 from logdoctor.reasoning.detectors.stalls import Detector
@@ -13,7 +13,7 @@ def derive_records(*stalls: dict[str, Value]) -> list[Record]:
     detector = Detector()
     for order, fields in enumerate(stalls):
         kind = "frameworks.stall" if fields else "elastic.restart"
-        detector.observe(handmade(Line("job.log", order, ""), kind, "", Source(), "error", fields, order))
+        detector.observe(make_record(Line("job.log", order, ""), kind, "", Source(), "error", fields, order))
     return detector.derive(JobState())
 
 

@@ -62,7 +62,7 @@ def test_a_page_links_to_what_is_there(page):
 def commands(page: Path) -> list[str]:
     """Return the calls of logdoctor in a page, without comments and pipes."""
     code = re.findall(r"^(?: {4}|\$ )(.*)$|`([^`\n]+)`", page.read_text("utf-8"), re.MULTILINE)
-    lines = [re.split(r" +#|\||;|&&|<<", "".join(found))[0] for found in code]
+    lines = [re.split(r" +#|\||;|&&|<<", "".join(groups))[0] for groups in code]
     return [line.strip() for line in lines if re.match(r"\s*logdoctor [a-z-]", line)]
 
 
@@ -75,9 +75,9 @@ def test_a_command_on_a_page_exists_with_its_options(page):
         assert not hasattr(command, "commands") or not words or words[0].startswith("-"), f"no such command: {line}"
         if hasattr(command, "commands") and words[:1] not in (["--version"], ["--install-completion"]):
             command = command.commands.get("diagnose", command)  # what is asked without a command
-        known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         asked = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
-        assert asked <= known | {"--help", "-h", "--version", "--install-completion"}, line
+        assert asked <= options | {"--help", "-h", "--version", "--install-completion"}, line
 
 
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8")

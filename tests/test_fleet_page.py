@@ -26,7 +26,7 @@ HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202
 OURS = {"status", "verdict", "action", "decision", "schema"}
 """Fields that hold a word of the program, not a text of a log."""
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def failed(job: str, signature: str = "cuda.ecc", **more) -> JobRecord:
@@ -188,10 +188,10 @@ def test_hostile_texts_change_no_markup():
     harmless = parse(plain)
     for text in HOSTILE:
         html = render([replace_texts(record, text) for record in records])
-        found = parse(html)
+        page = parse(html)
         assert not HIDDEN.search(html), text
-        assert (found.order, found.links, found.ids) == (harmless.order, harmless.links, harmless.ids), text
-        assert found.attributes <= OUR_ATTRIBUTES, text
+        assert (page.order, page.links, page.ids) == (harmless.order, harmless.links, harmless.ids), text
+        assert page.attributes <= OUR_ATTRIBUTES, text
         assert own_code(html) == own_code(plain), text
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from format_probe import kinds, one
+from format_probe import kinds, read_record
 
 from logdoctor.logs.formats.collectives.benchmarks import RECORDS
 from logdoctor.pipeline.diagnosis import diagnose
@@ -27,7 +27,7 @@ KILLED = (
     ],
 )
 def test_a_row_over_message_sizes_is_a_sign_of_life(row, size):
-    assert ([one(RECORDS, row).fields["value"]] if kinds(RECORDS, row) else [None]) == [size]
+    assert ([read_record(RECORDS, row).fields["value"]] if kinds(RECORDS, row) else [None]) == [size]
 
 
 @pytest.mark.parametrize(
@@ -65,5 +65,5 @@ def test_wrong_result_is_an_error(line):
 
 
 def test_the_state_of_a_failed_transfer_of_perftest_is_no_exit_code():
-    record = one(RECORDS, "Failed status 4: wr_id 0 syndrom 0x51")
+    record = read_record(RECORDS, "Failed status 4: wr_id 0 syndrom 0x51")
     assert (record.kind, record.fields) == ("benchmark.completion", {"status": 4, "vendor_err": "0x51"})

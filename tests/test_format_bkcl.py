@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import one
+from format_probe import read_record
 
 from logdoctor.logs.formats.collectives.bkcl import RECORDS
 
@@ -18,10 +18,10 @@ from logdoctor.logs.formats.collectives.bkcl import RECORDS
     ],
 )
 def test_level_comes_from_the_words_without_an_error_name(line, level):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == ("bkcl.log", level)
 
 
 def test_newer_lines_name_host_and_process():
-    record = one(RECORDS, "[xpu-a.lan][4288][ERR][BKCL][init.cpp:1485] connect failed")
+    record = read_record(RECORDS, "[xpu-a.lan][4288][ERR][BKCL][init.cpp:1485] connect failed")
     assert (record.fields["by_host"], record.fields["by_pid"], record.fields["file"]) == ("xpu-a.lan", 4288, "init.cpp")

@@ -12,7 +12,7 @@ NEW = "[rank5]:[E1104 08:14:02.113355799 ProcessGroupNCCL.cpp:616] "
 PG = "[PG ID 2 PG GUID 7(dp_group) Rank 1] "
 
 
-def only(text: str) -> Record:
+def read_record(text: str) -> Record:
     records = parse_text(text)
     assert len(records) == 1, [(e.kind, e.text) for e in records]
     return records[0]
@@ -46,18 +46,18 @@ def only(text: str) -> Record:
     ],
 )
 def test_a_watchdog_timeout_is_read_in_every_era(line, fields):
-    record = only(line)
+    record = read_record(line)
     assert (record.kind, record.level) == ("c10d.watchdog_timeout", "error")
     assert {name: record.fields.get(name) for name in fields} == fields
 
 
 def test_rank_in_a_sub_group_is_no_global_rank():
-    assert only(NEW + PG + "Watchdog caught collective operation timeout: ").rank == 5
-    assert only(OLD + PG + "Some NCCL operations have failed or timed out.").rank is None
+    assert read_record(NEW + PG + "Watchdog caught collective operation timeout: ").rank == 5
+    assert read_record(OLD + PG + "Some NCCL operations have failed or timed out.").rank is None
 
 
 def test_a_message_broken_by_a_narrow_terminal_is_joined():
-    record = only(
+    record = read_record(
         NEW + "[Rank 1] Watchdog caught \n"
         "collective operation timeout: WorkNCCL(SeqNum=88, OpType=ALLREDUCE, \n"
         "NumelIn=64, NumelOut=64, Timeout(ms)=900000) ran for 900144 milliseconds before timing out.\n"
@@ -77,7 +77,7 @@ def test_a_message_broken_by_a_narrow_terminal_is_joined():
     ],
 )
 def test_the_state_of_a_group_is_read_in_every_era(text):
-    record = only(NEW + PG + text)
+    record = read_record(NEW + PG + text)
     assert (record.kind, record.fields["work"], record.fields["last_enqueued"]) == ("c10d.pg_state", 88, 90)
     assert record.fields["last_completed"] == 87
 
@@ -92,7 +92,7 @@ def test_the_state_of_a_group_is_read_in_every_era(text):
     ],
 )
 def test_dump_signal_gives_its_sender_if_printed(text, sender):
-    record = only(NEW + PG + text)
+    record = read_record(NEW + PG + text)
     assert (record.kind, record.fields.get("from_rank")) == ("c10d.dump_signal", sender)
 
 
@@ -118,17 +118,17 @@ def test_dump_signal_gives_its_sender_if_printed(text, sender):
     ],
 )
 def test_other_lines_of_an_aborting_group_have_kinds(text, kind, level):
-    record = only(NEW + PG + text)
+    record = read_record(NEW + PG + text)
     assert (record.kind, record.level) == (kind, level)
 
 
 def test_the_path_of_the_flight_recorder_is_kept():
-    record = only(NEW + PG + "Finished writing Flight Recorder debug info to /tmp/nccl_trace_rank_5")
+    record = read_record(NEW + PG + "Finished writing Flight Recorder debug info to /tmp/nccl_trace_rank_5")
     assert (record.kind, record.fields["path"]) == ("c10d.flight_recorder", "/tmp/nccl_trace_rank_5")
 
 
 def test_error_of_another_c10d_file_is_read_and_of_a_foreign_file_is_not():
-    assert only("[rank5]:[E1104 08:14:02.113355799 FlightRecorder.cpp:21] Something new").kind == "c10d.log"
+    assert read_record("[rank5]:[E1104 08:14:02.113355799 FlightRecorder.cpp:21] Something new").kind == "c10d.log"
     assert not [e for e in parse_text("[E1104 08:14:02.113355799 my_own_tool.cpp:21] Something") if e.format == "c10d"]
     assert parse_text("[rank5]:[I1104 08:14:02.113355799 ProcessGroupNCCL.cpp:21] Something healthy") == []
 
@@ -398,7 +398,7 @@ def test_the_python_stack_of_a_failed_collective_is_kept():
     ],
 )
 def test_stores_barriers_and_mismatches_are_read(line, kind, level, fields):
-    record = only(line)
+    record = read_record(line)
     assert (record.kind, record.level) == (kind, level)
     assert {name: record.fields.get(name) for name in fields} == fields
 
@@ -409,13 +409,13 @@ def test_lost_store_has_the_level_of_its_line_and_its_frames():
         "Exception raised from recvBytes at /src/Utils.hpp:678 (most recent call first):\n"
         "frame #0: c10::Error::Error(c10::SourceLocation) + 0x98 (0x7f01 in /opt/lib/libc10.so)\n"
     )
-    quiet = only("[rank2]:[W1104 08:14:02.113355799 TCPStore.cpp:125] [c10d] " + tail)
+    quiet = read_record("[rank2]:[W1104 08:14:02.113355799 TCPStore.cpp:125] [c10d] " + tail)
     assert (quiet.kind, quiet.level, quiet.fields["peer"]) == ("c10d.store_lost", "warning", "trn01:29511")
-    assert only("[rank2]:[E1104 08:14:02.113355799 TCPStore.cpp:125] [c10d] " + tail).level == "error"
+    assert read_record("[rank2]:[E1104 08:14:02.113355799 TCPStore.cpp:125] [c10d] " + tail).level == "error"
 
 
 def test_unused_parameters_are_one_event_with_their_names():
-    record = only(
+    record = read_record(
         "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one.\n"
         "making sure all `forward` function outputs participate in calculating loss.\n"
         "Parameters which did not receive grad for rank 2: head.bias, head.weight\n"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +31,7 @@ RECORDS = (*crash.RECORDS, *crash_traces.RECORDS)
     ],
 )
 def test_a_shell_line_about_a_signal_gives_its_number(line, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == ("crash.signal", "fatal")
     assert fields.items() <= record.fields.items()
 
@@ -49,7 +49,7 @@ def test_a_shell_line_about_a_signal_gives_its_number(line, fields):
     ],
 )
 def test_damaged_heap_reported_by_the_c_library_is_a_crash(line):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == ("crash.heap", "fatal")
 
 
@@ -105,11 +105,11 @@ def test_uncaught_exception_gives_the_rank_only_in_the_default_group(prefix, ran
         "terminate called after throwing an instance of 'c10::DistBackendError'\n"
         f"  what():  {prefix} Process group watchdog thread terminated with exception: CUDA error: unknown error\n"
     )
-    assert one(RECORDS, text).fields.get("rank") == rank
+    assert read_record(RECORDS, text).fields.get("rank") == rank
 
 
 def test_older_torch_gives_the_rank_in_the_group():
-    record = one(
+    record = read_record(
         RECORDS,
         "terminate called after throwing an instance of 'std::runtime_error'\n"
         "  what():  [Rank 6] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE)",
@@ -118,7 +118,7 @@ def test_older_torch_gives_the_rank_in_the_group():
 
 
 def test_terminate_without_an_exception_is_recognised():
-    assert one(RECORDS, "terminate called without an active exception").kind == "crash.terminate"
+    assert read_record(RECORDS, "terminate called without an active exception").kind == "crash.terminate"
 
 
 def test_a_debugger_stack_gives_signal_frames_and_library():
@@ -140,7 +140,7 @@ def test_a_debugger_stack_gives_signal_frames_and_library():
 
 def test_a_stack_alone_is_no_failure():
     text = "#0  0x00007f8a in epoll_wait () from /lib/libc.so.6\n#1  0x00007f8b in poll_loop () from /opt/libpoll.so"
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.kind, record.level) == ("crash.backtrace", "info")
 
 
@@ -188,7 +188,7 @@ def test_the_stack_of_ucx_names_the_first_library_that_is_not_the_handler():
     ],
 )
 def test_other_crashes_have_kinds(line, kind):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert record.kind == kind
     assert record.level in ("fatal", "error")
 
@@ -206,7 +206,7 @@ def test_other_crashes_have_kinds(line, kind):
     ],
 )
 def test_a_reported_exit_code_is_kept(line, code):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.fields["exit_code"]) == ("crash.exit", code)
 
 
@@ -223,8 +223,8 @@ def test_a_negative_number_that_is_no_signal_is_an_errno_and_no_exit_code(line):
 
 
 def test_killed_by_a_signal_gives_the_number():
-    assert one(RECORDS, "worker 3 was terminated by signal SIGKILL").fields["signal"] == 9
-    assert one(RECORDS, "child died with <Signals.SIGSEGV: 11>").fields["signal"] == 11
+    assert read_record(RECORDS, "worker 3 was terminated by signal SIGKILL").fields["signal"] == 9
+    assert read_record(RECORDS, "child died with <Signals.SIGSEGV: 11>").fields["signal"] == 11
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_the_note_below_a_rust_panic_is_not_its_message():
 
 
 def test_message_below_what_and_a_source_place_is_read():
-    record = one(
+    record = read_record(
         RECORDS,
         "terminate called after throwing an instance of 'Solver::InputError'\n"
         "  what():\n"
@@ -310,7 +310,7 @@ def test_launcher_report_is_no_part_of_the_exception_message(report):
 
 
 def test_the_frames_that_a_signal_interrupted_belong_to_the_stack():
-    record = one(
+    record = read_record(
         RECORDS,
         "#0  0x00007f3d19b55217 in waitpid () from /lib64/libc.so.6\n"
         "#1  0x00007f3d14364cdb in crash_handler () from /opt/lib/librun.so\n"

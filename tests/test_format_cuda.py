@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,16 +27,16 @@ from logdoctor.logs.formats.machine.cuda import RECORDS
     ],
 )
 def test_a_failed_cuda_call_gives_its_status(line, status):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level, record.fields["status"]) == ("cuda.error", "error", status)
 
 
 def test_the_number_of_a_cuda_error_is_kept():
-    assert one(RECORDS, "Cuda failure 999 'unknown error'").fields["code"] == 999
+    assert read_record(RECORDS, "Cuda failure 999 'unknown error'").fields["code"] == 999
 
 
 def test_unknown_status_is_a_cuda_error():
-    assert one(RECORDS, "CUDA error 951: the fabric is resting").kind == "cuda.error"
+    assert read_record(RECORDS, "CUDA error 951: the fabric is resting").kind == "cuda.error"
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_unknown_status_is_a_cuda_error():
     ],
 )
 def test_too_little_gpu_memory_in_every_wording(line):
-    assert one(RECORDS, line).kind == "cuda.oom"
+    assert read_record(RECORDS, line).kind == "cuda.oom"
 
 
 def test_an_assert_inside_a_kernel_gives_place_and_expression():
-    record = one(
+    record = read_record(
         RECORDS, "../aten/src/Gather.cu:144: pick: block: [31,0,0], thread: [5,0,0] Assertion `i >= 0 && i < n` failed."
     )
     assert (record.kind, record.fields["file"], record.fields["expression"]) == (
@@ -76,7 +76,7 @@ def test_an_assert_inside_a_kernel_gives_place_and_expression():
     ],
 )
 def test_a_failed_math_library_gives_its_status(line, status):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.fields["status"]) == ("cuda.library", status)
 
 
@@ -92,7 +92,7 @@ def test_a_failed_math_library_gives_its_status(line, status):
     ],
 )
 def test_a_missing_or_unfit_driver(line, kind, level):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, level)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import one, read
+from format_probe import read, read_record
 
 from logdoctor.logs.formats.machine.dcgm import RECORDS
 
@@ -27,7 +27,7 @@ def row(test: str, cell: str) -> str:
     ids=["DCGM 3", "DCGM 4"],
 )
 def test_rows_below_a_failed_test_give_the_reason(table):
-    record = one(RECORDS, table + row("Memory Bandwidth", "Pass - All"))
+    record = read_record(RECORDS, table + row("Memory Bandwidth", "Pass - All"))
     assert record.fields["message"].endswith(f": {WARNED}")
     assert record.fields["gpu"] == 2
 
@@ -35,7 +35,7 @@ def test_rows_below_a_failed_test_give_the_reason(table):
 @pytest.mark.parametrize("warning", [f'"warning" : "{WARNED}"', f'"{WARNED}"'], ids=["DCGM 3", "DCGM 2"])
 def test_lines_below_a_failed_status_give_the_reason(warning):
     log = f'  "status" : "Fail",\n  "warnings" :\n  [\n    {{\n      "error_id" : 52,\n      {warning}\n    }}\n  ]\n'
-    record = one(RECORDS, log)
+    record = read_record(RECORDS, log)
     assert (record.fields["message"], record.fields["gpu"]) == (WARNED, 2)
 
 

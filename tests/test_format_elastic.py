@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +32,7 @@ Root Cause (first observed failure):
 
 
 def test_summary_reports_the_root_entry():
-    record = one(RECORDS, SUMMARY)
+    record = read_record(RECORDS, SUMMARY)
     assert (record.kind, record.level) == ("elastic.failure_summary", "fatal")
     expected = {"rank": 13, "local_rank": 5, "pid": 5213, "exit_code": -9, "signal": 9, "host": "ice-07.cluster"}
     assert {k: record.fields[k] for k in expected} == expected
@@ -60,17 +60,17 @@ NO_TRACE = "To enable traceback see: the documentation of elastic's errors"
 
 
 def test_killed_worker_goes_before_one_that_exited_in_the_same_second():
-    record = one(RECORDS, left_with(NO_TRACE))
+    record = read_record(RECORDS, left_with(NO_TRACE))
     assert (record.fields["rank"], record.fields["signal"], record.fields["other_ranks"]) == (14, 9, (13,))
 
 
 @pytest.mark.parametrize("summary", [left_with(NO_TRACE, "07:08:08"), left_with("ValueError: no such key")])
 def test_root_with_an_earlier_time_or_a_traceback_stays_the_root(summary):
-    assert one(RECORDS, summary).fields["rank"] == 13
+    assert read_record(RECORDS, summary).fields["rank"] == 13
 
 
 def test_the_summary_of_version_2_15_names_the_signal_on_the_exit_line():
-    record = one(RECORDS, SUMMARY.replace("-9 (pid: 5213)", "-9 (pid: 5213)  (SIGKILL)"))
+    record = read_record(RECORDS, SUMMARY.replace("-9 (pid: 5213)", "-9 (pid: 5213)  (SIGKILL)"))
     assert (record.fields["exit_code"], record.fields["signal"]) == (-9, 9)
 
 
@@ -90,7 +90,7 @@ Root Cause:
 Other Failures:
   <NO_OTHER_FAILURES>
 ***************************************"""
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.fields["rank"], record.fields["pid"], record.fields["exit_code"]) == (2, 77, 1)
 
 
@@ -98,13 +98,13 @@ def test_summary_with_an_error_file_gives_the_exception():
     trace = (
         'Traceback (most recent call last):\n    File "/srv/a.py", line 3, in f\n      raise\n  ValueError: no rows\n'
     )
-    record = one(RECORDS, SUMMARY.replace("Signal 9 (SIGKILL) received by PID 5213", trace))
+    record = read_record(RECORDS, SUMMARY.replace("Signal 9 (SIGKILL) received by PID 5213", trace))
     assert (record.fields["exception"], record.fields["message"]) == ("ValueError", "no rows")
     assert "a.py" in str(record.fields["root_traceback"])
 
 
 def test_a_summary_whose_head_is_cut_off_is_still_read():
-    record = one(RECORDS, SUMMARY[SUMMARY.index("Root Cause") :])
+    record = read_record(RECORDS, SUMMARY[SUMMARY.index("Root Cause") :])
     assert (record.fields["rank"], record.fields["signal"], record.fields["count"]) == (13, 9, 1)
 
 
@@ -208,7 +208,7 @@ def test_other_lines_that_end_in_failed_are_no_summary(text):
     ],
 )
 def test_lines_of_the_agent(line, kind, level, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, level)
     assert {k: record.fields.get(k) for k in fields} == fields
 
@@ -225,7 +225,7 @@ def test_the_result_of_a_rendezvous_gives_ranks_and_restarts():
   global_ranks=[2, 3]
   global_world_sizes=[4, 4]
 """
-    fields = one(RECORDS, text).fields
+    fields = read_record(RECORDS, text).fields
     assert (fields["restart_count"], fields["ranks"], fields["world_size"], fields["node_rank"]) == (2, (2, 3), 4, 1)
 
 
@@ -238,5 +238,5 @@ def test_torn_summaries_never_raise(lines):
 
 @pytest.mark.parametrize("head", ["", "torch.multiprocessing.spawn.ProcessExitedException: "])
 def test_a_spawned_process_that_a_signal_ended_names_its_index(head):
-    record = one(RECORDS, f"{head}process 3 terminated with signal SIGKILL")
+    record = read_record(RECORDS, f"{head}process 3 terminated with signal SIGKILL")
     assert (record.kind, record.fields["local_rank"], record.fields["signal"]) == ("elastic.spawn_exit", 3, 9)

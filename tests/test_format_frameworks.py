@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,25 +22,25 @@ STALL = (
     ],
 )
 def test_horovods_stall_names_the_missing_ranks_in_every_era(below):
-    record = one(RECORDS, f"{STALL}\n{below}")
+    record = read_record(RECORDS, f"{STALL}\n{below}")
     assert (record.kind, record.level) == ("frameworks.stall", "warning")
     assert (record.fields["missing"], record.fields["seconds"]) == ((1, 6), 60)
     assert record.fields["stalled_ops"] == "grad.layer_a, grad.layer_b"
 
 
 def test_stall_with_ready_ranks_gives_the_missing_ranks():
-    record = one(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 3, 0, 4]")
+    record = read_record(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 3, 0, 4]")
     assert record.fields["missing"] == (1, 2)
-    assert "missing" not in one(RECORDS, "HorovodAllreduce_w0 [ready ranks: 0]").fields
+    assert "missing" not in read_record(RECORDS, "HorovodAllreduce_w0 [ready ranks: 0]").fields
 
 
 def test_the_order_in_which_ranks_became_ready_is_no_difference_between_tensors():
-    record = one(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 0, 4, 3]")
+    record = read_record(RECORDS, f"{STALL} Stalled ops: grad.a [ready ranks: 3, 0, 4], grad.b [ready ranks: 0, 4, 3]")
     assert (record.fields["missing"], record.fields["sides"]) == ((1, 2), 1)
 
 
 def test_a_stall_without_its_first_line_is_read():
-    assert one(RECORDS, "HorovodAllreduce_w0 [missing ranks: 3]").fields["missing"] == (3,)
+    assert read_record(RECORDS, "HorovodAllreduce_w0 [missing ranks: 3]").fields["missing"] == (3,)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_stall_without_its_first_line_is_read():
     ],
 )
 def test_lines_of_frameworks(line, kind, level, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, level)
     assert {k: record.fields.get(k) for k in fields} == fields
 
@@ -200,5 +200,5 @@ def test_torn_stalls_never_raise(lines):
 
 
 def test_milabenchs_report_of_a_failure_without_a_traceback_is_an_error():
-    assert one(RECORDS, "    No traceback found").level == "error"
+    assert read_record(RECORDS, "    No traceback found").level == "error"
     assert kinds(RECORDS, "No traceback found in syslog") == []

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from format_probe import kinds, one
+from format_probe import kinds, read_record
 
 from logdoctor.logs.formats.collectives.gasnet import RECORDS
 
 
 def test_a_fatal_error_names_rank_call_and_errno():
-    record = one(
+    record = read_record(
         RECORDS,
         "*** FATAL ERROR (proc 41): in gasnetc_ofi_init() at /b/ofi-conduit/gasnet_ofi.c:722: fi_domain failed: -61(No data available)",
     )
@@ -16,7 +16,7 @@ def test_a_fatal_error_names_rank_call_and_errno():
 
 
 def test_a_fatal_error_of_old_releases_has_no_rank():
-    record = one(RECORDS, "*** FATAL ERROR: An exclusive lock could not be taken")
+    record = read_record(RECORDS, "*** FATAL ERROR: An exclusive lock could not be taken")
     assert (record.kind, "rank" in record.fields) == ("gasnet.fatal", False)
 
 
@@ -25,7 +25,7 @@ def test_both_crash_handlers_name_rank_and_signal():
         "*** Caught a fatal signal (proc 7): SIGSEGV(11)",
         "Signal 11 received by node 7, process 5120 (thread 7f10) - obtaining backtrace",
     ):
-        record = one(RECORDS, line)
+        record = read_record(RECORDS, line)
         assert (record.kind, record.fields["rank"], record.fields["signal"]) == ("gasnet.signal", 7, 11)
 
 

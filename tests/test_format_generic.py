@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, one, read
+from format_probe import PRINTABLE, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,7 +41,7 @@ ALL = (*generic.RECORDS, *os_errors.RECORDS)
     ],
 )
 def test_error_word_at_the_usual_place_is_an_error(line):
-    record = one(ALL, line)
+    record = read_record(ALL, line)
     assert (record.kind, record.level) == ("generic.error", "error")
 
 
@@ -49,7 +49,7 @@ def test_error_word_at_the_usual_place_is_an_error(line):
     "line", ["FATAL:   container has no entrypoint", "fatal: not a git repository", "[FATAL] giving up"]
 )
 def test_line_with_fatal_is_fatal(line):
-    record = one(ALL, line)
+    record = read_record(ALL, line)
     assert (record.kind, record.level) == ("generic.fatal", "fatal")
 
 
@@ -90,7 +90,7 @@ def test_settings_counts_and_metrics_are_no_errors(line):
 
 
 def test_error_word_in_a_logged_warning_stays_a_warning():
-    record = one(ALL, "cannot open /data/x.idx: No such file or directory", Source(level="warning"))
+    record = read_record(ALL, "cannot open /data/x.idx: No such file or directory", Source(level="warning"))
     assert (record.level, record.fields["errno"]) == ("warning", 2)
 
 
@@ -109,13 +109,13 @@ def test_error_word_in_a_logged_warning_stays_a_warning():
     ],
 )
 def test_an_errno_text_gives_its_number(line, errno):
-    record = one(ALL, line)
+    record = read_record(ALL, line)
     assert (record.kind, record.level, record.fields["errno"]) == ("os.error", "error", errno)
 
 
 def test_a_plain_sentence_that_the_logger_calls_an_error_is_one():
-    assert one(ALL, "something odd is gone", Source(level="fatal")).level == "fatal"
-    assert one(ALL, "something odd is gone", Source(level="error")).kind == "generic.error"
+    assert read_record(ALL, "something odd is gone", Source(level="fatal")).level == "fatal"
+    assert read_record(ALL, "something odd is gone", Source(level="error")).kind == "generic.error"
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_plain_sentence_logged_as_warning_gives_no_record():
 
 
 def test_an_errno_text_behind_the_word_warning_is_a_warning():
-    assert one(ALL, "Warning: cache file missing: No such file or directory").level == "warning"
+    assert read_record(ALL, "Warning: cache file missing: No such file or directory").level == "warning"
 
 
 def test_an_optional_driver_that_is_not_installed_is_no_error():
     line = "libibverbs: Warning: couldn't load driver 'libqux-rdmav34.so': libqux-rdmav34.so: cannot open shared object file: No such file"
-    assert one(ALL, line).level == "info"
+    assert read_record(ALL, line).level == "info"
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_an_optional_driver_that_is_not_installed_is_no_error():
     ],
 )
 def test_refusals_of_the_operating_system_have_kinds_of_their_own(line, kind):
-    record = one(ALL, line)
+    record = read_record(ALL, line)
     assert record.kind == kind
     assert record.level in ("error", "fatal")
 
 
 def test_status_of_a_web_server_is_a_field():
-    assert one(ALL, "HTTP Error 503: Service Unavailable").fields["status"] == 503
+    assert read_record(ALL, "HTTP Error 503: Service Unavailable").fields["status"] == 503
 
 
 @pytest.mark.parametrize(
@@ -186,11 +186,11 @@ def test_status_of_a_web_server_is_a_field():
     ],
 )
 def test_a_refused_argument_is_a_usage_error(line):
-    assert one(ALL, line).kind == "generic.usage_error"
+    assert read_record(ALL, line).kind == "generic.usage_error"
 
 
 def test_printed_usage_is_information():
-    record = one(ALL, "usage: train.py [-h] [--lr LR]")
+    record = read_record(ALL, "usage: train.py [-h] [--lr LR]")
     assert (record.kind, record.level) == ("generic.usage", "info")
 
 

@@ -10,7 +10,7 @@ from logdoctor.model import Record
 PAIR = "[../third_party/gloo/gloo/transport/tcp/pair.cc:534] "
 
 
-def only(text: str) -> Record:
+def read_record(text: str) -> Record:
     records = parse_text(text)
     assert len(records) == 1, [(e.kind, e.text) for e in records]
     return records[0]
@@ -56,7 +56,7 @@ def only(text: str) -> Record:
     ],
 )
 def test_an_exception_of_gloo_is_an_error_with_what_it_names(line, kind, fields):
-    record = only(line)
+    record = read_record(line)
     assert (record.kind, record.level) == (kind, "error")
     assert {name: record.fields.get(name) for name in fields} == fields
 

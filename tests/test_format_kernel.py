@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,13 +36,13 @@ ALL = (*OS, *GPU, *IO)
     ],
 )
 def test_every_era_of_xid_lines_gives_code_and_bus_address(line, fields):
-    record = one(GPU, line)
+    record = read_record(GPU, line)
     assert (record.kind, record.level, record.fields) == ("kernel.xid", "error", fields)
 
 
 @pytest.mark.parametrize("place", ["PCI:...", "PCI:xxxx:xx:00", "<redacted>"])
 def test_xid_without_its_address_is_recognised(place):
-    record = one(GPU, f"NVRM: Xid ({place}): 79, pid=88, name=python3, GPU has fallen off the bus.")
+    record = read_record(GPU, f"NVRM: Xid ({place}): 79, pid=88, name=python3, GPU has fallen off the bus.")
     assert (record.kind, record.level, record.fields) == (
         "kernel.xid",
         "error",
@@ -58,7 +58,7 @@ def test_xid_without_its_address_is_recognised(place):
     ],
 )
 def test_shortened_xid_line_is_recognised_by_the_drivers_own_words(line, fields):
-    record = one(GPU, line)
+    record = read_record(GPU, line)
     assert (record.kind, record.level, record.fields) == ("kernel.xid", "error", fields)
 
 
@@ -77,7 +77,7 @@ def test_talk_about_an_xid_gives_no_record():
     ],
 )
 def test_the_reset_of_an_amd_gpu_is_told_by_any_of_its_lines_on_linux_and_freebsd(line):
-    record = one(GPU, line)
+    record = read_record(GPU, line)
     assert (record.kind, record.level) == ("kernel.amdgpu", "error")
 
 
@@ -88,30 +88,32 @@ def test_a_ring_that_recovered_softly_is_no_fault_of_the_gpu():
 
 def test_metadata_that_xfs_cannot_read_is_an_error_of_the_file_system():
     line = "XFS (dm-3): metadata I/O error in xfs_imap_to_bp at daddr 0x40 len 32 error 5"
-    assert [one(IO, line).kind, one(IO, "XFS (dm-3): xfs_do_force: error -5 returned.").kind] == ["kernel.fs"] * 2
+    assert [read_record(IO, line).kind, read_record(IO, "XFS (dm-3): xfs_do_force: error -5 returned.").kind] == [
+        "kernel.fs"
+    ] * 2
 
 
 def test_the_text_of_an_xid_is_the_sentence_of_the_driver():
     assert (
-        one(GPU, "NVRM: Xid (PCI:0000:4e:00): 79, pid=0, GPU has fallen off the bus.").text
+        read_record(GPU, "NVRM: Xid (PCI:0000:4e:00): 79, pid=0, GPU has fallen off the bus.").text
         == "GPU has fallen off the bus."
     )
 
 
 @pytest.mark.parametrize("code", [45, 63, 92, 154])
 def test_informative_xid_is_a_warning(code):
-    assert one(GPU, f"NVRM: Xid (PCI:0000:4e:00): {code}, pid=7, name=python, Ch 00000001").level == "warning"
+    assert read_record(GPU, f"NVRM: Xid (PCI:0000:4e:00): {code}, pid=7, name=python, Ch 00000001").level == "warning"
 
 
 def test_an_nvlink_fault_of_a_gpu_names_its_link():
     line = "NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 07 (0x004505c6 0x00000000)"
-    assert one(kernel_gpu.RECORDS, line).fields["link"] == 7
+    assert read_record(kernel_gpu.RECORDS, line).fields["link"] == 7
 
 
 def test_an_nvswitch_fault_names_its_link_and_whether_it_is_fatal():
-    fatal = one(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 20034, Fatal, Link 31 LTSSM Fault Up")
-    mild = one(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 22013, Non-fatal, Link 60 RX Short Error Rate")
-    data = one(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 20034, Data {0x00000031, 0x0000001f}")
+    fatal = read_record(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 20034, Fatal, Link 31 LTSSM Fault Up")
+    mild = read_record(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 22013, Non-fatal, Link 60 RX Short Error Rate")
+    data = read_record(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 20034, Data {0x00000031, 0x0000001f}")
     assert (fatal.kind, fatal.level, fatal.fields["link"], fatal.fields["severity"]) == (
         "kernel.sxid",
         "error",
@@ -128,7 +130,7 @@ def test_a_driver_message_of_three_lines_is_one_lost_gpu():
         "               NVRM: (PCI ID: 10de:2330) installed in this system has\n"
         "               NVRM: fallen off the bus and is not responding to commands."
     )
-    record = one(GPU, text)
+    record = read_record(GPU, text)
     assert (record.kind, record.fields["bus_id"]) == ("kernel.nvrm_lost", "0000:e1:00")
     assert "fallen off the bus" in record.text
 
@@ -160,7 +162,7 @@ def test_driver_version_mismatch_gives_both_versions():
         "NVRM: make sure that this kernel module and all NVIDIA driver\n"
         "NVRM: components have the same version."
     )
-    record = one(GPU, text)
+    record = read_record(GPU, text)
     assert record.fields["client_version"] == "550.90.07"
     assert "535.161.08" in record.text
 
@@ -180,7 +182,7 @@ def test_driver_version_mismatch_gives_both_versions():
     ],
 )
 def test_lines_of_the_gpu_driver_and_its_tools(line, kind):
-    assert one(GPU, line).kind == kind
+    assert read_record(GPU, line).kind == kind
 
 
 def test_the_oom_killer_in_a_cgroup_names_process_cgroup_and_constraint():
@@ -203,12 +205,12 @@ def test_the_oom_killer_in_a_cgroup_names_process_cgroup_and_constraint():
 
 
 def test_oom_killer_of_old_kernels_is_recognised():
-    record = one(OS, "Out of memory: Kill process 4312 (python) score 912 or sacrifice child")
+    record = read_record(OS, "Out of memory: Kill process 4312 (python) score 912 or sacrifice child")
     assert (record.kind, record.fields["pid"], record.fields["process"]) == ("kernel.oom_kill", 4312, "python")
 
 
 def test_a_segfault_names_process_and_library():
-    record = one(
+    record = read_record(
         OS,
         "[9.1] pt_autograd_0[8812]: segfault at 20 ip 00007f1200aa sp 00007f33 error 4 in libnccl.so.2.21.5[7f12+200]",
     )
@@ -216,7 +218,9 @@ def test_a_segfault_names_process_and_library():
 
 
 def test_a_general_protection_fault_names_its_trap():
-    record = one(OS, "traps: python3[771] general protection fault ip:7f00 sp:7ffd error:0 in libcuda.so.1[7f00+100]")
+    record = read_record(
+        OS, "traps: python3[771] general protection fault ip:7f00 sp:7ffd error:0 in libcuda.so.1[7f00+100]"
+    )
     assert (record.kind, record.fields["trap"], record.fields["pid"]) == (
         "kernel.trap",
         "general protection fault",
@@ -279,7 +283,7 @@ def test_before_linux_5_10_the_free_stack_of_a_hung_task_stands_behind_its_state
     ],
 )
 def test_lines_of_the_kernel_about_the_host(line, kind, level):
-    record = one(OS, line)
+    record = read_record(OS, line)
     assert (record.kind, record.level) == (kind, level)
 
 
@@ -301,7 +305,7 @@ def test_lines_of_the_kernel_about_the_host(line, kind, level):
     ],
 )
 def test_a_kernel_module_that_does_not_load_is_named(line, kind, module):
-    record = one((*gpu_tools.RECORDS, *kernel_nics.RECORDS), line)
+    record = read_record((*gpu_tools.RECORDS, *kernel_nics.RECORDS), line)
     assert (record.kind, record.level, record.fields["module"]) == (kind, "error", module)
 
 
@@ -385,7 +389,7 @@ def test_a_kernel_module_that_does_not_load_is_named(line, kind, module):
     ],
 )
 def test_lines_of_the_kernel_about_devices(line, kind, level, fields):
-    record = one(IO, line)
+    record = read_record(IO, line)
     assert (record.kind, record.level) == (kind, level)
     assert fields.items() <= record.fields.items()
 
@@ -429,5 +433,5 @@ def test_garbage_around_known_words_never_raises(words, before, after):
 
 def test_only_errors_of_the_log_files_of_fabric_manager_and_imex_are_read():
     line = "[Sep 18 2026 06:40:3%d] [%s] [tid 77] no address of this node is in the list\n"
-    record = one(gpu_tools.RECORDS, line % (1, "INFO") + line % (2, "ERROR"))
+    record = read_record(gpu_tools.RECORDS, line % (1, "INFO") + line % (2, "ERROR"))
     assert (record.kind, record.text) == ("gpu.fabric_log", "no address of this node is in the list")

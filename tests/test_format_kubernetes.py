@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, one, read
+from format_probe import PRINTABLE, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ STATE = """    Last State:     Terminated
     ("reason", "code", "level"), [("OOMKilled", 137, "fatal"), ("Error", 1, "error"), ("Completed", 0, "info")]
 )
 def test_the_state_block_of_describe_is_one_event(reason, code, level):
-    record = one(RECORDS, STATE.format(reason=reason, code=code))
+    record = read_record(RECORDS, STATE.format(reason=reason, code=code))
     assert (record.kind, record.level) == ("kubernetes.terminated", level)
     assert record.fields == {"reason": reason, "exit_code": code}
 
@@ -99,7 +99,7 @@ def test_the_state_block_of_describe_is_one_event(reason, code, level):
     ],
 )
 def test_what_kubectl_and_the_operators_show(line, kind, level, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, level)
     assert fields.items() <= record.fields.items()
 
@@ -143,4 +143,4 @@ def test_garbage_around_known_words_never_raises(parts):
 @pytest.mark.parametrize(("times", "level"), [(3, "warning"), (29, "warning"), (30, "error")])
 def test_service_that_does_not_answer_for_minutes_has_failed(times, level):
     line = f"  Warning  Unhealthy  2m (x{times} over 11m)  kubelet  Readiness probe failed: connect: connection refused"
-    assert one(RECORDS, line).level == level
+    assert read_record(RECORDS, line).level == level

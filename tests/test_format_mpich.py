@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ LAST_WORDS = "Message from rank 0 and tag 5 truncated; 64 bytes received but buf
     ],
 )
 def test_every_era_of_a_fatal_error_gives_call_class_and_innermost_words(head, fields):
-    record = one(RECORDS, head + "\n" + STACK)
+    record = read_record(RECORDS, head + "\n" + STACK)
     assert (record.kind, record.level) == ("mpich.fatal", "fatal")
     wanted = {"function": "PMPI_Recv", "error_class": "Message truncated", "message": LAST_WORDS, **fields}
     assert wanted.items() <= record.fields.items()
@@ -47,14 +47,14 @@ def test_a_line_of_a_stack_that_was_wrapped_is_read_to_its_end():
         "MPID_nem_tcp_connpoll(1700): Communication error\n"
         "unrelated words"
     )
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.fields["innermost"], record.fields["message"]) == ("MPID_nem_tcp_connpoll", "Communication error")
     assert "unrelated" not in record.text
 
 
 def test_the_old_form_over_three_lines_is_one_event():
     text = "[cli_3]: aborting job:\nFatal error in PMPI_Init:\nOther MPI error, error stack:\nMPID_Init(419)...........: channel initialization failed"
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert record.fields["by_rank"] == 3
     assert record.fields["message"] == "channel initialization failed"
 
@@ -71,7 +71,7 @@ def test_the_old_form_over_three_lines_is_one_event():
     ],
 )
 def test_an_abort_names_its_rank(line, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == ("mpich.abort", "fatal")
     assert fields.items() <= record.fields.items()
 
@@ -95,13 +95,13 @@ INTEL_END = f"""{ROW}
 
 
 def test_bad_termination_of_hydra_is_one_record():
-    record = one(RECORDS, HYDRA_END)
+    record = read_record(RECORDS, HYDRA_END)
     assert record.kind == "mpich.bad_termination"
     assert record.fields == {"pid": 6612, "host": "gn9", "exit_code": 139, "signal": 11}
 
 
 def test_intel_mpi_names_the_rank_and_the_signal():
-    assert one(RECORDS, INTEL_END).fields == {"rank": 2, "pid": 6611, "host": "gn9", "signal": 9}
+    assert read_record(RECORDS, INTEL_END).fields == {"rank": 2, "pid": 6611, "host": "gn9", "signal": 9}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_intel_mpi_names_the_rank_and_the_signal():
     ],
 )
 def test_launchers_and_libraries(line, kind, level, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, level)
     assert fields.items() <= record.fields.items()
 

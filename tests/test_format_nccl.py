@@ -11,7 +11,7 @@ from logdoctor.model import Record
 HEAD = "trn07:4811:4902 [3] "
 
 
-def only(text: str) -> Record:
+def read_record(text: str) -> Record:
     records = parse_text(text)
     assert len(records) == 1, records
     return records[0]
@@ -27,7 +27,7 @@ def only(text: str) -> Record:
     ],
 )
 def test_warning_is_recognised_in_every_version_of_the_prefix(line, file, number):
-    record = only(line)
+    record = read_record(line)
     assert (record.kind, record.level, record.text) == ("nccl.warn", "error", "Something broke")
     assert (record.fields["file"], record.fields["line"], record.fields["device"]) == (file, number, 3)
     assert (record.source.host, record.source.pid) == ("trn07", 4811)
@@ -36,7 +36,9 @@ def test_warning_is_recognised_in_every_version_of_the_prefix(line, file, number
 
 @pytest.mark.parametrize("left", ["07", "-", "---"])
 def test_digits_or_dashes_in_place_of_a_host_are_no_host(left):
-    record = only(f"{left}:4811:4902 [3] NCCL INFO comm 0x5d rank 3 nranks 8 cudaDev 3 busId 4e000 - Init COMPLETE")
+    record = read_record(
+        f"{left}:4811:4902 [3] NCCL INFO comm 0x5d rank 3 nranks 8 cudaDev 3 busId 4e000 - Init COMPLETE"
+    )
     assert (record.source.host, record.source.pid, record.fields["group_rank"]) == (None, 4811, 3)
 
 
@@ -133,7 +135,7 @@ def test_digits_or_dashes_in_place_of_a_host_are_no_host(left):
     ],
 )
 def test_values_in_a_warning_become_fields(message, fields):
-    record = only(f"{HEAD}transport/some.cc:12 NCCL WARN {message}")
+    record = read_record(f"{HEAD}transport/some.cc:12 NCCL WARN {message}")
     assert (record.kind, record.level, record.text) == ("nccl.warn", "error", message)
     assert {name: record.fields.get(name) for name in fields} == fields
 
@@ -157,14 +159,17 @@ def test_values_in_a_warning_become_fields(message, fields):
     ],
 )
 def test_advice_and_fallbacks_are_no_errors(message):
-    record = only(f"{HEAD}net.cc:12 NCCL WARN {message}")
+    record = read_record(f"{HEAD}net.cc:12 NCCL WARN {message}")
     assert (record.kind, record.level) == ("nccl.warn_harmless", "warning")
 
 
 def test_the_port_of_ras_being_taken_is_harmless_and_another_port_is_not():
-    harmless = only(HEAD + "ras/client_support.cc:160 NCCL WARN Call to bind failed: Address already in use")
+    harmless = read_record(HEAD + "ras/client_support.cc:160 NCCL WARN Call to bind failed: Address already in use")
     assert (harmless.kind, harmless.fields["errno"]) == ("nccl.warn_harmless", 98)
-    assert only(HEAD + "misc/socket.cc:160 NCCL WARN Call to bind failed: Address already in use").kind == "nccl.warn"
+    assert (
+        read_record(HEAD + "misc/socket.cc:160 NCCL WARN Call to bind failed: Address already in use").kind
+        == "nccl.warn"
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +177,7 @@ def test_the_port_of_ras_being_taken_is_harmless_and_another_port_is_not():
     [("-> 2", 2, None), ("-> 3 [Async thread]", 3, "Async thread"), ("-> 6 [Proxy Thread]", 6, "Proxy Thread")],
 )
 def test_a_back_trace_line_tells_place_and_result(tail, result, thread):
-    record = only(HEAD + f"NCCL INFO transport/net.cc:302 {tail}")
+    record = read_record(HEAD + f"NCCL INFO transport/net.cc:302 {tail}")
     assert (record.kind, record.fields["result"]) == ("nccl.trail", result)
     assert (record.fields["file"], record.fields["line"], record.fields.get("thread")) == (
         "transport/net.cc",
@@ -182,7 +187,7 @@ def test_a_back_trace_line_tells_place_and_result(tail, result, thread):
 
 
 def test_a_back_trace_line_may_name_its_function():
-    record = only(HEAD + "NCCL INFO group.cc:91 (groupLaunch) -> 1")
+    record = read_record(HEAD + "NCCL INFO group.cc:91 (groupLaunch) -> 1")
     assert (record.kind, record.fields["func"]) == ("nccl.trail", "groupLaunch")
 
 
@@ -205,7 +210,7 @@ def test_a_back_trace_line_may_name_its_function():
     ],
 )
 def test_info_lines_about_trouble_have_kinds_and_are_no_errors(message, kind):
-    record = only(HEAD + "NCCL INFO " + message)
+    record = read_record(HEAD + "NCCL INFO " + message)
     assert record.kind == kind
     assert record.level in ("info", "warning")
 
@@ -242,7 +247,7 @@ def test_api_calls_make_no_events():
     ],
 )
 def test_the_version_is_a_fact(line, fields):
-    record = only(line)
+    record = read_record(line)
     assert record.kind == "nccl.version"
     assert {name: record.fields.get(name) for name in fields} == fields
 
@@ -269,14 +274,14 @@ def test_the_version_is_a_fact(line, fields):
     ],
 )
 def test_joining_a_communicator_is_recognised_in_every_version(line, phase, bus):
-    record = only(HEAD + "NCCL INFO " + line)
+    record = read_record(HEAD + "NCCL INFO " + line)
     assert (record.kind, record.fields["phase"], record.fields["bus_id"]) == ("nccl.comm_init", phase, bus)
     assert (record.fields["group_rank"], record.fields["nranks"], record.fields["cuda_dev"]) == (3, 16, 3)
     assert record.rank is None, "a rank inside a communicator is not the global one"
 
 
 def test_the_end_of_a_communicator_is_information():
-    record = only(HEAD + "NCCL INFO comm 0x55a0 rank 3 nranks 16 cudaDev 3 busId 1a000 - Abort COMPLETE")
+    record = read_record(HEAD + "NCCL INFO comm 0x55a0 rank 3 nranks 16 cudaDev 3 busId 1a000 - Abort COMPLETE")
     assert (record.kind, record.level, record.fields["how"]) == ("nccl.comm_end", "info", "Abort")
 
 
@@ -309,7 +314,7 @@ def test_the_end_of_a_communicator_is_information():
     ],
 )
 def test_facts_of_the_start_are_read(message, kind, fields):
-    record = only(HEAD + "NCCL INFO " + message)
+    record = read_record(HEAD + "NCCL INFO " + message)
     assert (record.kind, record.level) == (kind, "info")
     assert {name: record.fields.get(name) for name in fields} == fields
 
@@ -355,23 +360,25 @@ def test_late_ranks_in_a_ras_list_are_the_odd_ranks():
     "line", ["Failed: Cuda error ring.cu:31 'unknown error'", "CUDA failure ring.cu:31 'unknown error'"]
 )
 def test_the_error_check_of_the_examples_is_read(line):
-    failure = only(line)
+    failure = read_record(line)
     assert (failure.kind, failure.level, failure.fields["error"]) == ("nccl_tests.failure", "fatal", "unknown error")
 
 
 def test_a_prefix_without_the_process_names_the_host():
-    failure = only("gpu-a32 [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed with error Invalid argument")
+    failure = read_record(
+        "gpu-a32 [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed with error Invalid argument"
+    )
     assert (failure.host, failure.pid, failure.fields["device"]) == ("gpu-a32", None, 5)
 
 
 @pytest.mark.parametrize("processes", ["XXXX:XXXX", "XXXXXX", "pid:tid", "<pid>:<tid>", "****:****"])
 def test_the_host_is_read_where_the_processes_are_blacked_out(processes):
-    failure = only(f"gpu-a32:{processes} [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed")
+    failure = read_record(f"gpu-a32:{processes} [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed")
     assert (failure.host, failure.pid, failure.fields["device"]) == ("gpu-a32", None, 5)
 
 
 def test_info_lines_of_nvshmem_are_no_errors():
-    record = only(
+    record = read_record(
         "gpu-a32:4811:4811 [0] NVSHMEM INFO [0] status 0 cudaErrorInvalidValue 1 cudaErrorNoKernelImageForDevice 209"
     )
     assert (record.kind, record.level, record.host) == ("nvshmem.info", "info", "gpu-a32")
@@ -379,22 +386,22 @@ def test_info_lines_of_nvshmem_are_no_errors():
 
 def test_process_or_device_counter_is_no_host():
     for words in ("rank", "GPU", "stderr"):
-        assert only(f"{words} [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed").host is None
+        assert read_record(f"{words} [5] misc/socket.cc:46 NCCL WARN Call to ibv_modify_qp failed").host is None
 
 
 @pytest.mark.parametrize("place", ["transport/p2p.cc:256 NCCL WARN", "misc/ibvwrap.cu:269 WARN"])
 def test_host_without_a_number_before_the_device_is_read(place):
-    assert only(f"titan [2] {place} Call to ibv_create_qp failed").host == "titan"
+    assert read_record(f"titan [2] {place} Call to ibv_create_qp failed").host == "titan"
 
 
 def test_the_processes_that_ras_calls_dead_are_read():
     text = "  2 job processes are considered dead (unreachable via the RAS network)\n"
     text += "  Process 41207 on node 10.9.1.7 managing GPU 5\n  Process 41208 on node 10.9.1.8 managing GPUs 0,1\n"
-    assert only(text).fields["odd_hosts"] == ("10.9.1.7", "10.9.1.8")
+    assert read_record(text).fields["odd_hosts"] == ("10.9.1.7", "10.9.1.8")
 
 
 def test_missing_plugin_in_the_first_releases_is_information():
-    note = only("trn07:810:912 [0] INFO NET : Unable to load libnccl-net.so : cannot open shared object file")
+    note = read_record("trn07:810:912 [0] INFO NET : Unable to load libnccl-net.so : cannot open shared object file")
     assert (note.kind, note.level, note.host) == ("nccl.plugin", "info", "trn07")
 
 
@@ -408,28 +415,28 @@ def test_missing_plugin_in_the_first_releases_is_information():
     ],
 )
 def test_back_trace_is_an_error_unless_a_caller_falls_back(line, level):
-    assert only(line).level == level
+    assert read_record(line).level == level
 
 
 def test_links_that_an_editor_made_of_file_names_are_undone():
-    warned = only(
+    warned = read_record(
         "gx7:11:19 [0] transport/[net_ib.cc:99](http://net_ib.cc:99/) NCCL WARN NET/IB : Unable to open device x"
     )
     assert (warned.host, warned.fields["file"], warned.fields["line"]) == ("gx7", "transport/net_ib.cc", 99)
 
 
 def test_the_test_programs_end_and_failures_are_read():
-    failure = only("trn07: Test NCCL failure common.cu:958 'unhandled cuda error / Cuda failure'")
+    failure = read_record("trn07: Test NCCL failure common.cu:958 'unhandled cuda error / Cuda failure'")
     assert (failure.kind, failure.level, failure.fields["error"]) == (
         "nccl_tests.failure",
         "fatal",
         "unhandled cuda error",
     )
-    assert only("# Out of bounds values : 0 OK").level == "info"
-    assert only("# Out of bounds values : 9 FAILED").level == "error"
-    assert only("Out of bounds values : 9 FAILED").level == "error"
-    assert only("# Avg bus bandwidth    : 231.4").kind == "nccl_tests.done"
-    row = only("#  Rank  5 Group  0 Pid   8123 on      trn07 device  5 [0x9d] NVIDIA H100 80GB HBM3")
+    assert read_record("# Out of bounds values : 0 OK").level == "info"
+    assert read_record("# Out of bounds values : 9 FAILED").level == "error"
+    assert read_record("Out of bounds values : 9 FAILED").level == "error"
+    assert read_record("# Avg bus bandwidth    : 231.4").kind == "nccl_tests.done"
+    row = read_record("#  Rank  5 Group  0 Pid   8123 on      trn07 device  5 [0x9d] NVIDIA H100 80GB HBM3")
     assert (row.pid, row.host, row.fields["bus_id"]) == (8123, "trn07", "0000:9d:00")
 
 
@@ -455,39 +462,47 @@ def test_rubbish_around_known_words_never_raises(before, after, words):
 
 
 def test_lines_of_libraries_beside_nccl_are_read():
-    sharp = only("[trn07:0:4811 unique id 91] ERROR Job error in sharp_get_job_data_len.")
+    sharp = read_record("[trn07:0:4811 unique id 91] ERROR Job error in sharp_get_job_data_len.")
     assert (sharp.kind, sharp.level) == ("nccl.sharp", "warning")
-    shmem = only("/build/src/host/init/init.cu:990: non-zero status: 7 building transport map failed")
+    shmem = read_record("/build/src/host/init/init.cu:990: non-zero status: 7 building transport map failed")
     assert (shmem.kind, shmem.fields["code"], shmem.fields["line"]) == ("nvshmem.error", 7, 990)
-    bootstrap = only("/build/src/modules/bootstrap/uid/bootstrap_uid.cpp:bootstrap_uid_init:234: rank count 4 : 8")
+    bootstrap = read_record(
+        "/build/src/modules/bootstrap/uid/bootstrap_uid.cpp:bootstrap_uid_init:234: rank count 4 : 8"
+    )
     assert (bootstrap.kind, bootstrap.level, bootstrap.fields["func"]) == (
         "nvshmem.error",
         "error",
         "bootstrap_uid_init",
     )
-    skipped = only("/build/src/modules/transport/ibrc/ibrc.cpp:1509: non-zero status: 7 No libibverbs. Skipping ibrc.")
+    skipped = read_record(
+        "/build/src/modules/transport/ibrc/ibrc.cpp:1509: non-zero status: 7 No libibverbs. Skipping ibrc."
+    )
     assert (skipped.kind, skipped.level) == ("nvshmem.closing", "warning")
     assert not parse_text("../src/host/init/init.cu:41:7: note: declared here")
-    plugin = only("WARN: Function: ofi_init Line: 71: NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument")
+    plugin = read_record(
+        "WARN: Function: ofi_init Line: 71: NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument"
+    )
     assert (plugin.kind, plugin.fields["errno"], plugin.fields["func"]) == ("nccl.warn", 22, "ofi_init")
-    waiting = only("Warning: NCCL EP timeout for combine receive, rank 3, local_expert_idx 2, src_rank 11")
+    waiting = read_record("Warning: NCCL EP timeout for combine receive, rank 3, local_expert_idx 2, src_rank 11")
     assert (waiting.kind, waiting.level) == ("nccl.expert_timeout", "error")
     assert (waiting.fields["group_rank"], waiting.fields["peer_rank"]) == (3, 11)
 
 
 def test_before_version_2_3_the_lines_did_not_say_nccl():
-    record = only(HEAD + "include/socket.h:360 WARN Call to connect failed : Connection timed out")
+    record = read_record(HEAD + "include/socket.h:360 WARN Call to connect failed : Connection timed out")
     assert (record.kind, record.level, record.source.host) == ("nccl.warn", "error", "trn07")
     assert (record.fields["call"], record.fields["error"]) == ("connect", "Connection timed out")
-    joined = only(HEAD + "INFO comm 0x7fa42c00a3b0 rank 5 nranks 8")
+    joined = read_record(HEAD + "INFO comm 0x7fa42c00a3b0 rank 5 nranks 8")
     assert (joined.kind, joined.fields["group_rank"], joined.fields["nranks"]) == ("nccl.comm_init", 5, 8)
 
 
 def test_only_a_back_trace_that_ends_an_init_is_a_failure():
-    assert only(HEAD + "NCCL INFO group.cc:70 -> 3 [Async thread]").level == "error"
-    assert only(HEAD + "NCCL INFO include/net.h:19 -> 2").level == "info"
+    assert read_record(HEAD + "NCCL INFO group.cc:70 -> 3 [Async thread]").level == "error"
+    assert read_record(HEAD + "NCCL INFO include/net.h:19 -> 2").level == "info"
 
 
 def test_the_error_check_of_legate_ends_the_program():
-    record = only("Internal NCCL failure with error unhandled system error in file /build/comm_nccl.cu at line 71")
+    record = read_record(
+        "Internal NCCL failure with error unhandled system error in file /build/comm_nccl.cu at line 71"
+    )
     assert (record.kind, record.level, record.fields["line"]) == ("nccl_tests.failure", "fatal", 71)

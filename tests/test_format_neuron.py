@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import one
+from format_probe import read_record
 
 from logdoctor.logs.formats.collectives.neuron import RECORDS
 
@@ -11,7 +11,9 @@ STAMP = "2024-Mar-07 07:07:29.008211  8649:8757  "
 
 
 def test_an_error_of_the_run_time_names_its_part_and_its_process():
-    record = one(RECORDS, STAMP + "ERROR  TDRV:dmem_alloc_internal            Failed to alloc DEVICE memory: 4096")
+    record = read_record(
+        RECORDS, STAMP + "ERROR  TDRV:dmem_alloc_internal            Failed to alloc DEVICE memory: 4096"
+    )
     assert (record.kind, record.level, record.text) == ("neuron.error", "error", "Failed to alloc DEVICE memory: 4096")
     assert (record.fields["part"], record.fields["func"], record.fields["by_pid"]) == (
         "TDRV",
@@ -22,7 +24,7 @@ def test_an_error_of_the_run_time_names_its_part_and_its_process():
 
 def test_error_that_the_run_time_ignores_is_a_warning():
     line = STAMP + "ERROR  TDRV:exec_consume_infer_status_notifications (NON-FATAL, Ignoring) inference timeout (9 ms)"
-    assert one(RECORDS, line).level == "warning"
+    assert read_record(RECORDS, line).level == "warning"
 
 
 @pytest.mark.parametrize(
@@ -30,14 +32,16 @@ def test_error_that_the_run_time_ignores_is_a_warning():
     [("Failure: NRT_TIMEOUT in nrt_execute()", "neuron.failure"), ("Cluster ID: N/A", "neuron.dump")],
 )
 def test_dump_with_a_failure_has_a_kind_of_its_own(tail, kind):
-    assert one(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                " + tail).kind == kind
+    assert read_record(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                " + tail).kind == kind
 
 
 def test_a_dump_says_on_which_host():
-    record = one(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                Nodename: trn-a1.example")
+    record = read_record(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                Nodename: trn-a1.example")
     assert (record.kind, record.fields["by_host"]) == ("neuron.node", "trn-a1.example")
 
 
 def test_collectives_of_neuron_warn_with_their_place():
-    record = one(RECORDS, "2024-Mar-07 07:07:29.0082 41:43 [5] bootstrap.cc:106 CCOM WARN Call to accept failed")
+    record = read_record(
+        RECORDS, "2024-Mar-07 07:07:29.0082 41:43 [5] bootstrap.cc:106 CCOM WARN Call to accept failed"
+    )
     assert (record.kind, record.fields["file"], record.fields["line"]) == ("neuron.ccom", "bootstrap.cc", 106)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import kinds, one
+from format_probe import kinds, read_record
 
 from logdoctor.logs.formats.machine.offload import RECORDS
 
@@ -25,7 +25,7 @@ from logdoctor.logs.formats.machine.offload import RECORDS
     ],
 )
 def test_run_times_of_directives_say_why_they_end(line, kind, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, "fatal")
     assert fields.items() <= record.fields.items()
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ SLOTS = (
 
 
 def test_a_framed_help_text_is_one_event_with_whole_paragraphs():
-    record = one(RECORDS, frame(*SLOTS))
+    record = read_record(RECORDS, frame(*SLOTS))
     assert (record.kind, record.level) == ("openmpi.slots", "fatal")
     assert record.text.split("\n") == [
         "There are not enough slots available in the system to satisfy the 24 slots that were requested by the application:",
@@ -110,7 +110,7 @@ def test_a_help_text_without_its_dashes_is_recognised_and_leaves_other_lines_alo
 )
 @pytest.mark.parametrize("framed", [True, False])
 def test_help_texts_of_the_launcher_give_rank_and_end(lines, kind, fields, framed):
-    record = one(RECORDS, frame(*lines) if framed else "\n".join(lines))
+    record = read_record(RECORDS, frame(*lines) if framed else "\n".join(lines))
     assert record.kind == kind
     assert fields.items() <= record.fields.items()
 
@@ -137,12 +137,12 @@ def test_help_texts_of_the_launcher_give_rank_and_end(lines, kind, fields, frame
     ],
 )
 def test_level_of_a_help_text_comes_from_its_words(first, level):
-    assert one(RECORDS, frame(first, "more words about it.")).level == level
+    assert read_record(RECORDS, frame(first, "more words about it.")).level == level
 
 
 def test_binding_target_is_no_peer():
     first = "A request was made to bind to that would result in binding more"
-    record = one(
+    record = read_record(
         RECORDS, frame(first, "processes than cpus on a resource:", "   Bind to:     CORE", "   Node:        gn3")
     )
     assert record.fields["host"] == "gn3"
@@ -169,7 +169,7 @@ HANDLER = """[gn7:812] *** An error occurred in MPI_Recv
 
 
 def test_the_error_handler_gives_call_communicator_class_and_world_rank():
-    record = one(RECORDS, HANDLER)
+    record = read_record(RECORDS, HANDLER)
     assert (record.kind, record.level) == ("openmpi.fatal_handler", "fatal")
     assert record.fields["function"] == "MPI_Recv"
     assert record.fields["error_class"] == "MPI_ERR_TRUNCATE"
@@ -198,7 +198,7 @@ def test_crash_reports_of_two_ranks_that_interleave_stay_apart():
 
 
 def test_the_rest_of_a_crash_report_without_its_head_is_one_event_of_its_process():
-    record = one(RECORDS, "\n".join(CRASH.split("\n")[6:8]))
+    record = read_record(RECORDS, "\n".join(CRASH.split("\n")[6:8]))
     assert (record.kind, record.fields["frames"], record.fields["by_pid"]) == ("openmpi.stack", ("solve_step",), 812)
 
 
@@ -269,13 +269,13 @@ def test_frames_of_system_libraries_alone_are_no_crash():
     ],
 )
 def test_lines_of_the_modules_are_errors_with_their_fields(line, kind, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, "error")
     assert fields.items() <= record.fields.items()
 
 
 def test_only_a_rank_of_the_first_job_is_taken_for_the_global_rank():
-    record = one(RECORDS, "[gn3][[21001,2],4][btl_tcp_proc.c:12:f] connection refused")
+    record = read_record(RECORDS, "[gn3][[21001,2],4][btl_tcp_proc.c:12:f] connection refused")
     assert record.kind == "openmpi.btl"
     assert "by_rank" not in record.fields
 
@@ -296,7 +296,7 @@ def test_only_a_rank_of_the_first_job_is_taken_for_the_global_rank():
     ],
 )
 def test_harmless_lines_are_never_errors(line, level):
-    assert one(RECORDS, line).level == level
+    assert read_record(RECORDS, line).level == level
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,7 +68,7 @@ from logdoctor.logs.formats.frameworks.progress import RECORDS
     ],
 )
 def test_progress_of_many_frameworks(line, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == ("progress.step", "info")
     assert {k: record.fields.get(k) for k in fields} == fields
 

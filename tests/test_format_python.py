@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +21,7 @@ KeyError: 'pixel_values'"""
 
 
 def test_a_traceback_is_one_event_whose_text_is_its_exception():
-    record = one(RECORDS, PLAIN)
+    record = read_record(RECORDS, PLAIN)
     assert (record.kind, record.level, record.text) == ("python.traceback", "fatal", "KeyError: 'pixel_values'")
     assert record.fields["exception"] == "KeyError"
     assert record.fields["where"] == "dataloader.py:701 in __next__"
@@ -38,7 +38,7 @@ def test_a_traceback_is_one_event_whose_text_is_its_exception():
     ],
 )
 def test_innermost_frame_and_innermost_user_frame_are_fields(library, innermost):
-    record = one(
+    record = read_record(
         RECORDS,
         "Traceback (most recent call last):\n"
         '  File "/work/vision/train.py", line 12, in main\n    meta = load(path)\n'
@@ -58,14 +58,15 @@ def test_the_further_lines_of_a_message_belong_to_it():
         "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n\n"
         "2031-02-03 10:11:12 something else",
     )
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert record.text.count("\n") == 3
     assert "something else" not in record.text
 
 
 def test_a_message_ends_at_the_line_of_another_record():
     assert (
-        one(RECORDS, "ValueError: bad split\n 10%|#  | 1/10 [00:01<00:09,  1.00s/it]").text == "ValueError: bad split"
+        read_record(RECORDS, "ValueError: bad split\n 10%|#  | 1/10 [00:01<00:09,  1.00s/it]").text
+        == "ValueError: bad split"
     )
 
 
@@ -90,7 +91,7 @@ def test_a_workers_own_traceback_inside_a_message_is_part_of_it():
         + '  File "/srv/job/sets.py", line 12, in __getitem__\n    return self.rows[i]\n'
         + "IndexError: list index out of range\n"
     )
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert record.fields["worker"] == 3
     assert record.fields["where"] == "sets.py:12 in __getitem__"
     assert record.text.endswith("IndexError: list index out of range")
@@ -102,7 +103,7 @@ def test_an_old_loaders_worker_sent_its_traceback_as_the_message():
         + '\n  File "/srv/job/sets.py", line 12, in __getitem__\n    return self.rows[i]\n'
         + "OSError: [Errno 28] No space left on device\n"
     )
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.fields["exception"], record.fields["errno"]) == ("OSError", 28)
     assert record.fields["message"] == "[Errno 28] No space left on device"
     assert record.fields["where"] == "sets.py:12 in __getitem__"
@@ -110,7 +111,7 @@ def test_an_old_loaders_worker_sent_its_traceback_as_the_message():
 
 @pytest.mark.parametrize("rest", [": [Errno 2] No such file: 'a.txt'", ": \n[Errno 2] No such file: 'a.txt'"])
 def test_message_torn_off_the_type_is_joined(rest):
-    record = one(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", f"FileNotFoundError\n{rest}\n"))
+    record = read_record(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", f"FileNotFoundError\n{rest}\n"))
     assert (record.fields["message"], record.fields["errno"]) == ("[Errno 2] No such file: 'a.txt'", 2)
     assert record.text == "FileNotFoundError: [Errno 2] No such file: 'a.txt'"
 
@@ -118,7 +119,7 @@ def test_message_torn_off_the_type_is_joined(rest):
 def test_ray_task_error_without_a_message_has_no_message():
     head = "ray.exceptions.RayTaskError(NotImplementedError): ray::main_task() (pid=19443, ip=172.17.0.4)"
     text = PLAIN.replace("KeyError: 'pixel_values'", head)
-    record = one(
+    record = read_record(
         RECORDS,
         f'{text}\n  File "/srv/score.py", line 37, in score\n    raise NotImplementedError\nNotImplementedError\n',
     )
@@ -126,7 +127,7 @@ def test_ray_task_error_without_a_message_has_no_message():
 
 
 def test_a_spawned_process_names_its_index_and_its_own_exception():
-    record = one(
+    record = read_record(
         RECORDS,
         PLAIN.replace("KeyError: 'pixel_values'", "torch.multiprocessing.spawn.ProcessRaisedException: ")
         + "\n\n-- Process 5 terminated with the following error:\n"
@@ -152,7 +153,9 @@ def test_exception_inside_ray_task_error_is_the_exception():
     text = PLAIN.replace(
         "KeyError: 'pixel_values'", "ray.exceptions.RayTaskError(ValueError): ray::Roll.step() (pid=91)"
     )
-    record = one(RECORDS, text + '\n  File "/srv/job/roll.py", line 7, in step\n    raise\nValueError: empty batch')
+    record = read_record(
+        RECORDS, text + '\n  File "/srv/job/roll.py", line 7, in step\n    raise\nValueError: empty batch'
+    )
     assert (record.fields["exception"], record.fields["message"]) == ("ValueError", "empty batch")
     assert record.fields["where"] == "roll.py:7 in step"
 
@@ -168,37 +171,37 @@ def test_exception_inside_ray_task_error_is_the_exception():
     ],
 )
 def test_ignored_exceptions_are_warnings(head):
-    record = one(RECORDS, f"{head}\n{PLAIN}")
+    record = read_record(RECORDS, f"{head}\n{PLAIN}")
     assert (record.kind, record.level, record.fields["caught"]) == ("python.traceback", "warning", 1)
 
 
 def test_cut_traceback_of_an_excepthook_is_an_error():
-    record = one(RECORDS, "Error in sys.excepthook:\n" + PLAIN.rpartition("\n")[0])
+    record = read_record(RECORDS, "Error in sys.excepthook:\n" + PLAIN.rpartition("\n")[0])
     assert (record.level, record.fields["caught"]) == ("error", 1)
-    assert one(RECORDS, f"Error in sys.excepthook:\n{PLAIN}").level == "warning"
+    assert read_record(RECORDS, f"Error in sys.excepthook:\n{PLAIN}").level == "warning"
 
 
 def test_an_ignored_exception_without_traceback_is_a_warning():
-    record = one(
+    record = read_record(
         RECORDS, "Exception ignored in: <generator object f at 0x1>\nRuntimeError: generator ignored GeneratorExit"
     )
     assert (record.level, record.fields["exception"]) == ("warning", "RuntimeError")
 
 
 def test_a_thread_or_child_process_is_named():
-    assert one(RECORDS, f"Exception in thread Thread-9 (_pin):\n{PLAIN}").fields["thread"] == "Thread-9 (_pin)"
-    child = one(RECORDS, f"Process SpawnProcess-2:1:\n{PLAIN}")
+    assert read_record(RECORDS, f"Exception in thread Thread-9 (_pin):\n{PLAIN}").fields["thread"] == "Thread-9 (_pin)"
+    child = read_record(RECORDS, f"Process SpawnProcess-2:1:\n{PLAIN}")
     assert (child.fields["process"], child.level) == ("SpawnProcess-2:1", "fatal")
 
 
 def test_a_traceback_without_its_end_is_an_error_without_a_type():
-    record = one(RECORDS, "\n".join(PLAIN.splitlines()[:-1]))
+    record = read_record(RECORDS, "\n".join(PLAIN.splitlines()[:-1]))
     assert (record.kind, record.level, record.fields["exception"]) == ("python.traceback", "error", "")
 
 
 def test_a_logged_traceback_has_the_level_of_its_log_line():
-    assert one(RECORDS, PLAIN, Source(level="error")).level == "error"
-    logged = one(RECORDS, PLAIN, Source(level="warning"))
+    assert read_record(RECORDS, PLAIN, Source(level="error")).level == "error"
+    logged = read_record(RECORDS, PLAIN, Source(level="warning"))
     assert (logged.level, logged.fields["caught"]) == ("warning", 1)
 
 
@@ -208,20 +211,20 @@ def test_collector_level_does_not_change_a_traceback_without_frames():
 
 
 def test_a_traceback_that_a_launchers_logger_passes_on_line_by_line_is_uncaught():
-    assert one(RECORDS, PLAIN, Source(level="info", logger="runner")).level == "fatal"
-    own = one(RECORDS, PLAIN, Source(level="info", logger="torch/_dynamo/convert_frame.py:88"))
+    assert read_record(RECORDS, PLAIN, Source(level="info", logger="runner")).level == "fatal"
+    own = read_record(RECORDS, PLAIN, Source(level="info", logger="torch/_dynamo/convert_frame.py:88"))
     assert (own.level, own.fields["caught"]) == ("warning", 1)
 
 
 @pytest.mark.parametrize("prefix", ["fit-{:02} > ", "fit-out  | ", "{:02} "])
 def test_traceback_behind_an_unknown_prefix_is_read(prefix):
     lines = [prefix.format(at) + line for at, line in enumerate(PLAIN.split("\n"))]
-    record = one(RECORDS, "\n".join(lines))
+    record = read_record(RECORDS, "\n".join(lines))
     assert (record.kind, record.level, record.text) == ("python.traceback", "fatal", "KeyError: 'pixel_values'")
 
 
 def test_a_traceback_that_a_service_put_on_one_line_has_its_frames_and_its_exception():
-    record = one(
+    record = read_record(
         RECORDS,
         'ExecuteUserScriptError: Command "python -m go" Traceback (most recent call last): File "/opt/ml/code/go.py", '
         'line 42, in <module> raise KeyError(name) File "/opt/ml/code/table.py", line 7, in find raise '
@@ -269,7 +272,7 @@ def test_a_box_of_rich_is_read_with_broken_paths():
 │ r.py:90 in prepare                                          │
 ╰─────────────────────────────────────────────────────────────╯
 ValueError: mixed precision is not available"""
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert record.fields["exception"] == "ValueError"
     assert "tune_everything.py:<module>" in str(record.fields["frames"])
 
@@ -282,7 +285,7 @@ File ~/lab/net.py:31, in forward(self, x)
 ---> 31     assert x.ndim == 4
 
 AssertionError: wrong shape"""
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.fields["exception"], record.fields["function"]) == ("AssertionError", "forward")
 
 
@@ -302,7 +305,7 @@ AssertionError: wrong shape"""
     ],
 )
 def test_a_bare_exception_line_is_an_error(line, exception):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level, record.fields["exception"]) == ("python.exception", "error", exception)
 
 
@@ -346,13 +349,13 @@ def test_lines_similar_to_exceptions_give_no_record(line):
     ],
 )
 def test_numbers_in_messages_become_fields(message, fields):
-    record = one(RECORDS, message)
+    record = read_record(RECORDS, message)
     assert {k: record.fields[k] for k in fields} == fields
 
 
 def test_an_exception_hook_that_names_only_the_type_and_the_process():
     line = "Unhandled exception <class 'RuntimeError'> in thread <_MainThread(MainThread, started 2297)>, proc 11644."
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.fields["pid"], record.fields["exception"]) == (
         "python.exception",
         11644,
@@ -366,12 +369,12 @@ def test_command_of_the_last_started_process_gives_a_rank_only_if_alone(started,
     error = (
         f"subprocess.CalledProcessError: Command '['python', '-u', 'fit.py', '--local_rank={started}', '--lr', '1']'"
     )
-    assert one(RECORDS, error + " returned non-zero exit status 1.").fields.get("local_rank") == local
-    assert one(RECORDS, error + " died with <Signals.SIGSEGV: 11>.").fields.get("local_rank") == local
+    assert read_record(RECORDS, error + " returned non-zero exit status 1.").fields.get("local_rank") == local
+    assert read_record(RECORDS, error + " died with <Signals.SIGSEGV: 11>.").fields.get("local_rank") == local
 
 
 def test_a_workers_bus_error_is_told_with_its_signal():
-    record = one(
+    record = read_record(
         RECORDS,
         "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
     )
@@ -390,7 +393,7 @@ Current thread 0x00007f5511112222 (most recent call first):
   File "/srv/job/fit.py", line 90 in main
 
 Extension modules: numpy.core._multiarray_umath (total: 41)"""
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.kind, record.level) == ("python.fatal", "fatal")
     assert (record.fields["signal"], record.fields["threads"]) == (11, 2)
     assert (record.fields["where"], record.fields["frames"]) == (
@@ -401,29 +404,31 @@ Extension modules: numpy.core._multiarray_umath (total: 41)"""
 
 def test_a_stack_dump_on_a_timer_is_no_failure_of_its_own():
     text = 'Timeout (0:10:00)!\nThread 0x00007f01 (most recent call first):\n  File "/srv/x.py", line 3 in wait\n'
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.kind, record.level, record.fields["where"]) == ("python.stack", "warning", "x.py:3 in wait")
 
 
 def test_py_spy_shows_the_main_thread():
     text = 'Thread 71 (idle): "Queue"\n    get (queue.py:171)\nThread 70 (active): "MainThread"\n    step (srv/fit.py:31)\n'
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.fields["threads"], record.fields["where"]) == (2, "fit.py:31 in step")
 
 
 def test_a_warning_takes_its_source_line():
-    record = one(RECORDS, "/srv/a.py:12: UserWarning: old option\n  warnings.warn('old option')")
+    record = read_record(RECORDS, "/srv/a.py:12: UserWarning: old option\n  warnings.warn('old option')")
     assert (record.kind, record.level, record.fields["category"]) == ("python.warning", "warning", "UserWarning")
 
 
 def test_leaked_semaphores_are_a_warning():
     line = "/usr/lib/python3.10/multiprocessing/resource_tracker.py:224: UserWarning: resource_tracker: There appear to be 4 leaked semaphore objects to clean up"
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level, record.fields["leaked"]) == ("python.leak", "warning", 4)
 
 
 def test_a_missing_script_is_fatal():
-    record = one(RECORDS, "/usr/bin/python3: can't open file '/srv/tarin.py': [Errno 2] No such file or directory")
+    record = read_record(
+        RECORDS, "/usr/bin/python3: can't open file '/srv/tarin.py': [Errno 2] No such file or directory"
+    )
     assert (record.kind, record.level) == ("python.start", "fatal")
 
 
@@ -466,7 +471,7 @@ def test_torn_tracebacks_never_raise(lines):
 
 def test_exception_repeated_by_the_ray_driver_gives_the_process():
     raised = "ray.exceptions.RayTaskError(ValueError): ray::Roll.step() (pid=91, ip=10.4.7.2, actor_id=5c, repr=<Roll>)"
-    record = one(
+    record = read_record(
         RECORDS,
         PLAIN.replace("KeyError: 'pixel_values'", raised + '\n  File "roll.py", line 3, in step\nValueError: 7'),
     )
@@ -480,11 +485,11 @@ def test_quoted_traceback_of_another_rank_gives_that_rank():
         "    os.fsync(stream.fileno())\n"
         "OSError: [Errno 5] Input/output error\n"
     )
-    assert one(RECORDS, quoted).fields["rank"] == 6
+    assert read_record(RECORDS, quoted).fields["rank"] == 6
 
 
 def test_message_on_the_line_below_its_type_is_read():
-    record = one(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", "KeyError: \n'optimizer.layers.0.exp_avg'"))
+    record = read_record(RECORDS, PLAIN.replace("KeyError: 'pixel_values'", "KeyError: \n'optimizer.layers.0.exp_avg'"))
     assert (record.fields["exception"], record.fields["message"]) == ("KeyError", "'optimizer.layers.0.exp_avg'")
 
 
@@ -494,13 +499,13 @@ def test_a_message_of_torch_npu_goes_on_below_its_own_prefix_and_names_the_rank(
         "(PID:8123, Device:5, RankID:13) ERR02200 DIST call hccl api failed.\n"
         "EI0004: 2025-03-04-10:11:12.131.415 The ranktable is invalid, Reason: a server is listed twice.\n"
     )
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.fields["rank"], record.fields["pid"]) == (13, 8123)
     assert "ranktable is invalid" in record.text
 
 
 def test_cut_traceback_keeps_the_text_before_it():
-    record = one(
+    record = read_record(
         RECORDS, 'Exception in worker 3: no room left, Traceback (most recent call last):\n  File "a.py", line 3, in f'
     )
     assert "no room left" in record.text
@@ -509,13 +514,13 @@ def test_cut_traceback_keeps_the_text_before_it():
 def test_cut_traceback_of_a_spawned_process_has_no_exception():
     parent = PLAIN.replace("KeyError: 'pixel_values'", "Exception: ")
     text = f"{parent}\n\n-- Process 4 terminated with the following error:\n" + PLAIN.rpartition("\n")[0]
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.level, record.fields["exception"], record.fields["local_rank"]) == ("error", "", 4)
-    assert one(RECORDS, f"{text}\nKeyError: 'x'").fields["inner"] == "KeyError"
+    assert read_record(RECORDS, f"{text}\nKeyError: 'x'").fields["inner"] == "KeyError"
 
 
 def test_exception_of_a_spawned_process_gives_its_local_rank():
-    record = one(RECORDS, "\n-- Process 3 terminated with the following error:\n" + PLAIN)
+    record = read_record(RECORDS, "\n-- Process 3 terminated with the following error:\n" + PLAIN)
     assert (record.kind, record.fields["local_rank"]) == ("python.traceback", 3)
 
 
@@ -542,7 +547,7 @@ RuntimeError: closing"""
     ],
 )
 def test_the_chain_of_a_caught_exception_is_caught_with_it(head):
-    record = one(RECORDS, f"{head}\n{CHAIN}")
+    record = read_record(RECORDS, f"{head}\n{CHAIN}")
     assert (record.level, record.fields["caught"]) == ("warning", 1)
     assert "RuntimeError: closing" in record.text
 
@@ -581,7 +586,7 @@ REPORT = """\
 
 @pytest.mark.parametrize("report", [REPORT, "{" + " ".join(line.strip() for line in REPORT.split("\n")) + "}"])
 def test_the_report_of_pytorchs_error_handler_is_its_exception(report):
-    record = one(RECORDS, report.replace("{ ", "{"))
+    record = read_record(RECORDS, report.replace("{ ", "{"))
     assert (record.kind, record.level, record.text) == (
         "python.exception",
         "fatal",
@@ -620,7 +625,7 @@ full_key: trainer"""
     ],
 )
 def test_exception_in_the_repr_that_hydra_prints_is_read(raised, text):
-    record = one(RECORDS, HYDRA.format(raised=raised))
+    record = read_record(RECORDS, HYDRA.format(raised=raised))
     assert (record.kind, record.level, record.text) == ("python.traceback", "fatal", text)
     assert record.fields["where"] == "fit.loops.Trainer"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from format_probe import kinds, one
+from format_probe import kinds, read_record
 
 from logdoctor import diagnose
 from logdoctor.logs.formats.frameworks.serving import RECORDS
@@ -30,7 +30,7 @@ ANSWERED = '(APIServer pid=411) INFO:     10.1.4.7:4012{} - "POST /v1/chat/compl
     ],
 )
 def test_a_server_that_answers_makes_progress(line):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level, record.fields["unit"]) == ("progress.step", "info", "answered request")
 
 
@@ -61,7 +61,7 @@ def test_refused_request_without_later_answers_is_a_failure(tmp_path: Path):
 
 @pytest.mark.parametrize(("signal", "words"), [(11, " rank=2"), (9, ""), (7, ": killed while it loaded rank=2")])
 def test_the_launcher_of_a_server_says_which_signal_ended_a_shard(signal, words):
-    record = one(RECORDS, f"Shard process was signaled to shutdown with signal {signal}{words}")
+    record = read_record(RECORDS, f"Shard process was signaled to shutdown with signal {signal}{words}")
     assert (record.kind, record.fields["exit_code"]) == ("frameworks.exit", -signal)
     assert record.fields.get("rank") == (2 if "rank" in words else None)
 
@@ -81,7 +81,7 @@ def test_a_cache_that_did_not_get_from_prefill_to_decode_is_a_failed_request():
         "Decode transfer failed for request rank=1 decode_req.req.rid='77ab' decode_req.req.bootstrap_room=481 with "
         "exception KVTransferError(bootstrap_room=481): Failed to get kvcache from prefill instance, it might be dead"
     )
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level, record.fields["request"]) == ("frameworks.transfer", "error", "77ab")
     assert str(record.fields["message"]).startswith("Failed to get kvcache")
 

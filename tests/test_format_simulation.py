@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from format_probe import kinds, one, read
+from format_probe import kinds, read, read_record
 
 from logdoctor.logs.formats.runtimes.fortran import RECORDS as OF_FORTRAN
 from logdoctor.logs.formats.simulation.simulation import RECORDS
@@ -14,7 +14,7 @@ from logdoctor.logs.formats.simulation.simulation_physics import RECORDS as OF_P
 
 
 def test_a_framed_error_of_openfoam_is_one_event_of_the_rank_that_prints_it():
-    record = one(
+    record = read_record(
         RECORDS,
         "[12] --> FOAM FATAL ERROR: \n"
         "[12] Continuity error cannot be removed\n"
@@ -28,7 +28,7 @@ def test_a_framed_error_of_openfoam_is_one_event_of_the_rank_that_prints_it():
 
 
 def test_the_boxes_that_cp2k_draws_are_no_part_of_its_message():
-    record = one(
+    record = read_record(
         RECORDS,
         " *   ___                                                  *\n"
         " * [ABORT]                                                *\n"
@@ -61,11 +61,11 @@ def test_help_lines_of_a_petsc_report_are_skipped():
 
 
 def test_wrf_says_on_which_host_a_rank_runs():
-    assert one(RECORDS, " taskid: 20 hostname: node172").fields == {"by_rank": 20, "by_host": "node172"}
+    assert read_record(RECORDS, " taskid: 20 hostname: node172").fields == {"by_rank": 20, "by_host": "node172"}
 
 
 def test_additional_information_of_deal_ii_is_the_message():
-    record = one(
+    record = read_record(
         OF_ENGINEERING,
         "An error occurred in line <402> of file </src/dof_handler.cc> in function\n"
         "    void dealii::DoFHandler<2>::distribute_dofs()\n"
@@ -81,7 +81,7 @@ def test_additional_information_of_deal_ii_is_the_message():
 
 
 def test_condition_of_deal_ii_is_the_message_without_additional_information():
-    record = one(
+    record = read_record(
         OF_ENGINEERING,
         "An error occurred in line <88> of file <step.cc> in function\n"
         "    void run()\n"
@@ -99,20 +99,20 @@ def test_electrons_that_do_not_converge_end_quantum_espresso_only_where_it_says_
 
 
 def test_the_process_that_mitgcm_names_is_the_rank_and_its_warnings_are_no_end():
-    assert one(OF_EARTH, "(PID.TID 0011.0001) *** ERROR *** INI_PARMS: no namelist\n").fields["rank"] == 11
+    assert read_record(OF_EARTH, "(PID.TID 0011.0001) *** ERROR *** INI_PARMS: no namelist\n").fields["rank"] == 11
     assert kinds(OF_EARTH, "(PID.TID 0011.0001) ** WARNING ** INI_PARMS: no namelist\n") == []
 
 
 def test_pio_message_stands_below_and_rank_minus_one_is_no_rank():
     text = "pio_support::pio_die:: myrank=          -1 : ERROR: nf_mod.F90:        1204 : \nNetCDF: Not a valid ID\n"
-    record = one(OF_EARTH, text)
+    record = read_record(OF_EARTH, text)
     assert record.fields["message"] == "NetCDF: Not a valid ID"
     assert "rank" not in record.fields
 
 
 def test_box_of_abacus_is_no_part_of_its_message():
     box = " " + "!" * 57
-    record = one(
+    record = read_record(
         OF_CHEMISTRY,
         f"{' ' * 25}NOTICE{' ' * 27}\n{box}\n\n atoms 3 and 9 lie upon each other\n CHECK IN FILE : OUT.bulk/warning.log\n",
     )
@@ -120,12 +120,12 @@ def test_box_of_abacus_is_no_part_of_its_message():
 
 
 def test_the_error_of_fleur_is_a_failure_and_its_warning_is_none():
-    assert one(OF_CHEMISTRY, " 0**************juDFT-Error*****************\n 0Error message:spheres overlap\n")
+    assert read_record(OF_CHEMISTRY, " 0**************juDFT-Error*****************\n 0Error message:spheres overlap\n")
     assert kinds(OF_CHEMISTRY, " ************juDFT-Warning*****************\nError message:spheres overlap\n") == []
 
 
 def test_an_exception_of_bout_is_what_stands_below_its_ruler():
-    record = one(OF_PHYSICS, "====== Exception thrown ======\nSolver timestep failed\n")
+    record = read_record(OF_PHYSICS, "====== Exception thrown ======\nSolver timestep failed\n")
     assert record.fields["message"] == "Solver timestep failed"
 
 

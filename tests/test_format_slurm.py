@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, one, read
+from format_probe import PRINTABLE, kinds, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,7 +54,7 @@ def test_lists_of_any_form_are_read_without_error(text):
 )
 @pytest.mark.parametrize("what", ["STEP 551.0", "JOB 551"])
 def test_a_cancelled_job_or_step_says_why(what, due, reason):
-    record = one(RECORDS, f"slurmstepd: error: *** {what} ON gn7 CANCELLED AT 2024-03-01T10:11:12{due} ***")
+    record = read_record(RECORDS, f"slurmstepd: error: *** {what} ON gn7 CANCELLED AT 2024-03-01T10:11:12{due} ***")
     assert (record.kind, record.level, record.fields["reason"]) == ("slurm.cancelled", "fatal", reason)
     assert "host" not in record.fields  # the node that printed it is not the one to blame
     assert record.fields["by_host"] == "gn7"
@@ -74,7 +74,7 @@ def test_a_cancelled_job_or_step_says_why(what, due, reason):
     ],
 )
 def test_srun_says_how_tasks_ended(line, fields):
-    record = one(RECORDS, f"srun: error: {line}")
+    record = read_record(RECORDS, f"srun: error: {line}")
     assert (record.kind, record.level) == ("slurm.task_exit", "error")
     assert fields.items() <= record.fields.items()
 
@@ -92,7 +92,7 @@ def test_srun_says_how_tasks_ended(line, fields):
     ],
 )
 def test_every_era_of_the_memory_killer_line(words, step):
-    record = one(RECORDS, f"slurmstepd: error: Detected {words}")
+    record = read_record(RECORDS, f"slurmstepd: error: Detected {words}")
     assert (record.kind, record.level, record.fields["step"]) == ("slurm.oom", "fatal", step)
 
 
@@ -240,7 +240,7 @@ def test_every_era_of_the_memory_killer_line(words, step):
     ],
 )
 def test_lines_of_schedulers_and_containers(line, kind, level, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, level)
     assert fields.items() <= record.fields.items()
 
@@ -256,7 +256,7 @@ def test_lines_of_schedulers_and_containers(line, kind, level, fields):
     ],
 )
 def test_a_step_that_srun_cuts_short_is_an_error(line):
-    assert one(RECORDS, line).level == "error"
+    assert read_record(RECORDS, line).level == "error"
 
 
 @pytest.mark.parametrize(
@@ -319,10 +319,10 @@ def test_garbage_around_known_words_never_raises(parts):
 
 
 @pytest.mark.parametrize(
-    ("pointer", "found"), [("See 'docker run --help'.", ["container.client"]), ("See 'kubectl get --help'.", [])]
+    ("pointer", "expected"), [("See 'docker run --help'.", ["container.client"]), ("See 'kubectl get --help'.", [])]
 )
-def test_unknown_option_with_a_hint_to_container_help_is_the_containers(pointer, found):
-    assert kinds(RECORDS, f"unknown flag: --gpus\n{pointer}") == found
+def test_unknown_option_with_a_hint_to_container_help_is_the_containers(pointer, expected):
+    assert kinds(RECORDS, f"unknown flag: --gpus\n{pointer}") == expected
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_reports_of_lsf_and_jobs_that_grid_engine_cannot_start_are_read(line, ki
     "message", ["Dispatched to <gx07>, Effective RES_REQ", "Dispatched 1 Task(s) on Host(s) <gx07>, Allo"]
 )
 def test_lsf_with_a_single_host_gives_the_host(message):
-    assert one(RECORDS, f"Fri Feb 13 09:35:31: {message}").fields["host"] == "gx07"
+    assert read_record(RECORDS, f"Fri Feb 13 09:35:31: {message}").fields["host"] == "gx07"
 
 
 def test_lsf_with_several_hosts_gives_no_host():
@@ -361,5 +361,5 @@ def test_lsf_with_several_hosts_gives_no_host():
     ],
 )
 def test_the_eventlog_of_a_job_of_flux_tells_of_its_good_end(line):
-    assert one(flux_broker.RECORDS, line).kind == "progress.done"
+    assert read_record(flux_broker.RECORDS, line).kind == "progress.done"
     assert not kinds(flux_broker.RECORDS, line.replace("0}}", "256}}").replace("status=0", "status=256"))

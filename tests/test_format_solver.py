@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import kinds, one
+from format_probe import kinds, read_record
 
 from logdoctor.logs.formats.simulation.solver import RECORDS
 
@@ -18,7 +18,7 @@ from logdoctor.logs.formats.simulation.solver import RECORDS
     ],
 )
 def test_steps_of_simulation_codes_are_progress(line, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == ("progress.step", "info")
     assert {k: record.fields.get(k) for k in fields} == fields
 
@@ -48,7 +48,7 @@ def test_talk_about_residuals_is_no_progress(line):
     ],
 )
 def test_end_message_of_a_simulation_is_a_good_end(line):
-    assert one(RECORDS, line).kind == "progress.done"
+    assert read_record(RECORDS, line).kind == "progress.done"
 
 
 @pytest.mark.parametrize("line", ["JOB DONE. was never printed", "total wall time 12 s", "End of Tests on node 3"])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import kinds, one
+from format_probe import kinds, read_record
 
 from logdoctor.logs.formats.frameworks.training_loops import RECORDS
 
@@ -42,7 +42,7 @@ from logdoctor.logs.formats.frameworks.training_loops import RECORDS
     ],
 )
 def test_other_training_loops_make_progress(line, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == ("progress.step", "info")
     assert {k: record.fields.get(k) for k in fields} == fields
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, one, read
+from format_probe import PRINTABLE, read, read_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ REQUEST = "[gn2:293:0:293]     ib_mlx5_log.c:177  UCX  ERROR RC QP 0x8a wqe[3]: 
 
 
 def test_a_failed_transfer_gives_status_and_vendor_error_as_numbers_and_takes_its_request_along():
-    record = one(RECORDS, RETRY + "\n" + REQUEST)
+    record = read_record(RECORDS, RETRY + "\n" + REQUEST)
     assert (record.kind, record.level) == ("ucx.completion", "error")
     wanted = {
         "status": 12,
@@ -29,7 +29,7 @@ def test_a_failed_transfer_gives_status_and_vendor_error_as_numbers_and_takes_it
 
 def test_the_dump_of_an_error_entry_is_decoded():
     rows = ["00000000 00000000 00000000 00000000"] * 3 + ["00000000 93005204 0a0001bd 45c8e0d2"]
-    record = one(RECORDS, "\n".join(["mlx5: gn2: got completion with error:", *rows]))
+    record = read_record(RECORDS, "\n".join(["mlx5: gn2: got completion with error:", *rows]))
     assert record.fields == {"by_host": "gn2", "vendor_err": 0x52, "syndrome": 4, "status": 4}
 
 
@@ -39,13 +39,13 @@ def test_a_crash_caught_by_ucx_holds_its_stack():
         "==== backtrace (tid:  293) ====\n 0  /opt/app/lib/libsolve.so.0(solve_step+0x2e4) [0x7fc9bfe5e654]\n"
         " 1 0x0000000000012b20 .annobin_sigaction.c()  sigaction.c:0\n=================================\nstep 5"
     )
-    record = one(RECORDS, text)
+    record = read_record(RECORDS, text)
     assert (record.kind, record.fields["signal"], record.fields["by_pid"]) == ("ucx.signal", 11, 293)
     assert record.fields["frames"] == ("solve_step", ".annobin_sigaction.c")
 
 
 def test_a_crash_line_with_a_blank_before_the_thread_names_its_process_too():
-    record = one(RECORDS, "[gn2:293 :0:301] Caught signal 7 (Bus error: nonexistent physical address)")
+    record = read_record(RECORDS, "[gn2:293 :0:301] Caught signal 7 (Bus error: nonexistent physical address)")
     assert (record.kind, record.fields["by_host"], record.fields["by_pid"]) == ("ucx.signal", "gn2", 293)
 
 
@@ -126,14 +126,14 @@ def test_a_crash_line_with_a_blank_before_the_thread_names_its_process_too():
     ],
 )
 def test_the_level_and_kind_of_single_lines(line, kind, level, fields):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, level)
     assert fields.items() <= record.fields.items()
 
 
 def test_input_output_error_of_ucx_is_no_disk_error():
     line = "[gn2:87:0] ucp_worker.c:1432 UCX  ERROR failed to open a lane of tcp with status Input/output error"
-    assert "errno" not in one(RECORDS, line).fields
+    assert "errno" not in read_record(RECORDS, line).fields
 
 
 @pytest.mark.parametrize(
@@ -167,14 +167,14 @@ def test_garbage_around_known_words_never_raises(lines):
 def test_a_report_past_the_logger_names_its_host_and_the_address_of_the_other_port():
     report = "[gn2:293:0:293] ib_mlx5_log.c:139  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)"
     request = "[gn2:293:0:293] ib_mlx5_log.c:139  DCI QP 0xa0f wqe[0]: SEND s-e [rqpn 0xb66 rlid 41] [inl len 18]"
-    record = one(RECORDS, report + "\n" + request)
+    record = read_record(RECORDS, report + "\n" + request)
     assert (record.kind, record.fields["status"], record.fields["peer"]) == ("ucx.completion", 12, "lid 41")
     assert (record.fields["by_host"], record.fields["by_pid"]) == ("gn2", 293)
 
 
 def test_a_segment_that_is_already_gone_is_no_failure():
     why = "failed: No such file or directory"
-    record = one(
+    record = read_record(
         RECORDS, f"[1741078212.114021] [gn2:293:0] mm_posix.c:291  UCX  ERROR shm_unlink(/ucx_shm_posix_51ac) {why}"
     )
     assert (record.kind, record.level) == ("ucx.warning", "warning")

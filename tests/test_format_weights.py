@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from failing_job import diagnosed
-from format_probe import kinds, one, read
+from failing_job import diagnose_log
+from format_probe import kinds, read, read_record
 
 from logdoctor.logs.formats.frameworks.weights import RECORDS
 
@@ -29,18 +29,18 @@ def test_exception_with_the_same_words_is_no_warning():
 
 @pytest.mark.parametrize("logger", ["", "2024-05-02 11:20:41,112 - mmdet - WARNING - "])
 def test_a_partial_load_explains_no_failure_behind_it(knowledge, logger):
-    found = diagnosed(logger + LIST + "Traceback (most recent call last):\nKeyboardInterrupt\n", knowledge)
-    assert [cause.signature for cause in found.causes] == ["job.preempted"]
+    diagnosis = diagnose_log(logger + LIST + "Traceback (most recent call last):\nKeyboardInterrupt\n", knowledge)
+    assert [cause.signature for cause in diagnosis.causes] == ["job.preempted"]
 
 
 def test_list_of_weights_ends_at_another_line():
-    assert one(RECORDS, LIST).kind == "weights.partial"
-    found = read(RECORDS, LIST + "step 1\n" + LIST)
-    assert len(found) == 2
+    assert read_record(RECORDS, LIST).kind == "weights.partial"
+    records = read(RECORDS, LIST + "step 1\n" + LIST)
+    assert len(records) == 2
 
 
 def test_line_below_a_failed_load_of_megatron_is_the_message():
-    record = one(RECORDS, "could not load the checkpoint\n[Errno 13] Permission denied: '/ckpt/model.pt'\n")
+    record = read_record(RECORDS, "could not load the checkpoint\n[Errno 13] Permission denied: '/ckpt/model.pt'\n")
     assert (record.kind, record.fields["message"]) == (
         "weights.not_loaded",
         "[Errno 13] Permission denied: '/ckpt/model.pt'",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from format_probe import kinds, one
+from format_probe import kinds, read_record
 
 from logdoctor.logs.formats.schedulers.workflows import RECORDS
 
 
 def test_the_cause_that_nextflow_gives_is_the_message_of_the_process_that_failed():
-    record = one(
+    record = read_record(
         RECORDS,
         "ERROR ~ Error executing process > 'SORT (a1)'\n\nCaused by:\n  No such variable: seed\n\nCommand executed:\n",
     )
@@ -28,23 +28,23 @@ def test_a_step_that_is_tried_again_or_left_out_is_a_warning():
         "Error executing rule sort on cluster (jobid: 4, external: 8812)\n"
     )
     assert kinds(RECORDS, text) == ["workflow.step_failed"] * 3
-    assert one(RECORDS, "Error in group job-7, which failed\n").level == "warning"
+    assert read_record(RECORDS, "Error in group job-7, which failed\n").level == "warning"
 
 
 def test_slurm_end_of_a_snakemake_job_counts_without_a_restart():
     ended = "message: SLURM-job '8812' failed, SLURM status is: 'OUT_OF_MEMORY'. For further error details\n"
-    assert one(RECORDS, ended).fields["state"] == "OUT_OF_MEMORY"
+    assert read_record(RECORDS, ended).fields["state"] == "OUT_OF_MEMORY"
     assert kinds(RECORDS, f"{ended}    jobid: 4\n\nTrying to restart job 4.\n") == []
 
 
 def test_kaldi_counts_the_parts_of_a_step_that_failed():
-    record = one(RECORDS, "queue.pl: 3 / 20 failed, log is in exp/mono/log/acc.*.log")
+    record = read_record(RECORDS, "queue.pl: 3 / 20 failed, log is in exp/mono/log/acc.*.log")
     assert (record.kind, record.fields["failed"], record.fields["all"]) == ("workflow.jobs_failed", 3, 20)
 
 
 def test_snakemake_names_the_exception_the_place_and_below_them_what_it_says():
-    old = one(RECORDS, "NameError in line 36 of /w/rules/qc.smk:\nname 'lanes' is not defined\n")
-    new = one(RECORDS, "NameError in file \"/w/rules/qc.smk\", line 36:\nname 'lanes' is not defined\n")
+    old = read_record(RECORDS, "NameError in line 36 of /w/rules/qc.smk:\nname 'lanes' is not defined\n")
+    new = read_record(RECORDS, "NameError in file \"/w/rules/qc.smk\", line 36:\nname 'lanes' is not defined\n")
     for record in (old, new):
         assert record.text == record.fields["message"] == "NameError: name 'lanes' is not defined"
         assert record.fields["call"] == "line 36 of /w/rules/qc.smk"

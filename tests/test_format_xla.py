@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from failing_job import diagnosed
-from format_probe import kinds, one
+from failing_job import diagnose_log
+from format_probe import kinds, read_record
 
 from logdoctor.logs.formats.frameworks.xla import RECORDS
 
@@ -16,7 +16,7 @@ from logdoctor.logs.formats.frameworks.xla import RECORDS
     ],
 )
 def test_reason_of_the_coordination_service_is_read(line):
-    record = one(RECORDS, line)
+    record = read_record(RECORDS, line)
     assert (record.kind, record.level) == ("xla.coordination", "error")
     assert record.fields["status"] in ("DEADLINE_EXCEEDED", "INTERNAL", "UNAVAILABLE")
 
@@ -30,7 +30,7 @@ def test_reason_of_the_coordination_service_is_read(line):
     ],
 )
 def test_collectives_that_tensorflow_aborts_are_a_failure(line):
-    assert one(RECORDS, line).kind == "xla.collective"
+    assert read_record(RECORDS, line).kind == "xla.collective"
 
 
 def test_the_end_of_a_data_set_aborts_collectives_too_and_is_no_failure():
@@ -38,10 +38,10 @@ def test_the_end_of_a_data_set_aborts_collectives_too_and_is_no_failure():
 
 
 def test_title_of_an_nccl_error_quoted_by_xla_has_only_nccls_words(knowledge):
-    found = diagnosed(
+    diagnosis = diagnose_log(
         "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: "
         "internal error. Last NCCL warning(error) log entry (may be unrelated) 'Attribute speed of node pci not found'.; "
         "current tracing scope: all-reduce.3\n",
         knowledge,
     )
-    assert found.causes[0].title.endswith(": Attribute speed of node pci not found")
+    assert diagnosis.causes[0].title.endswith(": Attribute speed of node pci not found")

@@ -37,11 +37,11 @@ def diagnose_any(data: bytes, knowledge, **options) -> Diagnosis | None:
     The diagnosis must be valid by the schema.
     """
     try:
-        found = logdoctor.diagnose(io.BytesIO(data), knowledge=knowledge, bounds=SMALL, **options)
+        diagnosis = logdoctor.diagnose(io.BytesIO(data), knowledge=knowledge, bounds=SMALL, **options)
     except InputError:
         return None
-    VALIDATOR.validate(found.to_dict())
-    return found
+    VALIDATOR.validate(diagnosis.to_dict())
+    return diagnosis
 
 
 @functools.cache
@@ -138,9 +138,9 @@ def mutated(draw) -> bytes:
 @inputs(150, 40_000)
 @given(log=mutated(), hung=st.booleans(), lang=st.sampled_from(["en", "zh"]))
 def test_mutilated_log_gives_a_diagnosis_and_every_report(log, hung, lang, knowledge):
-    found = diagnose_any(log, knowledge, hung=hung, lang=lang)
-    for name in FORMATS if found else ():
-        text = render(found, name, lang=lang)
+    diagnosis = diagnose_any(log, knowledge, hung=hung, lang=lang)
+    for name in FORMATS if diagnosis else ():
+        text = render(diagnosis, name, lang=lang)
         assert not any(ord(c) < 32 and c != "\n" for c in text)
 
 

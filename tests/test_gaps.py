@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from logdoctor.authoring.gaps import jobs_of
 from logdoctor.pipeline.masking import to_template
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 TORUS = "ERROR: torus link {} lost its partner on sw-{}\n"
 HYDRA = "FATAL: hydra gave up after {} s\n"

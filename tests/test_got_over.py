@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from failing_job import answer, diagnosed
+from failing_job import answer, diagnose_log
 
 from logdoctor import diagnose
 from logdoctor.logs.multiline.python.after import is_caught
@@ -34,7 +34,7 @@ def log_lines(*messages: str) -> str:
 
 
 def verdict(log: str, knowledge) -> str:
-    return answer(diagnosed(log, knowledge))[0]
+    return answer(diagnose_log(log, knowledge))[0]
 
 
 @pytest.mark.parametrize("log_line", ["WARNING part 3 failed, attempt 1 of 5", "ERROR part 3 failed"])

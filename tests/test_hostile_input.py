@@ -15,7 +15,7 @@ import zipfile
 
 import pytest
 from effort import within
-from failing_job import ANSWER, LINES, LOG, OOM, TIMEOUT, VALIDATOR, answer, diagnosed
+from failing_job import ANSWER, LINES, LOG, OOM, TIMEOUT, VALIDATOR, answer, diagnose_log
 
 import logdoctor
 from logdoctor.inputs import Bounds
@@ -28,15 +28,15 @@ ESC = "\x1b"
 @pytest.fixture(scope="module", autouse=True)
 def load_knowledge(knowledge):
     """Load lazy modules before any test measures time."""
-    diagnosed(LOG, knowledge)
+    diagnose_log(LOG, knowledge)
 
 
 def diagnose_within(log, knowledge, paces: float):
     """Diagnose ``log`` in at most ``paces`` paces of `effort.within`."""
     with within(paces):
-        found = diagnosed(log, knowledge)
-    VALIDATOR.validate(found.to_dict())
-    return found
+        diagnosis = diagnose_log(log, knowledge)
+    VALIDATOR.validate(diagnosis.to_dict())
+    return diagnosis
 
 
 # ── one failed job with every prefix: the answer is that of the bare log ──
@@ -126,20 +126,20 @@ PREFIXED_LOGS = {
 
 @pytest.mark.parametrize("prefix_name", PREFIXED_LOGS)
 def test_log_with_prefixes_gives_the_answer_of_the_bare_log(prefix_name, knowledge):
-    found = diagnosed(PREFIXED_LOGS[prefix_name](list(LINES)), knowledge)
-    assert answer(found) == answer(diagnosed(LOG, knowledge)) == ANSWER
-    assert [s.signature for s in found.symptoms] == ["collective.timeout"]
+    diagnosis = diagnose_log(PREFIXED_LOGS[prefix_name](list(LINES)), knowledge)
+    assert answer(diagnosis) == answer(diagnose_log(LOG, knowledge)) == ANSWER
+    assert [s.signature for s in diagnosis.symptoms] == ["collective.timeout"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
 def test_other_encodings_with_a_mark_give_the_same_answer(encoding, knowledge):
-    assert answer(diagnosed(LOG.encode(encoding), knowledge)) == ANSWER
+    assert answer(diagnose_log(LOG.encode(encoding), knowledge)) == ANSWER
 
 
 @pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
 def test_utf_16_of_both_byte_orders_gives_the_same_answer(mark, knowledge):
     encoding = "utf-16-le" if mark == b"\xff\xfe" else "utf-16-be"
-    assert answer(diagnosed(mark + LOG.encode(encoding), knowledge)) == ANSWER
+    assert answer(diagnose_log(mark + LOG.encode(encoding), knowledge)) == ANSWER
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,11 @@ def test_utf_16_of_both_byte_orders_gives_the_same_answer(mark, knowledge):
 )
 def test_broken_bytes_around_lines_change_no_answer(junk, knowledge):
     data = b"".join(b"# " + junk + b" #\n" + line.encode() + junk + b"\n" for line in LINES)
-    assert answer(diagnosed(data, knowledge)) == ANSWER
+    assert answer(diagnose_log(data, knowledge)) == ANSWER
 
 
 def test_byte_order_mark_in_the_middle_changes_no_encoding(knowledge):
-    assert answer(diagnosed("started\n" + "\ufeff" + LOG, knowledge)) == ANSWER
+    assert answer(diagnose_log("started\n" + "\ufeff" + LOG, knowledge)) == ANSWER
 
 
 # ── the content of a log has no effect on a screen ──
@@ -178,7 +178,7 @@ RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
 def test_escape_sequences_and_markup_never_reach_a_report(attack, knowledge):
     lines = [line.replace("Tried to", attack + "Tried to").replace("WorkNCCL", attack) for line in LINES]
-    diagnosis = diagnosed("\n".join([*lines, f"RuntimeError: {attack} {attack}"]), knowledge, name=f"job{attack}")
+    diagnosis = diagnose_log("\n".join([*lines, f"RuntimeError: {attack} {attack}"]), knowledge, name=f"job{attack}")
     for name in FORMATS:
         text = render(diagnosis, name)
         assert not RAW.search(text), name
@@ -189,7 +189,7 @@ def test_escape_sequences_and_markup_never_reach_a_report(attack, knowledge):
 
 
 def test_markup_is_plain_text_in_markdown(knowledge):
-    text = render(diagnosed(f"RuntimeError: {ATTACKS['script']} {ATTACKS['link']}\n", knowledge), "markdown")
+    text = render(diagnose_log(f"RuntimeError: {ATTACKS['script']} {ATTACKS['link']}\n", knowledge), "markdown")
     outside_code = re.sub(r"(?s)(`{3,}).*?\1|(`+).*?\2", "", text)
     assert "<script>" not in outside_code
     assert not re.search(r"[^\\]\]\(javascript:", outside_code)
@@ -200,9 +200,9 @@ def test_markup_is_plain_text_in_markdown(knowledge):
 
 def test_a_line_of_20_megabytes_is_read_and_the_failure_behind_it_found(knowledge):
     log = b"x" * (10 << 20) + OOM.encode() + b"y" * (10 << 20) + b"\n" + LOG.encode()
-    found = diagnose_within(log, knowledge, 60)
-    assert answer(found) == ANSWER
-    assert max(len(e.line.text) for c in found.causes for e in c.evidence) < 1 << 20
+    diagnosis = diagnose_within(log, knowledge, 60)
+    assert answer(diagnosis) == ANSWER
+    assert max(len(e.line.text) for c in diagnosis.causes for e in c.evidence) < 1 << 20
 
 
 def test_failing_line_of_20_megabytes_is_diagnosed_in_time(knowledge):
@@ -217,10 +217,10 @@ def test_a_flood_of_one_failing_line_takes_little_time(line, knowledge):
 def test_a_flood_takes_little_memory(knowledge):
     log = f"{OOM}\n" * 10_000
     tracemalloc.start()
-    diagnosed(log[: len(OOM) * 100], knowledge)
+    diagnose_log(log[: len(OOM) * 100], knowledge)
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
-    diagnosed(log, knowledge)
+    diagnose_log(log, knowledge)
     peak = tracemalloc.get_traced_memory()[1] - before
     tracemalloc.stop()
     assert peak < 16 << 20
@@ -246,7 +246,7 @@ def test_many_cut_tracebacks_are_diagnosed_in_time(knowledge):
 
 def test_unfinished_mpi_help_frame_does_not_hide_the_failure(knowledge):
     frame = "-" * 74 + "\nWARNING: There was an error initializing an OpenFabrics device.\n\n  Local host: gpu-04\n"
-    assert answer(diagnosed(frame + LOG, knowledge)) == ANSWER
+    assert answer(diagnose_log(frame + LOG, knowledge)) == ANSWER
 
 
 def test_many_unfinished_mpi_help_frames_are_diagnosed_in_time(knowledge):
@@ -322,7 +322,7 @@ def test_repetition_of_16_kilobytes_is_matched_fast(repeat, end, knowledge):
 @pytest.mark.parametrize("rank", ["4294967294", "99999999"])
 def test_absurd_rank_is_not_named_as_culprit(rank, knowledge):
     text = f"mpirun noticed that process rank {rank} with PID 12 on node n1 exited on signal 9 (Killed).\n"
-    cause = diagnosed(text, knowledge).causes[0]
+    cause = diagnose_log(text, knowledge).causes[0]
     assert (cause.signature, cause.culprit.ranks, cause.culprit.hosts) == ("mpi.rank-died", (), ("n1",))
     assert rank not in cause.title + cause.summary
 
@@ -332,8 +332,8 @@ def test_absurd_rank_is_not_named_as_culprit(rank, knowledge):
 
 def test_an_empty_file_is_healthy(tmp_path, knowledge):
     (tmp_path / "a.log").touch()
-    found = logdoctor.diagnose(tmp_path / "a.log", knowledge=knowledge)
-    assert (found.verdict, found.coverage.lines, found.problems) == ("healthy", 0, ())
+    diagnosis = logdoctor.diagnose(tmp_path / "a.log", knowledge=knowledge)
+    assert (diagnosis.verdict, diagnosis.coverage.lines, diagnosis.problems) == ("healthy", 0, ())
 
 
 BINARIES = [
@@ -348,15 +348,15 @@ BINARIES = [
 def test_binary_file_beside_the_log_is_at_most_one_problem(data, tmp_path, knowledge):
     (tmp_path / "a.log").write_text(LOG)
     (tmp_path / "core.4411").write_bytes(data)
-    found = logdoctor.diagnose([tmp_path / "a.log", tmp_path / "core.4411"], knowledge=knowledge)
-    assert answer(found) == ANSWER
-    assert len(found.problems) <= 1
+    diagnosis = logdoctor.diagnose([tmp_path / "a.log", tmp_path / "core.4411"], knowledge=knowledge)
+    assert answer(diagnosis) == ANSWER
+    assert len(diagnosis.problems) <= 1
 
 
 @pytest.mark.parametrize("data", BINARIES[:2])
 def test_binary_file_alone_is_refused(data, knowledge):
     with pytest.raises(InputError, match="was not read"):
-        diagnosed(data, knowledge)
+        diagnose_log(data, knowledge)
 
 
 def bomb_zip(size: int) -> bytes:
@@ -380,10 +380,10 @@ def bomb_tar(size: int) -> bytes:
 @pytest.mark.parametrize("bomb", [bomb_zip, bomb_tar])
 @pytest.mark.parametrize("bounds", [Bounds(inflated_bytes=1 << 20), Bounds(ratio=50, ratio_after=1 << 20)])
 def test_bomb_is_cut_and_reported_and_the_log_before_it_diagnosed(bomb, bounds, knowledge):
-    found = diagnosed(bomb(16 << 20), knowledge, bounds=bounds)
-    assert answer(found) == ANSWER
-    assert found.problems
-    assert found.coverage.bytes < 4 << 20
+    diagnosis = diagnose_log(bomb(16 << 20), knowledge, bounds=bounds)
+    assert answer(diagnosis) == ANSWER
+    assert diagnosis.problems
+    assert diagnosis.coverage.bytes < 4 << 20
 
 
 def test_endlessly_nested_archive_is_refused(knowledge):
@@ -394,14 +394,14 @@ def test_endlessly_nested_archive_is_refused(knowledge):
             archive.writestr(f"{depth}.zip" if depth else "a.log", data)
         data = out.getvalue()
     with pytest.raises(InputError, match="was not opened"):
-        diagnosed(data, knowledge)
+        diagnose_log(data, knowledge)
 
 
 def test_hostile_member_name_is_escaped_in_reports(knowledge):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr(f"../../{ESC}[2J<script>.log", LOG)
-    diagnosis = diagnosed(out.getvalue(), knowledge)
+    diagnosis = diagnose_log(out.getvalue(), knowledge)
     assert answer(diagnosis) == ANSWER
     for name in FORMATS:
         assert ESC not in render(diagnosis, name)

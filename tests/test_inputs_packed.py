@@ -460,8 +460,8 @@ _SMALL = Bounds(inflated_bytes=1 << 22, ratio_after=1 << 20, entries=50, zip_byt
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(_SEEDS), st.integers(1, 30), st.binary(max_size=200))
-def test_any_bytes_behind_any_magic_give_text_or_a_problem(seed, kept, rest):
-    unpack(seed[:kept] + rest, bounds=_SMALL)
+def test_any_bytes_behind_any_magic_give_text_or_a_problem(seed, length, rest):
+    unpack(seed[:length] + rest, bounds=_SMALL)
 
 
 @settings(max_examples=150, deadline=None)

@@ -41,9 +41,9 @@ def test_wrapped_lines_are_joined_and_others_keep_their_numbers(tmp_path, width)
 
 
 def test_wrapped_line_is_diagnosed_with_the_number_of_its_first_line(knowledge):
-    found = diagnose(io.BytesIO(wrap_lines(PRINTED, 80).encode()), knowledge=knowledge)
-    assert found.causes[0].signature == "collective.timeout"
-    assert found.causes[0].evidence[0].line.number == 4
+    diagnosis = diagnose(io.BytesIO(wrap_lines(PRINTED, 80).encode()), knowledge=knowledge)
+    assert diagnosis.causes[0].signature == "collective.timeout"
+    assert diagnosis.causes[0].evidence[0].line.number == 4
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failing_job import diagnosed, summary
+from failing_job import diagnose_log, summary
 
 from logdoctor.model import Diagnosis
 
@@ -35,52 +35,55 @@ def runs(diagnosis: Diagnosis) -> list[tuple[str | None, bool]]:
 
 
 def test_two_failures_of_a_script_before_its_steps_are_two_runs(knowledge):
-    diagnosis = diagnosed(WARNED + OOM + WARNED + NO_KEY, knowledge)
+    diagnosis = diagnose_log(WARNED + OOM + WARNED + NO_KEY, knowledge)
     assert runs(diagnosis) == [("cuda.oom", False), ("app.exception", True)]
 
 
 def test_repeated_loading_of_modules_is_another_job(knowledge):
     loaded = "Loaded module: cuda/11.8\n"
-    assert runs(diagnosed(loaded + OOM + loaded + NO_KEY, knowledge)) == [("cuda.oom", False), ("app.exception", True)]
+    assert runs(diagnose_log(loaded + OOM + loaded + NO_KEY, knowledge)) == [
+        ("cuda.oom", False),
+        ("app.exception", True),
+    ]
 
 
 def test_two_ranks_that_fail_without_lines_between_are_one_run(knowledge):
-    assert diagnosed(WARNED * 2 + OOM + NO_KEY, knowledge).runs == ()
+    assert diagnose_log(WARNED * 2 + OOM + NO_KEY, knowledge).runs == ()
 
 
 def test_failure_of_another_script_is_no_second_run(knowledge):
-    diagnosis = diagnosed(WARNED + OOM + WARNED + NO_KEY.replace("fit.py", "evaluate.py"), knowledge)
+    diagnosis = diagnose_log(WARNED + OOM + WARNED + NO_KEY.replace("fit.py", "evaluate.py"), knowledge)
     assert (diagnosis.causes[0].signature, diagnosis.runs) == ("cuda.oom", ())
 
 
 def test_rank_reported_dead_twice_by_torchrun_belongs_to_two_jobs(knowledge):
     log = OOM + summary(0, host="cn17", pid=811) + NO_KEY + summary(0, host="cn18", pid=977)
-    assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)]
+    assert runs(diagnose_log(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)]
 
 
 def test_summaries_of_two_nodes_belong_to_one_job(knowledge):
     log = OOM + summary(0, host="cn17", pid=811) + summary(8, host="cn18", pid=977)
-    assert diagnosed(log, knowledge).runs == ()
+    assert diagnose_log(log, knowledge).runs == ()
 
 
 def test_end_of_a_second_slurm_job_is_reported_after_a_failed_first(knowledge):
     log = OOM + CANCELLED.format(job=71, day=10, second="01") + WARNED + CANCELLED.format(job=72, day=11, second="01")
-    assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("job.preempted", True)]
+    assert runs(diagnose_log(log, knowledge)) == [("cuda.oom", False), ("job.preempted", True)]
 
 
 def test_jobs_cancelled_together_are_one_run(knowledge):
     log = CANCELLED.format(job=71, day=10, second="01") + CANCELLED.format(job=72, day=10, second="02")
-    assert diagnosed(log, knowledge).runs == ()
+    assert diagnose_log(log, knowledge).runs == ()
 
 
 def test_requeued_job_that_is_cancelled_again_is_one_run(knowledge):
     log = CANCELLED.format(job=71, day=10, second="01") + CANCELLED.format(job=71, day=11, second="01")
-    assert diagnosed(log, knowledge).runs == ()
+    assert diagnose_log(log, knowledge).runs == ()
 
 
 def test_last_of_very_many_jobs_is_reported(knowledge):
     ends = [CANCELLED.format(job=n, day=10 + n % 20, second="01") for n in range(80)]
-    diagnosis = diagnosed("".join(ends) + OOM + CANCELLED.format(job=99, day=31, second="09"), knowledge)
+    diagnosis = diagnose_log("".join(ends) + OOM + CANCELLED.format(job=99, day=31, second="09"), knowledge)
     assert diagnosis.causes[0].signature == "cuda.oom"
 
 
@@ -101,17 +104,17 @@ def lsf(job: int, where: str = "is above this job summary.") -> str:
 
 
 def test_jobs_with_output_above_the_lsf_reports_are_two_runs(knowledge):
-    diagnosis = diagnosed(OOM + lsf(71) + NO_KEY + lsf(72), knowledge)
+    diagnosis = diagnose_log(OOM + lsf(71) + NO_KEY + lsf(72), knowledge)
     assert runs(diagnosis) == [("cuda.oom", False), ("app.exception", True)]
 
 
 def test_jobs_with_output_below_the_lsf_reports_are_two_runs(knowledge):
-    diagnosis = diagnosed(lsf(71, "follows:") + OOM + lsf(72, "follows:") + NO_KEY, knowledge)
+    diagnosis = diagnose_log(lsf(71, "follows:") + OOM + lsf(72, "follows:") + NO_KEY, knowledge)
     assert runs(diagnosis) == [("cuda.oom", False), ("app.exception", True)]
 
 
 def test_jobs_with_pbs_summaries_are_two_runs(knowledge):
-    diagnosis = diagnosed(OOM + STATUS.format(job=71) + NO_KEY + STATUS.format(job=72), knowledge)
+    diagnosis = diagnose_log(OOM + STATUS.format(job=71) + NO_KEY + STATUS.format(job=72), knowledge)
     assert runs(diagnosis) == [("cuda.oom", False), ("app.exception", True)]
 
 
@@ -133,7 +136,7 @@ KeyboardInterrupt
 
 def test_failure_after_an_interrupt_of_the_same_script_is_another_run(knowledge):
     for first in (INTERRUPTED, INTERRUPTED + LAUNCHER_INTERRUPTED):
-        diagnosis = diagnosed(first + NO_KEY, knowledge)
+        diagnosis = diagnose_log(first + NO_KEY, knowledge)
         assert runs(diagnosis) == [("job.preempted", False), ("app.exception", True)]
 
 
@@ -141,7 +144,7 @@ def test_consequence_of_an_interrupt_belongs_to_the_same_run(knowledge):
     broken = NO_KEY.replace("KeyError: 'labels'", "ConnectionResetError: [Errno 104] Connection reset by peer")
     while_handled = "\nDuring handling of the above exception, another exception occurred:\n\n" + NO_KEY
     for rest in (broken, while_handled):
-        assert diagnosed(INTERRUPTED + rest, knowledge).runs == ()
+        assert diagnose_log(INTERRUPTED + rest, knowledge).runs == ()
 
 
 def test_command_typed_below_an_end_starts_another_run(knowledge):
@@ -150,8 +153,8 @@ def test_command_typed_below_an_end_starts_another_run(knowledge):
         log = f"{prompt}python fit.py\n{OOM}{prompt}CUDA_VISIBLE_DEVICES=0 python evaluate.py --all\n{other}"
         if "PS" in prompt:
             log = log.replace("CUDA_VISIBLE_DEVICES=0 ", "")
-        assert runs(diagnosed(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)], prompt
+        assert runs(diagnose_log(log, knowledge)) == [("cuda.oom", False), ("app.exception", True)], prompt
 
 
 def test_command_typed_while_the_job_runs_starts_no_run(knowledge):
-    assert diagnosed("kim@ws4:~$ bash run.sh &\nkim@ws4:~$ python watch.py\n" + OOM, knowledge).runs == ()
+    assert diagnose_log("kim@ws4:~$ bash run.sh &\nkim@ws4:~$ python watch.py\n" + OOM, knowledge).runs == ()

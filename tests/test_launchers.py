@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from handmade_records import handmade
+from handmade_records import make_record
 
 from logdoctor.model import Line, Record, Source, Value
 from logdoctor.reasoning.job_state import JobState
@@ -19,7 +19,7 @@ class Log:
     def add(self, kind: str, file: str = "a", time: float | None = None, **fields: Value) -> Record:
         self.order += 1
         line = Line(file, self.order, kind)
-        record = handmade(line, kind, kind, Source(time=time), "error", fields, self.order)
+        record = make_record(line, kind, kind, Source(time=time), "error", fields, self.order)
         self.job_summary.observe(record)
         return record
 

@@ -310,12 +310,12 @@ def test_pattern_of_higher_priority_wins(monkeypatch):
     ],
 )
 def test_message_is_searched_before_the_text_with_its_prefix(monkeypatch, line, text, level):
-    found = (
+    patterns = (
         RecordPattern("a.special", r"^\[ERROR\] URL", "error", priority=0),
         RecordPattern("a.general", r"^\[error\] ", "fatal", priority=-2),
         RecordPattern("a.bare", r"^odd", "fatal", priority=-5),
     )
-    monkeypatch.setattr(line_parser, "record_patterns", lambda: found)
+    monkeypatch.setattr(line_parser, "record_patterns", lambda: patterns)
     line_parser._precedence.cache_clear()
     (record,) = LineParser("a.log").parse(Candidate(line.encode(), 1, (0, 1, 2), lambda: iter(())))
     line_parser._precedence.cache_clear()
@@ -369,8 +369,8 @@ def test_file_name_gives_the_rank_unless_the_line_names_one():
     ],
 )
 def test_file_name_gives_the_source(file, source):
-    found = source_from_filename(file)
-    assert {k: v for k in found.__slots__ if (v := getattr(found, k)) is not None} == source
+    result = source_from_filename(file)
+    assert {k: v for k in result.__slots__ if (v := getattr(result, k)) is not None} == source
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from rule_texts import LICENCE, rule_file
 from logdoctor.authoring.lint import lint
 from logdoctor.authoring.lint_issue import CODES
 
-pytestmark = [pytest.mark.usefixtures("surroundings"), pytest.mark.xdist_group("rules")]
+pytestmark = [pytest.mark.usefixtures("clean_environment"), pytest.mark.xdist_group("rules")]
 """One worker: reading all rules for the first time takes seconds."""
 
 
@@ -179,8 +179,8 @@ def test_all_faults_are_printed_at_once_with_line_reason_and_help(own):
 
 
 def test_issues_as_json_have_file_and_line(own):
-    found = json.loads(call("rules", "lint", "-f", "json", "--rules", own, "site.licence", code=1).stdout)
-    places = {(r["file"], r["line"], r["code"], r["severity"]) for r in found}
+    entries = json.loads(call("rules", "lint", "-f", "json", "--rules", own, "site.licence", code=1).stdout)
+    places = {(r["file"], r["line"], r["code"], r["severity"]) for r in entries}
     assert (f"{own}/site/licence.yaml", 4, "todo", "error") in places
 
 

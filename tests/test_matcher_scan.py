@@ -53,13 +53,13 @@ def expected(data: bytes) -> list[tuple[int, bytes, tuple[int, ...]]]:
 
     Each pattern is searched in each line and in each part between carriage returns.
     """
-    found = []
+    matches = []
     for number, line in enumerate(data.split(b"\n"), 1):
         for part in line.split(b"\r"):
             ids = tuple(i for i, f in enumerate(FORMS) if re.search(f.encode(), part))
             if ids:
-                found.append((number, part, ids))
-    return found
+                matches.append((number, part, ids))
+    return matches
 
 
 PIECES = st.sampled_from(
@@ -94,8 +94,8 @@ def test_numbers_and_totals_hold_over_many_windows(engine: str) -> None:
         lines[n] += b" peer 5 lost"
     data = b"\n".join(lines)
     assert len(data) > 4 * WINDOW_BYTES
-    found, scan = scan_lines(data, engine, 100_000)
-    assert found == expected(data)
+    matches, scan = scan_lines(data, engine, 100_000)
+    assert matches == expected(data)
     assert (scan.bytes, scan.lines, scan.throttled_patterns) == (len(data), 9000, ())
 
 
@@ -135,8 +135,8 @@ def test_numpy_counts_as_the_plain_count_does(monkeypatch: pytest.MonkeyPatch) -
 
 def test_huge_progress_bar_is_split_at_carriage_returns() -> None:
     data = b"\r".join(b"%7d/99999 it" % n for n in range(60_000)) + b"\rerror: disk\rfine\nerror\n"
-    found, scan = scan_lines(data)
-    assert found == [(1, b"error: disk", (0, 4)), (2, b"error", (4,))]
+    matches, scan = scan_lines(data)
+    assert matches == [(1, b"error: disk", (0, 4)), (2, b"error", (4,))]
     assert scan.lines == 2
 
 
@@ -157,11 +157,11 @@ def test_huge_progress_bar_is_split_at_carriage_returns() -> None:
 def test_hit_in_an_overlong_line_is_found_once_with_its_surroundings(engine: str, at: int) -> None:
     data = bytearray(b"x" * 700_000 + b"\nnext error\n")
     data[at : at + 11] = b"peer 9 lost"
-    found, scan = scan_lines(bytes(data), engine)
-    assert [(n, ids) for n, _, ids in found] == [(1, (1,)), (2, (4,))]
+    matches, scan = scan_lines(bytes(data), engine)
+    assert [(n, ids) for n, _, ids in matches] == [(1, (1,)), (2, (4,))]
     around = bytes(data[max(0, at - 2000) : at + 2000].split(b"\n")[0])
-    assert around in found[0][1]
-    assert len(found[0][1]) <= 16 << 10
+    assert around in matches[0][1]
+    assert len(matches[0][1]) <= 16 << 10
     assert scan.lines == 2
 
 
@@ -223,13 +223,13 @@ def test_frequent_pattern_is_throttled_and_others_lose_no_hit(engine: str) -> No
     lines = [b"error in step %06d" % n for n in range(100_000)]
     for n in range(50, 100_000, 9973):
         lines[n] += b" watchdog"
-    found, scan = scan_lines(b"\n".join(lines), engine)
+    matches, scan = scan_lines(b"\n".join(lines), engine)
     assert scan.throttled_patterns == (4,)
-    assert [n for n, _, ids in found if 3 in ids] == [n + 1 for n in range(50, 100_000, 9973)]
-    assert all(ids == (3, 4) for _, _, ids in found if 3 in ids)
-    assert [n for n, _, _ in found][:MAX_HITS] == list(range(1, MAX_HITS + 1))
-    assert [n for n, _, _ in found][-TAIL_HITS:] == list(range(100_001 - TAIL_HITS, 100_001))
-    assert len(found) < 40_000
+    assert [n for n, _, ids in matches if 3 in ids] == [n + 1 for n in range(50, 100_000, 9973)]
+    assert all(ids == (3, 4) for _, _, ids in matches if 3 in ids)
+    assert [n for n, _, _ in matches][:MAX_HITS] == list(range(1, MAX_HITS + 1))
+    assert [n for n, _, _ in matches][-TAIL_HITS:] == list(range(100_001 - TAIL_HITS, 100_001))
+    assert len(matches) < 40_000
 
 
 def test_often_pattern_is_throttled_sooner() -> None:
@@ -311,9 +311,9 @@ def test_many_patterns_on_every_word_keep_memory_and_answers_bounded() -> None:
     )
     data = (b"err " * 40_000 + b"\n") * 3 + b"the needle\n" + (b"error " * 40_000 + b"\n") * 3
     scan = matcher.scan(reader(data))
-    found = list(scan)
-    assert [c.number for c in found if 29 in c.patterns] == [4]
-    assert len(found) < 3000
+    candidates = list(scan)
+    assert [c.number for c in candidates if 29 in c.patterns] == [4]
+    assert len(candidates) < 3000
 
 
 # ── engines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -395,8 +395,8 @@ def test_split_databases_are_left_when_other_patterns_are_throttled():
         2 * session._compile_threshold
     )  # as after a long time of throttling, so new databases are compiled
     session.hits(memoryview(b"lost 1, late 2"), {0: -1, 1: -1})
-    found = {hit & ID_MASK for hit in session.hits(memoryview(b"lost 1, late 2, gone 3"), {2: -1})}
-    assert found == {0, 1, 2}
+    ids = {hit & ID_MASK for hit in session.hits(memoryview(b"lost 1, late 2, gone 3"), {2: -1})}
+    assert ids == {0, 1, 2}
 
 
 def test_lines_are_matched_about_once_despite_many_resets() -> None:

@@ -23,65 +23,65 @@ def diagnose_text(log: str, knowledge: Knowledge, **more: str) -> Diagnosis:
 
 
 @pytest.fixture(scope="module")
-def found(knowledge: Knowledge) -> Diagnosis:
+def diagnosis(knowledge: Knowledge) -> Diagnosis:
     return diagnose_text(STEPS + "ERROR quokkas: ring unwell\n" + "quokka ring left its lane at hop 7\n" * 3, knowledge)
 
 
-def test_new_line_is_shown_with_its_position_and_count(found: Diagnosis) -> None:
-    assert found.verdict == "unknown"
-    (novel,) = [n for n in found.novel if "lane" in n.template]
+def test_new_line_is_shown_with_its_position_and_count(diagnosis: Diagnosis) -> None:
+    assert diagnosis.verdict == "unknown"
+    (novel,) = [n for n in diagnosis.novel if "lane" in n.template]
     assert (novel.template, novel.count, novel.evidence.line.number) == ("quokka ring left its lane at hop <n>", 3, 402)
     assert "3 times" in novel.evidence.why
 
 
-def test_regular_lines_of_the_job_are_not_new(found: Diagnosis) -> None:
-    assert not [n for n in found.novel if "heartbeat" in n.template or "loss" in n.template]
+def test_regular_lines_of_the_job_are_not_new(diagnosis: Diagnosis) -> None:
+    assert not [n for n in diagnosis.novel if "heartbeat" in n.template or "loss" in n.template]
 
 
-def test_unexplained_line_is_not_shown_again_as_new(found: Diagnosis) -> None:
-    places = [e.line.number for e in found.unexplained]
+def test_unexplained_line_is_not_shown_again_as_new(diagnosis: Diagnosis) -> None:
+    places = [e.line.number for e in diagnosis.unexplained]
     assert 401 in places
-    assert 401 not in [n.evidence.line.number for n in found.novel]
+    assert 401 not in [n.evidence.line.number for n in diagnosis.novel]
 
 
-def test_json_holds_the_new_lines(found: Diagnosis) -> None:
-    novel_json = found.to_dict()["novel"]
+def test_json_holds_the_new_lines(diagnosis: Diagnosis) -> None:
+    novel_json = diagnosis.to_dict()["novel"]
     assert {"template", "count", "evidence"} == novel_json[0].keys()
 
 
 def test_answer_from_a_rule_has_no_new_lines(knowledge: Knowledge) -> None:
     log = STEPS + "quokka ring left its lane\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB\n"
-    found = diagnose_text(log, knowledge)
-    assert found.causes[0].by == "rule"
-    assert found.novel == ()
+    diagnosis = diagnose_text(log, knowledge)
+    assert diagnosis.causes[0].by == "rule"
+    assert diagnosis.novel == ()
 
 
 def test_log_without_a_healthy_phase_has_no_new_lines(knowledge: Knowledge) -> None:
-    found = diagnose_text("odd line\nERROR quokkas: ring unwell\nanother odd line\n", knowledge)
-    assert (found.verdict, found.novel) == ("unknown", ())
+    diagnosis = diagnose_text("odd line\nERROR quokkas: ring unwell\nanother odd line\n", knowledge)
+    assert (diagnosis.verdict, diagnosis.novel) == ("unknown", ())
 
 
 def test_good_run_replaces_the_healthy_phase(knowledge: Knowledge, tmp_path: Path) -> None:
     good = tmp_path / "good.log"
     good.write_text(STEPS + "quokka ring left its lane at hop 9\n")
     log = "quokka ring left its lane at hop 2\nzebra rail bent\nERROR quokkas: ring unwell\n"
-    found = diagnose_text(log, knowledge, baseline=str(good))
-    assert [n.template for n in found.novel] == ["zebra rail bent"]
-    assert "good run" in found.novel[0].evidence.why
+    diagnosis = diagnose_text(log, knowledge, baseline=str(good))
+    assert [n.template for n in diagnosis.novel] == ["zebra rail bent"]
+    assert "good run" in diagnosis.novel[0].evidence.why
 
 
 def test_unreadable_good_run_is_a_problem(knowledge: Knowledge, tmp_path: Path) -> None:
-    found = diagnose_text("ERROR quokkas: ring unwell\n", knowledge, baseline=str(tmp_path / "none.log"))
-    assert found.verdict == "unknown"
-    assert found.problems
+    diagnosis = diagnose_text("ERROR quokkas: ring unwell\n", knowledge, baseline=str(tmp_path / "none.log"))
+    assert diagnosis.verdict == "unknown"
+    assert diagnosis.problems
 
 
 def test_loud_and_rare_lines_come_first_and_few_are_shown(knowledge: Knowledge) -> None:
     shapes = "".join(f"{word} moved along\n" for word in "alpha beta gamma delta omega sigma kappa theta".split())
     log = STEPS + "ERROR quokkas: ring unwell\n" + shapes + "zebra rail not found\n"
-    found = diagnose_text(log, knowledge)
-    assert len(found.novel) == MAX_SHOWN
-    assert found.novel[0].template == "zebra rail not found"
+    diagnosis = diagnose_text(log, knowledge)
+    assert len(diagnosis.novel) == MAX_SHOWN
+    assert diagnosis.novel[0].template == "zebra rail not found"
 
 
 def test_the_excerpt_of_a_long_log_is_bounded_and_knows_its_line_numbers() -> None:

@@ -33,10 +33,10 @@ def test_events_frame_has_row_per_evidence_line():
 
 
 def test_ranks_frame_has_row_per_rank():
-    found = ALL["thousand-ranks"]
-    frame = ranks_frame(found)
-    assert list(frame.index) == [row.rank for row in found.job_summary.rank_table]
-    assert list(frame.role) == [row.role for row in found.job_summary.rank_table]
+    diagnosis = ALL["thousand-ranks"]
+    frame = ranks_frame(diagnosis)
+    assert list(frame.index) == [row.rank for row in diagnosis.job_summary.rank_table]
+    assert list(frame.role) == [row.role for row in diagnosis.job_summary.rank_table]
 
 
 def test_frame_columns_are_datetimes_and_integers():
@@ -46,10 +46,10 @@ def test_frame_columns_are_datetimes_and_integers():
     assert frame.time.dropna().dt.year.tolist() == [2025] * frame.time.notna().sum()
 
 
-@pytest.mark.parametrize("found", [*ALL.values(), Diagnosis("none", "healthy")], ids=[*ALL, "empty"])
-def test_every_diagnosis_has_frames(found):
-    assert "part" in events_frame(found).columns
-    assert ranks_frame(found).index.name == "rank"
+@pytest.mark.parametrize("diagnosis", [*ALL.values(), Diagnosis("none", "healthy")], ids=[*ALL, "empty"])
+def test_every_diagnosis_has_frames(diagnosis):
+    assert "part" in events_frame(diagnosis).columns
+    assert ranks_frame(diagnosis).index.name == "rank"
 
 
 def test_time_beyond_calendar_becomes_nat():
@@ -114,37 +114,37 @@ def records(log) -> list[dict]:
     return [json.loads(line) for line in call("events", log).stdout.splitlines()]
 
 
-def test_csv_has_row_per_record(log, surroundings):
+def test_csv_has_row_per_record(log, clean_environment):
     rows = [*csv.DictReader(io.StringIO(call("events", "-f", "csv", log).stdout))]
     lines = records(log)
-    assert [(row["kind"], int(row["line"])) for row in rows] == [(one["kind"], one["line"]) for one in lines]
+    assert [(row["kind"], int(row["line"])) for row in rows] == [(record["kind"], record["line"]) for record in lines]
     assert json.loads(rows[0]["fields"]) == lines[0]["fields"]
 
 
-def test_parquet_has_row_per_record(log, surroundings, tmp_path):
+def test_parquet_has_row_per_record(log, clean_environment, tmp_path):
     pytest.importorskip("pyarrow")
     assert call("events", "-f", "parquet", "-o", tmp_path / "e.parquet", log).stdout == ""
     frame = pd.read_parquet(tmp_path / "e.parquet")
     assert list(frame.columns) == list(COLUMNS)
-    assert list(frame.kind) == [one["kind"] for one in records(log)]
+    assert list(frame.kind) == [record["kind"] for record in records(log)]
 
 
-def test_parquet_is_written_to_pipe(log, surroundings):
+def test_parquet_is_written_to_pipe(log, clean_environment):
     pytest.importorskip("pyarrow")
     out = program("events", "-f", "parquet", log).stdout
     assert len(pd.read_parquet(io.BytesIO(out))) == len(records(log))
 
 
-def test_csv_cell_is_never_formula(tmp_path, surroundings):
+def test_csv_cell_is_never_formula(tmp_path, clean_environment):
     path = tmp_path / "=cmd.log"
     path.write_text(LOG)
     for row in csv.reader(io.StringIO(call("events", "-f", "csv", path).stdout)):
         assert not any(cell.startswith(("=", "+", "@")) for cell in row)
 
 
-def test_unknown_format_is_wrong_usage(log, surroundings):
+def test_unknown_format_is_wrong_usage(log, clean_environment):
     assert "none of jsonl, csv, parquet" in call("events", "-f", "xml", log, code=2).stderr
 
 
-def test_unwritable_output_is_wrong_usage(log, surroundings, tmp_path):
+def test_unwritable_output_is_wrong_usage(log, clean_environment, tmp_path):
     assert "cannot be written" in call("events", "-o", tmp_path / "no" / "e.csv", log, code=2).stderr

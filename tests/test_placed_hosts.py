@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failing_job import diagnosed
+from failing_job import diagnose_log
 
 PLACED = "  Normal   Scheduled  24m  default-scheduler  Successfully assigned ml/fit-{pod} to gke-{node}.c.internal\n"
 SANDBOX = '  Warning  FailedCreatePodSandBox  2m  kubelet  Failed to create pod sandbox: no runtime for "nvidia" is configured\n'
@@ -11,18 +11,18 @@ OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB.\n
 
 
 def test_only_node_of_a_pod_is_the_culprit(knowledge):
-    found = diagnosed(PLACED.format(pod=0, node="a7") + SANDBOX, knowledge)
-    assert (found.causes[0].signature, found.causes[0].culprit.hosts) == ("job.container", ("gke-a7",))
+    diagnosis = diagnose_log(PLACED.format(pod=0, node="a7") + SANDBOX, knowledge)
+    assert (diagnosis.causes[0].signature, diagnosis.causes[0].culprit.hosts) == ("job.container", ("gke-a7",))
 
 
 def test_two_nodes_give_no_culprit(knowledge):
     log = PLACED.format(pod=0, node="a7") + PLACED.format(pod=1, node="a8") + SANDBOX
-    assert diagnosed(log, knowledge).causes[0].culprit.hosts == ()
+    assert diagnose_log(log, knowledge).causes[0].culprit.hosts == ()
 
 
 def test_failure_inside_a_pod_names_the_pod(knowledge):
-    found = diagnosed(PLACED.format(pod=0, node="a7") + RANK + OOM, knowledge)
-    assert found.causes[0].culprit.hosts == ("fit-0",)
+    diagnosis = diagnose_log(PLACED.format(pod=0, node="a7") + RANK + OOM, knowledge)
+    assert diagnosis.causes[0].culprit.hosts == ("fit-0",)
 
 
 STACK = "[trn03:4411] [ 3] /srv/solver(main+0x409) [0x41d369]\n[trn03:4411] *** End of error message ***\n"
@@ -30,9 +30,9 @@ EXITED = "mpirun noticed that process rank 5 with PID {pid} on node 10.8.0.3 exi
 
 
 def test_host_address_of_mpirun_is_replaced_by_the_name_of_the_process(knowledge):
-    found = diagnosed(STACK + EXITED.format(pid=4411), knowledge)
-    assert (found.causes[0].culprit.hosts, found.job_summary.hosts) == (("trn03",), ("trn03",))
+    diagnosis = diagnose_log(STACK + EXITED.format(pid=4411), knowledge)
+    assert (diagnosis.causes[0].culprit.hosts, diagnosis.job_summary.hosts) == (("trn03",), ("trn03",))
 
 
 def test_host_address_stays_without_a_process_of_that_pid(knowledge):
-    assert "10.8.0.3" in diagnosed(STACK + EXITED.format(pid=4412), knowledge).job_summary.hosts
+    assert "10.8.0.3" in diagnose_log(STACK + EXITED.format(pid=4412), knowledge).job_summary.hosts

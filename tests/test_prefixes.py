@@ -234,9 +234,9 @@ def test_the_indentation_of_the_message_stays(prefix):
     ],
 )
 def test_prefixes_nest(line, text, source):
-    found = strip(line)
-    assert found[0] == text
-    assert source.items() <= found[1].items()
+    stripped = strip(line)
+    assert stripped[0] == text
+    assert source.items() <= stripped[1].items()
 
 
 def test_innermost_rank_and_outermost_time_win():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from handmade_records import handmade
+from handmade_records import make_record
 
 from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Source, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
@@ -43,7 +43,7 @@ class Log:
         self.order += 1
         source = Source(rank=rank, local_rank=tag, host=host, pid=pid)
         line = Line(file, self.order, text or kind)
-        self.reasoner.observe(handmade(line, kind, line.text, source, level, fields, self.order))
+        self.reasoner.observe(make_record(line, kind, line.text, source, level, fields, self.order))
         return self
 
     def waits(self, *ranks, seq=40):
@@ -171,7 +171,7 @@ def test_row_holds_the_last_progress_of_its_rank():
 
 def record(kind, source_rank=None, host=None, source_pid=None, **fields):
     source = Source(rank=source_rank, host=host, pid=source_pid)
-    return handmade(Line("job.log", 1, kind), kind, kind, source, "info", fields)
+    return make_record(Line("job.log", 1, kind), kind, kind, source, "info", fields)
 
 
 def placed(*records, expected=None):

@@ -15,11 +15,11 @@ README = (ROOT / "README.md").read_text("utf-8")
 
 def test_the_demo_prints_what_readme_shows(monkeypatch):
     monkeypatch.chdir(ROOT)
-    shown = re.search(r"`make demo` prints\n\n```text\n(.*?)```", README, re.DOTALL)[1].splitlines()
+    documented = re.search(r"`make demo` prints\n\n```text\n(.*?)```", README, re.DOTALL)[1].splitlines()
     printed = (
         CliRunner().invoke(app, ["diagnose", "--lang", "en", "corpus/lightning-resume-straggler"]).stdout.splitlines()
     )
-    assert [line for line in shown if line.rstrip() not in {p.rstrip() for p in printed}] == []
+    assert [line for line in documented if line.rstrip() not in {p.rstrip() for p in printed}] == []
 
 
 def test_the_demo_of_the_makefile_is_that_of_readme():

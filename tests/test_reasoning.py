@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handmade_records import handmade
+from handmade_records import make_record
 from msgspec.structs import replace
 
 from logdoctor.model import Culprit, Line, Rule, Source, Symptom, Words, pack_words
@@ -26,7 +26,7 @@ def records(*rows):
     for order, row in enumerate(rows):
         kind, rank, level, fields, time = (*row, {}, None)[:5] if len(row) == 3 else (*row, None)[:5]
         source = Source(rank=rank, time=time)
-        yield handmade(Line("job.log", order + 1, kind), kind, kind, source, level, fields, order)
+        yield make_record(Line("job.log", order + 1, kind), kind, kind, source, level, fields, order)
 
 
 def conclude(rules, *rows, hung=False):
@@ -253,7 +253,7 @@ def observe_rows(*lines):
     """Return the state after rows of (kind, source, fields), and the last record."""
     state = JobState()
     for order, (kind, source, fields) in enumerate(lines):
-        record = handmade(Line("job.log", order, kind), kind, kind, source, "info", fields, order)
+        record = make_record(Line("job.log", order, kind), kind, kind, source, "info", fields, order)
         state.observe(record)
     return state, record
 
@@ -294,7 +294,7 @@ def told_to_end_after(seconds):
     for order, (kind, rank, level, time) in enumerate(rows):
         source = Source(rank=rank, time=time, host=f"n{order}")
         line = Line(f"{order}.log", 1, kind)
-        reasoner.observe(handmade(line, kind, kind, source, level, {}, order))
+        reasoner.observe(make_record(line, kind, kind, source, level, {}, order))
     return names(reasoner.conclude("job"))
 
 
@@ -316,7 +316,7 @@ def refused(*others, nranks=None):
         kind, level = ("nccl.warn", "error") if host == "n1" else ("nccl.env", "info")
         fields = {"nranks": nranks} if nranks else {}
         source = Source(rank=8 if host == "n1" else order, host=host)
-        reasoner.observe(handmade(Line("job.log", order, kind), kind, kind, source, level, fields, order))
+        reasoner.observe(make_record(Line("job.log", order, kind), kind, kind, source, level, fields, order))
     return reasoner.conclude("job").causes[0].culprit
 
 
@@ -351,7 +351,7 @@ def test_pid_gives_the_rank_only_on_its_host():
     state = JobState()
     for order, (rank, host) in enumerate([(3, "10.0.0.8"), (5, "10.0.0.9")]):
         state.observe(
-            handmade(Line("a", order, ""), "c10d.x", "", Source(rank=rank, host=host, pid=41), "info", {}, order)
+            make_record(Line("a", order, ""), "c10d.x", "", Source(rank=rank, host=host, pid=41), "info", {}, order)
         )
     asked = ["10.0.0.7", "10.0.0.9", "gx7", ""]
     assert [state.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]

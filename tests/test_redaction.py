@@ -130,7 +130,7 @@ def test_no_word_of_our_rules_is_redacted():
 
 def _texts(part) -> list[str]:
     if isinstance(part, dict | list):
-        return [text for one in (part.values() if isinstance(part, dict) else part) for text in _texts(one)]
+        return [text for item in (part.values() if isinstance(part, dict) else part) for text in _texts(item)]
     return [part] if isinstance(part, str) else []
 
 
@@ -139,7 +139,7 @@ def _texts(part) -> list[str]:
 
 def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
     proof = Evidence(Line("/logs/tc-node07.log", 3, "tc-node07:71:71 [0] NCCL WARN lost"), 12, "tc-node07")
-    found = replace(
+    diagnosis = replace(
         OOM,
         unexplained=(proof,),
         problems=(Problem("cut", "/logs/tc-node07.log.gz", "tc-node07 ended"),),
@@ -149,7 +149,7 @@ def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
             rank_table=(RankRow(12, "culprit", "tc-node07", first_failure=proof),),
         ),
     )
-    redaction = redact(found)
+    redaction = redact(diagnosis)
     text = json.dumps(redaction.content.to_dict())
     assert "tc-node07" not in text
     assert redaction.key["host-1"] == ("tc-node07",)
@@ -223,12 +223,12 @@ def test_gpus_and_peers_that_hold_a_host_name_it_by_its_pseudonym():
     assert (culprit.hosts, culprit.gpus, culprit.peers) == ((host,), (f"{host}:3",), ("ip-1<1>",))
 
 
-@pytest.mark.parametrize("found", ALL.values(), ids=ALL)
-def test_redaction_is_deterministic_and_keeps_the_verdict(found):
-    first, second = redact(found), redact(found)
+@pytest.mark.parametrize("diagnosis", ALL.values(), ids=ALL)
+def test_redaction_is_deterministic_and_keeps_the_verdict(diagnosis):
+    first, second = redact(diagnosis), redact(diagnosis)
     assert first == second
-    assert (first.content.verdict, first.content.made_by) == (found.verdict, found.made_by)
-    assert [c.signature for c in first.content.causes] == [c.signature for c in found.causes]
+    assert (first.content.verdict, first.content.made_by) == (diagnosis.verdict, diagnosis.made_by)
+    assert [c.signature for c in first.content.causes] == [c.signature for c in diagnosis.causes]
 
 
 @pytest.mark.parametrize("text", ["a." * 50_000, "key=" * 25_000, "x-" * 50_000, "://" * 30_000, "@" * 90_000, "pass" * 25_000,
@@ -251,7 +251,7 @@ JOB = (
 
 
 @pytest.fixture
-def leaky(tmp_path, surroundings):
+def leaky(tmp_path, clean_environment):
     path = tmp_path / "gx4.log"
     path.write_text(JOB)
     return path

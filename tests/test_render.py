@@ -107,8 +107,10 @@ def test_every_word_is_used_somewhere():
     )
     quoted = set(re.findall(r"""["']([a-z1.]+)["']""", sources))
     words = json.loads((WORDS / "en.json").read_text(encoding="utf-8"))
-    made = {key for key in words if key.startswith(("by.", "do.", "decide.", "action.", "verdict.", "grid.", "diff."))}
-    assert {key for key in words if not {key, re.sub(r"\.[1n]$", "", key)} & quoted} <= made
+    composed = {
+        key for key in words if key.startswith(("by.", "do.", "decide.", "action.", "verdict.", "grid.", "diff."))
+    }
+    assert {key for key in words if not {key, re.sub(r"\.[1n]$", "", key)} & quoted} <= composed
 
 
 def test_unknown_language_falls_back_to_english():

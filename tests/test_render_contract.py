@@ -6,11 +6,11 @@ from copy import deepcopy
 import pytest
 from command_line import call
 from effort import inputs
-from failing_job import VALIDATOR, closed
+from failing_job import VALIDATOR, forbid_other_keys
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from render_diagnoses import ALL, OOM, UNKNOWN, seen
+from render_diagnoses import ALL, OOM, UNKNOWN, make_evidence
 from render_strategies import diagnoses, evidence, texts
 
 from logdoctor import model
@@ -63,7 +63,7 @@ def test_every_diagnosis_fits_schema(diagnosis):
 @some
 @given(comparison=comparisons)
 def test_every_comparison_fits_schema(comparison):
-    validator = Draft202012Validator(closed(json_schema("comparison")))
+    validator = Draft202012Validator(forbid_other_keys(json_schema("comparison")))
     validator.validate(json.loads(render_comparison(comparison, "json")))
 
 
@@ -135,7 +135,7 @@ def test_times_are_iso_text_or_null():
 
 
 def test_control_characters_of_line_are_escaped():
-    data = Diagnosis("j", "unknown", unexplained=(seen("a\nb:3", "\x1b[31mred\x1b[0m\tx\r\u202ey"),)).to_dict()
+    data = Diagnosis("j", "unknown", unexplained=(make_evidence("a\nb:3", "\x1b[31mred\x1b[0m\tx\r\u202ey"),)).to_dict()
     assert data["unexplained"][0]["text"] == "\\x1b[31mred\\x1b[0m\\tx\\r\\u202ey"
     assert data["unexplained"][0]["file"] == "a\\nb"
 

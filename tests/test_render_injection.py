@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
-from render_diagnoses import ALL, OOM, THOUSAND, TWO_CAUSES, UNKNOWN, seen
+from render_diagnoses import ALL, OOM, THOUSAND, TWO_CAUSES, UNKNOWN, make_evidence
 
 from logdoctor.model import CollectiveState, Decision, MadeBy, Moment, RankRow
 from logdoctor.render import render
@@ -21,7 +21,7 @@ CHOICES = {"verdict", "by", "action", "role", "kind"}
 PLAIN = "plain"
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
-AROUND = replace(OOM.causes[0].evidence[0], around=(seen("a:1", "x").line, seen("a:2", "y").line))
+AROUND = replace(OOM.causes[0].evidence[0], around=(make_evidence("a:1", "x").line, make_evidence("a:2", "y").line))
 ROWS = (
     RankRow(
         0, "culprit", "h", 0, 1, 0, "b", "step 1", "f", AROUND, "w", "", "", Moment("a", 1, 5.0), Moment("a", 2, 9.0)
@@ -57,7 +57,7 @@ def everywhere(part, text):
     if isinstance(part, str):
         return text
     if isinstance(part, tuple):
-        return tuple(everywhere(one, text) for one in part)
+        return tuple(everywhere(item, text) for item in part)
     if isinstance(part, Struct):
         return replace(
             part, **{name: everywhere(value, text) for name, value in asdict(part).items() if name not in CHOICES}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
-from render_diagnoses import ALL, OOM, seen
+from render_diagnoses import ALL, OOM, make_evidence
 from render_strategies import MARKUP, diagnoses
 
 from logdoctor.render import render
@@ -32,7 +32,7 @@ def test_a_page_has_our_tags_only_and_closes_them(diagnosis):
 def test_a_page_holds_every_line_of_proof_as_printed(name):
     text = parse(render(ALL[name], "html")).text
     for cause in ALL[name].causes[:1]:
-        assert all(one.line.text.strip() in text for one in cause.evidence)
+        assert all(item.line.text.strip() in text for item in cause.evidence)
 
 
 def test_a_page_allows_its_own_style_and_script_and_nothing_else():
@@ -55,7 +55,7 @@ def test_all_pages_share_one_style_and_one_script():
 def test_a_reference_that_is_no_web_address_is_no_link():
     cause = replace(OOM.causes[0], references=("javascript:alert(1)", "https://example.org/a?b=1"))
     page = render(replace(OOM, causes=(cause,)), "html")
-    assert [one for one in parse(page).links if one[0] != "#"] == ["https://example.org/a?b=1"]
+    assert [item for item in parse(page).links if item[0] != "#"] == ["https://example.org/a?b=1"]
     assert link("javascript:alert(1)") == "javascript:alert(1)"
 
 
@@ -88,7 +88,7 @@ def test_backticks_of_a_rule_stay_code():
 
 
 def test_a_very_long_line_is_shortened_in_a_ticket():
-    cause = replace(OOM.causes[0], evidence=(seen("a.log:1", "x" * 1000 + " Error: " + "y" * 1000),))
+    cause = replace(OOM.causes[0], evidence=(make_evidence("a.log:1", "x" * 1000 + " Error: " + "y" * 1000),))
     output = render(replace(OOM, causes=(cause,)), "markdown")
     assert "Error:" in output
     assert "x" * 700 not in output

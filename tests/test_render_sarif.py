@@ -15,7 +15,7 @@ from effort import inputs
 from hypothesis import given
 from jsonschema import Draft7Validator
 from msgspec.structs import replace
-from render_diagnoses import ALL, OOM, UNKNOWN, seen
+from render_diagnoses import ALL, OOM, UNKNOWN, make_evidence
 from render_strategies import diagnoses
 
 from logdoctor.model import Problem
@@ -24,8 +24,8 @@ from logdoctor.render import render
 URL = b"https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def run_of(found) -> dict:
-    return json.loads(render(found, "sarif"))["runs"][0]
+def run_of(diagnosis) -> dict:
+    return json.loads(render(diagnosis, "sarif"))["runs"][0]
 
 
 @cache
@@ -39,24 +39,24 @@ def validator() -> Draft7Validator:
         pages = [page for (page,) in base.execute("SELECT value FROM responses") if URL in page]
     bodies = (body for page in pages for _, body, _ in pickletools.genops(page) if isinstance(body, bytes | str))
     schemas = [json.loads(body) for body in bodies if len(body) > 50_000 and "SARIF" in str(body[:2000])]
-    return Draft7Validator(next(one for one in schemas if "2.1.0 JSON Schema" in one.get("title", "")))
+    return Draft7Validator(next(schema for schema in schemas if "2.1.0 JSON Schema" in schema.get("title", "")))
 
 
-@pytest.mark.parametrize("found", ALL.values(), ids=ALL)
-def test_report_fits_the_schema(found):
-    validator().validate(json.loads(render(found, "sarif")))
-
-
-@inputs(15, nightly=300)
-@given(found=diagnoses)
-def test_every_diagnosis_fits_the_schema(found):
-    validator().validate(json.loads(render(found, "sarif")))
+@pytest.mark.parametrize("diagnosis", ALL.values(), ids=ALL)
+def test_report_fits_the_schema(diagnosis):
+    validator().validate(json.loads(render(diagnosis, "sarif")))
 
 
 @inputs(15, nightly=300)
-@given(found=diagnoses)
-def test_every_diagnosis_obeys_the_text_of_the_standard(found):
-    _obeys(json.loads(render(found, "sarif")))
+@given(diagnosis=diagnoses)
+def test_every_diagnosis_fits_the_schema(diagnosis):
+    validator().validate(json.loads(render(diagnosis, "sarif")))
+
+
+@inputs(15, nightly=300)
+@given(diagnosis=diagnoses)
+def test_every_diagnosis_obeys_the_text_of_the_standard(diagnosis):
+    _obeys(json.loads(render(diagnosis, "sarif")))
 
 
 def _obeys(whole: dict) -> None:
@@ -93,8 +93,8 @@ def test_the_rule_says_what_to_do_and_where_to_read_more():
 
 
 def test_unexplained_failure_is_a_warning():
-    found = replace(UNKNOWN, causes=(), unexplained=(seen("a.log:7", "boom"),))
-    result = run_of(found)["results"][0]
+    diagnosis = replace(UNKNOWN, causes=(), unexplained=(make_evidence("a.log:7", "boom"),))
+    result = run_of(diagnosis)["results"][0]
     assert (result["ruleId"], result["level"]) == ("unknown", "warning")
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
 
@@ -104,8 +104,8 @@ def test_a_healthy_job_has_no_result():
 
 
 def test_unread_input_is_a_notification():
-    found = replace(OOM, problems=(Problem("the archive is cut", "a.tar", "unexpected end"),))
-    notice = run_of(found)["invocations"][0]["toolExecutionNotifications"][0]
+    diagnosis = replace(OOM, problems=(Problem("the archive is cut", "a.tar", "unexpected end"),))
+    notice = run_of(diagnosis)["invocations"][0]["toolExecutionNotifications"][0]
     assert notice["message"]["text"] == "a.tar: the archive is cut: unexpected end"
 
 
@@ -120,6 +120,6 @@ def test_unread_input_is_a_notification():
     ],
 )
 def test_a_file_name_is_a_reference_and_nothing_else(file, uri):
-    cause = replace(OOM.causes[0], evidence=(seen(f"{file}:1", "x"),))
+    cause = replace(OOM.causes[0], evidence=(make_evidence(f"{file}:1", "x"),))
     result = run_of(replace(OOM, causes=(cause,)))["results"][0]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from render_diagnoses import OOM, T0, THOUSAND, seen
+from render_diagnoses import OOM, T0, THOUSAND, make_evidence
 
 from logdoctor.model import CollectiveState, JobSummary, Moment, RankRow
 from logdoctor.render.catalogue import catalogue
@@ -19,7 +19,7 @@ def row(rank, role="victim", failed=None, progressed=None, file="job.log", **mor
     failure = None
     if failed is not None:
         line, time = failed if isinstance(failed, tuple) else (failed, None)
-        failure = seen(f"{file}:{line}", "timeout", rank=rank, time=time)
+        failure = make_evidence(f"{file}:{line}", "timeout", rank=rank, time=time)
     progress = None
     if progressed is not None:
         progress = Moment(file, *(progressed if isinstance(progressed, tuple) else (progressed,)))
@@ -78,15 +78,17 @@ def test_progress_hours_before_does_not_squeeze_the_failures():
 
 
 def test_the_decisive_line_has_its_place_on_the_axis():
-    chart = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=seen("job.log:50", "killed"))
+    chart = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=make_evidence("job.log:50", "killed"))
     assert 40 < chart.decisive < 60
 
 
 def test_a_place_names_its_file_unless_all_failed_in_that_of_the_decisive_line():
-    one = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=seen("job.log:10", "killed"))
-    assert [lane.line.location for lane in one.lanes] == [":10", ":90"]
-    two = of(row(0, "culprit", failed=10), row(1, failed=90, file="b"), decisive=seen("job.log:10", "killed"))
-    assert [lane.line.location for lane in two.lanes] == ["job.log:10", "b:90"]
+    first = of(row(0, "culprit", failed=10), row(1, failed=90), decisive=make_evidence("job.log:10", "killed"))
+    assert [lane.line.location for lane in first.lanes] == [":10", ":90"]
+    second = of(
+        row(0, "culprit", failed=10), row(1, failed=90, file="b"), decisive=make_evidence("job.log:10", "killed")
+    )
+    assert [lane.line.location for lane in second.lanes] == ["job.log:10", "b:90"]
 
 
 def test_a_thousand_ranks_share_a_few_lanes_and_the_culprit_has_its_own():

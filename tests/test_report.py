@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failing_job import diagnosed
+from failing_job import diagnose_log
 from msgspec.structs import replace
 from render_diagnoses import OOM
 
@@ -74,6 +74,6 @@ def test_symptom_on_the_proof_lines_of_its_answer_is_no_fallout():
 
 def test_lines_that_differ_in_their_numbers_only_are_shown_three_times(knowledge):
     check = "../aten/src/ATen/native/cuda/Indexing.cu:1308: take: block: [6,0,0], thread: [{},0,0] Assertion `i < n` failed."
-    found = diagnosed("".join(f"{check.format(thread)}\n" for thread in range(9)), knowledge)
-    assert found.causes[0].signature == "cuda.device-assert"
-    assert len(found.causes[0].evidence) == 3
+    diagnosis = diagnose_log("".join(f"{check.format(thread)}\n" for thread in range(9)), knowledge)
+    assert diagnosis.causes[0].signature == "cuda.device-assert"
+    assert len(diagnosis.causes[0].evidence) == 3

@@ -36,9 +36,9 @@ def answer_and_runs(folder: Path, knowledge, **files: str) -> tuple[str, list[st
     """Return the answer, and the signatures or verdicts of the runs."""
     for name, text in files.items():
         (folder / f"halo.{name}").write_text(text)
-    found = diagnose([str(folder / f"halo.{name}") for name in files], knowledge=knowledge)
-    answer = found.causes[0].signature if found.causes else found.verdict
-    return answer, [run.signature or run.verdict for run in found.runs]
+    diagnosis = diagnose([str(folder / f"halo.{name}") for name in files], knowledge=knowledge)
+    answer = diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
+    return answer, [run.signature or run.verdict for run in diagnosis.runs]
 
 
 @pytest.mark.parametrize(("how", "answer"), [(MEMORY, "host.oom-kill"), (BAD, "unknown"), (GOOD, "healthy")])

@@ -15,7 +15,7 @@ TOOLS = Path(__file__).resolve().parent.parent / "tools"
 sys.path.append(str(TOOLS))
 from rule_pages import rule_pages  # noqa: E402 - a folder of scripts, no package
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def test_the_program_writes_every_page_and_says_how_many(tmp_path):

@@ -18,7 +18,7 @@ from logdoctor.model import InputError
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.signatures import read_signatures
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 LINE = "[rank3]: RuntimeError: torus driver: link 7 to switch sw-12.rack3 lost after 3000 ms"
 TRACEBACK = 'Traceback (most recent call last):\n  File "/opt/a.py", line 3, in f\n    g()\nTorusError: link 7 lost\n'
@@ -37,9 +37,9 @@ LOGS = {
 def test_a_draft_has_no_fault_but_the_words_to_be_written(tmp_path):
     for name, log in LOGS.items():
         rule_file(tmp_path, f"site.{name.replace(' ', '-')}", draft("site.torus", log, {}).text)
-    count, found = lint([tmp_path])
+    count, issues = lint([tmp_path])
     assert count == len(LOGS)
-    assert [str(r) for r in found if r.code != "todo"] == []
+    assert [str(r) for r in issues if r.code != "todo"] == []
 
 
 @given(st.text(min_size=1, max_size=60))
@@ -64,8 +64,8 @@ def test_words_stay_and_values_become_groups_named_by_the_word_before():
     message = "torus driver: link 7 to switch sw-12.rack3 lost after 3000 ms at /var/log/torus.log, peer 10.0.0.7:90"
     expression = suggest(message)
     assert expression.startswith(r"torus driver: link (?P<link>\d+) to switch (?P<switch>")
-    found = regex.search(expression, message.replace("sw-12", "sw-40").replace("3000", "21"))
-    assert (found["link"], found["switch"], found["peer"]) == ("7", "sw-40.rack3", "10.0.0.7:90")
+    match = regex.search(expression, message.replace("sw-12", "sw-40").replace("3000", "21"))
+    assert (match["link"], match["switch"], match["peer"]) == ("7", "sw-40.rack3", "10.0.0.7:90")
 
 
 def test_the_action_is_the_agreed_one():
@@ -102,9 +102,9 @@ def test_the_rule_is_written_and_the_next_steps_are_shown(tmp_path):
     assert LINE in file.read_text()
 
 
-@pytest.mark.parametrize("given", [["--line", LINE], []])
-def test_the_line_may_be_an_option_or_standard_input(given, tmp_path):
-    call("rules", "new", "site.torus", *given, "--rules", tmp_path, stdin=LINE + "\n")
+@pytest.mark.parametrize("arguments", [["--line", LINE], []])
+def test_the_line_may_be_an_option_or_standard_input(arguments, tmp_path):
+    call("rules", "new", "site.torus", *arguments, "--rules", tmp_path, stdin=LINE + "\n")
     assert LINE in (tmp_path / "site" / "torus.yaml").read_text()
 
 

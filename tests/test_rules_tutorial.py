@@ -14,7 +14,7 @@ from logdoctor.cli import app
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text("utf-8")
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def test_commands_of_the_tutorial_print_what_it_shows(tmp_path, monkeypatch):
@@ -25,9 +25,9 @@ def test_commands_of_the_tutorial_print_what_it_shows(tmp_path, monkeypatch):
         if info != "console":
             Path(info.split('"')[1]).write_text(body, encoding="utf-8")
             continue
-        for command, shown in re.findall(r"^\$ logdoctor (.*)\n((?:(?!\$ ).*\n)*)", body, re.MULTILINE):
+        for command, documented in re.findall(r"^\$ logdoctor (.*)\n((?:(?!\$ ).*\n)*)", body, re.MULTILINE):
             printed = RUN.invoke(app, shlex.split(command), prog_name="logdoctor").output
-            assert [line for line in shown.splitlines() if line not in printed] == [], command
+            assert [line for line in documented.splitlines() if line not in printed] == [], command
             done += 1
     assert done == 7
 

@@ -54,11 +54,11 @@ def test_without_a_condition_any_symptom_suffices(tmp_path):
 
 def test_all_faults_of_a_file_are_shown_at_once_each_with_its_line(tmp_path):
     bad = GOOD.replace("action: retry", "action: pray").replace("text: 'Addr", "txt: 'Addr") + "colour: red\n"
-    found = faults(tmp_path, bad)
-    assert len(found) == 3
-    assert any("taken.yaml:3: 'action' is 'pray'" in f for f in found)
-    assert any("taken.yaml:7" in f and "not understood" in f for f in found)
-    assert any("taken.yaml:10: unknown key 'colour'" in f for f in found)
+    errors = faults(tmp_path, bad)
+    assert len(errors) == 3
+    assert any("taken.yaml:3: 'action' is 'pray'" in f for f in errors)
+    assert any("taken.yaml:7" in f and "not understood" in f for f in errors)
+    assert any("taken.yaml:10: unknown key 'colour'" in f for f in errors)
 
 
 @pytest.mark.parametrize("key", ["cause", "remedy", "references", "examples", "near_misses", "symptoms"])
@@ -136,8 +136,8 @@ def test_aliases_that_unfold_without_end_are_a_fault(tmp_path, bomb):
 
 
 def test_faulty_symptom_is_one_fault_and_not_another_where_it_is_used(tmp_path):
-    (one,) = faults(tmp_path, GOOD.replace("already in use", "already (in use") + "when: {any: [taken]}\n")
-    assert "regular expression" in one
+    (error,) = faults(tmp_path, GOOD.replace("already in use", "already (in use") + "when: {any: [taken]}\n")
+    assert "regular expression" in error
 
 
 def test_dangling_link_is_a_fault_without_the_help_to_save_the_file(tmp_path):
@@ -175,8 +175,8 @@ def test_the_words_of_a_rule_read_well_where_nothing_or_only_one_value_is_known(
     for _, words in rule.words:
         for text in (words.title, words.cause):
             names = set(re.findall(r"\{(\w+(?:\.\w+)?)[|?}]", text))
-            for said in (fill(text, {}), *(fill(text, {name: "X7"}) for name in sorted(names))):
-                assert not UGLY.search(said), said
+            for filled in (fill(text, {}), *(fill(text, {name: "X7"}) for name in sorted(names))):
+                assert not UGLY.search(filled), filled
 
 
 def test_benign_rules_explain_nothing():

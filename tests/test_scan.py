@@ -42,8 +42,8 @@ def run_scan(place: Path, out: Path, **settings) -> list[JobRecord]:
 
 
 def test_each_job_gives_a_record_with_its_cause(jobs, tmp_path):
-    found = {Path(r.job).name: r.signature for r in run_scan(jobs, tmp_path / "out")}
-    assert found == {f"j{n}": "cuda.oom" if n % 2 else "healthy" for n in range(6)}
+    signatures = {Path(r.job).name: r.signature for r in run_scan(jobs, tmp_path / "out")}
+    assert signatures == {f"j{n}": "cuda.oom" if n % 2 else "healthy" for n in range(6)}
 
 
 def test_worker_processes_write_the_same_bytes_as_one_process(jobs, tmp_path):
@@ -135,8 +135,8 @@ def test_packed_archive_of_several_jobs_gives_a_record_each(tmp_path):
     place = pack_archive(
         tmp_path / "many.tar.gz", [("a/x.log", FINE), ("b/0.log", FINE), ("b/1.log", OOM), ("c/x.log", OOM)]
     )
-    found = run_scan(place, tmp_path / "out")
-    assert [(r.job, r.signature, r.files) for r in found] == [
+    records = run_scan(place, tmp_path / "out")
+    assert [(r.job, r.signature, r.files) for r in records] == [
         (f"{place}:a", "healthy", 1),
         (f"{place}:b", "cuda.oom", 2),
         (f"{place}:c", "cuda.oom", 1),
@@ -145,8 +145,8 @@ def test_packed_archive_of_several_jobs_gives_a_record_each(tmp_path):
 
 def test_scattered_members_of_an_archive_are_all_read(tmp_path):
     members = [("b/0.log", FINE), ("a/x.log", FINE), ("b/1.log", OOM), ("c/x.log", FINE)]
-    found = run_scan(pack_archive(tmp_path / "many.tar.gz", members), tmp_path / "out")
-    assert [(r.signature, r.files) for r in found] == [("healthy", 1), ("cuda.oom", 2), ("healthy", 1)]
+    records = run_scan(pack_archive(tmp_path / "many.tar.gz", members), tmp_path / "out")
+    assert [(r.signature, r.files) for r in records] == [("healthy", 1), ("cuda.oom", 2), ("healthy", 1)]
 
 
 def test_packed_archive_of_one_job_gives_one_record(tmp_path):
@@ -159,9 +159,9 @@ def test_truncated_archive_gives_the_jobs_before_its_end(tmp_path):
         tmp_path / "cut.tar.gz", [(f"j{n}/x.log", os.urandom(30_000).hex() + "\n" + OOM) for n in range(4)]
     )
     place.write_bytes(place.read_bytes()[: place.stat().st_size // 2])
-    found = run_scan(place, tmp_path / "out")
-    assert [r.signature for r in found][:1] == ["cuda.oom"]
-    assert "only the beginning" in found[-1].problems[0].what
+    records = run_scan(place, tmp_path / "out")
+    assert [r.signature for r in records][:1] == ["cuda.oom"]
+    assert "only the beginning" in records[-1].problems[0].what
 
 
 # ── broken jobs ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,9 +189,9 @@ def test_crashing_job_gives_a_died_record_and_no_other_job_is_lost(jobs, tmp_pat
 
     diagnose = diagnose_task.diagnose
     monkeypatch.setattr(diagnose_task, "diagnose", broken)
-    found = {Path(r.job).name: r.status for r in run_scan(jobs, tmp_path / "out")}
-    assert found.pop("j3") == "died"
-    assert set(found.values()) == {"diagnosed"}
+    statuses = {Path(r.job).name: r.status for r in run_scan(jobs, tmp_path / "out")}
+    assert statuses.pop("j3") == "died"
+    assert set(statuses.values()) == {"diagnosed"}
 
 
 def test_killed_scan_keeps_all_finished_records(tmp_path):

@@ -140,9 +140,9 @@ NAMES = st.lists(
 @given(NAMES)
 def test_every_file_is_in_one_job_and_job_names_are_unique(names):
     files = [n for n in names if not any(other.startswith(n + "/") for other in names)]
-    found = group_files(files)
-    assert sorted(n for g in found for n in g.names) == sorted(files)
-    assert len({g.job for g in found}) == len(found)
+    groups = group_files(files)
+    assert sorted(n for g in groups for n in g.names) == sorted(files)
+    assert len({g.job for g in groups}) == len(groups)
 
 
 def test_deeply_nested_folders_are_a_job():

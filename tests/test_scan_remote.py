@@ -48,8 +48,8 @@ def memory():
 
 
 def test_jobs_behind_a_url_are_grouped_like_a_folder(memory):
-    found = find_jobs(["memory://runs"], Filters(), [])
-    assert [(job.name, len(job.members or job.paths)) for job in found] == [
+    jobs = find_jobs(["memory://runs"], Filters(), [])
+    assert [(job.name, len(job.members or job.paths)) for job in jobs] == [
         ("memory://runs/a", 2),
         ("memory://runs/b", 1),
         ("memory://runs/old.tar.gz:x", 1),
@@ -151,9 +151,9 @@ def test_worker_processes_read_a_bucket(bucket, tmp_path):
 
 
 def test_file_of_a_bucket_has_size_and_time(bucket):
-    (found,) = list_files("s3://logs/runs/a/rank0.log", [])
-    assert (found.name, found.size) == ("rank0.log", len(FINE))
-    assert found.changed > 1e9
+    (entry,) = list_files("s3://logs/runs/a/rank0.log", [])
+    assert (entry.name, entry.size) == ("rank0.log", len(FINE))
+    assert entry.changed > 1e9
 
 
 def test_unchanged_jobs_of_a_bucket_are_not_diagnosed_again(bucket, tmp_path):

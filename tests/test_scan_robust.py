@@ -15,7 +15,7 @@ import pytest
 
 from logdoctor.scan import Plan, Scan
 
-pytestmark = pytest.mark.usefixtures("surroundings", "knowledge")
+pytestmark = pytest.mark.usefixtures("clean_environment", "knowledge")
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
 GIB = 1 << 30
@@ -66,9 +66,9 @@ def test_broken_jobs_give_records_with_the_reason(tmp_path, workers):
     (place / "gone" / "x.log").symlink_to("x.log")
     scan = Scan([str(place)], Plan(tmp_path / "out", workers=workers))
     list(scan.run())
-    found = {Path(r.job).name: r for r in scan.records()}
-    assert {found[f"j{n:02}"].signature for n in range(20)} == {"cuda.oom"}
-    whys = {name: found[name].problems[0].why for name in ("cut", "binary", "bomb")}
+    results = {Path(r.job).name: r for r in scan.records()}
+    assert {results[f"j{n:02}"].signature for n in range(20)} == {"cuda.oom"}
+    whys = {name: results[name].problems[0].why for name in ("cut", "binary", "bomb")}
     assert whys == {
         "cut": "the gzip data ends before its end mark",
         "binary": "it is binary data, not text",
@@ -103,7 +103,7 @@ def test_unreadable_folder_is_a_problem(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", refuse)
     scan = Scan([str(tmp_path)], Plan(tmp_path / "out"))
-    assert [Path(found.name).name for found in scan.jobs] == ["good"]
+    assert [Path(job.name).name for job in scan.jobs] == ["good"]
     assert [(p.where, p.why) for p in scan.problems] == [(str(tmp_path / "shut"), "Permission denied")]
 
 
@@ -155,8 +155,8 @@ def test_dying_or_hanging_worker_loses_no_other_job(write_jobs_with_deed, tmp_pa
     monkeypatch.setattr("logdoctor.scan.engines.pool.GRACE_SECONDS", 3.0)
     scan = Scan([str(write_jobs_with_deed(deed))], Plan(tmp_path / "out", workers=2, seconds=0.5))
     list(scan.run())
-    found = {Path(r.job).name: r.status for r in scan.records()}
-    assert found == {f"j{n}": status if n == 3 else "diagnosed" for n in range(8)}
+    statuses = {Path(r.job).name: r.status for r in scan.records()}
+    assert statuses == {f"j{n}": status if n == 3 else "diagnosed" for n in range(8)}
 
 
 # ── signals ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -45,6 +45,6 @@ def test_words_beyond_ascii_are_plain_texts_also_escaped_in_json(spelt: str, kno
 @pytest.mark.parametrize("line", FLOODS)
 def test_frequent_line_matches_only_patterns_marked_often(line: str, knowledge: Knowledge) -> None:
     engine: Any = knowledge.matcher._engine
-    found = {hit & ID_MASK for hit in engine.session().hits(memoryview(line.encode() + b"\n"), {})}
+    hits = {hit & ID_MASK for hit in engine.session().hits(memoryview(line.encode() + b"\n"), {})}
     texts = engine._expressions.texts()
-    assert [texts[i] for i in found.difference(engine._expressions.often)] == []
+    assert [texts[i] for i in hits.difference(engine._expressions.often)] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import pytest
-from failing_job import diagnosed
+from failing_job import diagnose_log
 
 from logdoctor.model import Diagnosis, JobSummary, Run
 from logdoctor.scan.jobs import JobFiles
@@ -27,16 +27,16 @@ def run_time(started: float, ended: float, changed: float) -> tuple[float | None
 
 
 def test_job_ran_from_its_first_to_its_last_timestamp(knowledge):
-    state = diagnosed(STEPS + DIED, knowledge).job_summary
+    state = diagnose_log(STEPS + DIED, knowledge).job_summary
     assert (state.started, state.ended) == (at(2025, 6, 11, 9) + 0.1, at(2025, 6, 11, 12) + 0.1)
 
 
 def test_earlier_kernel_messages_do_not_extend_the_job(knowledge):
-    assert diagnosed(KERNEL + STEPS + DIED, knowledge).job_summary.started == at(2025, 6, 11, 9) + 0.1
+    assert diagnose_log(KERNEL + STEPS + DIED, knowledge).job_summary.started == at(2025, 6, 11, 9) + 0.1
 
 
 def test_log_without_timestamps_has_no_start(knowledge):
-    assert diagnosed("step 1 loss 3.1\n", knowledge).job_summary.started is None
+    assert diagnose_log("step 1 loss 3.1\n", knowledge).job_summary.started is None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from logdoctor.cli.settings import Settings, settings
 from logdoctor.model import InputError
 from logdoctor.ruleset.packages import installed_rules
 
-pytestmark = pytest.mark.usefixtures("surroundings")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ def test_folders_of_rules_are_found_from_the_files_folder(home):
 @pytest.mark.parametrize("text", ["rules = 3", "rules = [1]", "lang = 1", "colour = 'red'", "rules = [", "\x00"])
 def test_error_about_a_faulty_file_names_the_file(home, text):
     file = write(home / "work/logdoctor.toml", text)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         settings()
-    assert str(told.value).startswith(file.name)
+    assert str(error.value).startswith(file.name)
 
 
 def test_a_faulty_file_is_wrong_usage(home):
@@ -79,9 +79,9 @@ def test_a_diagnosis_uses_rules_language_and_format_of_the_settings(home):
 
 def test_a_folder_of_the_settings_that_is_gone_does_not_end_a_diagnosis(home):
     write(home / "work/logdoctor.toml", 'rules = ["gone"]\nformat = "json"')
-    found = json.loads(call(stdin=LOG).stdout)
-    assert found["causes"][0]["signature"] == "cuda.oom"
-    assert "gone" in found["problems"][0]["where"]
+    report = json.loads(call(stdin=LOG).stdout)
+    assert report["causes"][0]["signature"] == "cuda.oom"
+    assert "gone" in report["problems"][0]["where"]
 
 
 # ── installed packages ──
@@ -104,20 +104,20 @@ def test_rules_of_an_installed_package_are_found(site):
 
 
 def test_folders_are_cached_until_a_package_is_installed(site, tmp_path):
-    kept = tmp_path / "kept"
-    assert installed_rules(kept) == [site / "oursite_rules/rules"]
-    assert len(list(kept.iterdir())) == 1
+    cache = tmp_path / "kept"
+    assert installed_rules(cache) == [site / "oursite_rules/rules"]
+    assert len(list(cache.iterdir())) == 1
     write(site / "other-2.0.dist-info/entry_points.txt", "[logdoctor.rules]\na = nosuch.part\n")
     os.utime(site, (1, 1))
-    assert installed_rules(kept) == [Path("nosuch/part"), site / "oursite_rules/rules"]
+    assert installed_rules(cache) == [Path("nosuch/part"), site / "oursite_rules/rules"]
 
 
 def test_broken_cache_of_folders_is_written_anew(site, tmp_path):
-    kept = tmp_path / "kept"
-    installed_rules(kept)
+    cache = tmp_path / "kept"
+    installed_rules(cache)
     for text in ("", "[]", '{"times": 3}', "\x00"):
-        next(kept.iterdir()).write_text(text)
-        assert installed_rules(kept) == [site / "oursite_rules/rules"]
+        next(cache.iterdir()).write_text(text)
+        assert installed_rules(cache) == [site / "oursite_rules/rules"]
 
 
 @pytest.mark.parametrize(

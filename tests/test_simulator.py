@@ -22,9 +22,9 @@ def grade_simulated(knowledge, fault, seed, *, harm=""):
     for name, text in job.files.items():
         logs.append(io.BytesIO(text.encode()))
         logs[-1].name = name
-    found = diagnose(logs, knowledge=knowledge)
-    first = [(c.rule, c.culprit, c.confidence) for c in found.causes[:1]]
-    return grade(found, job.truth), f"{fault} {seed}: {job.setup}; {job.truth}; said {first}"
+    diagnosis = diagnose(logs, knowledge=knowledge)
+    first = [(c.rule, c.culprit, c.confidence) for c in diagnosis.causes[:1]]
+    return grade(diagnosis, job.truth), f"{fault} {seed}: {job.setup}; {job.truth}; said {first}"
 
 
 @pytest.mark.parametrize("harm", ["", "cut", "missing"])

@@ -15,8 +15,8 @@ from logdoctor import diagnose
 LINES = LOG.splitlines()
 
 
-def decisive(found):
-    return found.causes[0].evidence[0]
+def decisive(diagnosis):
+    return diagnosis.causes[0].evidence[0]
 
 
 def test_evidence_has_the_lines_above_and_below(log, knowledge):
@@ -46,9 +46,9 @@ def test_pipe_is_not_opened_a_second_time(tmp_path, knowledge):
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=(LOG,))
     writer.start()
-    found = diagnose(path, knowledge=knowledge, context=3)
+    diagnosis = diagnose(path, knowledge=knowledge, context=3)
     writer.join()
-    assert decisive(found).around == ()
+    assert decisive(diagnosis).around == ()
 
 
 def test_log_rewritten_in_between_gives_no_context(log, knowledge, monkeypatch):

@@ -90,7 +90,7 @@ def versions(name: str, bench: Bench) -> dict[str, str]:
     if not name:
         return bench.versions
     lines = (LAB / "environments" / f"{name}.txt").read_text("utf-8").splitlines()
-    packages = [found[0] for line in lines if (found := re.match(r"[A-Za-z][\w.-]*", line))]
+    packages = [match[0] for line in lines if (match := re.match(r"[A-Za-z][\w.-]*", line))]
     ask = "import sys, platform, importlib.metadata as m\nprint('python', platform.python_version())\n"
     ask += "for p in sys.argv[1:]: print(p, m.version(p))"
     output = subprocess.run([bench.python, "-c", ask, *packages], check=True, capture_output=True, text=True).stdout

@@ -22,7 +22,7 @@ from experiment import Experiment, write
 from journal import Journal
 from machine import install, lacks, make_environment, private_words, versions
 from outcome import Outcome
-from truth import diagnosed, faults
+from truth import diagnose_case, faults
 
 WORK = Path("/tmp/lab")
 TRIES = 3
@@ -110,7 +110,7 @@ class Lab:
         self, experiment: Experiment, about: Mapping[str, Any], bench: Bench, logs: Sequence[Path]
     ) -> tuple[str, str]:
         """Write the case if the diagnosis of the logs is right."""
-        diagnosis = diagnosed(bench.logs, about)
+        diagnosis = diagnose_case(bench.logs, about)
         wrong = "; ".join(faults(about, diagnosis))
         if wrong and not self.options.wrong:
             return "wrong", f"{wrong}; the logs are in {bench.logs}"
@@ -192,7 +192,7 @@ def _approve(folder: Path, about: Mapping[str, Any], actual: Answer) -> None:
 
     write_answer(folder, actual)
     for lang, path in golden_reports(folder).items():
-        path.write_text(render(diagnosed(folder, about, lang), "markdown", lang=lang), "utf-8")
+        path.write_text(render(diagnose_case(folder, about, lang), "markdown", lang=lang), "utf-8")
 
 
 def _message(error: Exception) -> str:

@@ -76,8 +76,10 @@ def _run(chosen: list[Experiment], options: argparse.Namespace) -> int:
 def coverage() -> str:
     """Return the number of cases, and the signatures that have fewer than two."""
     cases = [yaml.safe_load(p.read_text("utf-8")) for p in sorted(CORPUS.glob("*/case.yaml"))]
-    made, labels = Counter(c["made"] for c in cases), Counter(c["label"] for c in cases)
-    lines = [f"{len(cases)} cases: {made['captured']} captured, {made['written']} written, {labels['healthy']} healthy"]
+    origins, labels = Counter(c["made"] for c in cases), Counter(c["label"] for c in cases)
+    lines = [
+        f"{len(cases)} cases: {origins['captured']} captured, {origins['written']} written, {labels['healthy']} healthy"
+    ]
     return "\n".join(lines + [f"{labels[s]} {s}" for s in scarce(labels)])
 
 

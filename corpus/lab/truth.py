@@ -30,7 +30,7 @@ def faults(about: Mapping[str, Any], diagnosis: Diagnosis) -> list[str]:
     return wrong
 
 
-def diagnosed(folder: Path, about: Mapping[str, Any], lang: str = "en") -> Diagnosis:
+def diagnose_case(folder: Path, about: Mapping[str, Any], lang: str = "en") -> Diagnosis:
     """Diagnose the logs of a case by the shipped rules alone. File names begin with ``folder``."""
     from logdoctor import diagnose
 

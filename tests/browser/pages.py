@@ -16,8 +16,8 @@ from hostile_texts import HOSTILE
 from render_diagnoses import ALL
 from simulator import simulate
 from test_fleet_page import FULL as FLEET
-from test_fleet_page import everywhere as everywhere_of_fleet
-from test_fleet_page import told as fleet_page
+from test_fleet_page import render as fleet_page
+from test_fleet_page import replace_texts as replace_fleet_texts
 from test_render_injection import FULL, everywhere
 
 from logdoctor import diagnose
@@ -51,7 +51,7 @@ def main() -> None:
     pages |= {f"hostile-{n}": (everywhere(FULL, " ".join(HOSTILE[n::8])), "en") for n in range(8)}
     files = {name: render(diagnosis, "html", lang=lang) for name, (diagnosis, lang) in pages.items()}
     files |= {f"fleet-{lang}": fleet_page(FLEET, lang) for lang in ("en", "zh")}
-    files |= {"fleet-hostile": fleet_page([everywhere_of_fleet(one, " ".join(HOSTILE[::8])) for one in FLEET])}
+    files |= {"fleet-hostile": fleet_page([replace_fleet_texts(record, " ".join(HOSTILE[::8])) for record in FLEET])}
     for name, text in files.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
 

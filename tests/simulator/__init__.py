@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from logdoctor.model import Diagnosis
 from simulator import faults, group_faults, launcher_faults, layout
-from simulator.book import Book, Truth
 from simulator.cluster import build_cluster
+from simulator.job_output import JobOutput, Truth
 
 __all__ = ["FAULTS", "Grade", "Simulated", "grade", "simulate"]
 
@@ -46,17 +46,17 @@ def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
     """
     rng = random.Random(f"{seed} {fault} {size} {harm}")
     cluster = build_cluster(rng, size, skew=30.0 if harm == "missing" else rng.choice((0.0, 0.02)))
-    book = Book(cluster)
-    truth = FAULTS[fault](book, rng)
+    job = JobOutput(cluster)
+    truth = FAULTS[fault](job, rng)
     collection = layout.choose_layout(rng, cluster)
     if harm == "missing":
         spared = [r.number for r in cluster.ranks if r.number not in truth.ranks]
-        layout.drop_logs(book, rng.sample(spared, min(len(spared), max(1, size // 10))))
+        layout.drop_logs(job, rng.sample(spared, min(len(spared), max(1, size // 10))))
     if harm == "culprit":
         lost = min(truth.hosts.intersection(cluster.hosts))
-        layout.drop_logs(book, [r.number for r in cluster.on(lost) if r.number in truth.ranks], [lost], slurm=True)
+        layout.drop_logs(job, [r.number for r in cluster.on(lost) if r.number in truth.ranks], [lost], slurm=True)
         truth = dataclasses.replace(truth, cause_visible=False, culprit_visible=False)
-    texts = layout.files(book, collection, rng)
+    texts = layout.files(job, collection, rng)
     if harm == "cut":
         texts = layout.truncate(texts, rng)
     return Simulated(

@@ -6,45 +6,45 @@ import dataclasses
 import random
 from collections.abc import Callable
 
-from simulator import course, host_voice, nccl_voice, torch_voice
-from simulator.book import Book, Truth
+from simulator import host_lines, nccl_lines, torch_lines, training
 from simulator.cluster import Rank
-from simulator.torch_voice import Work
+from simulator.job_output import JobOutput, Truth
+from simulator.torch_lines import Work
 
 LOOP = ("/home/research/lm/pretrain.py", 412, "train_loop", "loss = step(model, batch)")
 MAIN = ("/home/research/lm/pretrain.py", 655, "<module>", "main()")
 
 
-def _random_rank(book: Book, rng: random.Random) -> Rank:
-    return rng.choice(book.cluster.ranks)
+def _random_rank(job: JobOutput, rng: random.Random) -> Rank:
+    return rng.choice(job.cluster.ranks)
 
 
 def _truth(rank: Rank, *signatures: str) -> Truth:
     return Truth(frozenset(signatures), frozenset({rank.number}), frozenset({rank.host}))
 
 
-def oom_kill(book: Book, rng: random.Random) -> Truth:
+def oom_kill(job: JobOutput, rng: random.Random) -> Truth:
     """Let the kernel kill a process for lack of host memory."""
-    at = course.train(book, rng, course.start(book))
-    rank = _random_rank(book, rng)
+    at = training.train(job, rng, training.start(job))
+    rank = _random_rank(job, rng)
     reporter = rng.choice(("kernel", "slurm", "both", "exit"))
     if reporter in ("kernel", "both"):
-        book.kernel(at, rank.host, *host_voice.oom_kill(book.cluster, at, rank, cgroup=rng.random() < 0.5))
-    course.end_rank(book, rng, rank, at, -9, "Out Of Memory" if reporter == "slurm" else "Killed")
+        job.kernel(at, rank.host, *host_lines.oom_kill(job.cluster, at, rank, cgroup=rng.random() < 0.5))
+    training.end_rank(job, rng, rank, at, -9, "Out Of Memory" if reporter == "slurm" else "Killed")
     if reporter in ("slurm", "both"):
-        book.slurm(at + 2, host_voice.slurm_oom(book.cluster))
+        job.slurm(at + 2, host_lines.slurm_oom(job.cluster))
     return _truth(rank, "host.oom-kill")
 
 
-def _exception_on_one_rank(book: Book, rng: random.Random, error: str, *signatures: str) -> Truth:
-    at = course.train(book, rng, course.start(book))
-    rank = _random_rank(book, rng)
-    book.rank(at, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), error))
-    course.end_rank(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+def _exception_on_one_rank(job: JobOutput, rng: random.Random, error: str, *signatures: str) -> Truth:
+    at = training.train(job, rng, training.start(job))
+    rank = _random_rank(job, rng)
+    job.rank(at, rank, *torch_lines.exception(rank, job.cluster, (MAIN, LOOP), error))
+    training.end_rank(job, rng, rank, at + 1, 1, "Exited with exit code 1")
     return _truth(rank, *signatures)
 
 
-def exception(book: Book, rng: random.Random) -> Truth:
+def exception(job: JobOutput, rng: random.Random) -> Truth:
     """Raise an exception on one rank."""
     error = rng.choice(
         (
@@ -55,31 +55,31 @@ def exception(book: Book, rng: random.Random) -> Truth:
             "json.decoder.JSONDecodeError: Expecting ',' delimiter: line 1 column 5120 (char 5119)",
         )
     )
-    return _exception_on_one_rank(book, rng, error, "app.exception")
+    return _exception_on_one_rank(job, rng, error, "app.exception")
 
 
-def cuda_oom(book: Book, rng: random.Random) -> Truth:
+def cuda_oom(job: JobOutput, rng: random.Random) -> Truth:
     """Use up the GPU memory of one rank."""
-    name = "torch.OutOfMemoryError" if book.cluster.torch >= "2.4" else "torch.cuda.OutOfMemoryError"
+    name = "torch.OutOfMemoryError" if job.cluster.torch >= "2.4" else "torch.cuda.OutOfMemoryError"
     device = rng.randrange(8)
     text = f"{name}: CUDA out of memory. Tried to allocate 3.12 GiB. GPU {device} has a total capacity of 79.15 GiB of which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.11 GiB memory in use. Of the allocated memory 74.90 GiB is allocated by PyTorch, and 1.77 GiB is reserved by PyTorch but unallocated."
-    return _exception_on_one_rank(book, rng, text, "cuda.oom")
+    return _exception_on_one_rank(job, rng, text, "cuda.oom")
 
 
-def disk_full(book: Book, rng: random.Random) -> Truth:
+def disk_full(job: JobOutput, rng: random.Random) -> Truth:
     """Let one rank fail to write its shard."""
     return _exception_on_one_rank(
-        book,
+        job,
         rng,
         "OSError: [Errno 28] No space left on device: '/scratch/lm/ckpt/step_4000/shard.tmp'",
         "host.disk-full",
     )
 
 
-def gpu_memory(book: Book, rng: random.Random) -> Truth:
+def gpu_memory(job: JobOutput, rng: random.Random) -> Truth:
     """Report an uncorrectable ECC error in the driver and in the process."""
-    at = course.train(book, rng, course.start(book))
-    rank = _random_rank(book, rng)
+    at = training.train(job, rng, training.start(job))
+    rank = _random_rank(job, rng)
     code, text = rng.choice(
         (
             (48, "DBE (double bit error) at 0x1f3a0"),
@@ -87,37 +87,37 @@ def gpu_memory(book: Book, rng: random.Random) -> Truth:
             (95, "Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No"),
         )
     )
-    book.kernel(at, rank.host, host_voice.xid(book.cluster, at, rank, code, text))
+    job.kernel(at, rank.host, host_lines.xid(job.cluster, at, rank, code, text))
     error = (
         "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered"
-        if book.cluster.torch == "2.9"
+        if job.cluster.torch == "2.9"
         else "RuntimeError: CUDA error: uncorrectable ECC error encountered"
     )
-    book.rank(at + 0.3, rank, *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), error))
-    course.end_rank(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+    job.rank(at + 0.3, rank, *torch_lines.exception(rank, job.cluster, (MAIN, LOOP), error))
+    training.end_rank(job, rng, rank, at + 1, 1, "Exited with exit code 1")
     return _truth(rank, "cuda.ecc")
 
 
-def gpu_lost(book: Book, rng: random.Random) -> Truth:
+def gpu_lost(job: JobOutput, rng: random.Random) -> Truth:
     """Let a GPU fall off the bus."""
-    at = course.train(book, rng, course.start(book))
-    rank = _random_rank(book, rng)
-    book.kernel(at, rank.host, host_voice.xid(book.cluster, at, rank, 79, "GPU has fallen off the bus."))
-    book.rank(
+    at = training.train(job, rng, training.start(job))
+    rank = _random_rank(job, rng)
+    job.kernel(at, rank.host, host_lines.xid(job.cluster, at, rank, 79, "GPU has fallen off the bus."))
+    job.rank(
         at + 0.3,
         rank,
-        *torch_voice.exception(rank, book.cluster, (MAIN, LOOP), "RuntimeError: CUDA error: unknown error"),
+        *torch_lines.exception(rank, job.cluster, (MAIN, LOOP), "RuntimeError: CUDA error: unknown error"),
     )
-    course.end_rank(book, rng, rank, at + 1, 1, "Exited with exit code 1")
+    training.end_rank(job, rng, rank, at + 1, 1, "Exited with exit code 1")
     return _truth(rank, "cuda.fell-off-bus")
 
 
-def segfault(book: Book, rng: random.Random) -> Truth:
+def segfault(job: JobOutput, rng: random.Random) -> Truth:
     """Crash a process in a native library."""
-    at = course.train(book, rng, course.start(book))
-    rank = _random_rank(book, rng)
+    at = training.train(job, rng, training.start(job))
+    rank = _random_rank(job, rng)
     if rng.random() < 0.6:
-        book.kernel(at, rank.host, host_voice.segfault(book.cluster, at, rank))
+        job.kernel(at, rank.host, host_lines.segfault(job.cluster, at, rank))
     if rng.random() < 0.6:
         stack = (
             "Fatal Python error: Segmentation fault",
@@ -126,55 +126,55 @@ def segfault(book: Book, rng: random.Random) -> Truth:
             '  File "/home/research/lm/tokens.py", line 88 in encode',
             '  File "/home/research/lm/pretrain.py", line 412 in train_loop',
         )
-        book.rank(at, rank, *stack)
-    course.end_rank(book, rng, rank, at + 0.5, -11, "Segmentation fault (core dumped)")
+        job.rank(at, rank, *stack)
+    training.end_rank(job, rng, rank, at + 0.5, -11, "Segmentation fault (core dumped)")
     return _truth(rank, "app.segfault")
 
 
-def preempted(book: Book, rng: random.Random) -> Truth:
+def preempted(job: JobOutput, rng: random.Random) -> Truth:
     """Let the scheduler take the nodes away."""
-    cluster = book.cluster
-    at = course.train(book, rng, course.start(book))
-    book.slurm(at, host_voice.cancelled(cluster, at, rng.choice(("JOB", "STEP")), "PREEMPTION"))
+    cluster = job.cluster
+    at = training.train(job, rng, training.start(job))
+    job.slurm(at, host_lines.cancelled(cluster, at, rng.choice(("JOB", "STEP")), "PREEMPTION"))
     if cluster.launcher == "torchrun":
         for host in cluster.hosts:
-            book.agent(at + 1, host, torch_voice.agent_signalled(cluster, at + 1, host))
+            job.agent(at + 1, host, torch_lines.agent_signalled(cluster, at + 1, host))
     else:
-        book.slurm(at + 2, *(host_voice.task_exit(r, "Terminated") for r in cluster.ranks[:4]))
+        job.slurm(at + 2, *(host_lines.task_exit(r, "Terminated") for r in cluster.ranks[:4]))
     return Truth(frozenset({"job.preempted"}), hosts=frozenset(cluster.hosts[:1]), culprit_visible=False)
 
 
-def _wait_for(book: Book, rng: random.Random, rank: Rank, time: float, work: Work) -> bool:
+def _wait_for(job: JobOutput, rng: random.Random, rank: Rank, time: float, work: Work) -> bool:
     """Let all but ``rank`` wait for it. At the end the rank prints its progress (not in 2.1).
 
     Return True if the logs show the late rank.
     """
-    cluster = book.cluster
-    waiting = course.others(cluster, (rank,))
-    all_report = course.wait(book, rng, waiting, time, work)
-    lines = torch_voice.dump_signal(cluster, time + 0.8, rank, waiting[0], work.seq - 1, work.seq - 1)
+    cluster = job.cluster
+    waiting = training.others(cluster, (rank,))
+    all_report = training.wait(job, rng, waiting, time, work)
+    lines = torch_lines.dump_signal(cluster, time + 0.8, rank, waiting[0], work.seq - 1, work.seq - 1)
     if lines:
-        book.rank(time + 0.8, rank, *lines)
+        job.rank(time + 0.8, rank, *lines)
     return all_report or bool(lines)
 
 
-def straggler_data(book: Book, rng: random.Random) -> Truth:
+def straggler_data(job: JobOutput, rng: random.Random) -> Truth:
     """Let rank 0 tokenise while the others wait at the first barrier."""
-    cluster = book.cluster
-    at = course.start(book)
+    cluster = job.cluster
+    at = training.start(job)
     rank = cluster.ranks[0]
     what = rng.choice(("Map", "Tokenizing train split", "Grouping texts in chunks of 4096"))
     for done in (120000, 260000, 410000):
-        book.rank(at + done / 1000, rank, host_voice.bar(what, done, 1800000, done / 1000))
-    _wait_for(book, rng, rank, at + course.WAIT, Work(rng.randrange(2, 9), "ALLREDUCE", 1))
+        job.rank(at + done / 1000, rank, host_lines.bar(what, done, 1800000, done / 1000))
+    _wait_for(job, rng, rank, at + training.WAIT, Work(rng.randrange(2, 9), "ALLREDUCE", 1))
     return _truth(rank, "collective.straggler")
 
 
-def straggler_save(book: Book, rng: random.Random) -> Truth:
+def straggler_save(job: JobOutput, rng: random.Random) -> Truth:
     """Let a rank write a checkpoint for longer than the others wait."""
-    at = course.train(book, rng, course.start(book))
-    rank = book.cluster.ranks[0]
-    book.rank(
+    at = training.train(job, rng, training.start(job))
+    rank = job.cluster.ranks[0]
+    job.rank(
         at,
         rank,
         rng.choice(
@@ -185,102 +185,102 @@ def straggler_save(book: Book, rng: random.Random) -> Truth:
             )
         ),
     )
-    _wait_for(book, rng, rank, at + course.WAIT, course.next_work(rng))
+    _wait_for(job, rng, rank, at + training.WAIT, training.next_work(rng))
     return _truth(rank, "collective.straggler")
 
 
-def straggler_silent(book: Book, rng: random.Random) -> Truth:
+def straggler_silent(job: JobOutput, rng: random.Random) -> Truth:
     """Delay a rank that prints no reason."""
-    at = course.train(book, rng, course.start(book))
-    rank = _random_rank(book, rng)
-    is_visible = _wait_for(book, rng, rank, at + course.WAIT, course.next_work(rng))
+    at = training.train(job, rng, training.start(job))
+    rank = _random_rank(job, rng)
+    is_visible = _wait_for(job, rng, rank, at + training.WAIT, training.next_work(rng))
     return dataclasses.replace(_truth(rank, "collective.straggler", "collective.timeout"), culprit_visible=is_visible)
 
 
-def _time_out_apart(book: Book, rng: random.Random, odd: Rank, own: Work, most: Work) -> None:
-    at = course.train(book, rng, course.start(book)) + course.WAIT
-    course.wait(book, rng, course.others(book.cluster, (odd,)), at, most)
-    book.rank(at + 0.7, odd, *torch_voice.timed_out(book.cluster, at + 0.7, odd, own, own.seq))
+def _time_out_apart(job: JobOutput, rng: random.Random, odd: Rank, own: Work, most: Work) -> None:
+    at = training.train(job, rng, training.start(job)) + training.WAIT
+    training.wait(job, rng, training.others(job.cluster, (odd,)), at, most)
+    job.rank(at + 0.7, odd, *torch_lines.timed_out(job.cluster, at + 0.7, odd, own, own.seq))
 
 
-def desync_skipped(book: Book, rng: random.Random) -> Truth:
+def desync_skipped(job: JobOutput, rng: random.Random) -> Truth:
     """Let a rank skip a collective. Its next collective has the number of the skipped one."""
-    odd = _random_rank(book, rng)
+    odd = _random_rank(job, rng)
     seq = rng.randrange(40, 90000)
     numel = rng.randrange(8, 4000) * 4096
-    _time_out_apart(book, rng, odd, Work(seq, "_ALLGATHER_BASE", numel // 8), Work(seq, "ALLREDUCE", numel))
+    _time_out_apart(job, rng, odd, Work(seq, "_ALLGATHER_BASE", numel // 8), Work(seq, "ALLREDUCE", numel))
     return _truth(odd, "collective.desync")
 
 
-def desync_size(book: Book, rng: random.Random) -> Truth:
+def desync_size(job: JobOutput, rng: random.Random) -> Truth:
     """Let a rank bring another number of elements."""
-    odd = _random_rank(book, rng)
-    most = course.next_work(rng)
-    _time_out_apart(book, rng, odd, Work(most.seq, most.op, most.numel + 512), most)
+    odd = _random_rank(job, rng)
+    most = training.next_work(rng)
+    _time_out_apart(job, rng, odd, Work(most.seq, most.op, most.numel + 512), most)
     return _truth(odd, "collective.desync")
 
 
-def hang(book: Book, rng: random.Random) -> Truth:
+def hang(job: JobOutput, rng: random.Random) -> Truth:
     """Let all ranks hang in the same collective without a reason."""
-    at = course.train(book, rng, course.start(book))
-    course.wait(book, rng, book.cluster.ranks, at + course.WAIT, course.next_work(rng))
-    hosts = book.cluster.hosts if len(book.cluster.hosts) == 1 else ()  # naming the only host accuses no innocent
+    at = training.train(job, rng, training.start(job))
+    training.wait(job, rng, job.cluster.ranks, at + training.WAIT, training.next_work(rng))
+    hosts = job.cluster.hosts if len(job.cluster.hosts) == 1 else ()  # naming the only host accuses no innocent
     return Truth(frozenset({"collective.timeout"}), hosts=frozenset(hosts), culprit_visible=False)
 
 
-def link_down(book: Book, rng: random.Random) -> Truth:
+def link_down(job: JobOutput, rng: random.Random) -> Truth:
     """Break the path between two hosts. Requests of both sides fail."""
-    cluster = book.cluster
+    cluster = job.cluster
     cluster.network = "IB"
-    at = course.train(book, rng, course.start(book))
+    at = training.train(job, rng, training.start(job))
     first_host, second_host = rng.sample(cluster.hosts, 2) if len(cluster.hosts) > 1 else (cluster.hosts[0],) * 2
     pairs = list(zip(cluster.on(first_host), cluster.on(second_host), strict=True))[: rng.randrange(1, 5)]
     gone = []
     for a, b in pairs:
         for rank, peer in ((a, b), (b, a)):
             moment = at + rng.uniform(0, 0.5)
-            book.rank(moment, rank, *nccl_voice.completion_error(cluster, moment, rank, peer))
+            job.rank(moment, rank, *nccl_lines.completion_error(cluster, moment, rank, peer))
             last = f"NET/IB: Got completion from peer {peer.address}<{peer.port}> with status=12 opcode=0 len=0 vendor err 129 (Send)"
-            book.rank(moment + 1, rank, *torch_voice.remote_error(cluster, moment + 1, rank, last))
+            job.rank(moment + 1, rank, *torch_lines.remote_error(cluster, moment + 1, rank, last))
             gone.append(rank)
-    course.wait(book, rng, course.others(cluster, gone), at + course.WAIT, course.next_work(rng))
+    training.wait(job, rng, training.others(cluster, gone), at + training.WAIT, training.next_work(rng))
     both = frozenset(r.number for h in (first_host, second_host) for r in cluster.on(h))
     return Truth(frozenset({"net.ib-completion"}), both, frozenset({first_host, second_host}))
 
 
-def node_lost(book: Book, rng: random.Random) -> Truth:
+def node_lost(job: JobOutput, rng: random.Random) -> Truth:
     """Crash a node. Slurm reports it, and requests of its neighbours get no answer."""
-    cluster = book.cluster
-    at = course.train(book, rng, course.start(book))
+    cluster = job.cluster
+    at = training.train(job, rng, training.start(job))
     host = rng.choice(cluster.hosts)
-    book.slurm(
+    job.slurm(
         at + 60,
         f"srun: error: Node failure on {host}",
-        host_voice.cancelled(cluster, at + 60, "JOB", "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"),
+        host_lines.cancelled(cluster, at + 60, "JOB", "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"),
     )
     ranks = cluster.on(host)
     for rank, peer in zip(
         cluster.on(cluster.hosts[(cluster.hosts.index(host) + 1) % len(cluster.hosts)]), ranks, strict=True
     ):
         if rank.host != host:
-            error_lines = nccl_voice.completion_error if cluster.network == "IB" else nccl_voice.closed_by
-            book.rank(at + 8, rank, *error_lines(cluster, at + 8, rank, peer))
+            error_lines = nccl_lines.completion_error if cluster.network == "IB" else nccl_lines.closed_by
+            job.rank(at + 8, rank, *error_lines(cluster, at + 8, rank, peer))
     return Truth(frozenset({"host.node-failure"}), frozenset(r.number for r in ranks), frozenset({host}))
 
 
-def wrong_interface(book: Book, rng: random.Random) -> Truth:
+def wrong_interface(job: JobOutput, rng: random.Random) -> Truth:
     """Let a host offer the address of its container bridge."""
-    cluster = book.cluster
+    cluster = job.cluster
     odd = rng.choice(cluster.hosts)
     for rank in cluster.ranks:
         docker = rank.host == odd
-        lines = nccl_voice.hello(cluster, rank, *(("docker0", "172.17.0.1") if docker else ()))
-        book.rank(3 + rank.local * 0.01, rank, *lines)
+        lines = nccl_lines.hello(cluster, rank, *(("docker0", "172.17.0.1") if docker else ()))
+        job.rank(3 + rank.local * 0.01, rank, *lines)
     why = rng.choice(("Connection refused", "No route to host", "Connection timed out"))
     for rank in cluster.ranks:
         if rank.host != odd and rank.local < 3:
-            lines = nccl_voice.connect_failed(cluster, 40, rank, "172.17.0.1", rng.randrange(33000, 60000), why)
-            book.rank(40 + rank.node * 0.01, rank, *lines)
+            lines = nccl_lines.connect_failed(cluster, 40, rank, "172.17.0.1", rng.randrange(33000, 60000), why)
+            job.rank(40 + rank.node * 0.01, rank, *lines)
     return Truth(
         frozenset({"net.wrong-interface"}),
         frozenset(r.number for r in cluster.on(odd)),
@@ -289,7 +289,7 @@ def wrong_interface(book: Book, rng: random.Random) -> Truth:
     )
 
 
-FAULTS: dict[str, Callable[[Book, random.Random], Truth]] = {
+FAULTS: dict[str, Callable[[JobOutput, random.Random], Truth]] = {
     f.__name__: f
     for f in (
         oom_kill,

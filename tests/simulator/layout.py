@@ -8,8 +8,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from simulator.book import Book, Output
 from simulator.cluster import Cluster
+from simulator.job_output import JobOutput, Output
 
 LAYOUTS = ("ranks", "srun", "nodes", "merged", "mpirun", "ray")
 
@@ -24,14 +24,14 @@ def choose_layout(rng: random.Random, cluster: Cluster) -> str:
     return rng.choice(("ranks", "nodes", "merged") if cluster.torch != "2.1" else ("ranks", "nodes"))
 
 
-def files(book: Book, layout: str, rng: random.Random) -> dict[str, str]:
+def files(job: JobOutput, layout: str, rng: random.Random) -> dict[str, str]:
     """Return the files of the job, name -> text."""
     lines_by_file: dict[str, list[str]] = {}
-    outputs = sorted(book.outputs, key=lambda s: s.time)
+    outputs = sorted(job.outputs, key=lambda s: s.time)
     if layout in ("srun", "merged", "mpirun", "ray"):
         outputs = _interleave(outputs, rng)
     for part in outputs:
-        name, lines = _place(part, layout, book.cluster)
+        name, lines = _place(part, layout, job.cluster)
         lines_by_file.setdefault(name, []).extend(lines)
     return {name: "\n".join(lines) + "\n" for name, lines in sorted(lines_by_file.items())}
 
@@ -76,7 +76,7 @@ def _place(part: Output, layout: str, cluster: Cluster) -> tuple[str, Iterable[s
     return f"logs/rank_{source:05}.log", part.lines
 
 
-def drop_logs(book: Book, ranks: Iterable[int], hosts: Iterable[str] = (), *, slurm: bool = False) -> None:
+def drop_logs(job: JobOutput, ranks: Iterable[int], hosts: Iterable[str] = (), *, slurm: bool = False) -> None:
     """Drop the logs of some ranks, hosts and Slurm.
 
     The logs of a host are those of its agent and its kernel.
@@ -86,7 +86,7 @@ def drop_logs(book: Book, ranks: Iterable[int], hosts: Iterable[str] = (), *, sl
         *(f"{program}:{h}" for h in hosts for program in ("agent", "kernel")),
         *(("slurm",) if slurm else ()),
     }
-    book.outputs = [s for s in book.outputs if s.source not in lost]
+    job.outputs = [s for s in job.outputs if s.source not in lost]
 
 
 def truncate(texts: dict[str, str], rng: random.Random) -> dict[str, str]:

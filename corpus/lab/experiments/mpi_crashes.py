@@ -36,14 +36,14 @@ def killed(
     bench: Bench, mpi: Mpi, *, rank: int, names: tuple[str, ...] = ("node01",), style: tuple[str, ...] = ()
 ) -> None:
     """Kill a rank with SIGKILL from outside, as an administrator or a watchdog does."""
-    made = hosts(bench, *names, slots=2 if len(names) > 1 else 4)
+    machines = hosts(bench, *names, slots=2 if len(names) > 1 else 4)
     mpi.build(bench)
     where: tuple[str, ...] = ()
     if len(names) > 1:
         where = OVER_HOSTS[mpi.name]
     elif mpi is OPENMPI:
         where = ("--oversubscribe",)
-    home = made[rank // 2] if len(names) > 1 else made[0]
+    home = machines[rank // 2] if len(names) > 1 else machines[0]
     command = mpi.command("-n", "4", *where, *style, "./heat", "--steps", "400", "--pause-ms", "10")
     bench.run(*command, env=around(bench), on={"step +100": lambda _: home.kill(rank)})
 
@@ -75,7 +75,7 @@ def crashed(
     case: str, mpi: Mpi, kind: str, evidence: str, *, ranks: int = 4, rank: int = 1, code: int = 1, **more: Any
 ) -> Experiment:
     """An experiment in which the solver crashes by itself."""
-    known: dict[str, Any] = more.pop("culprit", {"rank": rank})
+    culprit: dict[str, Any] = more.pop("culprit", {"rank": rank})
     also: tuple[str, ...] = more.pop("also", ())
     label = "app.segfault" if kind in ("segv", "fpe", "bus", "abort") else "mpi.rank-died"
     run: Callable[[Bench], None] = partial(
@@ -89,7 +89,7 @@ def crashed(
         {STORIES[kind]}. The launcher ends the other ranks.""",
         run=run,
         needs=mpi.needs(),
-        culprit=known,
+        culprit=culprit,
         also=also,
         evidence=(evidence,),
         seconds=60,

@@ -40,7 +40,15 @@ def under_srun(bench: Bench, mpi: Mpi, *options: str, env: dict[str, str] | None
 
 
 def case(
-    name: str, label: str, title: str, told: str, run: Any, evidence: str = "", *, slurm: bool = False, **more: Any
+    name: str,
+    label: str,
+    title: str,
+    description: str,
+    run: Any,
+    evidence: str = "",
+    *,
+    slurm: bool = False,
+    **more: Any,
 ) -> Experiment:
     """An experiment about the surroundings of a solver."""
     mpi = OPENMPI if "openmpi" in name else MPICH
@@ -48,7 +56,7 @@ def case(
         case=name,
         label=label,
         title=title,
-        story=f"A solver in C is built with {mpi.name}. {told}",
+        story=f"A solver in C is built with {mpi.name}. {description}",
         run=run,
         needs=slurm_needs(mpi.compiler, packages=mpi.packages) if slurm else mpi.needs(),
         evidence=tuple(evidence.split("|")) if evidence else (),

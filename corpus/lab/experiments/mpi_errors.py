@@ -69,7 +69,7 @@ def called(
     **more: Any,
 ) -> Experiment:
     """An experiment in which a call is wrong."""
-    told, short = CALLS[kind]
+    description, short = CALLS[kind]
     program = "a linear regression, trained in parallel in C," if more.get("program") else "a heat-equation solver in C"
     ranks = more.get("ranks", 4)
     return Experiment(
@@ -77,7 +77,7 @@ def called(
         label=label,
         also=also,
         title=f"Rank {rank} of {ranks} {short} under {mpi.name}",
-        story=f"{program.capitalize()} runs on {ranks} ranks of one host under {mpi.name}. In the middle of the run rank {rank} {told}. The job is aborted.",
+        story=f"{program.capitalize()} runs on {ranks} ranks of one host under {mpi.name}. In the middle of the run rank {rank} {description}. The job is aborted.",
         run=partial(wrong_call, mpi=mpi, kind=kind, holds=evidence, rank=rank, **more),
         needs=mpi.needs(),
         culprit=culprit,
@@ -91,7 +91,7 @@ def stored(
     mpi: Mpi,
     label: str,
     title: str,
-    told: str,
+    description: str,
     prepare: str,
     arguments: tuple[str, ...],
     evidence: str,
@@ -102,7 +102,7 @@ def stored(
         case=case,
         label=label,
         title=title,
-        story=f"A heat-equation solver in C runs on one host under {mpi.name}. {told} The rank prints the error of the system and calls MPI_Abort.",
+        story=f"A heat-equation solver in C runs on one host under {mpi.name}. {description} The rank prints the error of the system and calls MPI_Abort.",
         run=lambda bench: broken_file(bench, mpi, prepare, *arguments, holds=evidence),
         needs=mpi.needs(),
         evidence=(evidence,),

@@ -73,14 +73,14 @@ def hang(
     **how: Any,
 ) -> Experiment:
     """An experiment that ends in a hang."""
-    told, short = KINDS[kind]
+    description, short = KINDS[kind]
     rank, ranks, traced = how.get("rank", 1), how.get("ranks", 4), how.get("traced", True)
     program = "linear regression, trained in parallel in C" if how.get("program") else "heat-equation solver in C"
     return Experiment(
         case=case,
         label=label,
         title=f"Rank {rank} of {ranks} {short}, and the job stands",
-        story=f"""A {program} runs on {ranks} ranks of one host under {mpi.name}. In step 60 rank {rank} {told}. Nothing more is printed.
+        story=f"""A {program} runs on {ranks} ranks of one host under {mpi.name}. In step 60 rank {rank} {description}. Nothing more is printed.
         {"gdb took the stacks of all ranks before somebody ended the job." if traced else "Somebody ends the job after a while."}""",
         run=partial(stands, mpi=mpi, kind=kind, **how),
         needs=mpi.needs("gdb") if traced else mpi.needs(),

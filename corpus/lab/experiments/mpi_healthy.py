@@ -68,14 +68,14 @@ def resumed(bench: Bench) -> None:
 
 
 def healthy(
-    case: str, mpi: Mpi, title: str, told: str, *arguments: str, far: bool = False, **how: object
+    case: str, mpi: Mpi, title: str, description: str, *arguments: str, far: bool = False, **how: object
 ) -> Experiment:
     """An experiment that ends well."""
     return Experiment(
         case=case,
         label="healthy",
         title=title,
-        story=f"A program in C runs under {mpi.name} to its end. {told}",
+        story=f"A program in C runs under {mpi.name} to its end. {description}",
         run=partial(over_hosts if far else ends_well, mpi=mpi, arguments=arguments, **how),
         needs=mpi.needs(),
         seconds=60,

@@ -13,12 +13,12 @@ torchrun --nproc-per-node 2 --max-restarts 2 train.py"""
 RANK_1 = ' and os.environ["RANK"] == "1"'
 
 
-def told(number: signal.Signals):
+def send_signal(number: signal.Signals):
     """React by a signal to the launcher."""
     return lambda job: job.signal(number)
 
 
-def drained(bench: Bench) -> None:
+def drain(bench: Bench) -> None:
     """The scheduler takes the second node away with SIGTERM."""
     hosts = [bench.host("gpu-d01"), bench.host("gpu-d02")]
     jobs = [
@@ -37,7 +37,7 @@ EXPERIMENTS = (
         label="job.preempted",
         title="The agent gets SIGTERM, as from a scheduler",
         story="Two ranks train; after the third step torchrun gets SIGTERM, ends its ranks and leaves with SignalException.",
-        run=simply(*torchrun(2, "train.py", "--steps", "30"), on={"step 3/": told(signal.SIGTERM)}),
+        run=simply(*torchrun(2, "train.py", "--steps", "30"), on={"step 3/": send_signal(signal.SIGTERM)}),
         needs=TORCH,
         evidence=("got signal: 15", "SIGTERM"),
     ),
@@ -47,7 +47,7 @@ EXPERIMENTS = (
         title="The second of two nodes is taken away with SIGTERM",
         story="""Two nodes with a rank each. The agent of the second node gets SIGTERM and says so; on the first the connection to rank 1 is
         lost.""",
-        run=drained,
+        run=drain,
         needs=TORCH,
         culprit={"host": "gpu-d02"},
         evidence=("got signal: 15", "SIGTERM"),
@@ -58,7 +58,9 @@ EXPERIMENTS = (
         label="job.hangup",
         title="The ssh session in which torchrun runs is closed",
         story="Two ranks train in a terminal. The terminal goes away and torchrun gets SIGHUP: SignalException, signal 1.",
-        run=simply(*torchrun(2, "train.py", "--steps", "30", flags="--tee 3"), on={"step 4/": told(signal.SIGHUP)}),
+        run=simply(
+            *torchrun(2, "train.py", "--steps", "30", flags="--tee 3"), on={"step 4/": send_signal(signal.SIGHUP)}
+        ),
         needs=TORCH,
         evidence=("got signal: 1", "SIGHUP"),
     ),
@@ -67,7 +69,7 @@ EXPERIMENTS = (
         label="job.preempted",
         title="Ctrl-C in the terminal",
         story="Four ranks train; the user presses Ctrl-C, so that torchrun gets SIGINT.",
-        run=simply(*torchrun(4, "train.py", "--steps", "30"), on={"step 3/": told(signal.SIGINT)}),
+        run=simply(*torchrun(4, "train.py", "--steps", "30"), on={"step 3/": send_signal(signal.SIGINT)}),
         needs=TORCH,
         evidence=("got signal: 2", "SIGINT", "KeyboardInterrupt"),
     ),

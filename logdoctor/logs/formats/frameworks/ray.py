@@ -54,8 +54,8 @@ def read_death(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
         taken.append(message.below)
     fields: dict[str, Value] = {}
     for line in lines:
-        for found in _PART.finditer(line):
-            for name, value in found.groupdict().items():
+        for match in _PART.finditer(line):
+            for name, value in match.groupdict().items():
                 if value:
                     fields.setdefault(_NAMES.get(name, name), int(value) if name.endswith("pid") else value)
     if owner := fields.pop("owner", ""):  # it is the owner that ended; Ray then ended the actor, whose pid is told

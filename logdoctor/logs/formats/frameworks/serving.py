@@ -41,9 +41,9 @@ _SIGNALS = (-4, -6, -7, -8, -9, -11)
 def read_exit_code(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """A scheduler that died, and on the next line by what."""
     under = next(below, None)
-    if under is None or not (found := _EXIT_CODE.match(under.text)):
+    if under is None or not (match := _EXIT_CODE.match(under.text)):
         return Multiline(head.text)
-    code = int(found["exit_code"])
+    code = int(match["exit_code"])
     kind = "frameworks.exit" if code in _SIGNALS else ""
     return Multiline(f"{head.text}\n{under.text}", {"exit_code": code}, (under.below,), kind=kind)
 

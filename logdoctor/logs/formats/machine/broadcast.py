@@ -24,10 +24,12 @@ def read_broadcast(head: Message, fields: Mapping[str, Value], below: Iterator[M
     del head
     for message in islice(below, _LINES_BETWEEN):
         for pattern in _SEVERE:
-            if found := compiled(pattern.pattern).search(message.text):
-                told = {k: int(v) if v.isdecimal() else v for k, v in found.groupdict().items() if v}
+            if match := compiled(pattern.pattern).search(message.text):
+                values = {k: int(v) if v.isdecimal() else v for k, v in match.groupdict().items() if v}
                 text = message.text.strip()
-                return Multiline(text, {**told, **fields}, (message.below,), message.below, pattern.level, pattern.kind)
+                return Multiline(
+                    text, {**values, **fields}, (message.below,), message.below, pattern.level, pattern.kind
+                )
     return None
 
 

@@ -29,16 +29,16 @@ _GPU = later(r"\bGPU:? ?(\d{1,3})\b")
 
 def read_rows(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read the warning of a failed test from the rows below."""
-    told, evidence = "", 0
+    warning, evidence = "", 0
     for stripped_line in islice(below, MAX_ROWS):
         row = _CELL.search(stripped_line.text)
         if row is None or row["test"].strip().partition(":")[0] not in {"", "Warning", "Error"}:
             break
         if not _VERDICT.match(row["cell"]):
-            told += row["cell"]
+            warning += row["cell"]
             evidence = evidence or stripped_line.below
     words = " ".join(head.text.replace("|", " ").split())
-    return _diagnosis(f"{words}: {' '.join(told.split())}" if told.strip() else words, fields, evidence)
+    return _diagnosis(f"{words}: {' '.join(warning.split())}" if warning.strip() else words, fields, evidence)
 
 
 def read_status(_: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
@@ -49,8 +49,8 @@ def read_status(_: Message, fields: Mapping[str, Value], below: Iterator[Message
     for stripped_line in islice(below, MAX_ROWS):
         if _JSON_NEXT.match(stripped_line.text):
             return None
-        if said := _JSON_WARNING.match(stripped_line.text):
-            return _diagnosis(said["said"], fields, stripped_line.below)
+        if match := _JSON_WARNING.match(stripped_line.text):
+            return _diagnosis(match["said"], fields, stripped_line.below)
     return None
 
 

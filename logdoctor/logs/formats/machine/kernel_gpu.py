@@ -40,9 +40,9 @@ _LINK = later(r"\b[Ll]ink (?P<link>\d{1,3})\b")
 def _level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """An Xid is as loud as the catalogue and its own words say: some only report, or follow another fault."""
     del below
-    known = catalogue("xid").find(fields.get("xid", ""))
+    entry = catalogue("xid").find(fields.get("xid", ""))
     text = str(fields.get("text", head.text))
-    mild = (known and known.columns["level"] == "warning") or _NONFATAL.match(text)
+    mild = (entry and entry.columns["level"] == "warning") or _NONFATAL.match(text)
     level: Level = "warning" if mild else "error"
     link = _LINK.search(text)
     return Multiline(text, {"link": int(link["link"])} if link else {}, level=level)

@@ -43,8 +43,8 @@ _WARNS = later(r"(?:^|[:\]] )(?:[Ww]arning|WARNING): ")
 def keep_level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Keep the level of a line that is a warning or less."""
     del fields, below
-    said = head.source.level if head.source.level in ("warning", "info") else None
-    return Multiline(head.text, level=said or ("warning" if _WARNS.search(head.text[:200]) else None))
+    level = head.source.level if head.source.level in ("warning", "info") else None
+    return Multiline(head.text, level=level or ("warning" if _WARNS.search(head.text[:200]) else None))
 
 
 ERRNOS = (

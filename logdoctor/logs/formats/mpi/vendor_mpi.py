@@ -28,8 +28,8 @@ _LAM_ENDED = later(
 def read_process(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """MPT's line about a rank, with pid and host from the indented line under it."""
     for line in islice(below, 1):
-        if found := _PROCESS.match(line.text):
-            return Multiline(head.text, {"pid": int(found["pid"]), "host": found["host"]}, (line.below,))
+        if match := _PROCESS.match(line.text):
+            return Multiline(head.text, {"pid": int(match["pid"]), "host": match["host"]}, (line.below,))
     return Multiline(head.text)
 
 
@@ -38,9 +38,9 @@ def read_lam_end(head: Message, _fields: Mapping[str, Value], below: Iterator[Me
     taken = list[int]()
     for line in islice(below, 10):
         taken.append(line.below)
-        if found := _LAM_ENDED.search(line.text):
-            given = {k: int(v) if v.isdecimal() else v for k, v in found.groupdict().items() if v}
-            return Multiline(f"{head.text}\n{line.text.strip()}", given, tuple(taken), line.below)
+        if match := _LAM_ENDED.search(line.text):
+            values = {k: int(v) if v.isdecimal() else v for k, v in match.groupdict().items() if v}
+            return Multiline(f"{head.text}\n{line.text.strip()}", values, tuple(taken), line.below)
     return Multiline(head.text)
 
 

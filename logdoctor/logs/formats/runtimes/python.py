@@ -39,8 +39,8 @@ from logdoctor.model import Value
 def _warning(head: Message, _: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Take the source line that the warnings module prints below a warning."""
     line = next(below, None)
-    shown = line is not None and line.text.startswith("  ") and "Traceback" not in line.text
-    return Multiline(head.text, {}, (line.below,) if line and shown else ())
+    has_source_line = line is not None and line.text.startswith("  ") and "Traceback" not in line.text
+    return Multiline(head.text, {}, (line.below,) if line and has_source_line else ())
 
 
 _EXCEPTION_SCAN = (

@@ -77,14 +77,14 @@ def read_mail(head: Message, fields: Mapping[str, Value], below: Iterator[Messag
     """The host in a mail of Torque, with the limit that the job met, or that it could not start, some lines below."""
     del head
     for message in islice(below, SUMMARY_LINES):
-        if found := _NOT_RUN.search(message.text):
-            told = {**fields, **found.groupdict()}
-            return Multiline(message.text, told, (message.below,), message.below, "error", "batch.start")
-        if found := _MAILED.search(message.text):
-            why = read_reason(message, found.groupdict(), iter(()))
+        if match := _NOT_RUN.search(message.text):
+            values = {**fields, **match.groupdict()}
+            return Multiline(message.text, values, (message.below,), message.below, "error", "batch.start")
+        if match := _MAILED.search(message.text):
+            why = read_reason(message, match.groupdict(), iter(()))
             more = dict(why.fields) if why else {}
             return Multiline(
-                message.text, {**fields, **more, "message": found["message"]}, (message.below,), message.below
+                message.text, {**fields, **more, "message": match["message"]}, (message.below,), message.below
             )
     return None
 

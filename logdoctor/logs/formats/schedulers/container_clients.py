@@ -44,8 +44,8 @@ _SHIFTER_REQUEST = (
 def unknown_option(head: Message, _: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Many programs know no such option: it was a container program's where its help is pointed to."""
     for line in islice(below, 6):
-        if found := _HELP.search(line.text):
-            return Multiline(head.text, {"program": found["program"]}, (line.below,))
+        if match := _HELP.search(line.text):
+            return Multiline(head.text, {"program": match["program"]}, (line.below,))
     return None
 
 

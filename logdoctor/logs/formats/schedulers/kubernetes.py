@@ -49,22 +49,22 @@ _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 def read_terminated(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """``State: Terminated`` and the lines below it: reason, exit_code, signal, message."""
     del fields
-    said, taken, found = [head.text.strip()], list[int](), dict[str, Value]()
+    lines, taken, values = [head.text.strip()], list[int](), dict[str, Value]()
     for line in islice(below, 8):
         part = _STATE_LINE.fullmatch(line.text)
         if part is None:
             break
         taken.append(line.below)
-        said.append(" ".join(line.text.split()))
+        lines.append(" ".join(line.text.split()))
         name, value = part["name"].lower().replace(" ", "_"), part["value"]
         if name in {"reason", "message", "exit_code", "signal"}:
-            found[name] = int(value) if value.isdecimal() else value
+            values[name] = int(value) if value.isdecimal() else value
     level: Level = (
-        "info" if found.get("reason") in _GOOD or (not found.get("exit_code") and "reason" not in found) else "error"
+        "info" if values.get("reason") in _GOOD or (not values.get("exit_code") and "reason" not in values) else "error"
     )
-    if found.get("reason") in {"OOMKilled", "Evicted", "DeadlineExceeded"}:
+    if values.get("reason") in {"OOMKilled", "Evicted", "DeadlineExceeded"}:
         level = "fatal"
-    return Multiline("\n".join(said), found, tuple(taken), level=level)
+    return Multiline("\n".join(lines), values, tuple(taken), level=level)
 
 
 def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
@@ -75,8 +75,8 @@ def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Me
     reason = next((word for word in _PASSING if word in head.text), "")
     if reason and _went_on(below, enough="Scheduled" if reason == "FailedScheduling" else "Started"):
         return Multiline(head.text, level="info", kind="kubernetes.passed")
-    found = _RESOURCE.search(head.text)
-    short: dict[str, Value] = {"resource": found["low"] or found["eph"] or found["lack"]} if found else {}
+    match = _RESOURCE.search(head.text)
+    short: dict[str, Value] = {"resource": match["low"] or match["eph"] or match["lack"]} if match else {}
     gave_up = fields.get("node") if fields.get("reason") == "Evicted" else None
     return Multiline(head.text, {**short, "host": gave_up} if gave_up else short)
 
@@ -95,7 +95,7 @@ def _went_on(below: Iterator[Message], enough: str) -> bool:
     for line in islice(below, _EVENTS_BELOW):
         if _NEXT_POD.match(line.text):
             return False
-        if (found := _WENT_ON.match(line.text)) and found["reason"] in (enough, "Started"):
+        if (match := _WENT_ON.match(line.text)) and match["reason"] in (enough, "Started"):
             return True
     return False
 

@@ -41,11 +41,11 @@ def read_exception(head: Message, fields: Mapping[str, Value], below: Iterator[M
     lines = list(islice(below, 60))
     if any(line.text.lstrip().startswith("Trying to restart job") for line in lines):
         return None
-    said = lines[0].text.strip() if lines else ""
+    message = lines[0].text.strip() if lines else ""
     place = fields.get("in_file") or fields.get("of_file", "")
-    text = f"{fields['exception']}: {said}" if said else str(fields["exception"])
-    found: dict[str, Value] = {"message": text, "call": f"line {fields['at']} of {place}"}
-    return Multiline(text, found, (lines[0].below,) if said else (), lines[0].below if said else 0)
+    text = f"{fields['exception']}: {message}" if message else str(fields["exception"])
+    values: dict[str, Value] = {"message": text, "call": f"line {fields['at']} of {place}"}
+    return Multiline(text, values, (lines[0].below,) if message else (), lines[0].below if message else 0)
 
 
 def read_last_state(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

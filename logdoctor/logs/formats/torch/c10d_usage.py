@@ -66,7 +66,7 @@ def _with_ranks(head: Message, fields: Mapping[str, Value], below: Iterator[Mess
 
 def _with_advice(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """DDP's explanation runs over several lines; the last one lists the parameters."""
-    lines, taken, found = [head.text], list[int](), ""
+    lines, taken, parameters = [head.text], list[int](), ""
     for message in below:
         if not regex.match(
             r"\s*(?:Parameter|making sure all|If you already|find_unused|In addition|Since|Please include|the loss|"
@@ -77,10 +77,10 @@ def _with_advice(head: Message, _fields: Mapping[str, Value], below: Iterator[Me
         lines.append(message.text)
         taken.append(message.below)
     text = "\n".join(lines)
-    if hit := compiled(r"did not receive grad for rank \d+: (?P<parameters>[^\n]+)").search(text):
-        found = hit["parameters"].strip()[:500]
+    if match := compiled(r"did not receive grad for rank \d+: (?P<parameters>[^\n]+)").search(text):
+        parameters = match["parameters"].strip()[:500]
     rank = compiled(r"did not receive grad for rank (\d+)").search(text)
-    more: dict[str, Value] = {"parameters": found} if found else {}
+    more: dict[str, Value] = {"parameters": parameters} if parameters else {}
     if rank:
         more["rank"] = int(rank[1])
     return Multiline(text, more, tuple(taken))

@@ -34,7 +34,7 @@ class Truth:
 
 
 @dataclass
-class Book:
+class JobOutput:
     """All output of a job, unsorted."""
 
     cluster: Cluster
