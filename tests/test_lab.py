@@ -148,7 +148,7 @@ def test_families_run_at_the_same_time(tmp_path, run):
 
 
 def test_an_interrupted_lab_runs_no_other_experiment(tmp_path, run):
-    begun, ended = threading.Record(), []
+    begun, ended = threading.Event(), []
     first = experiment(lambda bench: begun.wait(10) and None, case="first", evidence=())
     second = experiment(ended.append, case="second")
     outcomes = remake.Lab(Namespace(**OPTIONS), Journal(tmp_path / "made")).run([experiment(), first, second])
