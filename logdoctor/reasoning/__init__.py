@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from logdoctor.codes import explain_codes
 from logdoctor.model import Diagnosis, Evidence, Finding, Record, Rule, Verdict
+from logdoctor.reasoning.causality.runs import analyse, list_runs, select_run, split_runs
 from logdoctor.reasoning.causality.ties import Preference, break_ties
 from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.findings.conditions import Conditions
@@ -14,7 +15,6 @@ from logdoctor.reasoning.findings.findings import find
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.outlived import not_outlived
-from logdoctor.reasoning.lifecycle.runs import analyse, list_runs, select_run, split_runs
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
 from logdoctor.reasoning.verdict.next_data import advise

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from logdoctor.model import Finding, Record
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.causality.fallout import may_be_fallout
 from logdoctor.reasoning.causality.precedence import first_with_time, is_late
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.fallout import may_be_fallout
 
 SEARCHED = 4000
 STACK_LINES = 20

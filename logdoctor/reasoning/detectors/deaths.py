@@ -27,11 +27,11 @@ from msgspec.structs import replace
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.causality.fallout import may_be_fallout
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
+from logdoctor.reasoning.lifecycle.fallout import may_be_fallout
 
 TERMINATION_SIGNALS = frozenset({1, 2, 3, 13, 14, 15})
 SIGKILL, SIGABRT = 9, 6
