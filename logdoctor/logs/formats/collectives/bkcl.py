@@ -20,7 +20,10 @@ _FAILED = later(r"\bfail(?:ed|ure)?\b|\bnot properly\b|\btimed? ?out\b|dont supp
 
 
 def _severity(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
-    """BKCL warns of what ends the program, and XCCL names no level at all: the words decide."""
+    """Set the level from the words of the message.
+
+    BKCL prints WARN for errors that end the program. XCCL prints no level.
+    """
     text, severity = str(fields.get("text", head.text)), str(fields.get("severity", ""))
     level = _LEVELS.get(severity, "info")
     if severity in {"", "WARN"} and _FAILED.search(text):

@@ -66,7 +66,10 @@ _FAILURES = range(1, 7)
 
 
 def _harmless(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """The message, if NCCL goes on after it; else this is for ``nccl.warn`` to read."""
+    """Read the message of a warning after which NCCL goes on, else return None.
+
+    The record ``nccl.warn`` reads all other warnings.
+    """
     return read_message(head, fields, below) if is_harmless(str(fields.get("text", ""))) else None
 
 
@@ -81,9 +84,9 @@ def _failed_start(head: Message, fields: Mapping[str, Value], _below: Iterator[M
 
 
 def _ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """The indented lines below: what is wrong, and the ranks that differ from the most.
+    """Read the indented lines below, and the ranks that differ from the most.
 
-    Where operations are counted, those of them that are ahead wait for the others: nobody of them is odd.
+    A rank differs if it did fewer operations than the others. Without counts all listed ranks differ.
     """
     lines, taken, ranks, hosts = [head.text], list[int](), list[int](), dict[str, None]()
     count, most, listed = -1, -1, list[tuple[int, int, str]]()
@@ -106,7 +109,7 @@ def _ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
 
 
 def _ras_dead(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """The indented lines below: which processes do not answer, and where they ran."""
+    """Read the hosts of processes that do not answer, from the lines below."""
     lines, taken, hosts = [head.text], list[int](), dict[str, None]()
     for message in below:
         hit = _RAS_PROCESS.match(message.text)

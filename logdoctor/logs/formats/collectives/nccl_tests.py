@@ -26,7 +26,10 @@ from logdoctor.model import Value
 
 
 def _with_bus(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
-    """The bus id in full where the table printed only bus and slot in hex (``0x1a``)."""
+    """Complete a bus id printed as bus and slot only.
+
+    ``0x1a`` becomes ``0000:1a:00``.
+    """
     printed = str(fields.get("bus_id", ""))
     return Multiline(head.text, {"bus_id": f"0000:{printed[2:].rjust(2, '0')}:00"} if printed.startswith("0x") else {})
 

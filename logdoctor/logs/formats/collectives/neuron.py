@@ -23,7 +23,7 @@ _DUMP = rf"{_WHO}ERROR\s+NRT:nrt_infodump\s+"
 
 
 def _severity(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
-    """``(NON-FATAL, Ignoring)`` stands before what the run-time goes on after."""
+    """Lower the level of a line with NON-FATAL to warning."""
     text = str(fields.get("text", head.text))
     return Multiline(text, level="warning" if "NON-FATAL" in text else None)
 

@@ -42,7 +42,7 @@ _WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)
 
 
 def _error(kind: str, words: str, note: str, priority: int = 2) -> RecordPattern:
-    """An ERROR line that holds ``words``."""
+    """Build the record of an ERROR line that matches ``words``."""
     return RecordPattern(kind, _ERROR + rf"(?P<message>.{{0,300}}?(?:{words}).*)", "error", read_peer, note, priority)
 
 

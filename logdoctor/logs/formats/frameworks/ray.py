@@ -44,7 +44,10 @@ _NAMES = {"worker_pid": "pid", "ip": "host"}
 
 
 def read_death(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read what Ray tells of a dead worker or actor, on the same line or on those below."""
+    """Read the fields of a dead worker or actor.
+
+    They stand in the head or on the lines below.
+    """
     lines = [head.text]
     taken: list[int] = []
     for message in below:

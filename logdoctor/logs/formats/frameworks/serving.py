@@ -27,7 +27,7 @@ _request = read_step("answered request")
 
 
 def read_signal(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """The number of the signal as the exit code that others print for it."""
+    """Return the signal, and its negative number as exit code."""
     del below
     number = int(str(fields.get("signal", 0)))
     return Multiline(head.text, {"signal": number, "exit_code": -number})
@@ -39,7 +39,7 @@ _SIGNALS = (-4, -6, -7, -8, -9, -11)
 
 
 def read_exit_code(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """A scheduler that died, and on the next line by what."""
+    """Read the exit code of a dead scheduler from the next line."""
     under = next(below, None)
     if under is None or not (match := _EXIT_CODE.match(under.text)):
         return Multiline(head.text)

@@ -24,7 +24,10 @@ _LISTED = later(
 
 
 def read_list(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read on to the end of the list: sizes, keys that were not expected, keys that are missing."""
+    """Read the list below to its end.
+
+    It holds wrong sizes, unexpected keys and missing keys.
+    """
     taken = []
     for stripped_line in below:
         if not _LISTED.search(stripped_line.text):
@@ -34,7 +37,7 @@ def read_list(head: Message, _fields: Mapping[str, Value], below: Iterator[Messa
 
 
 def read_reason(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """The exception's message is the next line."""
+    """Read the message of the exception from the next line."""
     reason = next((stripped_line for stripped_line in below if stripped_line.text.strip()), None)
     if reason is None:
         return Multiline(head.text)

@@ -20,7 +20,10 @@ _SEVERE = tuple(r for r in (*kernel.RECORDS, *kernel_gpu.RECORDS, *kernel_io.REC
 
 
 def read_broadcast(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """The failure that the line below the headline tells; None if the kernel's records know no such one."""
+    """Read the failure on the lines below the headline.
+
+    Return None if no record of the kernel matches a line.
+    """
     del head
     for message in islice(below, _LINES_BETWEEN):
         for pattern in _SEVERE:

@@ -41,7 +41,10 @@ _STACK = later(
 
 
 def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """The kernel stack below a complaint: field ``frames`` has its functions, innermost first."""
+    """Read the kernel stack below the head.
+
+    The field ``frames`` holds its functions, innermost first.
+    """
     del fields
     frames: list[str] = []
     taken: list[int] = []

@@ -38,7 +38,10 @@ _LINK = later(r"\b[Ll]ink (?P<link>\d{1,3})\b")
 
 
 def _level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """An Xid is as loud as the catalogue and its own words say: some only report, or follow another fault."""
+    """Set the level of an Xid from the catalogue and the message.
+
+    It is a warning if the catalogue says so, or if the text says Nonfatal. Else it is an error.
+    """
     del below
     entry = catalogue("xid").find(fields.get("xid", ""))
     text = str(fields.get("text", head.text))
@@ -61,7 +64,10 @@ _XID = (
 
 
 def read_sentence(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Joins a driver message of several lines (each begins with ``NVRM:``); the line of a lost GPU is quoted."""
+    """Join the lines of a driver message. Each begins with ``NVRM:``.
+
+    If a line says that the GPU fell off the bus, that line is quoted.
+    """
     del fields
     words: list[str] = [head.text]
     taken: list[int] = []
@@ -78,7 +84,10 @@ def read_sentence(head: Message, fields: Mapping[str, Value], below: Iterator[Me
 
 
 def read_device(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """A message ``The NVIDIA GPU …`` over several lines, if it says that the GPU fell off the bus."""
+    """Read a message ``The NVIDIA GPU …`` of several lines.
+
+    Return None unless it says that the GPU fell off the bus.
+    """
     multiline = read_sentence(head, fields, below)
     return multiline if multiline is not None and _LOST.search(multiline.text) else None
 

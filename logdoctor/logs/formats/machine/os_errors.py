@@ -30,7 +30,10 @@ _REASONS = "|".join(sorted(FAILURE_TEXTS, key=len, reverse=True))
 
 
 def with_errno(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """An errno text: field ``errno``; what the source calls a warning or less keeps that level."""
+    """Add the number of an errno text as the field ``errno``.
+
+    A line that its source calls a warning or info keeps that level.
+    """
     del below
     number = errno_texts().get(str(fields.get("reason", "")))
     level = head.source.level if head.source.level in ("warning", "info") else None

@@ -19,7 +19,10 @@ from logdoctor.model import Value
 
 
 def read_windows_end(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """One line of smpd about a process that ended: its exit code, or the signal that Windows means by it."""
+    """Read the exit code or signal from a code of smpd.
+
+    On Windows a signal is coded in the exit code.
+    """
     del below
     return Multiline(head.text, exit_fields(str(fields["code"])))
 

@@ -62,12 +62,12 @@ _COMPLAINT = (
 
 @cache
 def _known() -> Any:
-    """Texts that have a kind of their own (`HEADS`), as one pattern."""
+    """Return one pattern for all texts that have a kind of their own (`HEADS`)."""
     return compiled("|".join(f"(?:{record.pattern})" for record in HEADS))
 
 
 def read_unknown_frame(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """A help frame that is no record of its own; None where its text is one."""
+    """Read a help frame, or return None if a record of `HEADS` reads its text."""
     lines = list(islice(below, MAX_FRAME_LINES))
     first = [n for n, line in enumerate(lines) if line.text.strip()][:3]
     if any(_known().search(lines[n].text) for n in first):

@@ -26,7 +26,7 @@ _LAM_ENDED = later(
 
 
 def read_process(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """MPT's line about a rank, with pid and host from the indented line under it."""
+    """Read pid and host from the indented line below MPT's line."""
     for line in islice(below, 1):
         if match := _PROCESS.match(line.text):
             return Multiline(head.text, {"pid": int(match["pid"]), "host": match["host"]}, (line.below,))
@@ -34,7 +34,10 @@ def read_process(head: Message, _fields: Mapping[str, Value], below: Iterator[Me
 
 
 def read_lam_end(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """LAM's text about a process that ended: pid, host, signal or exit_code from its last line."""
+    """Read LAM's text about an ended process.
+
+    Its last line gives pid, host, signal or exit code.
+    """
     taken = list[int]()
     for line in islice(below, 10):
         taken.append(line.below)

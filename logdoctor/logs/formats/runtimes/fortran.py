@@ -24,7 +24,10 @@ _PLACE_ONLY = later(r"\s*$|At line \d{1,7} of file |Error termination\.|#\d")
 
 
 def read_place(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """The place of an error whose message is missing; where one is there, that tells (or it was but a warning)."""
+    """Read the place of an error, if its message is missing below.
+
+    With a message below return None, because the message has a record of its own.
+    """
     cut = all(_PLACE_ONLY.match(message.text) for message in islice(below, MAX_BELOW))
     return Multiline(head.text, fields) if cut else None
 

@@ -66,7 +66,10 @@ _TELLS = later(
 
 
 def read_message(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """A loud line, unless its message is a number, a setting or says that there is no error."""
+    """Read a line with a level, unless its message tells of no error.
+
+    That is a number, a setting, or a text such as "no error".
+    """
     del below
     message = str(fields.get("message", ""))
     if _EMPTY.match(message) or _MEASURED.match(message) or _DEBRIS.match(message) or _CALM.search(head.text):
@@ -78,7 +81,10 @@ def read_message(head: Message, fields: Mapping[str, Value], below: Iterator[Mes
 
 
 def read_spoken(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """A line that the logger's own prefix, which is peeled off already, calls an error; not the lines of a stack."""
+    """Read a line whose stripped prefix has level error or fatal.
+
+    Return None for lines of a stack.
+    """
     del fields, below
     level = head.source.level
     if level not in ("error", "fatal") or _STACK.match(head.text) or _CALM.search(head.text):
@@ -89,7 +95,7 @@ def read_spoken(head: Message, fields: Mapping[str, Value], below: Iterator[Mess
 
 
 def _loud(kind: str, words: str, *, lower: str, fatal: bool) -> tuple[RecordPattern, ...]:
-    """The records for level ``words`` in all places where loggers print them."""
+    """Build the records for the level ``words``, one for each place where loggers print it."""
     bracketed = "|".join(rf"{before}(?:{words}|{lower}){after}" for before, after in BRACKETS)
     scanned = words.replace("|ERR)", "| ERR | ERR:|\\|ERR\\|)")  # a short word alone would slow the scan
     shapes = (

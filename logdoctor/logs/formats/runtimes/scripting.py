@@ -31,9 +31,10 @@ _HALTED = r"Execution halted$"
 
 
 def script_error(*, under: str = "") -> MultilineReader:
-    """A reader of an error whose text goes on below where the head's ends in a colon or is empty.
+    """Build a reader of an error whose text goes on below.
 
-    With ``under`` it is such an error only where a line like that stands below it.
+    The text goes on if the head ends in a colon, ends in a comma or is empty. With ``under`` the reader returns None
+    unless a line below matches ``under``.
     """
     seal = later(under) if under else None
 

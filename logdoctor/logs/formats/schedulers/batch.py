@@ -66,7 +66,10 @@ _REASON_WORDS = (
 
 
 def read_reason(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Why a batch system ended a job: ``reason``, from the words of its message."""
+    """Return the reason why a batch system ended a job.
+
+    The words of the message decide on the field ``reason``.
+    """
     del below
     words = str(fields.get("message", head.text))
     reason = next((name for name, tokens in _REASON_WORDS if any(token in words for token in tokens)), "other")
@@ -74,7 +77,10 @@ def read_reason(head: Message, fields: Mapping[str, Value], below: Iterator[Mess
 
 
 def read_mail(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """The host in a mail of Torque, with the limit that the job met, or that it could not start, some lines below."""
+    """Read the lines below the host in a mail of Torque.
+
+    They name the limit that the job met, or say that it could not start.
+    """
     del head
     for message in islice(below, SUMMARY_LINES):
         if match := _NOT_RUN.search(message.text):
@@ -90,7 +96,10 @@ def read_mail(head: Message, fields: Mapping[str, Value], below: Iterator[Messag
 
 
 def read_summary(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """The exit status in NCI's summary of a job; below it stands how long the job was to run, and how long it ran."""
+    """Read the exit status in NCI's summary of a job.
+
+    The lines below give the time limit and the time used. If the job used all its time, the reason is the time limit.
+    """
     end = read_end(head, fields, iter(()))
     more: dict[str, Value] = {**(end.fields if end else {}), "report": 1}
     for message in islice(below, SUMMARY_LINES):

@@ -42,7 +42,10 @@ _SHIFTER_REQUEST = (
 
 
 def unknown_option(head: Message, _: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Many programs know no such option: it was a container program's where its help is pointed to."""
+    """Read the program from the hint to its help.
+
+    Return None without the hint, because many programs print the same message about an option.
+    """
     for line in islice(below, 6):
         if match := _HELP.search(line.text):
             return Multiline(head.text, {"program": match["program"]}, (line.below,))

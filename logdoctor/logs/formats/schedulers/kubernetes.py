@@ -47,7 +47,10 @@ _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
 def read_terminated(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """``State: Terminated`` and the lines below it: reason, exit_code, signal, message."""
+    """Read ``State: Terminated`` and the lines below it.
+
+    The fields are reason, exit_code, signal and message.
+    """
     del fields
     lines, taken, values = [head.text.strip()], list[int](), dict[str, Value]()
     for line in islice(below, 8):
@@ -68,9 +71,9 @@ def read_terminated(head: Message, fields: Mapping[str, Value], below: Iterator[
 
 
 def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """The resource that ran short, where the line names one; no failure if the pod was started all the same.
+    """Add the resource that ran short, if the line names it.
 
-    ``host`` is the node that gave the pod up, where the line says who speaks.
+    If the pod was started later, the record is ``kubernetes.passed``. For an evicted pod ``host`` is the node in the line.
     """
     reason = next((word for word in _PASSING if word in head.text), "")
     if reason and _went_on(below, enough="Scheduled" if reason == "FailedScheduling" else "Started"):
@@ -82,7 +85,10 @@ def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Me
 
 
 def read_probe(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """A service that is not ready while it starts is no news; one that is asked again and again in vain is."""
+    """Set level error if a probe failed often.
+
+    A service that starts fails a few probes, so that few failures are a warning.
+    """
     del below
     return Multiline(head.text, level="error" if int(str(fields.get("times", 0))) >= _OFTEN_IN_VAIN else "warning")
 
@@ -149,7 +155,10 @@ PODS = (
 
 
 def _event(kind: str, reasons: str, note: str, level: Level = "error", priority: int = 5) -> RecordPattern:
-    """A Warning event with one of these reasons, as ``kubectl describe`` and ``kubectl get events`` show it."""
+    """Build the record of a Warning event with one of these reasons.
+
+    ``kubectl describe`` and ``kubectl get events`` print it.
+    """
     return RecordPattern(
         kind,
         rf"{_EVENT}(?P<reason>{reasons})\b(?:{_AGE})?(?P<message>.*)",

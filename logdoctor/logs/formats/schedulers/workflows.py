@@ -25,7 +25,10 @@ _BY_SIGNAL = later(r"exit status \((?:129|1[345]\d)\)")
 
 
 def read_cause(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """The line under ``Caused by:``, which stays where it is; None where it names a signal: that says more."""
+    """Read the line under ``Caused by:``, without taking it.
+
+    Return None if it names an exit by a signal, because that line has a record of its own.
+    """
     del fields
     lines = [line.text.strip() for line in islice(below, 6)]
     caused = next((number for number, text in enumerate(lines) if text.startswith("Caused by:")), len(lines))
@@ -36,7 +39,10 @@ def read_cause(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
 
 
 def read_exception(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """An exception of Snakemake with its place; the message stands below.  None where the job is started again."""
+    """Read an exception of Snakemake, its place, and the message below.
+
+    Return None if Snakemake restarts the job.
+    """
     del head
     lines = list(islice(below, 60))
     if any(line.text.lstrip().startswith("Trying to restart job") for line in lines):

@@ -77,7 +77,7 @@ _REPORT_LINE = later(
 
 
 def _read_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """The Python stack below ``Stack trace of the failed collective:``, innermost first."""
+    """Read the Python stack of a failed collective, innermost frame first."""
     frames: list[str] = []
     taken: list[int] = []
     for message in below:
@@ -90,7 +90,7 @@ def _read_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Mes
 
 
 def _read_desync(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """The report of TORCH_NCCL_DESYNC_DEBUG: who is behind, and what each rank did last."""
+    """Read the report of TORCH_NCCL_DESYNC_DEBUG: the ranks behind, and the number of states."""
     lines = [head.text]
     taken: list[int] = []
     for message in below:
@@ -107,7 +107,10 @@ def _read_desync(head: Message, _fields: Mapping[str, Value], below: Iterator[Me
 
 
 def _read_own(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Any message that a C++ file of c10d logged as an error; the file stands in the prefix that is already off."""
+    """Read a message that a C++ file of c10d logged as an error.
+
+    The file stands in the stripped prefix (``source.logger``).
+    """
     source = head.source
     if source.level not in ("error", "fatal") or not _OWN_FILE.match((source.logger or "").rpartition("/")[2]):
         return None

@@ -48,7 +48,10 @@ _LOST = (
 
 
 def _with_peer(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Join host and port to the peer, make errno a plain positive number, and read a C++ tail if one is there."""
+    """Join host and port to the field ``peer`` and make errno positive.
+
+    Lines of a C++ stack below are read as well.
+    """
     multiline = read_error(head, fields, below)
     more = {name: value for name, value in multiline.fields.items() if name not in ("peer", "errno")}
     if "store_host" in fields and "port" in fields:

@@ -52,7 +52,7 @@ _MISUSE = "|".join(_WORDS_OF_MISUSE)
 
 
 def _with_ranks(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """The listed ranks as numbers, and the original exception if it follows."""
+    """Return the missing ranks as numbers, and the exception if it follows."""
     listed = compiled(r"\d+").findall(str(fields.get("missing", "")))
     more: dict[str, Value] = {"ranks": tuple(int(rank) for rank in listed[:4096])} if listed else {}
     lines, taken = [head.text], list[int]()
@@ -65,7 +65,7 @@ def _with_ranks(head: Message, fields: Mapping[str, Value], below: Iterator[Mess
 
 
 def _with_advice(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """DDP's explanation runs over several lines; the last one lists the parameters."""
+    """Read the lines of DDP's explanation. The last line lists the parameters."""
     lines, taken, parameters = [head.text], list[int](), ""
     for message in below:
         if not regex.match(

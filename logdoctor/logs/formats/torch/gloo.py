@@ -31,7 +31,7 @@ _SCAN = r"gloo/[\w/.]{3,60}:\d+\] "
 
 
 def _with_errno(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
-    """The peer as ``ip:port`` without needless brackets, and the error's number."""
+    """Add errno, and write the peer as ``ip:port`` without brackets."""
     more: dict[str, Value] = {}
     error = str(fields.get("error", "")).strip()
     if error in errno_texts():

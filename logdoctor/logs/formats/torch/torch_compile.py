@@ -20,7 +20,10 @@ _LONGEST_TRIAL = 40
 
 
 def _read_trial(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Take all lines until the compiler says that it ignores this choice; only the head if it never does."""
+    """Take all lines until ``Ignoring this choice``.
+
+    Without that line take only the head.
+    """
     taken: list[int] = []
     for message in below:
         taken.append(message.below)
