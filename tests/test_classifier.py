@@ -70,7 +70,7 @@ def test_numbers_paths_addresses_and_hosts_are_no_words() -> None:
     assert extract_words(first) == extract_words(second)
 
 
-def test_signal_number_is_kept() -> None:
+def test_exit_by_a_signal_has_the_signal_number() -> None:
     assert "signal=7" in extract_words("Caught signal 7 (some words)")
     assert extract_words("Caught signal 7") != extract_words("Caught signal 11")
 
@@ -227,7 +227,7 @@ def test_healthy_job_stays_healthy_with_any_model(knowledge: Knowledge, tmp_path
     assert diagnose(io.BytesIO(log.encode()), knowledge=knowledge, model=file).verdict == "healthy"
 
 
-def test_shipped_model_is_small_and_knows_signatures_of_rules(knowledge: Knowledge) -> None:
+def test_shipped_model_is_small_and_has_the_signatures_of_rules(knowledge: Knowledge) -> None:
     shipped = load_model(SHIPPED_MODEL)
     assert SHIPPED_MODEL.stat().st_size <= MAX_BYTES
     assert shipped.threshold >= 0.5

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 @pytest.mark.parametrize(("text", "code"), [(LOG, 1), (UNKNOWN, 1), (HEALTHY, 0)])
-def test_exit_code_tells_the_verdict_where_it_is_asked_for(text, code):
+def test_exit_code_follows_the_verdict_if_requested(text, code):
     call("--exit-code", stdin=text, code=code)
 
 
@@ -25,7 +25,7 @@ def test_every_verdict_is_exit_code_0_otherwise(text):
     call(stdin=text, code=0)
 
 
-def test_an_unknown_failure_says_what_to_collect():
+def test_unknown_failure_lists_data_to_collect():
     diagnosis = report(stdin=UNKNOWN)
     assert diagnosis["verdict"] == "unknown"
     assert diagnosis["advice"]
@@ -57,7 +57,7 @@ def test_a_missing_file_is_exit_code_3_and_named(command, tmp_path):
     assert "Traceback" not in result.stderr
 
 
-def test_a_missing_file_without_a_command_is_told_as_such(tmp_path):
+def test_missing_file_without_a_command_is_reported_as_missing_file(tmp_path):
     assert "gone.log" in call(tmp_path / "gone.log", code=3).stderr
 
 
@@ -85,7 +85,7 @@ def in_a_shell(command: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 @pytest.mark.parametrize("command", ["diagnose {log}", "events {log}", "events -o /dev/full {log}", "rules list", "-h"])
-def test_a_full_disk_is_told_in_one_sentence_and_exit_code_3(command, log):
+def test_full_disk_gives_a_single_sentence_and_exit_code_3(command, log):
     done = in_a_shell(f"LOGDOCTOR {command.format(log=log)} > /dev/full")
     assert done.stderr == "logdoctor: cannot go on\n  why: No space left on device\n"
     assert done.returncode == 3

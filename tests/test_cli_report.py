@@ -38,7 +38,7 @@ def test_a_report_is_a_page_in_a_file_and_one_line_on_the_terminal(log, tmp_path
     assert "cuda.oom" in out
 
 
-def test_html_is_a_whole_page_without_anything_from_elsewhere(log):
+def test_html_page_is_complete_and_loads_nothing(log):
     out = call("diagnose", "-f", "html", log).stdout
     assert out.lstrip().lower().startswith("<!doctype html>")
     assert "</html>" in out
@@ -72,7 +72,7 @@ def test_a_report_can_be_in_chinese(log):
     assert not re.search("[\u4e00-\u9fff]", call("--lang", "en", log).stdout)
 
 
-def test_reason_of_a_shown_line_is_in_the_chosen_language(log):
+def test_reason_of_a_quoted_line_is_in_the_chosen_language(log):
     assert "last sign of progress" in call("-f", "json", log).stdout
     assert "last sign of progress" not in call("-f", "json", "--lang", "zh", log).stdout
 
@@ -96,7 +96,7 @@ def test_quiet_is_one_line(log):
     assert "cuda.oom" in out
 
 
-def test_silence_is_a_failure_only_where_the_job_is_said_to_hang():
+def test_silent_log_is_a_failure_only_with_option_hung():
     assert report(stdin=HEALTHY.replace("Training completed.\n", ""))["verdict"] == "healthy"
     assert report("--hung", stdin=HEALTHY.replace("Training completed.\n", ""))["verdict"] != "healthy"
 

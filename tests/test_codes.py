@@ -74,7 +74,7 @@ def test_codes_and_texts_of_a_catalogue_are_unique(name):
         assert len(texts) == len(set(texts))
 
 
-def test_every_meaning_is_one_clause_in_english_and_in_chinese():
+def test_meaning_of_a_code_is_a_single_clause_in_both_languages():
     for name, entry in ALL:
         meaning, zh = entry.column("meaning"), entry.column("meaning", "zh")
         where = f"{name} {entry.code}"
@@ -85,7 +85,7 @@ def test_every_meaning_is_one_clause_in_english_and_in_chinese():
         assert not zh.endswith("。"), where
 
 
-def test_every_blame_and_action_is_known_and_each_known_one_is_used():
+def test_blames_and_actions_of_codes_equal_the_defined_ones():
     assert {entry.columns["blame"] for _, entry in ALL} == KEYS["blame"]
     assert {entry.columns["action"] for _, entry in ALL} == KEYS["action"]
     assert {entry.decision for _, entry in ALL} == {"stop", "retry", "exclude", "none"}
@@ -182,7 +182,7 @@ def test_codes_of_a_record_are_explained_once_each():
     assert explain_codes(record("kernel.xid", pid=79)) == ""
 
 
-def test_a_code_follows_what_the_catalogue_or_the_line_says():
+def test_code_follows_codes_of_the_catalogue_or_the_line():
     assert follows(record("kernel.xid", xid=45), record("kernel.xid", xid=79))
     assert not follows(record("kernel.xid", xid=79), record("kernel.xid", xid=45))
     assert follows(record("kernel.xid", xid=43, previous_xid=61), record("kernel.xid", xid=61))
@@ -225,7 +225,7 @@ def own(tmp_path, text: str):
     return tmp_path
 
 
-def test_a_rule_that_asks_for_a_column_that_is_not_there_is_refused(tmp_path):
+def test_rule_with_a_missing_column_is_refused(tmp_path):
     with pytest.raises(RulesError) as caught:
         load([own(tmp_path, RULE.replace("xid.blame: firmware", "xid.colour: red"))])
     errors = "\n".join(map(str, caught.value.errors))
@@ -249,7 +249,7 @@ def test_a_field_that_no_catalogue_explains_has_no_columns():
     assert {"blame", "group", "follows"} <= column_names("xid")
 
 
-def test_a_rule_matches_on_a_column_and_says_what_the_code_means(tmp_path):
+def test_rule_with_a_column_matches_and_prints_the_meaning(tmp_path):
     folder = own(
         tmp_path, RULE.replace(", {xid.nothing_here|nothing}", "").replace("title:", "signature: gpu.own\ntitle:", 1)
     )
@@ -266,7 +266,7 @@ def test_a_monitors_line_is_matched_by_what_its_number_means():
     assert diagnose_text("ERROR: gpu monitor: Xid 120 on GPU 1\n").causes[0].signature == "cuda.gsp"
 
 
-def test_the_evidence_says_what_a_code_means_in_every_format():
+def test_evidence_has_the_meaning_of_a_code_in_every_format():
     diagnosis = diagnose_text(XID.format(1, 0, "c1", 79, "GPU has fallen off the bus."))
     words = "Xid 79: the GPU has fallen off the bus: the driver cannot reach it over PCIe (hardware)"
     assert json.loads(render(diagnosis, "json"))["causes"][0]["evidence"][0]["why"] == words
@@ -274,7 +274,7 @@ def test_the_evidence_says_what_a_code_means_in_every_format():
         assert "cannot reach it over PCIe (hardware)" in " ".join(render(diagnosis, shape).split())
 
 
-def test_a_line_that_nothing_explains_says_what_its_code_means():
+def test_unexplained_line_has_the_meaning_of_its_code():
     diagnosis = diagnose_text("srun: error: node7: task 3: Exited with exit code 75\n")
     assert diagnosis.verdict == "unknown"
     assert "exit code 75: not now, try again" in diagnosis.unexplained[0].why
@@ -294,7 +294,7 @@ def test_the_first_fault_of_a_gpu_is_the_cause_of_those_that_follow_it():
 
 
 @pytest.mark.parametrize(("second", "causes"), [("01", ["cuda.nvlink"]), ("59", ["cuda.nvlink", "cuda.pcie"])])
-def test_of_a_burst_about_one_gpu_the_first_fault_counts(second, causes):
+def test_first_fault_of_a_burst_about_a_gpu_is_the_cause(second, causes):
     line = "[Sat Mar  1 13:05:{} 2025] NVRM: Xid (PCI:0000:c1:00): {}, pid=18812, name=python, {}\n"
     log = line.format("01", 74, "NVLink: fatal error detected on link 11(0x10000, 0x0)")
     diagnosis = diagnose_text(log + line.format(second, 167, "PCIe fatal timeout"))
@@ -360,7 +360,7 @@ def test_misspelt_name_gives_similar_names():
         (["--lang", "zh", "xid", "79"], "硬件"),
     ],
 )
-def test_the_command_explains_a_code_a_line_or_what_there_is(words, expected):
+def test_explain_command_takes_a_code_a_line_or_nothing(words, expected):
     done = CliRunner().invoke(app, ["explain", *words])
     assert done.exit_code == 0
     assert expected in done.stdout

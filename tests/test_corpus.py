@@ -109,12 +109,12 @@ def test_a_case_is_described_in_full(case):
 
 
 @each_case
-def test_a_case_is_diagnosed_as_its_label_says(case):
+def test_diagnosis_of_a_case_agrees_with_its_label(case):
     assert faults(read(case), diagnose_case(case)) == []
 
 
 @each_case
-def test_the_answer_to_a_case_is_the_approved_one(case):
+def test_diagnosis_of_a_case_equals_the_approved_answer(case):
     answer = approval.answer(diagnose_case(case), Path(case.name))
     if APPROVE:
         approval.write_answer(case, answer)
@@ -123,7 +123,7 @@ def test_the_answer_to_a_case_is_the_approved_one(case):
 
 
 @each_golden_report
-def test_a_golden_report_is_the_approved_one(case, lang):
+def test_report_of_a_case_equals_the_approved_report(case, lang):
     assert lang in languages()
     report, golden = render(diagnose_case(case, lang), "markdown", lang=lang), approval.golden_reports(case)[lang]
     if APPROVE:
@@ -147,7 +147,7 @@ def test_golden_reports_show_every_verdict_and_family():
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.case)
-def test_an_experiment_says_what_is_true_and_how_it_came_about(experiment):
+def test_experiment_has_truth_and_story(experiment):
     assert {experiment.label, *experiment.also} <= LABELS
     assert experiment.title.strip()
     assert experiment.story.strip()

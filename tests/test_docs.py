@@ -55,7 +55,7 @@ def broken(page: Path) -> list[str]:
 
 
 @each_page
-def test_a_page_links_to_what_is_there(page):
+def test_links_of_a_page_lead_to_existing_files(page):
     assert broken(page) == []
 
 

@@ -99,7 +99,7 @@ def test_bad_host_has_a_sentence_with_its_figures():
     assert "once in" in text
 
 
-def test_fleet_without_bad_host_says_so():
+def test_fleet_page_without_bad_host_has_a_sentence_about_it():
     assert "No host and no GPU is culprit more often" in parse(render(FULL[9:])).text
 
 
@@ -109,7 +109,7 @@ def test_every_number_has_a_list_of_its_jobs():
     assert all(name in text for name in ("good0", "odd", "slow", "panic <n>", "it took longer"))
 
 
-def test_common_folder_is_shown_once():
+def test_common_folder_is_printed_once():
     text = parse(render(FULL)).text
     assert text.count("jobs/") == 1
 
@@ -121,7 +121,7 @@ def test_long_list_of_jobs_is_cut_with_a_note():
     assert "j0100" not in text
 
 
-def test_new_causes_are_shown_on_request():
+def test_option_new_since_lists_new_causes():
     jobs = [failed("old"), failed("new", "net.dns", changed=MONDAY + DAY)]
     assert "New causes" not in parse(render(jobs)).text
     section = parse(render(jobs, new_since=MONDAY + 60)).text.partition("first seen since 2026-11-02")[2]

@@ -184,7 +184,7 @@ def test_a_raised_error_of_nccl_outside_a_traceback_is_read():
     assert (fields["peer"], fields["line"]) == ("10.9.1.7:4431", 1691)
 
 
-def test_the_line_below_last_error_is_the_one_to_quote():
+def test_line_below_last_error_is_quoted():
     error = (
         "torch.distributed.DistBackendError: NCCL error in: ../csrc/NCCLUtils.hpp:219, invalid usage, NCCL version 2.18.1\n"
         "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\n"

@@ -64,7 +64,7 @@ def test_uncaught_exception_keeps_type_and_message_and_leaves_other_lines():
     assert records[0].fields == {"exception": "std::runtime_error", "message": "the queue was closed"}
 
 
-def test_the_message_of_an_uncaught_exception_is_the_line_to_quote():
+def test_message_of_an_uncaught_exception_is_quoted():
     head = Message("terminate called after throwing an instance of 'std::runtime_error'")
     multiline = read_terminate(head, {}, iter([Message("  what():  the queue was closed", below=1)]))
     assert multiline is not None

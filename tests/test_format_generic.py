@@ -113,7 +113,7 @@ def test_an_errno_text_gives_its_number(line, errno):
     assert (record.kind, record.level, record.fields["errno"]) == ("os.error", "error", errno)
 
 
-def test_a_plain_sentence_that_the_logger_calls_an_error_is_one():
+def test_sentence_with_level_error_is_an_error():
     assert read_record(ALL, "something odd is gone", Source(level="fatal")).level == "fatal"
     assert read_record(ALL, "something odd is gone", Source(level="error")).kind == "generic.error"
 

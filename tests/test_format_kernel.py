@@ -76,7 +76,7 @@ def test_talk_about_an_xid_gives_no_record():
         "[drm:amdgpu_device_recover_vram [amdgpu]] *ERROR* VRAM is lost!",
     ],
 )
-def test_the_reset_of_an_amd_gpu_is_told_by_any_of_its_lines_on_linux_and_freebsd(line):
+def test_each_line_about_the_reset_of_an_amd_gpu_is_a_record(line):
     record = read_record(GPU, line)
     assert (record.kind, record.level) == ("kernel.amdgpu", "error")
 
@@ -135,7 +135,7 @@ def test_a_driver_message_of_three_lines_is_one_lost_gpu():
     assert "fallen off the bus" in record.text
 
 
-def test_the_line_that_says_that_the_gpu_is_lost_is_the_one_to_quote():
+def test_line_about_the_lost_gpu_is_quoted():
     below = [
         "NVRM: (PCI ID: 10de:2330) installed in this system has",
         "NVRM: fallen off the bus and is not responding.",

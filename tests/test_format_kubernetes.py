@@ -98,7 +98,7 @@ def test_the_state_block_of_describe_is_one_event(reason, code, level):
         ("waiting for master", "kubernetes.waiting", "info", {}),
     ],
 )
-def test_what_kubectl_and_the_operators_show(line, kind, level, fields):
+def test_lines_of_kubectl_and_operators_have_kinds(line, kind, level, fields):
     record = read_record(RECORDS, line)
     assert (record.kind, record.level) == (kind, level)
     assert fields.items() <= record.fields.items()

@@ -153,7 +153,7 @@ def test_lines_of_ray(line, kind, level, fields):
 
 
 @pytest.mark.parametrize("line", ["Started actor 3", "GCS is up", "node 3 joined the cluster", "All actors are ready"])
-def test_healthy_lines_give_nothing(line):
+def test_healthy_lines_give_no_record(line):
     assert kinds((*ray.RECORDS, *lightning.RECORDS), line) == []
 
 

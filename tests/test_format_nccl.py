@@ -176,7 +176,7 @@ def test_the_port_of_ras_being_taken_is_harmless_and_another_port_is_not():
     ("tail", "result", "thread"),
     [("-> 2", 2, None), ("-> 3 [Async thread]", 3, "Async thread"), ("-> 6 [Proxy Thread]", 6, "Proxy Thread")],
 )
-def test_a_back_trace_line_tells_place_and_result(tail, result, thread):
+def test_back_trace_line_has_place_and_result(tail, result, thread):
     record = read_record(HEAD + f"NCCL INFO transport/net.cc:302 {tail}")
     assert (record.kind, record.fields["result"]) == ("nccl.trail", result)
     assert (record.fields["file"], record.fields["line"], record.fields.get("thread")) == (

@@ -35,7 +35,7 @@ def test_dump_with_a_failure_has_a_kind_of_its_own(tail, kind):
     assert read_record(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                " + tail).kind == kind
 
 
-def test_a_dump_says_on_which_host():
+def test_dump_has_its_host():
     record = read_record(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                Nodename: trn-a1.example")
     assert (record.kind, record.fields["by_host"]) == ("neuron.node", "trn-a1.example")
 

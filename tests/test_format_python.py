@@ -373,7 +373,7 @@ def test_command_of_the_last_started_process_gives_a_rank_only_if_alone(started,
     assert read_record(RECORDS, error + " died with <Signals.SIGSEGV: 11>.").fields.get("local_rank") == local
 
 
-def test_a_workers_bus_error_is_told_with_its_signal():
+def test_bus_error_of_a_worker_has_its_signal():
     record = read_record(
         RECORDS,
         "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
@@ -381,7 +381,7 @@ def test_a_workers_bus_error_is_told_with_its_signal():
     assert (record.kind, record.fields["signal"]) == ("python.dataloader", 7)
 
 
-def test_a_fatal_python_error_tells_signal_and_place():
+def test_fatal_python_error_has_signal_and_place():
     text = """\
 Fatal Python error: Segmentation fault
 
@@ -546,7 +546,7 @@ RuntimeError: closing"""
         "WARNING: autodoc: failed to import class 'Pool' from module 'pool'; the following exception was raised:",
     ],
 )
-def test_the_chain_of_a_caught_exception_is_caught_with_it(head):
+def test_chain_of_a_caught_exception_is_no_failure(head):
     record = read_record(RECORDS, f"{head}\n{CHAIN}")
     assert (record.level, record.fields["caught"]) == ("warning", 1)
     assert "RuntimeError: closing" in record.text

@@ -60,7 +60,7 @@ def test_refused_request_without_later_answers_is_a_failure(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("signal", "words"), [(11, " rank=2"), (9, ""), (7, ": killed while it loaded rank=2")])
-def test_the_launcher_of_a_server_says_which_signal_ended_a_shard(signal, words):
+def test_launcher_line_has_the_signal_that_ended_a_shard(signal, words):
     record = read_record(RECORDS, f"Shard process was signaled to shutdown with signal {signal}{words}")
     assert (record.kind, record.fields["exit_code"]) == ("frameworks.exit", -signal)
     assert record.fields.get("rank") == (2 if "rank" in words else None)

@@ -30,7 +30,7 @@ def test_node_in_a_broken_line_of_ray_is_read():
     assert record.host == "10.4.0.9"
 
 
-def test_milabench_says_on_which_node_a_line_was_printed():
+def test_prefix_of_milabench_has_the_node():
     (record,) = parse_text("llm.node-3 [stderr] [rank1]: ValueError: no such token")
     assert (record.rank, record.host) == (1, "node-3")
 

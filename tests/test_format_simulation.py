@@ -60,7 +60,7 @@ def test_help_lines_of_a_petsc_report_are_skipped():
     assert messages == ["Argument out of range"]
 
 
-def test_wrf_says_on_which_host_a_rank_runs():
+def test_line_of_wrf_has_rank_and_host():
     assert read_record(RECORDS, " taskid: 20 hostname: node172").fields == {"by_rank": 20, "by_host": "node172"}
 
 
@@ -93,7 +93,7 @@ def test_condition_of_deal_ii_is_the_message_without_additional_information():
     assert record.fields["message"] == "n > 0"
 
 
-def test_electrons_that_do_not_converge_end_quantum_espresso_only_where_it_says_that_it_stops():
+def test_quantum_espresso_without_convergence_fails_only_if_it_stops():
     assert kinds(OF_CHEMISTRY, "     convergence NOT achieved after 100 iterations\n") == []
     assert kinds(OF_CHEMISTRY, "     convergence NOT achieved after 100 iterations: stopping\n") == ["simulation.fatal"]
 

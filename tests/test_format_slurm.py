@@ -53,7 +53,7 @@ def test_lists_of_any_form_are_read_without_error(text):
     ],
 )
 @pytest.mark.parametrize("what", ["STEP 551.0", "JOB 551"])
-def test_a_cancelled_job_or_step_says_why(what, due, reason):
+def test_cancelled_job_or_step_has_its_reason(what, due, reason):
     record = read_record(RECORDS, f"slurmstepd: error: *** {what} ON gn7 CANCELLED AT 2024-03-01T10:11:12{due} ***")
     assert (record.kind, record.level, record.fields["reason"]) == ("slurm.cancelled", "fatal", reason)
     assert "host" not in record.fields  # the node that printed it is not the one to blame
@@ -73,7 +73,7 @@ def test_a_cancelled_job_or_step_says_why(what, due, reason):
         ("gn7: task 3: Out Of Memory", {"reason": "oom"}),
     ],
 )
-def test_srun_says_how_tasks_ended(line, fields):
+def test_srun_lines_have_tasks_and_their_ends(line, fields):
     record = read_record(RECORDS, f"srun: error: {line}")
     assert (record.kind, record.level) == ("slurm.task_exit", "error")
     assert fields.items() <= record.fields.items()
@@ -360,6 +360,6 @@ def test_lsf_with_several_hosts_gives_no_host():
         "1741078290.02140 finish status=0",
     ],
 )
-def test_the_eventlog_of_a_job_of_flux_tells_of_its_good_end(line):
+def test_eventlog_of_flux_has_the_good_end_of_a_job(line):
     assert read_record(flux_broker.RECORDS, line).kind == "progress.done"
     assert not kinds(flux_broker.RECORDS, line.replace("0}}", "256}}").replace("status=0", "status=256"))

@@ -7,7 +7,7 @@ from format_probe import kinds, read_record
 from logdoctor.logs.formats.schedulers.workflows import RECORDS
 
 
-def test_the_cause_that_nextflow_gives_is_the_message_of_the_process_that_failed():
+def test_message_of_a_failed_process_is_the_cause_of_nextflow():
     record = read_record(
         RECORDS,
         "ERROR ~ Error executing process > 'SORT (a1)'\n\nCaused by:\n  No such variable: seed\n\nCommand executed:\n",
@@ -42,7 +42,7 @@ def test_kaldi_counts_the_parts_of_a_step_that_failed():
     assert (record.kind, record.fields["failed"], record.fields["all"]) == ("workflow.jobs_failed", 3, 20)
 
 
-def test_snakemake_names_the_exception_the_place_and_below_them_what_it_says():
+def test_exception_of_snakemake_has_place_and_message():
     old = read_record(RECORDS, "NameError in line 36 of /w/rules/qc.smk:\nname 'lanes' is not defined\n")
     new = read_record(RECORDS, "NameError in file \"/w/rules/qc.smk\", line 36:\nname 'lanes' is not defined\n")
     for record in (old, new):
@@ -50,7 +50,7 @@ def test_snakemake_names_the_exception_the_place_and_below_them_what_it_says():
         assert record.fields["call"] == "line 36 of /w/rules/qc.smk"
 
 
-def test_a_job_whose_exception_snakemake_answers_with_a_new_start_ended_nothing():
+def test_exception_before_a_restart_by_snakemake_is_no_failure():
     text = 'MissingOutputException in rule trim in file "/w/Snakefile", line 4:\nJob 3 completed.\n'
     assert kinds(RECORDS, text) == ["script.error"]
     assert kinds(RECORDS, f"{text}Trying to restart job 3.\n") == []

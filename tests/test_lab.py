@@ -93,13 +93,13 @@ def test_a_case_made_again_gets_its_new_line_and_golden_report(run):
     assert "怎么办" in Path("column/report.zh.md").read_text()
 
 
-def test_a_case_whose_folder_is_gone_is_made_again(run):
+def test_case_without_its_folder_is_run_again(run):
     run(experiment())
     Path("column/case.yaml").unlink()
     assert run(experiment()).word == "new"
 
 
-def test_another_answer_than_the_approved_one_is_left_to_be_approved(run):
+def test_changed_answer_waits_for_approval(run):
     run(experiment())
     write_answer(Path("column"), APPROVED)
     outcome = run(experiment(prints("finished: 10 steps, no such column\n"), also=("healthy",)), again=True)

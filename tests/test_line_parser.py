@@ -340,7 +340,7 @@ def test_date_without_year_takes_the_year_of_an_earlier_line():
     assert second.time - first.time == 2
 
 
-def test_file_name_gives_the_rank_unless_the_line_names_one():
+def test_rank_comes_from_the_file_name_unless_the_line_has_a_rank():
     assert [e.rank for e in parse("gone\n[rank2]: gone", (RULE,), file="logs/rank_5.log")] == [5, 2]
 
 

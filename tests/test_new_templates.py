@@ -38,7 +38,7 @@ def test_regular_lines_of_the_job_are_not_new(diagnosis: Diagnosis) -> None:
     assert not [n for n in diagnosis.novel if "heartbeat" in n.template or "loss" in n.template]
 
 
-def test_unexplained_line_is_not_shown_again_as_new(diagnosis: Diagnosis) -> None:
+def test_unexplained_line_is_not_listed_as_new(diagnosis: Diagnosis) -> None:
     places = [e.line.number for e in diagnosis.unexplained]
     assert 401 in places
     assert 401 not in [n.evidence.line.number for n in diagnosis.novel]

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-def test_the_demo_prints_what_readme_shows(monkeypatch):
+def test_demo_prints_the_output_in_readme(monkeypatch):
     monkeypatch.chdir(ROOT)
     documented = re.search(r"`make demo` prints\n\n```text\n(.*?)```", README, re.DOTALL)[1].splitlines()
     printed = (
@@ -22,7 +22,7 @@ def test_the_demo_prints_what_readme_shows(monkeypatch):
     assert [line for line in documented if line.rstrip() not in {p.rstrip() for p in printed}] == []
 
 
-def test_the_demo_of_the_makefile_is_that_of_readme():
+def test_makefile_and_readme_have_the_same_demo():
     assert "diagnose corpus/lightning-resume-straggler" in (ROOT / "Makefile").read_text("utf-8")
 
 

@@ -37,7 +37,7 @@ def leaks(secret: str, text: str) -> bool:
 # ── secrets ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_of_the_planted_secrets_99_of_100_are_found():
+def test_99_of_100_planted_secrets_are_redacted():
     secrets = list(planted())
     left = texts_of(*(line for _, _, line in secrets))
     missed = [
@@ -163,7 +163,7 @@ def test_a_full_name_and_the_short_one_are_the_same_host():
     assert texts_of("tc-node07.hpc.corp.example.com is tc-node07", hosts=("tc-node07",)) == ["host-1 is host-1"]
 
 
-def test_a_host_beside_known_ones_is_found_by_its_name():
+def test_host_with_a_name_like_listed_hosts_is_redacted():
     assert texts_of("rail 3 of gpu-b12-ib0 is slow", "gpu-b[01-12]", hosts=("gpu-b01",)) == [
         "rail 3 of host-2-ib0 is slow", "hosts-1"
     ]  # fmt: skip

@@ -54,7 +54,7 @@ def test_every_snapshot_on_disk_is_still_made():
 # ── laws over all formats ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_unknown_format_is_refused_with_the_known_ones_named():
+def test_unknown_format_is_refused_with_a_list_of_formats():
     with pytest.raises(LogdoctorError, match="pdf") as refused:
         render(OOM, "pdf")
     assert "markdown" in refused.value.help
@@ -133,7 +133,7 @@ def test_first_line_names_signature_title_and_culprit():
     )
 
 
-def test_quiet_is_one_line_and_holds_the_answer_and_how_sure_it_is():
+def test_quiet_report_is_a_single_line_with_answer_and_confidence():
     output = render(THOUSAND, "terminal", quiet=True, width=40)
     assert output.count("\n") == 1
     assert "collective.straggler" in output
@@ -149,7 +149,7 @@ def test_empty_logs_are_reported_as_empty():
     assert "they are empty" in render(nothing, "terminal", quiet=True)
 
 
-def test_healthy_report_with_unread_input_says_so_in_its_sentence():
+def test_healthy_report_mentions_unread_input():
     output = render(replace(HEALTHY, problems=(Problem("cannot be read", "b.log", "it is gone"),)), "terminal")
     assert "; not everything could be read." in " ".join(output.split())
 
@@ -173,7 +173,7 @@ def test_second_fault_stands_before_the_alternatives():
     assert output.index("A second fault") < second < output.index("Other possibilities") < guess
 
 
-def test_unknown_says_what_is_visible_what_is_missing_and_what_to_collect():
+def test_unknown_diagnosis_lists_visible_missing_and_needed_data():
     output = render(UNKNOWN, "terminal")
     places = [
         output.index(text) for text in ("What is visible", "Of 8 ranks only 6", "What to collect next", "Not read")

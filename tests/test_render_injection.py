@@ -132,7 +132,7 @@ def test_a_page_of_a_usual_job_is_small(name):
     assert size <= (150_000 if ALL[name] is not THOUSAND else 400_000)
 
 
-def test_huge_diagnosis_gives_a_shortened_page_that_says_so():
+def test_huge_diagnosis_gives_a_page_with_a_note_about_cuts():
     huge = everywhere(FULL, "<&>" * 700)  # as long as a line that is kept can be
     job_summary = replace(
         huge.job_summary,

@@ -86,7 +86,7 @@ def test_a_cause_is_a_result_at_the_line_that_proves_it():
     assert place["region"]["snippet"]["text"] == first.text
 
 
-def test_the_rule_says_what_to_do_and_where_to_read_more():
+def test_sarif_rule_has_remedy_and_link():
     rule = run_of(OOM)["tool"]["driver"]["rules"][0]
     assert rule["help"]["text"].startswith("1. ")
     assert rule["helpUri"] == OOM.causes[0].references[0]

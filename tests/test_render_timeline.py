@@ -41,7 +41,7 @@ def test_earlier_moments_stand_left():
     assert at["rank 0", "progress"] < at["rank 0", "failure"] < at["rank 1", "failure"]
 
 
-def test_a_log_without_times_is_drawn_by_its_lines_and_says_so():
+def test_timeline_without_times_uses_line_numbers_and_notes_it():
     chart = of(row(0, "culprit", failed=50), row(1, failed=90))
     assert "By line of job.log" in chart.note
     assert places(chart)["rank 0", "failure"] < places(chart)["rank 1", "failure"]

@@ -18,7 +18,7 @@ from rule_pages import rule_pages  # noqa: E402 - a folder of scripts, no packag
 pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
-def test_the_program_writes_every_page_and_says_how_many(tmp_path):
+def test_program_writes_every_page_and_prints_their_number(tmp_path):
     command = [sys.executable, TOOLS / "rule_pages.py", tmp_path / "new" / "rules"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
     written = {p.name: p.read_text("utf-8") for p in (tmp_path / "new" / "rules").iterdir()}
@@ -35,7 +35,7 @@ def test_every_rule_is_in_the_table_and_on_its_familys_page_in_both_languages():
             assert f"\n## {rule.id}\n" in pages[f"{rule.id.split('.')[0]}{lang}"]
 
 
-def test_a_page_says_what_why_how_we_know_and_what_to_do(tmp_path):
+def test_page_of_a_rule_has_title_cause_evidence_and_remedy(tmp_path):
     rule_file(tmp_path, "site.licence", LICENCE, ("+) did not answer'", "+) did not answer ``x`'"))
     page = rule_pages(load([tmp_path]).rules)["site.md"]
     for part in (

@@ -17,7 +17,7 @@ PAGE = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text(
 pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
-def test_commands_of_the_tutorial_print_what_it_shows(tmp_path, monkeypatch):
+def test_commands_of_the_tutorial_print_the_documented_output(tmp_path, monkeypatch):
     """Write the named files. Run the lines with ``$`` and compare their output."""
     monkeypatch.chdir(tmp_path)
     done = 0

@@ -91,7 +91,7 @@ def test_explaining_an_unknown_signature_is_a_fault(tmp_path):
     assert any("nothing has" in f for f in faults(tmp_path, GOOD + "explains: [no.such]\n"))
 
 
-def test_an_action_that_differs_from_the_agreed_one_is_a_fault(tmp_path):
+def test_action_that_differs_from_its_signature_is_a_fault(tmp_path):
     (tmp_path / "signatures.tsv").write_text("net.taken\tnetwork\tstop\tPort taken\n")
     assert any("agrees on 'stop'" in f for f in faults(tmp_path, GOOD))
 
@@ -171,7 +171,7 @@ def test_every_rule_speaks_chinese_with_the_same_number_of_remedies(rule):
 
 
 @pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
-def test_the_words_of_a_rule_read_well_where_nothing_or_only_one_value_is_known(rule):
+def test_texts_of_a_rule_read_well_with_no_value_or_a_single_value(rule):
     for _, words in rule.words:
         for text in (words.title, words.cause):
             names = set(re.findall(r"\{(\w+(?:\.\w+)?)[|?}]", text))
