@@ -1,8 +1,9 @@
 """Log parsing, from a candidate line to a record.
 
-Parsers describe the form of lines and never name a failure.  ``wrappers/`` holds the prefixes that launchers and
-collectors print, ``dialects/`` one file for each log format.  Both folders are imported as a whole, so a new format or
-prefix is one new file.  A format defines the tuple ``RECORDS``, a file of prefixes defines ``WRAPPERS``.
+This package describes the form of lines and never names a failure.  ``prefixes/`` holds the prefixes that launchers and
+collectors print.  ``formats/`` has one file for each log format, in one folder for each family.  Both folders are
+imported as a whole, so a new format or prefix is one new file.  A format defines the tuple ``RECORDS``, a file of
+prefixes defines ``PREFIXES``.
 """
 
 from __future__ import annotations

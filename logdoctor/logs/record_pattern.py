@@ -53,7 +53,7 @@ class RecordPattern(Struct, frozen=True):
     - ``kind``: the format's name, a dot, a word (``nccl.warning``)
     - ``pattern``: searched in the message (syntax of the ``regex`` package); it must hold some literal text
     - ``level``: None takes the level of the prefix (glog letter, logging level), else info
-    - ``block``: reader of a multi-line record
+    - ``read_lines``: reader of a multi-line record
     - ``note``: meaning of the line in plain words, for reports in which no rule explains the line
     - ``priority``: the higher priority wins if several patterns match a line, then the first in the format
     - ``often``: a healthy log has many such lines (progress), so the scan keeps fewer of them
@@ -101,7 +101,7 @@ class Prefix(Struct, frozen=True):
     - ``last``: only the message follows, so no further prefix is stripped
     - ``unless``: labels that outer prefixes must not have given, because the pattern would then match a message
 
-    The groups ``rank``, ``local_rank``, ``host``, ``pid``, ``time``, ``level``, ``source`` and ``tag`` describe the
+    The groups ``rank``, ``local_rank``, ``host``, ``pid``, ``time``, ``level``, ``logger`` and ``tag`` describe the
     source.  ``task`` is the number that a launcher gave the process: its rank, unless the line names another rank.
     ``tag2`` is ``tag`` in another alternative.
     """

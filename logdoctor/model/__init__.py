@@ -1,6 +1,6 @@
 """Data structures that all packages share, and the errors for the user.
 
-The data go one way: bytes -> `Line` -> `Event` -> `Finding` -> `Diagnosis` -> text.  All structures are frozen and
+The data go one way: bytes -> `Line` -> `Record` -> `Finding` -> `Diagnosis` -> text.  All structures are frozen and
 picklable.  An unknown value is ``None`` or an empty tuple, never a guess.  Only msgspec and the standard library are
 imported.
 """

@@ -30,7 +30,7 @@ LifecycleSign = Literal[
     "once",  # a process or a job script prints it at most once for one place (``file``, ``line``)
     "stack",  # the stack of a process (``frames``)
 ]
-"""Lifecycle sign of a kind of record.  The format declares the signs, `Record.means` holds them."""
+"""Lifecycle sign of a kind of record.  The format declares the signs, `Record.signs` holds them."""
 
 Scalar = str | int | float
 

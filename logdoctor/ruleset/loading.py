@@ -1,4 +1,4 @@
-"""Folders of YAML files become a `Rulebook`, with all faults of all files."""
+"""Folders of YAML files become a `Ruleset`, with all faults of all files."""
 
 from __future__ import annotations
 

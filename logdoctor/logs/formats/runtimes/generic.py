@@ -1,4 +1,4 @@
-r"""The net under all dialects: lines that look like a failure by their shape.  Priority -10 and below.
+r"""Fallback for all formats: lines that look like a failure by their shape.  Priority -10 and below.
 
 Kinds and their fields:
 
@@ -8,7 +8,7 @@ Kinds and their fields:
 - ``generic.warning``, ``generic.harmless`` look-alikes with their own level
 - ``generic.usage`` prog; ``generic.usage_error`` prog, message: an option or argument was refused
 
-The last record takes what only the logger's prefix calls an error (the wrappers peel it off and keep its level).
+The last record takes what only the logger's prefix calls an error (the prefix is stripped, its level stays).
 
 What the shape must not catch: settings (``max_error: 3``, ``on_error='raise'``), counts (``0 errors``), metrics
 (``error: 0.12``), help texts (``--fail-on-error``), class and file names.

@@ -1,6 +1,6 @@
 r"""Failures of the Python interpreter and its standard library.
 
-Kinds and fields (all tracebacks read to one event; `Event.text` is ``Type: message`` with its further lines):
+Kinds and fields (all tracebacks read to one record; `Record.text` is ``Type: message`` with its further lines):
 
 ``python.traceback``  exception (dotted type, "" if the end is missing), message (first line), inner (type raised
     inside, in a worker or a Ray task), where ("file.py:12 in f"), function, frames (the innermost 12, "path:f >
