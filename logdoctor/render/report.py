@@ -317,8 +317,8 @@ def _clocks(clocks: Sequence[HostClock], words: Catalogue) -> Iterable[str]:
     """Yield texts on the largest clock differences. Each names the host that is ahead first."""
     for clock in sorted(clocks, key=lambda clock: -abs(clock.ahead))[:MOST_CLOCKS]:
         host, of = (clock.host, clock.of) if clock.ahead > 0 else (clock.of, clock.host)
-        records = words.count("clock.event", clock.records)
-        yield words("clock.ahead", host=host, of=of, seconds=f"{abs(clock.ahead):,.0f}", records=records)
+        count = words.count("clock.event", clock.records)
+        yield words("clock.ahead", host=host, of=of, seconds=f"{abs(clock.ahead):,.0f}", events=count)
     if len(clocks) > MOST_CLOCKS:
         yield words("clock.more", n=len(clocks) - MOST_CLOCKS)
 
