@@ -1,4 +1,4 @@
-"""What PyTorch's distributed package prints, over its eras."""
+"""Records of PyTorch's distributed package, from 1.x to 2.x."""
 
 import pytest
 from hypothesis import given, settings

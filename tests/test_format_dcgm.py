@@ -1,4 +1,4 @@
-"""What a failed test of DCGM's diagnosis warns of, as a table and as JSON."""
+"""Warnings of a failed DCGM diagnosis, as a table and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What healthy jobs print: loud, and no failure.  Each piece of noise stands alone between two steps of a run."""
+"""Loud lines of healthy jobs are no failures.  Each piece of noise stands alone between two steps of a run."""
 
 from __future__ import annotations
 

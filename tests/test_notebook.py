@@ -69,7 +69,7 @@ def test_page_is_shown_in_frame_without_scripts():
 
 
 class Shell:
-    """What `load_ipython_extension` needs of an IPython shell."""
+    """A stand-in for an IPython shell, as `load_ipython_extension` needs it."""
 
     def __init__(self):
         self.printers = {}

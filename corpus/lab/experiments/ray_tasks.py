@@ -25,7 +25,7 @@ def preprocess(*arguments: str, env: dict[str, str] | None = None, **options: ob
 
 
 def kill(pattern: str, number: signal.Signals = signal.SIGKILL) -> Callable[[Running], None]:
-    """What kills the first process of the host whose command line matches."""
+    """Return an action that kills the first process whose command line matches."""
 
     def hit(running: Running) -> None:
         for process in running.host.processes():

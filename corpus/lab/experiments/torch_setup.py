@@ -1,4 +1,4 @@
-"""What keeps a torch job from starting: rendezvous, ports, addresses, arguments, imports."""
+"""Torch jobs that do not start: rendezvous, ports, addresses, arguments, imports."""
 
 from __future__ import annotations
 
