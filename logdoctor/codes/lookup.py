@@ -38,7 +38,7 @@ def explain(kind: str, field: str, value: Value | None) -> Entry | None:
 
 
 def explain_codes(record: Record, lang: str = "en") -> str:
-    """Explain the codes of ``event`` in one line: ``Xid 79: … (hardware)``. Without codes the text is empty."""
+    """Explain the codes of ``record`` in one line: ``Xid 79: … (hardware)``. Without codes the text is empty."""
     sentences: dict[str, str] = {}
     for entry in find_entries(record):
         if entry.head.about.get("yields") not in record.fields:
@@ -47,7 +47,7 @@ def explain_codes(record: Record, lang: str = "en") -> str:
 
 
 def find_entries(record: Record) -> Iterator[Entry]:
-    """Yield the entries of the codes in the fields of ``event``."""
+    """Yield the entries of the codes in the fields of ``record``."""
     for field, value in record.fields.items():
         entry = explain(record.kind, field, value)
         if entry:

@@ -85,7 +85,7 @@ class LineParser:
         return records
 
     def _parse_quotation(self, record: Record, quotation: str, candidate: Candidate) -> list[Record]:
-        """Parse the line of another program that ``event`` quotes. Keep its records if they have symptoms."""
+        """Parse the line of another program that ``record`` quotes. Keep its records if they have symptoms."""
         records = list[Record]()
         for piece in split_line(quotation) if quotation else []:
             ids, symptoms = self._find_patterns(piece, candidate.patterns, entire=False)

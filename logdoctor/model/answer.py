@@ -47,24 +47,24 @@ class Evidence(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """A rule that holds, with the events that it matched."""
+    """A rule that holds, with the records that it matched."""
 
     rule: Rule
     records: tuple[Record, ...]
-    """Some of the matched events, the decisive one first."""
+    """Some of the matched records, the decisive one first."""
     values: Mapping[str, Value]
     culprit: Culprit
     ranks: tuple[int, ...]
     first: int
-    """`Record.order` of the first matched event."""
+    """`Record.order` of the first matched record."""
     last: int
-    """`Record.order` of the last matched event."""
+    """`Record.order` of the last matched record."""
     count: int
-    """Number of all matched events."""
+    """Number of all matched records."""
     latest: Record
-    """The last matched event."""
+    """The last matched record."""
     match_length: int = 0
-    """Number of characters that the symptom matched in the text of the decisive event."""
+    """Number of characters that the symptom matched in the text of the decisive record."""
 
 
 class Cause(Struct, frozen=True):

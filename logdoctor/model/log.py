@@ -1,4 +1,4 @@
-"""Jobs, streams, lines, and the events in them."""
+"""Jobs, streams, lines, and the records in them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LifecycleSign = Literal[
 Scalar = str | int | float
 
 Value = Scalar | tuple[int, ...] | tuple[str, ...]
-"""Value of a field of an event."""
+"""Value of a field of a record."""
 MORE_THAN_RANKS = 1 << 22
 """No job has so many ranks."""
 
@@ -161,7 +161,7 @@ class Record(Struct, frozen=True):
         return self.level in ("error", "fatal")
 
     def without_lines(self) -> Record:
-        """Return the event without `lines`, because the lines of many events would fill memory."""
+        """Return the record without `lines`, because the lines of many records would fill memory."""
         return replace(self, lines=()) if self.lines else self
 
 

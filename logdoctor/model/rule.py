@@ -19,7 +19,7 @@ Role = Literal["cause", "symptom", "fallback", "benign"]
 
 
 class Symptom(Struct, frozen=True):
-    """Conditions on one event; all conditions that are not None or empty must hold."""
+    """Conditions on one record; all conditions that are not None or empty must hold."""
 
     name: str
     text: str | None = None

@@ -1,6 +1,6 @@
 """Events as tables: JSON lines, CSV, Parquet.
 
-Each format is a function of events and an open binary file.
+Each format is a function of records and an open binary file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BATCH = 10_000
 
 
 def event_to_dict(record: Record) -> dict[str, Any]:
-    """Return ``event`` as JSON-ready data without unknown values."""
+    """Return ``record`` as JSON-ready data without unknown values."""
     place = {"file": record.line.file, "line": record.line.number, "kind": record.kind, "level": record.level}
     source = {k: getattr(record, k) for k in ("rank", "host", "pid", "time")}
     source |= {"local_rank": record.source.local_rank, "source": record.source.logger, "tag": record.source.tag}
@@ -40,7 +40,7 @@ def write_jsonl(records: Iterable[Record], out: IO[bytes]) -> None:
 
 
 def write_csv(records: Iterable[Record], out: IO[bytes]) -> None:
-    """Write one row per event, with the fields as JSON.
+    """Write one row per record, with the fields as JSON.
 
     No cell is a formula for a spreadsheet.
     """
@@ -54,7 +54,7 @@ def write_csv(records: Iterable[Record], out: IO[bytes]) -> None:
 
 
 def write_parquet(records: Iterable[Record], out: IO[bytes]) -> None:
-    """Write one row per event, with the fields as JSON.
+    """Write one row per record, with the fields as JSON.
 
     Raises `LogdoctorError` if pyarrow is missing.
     """
