@@ -52,7 +52,7 @@ def test_broken_utf_8_is_left_unchanged():
 
 
 DISGUISES = "\x1b\xa0\u202f&"
-"""What does not survive: see test_sources_disguises.py."""
+"""Characters that are removed: see test_inputs_terminal_codes.py."""
 
 
 @settings(max_examples=30, deadline=None)

@@ -153,7 +153,7 @@ def test_dangling_link_is_a_fault_without_the_help_to_save_the_file(tmp_path):
 SCHEMA = json.loads((shipped_rules() / "rule.schema.json").read_text("utf-8"))
 FILES = dict(rule_files([shipped_rules()]))
 UGLY = re.compile(r"  | ,| \.(?!\w|/)|\(\)|（）|: ?[.,;]|：[。，；]|,,|\.\.|，，|。。|[:：]$|[{}]|，。|；。|;\.")
-"""What is left where words are left out without the blanks and the punctuation around them."""
+"""Blanks and punctuation that remain around left-out words."""
 EDITOR = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
 
 

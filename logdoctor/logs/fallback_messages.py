@@ -50,7 +50,7 @@ _BUILT_IN_MESSAGES = {
     "RecursionError": r"maximum recursion depth exceeded",
     "UnicodeDecodeError": r"'[\w-]{2,20}' codec can't decode byte",
 }
-"""How Python words its own exceptions (CPython, `Objects/*.c`, `Python/ceval.c`), by type."""
+"""Words of Python's own exceptions (CPython, `Objects/*.c`, `Python/ceval.c`), by type."""
 _BUILT_IN = later(
     r"(?<![\w.])(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _BUILT_IN_MESSAGES.items()) + ")"
 )

@@ -241,7 +241,7 @@ class Run(Struct, frozen=True):
     last_line: int | None
     """The last line of the run; null: the last line of the file."""
     told: bool
-    """Whether the causes are those of this run. If no run is marked, they are those of all runs together."""
+    """True if the causes are those of this run. If no run is marked, they are those of all runs together."""
     evidence: tuple[Evidence, ...] = ()
     """The line that proves the verdict."""
     culprit: Culprit = Culprit()
@@ -306,7 +306,7 @@ class Diagnosis(Struct, frozen=True):
     unexplained: tuple[Evidence, ...] = ()
     """Lines that look like a failure and that no rule explains."""
     advice: tuple[str, ...] = ()
-    """What to collect next, if the verdict is unknown."""
+    """Data to collect next, if the verdict is unknown."""
     job_summary: JobSummary = JobSummary()
     coverage: Coverage = Coverage()
     problems: tuple[Problem, ...] = ()

@@ -55,7 +55,7 @@ class RunAnalysis(Struct, frozen=True):
     excludes: Callable[[Record], bool]
     """Test whether a record belongs to another run."""
     at_work: bool
-    """Whether the run made steps."""
+    """True if the run made steps."""
 
     @property
     def states_cause(self) -> bool:

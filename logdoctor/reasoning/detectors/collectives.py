@@ -91,7 +91,7 @@ class Detector(Struct):
     failed_ranks: set[int] = field(default_factory=set)
     """Ranks that report any failure."""
     has_crash: bool = False
-    """Whether a process crashed on its own before a time-out in its file."""
+    """True if a process crashed on its own before a time-out in its file."""
 
     def observe(self, record: Record) -> None:
         file = record.line.file

@@ -81,7 +81,7 @@ class Detector(Struct):
     job_ends: dict[str, Record] = field(default_factory=dict)
     """First record of each file that says that the job is being ended."""
     task_failed: bool = False
-    """Whether Slurm ended a step because a task failed."""
+    """True if Slurm ended a step because a task failed."""
 
     def observe(self, record: Record) -> None:
         kind, signs = record.kind, record.signs

@@ -59,7 +59,7 @@ class RankSteps(Struct):
     start_time: float | None = None
     count: int = 1
     counter_restarted: bool = False
-    """Whether the counter restarted without an epoch, so that places cannot be compared."""
+    """True if the counter restarted without an epoch, so that places cannot be compared."""
 
     def add(self, record: Record, place: tuple[int, int]) -> None:
         if place == self.place:

@@ -27,8 +27,8 @@ ENOUGH_TO_FIND = 24
 
 The first line with that length is quoted. A line that ends with a colon only announces the next line.
 """
-_OF_SOURCE = {name: name for name in Source.__struct_fields__} | {"source": "logger"}
-"""What a rule may ask of the source of a line. Rules and ``logdoctor events`` call the logger ``source``."""
+_OF_SOURCE = {"source" if name == "logger" else name: name for name in Source.__struct_fields__}
+"""Fields of the source that a rule may test, by their name in rules, which call the logger ``source``."""
 SEARCH_SECONDS = 0.2
 """Time limit of one search.  The text is hostile, so a longer search counts as no match."""
 

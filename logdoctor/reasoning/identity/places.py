@@ -74,7 +74,7 @@ class Places:
         self._name_by_address: dict[str, str] = {}
         """Host names by the address that a launcher prints."""
         self._has_agents = False
-        """Whether agents of torchrun start the ranks. Then a task of Slurm is an agent and no rank."""
+        """True if agents of torchrun start the ranks. Then a task of Slurm is an agent and no rank."""
 
     # ── reading records ───────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -33,7 +33,7 @@ class GoodEnds(Struct):
     """Scores at the end of an evaluation, if no process had ended before."""
     greetings: Greetings = field(default_factory=Greetings)
     over: bool = False
-    """Whether the end of a process was reported.  Scores after that come from another program."""
+    """True if the end of a process was reported.  Scores after that come from another program."""
 
     def observe(self, record: Record) -> None:
         self.over = self.over or not ENDS.isdisjoint(record.signs)

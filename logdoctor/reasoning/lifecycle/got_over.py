@@ -23,7 +23,7 @@ class CaughtExceptions(Struct):
     """Errors that may be the first lines of a caught exception."""
     file: str | None = None
     elsewhere: bool = False
-    """Whether another file holds a failure too.  The order of two files is unknown."""
+    """True if another file holds a failure too.  The order of two files is unknown."""
 
     def observe(self, record: Record) -> None:
         if not record.failing:

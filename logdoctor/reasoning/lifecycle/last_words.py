@@ -43,7 +43,7 @@ class LastWords(Struct):
     report: Record | None = None
     """Last report of a batch system on a job."""
     follows: bool = False
-    """Whether the output of a job stands below its report."""
+    """True if the output of a job stands below its report."""
     left: Record | None = None
     """Last exception that left a script, without a rank or worker in the line."""
     latest: Record | None = None
@@ -53,7 +53,7 @@ class LastWords(Struct):
     warned: set[tuple[object, object]] = field(default_factory=set)
     """Places of library warnings, and loaded software modules."""
     started_again: bool = False
-    """Whether a place in ``warned`` was repeated after ``left``."""
+    """True if a place in ``warned`` was repeated after ``left``."""
 
     def add_place(self, record: Record) -> None:
         """Note a library's warning or a loaded software module."""

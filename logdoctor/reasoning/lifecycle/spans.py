@@ -63,7 +63,7 @@ class Track(Struct):
     begun: bool = False
     ended: Record | None = None
     restart_expected: bool = False
-    """Whether torchrun found a dead worker and has not given up.  The next start is then another attempt."""
+    """True if torchrun found a dead worker and has not given up.  The next start is then another attempt."""
     steps_since: int = 0
     """Number of steps since ``ended``."""
     counts: dict[Series, tuple[Place, Place]] = field(default_factory=dict)

@@ -18,7 +18,7 @@ _PROC = (
     r"(?:\(Node (?P<rank>\d{1,7})\)| \((?:proc (?P<rank>\d{1,7})(?:/(?P<host>[\w.-]{1,255}))?|(?P<host>[\w.-]{1,255}):"
     r"(?P<pid>\d{1,10}))\))?"
 )
-"""Who speaks: the process's number, or before it has one its host and process (since 2022.9); AMUDP says Node."""
+"""Source of a line: the process's number, or its host and pid before it has a number (since 2022.9). AMUDP says Node."""
 
 _REALM = r"^\[(?P<rank>\d{1,7}) - [0-9a-f]{4,16}\] {1,8}(?:[\d.]{3,20} )?"
 """Realm's logger: node and thread, seconds since the start (newer ones), then level and category."""

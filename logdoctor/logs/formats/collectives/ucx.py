@@ -35,7 +35,7 @@ _PLACE = (
     r"\[(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)?\] +(?P<file>[\w.-]+\.(?:c|h|cc|cpp|cu|inl)):"
     r"\d+ +"
 )
-"""What stands before the words of a failed check: process, file and line, no level (ucs/debug/assert.c)."""
+"""Prefix of a failed check: process, file and line, no level (ucs/debug/assert.c)."""
 _ERROR = _HEAD + r"ERROR +"
 _WHO = r"(?:\[?(?P<by_host>[\w.-]{1,255}):(?P<by_pid>\d{1,10}) {0,4}:\d+(?::\d+)?\] +)?(?:[\w.-]+\.c:\d+ +)?"
 """Reports of the mlx5 transports go past UCX's logger: the process in brackets, file and line, no level."""
@@ -51,7 +51,7 @@ _WC_WORDS = (
     r"invalid request)|Work Request Flushed|memory (?:bind|management) operation|bad response|response timeout) "
     r"[Ee]rror|(?:transport|RNR) retry counter exceeded"
 )
-"""How ibv_wc_status_str() calls what is no success (``aborted``, ``fatal`` and ``general error`` say too little)."""
+"""Errors of ibv_wc_status_str() (``aborted``, ``fatal`` and ``general error`` say too little)."""
 
 COMPLETIONS = (
     RecordPattern("ucx.completion", _ERROR +

@@ -18,7 +18,7 @@ from logdoctor.model import Value
 
 _SIGTERM = 15
 _AGAIN, _SOON = "Restarting worker", 6
-"""What a nanny prints below the end of a worker that it did not ask for; many nannies write into one log."""
+"""Line of a nanny below the unexpected end of a worker. Many nannies write into one log."""
 
 
 def read_exit(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:

@@ -37,7 +37,7 @@ _STACK = later(
     r"(?:Not tainted|Tainted:)|Workqueue: |\S.{0,20}? +[DRSI] +(?:[0-9a-f]{8,16}|running(?: task)?|\d{1,7}) +\d+ +\d+ |"
     r"(?:[0-9a-f]{16} ?){2,4}$)"
 )
-"""What stands between the frames; until 5.x the state of the task follows its name, and words of its stack in hex."""
+"""Lines between the frames. Until Linux 5.x the state of the task and words of its stack in hex follow its name."""
 
 
 def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

@@ -56,7 +56,7 @@ _CRAY_OLD = r"Rank (?P<rank>\d+) \[(?:\w{3} ){2}[^\]]{10,24}\] \[(?P<host>[^\]]*
 _FATAL = r"Fatal error in (?P<function>P?MPIX?_\w+|internal_\w+|MPI\w*): (?P<error_class>[^,\n]{1,160})"
 _HYDRA = r"\[(?P<program>mpiexec|proxy|hydra\w*|upstart|mpirun|bstrap):?(?P<place>[\d:]*)@(?P<by_host>[\w.-]+)\] "
 _RSH = r"\[(?P<by_host>[\w.-]+):mpi(?:run_rsh|spawn_\d+)\]\[\w+\] "
-"""Who speaks: MVAPICH2's launcher or its daemon on a node (src/pm/mpirun, common/debug_utils.h)."""
+"""Source of a line: MVAPICH2's launcher or its daemon on a node (src/pm/mpirun, common/debug_utils.h)."""
 _WHERE = r"(?P<function>\w+) \((?P<file>[\w./-]+):\d+\): "
 _STACK_NAMES = (
     r"(?:MPIDI?U?_\w+|MPID\w*|MPIR_\w+|MPIC_\w+|MPIR\w+|P?MPI_[A-Z]\w+|MPL_\w+|MPIDU\w+|internal_\w+|"

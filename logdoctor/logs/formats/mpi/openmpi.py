@@ -57,7 +57,7 @@ _COMPLAINT = (
     r"refused|reject|denied|timed|time-?out|closed|reset|lost|drop|mismatch|missing|bad |exceed|exhaust|out of|too |"
     r"insufficient|warn|retr[iy]|corrupt|\(-?\d{1,3}\)\s*$)"
 )
-"""What a module says that complains; told to be verbose, it puts the same head before what it only does."""
+"""Error of a module. In verbose mode the same head stands before lines that report no error."""
 
 
 @cache

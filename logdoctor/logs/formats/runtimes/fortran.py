@@ -20,7 +20,7 @@ from logdoctor.pack.regexes import later
 
 MAX_BELOW = 8
 _PLACE_ONLY = later(r"\s*$|At line \d{1,7} of file |Error termination\.|#\d")
-"""What may stand below a place of libgfortran whose message is cut off: other ranks' places, and the stack."""
+"""Lines that may follow a place of libgfortran whose message is cut off: places of other ranks, and the stack."""
 
 
 def read_place(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
@@ -40,7 +40,7 @@ _TELLS = (
     "exceed|must|mismatch|inconsisten|negative|not (?:supported|implemented|enough|allowed|converge)|abort|problem|"
     "unknown|undefined|out of|abnormal|incorrect|incompatib|insufficient)"
 )
-"""What a program says of trouble; `STOP` alone, or with a calm text, is how many end well."""
+"""Words of trouble. Many programs end well with `STOP` alone or with a calm text."""
 
 RECORDS = (
     RecordPattern("simulation.no_memory", _NAG + rf"(?P<message>{_NO_MEMORY})", "fatal", priority=2,

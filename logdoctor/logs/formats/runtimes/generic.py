@@ -35,7 +35,7 @@ _WORK_LOUD = "(?:RUN|JOB|TRAINING|SIMULATION|CALCULATION|BENCHMARK|BUILD|SCRIPT|
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?"
 _RANK = "(?:[Rr]ank|RANK|[Pp]roc(?:ess(?:or)?)?|PE|[Tt]ask|[Nn]ode)"
 _SAYER = rf"(?:\[[\w.-]{{1,80}}:\d{{1,7}}\]:? |{_RANK} ?#?\d{{1,6}} ?[:)>-]{{1,3}} )"
-"""Who speaks, as MPI programs write it in front: `[host:pid]`, `Rank 3:`."""
+"""Source of a line, as MPI programs write it in front: `[host:pid]`, `Rank 3:`."""
 _EMPTY = later(
     r"^\W*(?:$|(?:none|null|nil|no|false|true|n/?a|0|ok)\b|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?\s*%?\s*(?:$|[,;|/)\]]))|"
     r"^\W*(?:rate|count|bars?|handl\w+|code|message|log|level|margin|threshold|toleran\w+|loss|budget)s?\b\s*[:=]",

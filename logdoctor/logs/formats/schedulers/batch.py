@@ -269,7 +269,7 @@ _FLUX_SAYS = (
     r"(?:\bflux-shell\[\d+\]: +(?:FATAL|ERROR): (?:[\w-]+: )?|"
     r"\bjob\.exception (?:.* )?type=[\w-]+ severity=\d+ ?(?:note=)?\"?)"
 )
-"""Who says why a job of Flux could not go on: its shell, or the exception of the job."""
+"""Source of the reason that a Flux job could not go on: its shell, or the exception of the job."""
 
 FLUX = (
     RecordPattern("flux.exception",

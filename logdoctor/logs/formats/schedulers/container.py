@@ -22,7 +22,7 @@ from logdoctor.logs.record_pattern import RecordPattern
 
 _PYXIS = r"(?:\b(?:slurmstepd|srun|salloc|sbatch)(?:-[\w.-]+)?: |\[\d+\.[\w.]+\] |^)(?:error: )?pyxis: "
 _CALLER = r"\[U=\d{1,10},P=\d{1,10}\] +[\w.]{1,80}\(\) +"
-"""Who speaks, where Apptainer was told to talk (``-d``): user, process, function."""
+"""Source of a line of Apptainer with ``-d``: user, process, function."""
 _OCI = r"OCI runtime (?:create|exec|start) failed"
 
 RECORDS: tuple[RecordPattern, ...] = (

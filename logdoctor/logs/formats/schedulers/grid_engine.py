@@ -20,7 +20,7 @@ from logdoctor.logs.record_pattern import RecordPattern
 _SAID = r"^(?:\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\|)? *[\w-]{1,20}\|%s\|[WECI]\|"
 _MASTER = _SAID % r"[\w.-]{1,255}"
 _EXECD = _SAID % r"(?P<host>[\w-]{1,100})[\w.]*"
-"""What the daemons put in front of a message; the stamp may be gone."""
+"""Prefix of the daemons' messages. The time stamp may be missing."""
 _FAILED = r"job \d+(?:\.\d+)? failed on host (?P<host>[\w-]{1,100})[\w.]* "
 _SHEPHERD = r"(?:\d\d/\d\d/\d{4} \d\d:\d\d:\d\d \[\d+:\d+\]: )?(?:error: )?"
 """The shepherd's stamp: time, then user and process."""
