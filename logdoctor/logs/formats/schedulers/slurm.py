@@ -36,7 +36,6 @@ _PROGRAM = (
 )
 _ERROR = _PROGRAM + r"error: "
 _ANY = _PROGRAM + r"(?:error: |fatal: )"
-_STEP = r"(?:StepId=|JobId=|step |job |Job )?(?P<step>\d[\w.+\[\]-]*)"
 _LIST = r"(?P<hosts>\w[\w.,\[\]-]*)"
 
 ENDS = (
