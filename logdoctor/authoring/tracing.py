@@ -32,7 +32,7 @@ class Trace(Struct, frozen=True):
 
 def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     """Diagnose ``job`` by the rules alone. Raise `InputError` if nothing could be read."""
-    reasoner = Reasoner(knowledge.rules, knowledge.owners, hung=hung)
+    reasoner = Reasoner(knowledge.rules, knowledge.scanned, hung=hung)
     reader = JobReader(job, knowledge)
     for _ in observe(reader, reasoner):
         pass

@@ -5,7 +5,7 @@ The steps for one line are: strip prefixes, split joined lines, match the record
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -41,11 +41,11 @@ class LineParser:
     Pattern ids below ``len(records())`` are record patterns.  The others, minus that number, go into `Record.patterns`;
     they are called symptoms here.
 
-    - ``search`` returns the ids of the patterns that match a text, as the scan does.  Without ``search`` all ids of the
-      candidate count for each piece of its line.
+    - ``search`` returns the ids of the patterns that a text may hold, as the scan does.  Without ``search`` all ids of
+      the candidate count for each piece of its line.
     - ``start`` is the `Record.order` to go on from; the attribute `order` is the last one used.
-    - ``informative`` holds the ids that count even in a line that matches no record pattern and has no error level.
-      None means all.
+    - ``confirm`` returns those of the symptoms that a text holds.  A line without a record pattern gives a record only
+      if one is confirmed.  None confirms all.
     """
 
     def __init__(
@@ -53,9 +53,10 @@ class LineParser:
         file: str,
         search: Callable[[bytes], Sequence[int]] | None = None,
         start: int = 0,
-        informative: Container[int] | None = None,
+        confirm: Callable[[str, Sequence[int]], tuple[int, ...]] | None = None,
     ) -> None:
-        self.file, self.search, self.order, self.informative = file, search, start, informative
+        self.file, self.search, self.order = file, search, start
+        self._confirm = confirm or (lambda _, symptoms: tuple(symptoms))
         self.file_source = source_from_filename(file)
         self.year = NO_YEAR
         self.tasks_are_ranks = True
@@ -79,7 +80,7 @@ class LineParser:
             record = self._parse_piece(piece, ids, symptoms, below)
             if record is not None:
                 records += [record, *self._parse_quotation(record, below.quoted_line, candidate)]
-            quiet = quiet and not below.was_read and not self._is_informative(record)
+            quiet = quiet and not below.was_read and record is None
         if quiet:
             self._quiet.count(candidate.raw)
         return records
@@ -91,7 +92,7 @@ class LineParser:
             ids, symptoms = self._find_patterns(piece, candidate.patterns, entire=False)
             lone = Candidate(b"", record.line.number, (), lambda: iter(()))
             inner = self._parse_piece(piece, ids, symptoms, _LinesBelow(self, lone, piece, []))
-            if inner is not None and inner.patterns:
+            if inner is not None and self._confirm(inner.text, inner.patterns):
                 records.append(replace(inner, line=record.line, source=record.source))
         return records
 
@@ -127,17 +128,10 @@ class LineParser:
             record = self._parse_match(pattern, match, text, labels, symptoms, below) if match else None
             if record is not None:
                 return record
-        if not symptoms or not piece.text.strip():
+        if not symptoms or not piece.text.strip() or not (symptoms := self._confirm(piece.text, symptoms)):
             return None
         logger = self.build_source(piece.labels, with_time=True)
         return self._build_event("text.line", piece.text, logger, below, level=logger.level, patterns=symptoms)
-
-    def _is_informative(self, record: Record | None) -> bool:
-        """Return True if lines like this one must always be parsed."""
-        if record is None or record.kind != "text.line" or record.failing:
-            return record is not None
-        informative, count = self.informative, len(record_patterns())
-        return informative is None or any(i + count in informative for i in record.patterns)
 
     def _parse_match(
         self,

@@ -7,10 +7,10 @@ Input are scan forms (`scan_form`) and a ``readinto``. Output are `logdoctor.mod
 from __future__ import annotations
 
 from logdoctor.matcher.matcher import Matcher
-from logdoctor.matcher.pattern import Pattern
+from logdoctor.matcher.pattern import Atom, Pattern
 from logdoctor.matcher.plan import Plan, make_plan
 
-__all__ = ["Matcher", "Pattern", "Plan", "make_pattern", "make_plan", "scan_cost", "scan_form"]
+__all__ = ["Atom", "Matcher", "Pattern", "Plan", "make_pattern", "make_plan", "scan_cost", "scan_form"]
 
 
 def scan_form(regex: str) -> str:
@@ -27,8 +27,8 @@ def scan_cost(regex: str) -> tuple[float, str, bool]:
     return scan_pattern.scan_cost(regex)
 
 
-def make_pattern(regex: str, *, often: bool = False, within: bool = False) -> Pattern:
+def make_pattern(regex: str, *, often: bool = False) -> Pattern:
     """Call `logdoctor.matcher.scan_pattern.make_pattern`, imported at the first call."""
     from logdoctor.matcher import scan_pattern
 
-    return scan_pattern.make_pattern(regex, often=often, within=within)
+    return scan_pattern.make_pattern(regex, often=often)

@@ -1,6 +1,6 @@
 """The interface of an engine, and the choice of the best engine.
 
-An engine searches a window of bytes for all patterns at once. Each engine has one file.
+An engine searches a window of bytes for all atoms at once. Each engine has one file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import importlib
 from pathlib import Path
 from typing import Protocol
 
-from logdoctor.matcher.plan import Expressions
+from logdoctor.matcher.plan import Plan
 from logdoctor.model import LogdoctorError
 
 ID_BITS = 20
@@ -25,45 +25,43 @@ class Session(Protocol):
     def hits(self, window: memoryview, throttled: dict[int, int], *, silent: bool = False) -> list[int]:
         """Return all hits in ``window``, unsorted and possibly repeated.
 
-        ``throttled`` maps pattern ids to -1. Of each of them only the first hit is reported, or none if ``silent``.
+        ``throttled`` maps atoms to -1. Of each of them only the first hit is reported, or none if ``silent``.
         The end offset of that hit is stored in ``throttled``, where -1 stays for no hit.
-        An engine that finds too many hits adds ids to ``throttled``.
+        An engine that finds too many hits adds atoms to ``throttled``.
         """
         ...
 
-    def ids(self, text: bytes) -> tuple[int, ...]:
-        """Return the ids of all patterns in a short text, ascending."""
+    def ids(self, text: bytes) -> set[int]:
+        """Return the ids of all atoms in a short text."""
         ...
 
 
 class Engine(Protocol):
-    """Compiled patterns that several scans may share."""
+    """Compiled atoms that several scans may share."""
 
     name: str
 
     def session(self) -> Session: ...
 
 
-def load_engine(
-    expressions: Expressions, cache_dir: Path | None, required: str | None, *, ids_only: bool = False
-) -> Engine:
-    """Load the best engine that is installed and accepts the ``expressions``.
+def load_engine(plan: Plan, cache_dir: Path | None, required: str | None) -> Engine:
+    """Load the best engine that is installed and accepts the atoms of ``plan``.
 
-    ``required`` names an engine to use instead. ``ids_only``: only `Session.ids` will be called.
-    Raises `LogdoctorError` if the engine is missing or no engine accepts the expressions.
+    ``required`` names an engine to use instead.
+    Raises `LogdoctorError` if the engine is missing or no engine accepts the atoms.
     """
     reasons = []
-    for name in (required,) if required else PREFERENCE if expressions.count else ("regex",):
+    for name in (required,) if required else PREFERENCE if plan.owners else ("regex",):
         try:
-            return _load(name, expressions, cache_dir, ids_only=ids_only)
-        except Exception as error:  # noqa: BLE001, PERF203  a library may be missing, broken or refuse a pattern
+            return _load(name, plan, cache_dir)
+        except Exception as error:  # noqa: BLE001, PERF203  a library may be missing, broken or refuse an atom
             reasons.append(f"{name}: {error}")
     raise LogdoctorError("no engine can scan for the patterns", why="; ".join(reasons), help="pip install hyperscan")
 
 
-def _load(name: str, expressions: Expressions, cache_dir: Path | None, *, ids_only: bool) -> Engine:
+def _load(name: str, plan: Plan, cache_dir: Path | None) -> Engine:
     if name not in PREFERENCE:
         raise ValueError(f"there is no such engine; there are {', '.join(PREFERENCE)}")
     module = importlib.import_module(f"logdoctor.matcher.{name}_engine")
-    engine: Engine = module.load(expressions, cache_dir, ids_only=ids_only)
+    engine: Engine = module.load(plan, cache_dir)
     return engine

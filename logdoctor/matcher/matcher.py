@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from logdoctor.matcher.engine import Engine, load_engine
-from logdoctor.matcher.naming import LineMatcher, load_line_matcher
 from logdoctor.matcher.plan import Plan
 from logdoctor.matcher.scan import Scan
 from logdoctor.matcher.sublines import NEWLINE_STAND_IN
@@ -22,12 +21,11 @@ _FLATTEN = bytes.maketrans(b"\n\r", bytes((NEWLINE_STAND_IN, NEWLINE_STAND_IN)))
 class Matcher:
     """The matcher. The id of a pattern is its index in the sequence passed to `make_plan`."""
 
-    def __init__(self, engine: Engine, often: frozenset[int], naming: LineMatcher, standalone: frozenset[int]) -> None:
+    def __init__(self, engine: Engine, plan: Plan) -> None:
         self._engine = engine
-        self._often = often
-        self._match_line = naming
-        self.standalone = standalone
-        """Ids of the patterns that make a line worth a look by themselves."""
+        self._owners = plan.owners
+        self._often = frozenset(plan.often)
+        self._session = engine.session()
 
     @classmethod
     def load(cls, plan: Plan, cache_dir: Path | None, engine: str | None = None) -> Matcher:
@@ -36,9 +34,7 @@ class Matcher:
         ``cache_dir`` is a folder for compiled databases, made if missing. It may be read-only, lost or damaged.
         Raises `logdoctor.model.LogdoctorError` if the engine is missing or rejects a pattern.
         """
-        loaded = load_engine(plan.atoms, cache_dir, engine)
-        naming = load_line_matcher(plan.shipped, plan.site, loaded.name, cache_dir)
-        return cls(loaded, frozenset(plan.atoms.often), naming, frozenset(plan.standalone))
+        return cls(load_engine(plan, cache_dir, engine), plan)
 
     @property
     def engine(self) -> str:
@@ -53,11 +49,15 @@ class Matcher:
 
     def job_scanner(self) -> JobScanner:
         """Return a function that scans the next stream of one job."""
-        return partial(Scan, self._engine.session(), JobThrottle(self._often), self._match_line, self.standalone)
+        return partial(Scan, self._engine.session(), JobThrottle(self._often), self._match_line)
 
     def match(self, text: bytes) -> tuple[int, ...]:
-        """Return the ids of the patterns in a short text, ascending.
+        """Return the ids of the patterns that a short text may hold, ascending.
 
-        The lines of the text are searched as one line. Not for two threads at once.
+        They are the owners of its atoms. The lines of the text are searched as one line. Not for two threads at once.
         """
         return self._match_line(text.translate(_FLATTEN))
+
+    def _match_line(self, line: bytes) -> tuple[int, ...]:
+        owners = self._owners
+        return tuple(sorted({owner for atom in self._session.ids(line) for owner in owners[atom]}))

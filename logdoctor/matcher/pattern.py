@@ -1,24 +1,36 @@
-"""The pattern type of the matcher."""
+"""The texts and expressions that the scan searches for."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 
-class Pattern(Struct, frozen=True, array_like=True):
-    """A pattern to be found in lines.
+class Atom(Struct, frozen=True, array_like=True, order=True):
+    """A plain text, or an expression if no plain text can stand for a pattern."""
 
-    ``atoms``: scan forms. The scan picks a line if an atom of any pattern matches (see `scanform`). A pattern without
-    atoms is only searched in lines picked for other patterns.
-    ``whole``: the form of the whole pattern. The line holds the pattern if this form matches.
+    text: str
+    caseless: bool = False
+    is_expression: bool = False
+
+    @property
+    def expression(self) -> bytes:
+        """Return the atom in the syntax that all engines read alike (see `scan_pattern`)."""
+        from logdoctor.matcher.regex_ast import escape
+
+        text = self.text if self.is_expression else escape(self.text)
+        return f"(?i){text}".encode() if self.caseless else text.encode()
+
+
+class Pattern(Struct, frozen=True):
+    """Atoms of which each line that holds the pattern has at least one.
+
     ``often``: healthy logs are full of the pattern.
     """
 
-    atoms: tuple[str, ...]
-    whole: str
+    atoms: tuple[Atom, ...]
     often: bool = False
 
     @classmethod
     def of_form(cls, form: str, *, often: bool = False) -> Pattern:
-        """Make a pattern whose whole form is also its atom."""
-        return cls((form,), form, often)
+        """Make a pattern whose only atom is the expression ``form``."""
+        return cls((Atom(form, is_expression=True),), often)

@@ -14,17 +14,17 @@ from typing import Any
 import re2
 
 from logdoctor.matcher.engine import ID_BITS, Session
-from logdoctor.matcher.plan import Expressions
+from logdoctor.matcher.plan import Plan
 from logdoctor.matcher.sublines import line_bounds
 
 _MEMORY = 256 << 20
 """Memory limit of RE2's automata, which grow during the scan. With the default of 8 MiB hundreds of patterns thrash."""
 
 
-def load(expressions: Expressions, cache_dir: Path | None, *, ids_only: bool = False) -> Re2Engine:
-    """Compile the ``expressions``. ``cache_dir`` and ``ids_only`` are not used."""
-    del cache_dir, ids_only
-    return Re2Engine(expressions.texts(), frozenset(expressions.often))
+def load(plan: Plan, cache_dir: Path | None) -> Re2Engine:
+    """Compile the atoms. ``cache_dir`` is not used."""
+    del cache_dir
+    return Re2Engine([atom.expression for atom in plan.atoms], frozenset(plan.often))
 
 
 def _options() -> re2.Options:
@@ -79,5 +79,5 @@ class Re2Engine:
             hits.extend(end << ID_BITS | i for i, end in throttled.items() if end >= 0)
         return hits
 
-    def ids(self, text: bytes) -> tuple[int, ...]:
-        return tuple(sorted(set(self._set.Match(text) or ())))
+    def ids(self, text: bytes) -> set[int]:
+        return set(self._set.Match(text) or ())

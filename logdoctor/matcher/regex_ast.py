@@ -128,6 +128,11 @@ def write(nodes: Nodes) -> str:
     return _write_nodes(nodes)
 
 
+def escape(text: str) -> str:
+    """Return the expression for a plain text."""
+    return "".join(map(_write_byte, text.encode("utf-8", "surrogatepass")))
+
+
 def _write_nodes(nodes: Nodes) -> str:
     return "".join(_write_node(n) for n in nodes)
 
@@ -221,7 +226,7 @@ _ESCAPES = {9: r"\t", 10: r"\n", 13: r"\r"}
 
 def _write_byte(byte: int) -> str:
     char = chr(byte)
-    if char.isalnum() or char in " _:/,;=<>@%'\"!~`":
+    if byte < 0x80 and char.isalnum() or char in " _:/,;=<>@%'\"!~`":
         return char
     if byte in _ESCAPES:
         return _ESCAPES[byte]

@@ -16,13 +16,13 @@ from typing import Any
 import regex
 
 from logdoctor.matcher.engine import ID_BITS, Session
-from logdoctor.matcher.plan import Expressions
+from logdoctor.matcher.plan import Plan
 
 
-def load(expressions: Expressions, cache_dir: Path | None, *, ids_only: bool = False) -> RegexEngine:
-    """Make an engine for the ``expressions``. ``cache_dir`` and ``ids_only`` are not used."""
-    del cache_dir, ids_only
-    return RegexEngine(expressions.texts())
+def load(plan: Plan, cache_dir: Path | None) -> RegexEngine:
+    """Make an engine for the atoms. ``cache_dir`` is not used."""
+    del cache_dir
+    return RegexEngine([atom.expression for atom in plan.atoms])
 
 
 class RegexEngine:
@@ -50,9 +50,9 @@ class RegexEngine:
         hits.extend(end << ID_BITS | i for i, end in throttled.items() if end >= 0)
         return hits
 
-    def ids(self, text: bytes) -> tuple[int, ...]:
+    def ids(self, text: bytes) -> set[int]:
         lower = text.lower()
-        return tuple(i for i, s in enumerate(self._searchers) if s.may_match(text, lower) and s.pattern.search(text))
+        return {i for i, s in enumerate(self._searchers) if s.may_match(text, lower) and s.pattern.search(text)}
 
 
 class _Searcher:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from logdoctor.matcher.engine import ID_BITS, ID_MASK, Session
-from logdoctor.matcher.naming import LineMatcher
 from logdoctor.matcher.newlines import NewlineCounter
 from logdoctor.matcher.sublines import line_bounds
 from logdoctor.matcher.throttle import JobThrottle
@@ -50,13 +49,11 @@ class Scan:
         self,
         session: Session,
         job_throttle: JobThrottle,
-        naming: LineMatcher,
-        standalone: frozenset[int],
+        match_line: Callable[[bytes], tuple[int, ...]],
         readinto: ReadInto,
     ) -> None:
         self._session = session
-        self._match_line = naming
-        self._standalone = standalone
+        self._match_line = match_line
         self._window = Window(readinto)
         self._newlines = NewlineCounter(self._window.buffer)
         self._throttle = job_throttle.next()
@@ -144,11 +141,10 @@ class Scan:
         while lines := self._pick_next(hits, end, batch):
             batch = min(2 * batch, MAX_BATCH)
             for count, (_, start, end, raw, ids) in enumerate(lines, 1):
-                if not self._standalone.isdisjoint(ids):
+                if ids:  # an atom may be cut off in an overlong line
                     self._count_to(start)
-                    yield Candidate(
-                        raw, self._newline_count + 1, ids, partial(window.lines_below, end, window.generation)
-                    )
+                    below = partial(window.lines_below, end, window.generation)
+                    yield Candidate(raw, self._newline_count + 1, ids, below)
                 if self._must_reset:
                     hits.extendleft(line.hit for line in reversed(lines[count:]))
                     self._add_hits_after(end, hits)

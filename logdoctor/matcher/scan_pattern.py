@@ -22,7 +22,7 @@ from typing import Any
 from logdoctor.matcher import regex_ast
 from logdoctor.matcher.literal_runs import select_run
 from logdoctor.matcher.literals import literals, text_cost
-from logdoctor.matcher.pattern import Pattern
+from logdoctor.matcher.pattern import Atom, Pattern
 from logdoctor.matcher.regex_ast import ASCII, NEWLINES, Alternation, CharClass, Node, Nodes, NonAscii, Repeat
 from logdoctor.matcher.sublines import NEWLINE_STAND_IN
 
@@ -48,24 +48,16 @@ def scan_form(regex: str) -> str:
 
     Raises `ValueError` if the pattern is invalid, uses syntax that cannot be widened, or has too little literal text.
     """
-    nodes, flag = _parse_form(regex)
-    return flag + regex_ast.write(select_run(nodes))
+    nodes, caseless = _parse_form(regex)
+    return ("(?i)" if caseless else "") + regex_ast.write(select_run(nodes))
 
 
-def make_pattern(regex: str, *, often: bool = False, within: bool = False) -> Pattern:
-    """Return the pattern by which the scan finds ``regex``. Raises like `scan_form`.
-
-    ``within``: search it only in lines that are picked for other patterns.
-    """
-    nodes, flag = _parse_form(regex)
-    whole = flag + regex_ast.write(nodes)
-    if within:
-        return Pattern((), whole)
+def make_pattern(regex: str, *, often: bool = False) -> Pattern:
+    """Return the pattern by which the scan finds ``regex``. Raises like `scan_form`."""
+    nodes, caseless = _parse_form(regex)
     texts = frozenset[str]() if often else literals(nodes)
-    atoms = sorted(flag + regex_ast.write(_literal_nodes(t)) for t in texts) or [
-        flag + regex_ast.write(select_run(nodes))
-    ]
-    return Pattern(tuple(atoms), whole, often)
+    atoms = [Atom(text, caseless) for text in sorted(texts)]
+    return Pattern(tuple(atoms) or (Atom(regex_ast.write(select_run(nodes)), caseless, is_expression=True),), often)
 
 
 def scan_cost(regex: str) -> tuple[float, str, bool]:
@@ -75,12 +67,13 @@ def scan_cost(regex: str) -> tuple[float, str, bool]:
     A long text of rare words costs 1, a short or common text up to thousands.
     The text is empty if the scan must search for a pattern instead. Raises like `scan_form`.
     """
-    nodes, flag = _parse_form(regex)
+    nodes, caseless = _parse_form(regex)
     costliest = max(sorted(literals(nodes)), key=text_cost, default="")
-    return (text_cost(costliest) if costliest else 0.0), costliest, bool(flag)
+    return (text_cost(costliest) if costliest else 0.0), costliest, caseless
 
 
-def _parse_form(regex: str) -> tuple[Nodes, str]:
+def _parse_form(regex: str) -> tuple[Nodes, bool]:
+    """Return the nodes of the form, and whether case is ignored."""
     try:
         tree = _parser().parse(_common_syntax(regex), 0)
     except (re.error, RecursionError, OverflowError) as error:
@@ -89,11 +82,7 @@ def _parse_form(regex: str) -> tuple[Nodes, str]:
     nodes = regex_ast.trim(_TreeReader(caseless=caseless).sequence(tree))
     if regex_ast.count_literals(nodes) < MIN_LITERALS:
         raise ValueError(f"asks for fewer than {MIN_LITERALS} literal characters, would hit everywhere: {regex!r}")
-    return nodes, "(?i)" if caseless else ""
-
-
-def _literal_nodes(text: str) -> Nodes:
-    return tuple(CharClass(frozenset({ord(c)})) for c in text)
+    return nodes, caseless
 
 
 def _parser() -> Any:

@@ -126,7 +126,7 @@ class Record(Struct, frozen=True):
     span: int = 1
     """Number of lines."""
     patterns: tuple[int, ...] = ()
-    """Patterns of rules that the scan found in this record, as indexes into `Knowledge.owners`."""
+    """Numbers of the symptoms that the record may show, because the scan found one of their texts in it."""
     lines: tuple[Line, ...] = ()
     """All lines of a multi-line record, because the proof of a rule may be another line than ``line``."""
     note: str = ""

@@ -22,6 +22,7 @@ from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.new_templates import Excerpts, add_new_templates
 from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
+from logdoctor.reasoning.findings.symptoms import load_index
 from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
 from logdoctor.reasoning.verdict.decision import decide
@@ -82,7 +83,7 @@ def _diagnose(
     reader: JobReader, lang: str, model: Path | None = None, baseline: str = "", *, hung: bool = False
 ) -> Diagnosis:
     pack = reader.pack
-    reasoner = Reasoner(pack.rules, pack.owners, hung=hung)
+    reasoner = Reasoner(pack.rules, pack.scanned, hung=hung)
     counter = FeatureCounter()
     for record in observe(reader, reasoner):
         counter.observe(record)
@@ -122,7 +123,7 @@ def _find_overlooked(reader: JobReader) -> list[Record]:
     if headless or len(logs) != 1:
         return headless
     messages = read_fallback_messages(logs[0].name, logs[0].first_lines(), pack.matcher.match)
-    rules_only = Reasoner(pack.rules, pack.owners)
+    rules_only = Reasoner(pack.rules, pack.scanned)
     for record in messages:
         rules_only.observe(record)
     if any(finding.rule.role == "cause" for finding in rules_only.findings()[0]):
@@ -163,10 +164,10 @@ class JobReader:
 
     def __iter__(self) -> Iterator[Record]:
         files = size = lines = order = 0
-        matcher = self.pack.matcher
+        matcher, symptoms = self.pack.matcher, load_index(self.pack.rules, self.pack.scanned)
         scans = matcher.job_scanner()
         for stream in open_streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
-            parser = LineParser(stream.name, matcher.match, order, matcher.standalone)
+            parser = LineParser(stream.name, matcher.match, order, symptoms.confirm)
             scan = scans(self._readinto(stream))
             for candidate in scan:
                 for record in parser.parse(candidate):

@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor import logs
 from logdoctor.logs import record_patterns
-from logdoctor.matcher import Matcher, Pattern, Plan, make_plan
+from logdoctor.matcher import Matcher, Pattern, Plan, make_pattern, make_plan
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
 from logdoctor.model.kinds import fits
@@ -28,10 +26,7 @@ from logdoctor.pack.cached_files import Stamp
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.packages import installed_rules
 
-if TYPE_CHECKING:
-    from logdoctor.matcher.kept_patterns import PatternCache
-
-FORMAT = 31
+FORMAT = 32
 """Increase it if the cached data or the derivation of scan patterns changes."""
 
 
@@ -39,21 +34,22 @@ class _Compiled(Struct, frozen=True):
     """The cached part of the pack: all but the databases."""
 
     plan: Plan
-    owners: tuple[tuple[int, ...], ...]
     rules: tuple[Rule, ...]
+    scanned: frozenset[int]
     digest: str
     faults: tuple[Problem, ...]
 
 
 class Knowledge(Struct, frozen=True):
-    """The pack: rules without examples, the scan, symptoms by pattern.
+    """The pack: rules without examples, and the scan.
 
-    The scan's first ``len(records())`` patterns are those of the formats. ``owners[p]`` are the symptoms of pattern
-    ``p`` after them. Symptoms are numbered over all rules. ``faults``: problems of rules that were left out.
+    The scan's first ``len(record_patterns())`` patterns are those of the formats. The symptoms of all rules follow in
+    their order. ``scanned`` are the numbers of the symptoms that the scan finds; the others are found by the kind of
+    their records. ``faults``: problems of rules that were left out.
     """
 
     rules: tuple[Rule, ...]
-    owners: tuple[tuple[int, ...], ...]
+    scanned: frozenset[int]
     matcher: Matcher
     faults: tuple[Problem, ...] = ()
     digest: str = ""
@@ -80,11 +76,11 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     file = folder / f"rules-{stamp.digest}.msgpack" if folder else None
     compiled = _read_cache(file) if file else None
     if compiled is None:
-        compiled = _compile(folders, folder and folder / f"patterns-{__version__}-{FORMAT}.json")
+        compiled = _compile(folders)
         if file and stamp.settled:
             cached_files.write(file, msgspec.msgpack.encode(compiled))
     matcher = Matcher.load(compiled.plan, folder, engine)
-    return Knowledge(compiled.rules, compiled.owners, matcher, compiled.faults, compiled.digest)
+    return Knowledge(compiled.rules, compiled.scanned, matcher, compiled.faults, compiled.digest)
 
 
 def _stamp(folders: Sequence[Path]) -> Stamp:
@@ -95,37 +91,26 @@ def _stamp(folders: Sequence[Path]) -> Stamp:
     return Stamp(digest, max(stamp.newest for stamp in stamps))
 
 
-def _compile(folders: Sequence[Path], file: Path | None) -> _Compiled:
-    """Read and compile all rules. ``file`` keeps the derived patterns for the next time."""
-    from logdoctor.matcher.kept_patterns import PatternCache
+def _compile(folders: Sequence[Path]) -> _Compiled:
+    """Read and compile all rules."""
     from logdoctor.ruleset.loading import read
 
-    derived = PatternCache(file)
     ruleset = read(folders)
     faults = list(ruleset.faults)
     rules: list[Rule] = []
-    owners: dict[Pattern, list[int]] = {}
-    number = 0
+    patterns = [make_pattern(r.scan or r.pattern, often=r.often) for r in record_patterns()]
+    count = len(patterns)
     for rule in ruleset.rules:
         errors: list[RuleError] = []
-        patterns = [_symptom_pattern(rule, symptom, derived, errors) for symptom in rule.symptoms]
+        found = [_symptom_pattern(rule, symptom, errors) for symptom in rule.symptoms]
         faults += errors
-        if errors:
-            continue
-        rules.append(replace(rule, examples=(), near_misses=()))
-        for n, pattern in enumerate(patterns, number):
-            if pattern:
-                owners.setdefault(pattern, []).append(n)
-        number += len(patterns)
-    forms = [derived.derive(r.scan or r.pattern, often=r.often) for r in record_patterns()]
-    derived.save()
-    shipped_symptoms = _shipped_symptoms(rules)
-    ordered = sorted(owners.items(), key=lambda owned: shipped_symptoms.isdisjoint(owned[1]))
-    common = len(forms) + sum(not shipped_symptoms.isdisjoint(numbers) for numbers in owners.values())
+        if not errors:
+            rules.append(replace(rule, examples=(), near_misses=()))
+            patterns += found
     return _Compiled(
-        plan=make_plan([*forms, *(pattern for pattern, _ in ordered)], common),
-        owners=tuple(tuple(numbers) for _, numbers in ordered),
+        plan=make_plan(patterns),
         rules=tuple(rules),
+        scanned=frozenset(n for n, pattern in enumerate(patterns[count:]) if pattern.atoms),
         digest=_digest(rules),
         faults=tuple(fault.as_problem() for fault in faults),
     )
@@ -136,32 +121,21 @@ def _digest(rules: Iterable[Rule]) -> str:
     return blake2b(b"\n".join(contents), digest_size=6).hexdigest()
 
 
-def _shipped_symptoms(rules: Iterable[Rule]) -> set[int]:
-    """Return the numbers of the symptoms of shipped rules.
+def _symptom_pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern:
+    """Return the pattern to scan for.
 
-    Their database stays the same if users add rules of their own.
+    It has no atoms without a text, and for a text of a record of a format, which the pattern of the format finds. A text
+    that is too weak to scan for adds an error.
     """
-    folder = f"{shipped_rules()}{os.sep}"
-    ours = [rule.path.startswith(folder) for rule in rules for _ in rule.symptoms]
-    return {number for number, is_ours in enumerate(ours) if is_ours}
-
-
-def _symptom_pattern(rule: Rule, symptom: Symptom, derived: PatternCache, errors: list[RuleError]) -> Pattern | None:
-    """Return the pattern to scan for, if the symptom needs a scan.
-
-    Return None without a text. A text too weak to scan for gives None if the symptom has a record kind. The pattern of
-    that kind then finds its records. Without a kind a weak text adds an error.
-    """
-    if symptom.text is None:
-        return None
     of_record = not _is_wanted(symptom.kind, "text.line") or not _is_wanted(symptom.format, "text")
+    if symptom.text is None or of_record:
+        return Pattern(())
     try:
-        return derived.derive(symptom.text, within=of_record)
+        return make_pattern(symptom.text)
     except ValueError as error:
-        if not of_record:
-            what = f"the text of the symptom '{symptom.name}' is too weak for the scan"
-            errors.append(RuleError(what, rule.path, str(error), "add literal words to it, or a kind to the symptom"))
-        return None
+        what = f"the text of the symptom '{symptom.name}' is too weak for the scan"
+        errors.append(RuleError(what, rule.path, str(error), "add literal words to it, or a kind to the symptom"))
+        return Pattern(())
 
 
 def _is_wanted(glob: str | None, name: str) -> bool:

@@ -29,21 +29,21 @@ MAX_UNEXPLAINED = 8
 class Reasoner:
     """Diagnosis of one job, record by record.
 
-    - ``owners[p]``: the symptoms, numbered over all rules, that the scan's pattern ``p`` stands for
+    - ``scanned``: the symptoms, numbered over all rules, that the scan finds by their texts
     - ``hung``: the user reports that the job hangs
     """
 
     def __init__(
         self,
         rules: Sequence[Rule],
-        owners: Sequence[Sequence[int]],
+        scanned: Collection[int],
         *,
         hung: bool = False,
     ) -> None:
         self.rules, self.hung = rules, hung
         self.state = JobState()
         self._detectors, self._table = detectors(), RankTable()
-        self._index = load_index(rules, owners)
+        self._index = load_index(rules, scanned)
         self.matches: dict[int, dict[str, Matches]] = {}
         """Matches by the rule's number and the symptom's name; complete after `conclude`."""
         self._failures: list[Record] = []

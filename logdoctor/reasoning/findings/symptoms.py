@@ -141,9 +141,13 @@ class _SymptomTest:
         self.required_field = own[0] if own else None
         """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
 
-    def __call__(self, record: Record) -> tuple[dict[str, Value], str] | None:
+    def search(self, text: str) -> regex.Match[str] | None:
+        return _search(self._text, text) if self._text is not None else None
+
+    def __call__(self, record: Record, hit: regex.Match[str] | None = None) -> tuple[dict[str, Value], str] | None:
         """Return the captured groups and the matched text.
 
+        ``hit`` is the match of `search` in the record's text, if it is known.
         Return None if the record does not match.
         """
         fields, missing = record.fields, list[_FieldCondition]()
@@ -154,7 +158,7 @@ class _SymptomTest:
                 return None
         captured, matched = dict[str, Value](), ""
         if self._text is not None:
-            hit = _search(self._text, record.text)
+            hit = hit or _search(self._text, record.text)
             if hit is None:
                 return None
             captured = without_impossible_rank({k: as_value(v) for k, v in hit.groupdict().items() if v is not None})
@@ -170,13 +174,13 @@ class SymptomIndex:
     """Index of all symptoms.
 
     A record is tested only on symptoms that it could match. ``symptoms`` holds each symptom with the number of its
-    rule. ``owners[p]`` are the numbers of the symptoms that the scan's pattern ``p`` stands for.
+    rule. ``scanned`` are the numbers of the symptoms that the scan finds by their texts (`Record.patterns`). The others
+    are found by the kind of the record.
     """
 
-    def __init__(self, rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> None:
+    def __init__(self, rules: Sequence[Rule], scanned: Collection[int]) -> None:
         self.symptoms = [(i, s) for i, rule in enumerate(rules) for s in rule.symptoms]
-        self.rules, self.owners = rules, owners
-        scanned = {n for numbers in owners for n in numbers}
+        self.rules, self.scanned = rules, scanned
         self._by_kind: dict[str, list[int]] = {}
         self._globs: list[int] = []
         for n, (_, symptom) in enumerate(self.symptoms):
@@ -185,6 +189,14 @@ class SymptomIndex:
                 (self._globs if is_glob(kind) else self._by_kind.setdefault(kind, [])).append(n)
         self._tests: dict[int, _SymptomTest] = {}
         self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _SymptomTest], ...]] = {}
+        self._confirmed: tuple[str, dict[int, regex.Match[str]]] = "", {}
+        """The last text that was confirmed, with its matches."""
+
+    def confirm(self, text: str, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Return those of the symptoms whose expression matches ``text``."""
+        hits = {n: hit for n in numbers if (hit := self._test(n).search(text))}
+        self._confirmed = text, hits
+        return tuple(hits)
 
     def find_matches(self, record: Record) -> Iterator[tuple[int, Match]]:
         """Yield the number and the match of each matching symptom."""
@@ -195,10 +207,11 @@ class SymptomIndex:
                 self._possible.clear()
             possible = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
         fields = record.fields
+        hits = self._confirmed[1] if self._confirmed[0] is record.text else {}
         for number, test in possible:
             if test.required_field is not None and test.required_field not in fields:
                 continue
-            result = test(record)
+            result = test(record, hits.get(number))
             if result is not None:
                 captured, text = result
                 quoted = _with_matched_line(record, text) if record.lines and text else record
@@ -218,8 +231,7 @@ class SymptomIndex:
 
         They fit the record's sort and scan patterns.
         """
-        numbers = {*self._by_kind.get(sort[0], ()), *self._globs}
-        numbers.update(n for pattern in patterns for n in self.owners[pattern])
+        numbers = {*self._by_kind.get(sort[0], ()), *self._globs, *patterns}
         return sorted(n for n in numbers if _allows(self.symptoms[n][1], sort))
 
 
@@ -243,13 +255,13 @@ def _search(pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
 _cache: list[SymptomIndex] = []
 
 
-def load_index(rules: Sequence[Rule], owners: Sequence[Sequence[int]]) -> SymptomIndex:
+def load_index(rules: Sequence[Rule], scanned: Collection[int]) -> SymptomIndex:
     """Return the index of the symptoms.
 
     It is reused while the rules stay the same, because a scan has millions of jobs.
     """
-    if not _cache or _cache[0].rules is not rules or _cache[0].owners is not owners:
-        _cache[:] = [SymptomIndex(rules, owners)]
+    if not _cache or _cache[0].rules is not rules or _cache[0].scanned is not scanned:
+        _cache[:] = [SymptomIndex(rules, scanned)]
     return _cache[0]
 
 
