@@ -86,13 +86,13 @@ class LineParser:
         return records
 
     def _parse_quotation(self, record: Record, quotation: str, candidate: Candidate) -> list[Record]:
-        """Parse the line of another program that ``record`` quotes. Keep its records if they have symptoms."""
+        """Parse the line of another program that ``record`` quotes."""
         records = list[Record]()
         for piece in split_line(quotation) if quotation else []:
             ids, symptoms = self._find_patterns(piece, candidate.patterns, entire=False)
             lone = Candidate(b"", record.line.number, (), lambda: iter(()))
             inner = self._parse_piece(piece, ids, symptoms, _LinesBelow(self, lone, piece, []))
-            if inner is not None and self._confirm(inner.text, inner.patterns):
+            if inner is not None:
                 records.append(replace(inner, line=record.line, source=record.source))
         return records
 
