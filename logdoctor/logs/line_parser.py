@@ -86,13 +86,13 @@ class LineParser:
         return records
 
     def _parse_quotation(self, record: Record, quotation: str, candidate: Candidate) -> list[Record]:
-        """Parse the line of another program that ``record`` quotes."""
+        """Parse the line of another program that ``record`` quotes. Keep its records if they may show symptoms."""
         records = list[Record]()
         for piece in split_line(quotation) if quotation else []:
             ids, symptoms = self._find_patterns(piece, candidate.patterns, entire=False)
             lone = Candidate(b"", record.line.number, (), lambda: iter(()))
             inner = self._parse_piece(piece, ids, symptoms, _LinesBelow(self, lone, piece, []))
-            if inner is not None:
+            if inner is not None and inner.patterns:
                 records.append(replace(inner, line=record.line, source=record.source))
         return records
 

@@ -27,8 +27,8 @@ def scan_cost(regex: str) -> tuple[float, str, bool]:
     return scan_pattern.scan_cost(regex)
 
 
-def make_pattern(regex: str, *, often: bool = False) -> Pattern:
+def make_pattern(regex: str, *, often: bool = False, picks: bool = True) -> Pattern:
     """Call `logdoctor.matcher.scan_pattern.make_pattern`, imported at the first call."""
     from logdoctor.matcher import scan_pattern
 
-    return scan_pattern.make_pattern(regex, often=often)
+    return scan_pattern.make_pattern(regex, often=often, picks=picks)

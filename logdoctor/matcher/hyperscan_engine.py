@@ -50,10 +50,11 @@ class HyperscanEngine:
     def __init__(self, plan: Plan, cache_dir: Path | None) -> None:
         self._plan, self._cache_dir = plan, cache_dir
         self.often = frozenset(plan.often)
-        self._expressions = frozenset(plan.expressions)
-        self._literals = frozenset(range(len(plan.owners))) - self.often - self._expressions
+        self._expressions, self._literals = frozenset(plan.expressions), frozenset(plan.literals)
         self.rare = tuple(self._databases(self._literals, self._expressions))
         self.all = self.rare + tuple(self._databases((), self.often))
+        """The databases that pick lines."""
+        self.inner = tuple(self._databases((), plan.inner))
 
     def session(self) -> _Session:
         """Return a session with its own scratch memory."""
@@ -141,6 +142,7 @@ class _Session:
         self._engine = engine
         self._all = _Databases(_scanners(engine.all))
         self._rare = self._all.full[: len(engine.rare)]
+        self._inner = self._all.full + _scanners(engine.inner)
         self._split = self._all
         """The databases under throttling."""
         self._hits: list[int] = []
@@ -214,7 +216,7 @@ class _Session:
     def ids(self, text: bytes) -> set[int]:
         matches: set[int] = set()
         add = matches.add
-        for scan in self._all.full:
+        for scan in self._inner:
             scan(text, lambda i, _f, _t, _g, _c: add(i))
         return matches
 

@@ -24,11 +24,13 @@ class Atom(Struct, frozen=True, array_like=True, order=True):
 class Pattern(Struct, frozen=True):
     """Atoms of which each line that holds the pattern has at least one.
 
-    ``often``: healthy logs are full of the pattern.
+    ``often``: healthy logs are full of the pattern. ``picks``: the scan picks a line for this pattern. Otherwise the
+    pattern is only searched in lines that are picked for others.
     """
 
     atoms: tuple[Atom, ...]
     often: bool = False
+    picks: bool = True
 
     @classmethod
     def of_form(cls, form: str, *, often: bool = False) -> Pattern:

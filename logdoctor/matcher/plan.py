@@ -14,15 +14,18 @@ from logdoctor.model.digests import blake2b
 class Plan(Struct, frozen=True, array_like=True):
     """The atoms of all patterns.
 
-    ``owners[a]`` are the ids of the patterns that a line with atom ``a`` may hold. ``often`` are the atoms that healthy
-    logs are full of, ``expressions`` those of the others that are no plain texts. ``encoded`` are the atoms as
-    MessagePack, which are decoded only to compile. ``digest`` is the key of the compiled engine in the cache.
+    ``owners[a]`` are the ids of the patterns that a line with atom ``a`` may hold. Each atom is in one of four groups:
+    ``often`` (healthy logs are full of it), ``inner`` (it picks no line), ``expressions`` and ``literals``.
+    ``encoded`` are the atoms as MessagePack, which are decoded only to compile. ``digest`` is the key of the compiled
+    engine in the cache.
     """
 
     digest: str
     owners: tuple[tuple[int, ...], ...]
     often: tuple[int, ...]
+    inner: tuple[int, ...]
     expressions: tuple[int, ...]
+    literals: tuple[int, ...]
     encoded: bytes
 
     @property
@@ -36,8 +39,19 @@ def make_plan(patterns: Sequence[Pattern]) -> Plan:
     for number, pattern in enumerate(patterns):
         for atom in pattern.atoms:
             owners.setdefault(atom, []).append(number)
-    often = [i for i, numbers in enumerate(owners.values()) if all(patterns[n].often for n in numbers)]
-    expressions = [i for i, atom in enumerate(owners) if atom.is_expression and i not in often]
+    groups: dict[str, list[int]] = {"often": [], "inner": [], "expressions": [], "literals": []}
+    for number, (atom, ids) in enumerate(owners.items()):
+        groups[_group(atom, [patterns[i] for i in ids])].append(number)
     encoded = msgspec.msgpack.encode([*owners])
-    digest = blake2b(encoded + msgspec.msgpack.encode(often), digest_size=16).hexdigest()
-    return Plan(digest, tuple(map(tuple, owners.values())), tuple(often), tuple(expressions), encoded)
+    digest = blake2b(encoded + msgspec.msgpack.encode(groups), digest_size=16).hexdigest()
+    return Plan(
+        digest, tuple(map(tuple, owners.values())), **{k: tuple(v) for k, v in groups.items()}, encoded=encoded
+    )
+
+
+def _group(atom: Atom, owners: Sequence[Pattern]) -> str:
+    if all(pattern.often for pattern in owners):
+        return "often"
+    if not any(pattern.picks for pattern in owners):
+        return "inner"
+    return "expressions" if atom.is_expression else "literals"

@@ -24,7 +24,7 @@ _MEMORY = 256 << 20
 def load(plan: Plan, cache_dir: Path | None) -> Re2Engine:
     """Compile the atoms. ``cache_dir`` is not used."""
     del cache_dir
-    return Re2Engine([atom.expression for atom in plan.atoms], frozenset(plan.often))
+    return Re2Engine([atom.expression for atom in plan.atoms], frozenset(plan.often), frozenset(plan.inner))
 
 
 def _options() -> re2.Options:
@@ -42,10 +42,10 @@ def _alternation(patterns: Sequence[bytes]) -> Any:
 class Re2Engine:
     name = "re2"
 
-    def __init__(self, patterns: Sequence[bytes], often: frozenset[int]) -> None:
-        self._find_any = _alternation(patterns)
-        self._often = often
-        self._rare = [p for i, p in enumerate(patterns) if i not in often]
+    def __init__(self, patterns: Sequence[bytes], often: frozenset[int], inner: frozenset[int]) -> None:
+        self._find_any = _alternation([p for i, p in enumerate(patterns) if i not in inner])
+        self._often, self._inner = often, inner
+        self._rare = [p for i, p in enumerate(patterns) if i not in often | inner]
         self._set = re2.Set.SearchSet(_options())
         for pattern in patterns:
             self._set.Add(pattern)
@@ -70,7 +70,7 @@ class Re2Engine:
             if end <= after:
                 continue
             start, after = line_bounds(text, end, len(text))
-            for i in self._set.Match(text[start:after]) or ():
+            for i in self.ids(text[start:after]) - self._inner:
                 if i not in throttled:
                     hits.append(end << ID_BITS | i)
                 elif throttled[i] < 0:

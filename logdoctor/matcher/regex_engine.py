@@ -22,14 +22,15 @@ from logdoctor.matcher.plan import Plan
 def load(plan: Plan, cache_dir: Path | None) -> RegexEngine:
     """Make an engine for the atoms. ``cache_dir`` is not used."""
     del cache_dir
-    return RegexEngine([atom.expression for atom in plan.atoms])
+    return RegexEngine([atom.expression for atom in plan.atoms], frozenset(plan.inner))
 
 
 class RegexEngine:
     name = "regex"
 
-    def __init__(self, patterns: Sequence[bytes]) -> None:
+    def __init__(self, patterns: Sequence[bytes], inner: frozenset[int]) -> None:
         self._searchers = [_Searcher(p) for p in patterns]
+        self._inner = inner
 
     def session(self) -> Session:
         """Return the engine itself, because it keeps no state between windows."""
@@ -40,7 +41,7 @@ class RegexEngine:
         text = bytes(window)
         lower = text.lower()
         for i, searcher in enumerate(self._searchers):
-            if (silent and i in throttled) or not searcher.may_match(text, lower):
+            if i in self._inner or (silent and i in throttled) or not searcher.may_match(text, lower):
                 continue
             matches = searcher.pattern.finditer(text)
             if i in throttled:

@@ -52,12 +52,14 @@ def scan_form(regex: str) -> str:
     return ("(?i)" if caseless else "") + regex_ast.write(select_run(nodes))
 
 
-def make_pattern(regex: str, *, often: bool = False) -> Pattern:
-    """Return the pattern by which the scan finds ``regex``. Raises like `scan_form`."""
+def make_pattern(regex: str, *, often: bool = False, picks: bool = True) -> Pattern:
+    """Return the pattern by which the scan finds ``regex`` (see `Pattern`). Raises like `scan_form`."""
     nodes, caseless = _parse_form(regex)
     texts = frozenset[str]() if often else literals(nodes)
     atoms = [Atom(text, caseless) for text in sorted(texts)]
-    return Pattern(tuple(atoms) or (Atom(regex_ast.write(select_run(nodes)), caseless, is_expression=True),), often)
+    if not atoms:
+        atoms = [Atom(regex_ast.write(select_run(nodes)), caseless, is_expression=True)]
+    return Pattern(tuple(atoms), often, picks)
 
 
 def scan_cost(regex: str) -> tuple[float, str, bool]:

@@ -26,7 +26,7 @@ from logdoctor.pack.cached_files import Stamp
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.packages import installed_rules
 
-FORMAT = 32
+FORMAT = 33
 """Increase it if the cached data or the derivation of scan patterns changes."""
 
 
@@ -124,15 +124,17 @@ def _digest(rules: Iterable[Rule]) -> str:
 def _symptom_pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern:
     """Return the pattern to scan for.
 
-    It has no atoms without a text, and for a text of a record of a format, which the pattern of the format finds. A text
-    that is too weak to scan for adds an error.
+    It has no atoms without a text. The text of a record of a format picks no line, because the pattern of the format
+    does. If that text is too weak to scan for, the pattern has no atoms. Any other weak text adds an error.
     """
     of_record = not _is_wanted(symptom.kind, "text.line") or not _is_wanted(symptom.format, "text")
-    if symptom.text is None or of_record:
+    if symptom.text is None:
         return Pattern(())
     try:
-        return make_pattern(symptom.text)
+        return make_pattern(symptom.text, picks=not of_record)
     except ValueError as error:
+        if of_record:
+            return Pattern(())
         what = f"the text of the symptom '{symptom.name}' is too weak for the scan"
         errors.append(RuleError(what, rule.path, str(error), "add literal words to it, or a kind to the symptom"))
         return Pattern(())

@@ -193,8 +193,9 @@ class SymptomIndex:
         """The last text that was confirmed, with its matches."""
 
     def confirm(self, text: str, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Return those of the symptoms whose expression matches ``text``."""
-        hits = {n: hit for n in numbers if (hit := self._test(n).search(text))}
+        """Return those of the symptoms that ``text`` shows if it is no record of a format."""
+        of_text = (n for n in numbers if _allows_kind(self.symptoms[n][1], "text.line", "text"))
+        hits = {n: hit for n in of_text if (hit := self._test(n).search(text))}
         self._confirmed = text, hits
         return tuple(hits)
 
@@ -238,10 +239,12 @@ class SymptomIndex:
 def _allows(symptom: Symptom, sort: _Sort) -> bool:
     """Return whether a symptom accepts this kind, format and level."""
     kind, log_format, level = sort
-    return (
-        (symptom.kind is None or fits(kind, symptom.kind))
-        and (symptom.format is None or fits(log_format, symptom.format))
-        and (not symptom.level or level in symptom.level)
+    return _allows_kind(symptom, kind, log_format) and (not symptom.level or level in symptom.level)
+
+
+def _allows_kind(symptom: Symptom, kind: str, log_format: str) -> bool:
+    return (symptom.kind is None or fits(kind, symptom.kind)) and (
+        symptom.format is None or fits(log_format, symptom.format)
     )
 
 
