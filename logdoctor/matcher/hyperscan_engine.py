@@ -14,7 +14,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -67,7 +66,8 @@ class HyperscanEngine:
         Return nothing if it is not cached and ``may_compile`` is False.
         """
         ids, flag = sorted(self.often), hyperscan.HS_FLAG_SINGLEMATCH
-        if not may_compile and not self._load_cached(self._path(ids, flag)):
+        path = self._path(ids, flag)
+        if not may_compile and not (path and path.exists()):
             return ()
         return (self._load(ids, flag, literal=False),)
 
@@ -87,20 +87,11 @@ class HyperscanEngine:
         return [make(ids, 0, literal=literal) for ids, literal in parts if ids]
 
     def _load(self, ids: list[int], flag: int, *, literal: bool) -> hyperscan.Database:
-        path = self._path(ids, flag)
-        database = self._load_cached(path)
-        if database is None:
+        def make() -> tuple[hyperscan.Database, bytes]:
             database = self._compile(ids, flag, literal=literal)
-            if path:
-                cached_files.write(path, hyperscan.dumpb(database))
-        return database
+            return database, hyperscan.dumpb(database)
 
-    def _load_cached(self, path: Path | None) -> hyperscan.Database | None:
-        stored = cached_files.read(path) if path else None
-        if stored is not None:
-            with suppress(Exception):  # a cut, foreign or damaged file is compiled again
-                return hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK)
-        return None
+        return cached_files.keep(self._path(ids, flag), _decode, make)
 
     def _compile(self, ids: list[int], flag: int, *, literal: bool) -> hyperscan.Database:
         atoms = self._plan.atoms
@@ -122,6 +113,10 @@ class HyperscanEngine:
         version = getattr(hyperscan, "__version__", "")
         key = (_FORMAT, version, sys.platform, machine, self._plan.digest, flag, ids[0], len(ids))
         return self._cache_dir / f"{blake2b(repr(key).encode(), digest_size=16).hexdigest()}.hsdb"
+
+
+def _decode(stored: bytes) -> hyperscan.Database:
+    return hyperscan.loadb(stored, hyperscan.HS_MODE_BLOCK)
 
 
 class _Databases(NamedTuple):

@@ -32,6 +32,14 @@ class Plan(Struct, frozen=True, array_like=True):
     def atoms(self) -> list[Atom]:
         return msgspec.msgpack.decode(self.encoded, type=list[Atom])
 
+    def atoms_by_pattern(self) -> dict[int, tuple[Atom, ...]]:
+        """Return the atoms of each pattern that has any."""
+        found: dict[int, list[Atom]] = {}
+        for atom, owners in zip(self.atoms, self.owners, strict=True):
+            for owner in owners:
+                found.setdefault(owner, []).append(atom)
+        return {owner: tuple(atoms) for owner, atoms in found.items()}
+
 
 def make_plan(patterns: Sequence[Pattern]) -> Plan:
     """Plan the search for ``patterns``. The id of a pattern is its index."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from io import FileIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from logdoctor.model.digests import blake2b
 
@@ -23,6 +23,8 @@ MAX_FILES = 12
 """Number of files with one suffix that are kept."""
 MAX_BYTES = 256 << 20
 SOURCES = (".yaml", ".tsv", ".py")
+LOCK_SECONDS = 30.0
+"""Longest wait for another process that makes the same file."""
 SETTLE_NS = 2 * 10**9
 """Age in nanoseconds after which a further change of a file is sure to change its time."""
 
@@ -82,19 +84,64 @@ def write(path: Path, data: bytes) -> None:
         _drop_unused(path)
 
 
+Kept = TypeVar("Kept")
+
+
+def keep(path: Path | None, decode: Callable[[bytes], Kept], make: Callable[[], tuple[Kept, bytes]]) -> Kept:
+    """Return the stored value. If there is none, make it and store its bytes.
+
+    ``decode`` raises any exception for damaged bytes. Of several processes one makes the value and the others wait.
+    Without a ``path`` nothing is stored.
+    """
+    if path is None:
+        return make()[0]
+    value = _decode(path, decode)
+    if value is None:
+        with _locked(path.parent):
+            value = _decode(path, decode)
+            if value is None:
+                value, data = make()
+                write(path, data)
+    return value
+
+
+def _decode(path: Path, decode: Callable[[bytes], Kept]) -> Kept | None:
+    stored = read(path)
+    with suppress(Exception):  # cut, foreign or damaged
+        return None if stored is None else decode(stored)
+    return None
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold the lock of a folder, or go on without it after `LOCK_SECONDS`."""
+    try:
+        import fcntl
+
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(directory, os.O_RDONLY)
+    except (ImportError, OSError):  # Windows, or no such folder can be made
+        yield
+        return
+    try:
+        deadline = time.monotonic() + LOCK_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.02)
+            except OSError:  # a file system without locks
+                break
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _drop_unused(newest: Path) -> None:
     others = [(p.stat().st_mtime_ns, p) for p in newest.parent.glob(f"*{newest.suffix}") if p != newest]
     for _, path in sorted(others, reverse=True)[MAX_FILES - 1 :]:
         path.unlink()
-
-
-def is_kept_in(directory: Path | None) -> bool:
-    """Report whether files in ``directory`` can be stored. The folder is made if missing."""
-    if directory is None:
-        return False
-    with suppress(OSError):
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return directory.is_dir() and os.access(directory, os.W_OK)
 
 
 class Stamp(NamedTuple):

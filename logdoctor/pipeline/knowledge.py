@@ -1,39 +1,44 @@
-"""The pack: all rules, and a compiled database of all patterns.
+"""The pack: all rules, and what the scan searches for.
 
-The patterns are those of formats and rules. Reading YAML and deriving scan patterns takes seconds, so the result is
-cached. The key is made of the sizes and times of the files of rules and formats. Patterns of unchanged expressions are
-reused. A broken, foreign or unwritable cache is silently replaced by a new pack in memory.
+The patterns are those of formats and rules. Reading YAML and deriving texts takes seconds, so the result is compiled
+once: when a wheel is built, and in a source tree at first use. Rules of a site are compiled on top of the shipped ones
+and kept in the cache.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor import logs
 from logdoctor.logs import record_patterns
-from logdoctor.matcher import Matcher, Pattern, Plan, make_pattern, make_plan
+from logdoctor.matcher import Atom, Matcher, Pattern, Plan, make_pattern, make_plan
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
 from logdoctor.model.kinds import fits
 from logdoctor.model.version import __version__
-from logdoctor.pack import cached_files
+from logdoctor.pack import cached_files, shipped
 from logdoctor.pack.cached_files import Stamp
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.packages import installed_rules
 
-FORMAT = 33
-"""Increase it if the cached data or the derivation of scan patterns changes."""
+FORMAT = 34
+"""Increase it if the compiled data or the derivation of texts changes."""
+TABLE = "rules"
+_PREFIX = f"rules-{__version__}-{FORMAT}-"
 
 
-class _Compiled(Struct, frozen=True):
-    """The cached part of the pack: all but the databases."""
+class Compiled(Struct, frozen=True):
+    """The compiled part of the pack: all but the engine's databases."""
 
     plan: Plan
+    first_symptom: int
+    """Number of the patterns of formats, which come first in the plan."""
     rules: tuple[Rule, ...]
     scanned: frozenset[int]
     digest: str
@@ -71,16 +76,31 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     A faulty rule is left out and reported in `Knowledge.faults`. ``engine`` forces one of the scan's engines (tests,
     benchmarks). None takes the best that is installed.
     """
-    folder = cached_files.folder()
-    stamp = _stamp(folders)
-    file = folder / f"rules-{stamp.digest}.msgpack" if folder else None
-    compiled = _read_cache(file) if file else None
-    if compiled is None:
-        compiled = _compile(folders)
-        if file and stamp.settled:
-            cached_files.write(file, msgspec.msgpack.encode(compiled))
-    matcher = Matcher.load(compiled.plan, folder, engine)
+    compiled = _load(folders)
+    matcher = Matcher.load(compiled.plan, cached_files.folder(), engine)
     return Knowledge(compiled.rules, compiled.scanned, matcher, compiled.faults, compiled.digest)
+
+
+def _load(folders: Sequence[Path]) -> Compiled:
+    """Return the compiled rules of ``folders``: as shipped, from the cache, or compiled now."""
+    table = shipped.table(TABLE)
+    is_shipped = table is not None and [*folders[:1]] == [shipped_rules()]
+    base = _decode(table) if table is not None and is_shipped else None
+    if base is not None and len(folders) == 1:
+        return base
+    stamp = _stamp(folders[1:] if base else folders)
+    cache = cached_files.folder()
+    path = cache / f"{_PREFIX}{stamp.digest}.msgpack" if cache and stamp.settled else None
+
+    def make() -> tuple[Compiled, bytes]:
+        compiled = compile_rules(folders, base, _last_compiled(cache))
+        return compiled, msgspec.msgpack.encode(compiled)
+
+    return cached_files.keep(path, _decode, make)
+
+
+def _decode(data: bytes | memoryview) -> Compiled:
+    return msgspec.msgpack.decode(data, type=Compiled)
 
 
 def _stamp(folders: Sequence[Path]) -> Stamp:
@@ -91,24 +111,43 @@ def _stamp(folders: Sequence[Path]) -> Stamp:
     return Stamp(digest, max(stamp.newest for stamp in stamps))
 
 
-def _compile(folders: Sequence[Path]) -> _Compiled:
-    """Read and compile all rules."""
+def _last_compiled(cache: Path | None) -> Compiled | None:
+    """Return the rules that were compiled last. Texts of their unchanged patterns are not derived again."""
+    files = cache.glob(f"{_PREFIX}*.msgpack") if cache else ()
+    for path in sorted(files, key=lambda file: file.stat().st_mtime_ns, reverse=True)[:1]:
+        try:
+            return _decode(cached_files.read(path) or b"")
+        except msgspec.MsgspecError:
+            return None
+    return None
+
+
+# ── compiling ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def compile_rules(folders: Sequence[Path], base: Compiled | None = None, known: Compiled | None = None) -> Compiled:
+    """Read and compile all rules.
+
+    ``base`` are the compiled rules of the first folder. Texts of the patterns in ``known`` are not derived again.
+    """
     from logdoctor.ruleset.loading import read
 
-    ruleset = read(folders)
+    ruleset = read(folders, base.rules if base else ())
+    derive = _Deriver(base, known)
     faults = list(ruleset.faults)
     rules: list[Rule] = []
-    patterns = [make_pattern(r.scan or r.pattern, often=r.often) for r in record_patterns()]
+    patterns = [derive(r.scan or r.pattern, often=r.often) for r in record_patterns()]
     count = len(patterns)
     for rule in ruleset.rules:
         errors: list[RuleError] = []
-        found = [_symptom_pattern(rule, symptom, errors) for symptom in rule.symptoms]
+        found = [_symptom_pattern(rule, symptom, derive, errors) for symptom in rule.symptoms]
         faults += errors
         if not errors:
-            rules.append(replace(rule, examples=(), near_misses=()))
+            rules.append(_without_examples(rule))
             patterns += found
-    return _Compiled(
+    return Compiled(
         plan=make_plan(patterns),
+        first_symptom=count,
         rules=tuple(rules),
         scanned=frozenset(n for n, pattern in enumerate(patterns[count:]) if pattern.atoms),
         digest=_digest(rules),
@@ -116,36 +155,74 @@ def _compile(folders: Sequence[Path]) -> _Compiled:
     )
 
 
+class _Deriver:
+    """`make_pattern`, with the results of earlier runs."""
+
+    def __init__(self, base: Compiled | None, known: Compiled | None) -> None:
+        self._patterns: dict[tuple[str, bool, bool], Pattern] = {}
+        if known:
+            self._learn_symptoms(known, known.plan.atoms_by_pattern())
+        if base:
+            atoms = base.plan.atoms_by_pattern()
+            self._learn_symptoms(base, atoms)
+            for number, record in enumerate(record_patterns()):
+                key = record.scan or record.pattern, record.often, True
+                self._patterns[key] = Pattern(atoms[number], record.often)
+
+    def __call__(self, regex: str, *, often: bool = False, picks: bool = True) -> Pattern:
+        """Return the pattern for ``regex``. Raises like `make_pattern`."""
+        key = regex, often, picks
+        if key not in self._patterns:
+            self._patterns[key] = make_pattern(regex, often=often, picks=picks)
+        return self._patterns[key]
+
+    def _learn_symptoms(self, compiled: Compiled, atoms: Mapping[int, tuple[Atom, ...]]) -> None:
+        symptoms = (symptom for rule in compiled.rules for symptom in rule.symptoms)
+        for number, symptom in enumerate(symptoms, compiled.first_symptom):
+            if number in atoms:
+                key = str(symptom.text), False, not _is_of_record(symptom)
+                self._patterns[key] = Pattern(atoms[number], picks=key[2])
+
+
+def _without_examples(rule: Rule) -> Rule:
+    """Return the rule as a diagnosis needs it. Shipped rules lose their path, which differs by machine."""
+    is_ours = rule.path.startswith(f"{shipped_rules()}{os.sep}")
+    return replace(rule, path="" if is_ours else rule.path, examples=(), near_misses=())
+
+
 def _digest(rules: Iterable[Rule]) -> str:
     contents = sorted(msgspec.json.encode(replace(rule, path=""), order="sorted") for rule in rules)
     return blake2b(b"\n".join(contents), digest_size=6).hexdigest()
 
 
-def _symptom_pattern(rule: Rule, symptom: Symptom, errors: list[RuleError]) -> Pattern:
+def _symptom_pattern(rule: Rule, symptom: Symptom, derive: _Deriver, errors: list[RuleError]) -> Pattern:
     """Return the pattern to scan for.
 
     It has no atoms without a text. The text of a record of a format picks no line, because the pattern of the format
     does. If that text is too weak to scan for, the pattern has no atoms. Any other weak text adds an error.
     """
-    of_record = not _is_wanted(symptom.kind, "text.line") or not _is_wanted(symptom.format, "text")
     if symptom.text is None:
         return Pattern(())
+    of_record = _is_of_record(symptom)
     try:
-        return make_pattern(symptom.text, picks=not of_record)
+        return derive(symptom.text, picks=not of_record)
     except ValueError as error:
-        if of_record:
-            return Pattern(())
-        what = f"the text of the symptom '{symptom.name}' is too weak for the scan"
-        errors.append(RuleError(what, rule.path, str(error), "add literal words to it, or a kind to the symptom"))
+        if not of_record:
+            what = f"the text of the symptom '{symptom.name}' is too weak for the scan"
+            errors.append(RuleError(what, rule.path, str(error), "add literal words to it, or a kind to the symptom"))
         return Pattern(())
+
+
+def _is_of_record(symptom: Symptom) -> bool:
+    """Return True if only records of formats show the symptom."""
+    return not _is_wanted(symptom.kind, "text.line") or not _is_wanted(symptom.format, "text")
 
 
 def _is_wanted(glob: str | None, name: str) -> bool:
     return glob is None or fits(name, glob)
 
 
-def _read_cache(file: Path) -> _Compiled | None:
-    try:
-        return msgspec.msgpack.decode(cached_files.read(file) or b"", type=_Compiled)
-    except ValueError:
-        return None
+def compile_tables() -> dict[str, bytes]:
+    """Return the tables of a wheel (see `logdoctor.pack.shipped`)."""
+    compiled = compile_rules([shipped_rules()])
+    return {TABLE: msgspec.msgpack.encode(compiled), logs.TABLE: logs.encode_table()}

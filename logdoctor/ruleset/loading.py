@@ -39,16 +39,17 @@ def load(folders: Sequence[Path]) -> Ruleset:
     return book
 
 
-def read(folders: Sequence[Path]) -> Ruleset:
+def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     """Read every rule below ``folders`` that has no fault. Later folders replace rules of earlier ones.
 
     Faults are collected in `Ruleset.faults`. If a file is faulty, the earlier folder's rule with this id stays.
+    ``base`` are the rules of the first folder, if they were read before.
     """
-    rules_by_id: dict[str, tuple[Rule, Document]] = {}
+    rules_by_id = {rule.id: (rule, Document(None)) for rule in base}
     faults: list[RuleError] = []
     signatures = _signatures(folders, faults)
     names: set[str] = set()
-    for folder in folders:
+    for folder in folders[1:] if base else folders:
         files = rule_files([folder])
         if not files:
             faults.append(_empty(folder))

@@ -1,0 +1,34 @@
+"""Tables that were compiled when the wheel was built.
+
+A wheel holds them in one file. A source tree has no such file; there each table is made at first use and kept in the
+cache.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+FILE = Path(__file__).resolve().parent.parent / "pack.bin"
+
+
+def table(name: str) -> memoryview | None:
+    """Return a compiled table, None in a source tree."""
+    raw = _tables().get(name)
+    return None if raw is None else memoryview(raw)
+
+
+@cache
+def _tables() -> dict[str, msgspec.Raw]:
+    try:
+        data = FILE.read_bytes()
+    except OSError:
+        return {}
+    return msgspec.msgpack.decode(data, type=dict[str, msgspec.Raw])
+
+
+def encode(tables: dict[str, bytes]) -> bytes:
+    """Return the file's content."""
+    return msgspec.msgpack.encode({name: msgspec.Raw(data) for name, data in tables.items()})

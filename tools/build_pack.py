@@ -1,0 +1,26 @@
+"""Build hook of hatch: compile formats and rules into the wheel's ``logdoctor/pack.bin``.
+
+A wheel then starts without reading YAML. An editable install has no such file, because its sources change.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class BuildPack(BuildHookInterface[Any]):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            return
+        sys.path.insert(0, self.root)
+        from logdoctor.pack import shipped
+        from logdoctor.pipeline.knowledge import compile_tables
+
+        file = Path(self.directory) / "pack.bin"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(shipped.encode(compile_tables()))
+        build_data["force_include"][str(file)] = f"logdoctor/{shipped.FILE.name}"
