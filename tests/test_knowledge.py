@@ -46,8 +46,8 @@ def settle(monkeypatch) -> None:
 
 def count_compilations(monkeypatch) -> list[int]:
     compiled: list[int] = []
-    compile_pack = pack_module._compile
-    monkeypatch.setattr(pack_module, "_compile", lambda *args: compiled.append(1) or compile_pack(*args))
+    compile_pack = pack_module.compile_rules
+    monkeypatch.setattr(pack_module, "compile_rules", lambda *args: compiled.append(1) or compile_pack(*args))
     return compiled
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from logdoctor.matcher import Matcher, Pattern, hyperscan_engine, kept_patterns, make_pattern, make_plan
-from logdoctor.matcher.kept_patterns import PatternCache
+from logdoctor.matcher import Matcher, Pattern, hyperscan_engine, make_pattern, make_plan
 from logdoctor.pack import cached_files
 
-PATTERNS = [Pattern.of_form("error: [a-z]"), Pattern.of_form("peer [0-9]+ lost")]
+PATTERNS = [Pattern.of_form("error: [a-z]"), make_pattern("peer [0-9]+ lost")]
+"""One is found by an expression, one by a plain text."""
 
 
 def build(folder: Path, patterns: list[Pattern] | None = None) -> Matcher:
@@ -25,10 +26,10 @@ def build(folder: Path, patterns: list[Pattern] | None = None) -> Matcher:
 
 @pytest.fixture
 def compile_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Count compilations. A matcher has two databases, for the scan and for picked lines."""
+    """Count compilations. A matcher has two databases, for plain texts and for expressions."""
     times: list[int] = []
     real = hyperscan_engine.HyperscanEngine._compile
-    monkeypatch.setattr(hyperscan_engine.HyperscanEngine, "_compile", lambda *a: times.append(1) or real(*a))
+    monkeypatch.setattr(hyperscan_engine.HyperscanEngine, "_compile", lambda *a, **k: times.append(1) or real(*a, **k))
     return times
 
 
@@ -40,42 +41,9 @@ def test_the_second_build_compiles_nothing(tmp_path: Path, compile_calls: list[i
 
 def test_other_patterns_are_other_files(tmp_path: Path, compile_calls: list[int]) -> None:
     build(tmp_path)
-    build(tmp_path, [Pattern.of_form("error: [a-z]"), Pattern.of_form("peer [0-9]+ found")])
+    build(tmp_path, [Pattern.of_form("error: [a-z]"), make_pattern("peer [0-9]+ found")])
     assert len(compile_calls) == 4
     assert len(list(tmp_path.iterdir())) == 4
-
-
-def test_changed_site_pattern_leaves_the_shipped_database(tmp_path: Path, compile_calls: list[int]) -> None:
-    own = [Pattern.of_form("error: own"), Pattern.of_form("error: other")]
-    for pattern in own:
-        matcher = Matcher.load(make_plan([*PATTERNS, pattern], len(PATTERNS)), tmp_path, "hyperscan")
-    assert len(compile_calls) == 3 + 2
-    assert matcher.match(b"peer 7 lost, error: other") == (0, 1, 2)
-
-
-def test_stored_pattern_is_not_derived_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = PatternCache(tmp_path / "patterns.json")
-    derived = [first.derive("peer [0-9]+ lost"), first.derive("peer [0-9]+ lost", within=True)]
-    first.save()
-    monkeypatch.setattr(kept_patterns, "make_pattern", None)
-    second = PatternCache(tmp_path / "patterns.json")
-    assert [second.derive("peer [0-9]+ lost"), second.derive("peer [0-9]+ lost", within=True)] == derived
-
-
-@pytest.mark.parametrize("damaged", [b"", b"[]", b'{"00peer": 1}', b'{"00peer": ["a"'])
-def test_damaged_pattern_file_is_derived_again(tmp_path: Path, damaged: bytes) -> None:
-    cached_files.write(tmp_path / "patterns.json", damaged)
-    assert PatternCache(tmp_path / "patterns.json").derive("peer lost") == make_pattern("peer lost")
-
-
-def test_unused_patterns_are_dropped_from_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "patterns.json"
-    for texts in (["peer lost", "peer gone", "peer found"], ["link down"]):
-        patterns = PatternCache(file)
-        for text in texts:
-            patterns.derive(text)
-        patterns.save()
-    assert list(json.loads(file.read_bytes())) == ["00link down"]
 
 
 def test_only_the_owner_may_read_the_cache(tmp_path: Path) -> None:
@@ -148,3 +116,21 @@ def test_used_file_stays_and_longest_unused_file_is_deleted(tmp_path: Path) -> N
         cached_files.write(tmp_path / f"{n}.db", b"")
     assert used.exists()
     assert not unused.exists()
+
+
+def test_of_several_processes_one_compiles_and_the_others_wait(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from logdoctor.pack import cached_files\n"
+        "import time; path = Path(sys.argv[1]) / 'made'\n"
+        "def make():\n    time.sleep(0.5); print('made'); return b'x', b'x'\n"
+        "cached_files.keep(path, bytes, make)"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", program, tmp_path], stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    assert "".join(run.communicate()[0] for run in runs) == "made\n"
+
+
+def test_value_is_made_without_a_place_to_keep_it() -> None:
+    assert cached_files.keep(None, bytes, lambda: (b"made", b"")) == b"made"
+    assert cached_files.keep(Path("/proc/no/such/place"), bytes, lambda: (b"made", b"")) == b"made"

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.matcher import Matcher, Pattern, make_plan, newlines
+from logdoctor.matcher import Matcher, Pattern, make_pattern, make_plan, newlines
 from logdoctor.matcher.engine import ID_BITS, ID_MASK, load_engine
 from logdoctor.matcher.hyperscan_engine import HyperscanEngine
-from logdoctor.matcher.plan import Expressions
 from logdoctor.matcher.scan import TAIL_BYTES, Scan
 from logdoctor.matcher.throttle import (
     BACKOFF_WINDOWS,
@@ -276,7 +275,7 @@ def test_throttled_pattern_is_reported_in_fewer_and_fewer_windows() -> None:
 
 
 def test_often_patterns_move_to_a_second_database_with_the_same_hits(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("logdoctor.matcher.hyperscan_engine._SHARED_COMPILE_COST", 2000)
+    monkeypatch.setattr("logdoctor.matcher.hyperscan_engine._OFTEN_COMPILE_COST", 2000)
     patterns = [
         Pattern.of_form("step [0-9]", often=True),
         Pattern.of_form("error"),
@@ -289,13 +288,13 @@ def test_often_patterns_move_to_a_second_database_with_the_same_hits(tmp_path, m
         assert [(c.number, c.patterns) for c in quiet] == [(c.number, c.patterns) for c in loud]
     assert sum(1 in c.patterns for c in quiet) == 31
     assert quiet[-1].patterns == (2,)
-    assert len(list(tmp_path.iterdir())) == 4  # for the scan, for the split scan (two), for picked lines
+    assert len(list(tmp_path.iterdir())) == 3  # for the scan (two), for often patterns reported once
 
 
 def test_throttling_another_pattern_loses_no_hit(monkeypatch) -> None:
-    monkeypatch.setattr("logdoctor.matcher.hyperscan_engine._COMPILE_COST", 50)
+    monkeypatch.setattr("logdoctor.matcher.hyperscan_engine._FLOOD_COMPILE_COST", 50)
     plan = make_plan([Pattern.of_form("step [0-9]"), Pattern.of_form("error")])
-    session = load_engine(plan.atoms, None, "hyperscan").session()
+    session = load_engine(plan, None, "hyperscan").session()
     window = memoryview(b"step 1\nerror\n" * 100)
     for _ in range(3):  # from the second round on the first pattern has its own database
         assert len(set(session.hits(window, {0: -1}))) == 101
@@ -388,15 +387,27 @@ def test_hit_counts_start_anew_for_each_job() -> None:
 
 
 def test_split_databases_are_left_when_other_patterns_are_throttled():
-    session = HyperscanEngine(
-        Expressions.from_texts(["lost [0-9]", "late [0-9]", "gone [0-9]"], often=(2,)), None
-    ).session()
-    session._wasted_calls = (
-        2 * session._compile_threshold
-    )  # as after a long time of throttling, so new databases are compiled
+    patterns = [Pattern.of_form("lost [0-9]"), Pattern.of_form("late [0-9]"), Pattern.of_form("gone [0-9]", often=True)]
+    session = HyperscanEngine(make_plan(patterns), None).session()
+    session._wasted_calls = 2 * session._flood_threshold  # as after a long time of throttling
     session.hits(memoryview(b"lost 1, late 2"), {0: -1, 1: -1})
     ids = {hit & ID_MASK for hit in session.hits(memoryview(b"lost 1, late 2, gone 3"), {2: -1})}
     assert ids == {0, 1, 2}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_inner_pattern_picks_no_line_but_is_found_in_picked_ones(engine: str) -> None:
+    patterns = [make_pattern("lost peer"), make_pattern("heartbeat of (?P<who>peer)", picks=False)]
+    matcher = Matcher.load(make_plan(patterns), None, engine)
+    data = b"heartbeat of peer 7\nlost peer 7, no heartbeat of peer 7\n"
+    assert [(c.number, c.patterns) for c in matcher.scan(reader(data))] == [(2, (0, 1))]
+    assert matcher.match(b"heartbeat of peer 7") == (1,)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_patterns_that_share_a_text_are_found_together(engine: str) -> None:
+    patterns = [make_pattern("connection lost to (?P<peer>.+)"), make_pattern("^connection lost to [0-9]+")]
+    assert Matcher.load(make_plan(patterns), None, engine).match(b"connection lost to node3") == (0, 1)
 
 
 def test_lines_are_matched_about_once_despite_many_resets() -> None:

@@ -7,6 +7,7 @@ import pytest
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.quiet_templates import MAX_TEMPLATES, QUIET_AFTER, MuteShapes, template
 from logdoctor.model import Candidate
+from logdoctor.reasoning.findings.symptoms import load_index
 
 
 @pytest.mark.parametrize(
@@ -43,12 +44,15 @@ def test_number_of_templates_is_bounded():
 
 def test_quiet_lines_are_skipped_and_the_error_below_is_parsed(knowledge):
     search = knowledge.matcher.match
-    parser = LineParser("job.log", search, informative=knowledge.matcher.standalone)
+    parsed: list[str] = []
+    symptoms = load_index(knowledge.rules, knowledge.scanned)
+    parser = LineParser("job.log", search, 0, lambda text, ids: parsed.append(text) or symptoms.confirm(text, ids))
     lines = [b"[INFO] pass %d: status=ok, 0 jobs failed" % n for n in range(1, 1000)]
-    lines.append(b"[INFO] pass 1000: RuntimeError: the 3rd stage is gone")
+    lines.append(b"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
     records = [
         record
         for number, raw in enumerate(lines, 1)
         for record in parser.parse(Candidate(raw, number, search(raw), lambda: iter(())))
     ]
-    assert [record.line.number for record in records] == [*range(1, QUIET_AFTER + 1), 1000]
+    assert [record.line.number for record in records] == [1000]
+    assert len(parsed) == QUIET_AFTER

@@ -46,5 +46,5 @@ def test_words_beyond_ascii_are_plain_texts_also_escaped_in_json(spelt: str, kno
 def test_frequent_line_matches_only_patterns_marked_often(line: str, knowledge: Knowledge) -> None:
     engine: Any = knowledge.matcher._engine
     hits = {hit & ID_MASK for hit in engine.session().hits(memoryview(line.encode() + b"\n"), {})}
-    texts = engine._expressions.texts()
-    assert [texts[i] for i in hits.difference(engine._expressions.often)] == []
+    atoms = engine._plan.atoms
+    assert [atoms[i] for i in hits.difference(engine.often)] == []

@@ -14,7 +14,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,12 +54,12 @@ class HyperscanEngine:
         self.all = self.rare + tuple(self._databases((), self.often))
         """The databases that pick lines."""
         self.inner = tuple(self._databases((), plan.inner))
+        self._often_once: tuple[hyperscan.Database, ...] = ()
 
     def session(self) -> _Session:
         """Return a session with its own scratch memory."""
         return _Session(self)
 
-    @cache  # noqa: B019 - an engine lives as long as the process
     def often_once(self, *, may_compile: bool) -> tuple[hyperscan.Database, ...]:
         """Return the database that reports each often atom once a scan.
 
@@ -67,9 +67,9 @@ class HyperscanEngine:
         """
         ids, flag = sorted(self.often), hyperscan.HS_FLAG_SINGLEMATCH
         path = self._path(ids, flag)
-        if not may_compile and not (path and path.exists()):
-            return ()
-        return (self._load(ids, flag, literal=False),)
+        if not self._often_once and (may_compile or (path and path.exists())):
+            self._often_once = (self._load(ids, flag, literal=False),)
+        return self._often_once
 
     def without(self, flood: frozenset[int]) -> tuple[hyperscan.Database, ...]:
         """Compile the rare atoms without ``flood``, the atoms that flood one log."""
@@ -163,9 +163,7 @@ class _Session:
             self._split = self._all
         if engine.often and engine.often <= throttled.keys():
             if not self._split.ids:
-                once = engine.often_once(may_compile=False) or engine.often_once(
-                    may_compile=self._wasted_calls > _OFTEN_COMPILE_COST
-                )
+                once = engine.often_once(may_compile=self._wasted_calls > _OFTEN_COMPILE_COST)
                 if once:
                     self._split = _Databases(self._rare, _scanners(once), engine.often)
                 elif silent:
