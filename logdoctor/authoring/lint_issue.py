@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from logdoctor.model import Rule
-from logdoctor.ruleset.yaml_lines import Document, Path
+from logdoctor.pack.yaml_lines import Document, Path
 
 Severity = Literal["error", "warning"]
 

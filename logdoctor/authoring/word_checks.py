@@ -12,7 +12,7 @@ from logdoctor.authoring.tracing import Trace
 from logdoctor.logs import record_patterns
 from logdoctor.model import Rule
 from logdoctor.model.kinds import fits
-from logdoctor.ruleset.yaml_lines import Path
+from logdoctor.pack.yaml_lines import Path
 
 TODO = "TODO"
 ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited", "peer_host"}

@@ -10,10 +10,10 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from logdoctor.model import Rule, RuleError, RulesError
+from logdoctor.pack.yaml_lines import Document, Faults, parse
 from logdoctor.ruleset import rule_files
-from logdoctor.ruleset.reader import Faults, read_rule
+from logdoctor.ruleset.reader import read_rule
 from logdoctor.ruleset.signatures import FILE_NAME, VERDICTS, Signature, read_signatures
-from logdoctor.ruleset.yaml_lines import Document, parse
 
 
 class Ruleset(Struct, frozen=True):

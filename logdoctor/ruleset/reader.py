@@ -9,10 +9,10 @@ from typing import Any
 import regex
 
 from logdoctor.codes import column_names, column_values
-from logdoctor.model import Example, Rule, RuleError, Symptom, Words, pack_words
+from logdoctor.model import Example, Rule, Symptom, Words, pack_words
 from logdoctor.pack.regexes import compiled
+from logdoctor.pack.yaml_lines import Document, Faults, Path
 from logdoctor.ruleset.signatures import ACTIONS
-from logdoctor.ruleset.yaml_lines import Document, Path
 
 KEYS = (
     "title cause action remedy references symptoms when explains examples near_misses text "
@@ -34,18 +34,6 @@ MANY = 20
 COUNT = re.compile(r"(>=|<=|==|>|<)?\s*(\d+)")
 WITHIN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-class Faults:
-    """The faults of one file. ``where`` is the name of the file in messages."""
-
-    def __init__(self, document: Document, where: str) -> None:
-        self.document, self.where = document, where
-        self.errors: list[RuleError] = []
-
-    def add(self, path: Path, what: str, why: str = "", help: str = "") -> None:
-        """Add a fault at the line of ``path``."""
-        self.errors.append(RuleError(what, f"{self.where}:{self.document.line(path)}", why, help))
 
 
 def seconds(text: str) -> float:

@@ -29,6 +29,18 @@ class Document(Struct, frozen=True):
         return self.lines.get(path, 1)
 
 
+class Faults:
+    """The faults of one file. ``where`` is the name of the file in messages."""
+
+    def __init__(self, document: Document, where: str) -> None:
+        self.document, self.where = document, where
+        self.errors: list[RuleError] = []
+
+    def add(self, path: Path, what: str, why: str = "", help: str = "") -> None:
+        """Add a fault at the line of ``path``."""
+        self.errors.append(RuleError(what, f"{self.where}:{self.document.line(path)}", why, help))
+
+
 def parse(text: str, where: str) -> Document:
     """Read one YAML document of plain data. Raise `RuleError` with file:line."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
