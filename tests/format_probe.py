@@ -8,6 +8,7 @@ from functools import cache
 
 import regex
 
+from logdoctor.logs.format_files import FormatFile, load_formats
 from logdoctor.logs.record_pattern import Message, RecordPattern
 from logdoctor.model import Level, Source
 
@@ -21,6 +22,17 @@ class Parsed:
     level: Level
     fields: dict
     text: str
+
+
+@cache
+def formats() -> dict[str, FormatFile]:
+    """Return the format files by name."""
+    return {file.name: file for file in load_formats()}
+
+
+def records(name: str) -> tuple[RecordPattern, ...]:
+    """Return the record patterns of one format file."""
+    return formats()[name].record_patterns
 
 
 @cache

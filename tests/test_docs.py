@@ -96,7 +96,9 @@ def test_plan_names_each_room_on_its_floor_of_the_import_contract():
 
 
 def test_plan_names_each_room_of_the_package():
-    rooms = {p.name + "/" * p.is_dir() for p in (ROOT / "logdoctor").iterdir() if not p.name.startswith("__")}
+    package = ROOT / "logdoctor"
+    modules = {p.name for p in package.glob("*.py") if not p.name.startswith("__")}
+    rooms = modules | {f"{p.parent.name}/" for p in package.glob("*/__init__.py")}
     assert set.union(*floors_of_the_plan()) == rooms
 
 

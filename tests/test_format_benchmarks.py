@@ -3,10 +3,11 @@ from __future__ import annotations
 import io
 
 import pytest
-from format_probe import kinds, read_record
+from format_probe import kinds, read_record, records
 
-from logdoctor.logs.formats.collectives.benchmarks import RECORDS
 from logdoctor.pipeline.diagnosis import diagnose
+
+RECORDS = records("benchmarks")
 
 SCORES = "|Tasks|Version|Filter|n-shot|  Metric   |   |Value |   |Stderr|"
 REFUSED = "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://hub.example.org/api/whoami"

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import read_record
+from format_probe import read_record, records
 
-from logdoctor.logs.formats.collectives.bkcl import RECORDS
+RECORDS = records("bkcl")
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.runtimes import crash, crash_traces
 from logdoctor.logs.multiline.crash_stacks import read_terminate
 from logdoctor.logs.record_pattern import Message
 
-RECORDS = (*crash.RECORDS, *crash_traces.RECORDS)
+RECORDS = (*records("crash"), *records("crash_traces"))
 
 
 @pytest.mark.parametrize(

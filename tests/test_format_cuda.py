@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.machine.cuda import RECORDS
+RECORDS = records("cuda")
 
 
 @pytest.mark.parametrize(

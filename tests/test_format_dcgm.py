@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import read, read_record
+from format_probe import read, read_record, records
 
-from logdoctor.logs.formats.machine.dcgm import RECORDS
+RECORDS = records("dcgm")
+
 
 WARNED = "Found 9 faulty memory elements on GPU 2 Run a field diagnostic on the GPU."
 

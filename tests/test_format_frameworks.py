@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.frameworks.frameworks import RECORDS
+RECORDS = records("frameworks")
+
 
 STALL = (
     "One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting for "

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from format_probe import kinds, read_record
+from format_probe import kinds, read_record, records
 
-from logdoctor.logs.formats.collectives.gasnet import RECORDS
+RECORDS = records("gasnet")
 
 
 def test_a_fatal_error_names_rank_call_and_errno():

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, read, read_record
+from format_probe import PRINTABLE, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.machine import os_errors
-from logdoctor.logs.formats.runtimes import generic
 from logdoctor.model import Source
 
-ALL = (*generic.RECORDS, *os_errors.RECORDS)
+ALL = (*records("generic"), *records("os_errors"))
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.machine import gpu_tools, kernel, kernel_gpu, kernel_io, kernel_nics
+from logdoctor.logs.multiline.kernel_gpu import read_device
 from logdoctor.logs.record_pattern import Message
 
-OS, GPU, IO = kernel.RECORDS, kernel_gpu.RECORDS, kernel_io.RECORDS
+OS, GPU, IO = records("kernel"), records("kernel_gpu"), records("kernel_io")
 ALL = (*OS, *GPU, *IO)
 
 
@@ -107,7 +107,7 @@ def test_informative_xid_is_a_warning(code):
 
 def test_an_nvlink_fault_of_a_gpu_names_its_link():
     line = "NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 07 (0x004505c6 0x00000000)"
-    assert read_record(kernel_gpu.RECORDS, line).fields["link"] == 7
+    assert read_record(records("kernel_gpu"), line).fields["link"] == 7
 
 
 def test_an_nvswitch_fault_names_its_link_and_whether_it_is_fatal():
@@ -141,7 +141,7 @@ def test_line_about_the_lost_gpu_is_quoted():
         "NVRM: fallen off the bus and is not responding.",
     ]
     rows = iter([Message(text, below=n) for n, text in enumerate(below, 1)])
-    multiline = kernel_gpu.read_device(Message("NVRM: The NVIDIA GPU 0000:e1:00.0"), {}, rows)
+    multiline = read_device(Message("NVRM: The NVIDIA GPU 0000:e1:00.0"), {}, rows)
     assert multiline is not None
     assert multiline.evidence == 2
 
@@ -305,7 +305,7 @@ def test_lines_of_the_kernel_about_the_host(line, kind, level):
     ],
 )
 def test_a_kernel_module_that_does_not_load_is_named(line, kind, module):
-    record = read_record((*gpu_tools.RECORDS, *kernel_nics.RECORDS), line)
+    record = read_record((*records("gpu_tools"), *records("kernel_nics")), line)
     assert (record.kind, record.level, record.fields["module"]) == (kind, "error", module)
 
 
@@ -433,5 +433,5 @@ def test_garbage_around_known_words_never_raises(words, before, after):
 
 def test_only_errors_of_the_log_files_of_fabric_manager_and_imex_are_read():
     line = "[Sep 18 2026 06:40:3%d] [%s] [tid 77] no address of this node is in the list\n"
-    record = read_record(gpu_tools.RECORDS, line % (1, "INFO") + line % (2, "ERROR"))
+    record = read_record(records("gpu_tools"), line % (1, "INFO") + line % (2, "ERROR"))
     assert (record.kind, record.text) == ("gpu.fabric_log", "no address of this node is in the list")

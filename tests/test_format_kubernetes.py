@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, read, read_record
+from format_probe import PRINTABLE, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.schedulers.kubernetes import RECORDS
 from logdoctor.matcher import scan_form
+
+RECORDS = records("kubernetes")
 
 STATE = """    Last State:     Terminated
       Reason:       {reason}

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import kinds, read_record
-
-from logdoctor.logs.formats.frameworks import ray
-from logdoctor.logs.formats.torch import lightning
+from format_probe import kinds, read_record, records
 
 
 @pytest.mark.parametrize(
@@ -47,7 +44,7 @@ from logdoctor.logs.formats.torch import lightning
     ],
 )
 def test_lines_of_lightning(line, kind, level, fields):
-    record = read_record(lightning.RECORDS, line)
+    record = read_record(records("lightning"), line)
     assert (record.kind, record.level) == (kind, level)
     assert {k: record.fields.get(k) for k in fields} == fields
 
@@ -63,7 +60,7 @@ The actor is dead because its worker process has died. Worker exit type: SYSTEM_
 
 
 def test_a_dead_actor_is_named_with_process_and_host():
-    record = read_record(ray.RECORDS, DEAD)
+    record = read_record(records("ray"), DEAD)
     expected = {"class_name": "RolloutWorker", "pid": 7714, "host": "10.7.3.9", "exit_type": "SYSTEM_ERROR"}
     assert (record.kind, record.level) == ("ray.actor_died", "error")
     assert {k: record.fields[k] for k in expected} == expected
@@ -72,7 +69,7 @@ def test_a_dead_actor_is_named_with_process_and_host():
 def test_an_actor_that_died_with_its_owner_names_the_owners_host():
     owner = "Owner Id: 02ff Owner Ip address: 10.7.3.4 Owner worker exit type: SYSTEM_ERROR"
     record = read_record(
-        ray.RECORDS, DEAD.partition("worker process")[0] + f"owner has died. {owner} Worker exit detail: gone."
+        records("ray"), DEAD.partition("worker process")[0] + f"owner has died. {owner} Worker exit detail: gone."
     )
     assert (record.fields["host"], record.fields.get("pid")) == ("10.7.3.4", None)
 
@@ -82,12 +79,12 @@ def test_a_dead_worker_is_named_by_its_own_line():
         "A worker died or was killed while executing a task by an unexpected system error. Worker ID: ab12 Node ID: cd34 "
         "Worker IP address: 10.7.3.9 Worker port: 10021 Worker PID: 818 Worker exit type: SYSTEM_ERROR Worker exit detail: x"
     )
-    record = read_record(ray.RECORDS, line)
+    record = read_record(records("ray"), line)
     assert (record.kind, record.fields["pid"], record.fields["host"]) == ("ray.worker_died", 818, "10.7.3.9")
 
 
 def test_a_planned_end_of_a_worker_is_no_error():
-    assert read_record(ray.RECORDS, "Worker PID: 818 Worker exit type: INTENDED_USER_EXIT").level == "info"
+    assert read_record(records("ray"), "Worker PID: 818 Worker exit type: INTENDED_USER_EXIT").level == "info"
 
 
 @pytest.mark.parametrize(
@@ -147,18 +144,18 @@ def test_a_planned_end_of_a_worker_is_no_error():
     ],
 )
 def test_lines_of_ray(line, kind, level, fields):
-    record = read_record(ray.RECORDS, line)
+    record = read_record(records("ray"), line)
     assert (record.kind, record.level) == (kind, level)
     assert {k: record.fields.get(k) for k in fields} == fields
 
 
 @pytest.mark.parametrize("line", ["Started actor 3", "GCS is up", "node 3 joined the cluster", "All actors are ready"])
 def test_healthy_lines_give_no_record(line):
-    assert kinds((*ray.RECORDS, *lightning.RECORDS), line) == []
+    assert kinds((*records("ray"), *records("lightning")), line) == []
 
 
 @pytest.mark.parametrize("indent", ["\t", "    "])
 def test_the_process_that_died_is_read_from_the_lines_below_however_they_are_indented(indent):
     below = "".join(f"\n{indent}{line}" for line in ("class_name: Rollout", "pid: 7121", "name: r0", "ip: 10.8.2.31"))
-    record = read_record(ray.RECORDS, "The actor died unexpectedly before finishing this task." + below)
+    record = read_record(records("ray"), "The actor died unexpectedly before finishing this task." + below)
     assert (record.fields["pid"], record.fields["host"]) == (7121, "10.8.2.31")

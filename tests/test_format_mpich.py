@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.mpi.mpich import RECORDS
 from logdoctor.matcher import scan_form
+
+RECORDS = records("mpich")
 
 STACK = """PMPI_Recv(171).....................: MPI_Recv(buf=0x7ff0, count=4, MPI_INT, src=0) failed
 MPIDI_CH3U_Receive_data_found(131).: Message from rank 0 and tag 5 truncated; 64 bytes received but buffer size is 16"""

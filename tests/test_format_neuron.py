@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import read_record
+from format_probe import read_record, records
 
-from logdoctor.logs.formats.collectives.neuron import RECORDS
+RECORDS = records("neuron")
+
 
 STAMP = "2024-Mar-07 07:07:29.008211  8649:8757  "
 

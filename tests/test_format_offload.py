@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import kinds, read_record
+from format_probe import kinds, read_record, records
 
-from logdoctor.logs.formats.machine.offload import RECORDS
+RECORDS = records("offload")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.mpi.openmpi import RECORDS
 from logdoctor.matcher import scan_form
+
+RECORDS = records("openmpi")
 
 RULE = "-" * 74
 

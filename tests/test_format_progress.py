@@ -3,12 +3,13 @@ from __future__ import annotations
 import io
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdoctor import diagnose
-from logdoctor.logs.formats.frameworks.progress import RECORDS
+
+RECORDS = records("progress")
 
 
 @pytest.mark.parametrize(

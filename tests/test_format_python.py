@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdoctor.logs import parse_text
-from logdoctor.logs.formats.runtimes.python import RECORDS
 from logdoctor.logs.signals import signal_number
 from logdoctor.model import Source
+
+RECORDS = records("python")
 
 PLAIN = """\
 Traceback (most recent call last):

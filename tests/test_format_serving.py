@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from format_probe import kinds, read_record
+from format_probe import kinds, read_record, records
 
 from logdoctor import diagnose
-from logdoctor.logs.formats.frameworks.serving import RECORDS
+
+RECORDS = records("serving")
 
 REFUSED = (
     "(APIServer pid=411) ERROR 05-12 10:02:11 [serving_chat.py:254] Error in preprocessing prompt inputs\n"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from format_probe import kinds, read, read_record
+from format_probe import kinds, read, read_record, records
 
-from logdoctor.logs.formats.runtimes.fortran import RECORDS as OF_FORTRAN
-from logdoctor.logs.formats.simulation.simulation import RECORDS
-from logdoctor.logs.formats.simulation.simulation_biology import RECORDS as OF_BIOLOGY
-from logdoctor.logs.formats.simulation.simulation_chemistry import RECORDS as OF_CHEMISTRY
-from logdoctor.logs.formats.simulation.simulation_earth import RECORDS as OF_EARTH
-from logdoctor.logs.formats.simulation.simulation_engineering import RECORDS as OF_ENGINEERING
-from logdoctor.logs.formats.simulation.simulation_physics import RECORDS as OF_PHYSICS
+OF_FORTRAN = records("fortran")
+RECORDS = records("simulation")
+OF_BIOLOGY = records("simulation_biology")
+OF_CHEMISTRY = records("simulation_chemistry")
+OF_EARTH = records("simulation_earth")
+OF_ENGINEERING = records("simulation_engineering")
+OF_PHYSICS = records("simulation_physics")
 
 
 def test_a_framed_error_of_openfoam_is_one_event_of_the_rank_that_prints_it():

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record
+from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.mpi import ssh
-from logdoctor.logs.formats.schedulers import batch, container, container_clients, flux_broker, slurm
 from logdoctor.logs.host_lists import MAX_NAMES, expand_hosts, expand_numbers
 from logdoctor.matcher import scan_form
 
-RECORDS = (*slurm.RECORDS, *batch.RECORDS, *container.RECORDS, *container_clients.RECORDS, *ssh.RECORDS)
+RECORDS = (*records("slurm"), *records("batch"), *records("container"), *records("container_clients"), *records("ssh"))
 
 
 @pytest.mark.parametrize(
@@ -361,5 +359,5 @@ def test_lsf_with_several_hosts_gives_no_host():
     ],
 )
 def test_eventlog_of_flux_has_the_good_end_of_a_job(line):
-    assert read_record(flux_broker.RECORDS, line).kind == "progress.done"
-    assert not kinds(flux_broker.RECORDS, line.replace("0}}", "256}}").replace("status=0", "status=256"))
+    assert read_record(records("flux_broker"), line).kind == "progress.done"
+    assert not kinds(records("flux_broker"), line.replace("0}}", "256}}").replace("status=0", "status=256"))

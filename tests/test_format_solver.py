@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import kinds, read_record
+from format_probe import kinds, read_record, records
 
-from logdoctor.logs.formats.simulation.solver import RECORDS
+RECORDS = records("solver")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, read, read_record
+from format_probe import PRINTABLE, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs.formats.collectives.ucx import RECORDS
 from logdoctor.matcher import scan_form
+
+RECORDS = records("ucx")
 
 RETRY = "[gn2:293:0:293]     ib_mlx5_log.c:177  UCX  ERROR Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)"
 REQUEST = "[gn2:293:0:293]     ib_mlx5_log.c:177  UCX  ERROR RC QP 0x8a wqe[3]: SEND s-e [inl len 26] [rqpn 0x8a]"

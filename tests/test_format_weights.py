@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 from failing_job import diagnose_log
-from format_probe import kinds, read, read_record
+from format_probe import kinds, read, read_record, records
 
-from logdoctor.logs.formats.frameworks.weights import RECORDS
+RECORDS = records("weights")
+
 
 LIST = """\
 The model and loaded state dict do not match exactly

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from format_probe import kinds, read_record
+from format_probe import kinds, read_record, records
 
-from logdoctor.logs.formats.schedulers.workflows import RECORDS
+RECORDS = records("workflows")
 
 
 def test_message_of_a_failed_process_is_the_cause_of_nextflow():

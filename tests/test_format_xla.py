@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 from failing_job import diagnose_log
-from format_probe import kinds, read_record
+from format_probe import kinds, read_record, records
 
-from logdoctor.logs.formats.frameworks.xla import RECORDS
+RECORDS = records("xla")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
+from format_probe import formats
+
 from logdoctor import reasoning
-from logdoctor.logs import format_modules, line_parser, parse_text, record_patterns
+from logdoctor.logs import line_parser, parse_text, record_patterns
 from logdoctor.model import LifecycleSign
 
 BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it]\n"
@@ -26,7 +28,7 @@ def signs_used_in(tree: ast.AST) -> Iterator[str]:
 
 def kinds_with_signs() -> list[tuple[str, tuple[LifecycleSign, ...]]]:
     """Return each kind that has signs, with its signs."""
-    return [pair for module in format_modules() for pair in getattr(module, "SIGNS", {}).items()]
+    return [pair for file in formats().values() for pair in file.lifecycle_signs.items()]
 
 
 def test_each_kind_has_its_signs_in_one_format():

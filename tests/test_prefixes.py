@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from logdoctor import logs
 from logdoctor.logs import prefix_stripping
 from logdoctor.logs.line_parser import read_message
 from logdoctor.logs.split_joined import split_line
@@ -455,9 +456,7 @@ def test_each_prefix_lists_its_first_characters():
         line = prefix + MESSAGE
         tried = {w.name for w in prefix_stripping._prefixes_for(line[0]).prefixes}
         matching = {
-            w.name
-            for w in prefix_stripping.load_prefixes()
-            if (hit := prefix_stripping.compiled(w.pattern).match(line)) and hit.end()
+            w.name for w in logs.prefixes() if (hit := prefix_stripping.compiled(w.pattern).match(line)) and hit.end()
         }
         assert matching <= tried
 

@@ -1,27 +1,31 @@
 """Log parsing, from a candidate line to a record.
 
-This package describes the form of lines and never names a failure.  ``prefixes/`` holds the prefixes that launchers and
-collectors print.  ``formats/`` has one file for each log format, in one folder for each family.  Both folders are
-imported as a whole, so a new format or prefix is one new file.  A format defines the tuple ``RECORDS``, a file of
-prefixes defines ``PREFIXES``.
+This package describes the form of lines and never names a failure.  The tables are YAML, one file for each program, in
+``formats/`` beside this package: records, prefixes, samples.  ``multiline/`` holds the readers of records of several
+lines, ``decoders/`` the code that some prefixes need.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logdoctor.logs.format_table import format_modules, read_format_table, stamp
+from logdoctor.logs.format_table import read_format_table, stamp
 
 if TYPE_CHECKING:
-    from logdoctor.logs.record_pattern import LifecycleSigns, RecordPattern
+    from logdoctor.logs.record_pattern import LifecycleSigns, Prefix, RecordPattern
     from logdoctor.model import Record
 
-__all__ = ["format_modules", "lifecycle_signs", "parse_text", "record_patterns", "stamp"]
+__all__ = ["lifecycle_signs", "parse_text", "prefixes", "record_patterns", "stamp"]
 
 
 def record_patterns() -> tuple[RecordPattern, ...]:
     """Return the record patterns of all formats."""
     return read_format_table().record_patterns
+
+
+def prefixes() -> tuple[Prefix, ...]:
+    """Return all prefixes. The first that matches is stripped."""
+    return read_format_table().prefixes
 
 
 def lifecycle_signs() -> LifecycleSigns:

@@ -5,8 +5,6 @@ Prefixes may stand in any order: ``2024-10-28T10:13:38Z 1: [rank9]: gone`` -> ``
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from string import ascii_lowercase, ascii_uppercase, digits
@@ -15,7 +13,8 @@ from typing import Any, cast
 import regex
 from msgspec import Struct, field
 
-from logdoctor.logs.record_pattern import Prefix
+from logdoctor.logs import prefixes
+from logdoctor.logs.record_pattern import Prefix, find_function
 from logdoctor.logs.times import NO_YEAR, parse_time
 from logdoctor.logs.timestamps import level_of
 from logdoctor.model import Source
@@ -110,8 +109,8 @@ def _strip_prefix(stripped: Stripped) -> Prefix | None:
         if any(name in stripped.labels for name in prefix.unless):
             continue
         rest = text[end:]
-        if prefix.decode is not None:
-            decoded = prefix.decode(groups, rest)
+        if prefix.decode:
+            decoded = find_function(prefix.decode)(groups, rest)
             if decoded is None:
                 continue
             rest = decoded[0]
@@ -174,15 +173,6 @@ _SOURCE_FIELDS = ("rank", "local_rank", "host", "pid", "time", "level", "logger"
 MatchFunction = Callable[[str], "regex.Match[str] | None"]
 
 
-@cache
-def load_prefixes() -> tuple[Prefix, ...]:
-    """Return all prefixes in the order of their file names. The first that matches is stripped."""
-    from logdoctor.logs import prefixes as folder
-
-    modules = sorted(m.name for m in pkgutil.iter_modules(folder.__path__))
-    return tuple(w for name in modules for w in importlib.import_module(f"{folder.__name__}.{name}").PREFIXES)
-
-
 class _Candidates(Struct, frozen=True):
     """Prefixes that may begin with one class of characters.
 
@@ -221,16 +211,16 @@ def _prefixes_for(characters: str) -> _Candidates | None:
     """Return the prefixes that may begin with one of these characters."""
     if not characters or not characters.isascii():
         return None
-    prefixes = [w for w in load_prefixes() if not w.starts or not {*characters}.isdisjoint(w.starts)]
-    if not prefixes:
+    candidates = [w for w in prefixes() if not w.starts or not {*characters}.isdisjoint(w.starts)]
+    if not candidates:
         return None
-    together = compiled("|".join(f"(?:{_number_groups(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(prefixes)))
-    groups: list[list[tuple[str, int]]] = [[] for _ in prefixes]
+    together = compiled("|".join(f"(?:{_number_groups(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(candidates)))
+    groups: list[list[tuple[str, int]]] = [[] for _ in candidates]
     for name, number in together.groupindex.items():
         label, _, index = name.rpartition("_")
         if label:
             groups[int(index)].append((label.rstrip("23"), number))
-    return _Candidates(tuple(prefixes), cast("MatchFunction", together.match), tuple(map(tuple, groups)))
+    return _Candidates(tuple(candidates), cast("MatchFunction", together.match), tuple(map(tuple, groups)))
 
 
 def _number_groups(pattern: str, number: int) -> str:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -47,7 +51,23 @@ MultilineReader = Callable[[Message, Mapping[str, Value], Iterator[Message]], "M
 """Arguments: first line, its fields, the lines below of the same source. None: this is no such record."""
 
 
-class RecordPattern(Struct, frozen=True):
+class LineReader(Struct, frozen=True, array_like=True):
+    """Reader of a multi-line record, as plain data.
+
+    - ``name``: a function ``module.function``, see `find_function`
+    - ``options``: the function is called with them and returns the reader; without them it is the reader
+    """
+
+    name: str
+    options: dict[str, str | bool | int] | None = None
+
+    def __call__(self, head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+        function = find_function(self.name)
+        reader: MultilineReader = function if self.options is None else function(**self.options)
+        return reader(head, fields, below)
+
+
+class RecordPattern(Struct, frozen=True, array_like=True):
     r"""Pattern of one kind of line of a format.
 
     - ``kind``: the format's name, a dot, a word (``nccl.warning``)
@@ -73,7 +93,7 @@ class RecordPattern(Struct, frozen=True):
     kind: str
     pattern: str
     level: Level | None = None
-    read_lines: MultilineReader | None = None
+    read_lines: LineReader | None = None
     note: str = ""
     priority: int = 0
     often: bool = False
@@ -86,16 +106,16 @@ class RecordPattern(Struct, frozen=True):
 
 
 LifecycleSigns = Mapping[str, tuple[LifecycleSign, ...]]
-"""Lifecycle signs of the kinds of a format (``SIGNS``). Most kinds have none."""
+"""Lifecycle signs of the kinds of a format (``signs``). Most kinds have none."""
 
 
-class Prefix(Struct, frozen=True):
+class Prefix(Struct, frozen=True, array_like=True):
     r"""Prefix of a launcher, logger, collector or viewer.
 
     - ``pattern``: matched at the start of the text that outer prefixes left
     - ``starts``: characters with which the prefix can begin, tested before the pattern is compiled; empty means any
-    - ``decode``: gets the groups and the rest of the line, and returns the message and more of the source, for prefixes
-      that need more than groups (JSON lines); it returns None if this is no such prefix
+    - ``decode``: name of a function (`find_function`) for prefixes that need more than groups (JSON lines).  It
+      gets the groups and the rest of the line.  It returns the message and more of the source, or None
     - ``once``: stands only on the first line of a record, like the prefix of a logger; without it the prefix stands on
       every line, like that of a launcher, and the lines below must carry the same prefix
     - ``last``: only the message follows, so no further prefix is stripped
@@ -109,7 +129,24 @@ class Prefix(Struct, frozen=True):
     name: str
     pattern: str
     starts: str = ""
-    decode: Callable[[Mapping[str, str], str], tuple[str, Source] | None] | None = None
+    decode: str = ""
     once: bool = False
     last: bool = False
     unless: tuple[str, ...] = ()
+
+
+_ROOMS = ("logdoctor.logs.multiline", "logdoctor.logs.decoders")
+
+
+@cache
+def find_function(name: str) -> Any:
+    """Import the function that a format file names, or another constant of its module.
+
+    ``ray.read_death`` is a reader of lines in `logs.multiline`, ``json_lines.read_json`` decodes a prefix in
+    `logs.decoders`.  Raises `LookupError`.
+    """
+    module, _, attribute = name.rpartition(".")
+    for room in _ROOMS if module else ():
+        with suppress(ModuleNotFoundError, AttributeError):
+            return getattr(import_module(f"{room}.{module}"), attribute)
+    raise LookupError(name)

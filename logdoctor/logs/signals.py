@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from logdoctor.codes import catalogue
 
-SIGNAL_NAME = r"SIG(?:SEGV|ABRT|BUS|ILL|FPE|KILL|TERM|TRAP|SYS|HUP|INT|XCPU|USR1|USR2)"
-"""Expression for the names of signals that end a process."""
-
 
 def signal_number(text: str) -> int | None:
     """Return 9 for ``SIGKILL``, ``Signals.SIGKILL``, ``9`` and ``Killed``; None for other text."""

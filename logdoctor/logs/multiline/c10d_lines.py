@@ -15,8 +15,8 @@ import regex
 from msgspec import Struct, field
 
 from logdoctor.logs.multiline.nccl_lines import message_fields, parse_number, quoted_warning
-from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader, RecordPattern
-from logdoctor.model import Level, Value
+from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
+from logdoctor.model import Value
 from logdoctor.pack.regexes import later
 
 GROUP_PREFIX = (
@@ -27,11 +27,6 @@ GROUP_PREFIX = (
 
 In the default group R is also the global rank, so only there the field ``by_rank`` is set."""
 
-WORK = (
-    r"WorkNCCL\((?:SeqNum=(?P<seq>\d+), )?OpType=(?P<op>\w+)(?:, TensorShape=\[(?P<shape>[^\]\n]*)\])?"
-    r"(?:, NumelIn=(?P<numel_in>\d+), NumelOut=(?P<numel_out>\d+))?(?:, Timeout\(ms\)=(?P<timeout_ms>\d+))?"
-)
-"""``WorkNCCL(...)`` of 1.8 to 2.15, without its closing parenthesis (a cut line may lack it)."""
 
 RESULTS: Mapping[str, str] = {
     "unhandled cuda error": "ncclUnhandledCudaError",
@@ -155,20 +150,3 @@ def rejoin_lines(pattern: str, last: str) -> MultilineReader:
         return Multiline(head.text)
 
     return read
-
-
-def group_record(
-    kind: str,
-    message: str,
-    level: Level | None,
-    note: str,
-    *,
-    scan: str | None = None,
-    priority: int = 3,
-    read_lines: MultilineReader | None = None,
-) -> RecordPattern:
-    """Return the pattern of a message of a process group.
-
-    `GROUP_PREFIX` may stand before the message. The scan searches for the message alone.
-    """
-    return RecordPattern(kind, GROUP_PREFIX + message, level, read_lines, note, priority, scan=scan or message)

@@ -16,11 +16,6 @@ from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
 from logdoctor.pack.regexes import later
 
-CALL = (
-    r"^(?:Error in call to target|Error in collecting args and kwargs for|Error in creating partial\()[ ]?'?"
-    r"(?P<where>[\w.]{1,200})'?(?:, \.\.\.\) object)?:\s*$"
-)
-CALL_SCAN = r"Error in (?:call to target|collecting args and kwargs for|creating partial\()"
 _EXCEPTION = later(r"^(?P<exception>[A-Za-z_]\w*)\((?P<args>.*?)(?P<end>\)?)$")
 _NESTED = later(r"Error in [^\n]{1,300}:\n(?P<exception>[A-Za-z_]\w*)\((?P<args>[^\n]*)\)(?:$|\nfull_key: )")
 _ARGUMENT = later(r"(?s)(?:(?P<errno>\d{1,4}), )?(?P<quote>['\"])(?P<said>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)")

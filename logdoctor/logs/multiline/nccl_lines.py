@@ -18,62 +18,6 @@ from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
 from logdoctor.pack.regexes import compiled, later
 
-NAME = (
-    r"(?!(?i:rank|local_?rank|world_?rank|gpu|device|dev|proc|process|pid|thread|task|worker|stage|info|warn|warning|error|debug"
-    r"|stdout|stderr|nccl|rccl|step|epoch|iter) )[A-Za-z][\w.-]{2,80}"
-)
-"""A host in front of ``[D]``. Words that count processes, devices or steps are no host: ``rank [0]``."""
-_MASKED = r"(?:[xX*#]{2,12}|<?(?:[pt]id|[PT]ID)>?)"
-HEAD = (
-    r"(?:(?:(?P<by_host>(?!\d{1,7}:|[._-]{1,80}:)[\w.-]+)|\d{1,7}|[._-]{1,80}):"
-    rf"(?:(?P<by_pid>\d+):(?P<tid>\d+)|{_MASKED}(?::{_MASKED})?) (?:\[(?P<device>-?\d+)\](?:\[[\w.:-]{{1,60}}\])? *)?"
-    rf"|^(?P<by_host>{NAME}) \[(?P<device>\d{{1,2}})\] )?"
-)
-"""``HOST:PID:TID [D] `` of debug.cc (NCCLX: ``[D][THREAD]``). D is the CUDA device of the calling thread.
-
-D is never the rank. The prefix may be missing. Users who paste a log remove the processes (``H [D] ``) or black them
-out (``H:XXXX:XXXX [D] ``). Digits in place of the host are the rest of a name, if the file begins within a line. A host
-of dashes was blacked out."""
-
-_STARTS = (
-    r"NET/OFI |NET/FasTrak |NET/GPUDirectTCPX |NET/FastSocket |NET/UCX|SHARP group create|SHARP allreduce|SHARP regmr",
-    r"\[Proxy Service|\[Proxy service\]|\[Proxy Progress\]|\[Service thread\]|No transport found for rank",
-    r"MNNVL \(cliqueSize|MNNVL is not supported on|XML Parse|XML Mismatch|XML Import Channel|XML Export Channel",
-    r"XML Graph has wrong|XML Topology has wrong|Error : XML parser is|Error : too many XML|Error : too many Topo",
-    r"Could not find node of type|Could not find gpu rank|Could not find rev link|Could not find net id",
-    r"Could not find NIC for|Could not find any local path|Could not find NET with id|Failed to find reverse path",
-    r"Add NVLink error|Add XGMI error|Add PCI Link error|TOPO/NET : |GetXmlFromCpu : ",
-    r"Invalid rank requested|Invalid device count requested|Invali[dg] config |Invalid device \d+ \(totalnDev",
-    r"Deregister: Could not find handle|UDS: Sending data|UDS: Receiving data|UDS: Binding to|UDS: Socket creation",
-    r"failed to peer with device|cudaIpcGetMemHandle failed|failed to open CUDA IPC handle",
-    r"ncclSocketAccept: |ncclSocketConnect: |ncclSocketRecv: |ncclSocketSend: |ncclSocketReady: |ncclSocketInit: ",
-    r"socketTryAccept|ncclProxyCall|ncclProxyClient|Proxy append |Proxy Call to rank|Proxy response for opId",
-    r"Mismatched response size",
-    r"Mismatched NCCL version|Bootstrap Root : |Failed: UCX error |Unable to receive connect msg",
-    r"commReclaim: |commDestroySync: |ncclCommGrow: |ncclCommSetAsyncError: |MemManager: |improper usage of ncclComm",
-    r"Attempt to use communicator before|Failed to CUDA calloc|Failed to CUDA malloc|Failed to CUDA host alloc",
-)
-_TROUBLE = (
-    r"(?=[^\n]*(?:[Cc]ould|[Cc]annot|[Ff]ail|[Uu]nable|rror|nvali[dg]|[Mm]ismatch|[Ww]rong|NULL|not |[Nn]o |"
-    r"[Tt]oo many|limited|RC: -|Only EFA|[Ee]xpect|unterminated|before|exceed|requested|requires|out of))"
-)
-BARE_SCAN = "|".join(_STARTS)
-"""First words of NCCL's messages, for lines without a prefix: below ``Last error:``, in tickets, wrapped lines."""
-
-BARE = rf"(?!\[Service thread\] Connection closed|\[Proxy Service UDS\] exit){_TROUBLE}(?:{BARE_SCAN})"
-"""A line that begins with `BARE_SCAN` and reports trouble."""
-
-TRAIL_SCAN = (
-    r"(?:\.cpp|(?:init|bootstrap|channel|collectives|debug|enqueue|group|proxy|transport|register|runtime|ce_coll|kernels|"
-    r"mnnvl|manager|allocator|rma|gin|argcheck|ipcsocket|wrap|param|profiler|ras|support|peers|rasnet|shmutils|socket|"
-    r"strongstream|tuner|utils|connect|paths|rings|search|topo|trees|tuning|xml|coll_net|generic|net|net_ib|"
-    r"nvls|p2p|shm|common|resiliency|nvtx|graph|scheduler|smi|msccl|models|archinfo|npkit|recorder|roctx)\.cc|"
-    r"(?:init|enqueue|group|bootstrap|transport|channel|proxy|net|p2p|shm|common_coll|rings|ring|"
-    r"topo)\.cu|(?:alloc|checks|shmutils|ipcsocket|bitops|strongstream|register|utils|comm|device|socket|proxy)\.h)"
-    r":\d+ (?:\(\w+\) )?-> \d"
-)
-"""``FILE:LINE -> RESULT``, printed by each caller of a failed function. The names are source files of NCCL and RCCL."""
-
 _QUOTED_WARNING = later(
     r"\n\s{0,8}Last error:[ \n]\s{0,8}+"
     r"(?P<said>(?!Exception raised from|frame #|nccl\w{0,20}(?:Error|Invalid\w{1,20}): )\S[^\n]+)"

@@ -9,11 +9,14 @@ Source: opal/util/show_help.c (1.x to 5.x), PRRTE src/util and PMIx src/util/pmi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import islice
+from typing import Any
 
-from logdoctor.logs.record_pattern import Message, Multiline
+from logdoctor.logs import record_patterns
+from logdoctor.logs.record_pattern import LineReader, Message, Multiline
 from logdoctor.model import Level, Value
-from logdoctor.pack.regexes import later
+from logdoctor.pack.regexes import compiled, later
 
 MAX_FRAME_LINES = 60
 MAX_LOOSE_LINES = 16
@@ -207,3 +210,19 @@ def help_fields(text: str) -> dict[str, Value]:
         if match["peer"]:
             fields.setdefault("peer", match["peer"])
     return fields
+
+
+@cache
+def _known_texts() -> Any:
+    """Return one pattern for all texts that have a record of their own."""
+    readers = (LineReader("openmpi_help.read_help_text"), LineReader("openmpi_help.read_warning"))
+    return compiled("|".join(f"(?:{record.pattern})" for record in record_patterns() if record.read_lines in readers))
+
+
+def read_unknown_frame(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read a help frame, or return None if another record reads its text."""
+    lines = list(islice(below, MAX_FRAME_LINES))
+    first = [n for n, line in enumerate(lines) if line.text.strip()][:3]
+    if any(_known_texts().search(lines[n].text) for n in first):
+        return None
+    return read_frame(head, fields, iter(lines))

@@ -72,12 +72,13 @@ def message_reader(stop: str, *, skip: str = r"$^", alone: bool = False) -> Mult
     return read
 
 
-def ranked_message_reader(heads: str, inputs: str, read: MultilineReader) -> MultilineReader:
+def ranked_message_reader(heads: str, inputs: str, stop: str, skip: str) -> MultilineReader:
     """Return a reader for a rank's line above a framed message.
 
-    The head matches ``heads``, and ``read`` reads its message. A head that matches ``inputs`` says that the program
-    cannot use its input.
+    The head of the frame matches ``heads``. A head that matches ``inputs`` says that the program cannot use its input.
+    For ``stop`` and ``skip`` see `message_reader`.
     """
+    read = message_reader(stop, skip=skip)
     head_pattern, input_pattern = later(heads), later(inputs)
 
     def read_ranked(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

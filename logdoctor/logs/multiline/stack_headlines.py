@@ -12,10 +12,6 @@ STACK_HEADLINE = (
     r"^ {0,8}(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>)[^\n]{0,80}?(?<![A-Za-z])(?<!local[ _-])(?i:rank)[ _:=#-]{0,3}"
     r"(?P<rank>\d{1,7})(?!\d)[^\n]{0,120}$"
 )
-STACK_HEADLINE_SCAN = (
-    r"(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>) ?(?:rank|Rank|RANK)|"
-    r"(?:rank|Rank|RANK)[ _:=#-]?[ _:=#-]?\d[^\n]{0,60}(?:\.txt|\.log|\.out|\.err) <=="
-)
 _PID = later(r"(?i)\bpid[ =:]{1,3}(?P<pid>\d{1,10})\b")
 _HOST = later(r"(?:\b(?:on|host|node)|@)[ :=]+(?P<host>[A-Za-z][\w-]*\d[\w.-]*)")
 _HEADLINE = later(STACK_HEADLINE)

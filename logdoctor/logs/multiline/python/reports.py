@@ -20,7 +20,6 @@ from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
 from logdoctor.pack.regexes import later
 
-REPORT_SCAN = r'"message": "[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Failure|Timeout)(?:"|:)'
 REPORT = r'^\s*(?:\{"message": \{)?"message": ("(?:[^"\\]|\\.){1,4000}+")(, "extraInfo": \{|,\s*$)'
 _REPORT = later(REPORT)
 _REPORT_KEY = later(r'\s*"(?:extraInfo|py_callstack|timestamp)": ')

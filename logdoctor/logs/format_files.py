@@ -1,0 +1,316 @@
+r"""Format files: what a program prints, as YAML.
+
+A file ``formats/<family>/<program>.yaml`` holds:
+
+- ``about``: the program, its versions, the sources of the facts, the kinds of records and their fields
+- ``parts``: named pieces of patterns.  ``%{name}`` stands for a piece in a pattern.  All files know the parts of
+  ``formats/parts.yaml``.  ``%{module.NAME}`` is a constant that a reader in `logs.multiline` uses too
+- ``signs``: lifecycle signs of kinds
+- ``records``: see `RecordPattern`; ``match`` is the pattern, and a list of texts is joined
+- ``prefixes``: see `Prefix`
+- ``samples``: lines, and all records that they give
+
+At most one of these keys says which lines below belong to a record (`multiline.lines_below`):
+
+- ``next``: the next line, if it matches this pattern.  Its named groups become fields
+- ``while``: all lines that match
+- ``until``: all lines to the one that matches
+- ``read``: the reader ``module.function`` of `logs.multiline`, or ``{module.function: {option: value}}``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import regex
+from msgspec import Struct
+
+from logdoctor.logs.record_pattern import LifecycleSigns, LineReader, Prefix, RecordPattern, find_function
+from logdoctor.model import Level, LifecycleSign, RuleError, RulesError
+from logdoctor.pack.yaml_lines import Document, Faults, parse
+from logdoctor.pack.yaml_lines import Path as Place
+
+FOLDER = Path(__file__).parent.parent / "formats"
+SHARED_PARTS = "parts"
+"""Name of the file with the parts for all files."""
+
+KEYS = ("about", "parts", "signs", "records", "prefixes", "samples")
+RECORD_KEYS: Mapping[str, type] = {
+    "kind": str,
+    "match": str,
+    "level": str,
+    "note": str,
+    "priority": int,
+    "often": bool,
+    "scan": str,
+    "patience": int,
+    "next": str,
+    "while": str,
+    "until": str,
+    "read": str,
+}
+PREFIX_KEYS: Mapping[str, type] = {
+    "name": str,
+    "match": str,
+    "starts": str,
+    "decode": str,
+    "once": bool,
+    "last": bool,
+    "unless": list,
+}
+READERS = ("next", "while", "until", "read")
+PATTERNS = ("match", "scan", *READERS[:-1])
+LEVELS = get_args(Level)
+SIGNS = get_args(LifecycleSign)
+
+_KIND = regex.compile(r"[a-z][\w-]*\.[a-z]\w*")
+_PART = regex.compile(r"%\{([A-Za-z_][\w.]*)\}")
+_WORDS = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
+
+
+class Sample(Struct, frozen=True):
+    """Lines of a log, and the fields of all records that they give, by kind."""
+
+    log: str
+    records: Mapping[str, list[Mapping[str, Any]]]
+    where: str
+
+
+class FormatFile(Struct, frozen=True):
+    """The parts of one format file."""
+
+    name: str
+    family: str
+    about: str
+    record_patterns: tuple[RecordPattern, ...] = ()
+    lifecycle_signs: LifecycleSigns = {}
+    prefixes: tuple[Prefix, ...] = ()
+    samples: tuple[Sample, ...] = ()
+
+
+def load_formats(folder: Path = FOLDER) -> tuple[FormatFile, ...]:
+    """Read all format files, in the order of their names.  Raise `RulesError` with all faults of all files."""
+    errors = list[RuleError]()
+    shared = _read_parts(folder / f"{SHARED_PARTS}.yaml", errors)
+    files = sorted(folder.glob("*/*.yaml"), key=lambda path: path.stem)
+    formats = tuple([_read_file(path, folder, shared, errors) for path in files])
+    if errors:
+        raise RulesError(errors)
+    return formats
+
+
+def _parse(path: Path, folder: Path, errors: list[RuleError]) -> Faults:
+    where = str(path.relative_to(folder.parent))
+    try:
+        document = parse(path.read_text("utf-8"), where)
+    except RuleError as error:
+        errors.append(error)
+        document = Document({})
+    return Faults(document, where)
+
+
+def _read_parts(path: Path, errors: list[RuleError]) -> Mapping[str, str]:
+    faults = _parse(path, path.parent, errors)
+    parts = _Parts({}, faults)
+    parts.add(_mapping(faults.document.data, (), faults).get("parts"))
+    errors += faults.errors
+    return parts.texts
+
+
+def _read_file(path: Path, folder: Path, shared: Mapping[str, str], errors: list[RuleError]) -> FormatFile:
+    faults = _parse(path, folder, errors)
+    data = _mapping(faults.document.data, (), faults)
+    for key in data:
+        if key not in KEYS:
+            faults.add((key,), f"unknown key '{key}'", "", f"the keys are {', '.join(KEYS)}")
+    if data and not isinstance(data.get("about"), str):
+        faults.add(
+            (), "'about' is missing", "the next reader wants to know the program", "about: NAME, versions, sources"
+        )
+    parts = _Parts(shared, faults)
+    parts.add(data.get("parts"))
+    records = tuple(r for place, entry in _entries(data, "records", faults) if (r := _record(entry, place, parts)))
+    prefixes = tuple(p for place, entry in _entries(data, "prefixes", faults) if (p := _prefix(entry, place, parts)))
+    found = FormatFile(
+        path.stem,
+        path.parent.name,
+        str(data.get("about")),
+        records,
+        _signs(data.get("signs"), {record.kind for record in records}, faults),
+        prefixes,
+        tuple(s for place, entry in _entries(data, "samples", faults) if (s := _sample(entry, place, faults))),
+    )
+    parts.check_unused()
+    errors += sorted(faults.errors, key=lambda error: int(error.where.rpartition(":")[2]))
+    return found
+
+
+def _mapping(value: Any, place: Place, faults: Faults) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    if value is not None:
+        faults.add(place, "this must be a mapping", f"it is {value!r:.60}", "KEY: VALUE")
+    return {}
+
+
+def _entries(data: Mapping[str, Any], key: str, faults: Faults) -> Iterator[tuple[Place, dict[str, Any]]]:
+    entries = data.get(key, [])
+    if not isinstance(entries, list):
+        faults.add((key,), f"'{key}' must be a list", "", f"{key}: [{{…}}]")
+        return
+    for number, entry in enumerate(entries):
+        if table := _mapping(entry, (key, number), faults):
+            yield (key, number), table
+
+
+class _Parts:
+    """Parts of patterns, and the patterns that are made of them."""
+
+    def __init__(self, shared: Mapping[str, str], faults: Faults) -> None:
+        self.texts, self.faults = dict(shared), faults
+        self._unused = set[str]()
+
+    def add(self, parts: Any) -> None:
+        """Add the parts of a file.  A part may hold parts that stand above it."""
+        for name, value in _mapping(parts, ("parts",), self.faults).items():
+            place = ("parts", name)
+            if name in self.texts:
+                self.faults.add(place, f"the part '{name}' exists in {SHARED_PARTS}.yaml", "", "choose another name")
+            self.texts[name] = self.fill(value, place)
+            self._unused.add(name)
+
+    def fill(self, value: Any, place: Place) -> str:
+        """Return a pattern with its parts filled in."""
+        pieces = value if isinstance(value, list) else [value]
+        if not all(isinstance(piece, str) for piece in pieces):
+            self.faults.add(place, "a pattern must be a text", f"it is {value!r:.60}", "put it in single quotes")
+            return ""
+        return str(_PART.sub(lambda match: self._part(match[1], place), "".join(pieces)))
+
+    def _part(self, name: str, place: Place) -> str:
+        self._unused.discard(name)
+        if "." in name:
+            try:
+                return str(find_function(name))
+            except LookupError:
+                self.faults.add(place, f"there is no constant '{name}'", "", "name one of logs/multiline: module.NAME")
+        elif name not in self.texts:
+            known = ", ".join(sorted(self.texts))
+            self.faults.add(place, f"there is no part '{name}' above", "", f"the parts are {known}")
+        return self.texts.get(name, "")
+
+    def check_unused(self) -> None:
+        """Add a fault for each part that no pattern uses."""
+        for name in sorted(self._unused):
+            self.faults.add(("parts", name), f"no pattern uses the part '{name}'", "", "remove it")
+
+
+def _values(entry: Mapping[str, Any], place: Place, keys: Mapping[str, type], parts: _Parts) -> dict[str, Any] | None:
+    """Check the keys and types of an entry, and fill the parts in.  Return None for an entry with faults."""
+    faults, values = parts.faults, dict[str, Any]()
+    before = len(faults.errors)
+    for key, value in entry.items():
+        if key not in keys:
+            faults.add((*place, key), f"unknown key '{key}'", "", f"the keys are {', '.join(keys)}")
+        elif key in PATTERNS:
+            values[key] = parts.fill(value, (*place, key))
+        elif key == "read":
+            values[key] = _reader(value, (*place, key), parts)
+        elif type(value) is not keys[key]:
+            faults.add((*place, key), f"'{key}' must be {_WORDS[keys[key]]}", f"it is {value!r:.60}", f"{key}: …")
+        else:
+            values[key] = value
+    for key in tuple(keys)[:2]:
+        if not entry.get(key):
+            faults.add(place, f"'{key}' is missing", "", f"add {key}: …")
+    return values if len(faults.errors) == before else None
+
+
+def _reader(value: Any, place: Place, parts: _Parts) -> LineReader | None:
+    if isinstance(value, dict) and len(value) == 1:
+        ((name, options),) = value.items()
+        if isinstance(options, dict) and all(isinstance(option, str | int) for option in options.values()):
+            return LineReader(
+                name, {key: parts.fill(o, place) if isinstance(o, str) else o for key, o in options.items()}
+            )
+    if isinstance(value, str):
+        return LineReader(value)
+    parts.faults.add(
+        place,
+        "'read' is not understood",
+        "it names a function of logs/multiline",
+        "read: module.function  or  read: {module.function: {option: value}}",
+    )
+    return None
+
+
+def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPattern | None:
+    values = _values(entry, place, RECORD_KEYS, parts)
+    if values is None:
+        return None
+    if not _KIND.fullmatch(values["kind"]):
+        parts.faults.add(
+            (*place, "kind"), f"'{values['kind']}' is no kind", "", "a kind is FORMAT.WORD: ucx.connection"
+        )
+    if values.get("level", "info") not in LEVELS:
+        what = f"'{values['level']}' is no level"
+        parts.faults.add((*place, "level"), what, "", f"one of {', '.join(LEVELS)}; without it the line's own")
+    readers = [key for key in READERS if key in values]
+    if len(readers) > 1:
+        parts.faults.add(
+            place, f"{' and '.join(readers)} stand together", "a record has one reader", "keep one of them"
+        )
+    reader = values.get("read") or next(
+        (LineReader(f"lines_below.read_{k}", {"pattern": values[k]}) for k in readers), None
+    )
+    return RecordPattern(
+        values["kind"],
+        values["match"],
+        values.get("level"),
+        reader,
+        values.get("note", ""),
+        values.get("priority", 0),
+        values.get("often", False),
+        values.get("scan"),
+        **({"patience": values["patience"]} if "patience" in values else {}),
+    )
+
+
+def _prefix(entry: Mapping[str, Any], place: Place, parts: _Parts) -> Prefix | None:
+    values = _values(entry, place, PREFIX_KEYS, parts)
+    if values is None:
+        return None
+    pattern = values.pop("match")
+    return Prefix(pattern=pattern, **{**values, "unless": tuple(values.get("unless", ()))})
+
+
+def _signs(value: Any, kinds: set[str], faults: Faults) -> LifecycleSigns:
+    table = dict[str, tuple[LifecycleSign, ...]]()
+    for kind, signs in _mapping(value, ("signs",), faults).items():
+        place = ("signs", kind)
+        if kind not in kinds:
+            faults.add(place, f"no record of this file is of the kind '{kind}'", "", "write the kind as in its record")
+        if not isinstance(signs, list) or not signs or not all(s in SIGNS and signs.count(s) == 1 for s in signs):
+            faults.add(place, f"the signs of '{kind}' are not understood", "", f"a list of some of {', '.join(SIGNS)}")
+            continue
+        table[kind] = tuple(signs)
+    return table
+
+
+def _sample(entry: Mapping[str, Any], place: Place, faults: Faults) -> Sample | None:
+    log, records = entry.get("log"), dict[str, list[Mapping[str, Any]]]()
+    lines: list[Any] = log if isinstance(log, list) else [log]
+    if not all(isinstance(line, str) for line in lines):
+        faults.add(place, "a sample has no log", "", "{log: 'the line', KIND: {FIELD: VALUE}}")
+        return None
+    for kind, value in entry.items():
+        if kind == "log":
+            continue
+        fields = value if isinstance(value, list) else [value]
+        if not _KIND.fullmatch(kind) or not all(isinstance(f, dict) for f in fields):
+            faults.add((*place, kind), f"'{kind}' is not understood", "", "{log: 'the line', KIND: {FIELD: VALUE}}")
+            return None
+        records[kind] = fields
+    return Sample("\n".join(lines), records, f"{faults.where}:{faults.document.line(place)}")

@@ -1,0 +1,66 @@
+"""Reports of PyTorch's process groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.logs.multiline.c10d_lines import read_error
+from logdoctor.logs.record_pattern import Message, Multiline
+from logdoctor.model import Value
+from logdoctor.pack.regexes import compiled, later
+
+FILES = (
+    r"(?:ProcessGroup\w*|NCCLUtils|TCPStore\w*|FileStore|HashStore|PrefixStore|Store|socket|Utils|reducer|logger|"
+    r"FlightRecorder\w*|Work|Backend|comm|init|debug|intra_node_comm|\w*SymmetricMemory\w*|NanCheck|"
+    r"ControlPlane|WorkerServer|Functional|TraceUtils)\.(?:cpp|hpp|h|cu)"
+)
+_OWN_FILE = later(FILES)
+_STACK_LINE = later(r"^\s*#\d+ (?P<function>\S+) from (?P<path>\S+?)(?::\d+)?\s*$")
+_BEHIND = later(
+    r"\[(?P<ranks>[\d, ]{1,4000})\] ?(?:finished collective #\d+, but didn't join|joined but didn't finish)"
+)
+_REPORT_LINE = later(
+    r"^\s+(?:- )?(?:\[[\d, ]+\]|Timeout at collective|To our best knowledge|Snapshot of ranks|#\d+ (?:started|"
+    r"finished)|ranks? )|^\s*-"
+)
+
+
+def read_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+    """Read the Python stack of a failed collective, innermost frame first."""
+    frames: list[str] = []
+    taken: list[int] = []
+    for message in below:
+        hit = _STACK_LINE.match(message.text)
+        if not hit:
+            break
+        frames.append(f"{hit['path']}:{hit['function']}")
+        taken.append(message.below)
+    return Multiline(head.text, {"frames": " > ".join(frames[:12])} if frames else {}, tuple(taken))
+
+
+def read_desync(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+    """Read the report of TORCH_NCCL_DESYNC_DEBUG: the ranks behind, and the number of states."""
+    lines = [head.text]
+    taken: list[int] = []
+    for message in below:
+        if not _REPORT_LINE.match(message.text):
+            break
+        lines.append(message.text)
+        taken.append(message.below)
+    text = "\n".join(line.strip() for line in lines)
+    behind = [int(rank) for hit in _BEHIND.finditer(text) for rank in compiled(r"\d+").findall(hit["ranks"])]
+    more: dict[str, Value] = {"states": sum(" started " in line or " finished " in line for line in lines)}
+    if behind:
+        more["ranks"] = tuple(dict.fromkeys(behind))
+    return Multiline(text, more, tuple(taken))
+
+
+def read_own(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read a message that a C++ file of c10d logged as an error.
+
+    The file stands in the stripped prefix (``source.logger``).
+    """
+    source = head.source
+    if source.level not in ("error", "fatal") or not _OWN_FILE.match((source.logger or "").rpartition("/")[2]):
+        return None
+    return read_error(head, fields, below)

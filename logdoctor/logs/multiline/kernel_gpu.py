@@ -1,0 +1,59 @@
+"""Xids and messages of several lines of NVIDIA's driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.codes import catalogue
+from logdoctor.logs.record_pattern import Message, Multiline
+from logdoctor.model import Level, Value
+from logdoctor.pack.regexes import later
+
+_MORE = later(r"^(?:\[[^\]]{0,40}\]\s?)*\s*NVRM:\s+(?!Xid|GPU |The NVIDIA|loading|rm_|nv_)(?P<more>\S.*)")
+_MAX_MORE = 4
+_LOST = later(r"fallen off the bus")
+_NONFATAL = later(r"[A-Z_]{3,24} Nonfatal ")
+_LINK = later(r"\b[Ll]ink (?P<link>\d{1,3})\b")
+
+
+def level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Set the level of an Xid from the catalogue and the message.
+
+    It is a warning if the catalogue says so, or if the text says Nonfatal. Else it is an error.
+    """
+    del below
+    entry = catalogue("xid").find(fields.get("xid", ""))
+    text = str(fields.get("text", head.text))
+    mild = (entry and entry.columns["level"] == "warning") or _NONFATAL.match(text)
+    level: Level = "warning" if mild else "error"
+    link = _LINK.search(text)
+    return Multiline(text, {"link": int(link["link"])} if link else {}, level=level)
+
+
+def read_sentence(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Join the lines of a driver message. Each begins with ``NVRM:``.
+
+    If a line says that the GPU fell off the bus, that line is quoted.
+    """
+    del fields
+    words: list[str] = [head.text]
+    taken: list[int] = []
+    evidence = 0
+    for message in below:
+        more = _MORE.match(message.text)
+        if more is None or len(taken) == _MAX_MORE:
+            break
+        words.append(more["more"])
+        taken.append(message.below)
+        if _LOST.search(message.text):
+            evidence = message.below
+    return Multiline(" ".join(words), {}, tuple(taken), evidence)
+
+
+def read_device(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read a message ``The NVIDIA GPU …`` of several lines.
+
+    Return None unless it says that the GPU fell off the bus.
+    """
+    multiline = read_sentence(head, fields, below)
+    return multiline if multiline is not None and _LOST.search(multiline.text) else None

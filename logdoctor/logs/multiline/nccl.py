@@ -1,0 +1,77 @@
+"""NCCL's warnings that do no harm, failed starts, and reports of RAS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from logdoctor.logs.multiline.nccl_advice import is_harmless
+from logdoctor.logs.multiline.nccl_lines import read_message
+from logdoctor.logs.record_pattern import Message, Multiline
+from logdoctor.model import Value
+from logdoctor.pack.regexes import later
+
+_RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
+_RAS_COUNT = later(
+    r"\s+(?:\d{1,7} ranks have|Rank \d{1,7} has) "
+    r"(?:launched up to operation (?P<done>\d{1,18})|not launched any operations)"
+)
+_RAS_PROCESS = later(r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPU")
+_UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
+"""Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
+_FAILURES = range(1, 7)
+
+
+def harmless(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read the message of a warning after which NCCL goes on, else return None.
+
+    The record ``nccl.warn`` reads all other warnings.
+    """
+    return read_message(head, fields, below) if is_harmless(str(fields.get("text", ""))) else None
+
+
+def failed_start(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
+    """Set level error if nothing caught the error.
+
+    Nothing caught it if the thread that makes a communicator, or the group of the caller, ends with it.
+    """
+    text, logger = str(fields.get("text", head.text)), str(fields.get("file", "")).rsplit("/", 1)[-1]
+    uncaught = fields.get("thread") == "Async thread" or (logger in _UNCAUGHT and fields.get("result") in _FAILURES)
+    return Multiline(text, level="error" if uncaught else None)
+
+
+def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+    """Read the indented lines below, and the ranks that differ from the most.
+
+    A rank differs if it did fewer operations than the others. Without counts all listed ranks differ.
+    """
+    lines, taken, ranks, hosts = [head.text], list[int](), list[int](), dict[str, None]()
+    count, most, listed = -1, -1, list[tuple[int, int, str]]()
+    for message in below:
+        if not message.text.startswith("  ") or not message.text.strip():
+            break
+        lines.append(message.text.strip())
+        taken.append(message.below)
+        if hit := _RAS_COUNT.match(message.text):
+            count = int(hit["done"] or 0)
+            most = max(most, count)
+        if hit := _RAS_RANK.match(message.text):
+            listed.append((count, int(hit["rank"]), hit["host"]))
+    for done, rank, host in listed:
+        if done < most or most < 0:
+            ranks.append(rank)
+            hosts.setdefault(host)
+    more: dict[str, Value] = {"odd": tuple(ranks), "odd_hosts": tuple(hosts)} if ranks else {}
+    return Multiline("\n".join(lines), more, tuple(taken))
+
+
+def ras_dead(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+    """Read the hosts of processes that do not answer, from the lines below."""
+    lines, taken, hosts = [head.text], list[int](), dict[str, None]()
+    for message in below:
+        hit = _RAS_PROCESS.match(message.text)
+        if hit is None:
+            break
+        lines.append(message.text.strip())
+        taken.append(message.below)
+        hosts.setdefault(hit["host"])
+    return Multiline("\n".join(lines), {"odd_hosts": tuple(hosts)} if hosts else {}, tuple(taken))

@@ -1,0 +1,183 @@
+"""Format files: all faults of all files come at once, and each file keeps the laws."""
+
+from __future__ import annotations
+
+import pytest
+from format_probe import formats
+
+from logdoctor.logs.format_files import FOLDER, load_formats
+from logdoctor.logs.multiline.lines_below import read_next, read_until, read_while
+from logdoctor.logs.record_pattern import LineReader, Message, find_function
+from logdoctor.model import RulesError
+
+each_format = pytest.mark.parametrize("name", sorted(formats()))
+
+GOOD = """\
+about: A program.
+parts:
+  head: 'prog: '
+signs:
+  prog.error: [own end]
+records:
+- kind: prog.error
+  level: error
+  match:
+  - '^%{head}failed: '
+  - '(?P<message>.+)'
+prefixes:
+- name: prog.label
+  match: '\\[prog\\] '
+  starts: '['
+samples:
+- {log: 'prog: failed: no luck', prog.error: {message: no luck}}
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load a folder with one format file, and return its format or the texts of its faults."""
+
+    def load_text(text: str):
+        (tmp_path / "formats" / "family").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "formats" / "parts.yaml").write_text("about: x\nparts:\n  shared: 'S+'\n")
+        (tmp_path / "formats" / "family" / "prog.yaml").write_text(text)
+        try:
+            (found,) = load_formats(tmp_path / "formats")
+        except RulesError as faults:
+            return [str(error) for error in faults.errors]
+        return found
+
+    return load_text
+
+
+def test_format_file_becomes_records_signs_prefixes_and_samples(load):
+    found = load(GOOD)
+    (record,) = found.record_patterns
+    assert (record.kind, record.level, record.pattern) == ("prog.error", "error", "^prog: failed: (?P<message>.+)")
+    assert found.lifecycle_signs == {"prog.error": ("own end",)}
+    assert [(prefix.name, prefix.pattern) for prefix in found.prefixes] == [("prog.label", r"\[prog\] ")]
+    assert [(sample.log, sample.records) for sample in found.samples] == [
+        ("prog: failed: no luck", {"prog.error": [{"message": "no luck"}]})
+    ]
+
+
+def test_all_files_know_the_shared_parts(load):
+    found = load("about: x\nrecords:\n- {kind: prog.a, match: 'head %{shared}'}\n")
+    assert found.record_patterns[0].pattern == "head S+"
+
+
+def test_percent_sign_before_a_count_is_no_part(load):
+    found = load("about: x\nrecords:\n- {kind: prog.a, match: 'done %{3}'}\n")
+    assert found.record_patterns[0].pattern == "done %{3}"
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "line", "what"),
+    [
+        ("about: A program.", "about: 3", 1, "'about' is missing"),
+        ("samples:", "sample:", 16, "unknown key 'sample'"),
+        ("  head: 'prog: '", "  head: 7", 3, "a pattern must be a text"),
+        ("  head: 'prog: '", "  head: 'prog: '\n  tail: ' end'", 4, "no pattern uses the part 'tail'"),
+        ("  head: 'prog: '", "  head: 'prog: '\n  shared: ' end'", 4, "the part 'shared' exists in parts.yaml"),
+        ("%{head}", "%{head}%{foot}", 9, "there is no part 'foot' above"),
+        ("%{head}", "%{head}%{no_module.NAME}", 9, "there is no constant 'no_module.NAME'"),
+        ("[own end]", "[own begin]", 5, "the signs of 'prog.error' are not understood"),
+        ("  prog.error: [own", "  prog.none: [own", 5, "no record of this file is of the kind 'prog.none'"),
+        ("kind: prog.error", "kind: Prog", 7, "'Prog' is no kind"),
+        ("- kind: prog.error\n", "-\n", 8, "'kind' is missing"),
+        ("level: error", "level: bad", 8, "'bad' is no level"),
+        ("level: error", "priority: high", 8, "'priority' must be a whole number"),
+        ("level: error", "often: 1", 8, "'often' must be true or false"),
+        ("level: error", "matches: x", 8, "unknown key 'matches'"),
+        ("level: error", "read: 7", 8, "'read' is not understood"),
+        ("level: error", "next: a\n  until: b", 7, "next and until stand together"),
+        ("  starts: '['", "  begins: '['", 15, "unknown key 'begins'"),
+        ("{log: 'prog: failed: no luck', ", "{", 17, "a sample has no log"),
+        ("prog.error: {message: no luck}", "prog.error: no luck", 17, "'prog.error' is not understood"),
+        ("about: A program.", "about: [", 3, "this is not valid YAML"),
+    ],
+)
+def test_fault_names_file_line_and_help(load, good, bad, line, what):
+    assert good in GOOD
+    faults = load(GOOD.replace(good, bad))
+    assert isinstance(faults, list)
+    (fault,) = [fault for fault in faults if what in fault]
+    assert fault.startswith(f"formats/family/prog.yaml:{line}: ")
+    assert "  help: " in fault
+
+
+def test_all_faults_of_a_file_come_at_once_in_the_order_of_lines(load):
+    faults = load(GOOD.replace("[own end]", "[x]").replace("level: error", "level: x").replace("starts", "start"))
+    assert [int(fault.split(":")[1]) for fault in faults] == [5, 8, 15]
+
+
+# ── laws of the shipped formats ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@each_format
+def test_each_reader_and_decoder_is_a_function(name):
+    for record in formats()[name].record_patterns:
+        if record.read_lines:
+            function = find_function(record.read_lines.name)
+            assert callable(function if record.read_lines.options is None else function(**record.read_lines.options))
+    for prefix in formats()[name].prefixes:
+        assert not prefix.decode or callable(find_function(prefix.decode))
+
+
+def test_unknown_function_is_a_lookup_error():
+    for name in ("read_death", "ray.read_birth", "nothing.read", "ray.nothing.read"):
+        with pytest.raises(LookupError):
+            find_function(name)
+
+
+@each_format
+def test_each_line_of_a_format_file_can_be_read(name):
+    (path,) = FOLDER.glob(f"*/{name}.yaml")
+    lines = path.read_text("utf-8").split("\n")
+    assert [line for line in lines if len(line) > 165 and not line.startswith(("- {", "  ", "  -"))] == []
+
+
+# ── the readers that a pattern describes ────────────────────────────────────────────────────────────────────────────
+
+
+def below(*texts: str):
+    return (Message(text, below=number) for number, text in enumerate(texts, 1))
+
+
+HEAD = Message("it failed:")
+
+
+def test_next_line_with_a_message_is_quoted_and_part_of_the_text():
+    result = read_next(r"(?P<message>\w.*)")(HEAD, {}, below("", "  no luck", "more"))
+    assert (result.text, result.fields, result.taken, result.evidence) == (
+        "it failed:\nno luck",
+        {"message": "no luck"},
+        (2,),
+        2,
+    )
+
+
+def test_next_line_without_a_message_adds_fields_only():
+    result = read_next(r"pid (?P<pid>\d+) on (?P<host>\w+)")(HEAD, {}, below("pid 7 on n1"))
+    assert (result.text, result.fields, result.taken, result.evidence) == (HEAD.text, {"pid": 7, "host": "n1"}, (1,), 0)
+
+
+@pytest.mark.parametrize("lines", [[], ["", ""], ["other", "pid 7"]])
+def test_next_line_that_does_not_match_is_left(lines):
+    result = read_next(r"pid (?P<pid>\d+)")(HEAD, {}, below(*lines))
+    assert (result.fields, result.taken) == ({}, ())
+
+
+def test_while_takes_lines_up_to_the_first_that_does_not_match():
+    assert read_while(r"^  ")(HEAD, {}, below("  a", "  b", "c", "  d")).taken == (1, 2)
+
+
+def test_until_takes_lines_to_the_one_that_matches_or_none():
+    assert read_until("end")(HEAD, {}, below("a", "the end", "b")).taken == (1, 2)
+    assert read_until("end")(HEAD, {}, below("a", "b")).taken == ()
+    assert read_until("end")(HEAD, {}, below(*["a"] * 40, "end")).taken == ()
+
+
+def test_reader_with_options_is_made_by_a_function(load):
+    found = load("about: x\nrecords:\n- {kind: prog.a, match: 'head', while: '^%{shared}'}\n")
+    assert found.record_patterns[0].read_lines == LineReader("lines_below.read_while", {"pattern": "^S+"})
