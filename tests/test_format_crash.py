@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record, records
+from format_probe import PRINTABLE, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,47 +9,6 @@ from logdoctor.logs.multiline.crash_stacks import read_terminate
 from logdoctor.logs.record_pattern import Message
 
 RECORDS = (*records("crash"), *records("crash_traces"))
-
-
-@pytest.mark.parametrize(
-    ("line", "fields"),
-    [
-        ("Segmentation fault (core dumped)", {"signal": 11}),
-        ("Bus error", {"signal": 7}),
-        ("Killed", {"signal": 9}),
-        (
-            "./launch.sh: line 31:  7741 Killed                  python -u train.py --config a.yaml",
-            {"signal": 9, "pid": 7741},
-        ),
-        ("job.sh: line 9: 12 Aborted                 (core dumped) ./solver input.nml", {"signal": 6, "pid": 12}),
-        ("[1]    12576 segmentation fault (core dumped)  ./all_reduce_perf -g 2", {"signal": 11, "pid": 12576}),
-        ("[2]  + 4411 killed     python train.py", {"signal": 9, "pid": 4411}),
-        ("zsh: illegal hardware instruction (core dumped)  python x.py", {"signal": 4}),
-        ("zsh: trace trap  python x.py", {"signal": 5}),
-        ("/bin/sh: line 1: 66421 Illegal instruction     (core dumped) python x.py", {"signal": 4, "pid": 66421}),
-    ],
-)
-def test_a_shell_line_about_a_signal_gives_its_number(line, fields):
-    record = read_record(RECORDS, line)
-    assert (record.kind, record.level) == ("crash.signal", "fatal")
-    assert fields.items() <= record.fields.items()
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "double free or corruption (!prev)",
-        "free(): invalid pointer",
-        "malloc(): unaligned tcache chunk detected",
-        "munmap_chunk(): invalid pointer",
-        "corrupted size vs. prev_size",
-        "corrupted double-linked list",
-        "python: malloc.c:2379: sysmalloc: Assertion `(old_top == initial_top (av))' failed.",
-    ],
-)
-def test_damaged_heap_reported_by_the_c_library_is_a_crash(line):
-    record = read_record(RECORDS, line)
-    assert (record.kind, record.level) == ("crash.heap", "fatal")
 
 
 def test_uncaught_exception_keeps_type_and_message_and_leaves_other_lines():
@@ -94,17 +53,6 @@ def test_frames_below_a_c10_exception_belong_to_it():
     assert len(records) == 1
     assert records[0].fields["message"] == "[PG 0 Rank 5] something ended"
     assert "frame #0" not in records[0].text
-
-
-@pytest.mark.parametrize(
-    ("prefix", "rank"), [("[PG ID 0 PG GUID 0(default_pg) Rank 5]", 5), ("[PG 3 (tp) Rank 1]", None)]
-)
-def test_uncaught_exception_gives_the_rank_only_in_the_default_group(prefix, rank):
-    text = (
-        "terminate called after throwing an instance of 'c10::DistBackendError'\n"
-        f"  what():  {prefix} Process group watchdog thread terminated with exception: CUDA error: unknown error\n"
-    )
-    assert read_record(RECORDS, text).fields.get("rank") == rank
 
 
 def test_older_torch_gives_the_rank_in_the_group():
@@ -170,78 +118,9 @@ def test_the_stack_of_ucx_names_the_first_library_that_is_not_the_handler():
     assert record.fields["frames"] == ("ucs_handle_error", "meshSend")
 
 
-@pytest.mark.parametrize(
-    ("line", "kind"),
-    [
-        ("*** stack smashing detected ***: terminated", "crash.smashed"),
-        ("solver: mesh.c:88: refine: Assertion `n > 0' failed.", "crash.assertion"),
-        ("F1105 09:11:12.000001 77 pool.cc:31] Check failed: size > 0 (0 vs. 0)", "crash.assertion"),
-        ("==4411==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60", "crash.sanitizer"),
-        ("panic: runtime error: index out of range [3] with length 3", "crash.panic"),
-        ("thread 'main' panicked at src/main.rs:10:5:", "crash.panic"),
-        ("/opt/torch/bin/luajit: ./data/Batches.lua:61: attempt to index a nil value", "crash.script"),
-        ("!!!!!!! Segfault encountered !!!!!!!", "crash.trace"),
-        ("libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc", "crash.terminate"),
-        ("Reason: OOMKilled", "crash.oom_killed"),
-        ("Process 812 (python3) of user 1001 dumped core.", "crash.core"),
-    ],
-)
-def test_other_crashes_have_kinds(line, kind):
-    record = read_record(RECORDS, line)
-    assert record.kind == kind
-    assert record.level in ("fatal", "error")
-
-
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", 137),
-        ("command terminated with exit code 1", 1),
-        ("trainer-0 exited with code 139", 139),
-        ("Command exited with non-zero status 2", 2),
-        ("[launcher] worker failed with return code: -11", -11),
-        ("Exit code: 134", 134),
-        ("['python', 'train.py'] exits with return code = -7", -7),
-    ],
-)
-def test_a_reported_exit_code_is_kept(line, code):
-    record = read_record(RECORDS, line)
-    assert (record.kind, record.fields["exit_code"]) == ("crash.exit", code)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "mlx5_core 0000:41:00.0: mlx5_function_setup:1190: failed with error code -22",
-        "loading of the firmware returned error code -110",
-        "Return code: -16",
-    ],
-)
-def test_a_negative_number_that_is_no_signal_is_an_errno_and_no_exit_code(line):
-    assert kinds(RECORDS, line) == []
-
-
 def test_killed_by_a_signal_gives_the_number():
     assert read_record(RECORDS, "worker 3 was terminated by signal SIGKILL").fields["signal"] == 9
     assert read_record(RECORDS, "child died with <Signals.SIGSEGV: 11>").fields["signal"] == 11
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Process finished with exit code 0",
-        "exited with code 0",
-        '"OOMKilled": false,',
-        "epoch 12 | killed 3 stale locks",
-        "Aborted transactions: 0",
-        "signal_handler=enabled",
-        "#0 step 12 loss 1.1",
-        "Terminated 4 idle workers",
-        "exit_code_on_failure: 3",
-    ],
-)
-def test_similar_healthy_lines_give_no_record(line):
-    assert kinds(RECORDS, line) == []
 
 
 KNOWN = (
@@ -257,22 +136,6 @@ KNOWN = (
 @given(st.sampled_from(KNOWN), st.text(PRINTABLE, max_size=80), st.text(PRINTABLE, max_size=80))
 def test_garbage_around_known_words_never_raises(words, before, after):
     read(RECORDS, f"{before}{words}{after}\n{words}\n{after}\n#1  {before}")
-
-
-@pytest.mark.parametrize(
-    ("text", "message", "where"),
-    [
-        (
-            "thread 'main' panicked at src/mesh.rs:10:5:\nno cell left\nnote: run with `RUST_BACKTRACE=1`\n",
-            "no cell left",
-            "src/mesh.rs:10:5",
-        ),
-        ("thread '<unnamed>' (812) panicked at 'no cell left', src/mesh.rs:10:5\n", "no cell left", "src/mesh.rs:10:5"),
-    ],
-)
-def test_rust_panic_before_and_after_1_73_gives_message_and_place(text, message, where):
-    record = read(RECORDS, text)[0]
-    assert (record.fields["message"], record.fields["where"]) == (message, where)
 
 
 def test_the_note_below_a_rust_panic_is_not_its_message():

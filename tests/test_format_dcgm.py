@@ -11,28 +11,6 @@ RECORDS = records("dcgm")
 WARNED = "Found 9 faulty memory elements on GPU 2 Run a field diagnostic on the GPU."
 
 
-def row(test: str, cell: str) -> str:
-    return f"| {test:25} | {cell:46} |\n"
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        row("GPU Memory", "Fail - GPU: 2") + row("Warning", WARNED[:45]) + row("", WARNED[45:]),
-        row("memory", "Fail")
-        + row("", "GPU1: Pass")
-        + row("", "GPU2: Fail")
-        + row("Warning: GPU2", WARNED[:45])
-        + row("", WARNED[45:]),
-    ],
-    ids=["DCGM 3", "DCGM 4"],
-)
-def test_rows_below_a_failed_test_give_the_reason(table):
-    record = read_record(RECORDS, table + row("Memory Bandwidth", "Pass - All"))
-    assert record.fields["message"].endswith(f": {WARNED}")
-    assert record.fields["gpu"] == 2
-
-
 @pytest.mark.parametrize("warning", [f'"warning" : "{WARNED}"', f'"{WARNED}"'], ids=["DCGM 3", "DCGM 2"])
 def test_lines_below_a_failed_status_give_the_reason(warning):
     log = f'  "status" : "Fail",\n  "warnings" :\n  [\n    {{\n      "error_id" : 52,\n      {warning}\n    }}\n  ]\n'

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from format_probe import PRINTABLE, kinds, read, read_record, records
+from format_probe import PRINTABLE, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,13 +42,6 @@ def test_summary_reports_the_root_entry():
         (14,),
         "2031-05-06_07:08:08",
     )
-
-
-@pytest.mark.parametrize("prefix", ["fit-out> ", "* 08:14:{:02} | "])
-def test_summary_behind_an_unknown_prefix_is_read(prefix):
-    lines = [prefix.format(at) + line for at, line in enumerate(SUMMARY.split("\n"))]
-    record = read(RECORDS, "\n".join(lines))[0]
-    assert (record.kind, record.fields["rank"], record.fields["signal"]) == ("elastic.failure_summary", 13, 9)
 
 
 def left_with(root: str, time: str = "07:08:09") -> str:
@@ -109,111 +102,6 @@ def test_a_summary_whose_head_is_cut_off_is_still_read():
     assert (record.fields["rank"], record.fields["signal"], record.fields["count"]) == (13, 9, 1)
 
 
-@pytest.mark.parametrize("text", ["tests/test_a.py::test_b FAILED", "job 7 FAILED\nretrying"])
-def test_other_lines_that_end_in_failed_are_no_summary(text):
-    assert kinds(RECORDS, text) == []
-
-
-@pytest.mark.parametrize(
-    ("line", "kind", "level", "fields"),
-    [
-        (
-            "failed (exitcode: -11) local_rank: 3 (pid: 901) of binary: /opt/py/bin/python",
-            "elastic.worker_failed",
-            "error",
-            {"exit_code": -11, "local_rank": 3, "pid": 901, "signal": 11},
-        ),
-        (
-            "failed (exitcode: 1) local_rank: 0 (pid: 8) of binary: /opt/py",
-            "elastic.worker_failed",
-            "error",
-            {"exit_code": 1},
-        ),
-        ("Sending process 55 closing signal SIGTERM", "elastic.sigterm", "error", {"pid": 55, "signal": 15}),
-        ("Closing process 55 via signal SIGHUP", "elastic.sigterm", "error", {"pid": 55, "signal": 1}),
-        (
-            "Unable to shutdown process 55 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
-            "elastic.sigterm",
-            "warning",
-            {"pid": 55, "signal": 9},
-        ),
-        (
-            "Unable to shutdown process 55 via 15, forcefully exitting via 9",
-            "elastic.sigterm",
-            "warning",
-            {"signal": 9},
-        ),
-        ("  exitcode  : -7 (pid: 66)", "elastic.failure_entry", "error", {"exit_code": -7, "pid": 66, "signal": 7}),
-        (
-            "  rank      : 12 (local_rank: 4)\n  exitcode  : -7 (pid: 66)\n  error_file: <N/A>",
-            "elastic.failure_entry",
-            "error",
-            {"rank": 12, "local_rank": 4, "exit_code": -7, "pid": 66, "signal": 7},
-        ),
-        (
-            "  traceback : Signal 7 (SIGBUS) received by PID 66",
-            "elastic.failure_entry",
-            "error",
-            {"pid": 66, "signal": 7},
-        ),
-        (
-            "Received Signals.SIGINT death signal, shutting down workers",
-            "elastic.signal_received",
-            "error",
-            {"signal": 2},
-        ),
-        ("Received 15 death signal, shutting down workers", "elastic.signal_received", "error", {"signal": 15}),
-        (
-            "[default] Worker group FAILED. 3/3 attempts left; will restart worker group",
-            "elastic.restart",
-            "error",
-            {"attempts_left": 3, "state": "FAILED"},
-        ),
-        (
-            "[default] Detected 1 new nodes from group_rank=0; will restart worker group",
-            "elastic.restart",
-            "warning",
-            {"new_nodes": 1},
-        ),
-        (
-            "The node 'ice-07_51_0' has failed to send a keep-alive heartbeat to the rendezvous 'run7' due to an error of type RendezvousTimeoutError.",
-            "elastic.rendezvous",
-            "error",
-            {"node": "ice-07_51_0", "exception": "RendezvousTimeoutError"},
-        ),
-        (
-            "The node 'ice-07_51_0' has failed to shutdown the rendezvous 'run7' due to an error of type RendezvousConnectionError.",
-            "elastic.rendezvous",
-            "warning",
-            {"exception": "RendezvousConnectionError"},
-        ),
-        ("The rendezvous 'run7' has been closed.", "elastic.rendezvous", "error", {"run_id": "run7"}),
-        (
-            "The node 'ice-07_51_0' has joined round 0 of the rendezvous 'run7' as rank 1 in a world of size 4.",
-            "elastic.joined",
-            "info",
-            {"node_rank": 1, "nodes": 4},
-        ),
-        (
-            "[default] worker group successfully finished. Waiting 300 seconds for other agents to finish.",
-            "elastic.success",
-            "info",
-            {},
-        ),
-        (
-            "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default",
-            "elastic.banner",
-            "info",
-            {},
-        ),
-    ],
-)
-def test_lines_of_the_agent(line, kind, level, fields):
-    record = read_record(RECORDS, line)
-    assert (record.kind, record.level) == (kind, level)
-    assert {k: record.fields.get(k) for k in fields} == fields
-
-
 def test_the_result_of_a_rendezvous_gives_ranks_and_restarts():
     text = """\
 [default] Rendezvous complete for workers. Result:
@@ -235,9 +123,3 @@ def test_the_result_of_a_rendezvous_gives_ranks_and_restarts():
 def test_torn_summaries_never_raise(lines):
     for record in read(RECORDS, "\n".join(lines)):
         assert isinstance(record.fields.get("count", 0), int)
-
-
-@pytest.mark.parametrize("head", ["", "torch.multiprocessing.spawn.ProcessExitedException: "])
-def test_a_spawned_process_that_a_signal_ended_names_its_index(head):
-    record = read_record(RECORDS, f"{head}process 3 terminated with signal SIGKILL")
-    assert (record.kind, record.fields["local_rank"], record.fields["signal"]) == ("elastic.spawn_exit", 3, 9)

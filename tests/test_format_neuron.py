@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from format_probe import read_record, records
 
 RECORDS = records("neuron")
@@ -26,14 +25,6 @@ def test_an_error_of_the_run_time_names_its_part_and_its_process():
 def test_error_that_the_run_time_ignores_is_a_warning():
     line = STAMP + "ERROR  TDRV:exec_consume_infer_status_notifications (NON-FATAL, Ignoring) inference timeout (9 ms)"
     assert read_record(RECORDS, line).level == "warning"
-
-
-@pytest.mark.parametrize(
-    ("tail", "kind"),
-    [("Failure: NRT_TIMEOUT in nrt_execute()", "neuron.failure"), ("Cluster ID: N/A", "neuron.dump")],
-)
-def test_dump_with_a_failure_has_a_kind_of_its_own(tail, kind):
-    assert read_record(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                " + tail).kind == kind
 
 
 def test_dump_has_its_host():

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from format_probe import kinds, read_record, records
+from format_probe import read_record, records
 
 from logdoctor import diagnose
 
@@ -19,35 +19,6 @@ REFUSED = (
 ANSWERED = '(APIServer pid=411) INFO:     10.1.4.7:4012{} - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Engine 000: Avg prompt throughput: 12.0 tokens/s, Avg generation throughput: 31.8 tokens/s, Running: 1 reqs",
-        "Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.4 tokens/s, Running: 1 reqs, Swapped: 0 reqs",
-        "[2025-09-03 11:20:31 DP1 TP3] Decode batch, #running-req: 4, #token: 4864, token usage: 0.03",
-        "[2025-09-03 11:20:31 TP0] Prefill batch. #new-seq: 1, #new-token: 812, #cached-token: 0",
-        'INFO:     10.1.4.7:40124 - "POST /v1/completions HTTP/1.1" 200 OK',
-        '[GIN] 2025/06/26 - 22:38:47 | 200 |         1m42s |       127.0.0.1 | POST     "/v1/chat/completions"',
-    ],
-)
-def test_a_server_that_answers_makes_progress(line):
-    record = read_record(RECORDS, line)
-    assert (record.kind, record.level, record.fields["unit"]) == ("progress.step", "info", "answered request")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 0 reqs, Waiting: 0 reqs",
-        "[2025-09-03 11:20:31 DP1 TP3] Decode batch, #running-req: 0, #token: 0",
-        'INFO:     10.1.4.7:40124 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error',
-        'INFO:     10.1.4.7:40124 - "GET /metrics HTTP/1.1" 200 OK',
-    ],
-)
-def test_idle_server_makes_no_progress(line):
-    assert "progress.step" not in kinds(RECORDS, line)
-
-
 def test_refused_request_with_later_answers_is_no_failure(tmp_path: Path):
     log = tmp_path / "serve.log"
     log.write_text(REFUSED + "".join(map(ANSWERED.format, range(3))))
@@ -58,13 +29,6 @@ def test_refused_request_without_later_answers_is_a_failure(tmp_path: Path):
     log = tmp_path / "serve.log"
     log.write_text("".join(map(ANSWERED.format, range(3))) + REFUSED)
     assert diagnose([str(log)]).verdict != "healthy"
-
-
-@pytest.mark.parametrize(("signal", "words"), [(11, " rank=2"), (9, ""), (7, ": killed while it loaded rank=2")])
-def test_launcher_line_has_the_signal_that_ended_a_shard(signal, words):
-    record = read_record(RECORDS, f"Shard process was signaled to shutdown with signal {signal}{words}")
-    assert (record.kind, record.fields["exit_code"]) == ("frameworks.exit", -signal)
-    assert record.fields.get("rank") == (2 if "rank" in words else None)
 
 
 def test_shard_that_did_not_start_is_the_cause(tmp_path):

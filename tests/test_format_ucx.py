@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from format_probe import PRINTABLE, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,104 +49,9 @@ def test_a_crash_line_with_a_blank_before_the_thread_names_its_process_too():
     assert (record.kind, record.fields["by_host"], record.fields["by_pid"]) == ("ucx.signal", "gn2", 293)
 
 
-@pytest.mark.parametrize(
-    ("line", "kind", "level", "fields"),
-    [
-        (
-            "[gn2:87:0] tcp_ep.c:1105 UCX  ERROR tcp_ep 0x12 (state=CONNECTED): recv(42) failed: Connection reset by remote peer",
-            "ucx.connection",
-            "error",
-            {"errno": 104},
-        ),
-        (
-            "[1700000000.123456] [gn2:87:0] sock.c:323 UCX  ERROR   connect(fd=71, dest_addr=10.1.2.3:43211) failed: Connection refused",
-            "ucx.connection",
-            "error",
-            {"errno": 111, "peer": "10.1.2.3:43211"},
-        ),
-        (
-            "[gn2:87:0] ib_md.c:379 UCX  ERROR ibv_reg_mr(address=0x7f, length=4096, access=0xf) failed: Cannot allocate memory",
-            "ucx.memory",
-            "error",
-            {"errno": 12},
-        ),
-        (
-            "[gn2:87:0] select.c:514 UCX  ERROR   no active messages transport to <no debug data>: self/memory - Destination is unreachable",
-            "ucx.unreachable",
-            "error",
-            {},
-        ),
-        (
-            "[gn2:87:0] mm_posix.c:206 UCX  ERROR open(file_name=/proc/71/fd/40 flags=0x0) failed: No such file or directory",
-            "ucx.shm",
-            "error",
-            {"errno": 2},
-        ),
-        (
-            "[gn2:87:0] ucp_worker.c:77 UCX  ERROR something that nobody has ever read",
-            "ucx.error",
-            "error",
-            {"file": "ucp_worker.c"},
-        ),
-        (
-            "[gn2:87:0] rdmacm_cm.c:638 UCX  ERROR rdma_create_event_channel failed: No such device",
-            "ucx.warning",
-            "warning",
-            {},
-        ),
-        (
-            "[gn2:87:0] parser.c:2036 UCX  WARN  unused environment variable: UCX_FOO (maybe: UCX_BAR?)",
-            "ucx.warning",
-            "warning",
-            {},
-        ),
-        ("[gn2:87:0] ucp_ep.c:12 UCX  DIAG  ep 0x1: error on lane", "ucx.warning", "info", {}),
-        ("[gn2:87:0] rcache.c:99 UCX  FATAL out of memory", "ucx.fatal", "fatal", {}),
-        (
-            "libfabric:215:1690000000::efa:ep_ctrl:efa_ep_open():123<warn> failed to open: Cannot allocate memory",
-            "libfabric.error",
-            "error",
-            {"provider": "efa", "errno": 12},
-        ),
-        (
-            "libfabric:215:efa:core:ofi_hmem_init():222<warn> Failed to initialize hmem iface FI_HMEM_ROCR: No data available",
-            "libfabric.warning",
-            "warning",
-            {},
-        ),
-        (
-            "fi_endpoint(): common/shared.c:512, ret=-12 (Cannot allocate memory)",
-            "libfabric.error",
-            "error",
-            {"function": "fi_endpoint", "errno": 12},
-        ),
-        ("[error] 1719301440:fabtests:common/shared.c:77: cq_readerr 5 (I/O error)", "libfabric.error", "error", {}),
-        ("gn2.215 PSM2 can't open hfi unit: -1 (err=23)", "psm.error", "error", {}),
-        ("libibverbs: Warning: couldn't load driver 'libfoo-rdmav34.so'", "verbs.warning", "warning", {}),
-    ],
-)
-def test_the_level_and_kind_of_single_lines(line, kind, level, fields):
-    record = read_record(RECORDS, line)
-    assert (record.kind, record.level) == (kind, level)
-    assert fields.items() <= record.fields.items()
-
-
 def test_input_output_error_of_ucx_is_no_disk_error():
     line = "[gn2:87:0] ucp_worker.c:1432 UCX  ERROR failed to open a lane of tcp with status Input/output error"
     assert "errno" not in read_record(RECORDS, line).fields
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "[1700000000.1] [gn2:1:0] ucp_context.c:99 UCX  INFO  ep_cfg[2]: tag(self/memory cma/memory)",
-        "libfabric:215:efa:core:fi_getinfo():12<info> found provider efa",
-        "export UCX_TLS=rc,self,sm",
-        "    5.560494] efa: module verification failed",
-    ],
-)
-def test_similar_healthy_lines_give_no_record(line):
-    assert read(RECORDS, line) == []
 
 
 def test_every_pattern_can_be_scanned_for():

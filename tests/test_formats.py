@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-from format_probe import formats
+import io
+from collections import Counter
+from functools import cache
+from typing import Any
 
-from logdoctor.logs.format_files import FOLDER, load_formats
+import pytest
+from format_probe import compiled, formats
+
+from logdoctor.logs import record_patterns
+from logdoctor.logs.format_files import Sample, load_formats
+from logdoctor.logs.line_parser import read_message
 from logdoctor.logs.multiline.lines_below import read_next, read_until, read_while
-from logdoctor.logs.record_pattern import LineReader, Message, find_function
-from logdoctor.model import RulesError
+from logdoctor.logs.record_pattern import LineReader, Message, RecordPattern, find_function
+from logdoctor.model import Record, RulesError
+from logdoctor.pipeline.diagnosis import events
 
 each_format = pytest.mark.parametrize("name", sorted(formats()))
 
@@ -124,17 +132,81 @@ def test_each_reader_and_decoder_is_a_function(name):
         assert not prefix.decode or callable(find_function(prefix.decode))
 
 
+SAMPLES = [sample for file in formats().values() for sample in file.samples]
+
+
+def differences(sample: Sample, records: list[Record]) -> str:
+    """Return the records that a sample gave if they are not the records that it names, else ""."""
+    kinds = Counter(record.kind for record in records)
+    if kinds != {kind: len(fields) for kind, fields in sample.records.items()}:
+        return f"{sample.where}: it gives {[record.kind for record in records]}"
+    unused = {kind: [*fields] for kind, fields in sample.records.items()}
+    wrong = []
+    for record in records:
+        wanted = {"level": level_of_kind(record.kind) or record.level, **unused[record.kind].pop(0)}
+        given = {name: value_of(record, name) for name in wanted}
+        if given != wanted:
+            wrong.append(f"{record.kind}: {given} instead of {wanted}")
+    return f"{sample.where}: {'; '.join(wrong)}" if wrong else ""
+
+
+@cache
+def level_of_kind(kind: str) -> str | None:
+    """Return the level of all records of a kind, None if they have several or their line's own."""
+    levels = {record.level for record in record_patterns() if record.kind == kind}
+    return levels.pop() if len(levels) == 1 else None
+
+
+def value_of(record: Record, name: str) -> Any:
+    """Return a field, the text, the level, or what is known of the process."""
+    if name in ("rank", "host", "pid", "text", "level"):
+        return getattr(record, name)
+    value = record.fields.get(name, record.source.local_rank if name == "local_rank" else None)
+    return [*value] if isinstance(value, tuple) else value
+
+
+@each_format
+def test_each_sample_gives_exactly_its_records(name, knowledge):
+    """A record of the format `text` is no record of a program: the text of a rule found it."""
+    wrong = list[str]()
+    for sample in formats()[name].samples:
+        log = io.BytesIO(sample.log.encode() + b"\n")
+        found = [record for record in events([log], knowledge=knowledge) if record.format != "text"]
+        wrong.append(differences(sample, found))
+    assert not any(wrong), "\n".join(filter(None, wrong))
+
+
+def is_shown(pattern: RecordPattern) -> bool:
+    """Return True if a sample gives a record of this kind, and a line of it matches the pattern."""
+    expression = compiled(pattern.pattern)
+    samples = [sample for sample in SAMPLES if pattern.kind in sample.records]
+    return any(expression.search(line) for sample in samples for line in lines_of(sample.log))
+
+
+@cache
+def lines_of(log: str) -> list[str]:
+    """Return the lines of a log, with and without their prefixes."""
+    return [text for line in log.split("\n") for text in (line, read_message(line).text)]
+
+
+NOT_SHOWN = 994
+"""Record patterns without a sample. The number may only become smaller."""
+
+
+def test_each_record_pattern_is_shown_by_a_sample():
+    missing = [
+        f"{file.family}/{name}.yaml: {pattern.kind}: {pattern.pattern:.100}"
+        for name, file in formats().items()
+        for pattern in file.record_patterns
+        if not is_shown(pattern)
+    ]
+    assert len(missing) == NOT_SHOWN, "\n".join([f"{len(missing)} patterns have no sample:", *missing])
+
+
 def test_unknown_function_is_a_lookup_error():
     for name in ("read_death", "ray.read_birth", "nothing.read", "ray.nothing.read"):
         with pytest.raises(LookupError):
             find_function(name)
-
-
-@each_format
-def test_each_line_of_a_format_file_can_be_read(name):
-    (path,) = FOLDER.glob(f"*/{name}.yaml")
-    lines = path.read_text("utf-8").split("\n")
-    assert [line for line in lines if len(line) > 165 and not line.startswith(("- {", "  ", "  -"))] == []
 
 
 # ── the readers that a pattern describes ────────────────────────────────────────────────────────────────────────────
