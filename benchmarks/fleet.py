@@ -22,13 +22,13 @@ import time
 from pathlib import Path
 
 import psutil
-import zstandard
 
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(Path(__file__).parent)]
 
 from forms import named_forms  # noqa: E402
 from simulator import FAULTS, simulate  # noqa: E402
+from zstd_library import zstd  # noqa: E402
 
 MIB = 1 << 20
 TEMPLATES = 60
@@ -94,7 +94,7 @@ def write(folder: Path, files: dict[str, str], fill: bytes, times: int = 0) -> N
 
 def pack(path: Path, jobs: dict[str, dict[str, str]]) -> None:
     """Write an archive of many jobs."""
-    with zstandard.open(path, "wb") as out, tarfile.open(fileobj=out, mode="w|") as tar:
+    with zstd.open(path, "wb") as out, tarfile.open(fileobj=out, mode="w|") as tar:
         for job, files in jobs.items():
             for name, text in sorted(files.items()):
                 data = text.encode("utf-8", "replace")

@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Callable
 
 import pytest
-import zstandard
+import zstd_library
 from effort import inputs
 from failing_job import LINES, LOG, OOM, VALIDATOR
 from hypothesis import given
@@ -230,7 +230,7 @@ def make_zip(members: list[tuple[str, bytes]]) -> bytes:
     return out.getvalue()
 
 
-PACKERS = [gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress]
+PACKERS = [gzip.compress, bz2.compress, lzma.compress, zstd_library.compress]
 CONTENT = st.binary(max_size=300) | st.deferred(lambda: st.sampled_from(example_logs()))
 ARCHIVES = st.recursive(
     CONTENT,

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 
 import pytest
-import zstandard
+import zstd_library
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_inputs import read
@@ -23,11 +23,7 @@ from logdoctor.inputs import Bounds
 TEXT = b"".join(b"step=%d loss=%d host=node%d\n" % (n, n * 7919 % 1013, n % 37) for n in range(20_000))
 
 
-def zstd(data):
-    return zstandard.ZstdCompressor().compress(data)
-
-
-PACK = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
+PACK = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd_library.compress}
 each_compression = pytest.mark.parametrize("pack", PACK.values(), ids=PACK.keys())
 
 
@@ -142,13 +138,22 @@ def test_gzip_works_without_its_fast_library(monkeypatch):
 
 
 def test_a_missing_library_is_a_problem(monkeypatch):
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    assert "no library for zstd" in unpack(zstd(TEXT))[1][0].why
+    monkeypatch.setitem(sys.modules, zstd_library.PACKAGE, None)
+    assert "no library for zstd" in unpack(zstd_library.compress(TEXT))[1][0].why
 
 
 def test_zstd_frames_to_be_skipped_are_skipped():
     skip = b"\x50\x2a\x4d\x18" + struct.pack("<I", 4) + b"note"
-    assert unpack(skip + zstd(TEXT) + skip) == ({"": TEXT}, [])
+    assert unpack(skip + zstd_library.compress(TEXT) + skip) == ({"": TEXT}, [])
+
+
+def test_zstd_frame_that_claims_a_huge_window_is_a_problem():
+    kibibyte, mebibytes_128 = 0, 17 << 3  # RFC 8878, section 3.1.1.1.2
+    frame = b"\x28\xb5\x2f\xfd\0%c\x01\0\0"  # one last block, without text
+    assert unpack(zstd_library.compress(TEXT) + frame % kibibyte + frame % mebibytes_128) == ({"": TEXT}, [])
+    texts, problems = unpack(zstd_library.compress(TEXT) + frame % (mebibytes_128 + 1))
+    assert texts == {"": TEXT}
+    assert "too much memory" in problems[0].why
 
 
 def test_header_that_claims_huge_memory_is_a_problem():
@@ -374,7 +379,7 @@ def test_a_checkpoint_holds_no_log(tmp_path):
 def test_archives_in_archives_are_opened():
     inner = gzip.compress(tar_of([("rank_0.log", TEXT)]))
     data = tar_of([("node1.tgz", inner), ("node2.zip", zip_of([("rank_1.log.xz", lzma.compress(b"x"))]))])
-    texts, problems = unpack(zstd(data))
+    texts, problems = unpack(zstd_library.compress(data))
     assert texts == {":node1.tgz:rank_0.log": TEXT, ":node2.zip:rank_1.log.xz": b"x"}
     assert not problems
 

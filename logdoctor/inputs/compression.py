@@ -3,14 +3,13 @@
 Concatenated members or frames are read as one text.
 Each library is imported when the first file needs it.
 gzip uses isal (ISA-L, twice as fast) if it is installed.
-Memory stays small for any header, because zlib, bz2 and lzma take a limit on their output.
-zstd takes none, so it is fed `Codec.feed_size` bytes at a time.
-A zstd block of 4 bytes can produce 128 KiB (RFC 8878 section 3.1.1.2).
+Memory stays small for any header: each decoder takes a limit on its output, xz and zstd one on their window too.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -21,14 +20,16 @@ from logdoctor.inputs.streams import ByteReader, Layer
 from logdoctor.model import InputError
 
 _CHUNK = 256 << 10
+_FEED = 8192
+"""Bytes that a decoder is fed at once."""
 _TRAILER = 8
 """Size of the checksum and length at the end of gzip (RFC 1952). Fed last, so a wrong checksum loses no text."""
 
 _XZ_MEMORY = 256 * MIB
 """Memory limit: ``xz -9`` needs 65 MiB to unpack, a header can claim 4 GiB."""
 
-_ZSTD_WINDOW = 128 * MIB
-"""Largest window that the zstd tool accepts without ``--long``."""
+_ZSTD_WINDOW_LOG = 27
+"""Logarithm of the largest window, 128 MiB, that the zstd tool accepts without ``--long``."""
 
 _LONGEST_MAGIC = 6
 _NOT_NUL = re.compile(rb"[^\0]")
@@ -62,14 +63,12 @@ class Codec(Struct, frozen=True):
 
     ``errors``: exceptions that the decoder raises on damaged data.
     ``magic``: the first bytes of a member.
-    ``feed_size``: bytes that the decoder is fed at once.
     """
 
     name: str
     decoder: Callable[[], Decoder]
     errors: tuple[type[Exception], ...]
     magic: re.Pattern[bytes]
-    feed_size: int = 8192
 
 
 class DecompressReader(Layer):
@@ -119,7 +118,7 @@ class DecompressReader(Layer):
         self._fill(_TRAILER + 1)
         remaining = len(self._input) - self._position
         start = self._position
-        self._position += min(self._codec.feed_size, remaining - _TRAILER if remaining > _TRAILER else remaining)
+        self._position += min(_FEED, remaining - _TRAILER if remaining > _TRAILER else remaining)
         return self._input[start : self._position]
 
     def _fill(self, size: int) -> None:
@@ -194,34 +193,6 @@ class _Gzip:
         return text
 
 
-class _Zstd:
-    """A ``zstandard`` decompressobj as a `Decoder`. zstandard itself has no output limit."""
-
-    def __init__(self, decoder: Any) -> None:
-        self._decoder = decoder
-        self._output = b""
-        self._position = 0
-
-    @property
-    def needs_input(self) -> bool:
-        return self._position >= len(self._output)
-
-    @property
-    def eof(self) -> bool:
-        return self._decoder.eof and self.needs_input
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decoder.unused_data  # type: ignore[no-any-return]
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        if data:
-            self._output, self._position = self._decoder.decompress(data), 0
-        text = self._output[self._position : self._position + max_length]
-        self._position += len(text)
-        return text
-
-
 def _gzip_codec() -> Codec:
     import zlib
 
@@ -255,14 +226,17 @@ def _xz_codec() -> Codec:
 
 
 def _zstd_codec() -> Codec:
-    import zstandard
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
 
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
     return Codec(
         "zstd",
-        lambda: _Zstd(zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()),
-        (zstandard.ZstdError, MemoryError),
+        lambda: zstd.ZstdDecompressor(options=options),
+        (zstd.ZstdError, MemoryError),
         re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
-        feed_size=512,
     )
 
 
