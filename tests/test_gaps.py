@@ -80,6 +80,12 @@ def test_csv_has_a_head_and_a_line_a_row(archive):
     assert [(r["count"], r["jobs"]) for r in table] == [("3", "2"), ("1", "1")]
 
 
+def test_csv_cell_is_never_a_formula(tmp_path):
+    (tmp_path / "job.log").write_text("=1+1 ERROR: torus link lost\n")
+    (row,) = csv.DictReader(io.StringIO(call("rules", "gaps", "-f", "csv", tmp_path).stdout))
+    assert row["line"].startswith("'=1+1")
+
+
 def test_a_place_of_the_worklist_begins_a_rule(archive, tmp_path):
     place = rows(archive)[0]["example"]
     call("rules", "new", "site.torus", "--from", place, "--rules", tmp_path / "my")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 
-from logdoctor.scan.bad_hosts import BadHost, HostCounter
+import pytest
+from scipy.stats import poisson
+
+from logdoctor.scan.bad_hosts import BadHost, HostCounter, poisson_tail
 from logdoctor.scan.record import JobRecord
 
 HOSTS = [f"node{n:03}" for n in range(500)]
@@ -80,3 +83,10 @@ def test_bad_host_has_counts_and_examples():
     assert host.failures == len(host.examples) == sum(count for _, count in host.signatures)
     assert host.jobs > host.failures > host.expected
     assert host.chance < 0.05
+
+
+@pytest.mark.parametrize("mean", [1e-9, 0.01, 0.7, 3.0, 20.5, 400.0, 5000.0])
+def test_chance_is_that_of_scipy(mean):
+    counts = [1, 2, 3, 4, 7, 12, 20, 21, 30, 100, 399, 400, 401, 500, 2000, 5000, 5100]
+    chances = [poisson_tail(count, mean) for count in counts]
+    assert chances == pytest.approx([float(poisson.sf(count - 1, mean)) for count in counts], rel=1e-9, abs=1e-300)

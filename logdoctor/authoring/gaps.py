@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
-from msgspec.structs import astuple
 
 from logdoctor.authoring.tracing import trace
 from logdoctor.inputs.paths import may_be_log
@@ -17,12 +15,6 @@ from logdoctor.model.escape import escape
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.pipeline.masking import to_template
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-COLUMNS = ("count", "jobs", "unsolved", "kind", "template", "example", "line")
-"""``count`` lines in ``jobs`` jobs. No rule names a cause in ``unsolved`` of these jobs. ``example`` is FILE:LINE of
-the first line, ``line`` is its text."""
 MOST_CHARACTERS = 300
 """Of the line of an example."""
 
@@ -35,6 +27,21 @@ class Gap(Struct, frozen=True):
     kind: str
     template: str
     count: int
+    example: str
+    line: str
+
+
+class GapRow(Struct, frozen=True):
+    """A template of failure lines, with ``count`` lines in ``jobs`` jobs.
+
+    No rule names a cause in ``unsolved`` of these jobs. ``example`` is FILE:LINE of the first line, ``line`` its text.
+    """
+
+    count: int
+    jobs: int
+    unsolved: int
+    kind: str
+    template: str
     example: str
     line: str
 
@@ -98,18 +105,21 @@ def _gaps_of_job(job: str, records: Iterable[Record], *, unsolved: bool) -> Iter
         yield Gap(job, unsolved, kind, masked, len(group), place, text)
 
 
-def table(gaps: Iterable[Gap], top: int | None = None) -> pd.DataFrame:
-    """Return one row per template, with `COLUMNS`. The templates of most unsolved jobs come first."""
-    import pandas as pd
-
-    frame = pd.DataFrame(map(astuple, gaps), columns=[*Gap.__struct_fields__])
-    grouped = frame.groupby(["kind", "template"], sort=True, as_index=False).agg(
-        count=("count", "sum"),
-        jobs=("job", "nunique"),
-        unsolved=("unsolved", "sum"),
-        example=("example", "first"),
-        line=("line", "first"),
-    )
-    order = ["unsolved", "jobs", "count", "kind", "template"]
-    grouped = grouped.sort_values(order, ascending=[False, False, False, True, True], ignore_index=True)
-    return grouped[list(COLUMNS)].head(top)
+def count_gaps(gaps: Iterable[Gap], top: int | None = None) -> list[GapRow]:
+    """Return one row per template. The templates of most unsolved jobs come first."""
+    groups: dict[tuple[str, str], list[Gap]] = {}
+    for gap in gaps:
+        groups.setdefault((gap.kind, gap.template), []).append(gap)
+    rows = [
+        GapRow(
+            sum(gap.count for gap in group),
+            len({gap.job for gap in group}),
+            sum(gap.unsolved for gap in group),
+            kind,
+            template,
+            group[0].example,
+            group[0].line,
+        )
+        for (kind, template), group in groups.items()
+    ]
+    return sorted(rows, key=lambda row: (-row.unsolved, -row.jobs, -row.count, row.kind, row.template))[:top]

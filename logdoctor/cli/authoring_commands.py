@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,9 +17,8 @@ from logdoctor.cli.progress_bar import spinner
 from logdoctor.cli.rule_options import Rules, all_folders, read_settings
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from logdoctor.authoring.drafting import Draft
+    from logdoctor.authoring.gaps import GapRow
     from logdoctor.authoring.lint_issue import LintIssue
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings too.")]
@@ -84,7 +83,9 @@ def gaps(
 
     Exit codes: 0, or 3 if nothing could be read.
     """
-    from logdoctor.authoring.gaps import find_gaps, table
+    from msgspec.structs import asdict
+
+    from logdoctor.authoring.gaps import count_gaps, find_gaps
     from logdoctor.pipeline.knowledge import gather
 
     if format not in ("table", "json", "csv"):
@@ -92,26 +93,39 @@ def gaps(
     with spinner() as show:
         knowledge = gather(all_folders(rules))
         worklist = find_gaps(paths, knowledge, show)
-        frame = table(worklist.gaps, top)
+        rows = count_gaps(worklist.gaps, top)
     print_problems((*knowledge.faults, *worklist.problems))
     if format == "json":
-        typer.echo(frame.to_json(orient="records", force_ascii=False, indent=1))
+        typer.echo(json.dumps([*map(asdict, rows)], indent=1, ensure_ascii=False))
     elif format == "csv":
-        typer.echo(frame.to_csv(index=False), nl=False)
+        _write_csv(rows)
     else:
-        for line in _gap_lines(frame, worklist.jobs):
+        for line in _gap_lines(rows, worklist.jobs):
             typer.echo(line)
     if not worklist.jobs:
         raise typer.Exit(3)
 
 
-def _gap_lines(frame: pd.DataFrame, jobs: int) -> Iterator[str]:
-    if len(frame):
+def _write_csv(rows: Iterable[GapRow]) -> None:
+    import csv
+
+    from msgspec.structs import astuple
+
+    from logdoctor.authoring.gaps import GapRow
+    from logdoctor.model.escape import spreadsheet_cell
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(GapRow.__struct_fields__)
+    writer.writerows([spreadsheet_cell(value) for value in astuple(row)] for row in rows)
+
+
+def _gap_lines(rows: Sequence[GapRow], jobs: int) -> Iterator[str]:
+    if rows:
         yield " count   jobs unsolved  kind                      template, example"
-    for row in frame.itertuples():
+    for row in rows:
         yield f"{row.count:6} {row.jobs:6} {row.unsolved:8}  {row.kind:25} {row.template}"
         yield f"{'':51}{row.example}"
-    templates = f"{len(frame)} template{'s' * (len(frame) != 1)}"
+    templates = f"{len(rows)} template{'s' * (len(rows) != 1)}"
     yield f"{templates} of unexplained failure lines in {jobs} job{'s' * (jobs != 1)}"
 
 

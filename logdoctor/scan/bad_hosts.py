@@ -7,6 +7,7 @@ hosts.  So 19 of 20 healthy fleets have no bad host.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -62,8 +63,6 @@ class HostCounter:
         return sorted((*self._test(gpus=False), *self._test(gpus=True)), key=lambda host: (host.chance, host.name))
 
     def _test(self, *, gpus: bool) -> Iterator[BadHost]:
-        from scipy.stats import poisson
-
         names = [name for name in self._jobs if (" " in name) is gpus]
         all_jobs, all_failures = sum(self._jobs[n] for n in names), sum(self._failures[n] for n in names)
         tested = list[tuple[float, float, str]]()
@@ -71,7 +70,7 @@ class HostCounter:
             failures, jobs = self._failures[name], self._jobs[name]
             if failures >= MIN_FAILURES and all_jobs > jobs:
                 expected = jobs * max(all_failures - failures, 1) / (all_jobs - jobs)
-                tested.append((float(poisson.sf(failures - 1, expected)), expected, name))
+                tested.append((poisson_tail(failures, expected), expected, name))
         corrected = 0.0
         for place, (chance, expected, name) in enumerate(sorted(tested)):
             corrected = max(corrected, min(1.0, chance * (len(names) - place)))  # Holm: probabilities never decrease
@@ -82,6 +81,23 @@ class HostCounter:
         signatures = sorted(self._signatures[name].items(), key=lambda item: (-item[1], item[0]))
         examples = tuple(sorted(self._examples[name]))
         return BadHost(name, self._failures[name], self._jobs[name], expected, chance, examples, tuple(signatures))
+
+
+def poisson_tail(count: int, mean: float) -> float:
+    """Return the probability of at least ``count`` events where ``mean`` are expected."""
+    if count <= mean:  # the other events are the fewer terms
+        return max(0.0, 1.0 - math.fsum(_poisson(n, mean) for n in range(count)))
+    total, term = 0.0, _poisson(count, mean)
+    while total + term > total:
+        total += term
+        count += 1
+        term *= mean / count
+    return total
+
+
+def _poisson(count: int, mean: float) -> float:
+    """Return the probability of exactly ``count`` events."""
+    return math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
 
 
 def _present(record: JobRecord) -> Iterator[str]:
