@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from logdoctor.model import Diagnosis, Evidence, RankRow
+from logdoctor.model.extras import needs_extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,8 @@ def _place(evidence: Evidence) -> dict[str, Any]:
 
 
 def _frame(rows: Iterable[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
-    import pandas as pd
+    with needs_extra("learn", "there are no data frames"):
+        import pandas as pd
 
     frame = pd.DataFrame([*rows], columns=[*columns])
     frame["time"] = pd.to_datetime(pd.to_numeric(frame["time"]), unit="s", errors="coerce")

@@ -41,6 +41,20 @@ def test_help_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_diagnosis_loads_few_packages(log, clean_environment):
+    code = (
+        "import sys\nfrom importlib.metadata import packages_distributions\nfrom logdoctor.__main__ import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "homes = packages_distributions()\n"
+        "print('packages:', *{d for m in sys.modules for d in homes.get(m.partition('.')[0], ())})"
+    )
+    command = [sys.executable, "-c", code, "-q", str(log)]
+    last = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60).stdout.splitlines()[-1]
+    needed = {"logdoctor", "annotated-doc", "hyperscan", "msgspec", "regex", "shellingham", "typer"}
+    of_this_python = {"pip", "setuptools", "typing_extensions"}  # loaded where they are there
+    assert {*last.split()} - of_this_python <= needed | {"packages:"}
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_shown_for_every_shell(shell, monkeypatch):
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")

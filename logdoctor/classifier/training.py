@@ -5,11 +5,12 @@ in other words.  Holding out each rule with its examples tests whether the model
 
 The temperature is fitted with the first method.  The threshold must give the wanted precision on both together.
 Healthy logs do not count, because the classifier is never used for them.  Training has no randomness, so equal samples
-give equal bytes.  scikit-learn and pandas are imported when training starts.
+give equal bytes.  Importing this module needs scikit-learn and pandas.
 """
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,15 @@ from msgspec import Struct
 
 from logdoctor.classifier.features import BUCKETS
 from logdoctor.classifier.linear_model import HEALTHY, MAX_BYTES, NO_SIGNATURE, SCALE, LinearModel
+from logdoctor.model.extras import needs_extra
+
+with needs_extra("learn", "no classifier can be trained"):
+    import numpy as np
+    import pandas as pd
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
 
 PRECISION = 0.85
 """Share of the guesses on held-out samples that must be right."""
@@ -79,19 +89,11 @@ def train(samples: Sequence[Sample], report: ReportProgress = lambda *_: None) -
 
 
 def _matrix(samples: Sequence[Sample]) -> Any:
-    from sklearn.feature_extraction import DictVectorizer
-
     columns = DictVectorizer(sort=False).fit([dict.fromkeys(range(BUCKETS), 1.0)])
     return columns.transform([s.features for s in samples])
 
 
 def _fit(samples: Sequence[Sample]) -> Any:
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     # One thread adds in the same order every time, and is faster than threads that wait for each other.
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is part of the regularisation
@@ -126,23 +128,17 @@ def _cross_validate(
 
 
 def _sums(fitted: Any, samples: Sequence[Sample]) -> Any:
-    import numpy as np
-
     sums = fitted.decision_function(_matrix(samples))
     return np.column_stack([-sums / 2, sums / 2]) if sums.ndim == 1 else sums
 
 
 def _softmax(sums: Any, temperature: float) -> Any:
-    import numpy as np
-
     powers = np.exp((sums - sums.max()) / temperature)
     return powers / powers.sum()
 
 
 def _fit_temperature(held_out: Sequence[_HeldOut]) -> float:
     """Return the temperature with the smallest log loss, from a grid."""
-    import numpy as np
-
     usable = [
         (h.sums, int(np.searchsorted(h.classes, h.sample.label))) for h in held_out if h.sample.label in h.classes
     ]
@@ -154,8 +150,6 @@ def _fit_temperature(held_out: Sequence[_HeldOut]) -> float:
 
 
 def _predictions(held_out: Sequence[_HeldOut], temperature: float) -> Any:
-    import pandas as pd
-
     rows = []
     for h in held_out:
         probabilities = _softmax(h.sums, temperature)
@@ -170,8 +164,6 @@ def _table(held_out: Any) -> Any:
 
     A guess that is no signature does not count as a guess.
     """
-    import pandas as pd
-
     rows = []
     for threshold in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98):
         for method, part in held_out[held_out["label"] != HEALTHY].groupby("way"):

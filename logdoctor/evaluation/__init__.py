@@ -1,6 +1,6 @@
 """Evaluation on labelled cases, and training data of the classifier.
 
-Needs pandas, and scikit-learn for the baselines.  A diagnosis imports nothing of this package.
+Needs the extra learn: pandas, and scikit-learn for the baselines.  A diagnosis imports nothing of this package.
 """
 
 from __future__ import annotations

@@ -13,6 +13,13 @@ from logdoctor.classifier.linear_model import NO_SIGNATURE
 from logdoctor.evaluation.answers import Answer
 from logdoctor.evaluation.cases import Case
 from logdoctor.evaluation.training_data import MAX_CHARACTERS, LabelledLog
+from logdoctor.model.extras import needs_extra
+
+with needs_extra("learn", "there are no baselines"):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from threadpoolctl import threadpool_limits
 
 WORDS = 20_000
 STRENGTH = 10.0
@@ -27,11 +34,6 @@ def majority(logs: Sequence[LabelledLog], cases: Sequence[Case]) -> list[Answer]
 
 def bag_of_words(logs: Sequence[LabelledLog], cases: Sequence[Case]) -> list[Answer]:
     """Answer with TF-IDF of words and word pairs, and logistic regression."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     with threadpool_limits(1):
         model = make_pipeline(
             TfidfVectorizer(max_features=WORDS, sublinear_tf=True, ngram_range=(1, 2)),

@@ -9,8 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from logdoctor.evaluation.training_data import LOG_SUFFIXES
 from logdoctor.model import InputError
+
+LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
 
 
 class Case(Struct, frozen=True):

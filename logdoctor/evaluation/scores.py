@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from logdoctor.classifier.linear_model import HEALTHY, NO_SIGNATURE, UNKNOWN
 from logdoctor.evaluation.answers import Answer
+from logdoctor.model.extras import needs_extra
 
-if TYPE_CHECKING:
+with needs_extra("learn", "answers cannot be scored"):
     import pandas as pd
 
 BINS = 10
@@ -64,8 +65,6 @@ def score_answers(name: str, answers: Sequence[Answer]) -> Scores:
 
 
 def _frame(answers: Sequence[Answer]) -> pd.DataFrame:
-    import pandas as pd
-
     rows = [
         {
             "case": answer.case.name,

@@ -17,12 +17,12 @@ from msgspec import Struct
 from logdoctor.classifier.features import extract_features
 from logdoctor.classifier.linear_model import NO_SIGNATURE, UNKNOWN
 from logdoctor.classifier.training import ReportProgress, Sample
+from logdoctor.evaluation.cases import LOG_SUFFIXES
 from logdoctor.model import Cause, InputError
 from logdoctor.pipeline.diagnosis import diagnose, events
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.ruleset.loading import Ruleset
 
-LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
 MAX_CHARACTERS = 1 << 20
 """Characters of the logs of a case that are used."""
 USER_NAME = re.compile(r"\b[A-Za-z]\w*\.(?=py\b|sh\b)|(?<=/home/)[\w-]+|(?<=/users/)[\w-]+")

@@ -13,8 +13,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import IO, Any
 
-from logdoctor.model import LogdoctorError, Record
+from logdoctor.model import Record
 from logdoctor.model.escape import escape, spreadsheet_cell
+from logdoctor.model.extras import needs_extra
 
 COLUMNS = (
     *("file", "line", "kind", "level", "rank", "host", "pid", "time", "local_rank", "source", "tag"),
@@ -56,13 +57,11 @@ def write_csv(records: Iterable[Record], out: IO[bytes]) -> None:
 def write_parquet(records: Iterable[Record], out: IO[bytes]) -> None:
     """Write one row per record, with the fields as JSON.
 
-    Raises `LogdoctorError` if pyarrow is missing.
+    Raises `InputError` if pyarrow is missing.
     """
-    try:
+    with needs_extra("scan", "Parquet cannot be written"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise LogdoctorError("Parquet needs pyarrow", help="pip install 'logdoctor[scan]'") from None
     types = {**dict.fromkeys(("line", "rank", "pid", "local_rank"), pa.int64()), "time": pa.float64()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
     rows = _rows(records)

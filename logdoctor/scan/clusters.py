@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from logdoctor.model import InputError
+from logdoctor.model.extras import needs_extra
 from logdoctor.scan.engines import Work
 
 Options = dict[str, Any]
@@ -45,14 +46,15 @@ def connect_address(work: Work) -> Iterator[str]:
     if not work.cluster:
         yield work.scheduler
         return
+    what = "the cluster cannot be started"
     try:
-        cluster = _STARTERS[work.cluster](work.workers, dict(work.options))
-    except ImportError as error:
-        what, cure = "the cluster cannot be started", f"pip install 'logdoctor[{_EXTRAS[work.cluster]}]'"
-        raise InputError(what, work.cluster, f"{error.name} is not installed", cure) from None
+        with needs_extra(EXTRAS[work.cluster], what, work.cluster):
+            cluster = _STARTERS[work.cluster](work.workers, dict(work.options))
+    except InputError:
+        raise
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        raise InputError("the cluster cannot be started", work.cluster, why, "see --cluster-option") from error
+        raise InputError(what, work.cluster, why, "see --cluster-option") from error
     with cluster:
         yield str(cluster.scheduler_address)
 
@@ -78,4 +80,5 @@ _STARTERS: dict[str, Callable[[int, Options], Any]] = {
     "slurm": start_slurm_cluster,
     "kubernetes": start_kubernetes_cluster,
 }
-_EXTRAS = {"slurm": "cluster", "kubernetes": "kubernetes"}
+EXTRAS = {"": "cluster", "slurm": "cluster", "kubernetes": "kubernetes"}
+"""Extra with the packages that each cluster needs. Without a cluster a scheduler runs already."""

@@ -18,6 +18,7 @@ from logdoctor.inputs import open_streams
 from logdoctor.inputs.paths import may_be_log
 from logdoctor.inputs.streams import ProblemReporter
 from logdoctor.model import InputError, Job, Problem
+from logdoctor.model.extras import needs_extra
 
 MERGED_FILE, PARTS_FOLDER, LOCK_FILE = "jobs.jsonl", "landing", ".lock"
 """Names in the folder of a scan.  A folder with the lock and records is never scanned, because it quotes failures."""
@@ -164,10 +165,8 @@ _ACCESS = "check the URL and the credentials, which its library takes from its u
 
 def _filesystem(url: str) -> tuple[Any, str]:
     """Return the fsspec filesystem of ``url`` and the path in it."""
-    try:
+    with needs_extra("scan", "cannot be opened", url):
         import fsspec
-    except ImportError:
-        raise InputError("cannot be opened", url, "fsspec is not installed", "pip install 'logdoctor[scan]'") from None
     try:
         filesystem, root = fsspec.core.url_to_fs(url)
     except Exception as error:

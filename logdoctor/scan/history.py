@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.model import InputError
+from logdoctor.model.extras import needs_extra
 from logdoctor.scan.checkpoint_log import CheckpointLog, last_write_time
 from logdoctor.scan.tables import TABLES, write_parquet
 
@@ -84,12 +85,8 @@ def run_sql(folders: Sequence[Path], sql: str) -> QueryResult:
 
 
 def _run(folders: Sequence[Path], sql: str, values: Sequence[Any]) -> QueryResult:
-    try:
+    with needs_extra("scan", "the history cannot be asked"):
         import duckdb
-    except ImportError:
-        raise InputError(
-            "the history cannot be asked", "", "duckdb is not installed", "pip install 'logdoctor[scan]'"
-        ) from None
     with tempfile.TemporaryDirectory(prefix="logdoctor-history-") as temporary, duckdb.connect(":memory:") as database:
         table_folders = [_update_tables(folder, Path(temporary, str(n))) for n, folder in enumerate(folders)]
         try:

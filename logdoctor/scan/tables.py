@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
-from logdoctor.model import InputError
+from logdoctor.model.extras import needs_extra
 from logdoctor.scan.record import SCHEMA, CauseRow, JobRecord, RankEntry, Status
 
 TABLES = ("jobs", "causes", "rank_table")
@@ -43,13 +43,9 @@ def write_parquet(records: Iterable[JobRecord], folder: Path) -> list[Path]:
 
     Each file is replaced atomically.  Raises `InputError` if pyarrow is not installed.
     """
-    try:
+    with needs_extra("scan", "Parquet cannot be written", str(folder)):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise InputError(
-            "Parquet cannot be written", str(folder), "pyarrow is not installed", "pip install 'logdoctor[scan]'"
-        ) from None
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{name}.parquet" for name in TABLES}
     temporary = {name: folder / f".{name}.parquet.{os.getpid()}" for name in TABLES}

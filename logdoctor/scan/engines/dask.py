@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from logdoctor.model import InputError, MadeBy, Problem
+from logdoctor.model.extras import needs_extra
 from logdoctor.pack import regexes
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.scan.checkpoint_log import CheckpointWriter
-from logdoctor.scan.clusters import connect_address
+from logdoctor.scan.clusters import EXTRAS, connect_address
 from logdoctor.scan.diagnose_task import Task, diagnose_task, load_worker_pack, make_tasks
 from logdoctor.scan.engines import Work
 from logdoctor.scan.jobs import JobFiles
@@ -52,11 +53,8 @@ def run(work: Work) -> Iterator[int]:
 
     Raises `InputError` if no scheduler answers or the workers cannot do the work.
     """
-    try:
+    with needs_extra(EXTRAS[work.cluster], "the cluster cannot be used", work.scheduler or work.cluster):
         import distributed
-    except ImportError:
-        what, cure = "the cluster cannot be used", "pip install 'logdoctor[cluster]'"
-        raise InputError(what, work.scheduler or work.cluster, "distributed is not installed", cure) from None
     unfinished = {job.name: job for task in work.tasks for job in task.jobs}
     writer = CheckpointWriter(work.folder)
     with connect_address(work) as address:
