@@ -1,11 +1,12 @@
-# Two commands: `make demo` sets up and diagnoses a shipped case, `make test` sets up and runs all checks.
+# Two commands: `make demo` installs what users install and diagnoses a shipped case, `make test` installs the rest and
+# runs all checks.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test lint check setup fuzz bench simulate lab docs browser clean
 
-demo: $(VENV)/.ready
+demo: $(VENV)/.base
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
 
 test: lint check
@@ -57,10 +58,14 @@ $(VENV)/.docs: $(VENV)/.ready
 setup: $(VENV)/.ready
 	@if [ -e .git ]; then git config core.hooksPath .githooks || true; fi
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	$(BIN)/python -m compileall -q logdoctor
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 clean:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from logdoctor.codes import names as catalogues
 
@@ -47,6 +52,41 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     assert {f"logdoctor/codes/data/{name}.tsv" for name in catalogues()} <= names
     assert {f"logdoctor/codes/words/{name}.tsv" for name in ("action", "blame", "page")} <= names
     assert any(n.startswith("logdoctor/render/templates/") for n in names)
+
+
+def requirements(wheel: Path) -> list[str]:
+    """Return what the wheel requires, with the markers."""
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+    return message_from_bytes(archive.read(name)).get_all("Requires-Dist")
+
+
+def packages(lines: Iterable[str]) -> set[str]:
+    """Return the names of the packages that a plain install of ``lines`` brings, by what is installed here."""
+    found: set[str] = set()
+    todo = [*lines]
+    while todo:
+        package = Requirement(todo.pop())
+        name = canonicalize_name(package.name)
+        if name not in found and (package.marker is None or package.marker.evaluate({"extra": ""})):
+            found.add(name)
+            todo += importlib.metadata.requires(name) or []
+    return found
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="older Pythons need packages that newer ones have built in")
+@pytest.mark.xdist_group("wheel")
+def test_a_plain_install_brings_at_most_18_packages_and_no_table_library(wheel):
+    brought = packages(requirements(wheel))
+    assert not brought & {"pandas", "numpy", "scipy", "scikit-learn", "zstandard", "pyarrow"}
+    assert {"regex", "typer", "jinja2", "rich"} <= brought
+    assert len(brought | {"logdoctor"}) <= 18, sorted(brought)
+
+
+@pytest.mark.xdist_group("wheel")
+def test_extra_learn_brings_pandas_and_scikit_learn(wheel):
+    markers = {Requirement(line).name: Requirement(line).marker for line in requirements(wheel)}
+    assert all(markers[name].evaluate({"extra": "learn"}) for name in ("pandas", "scikit-learn"))
 
 
 @pytest.mark.skipif(not os.environ.get("CI"), reason="installs from the package index; CI does it")
