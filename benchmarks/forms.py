@@ -1,8 +1,13 @@
-"""The expressions that the scan searches for, with their kinds or symptoms."""
+"""The expressions that the scan searches for, with their kinds or symptoms.
+
+``python forms.py`` prints them one a line, ``python forms.py --texts`` the plain texts among them, for ``grep -F -f``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
@@ -22,8 +27,17 @@ def named_forms() -> dict[str, str]:
     return forms
 
 
+PLAIN = re.compile(r"(?:\(\?i\))?((?:[^\\.^$*+?{}\[\]|()]|\\\W)+)")
+
+
+def plain_texts(forms: Iterable[str]) -> list[str]:
+    """Return the text of each form that matches one text only, in upper or lower case."""
+    return [re.sub(r"\\(.)", r"\1", plain[1]) for form in forms if (plain := PLAIN.fullmatch(form))]
+
+
 def main() -> None:
-    print("\n".join(named_forms()))
+    forms = named_forms()
+    print("\n".join(plain_texts(forms) if sys.argv[1:] == ["--texts"] else forms))
 
 
 def _patterns() -> Iterator[tuple[str, str, bool]]:

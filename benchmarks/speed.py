@@ -1,183 +1,173 @@
-"""Speed and memory beside ripgrep with the same patterns, on one core.
+"""CPU seconds of an installed logdoctor beside ripgrep, which counts the lines that hold one of the same texts.
 
-    python benchmarks/speed.py [--log FILE | --mib 1024] [--patterns FILE] [--rounds 3] [--core 0]
+    python benchmarks/speed.py [--runs 9] [--gib] [--only WORD] [--folder FOLDER]
 
-Every contest alternates its programs round by round, so that a busy machine slows all of them. Medians are printed.
+Builds the wheel of this tree and installs it into a virtual environment, with byte code. Each contest runs its programs
+by turns, so that a busy machine slows all of them. The least of the runs counts: user and system time of the process.
 This program stays small, because on Linux the peak memory of a child starts with that of its parent.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
-HERE = Path(__file__).parent
-PYTHON = sys.executable
-DOCTOR = [PYTHON, "-m", "logdoctor"]
+HERE = Path(__file__).resolve().parent
+MIB = 1 << 20
+SLOW_MIB, SLOW_RUNS = 256, 3
+"""From this size on, and for runs that compile the texts, a few runs must do."""
 
 
 @dataclass
-class Rival:
-    """A program of a contest, with the seconds and MiB of its runs."""
+class Program:
+    """A program of a contest, with the figures of its runs."""
 
     name: str
-    command: Sequence[str]
+    command: list[str]
+    cache: str = "warm"  # fresh: made anew for each run, none: nothing can be kept
+    bar: float | None = None  # as a share of the seconds of the first program
     stdin: Path | None = None
     seconds: list[float] = field(default_factory=list)
-    mib: list[float] = field(default_factory=list)
+    mib: float = 0
 
 
 def main() -> None:
     options = _options()
-    with _inputs(options) as (log, forms):
-        for title, rivals in _contests(log, forms):
-            _compete(title, rivals, options)
+    if options.folder:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        _compare(options.folder.resolve(), options)
+        return
+    with tempfile.TemporaryDirectory(prefix="logdoctor-bench-") as folder:
+        _compare(Path(folder), options)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--log", type=Path, help="the large log; default: one of our own making")
-    parser.add_argument("--mib", type=int, default=1024, help="size of the log of our own making")
-    parser.add_argument(
-        "--patterns", type=Path, help="one pattern a line for ripgrep and the scan; default: all of ours"
-    )
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--core", default="0", help="the processor to pin to")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--gib", action="store_true", help="also a log of 1 GiB")
+    parser.add_argument("--only", default="", help="contests whose title holds this word")
+    parser.add_argument("--folder", type=Path, help="keep the environment and the logs here for the next time")
     return parser.parse_args()
 
 
-@contextmanager
-def _inputs(options: argparse.Namespace) -> Iterator[tuple[Path, Path]]:
-    """Yield the large log and the file of patterns, in a temporary folder."""
-    with tempfile.TemporaryDirectory(prefix="logdoctor-bench-") as folder:
-        log, forms = options.log, options.patterns
-        if log is None:
-            log = Path(folder) / "big.log"
-            subprocess.run([PYTHON, str(HERE / "biglog.py"), str(log), str(options.mib)], check=True)
-        if forms is None:
-            forms = Path(folder) / "forms.txt"
-            with forms.open("wb") as out:
-                subprocess.run([PYTHON, str(HERE / "forms.py")], check=True, stdout=out)
-        patterns = len(forms.read_text().splitlines())
-        print(f"{log.stat().st_size / 2**20:.0f} MiB, {patterns} patterns, {options.rounds} rounds\n")
-        yield log, forms
+def _compare(folder: Path, options: argparse.Namespace) -> None:
+    python = _install(folder)
+    texts = folder / "texts.txt"
+    texts.write_bytes(subprocess.check_output([python, HERE / "forms.py", "--texts"], env=_environment(folder, "warm")))
+    print(f"{len(texts.read_bytes().splitlines())} texts, {options.runs} runs\n", flush=True)
+    for title, runs, programs in _contests(folder, python.parent, texts, options):
+        if options.only in title:
+            _compete(title, runs, programs, folder)
 
 
-def _contests(log: Path, forms: Path) -> Iterator[tuple[str, list[Rival]]]:
-    # -a: the scan too reads what looks like a binary file
-    rg = ["rg", "-a", "-j1", "-c", "-f", str(forms)]
-    scan = [PYTHON, str(HERE / "scan_only.py")]
-    yield (
-        "a large file",
-        [
-            Rival("ripgrep", [*rg, str(log)]),
-            Rival("scan alone", [*scan, str(forms), str(log)]),
-            Rival("diagnose", [*DOCTOR, "diagnose", str(log)]),
-        ],
-    )
-    yield (
-        "the same through a pipe",
-        [
-            Rival("ripgrep", [*rg, "-"], log),
-            Rival("diagnose", [*DOCTOR, "diagnose", "-"], log),
-        ],
-    )
-    with tempfile.TemporaryDirectory(prefix="logdoctor-bench-") as folder:
-        yield from _small_contests(Path(folder), log, forms, rg, scan)
+def _install(folder: Path) -> Path:
+    """Install this tree into ``folder``. Return the path of the Python there."""
+    python = folder / "venv/bin/python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    for how in ([], ["--force-reinstall", "--no-deps"]):  # what it needs, then this tree in place of an older one
+        subprocess.run([*pip, *how, HERE.parent], check=True, env=_environment(folder, "warm"))
+    shutil.rmtree(folder / "warm", ignore_errors=True)
+    place = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = Path(subprocess.check_output([python, "-c", place], text=True).strip())
+    packages = [p for p in site.iterdir() if not p.name.startswith(("pip", "setuptools"))]
+    size = sum(f.lstat().st_size for p in packages for f in (p.rglob("*") if p.is_dir() else [p]))
+    count = sum(p.suffix == ".dist-info" for p in packages)
+    print(f"installed: {size / 1e6:.1f} MB in {count} packages (bar: 50 MB, 18 packages)")
+    return python
 
 
-def _small_contests(
-    folder: Path, log: Path, forms: Path, rg: list[str], scan: list[str]
-) -> Iterator[tuple[str, list[Rival]]]:
-    part, small, packed = folder / "part.log", folder / "small.log", folder / "part.log.gz"
-    with part.open("wb") as plain, gzip.open(packed, "wb", 6) as zipped, small.open("wb") as little:
-        _copy(log, plain, 64)
-        _copy(log, zipped, 64)
-        _copy(log, little, 1)
-    yield (
-        "64 MiB, gzip",
-        [
-            Rival("ripgrep -z", [*rg, "-z", str(packed)]),
-            Rival("diagnose", [*DOCTOR, "diagnose", str(packed)]),
-        ],
-    )
-    dense = folder / "dense.txt"
-    dense.write_text(forms.read_text() + "[0-9a-z] [a-zA-Z]+ ?[a-zA-Z:=|%]{3}\n" + "INFO\n")
-    yield (
-        "64 MiB, a pattern on nearly every line",
-        [
-            Rival("scan, as it is", [*scan, str(forms), str(part)]),
-            Rival("scan, dense", [*scan, str(dense), str(part)]),
-        ],
-    )
-    yield (
-        "a small file (1 MiB)",
-        [
-            Rival("ripgrep", [*rg, str(small)]),
-            Rival("diagnose", [*DOCTOR, "diagnose", str(small)]),
-        ],
-    )
-    yield (
-        "help",
-        [
-            Rival("bare python", [PYTHON, "-c", "pass"]),
-            Rival("logdoctor --help", [*DOCTOR, "--help"]),
-        ],
-    )
+def _contests(
+    folder: Path, binaries: Path, texts: Path, options: argparse.Namespace
+) -> Iterator[tuple[str, int, list[Program]]]:
+    doctor = str(binaries / "logdoctor")
+
+    def rg(log: Path) -> Program:
+        return Program("rg -F, same texts", ["rg", "-c", "-F", "-f", str(texts), str(log)])
+
+    help_ = Program("logdoctor --help", [doctor, "--help"], bar=6)
+    yield "help", options.runs, [Program("bare python", [str(binaries / "python"), "-c", "pass"]), help_]
+    small = _log(folder, 1)
+    warm = [
+        Program("logdoctor", [doctor, str(small)], bar=1.5),
+        Program("logdoctor -q", [doctor, "-q", str(small)], bar=1.5),
+        Program("cat | logdoctor", [doctor], bar=1.5, stdin=small),
+    ]
+    yield "1 MiB, warm", options.runs, [rg(small), *warm]
+    first = Program("first run", [doctor, str(small)], "fresh", bar=10)
+    nothing_kept = Program("nothing kept", [doctor, str(small)], "none", bar=10)
+    yield "1 MiB, first run (peak: 90 MiB)", min(options.runs, SLOW_RUNS), [rg(small), first, nothing_kept]
+    middle = _log(folder, 64)
+    packed = middle.with_suffix(".log.gz")
+    if not packed.exists():
+        subprocess.run(["gzip", "--keep", middle], check=True)
+    plain = Program("logdoctor, plain", [doctor, str(middle)])
+    yield "64 MiB, gzip", min(options.runs, SLOW_RUNS), [plain, Program("gzip", [doctor, str(packed)], bar=1.2)]
+    for mib in (256, 1024)[: 1 + options.gib]:
+        log = _log(folder, mib)
+        yield f"{mib} MiB", min(options.runs, SLOW_RUNS), [rg(log), Program("logdoctor", [doctor, str(log)], bar=1)]
 
 
-def _copy(log: Path, out: IO[bytes] | gzip.GzipFile, mib: int) -> None:
-    with log.open("rb") as file:
-        for _ in range(mib):
-            out.write(file.read(1 << 20))
+def _log(folder: Path, mib: int) -> Path:
+    log = folder / f"{mib}.log"
+    if not log.exists():
+        subprocess.run([sys.executable, HERE / "biglog.py", log, str(mib)], check=True)
+    return log
 
 
-def _compete(title: str, rivals: list[Rival], options: argparse.Namespace) -> None:
-    for rival in rivals:
-        _run(rival, options.core)  # warms caches, not counted
-    for _ in range(options.rounds):
-        for rival in rivals:
-            seconds, mib = _run(rival, options.core)
-            rival.seconds.append(seconds)
-            rival.mib.append(mib)
+def _compete(title: str, runs: int, programs: list[Program], folder: Path) -> None:
+    for program in programs:
+        if program.cache == "warm":
+            _run(program, folder)  # fills the cache
+            program.seconds, program.mib = [], 0
+    for _ in range(runs):
+        for program in programs:
+            _run(program, folder)
     print(title)
-    first = statistics.median(rivals[0].seconds)
-    for rival in rivals:
-        median = statistics.median(rival.seconds)
-        print(f"  {rival.name:20} {median:8.3f} s  {median / first:6.2f} x  peak {max(rival.mib):6.0f} MiB")
+    first = min(programs[0].seconds)
+    for program in programs:
+        least = min(program.seconds)
+        bar = f"  (bar: {program.bar:g} x)" if program.bar else ""
+        print(f"  {program.name:20} {least:8.3f} s  {least / first:6.2f} x  peak {program.mib:4.0f} MiB{bar}")
     print(flush=True)
 
 
-def _run(rival: Rival, core: str) -> tuple[float, float]:
-    """Run a program. Return wall time in seconds and peak memory in MiB, mapped pages included."""
-    pinned = ["taskset", "-c", core] if shutil.which("taskset") else []
-    writer = subprocess.Popen(["cat", str(rival.stdin)], stdout=subprocess.PIPE) if rival.stdin else None
-    begin = time.perf_counter()
+def _run(program: Program, folder: Path) -> None:
+    if program.cache == "fresh":
+        shutil.rmtree(folder / "fresh", ignore_errors=True)
+    writer = subprocess.Popen(["cat", program.stdin], stdout=subprocess.PIPE) if program.stdin else None
     process = subprocess.Popen(
-        [*pinned, *rival.command], stdin=writer.stdout if writer else subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        program.command,
+        stdin=writer.stdout if writer else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env=_environment(folder, program.cache),
+        cwd=folder,
     )
     if writer and writer.stdout:
         writer.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
     if writer:
         writer.wait()
-    if process.returncode not in {0, 1}:  # 1: nothing found, or a failure diagnosed
-        raise SystemExit(f"{rival.name} ended with {process.returncode}: {' '.join(rival.command)}")
-    return seconds, usage.ru_maxrss / 1024
+    if process.returncode:
+        raise SystemExit(f"{program.name} ended with {process.returncode}: {' '.join(program.command)}")
+    program.seconds.append(usage.ru_utime + usage.ru_stime)
+    program.mib = max(program.mib, usage.ru_maxrss / 1024)  # pages of mapped files included
+
+
+def _environment(folder: Path, cache: str) -> dict[str, str]:
+    """Return the variables of a user's shell, without those that change how Python starts."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    kept = "" if cache == "none" else str(folder / cache)
+    return {**variables, "LOGDOCTOR_CACHE": kept, "LOGDOCTOR_CONFIG": "", "LC_ALL": "C.UTF-8"}
 
 
 if __name__ == "__main__":
