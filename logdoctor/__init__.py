@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from logdoctor.model.version import __version__
+from logdoctor.version import __version__
 
 if TYPE_CHECKING:
     from logdoctor.notebook import load_ipython_extension

@@ -11,7 +11,7 @@ import sys
 from failing_job import VALIDATOR
 from typer.testing import CliRunner
 
-from logdoctor.cli import app
+from logdoctor.cli.commands import app
 
 RUN = CliRunner()
 

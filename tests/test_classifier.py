@@ -267,7 +267,7 @@ def test_diagnosis_imports_neither_scikit_learn_nor_pandas_nor_features() -> Non
 
 
 def test_train_without_output_is_wrong_usage() -> None:
-    from logdoctor.cli import app
+    from logdoctor.cli.commands import app
 
     assert CliRunner().invoke(app, ["train"]).exit_code == 2
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from command_line import call, program
 
-from logdoctor.model.version import __version__
+from logdoctor.version import __version__
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
 

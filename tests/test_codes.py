@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import logdoctor
-from logdoctor.cli import app
+from logdoctor.cli.commands import app
 from logdoctor.codes import catalogue, column_names, column_values, explain, explain_codes, follows, names, table
 from logdoctor.codes.search import find_catalogues, find_codes, similar_names
 from logdoctor.codes.table import FOLDER, REST, rows

@@ -15,7 +15,7 @@ import typer
 import yaml
 from markdown_it import MarkdownIt
 
-from logdoctor.cli import app
+from logdoctor.cli.commands import app
 from logdoctor.logs import parse_text
 
 ROOT = Path(__file__).resolve().parent.parent

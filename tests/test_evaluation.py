@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from logdoctor.cli import app
+from logdoctor.cli.commands import app
 from logdoctor.evaluation import Answer, Case, answer_case, load_cases, score_answers
 from logdoctor.evaluation.baselines import bag_of_words, majority
 from logdoctor.evaluation.page import render_page

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from logdoctor.cli import app
+from logdoctor.cli.commands import app
 from logdoctor.model import Diagnosis
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.knowledge import Knowledge

@@ -10,7 +10,7 @@ import pytest
 from command_line import RUN
 
 from logdoctor.authoring.lint_issue import CODES
-from logdoctor.cli import app
+from logdoctor.cli.commands import app
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text("utf-8")
 

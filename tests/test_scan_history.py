@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from logdoctor.cli import app
+from logdoctor.cli.commands import app
 from logdoctor.model import InputError
 from logdoctor.scan.checkpoint_log import CheckpointLog, CheckpointWriter
 from logdoctor.scan.history import FailureQuery, count_failures, run_sql

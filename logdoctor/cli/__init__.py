@@ -12,118 +12,77 @@ from __future__ import annotations
 
 import atexit
 import gc
-import importlib
 import io
 import os
-import pkgutil
+import signal
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
-
-import typer
-from typer.core import TyperGroup
-
-from logdoctor.cli.errors import report_os_error
-from logdoctor.model.version import __version__
-
-OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 OBJECTS_BEFORE_COLLECTION = 100_000
 """A start makes as many objects, and none of them is garbage."""
 
 
-class Commands(Mapping[str, Any]):
-    """The commands of the files ``<name>_command.py``, imported at first use because imports are slow.
+class PlainCall(NamedTuple):
+    """A call of ``diagnose`` with paths and ``--quiet`` only."""
 
-    Such a file defines a function with the name of the command, or a typer ``app``.
-    """
-
-    def __init__(self) -> None:
-        modules = (module.name.rpartition("_") for module in pkgutil.iter_modules(__path__))
-        self._names = [name for name, _, suffix in modules if suffix == "command"]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __getitem__(self, name: str) -> Any:
-        """Import the command. Raise `KeyError` if there is none."""
-        if name not in self._names:
-            raise KeyError(name)
-        module = importlib.import_module(f"{__name__}.{name}_command")
-        own = getattr(module, "app", None) or typer.Typer(add_completion=False, rich_markup_mode=None)
-        if not own.registered_commands:
-            own.command(name)(getattr(module, name))
-        command = typer.main.get_command(own)
-        command.name = name
-        return command
+    paths: list[str]
+    quiet: bool
 
 
-class DiagnoseByDefault(TyperGroup):
-    """A group of commands in which ``logdoctor FILE`` means ``logdoctor diagnose FILE``."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands: Any = Commands()
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert ``diagnose`` if a file or a pipe is given without a command."""
-        piped = not args and not ctx.resilient_parsing and not sys.stdin.isatty()  # shells call this to complete words
-        named = args and (args[0] in self.commands or args[0] in OWN_OPTIONS)
-        is_input = args and (args[0].startswith("-") or set("./*") & set(args[0]) or os.path.lexists(args[0]))
-        if piped or (is_input and not named):
-            args = ["diagnose", *args]
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command. Report an error of the system, such as a full disk, without a traceback."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except OSError as error:
-            raise typer.Exit(report_os_error(error)) from None
-        return result
-
-
-app = typer.Typer(
-    cls=DiagnoseByDefault,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Say what went wrong first in a distributed-training job, where, with which proof, and what to do.\n\n"
-    "cat crash.log | logdoctor        diagnose what a job printed\n\n"
-    "logdoctor diagnose JOB_FOLDER    a folder is one job",
-)
-
-
-def _version(wanted: bool) -> None:  # noqa: FBT001 - typer hands it over by position
-    if wanted:
-        typer.echo(f"logdoctor {__version__}")
-        raise typer.Exit
-
-
-Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")]
-
-
-@app.callback()
-def top(version: Version = False) -> None:
-    """Hold the options that stand before a command."""
-
-
-def run(args: list[str] | None = None) -> Any:
+def run(args: Sequence[str] | None = None) -> Any:
     """Run the command line on ``args`` (default: the arguments of the process) and exit."""
-    _replace_closed_streams()
     gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
     atexit.register(gc.freeze)  # a last collection of garbage would take 20 ms
+    _replace_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a title in Chinese must not end `rules list` on an ASCII terminal
+    call = read_plain_call(sys.argv[1:] if args is None else args)
+    if call is not None and "_LOGDOCTOR_COMPLETE" not in os.environ:  # a shell asks typer to complete words
+        _diagnose(call)
+    from logdoctor.cli.commands import app
+
     return app(args)
+
+
+def read_plain_call(args: Sequence[str]) -> PlainCall | None:
+    """Return the call of ``diagnose`` that ``args`` stand for, or None if typer must read them."""
+    if args and args[0] == "diagnose":
+        args = args[1:]
+    elif args and not names_input(args[0]):
+        return None
+    paths = [arg for arg in args if arg == "-" or not arg.startswith("-")]
+    quiet = len(paths) < len(args)
+    if not {*args} <= {*paths, "-q", "--quiet"} or (not paths and sys.stdin.isatty()):
+        return None
+    return PlainCall(paths, quiet)
+
+
+def names_input(arg: str) -> bool:
+    """Return True if the first argument looks like an option or a path. No command has a dot, a slash or a star."""
+    return arg.startswith("-") or not {*"./*"}.isdisjoint(arg)
+
+
+def _diagnose(call: PlainCall) -> None:
+    """Diagnose and exit. Return on wrong usage, which typer reports.
+
+    This does what ``logdoctor diagnose`` does, but does not import typer, which takes 25 ms.
+    """
+    from logdoctor.cli.diagnosing import diagnose
+    from logdoctor.cli.errors import report_os_errors
+
+    try:
+        with report_os_errors():
+            diagnose(call.paths, quiet=call.quiet)
+    except KeyboardInterrupt:
+        raise SystemExit(128 + signal.SIGINT) from None
+    except Exception as error:
+        from typer import BadParameter
+
+        if not isinstance(error, BadParameter):
+            raise
+    else:
+        raise SystemExit(0)
 
 
 def _replace_closed_streams() -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.diagnose_command import Rules
 from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.progress_bar import spinner
-from logdoctor.cli.rule_options import Rules, all_folders, read_settings
+from logdoctor.cli.rule_folders import all_folders, read_settings
 
 if TYPE_CHECKING:
     from logdoctor.authoring.drafting import Draft

@@ -6,19 +6,11 @@ from typing import Annotated
 
 import typer
 
-from logdoctor.cli.diagnose_command import (
-    Lang,
-    Output,
-    Redact,
-    RedactMap,
-    language_of,
-    refuse_overwriting,
-    write_key,
-    write_text_to,
-)
+from logdoctor.cli.diagnose_command import Lang, Output, Redact, RedactMap, Rules
+from logdoctor.cli.diagnosing import language_of, refuse_overwriting, write_key, write_text_to
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import ProgressBar
-from logdoctor.cli.rule_options import Rules, own_folders, read_settings
+from logdoctor.cli.rule_folders import own_folders, read_settings
 
 Good = Annotated[str, typer.Argument(help="The log, folder or archive of a run that went well.")]
 Bad = Annotated[str, typer.Argument(help="That of a run of the same job that did not.")]

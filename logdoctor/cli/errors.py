@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import typer
-
 if TYPE_CHECKING:
     from logdoctor.model import LogdoctorError, Problem
 
@@ -23,17 +21,17 @@ def report_errors() -> Iterator[None]:
         yield
     except InputError as error:
         print_error(error)
-        raise typer.Exit(3) from None
+        raise SystemExit(3) from None
     except RulesError as error:
         for fault in error.errors:
             print_error(fault)
-        raise typer.Exit(2) from None
+        raise SystemExit(2) from None
 
 
 def print_error(error: LogdoctorError) -> None:
     from logdoctor.model.escape import escape
 
-    typer.echo("logdoctor: " + "\n".join(map(escape, str(error).splitlines())), err=True)
+    sys.stderr.write("logdoctor: " + "\n".join(map(escape, str(error).splitlines())) + "\n")
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
@@ -43,7 +41,24 @@ def print_problems(problems: Iterable[Problem]) -> None:
         print_error(LogdoctorError(problem.what, problem.where, problem.why, problem.help))
 
 
-def report_os_error(error: OSError) -> int:
+def wrong_usage(what: str, option: str) -> Exception:
+    """Return the error that typer reports, with the usage of the command."""
+    import typer
+
+    return typer.BadParameter(what, param_hint=option)
+
+
+@contextmanager
+def report_os_errors() -> Iterator[None]:
+    """Flush the output. Print an error of the system, such as a full disk, without a traceback, then exit."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        raise SystemExit(_report_os_error(error)) from None
+
+
+def _report_os_error(error: OSError) -> int:
     """Print an error of the system and return the exit code. A closed pipe (``| head``) is no error."""
     from logdoctor.model import InputError
 

@@ -11,7 +11,7 @@ import typer
 
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import step_bar
-from logdoctor.cli.rule_options import all_folders
+from logdoctor.cli.rule_folders import all_folders
 
 if TYPE_CHECKING:
     import pandas as pd

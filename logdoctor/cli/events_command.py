@@ -9,10 +9,11 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from logdoctor.cli.diagnose_command import Paths, paths_or_stdin, refuse_overwriting
+from logdoctor.cli.diagnose_command import Paths, Rules
+from logdoctor.cli.diagnosing import paths_or_stdin, refuse_overwriting
 from logdoctor.cli.errors import print_error, report_errors
 from logdoctor.cli.progress_bar import load_with_progress
-from logdoctor.cli.rule_options import Rules, all_folders
+from logdoctor.cli.rule_folders import all_folders
 
 Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file.", dir_okay=False)]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from logdoctor.cli.diagnose_command import Lang, language_of
-from logdoctor.cli.rule_options import read_settings
+from logdoctor.cli.diagnose_command import Lang
+from logdoctor.cli.diagnosing import language_of
+from logdoctor.cli.rule_folders import read_settings
 
 if TYPE_CHECKING:
     from logdoctor.codes import Catalogue, Entry

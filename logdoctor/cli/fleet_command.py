@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from logdoctor.cli.diagnose_command import Lang, language_of
+from logdoctor.cli.diagnose_command import Lang
+from logdoctor.cli.diagnosing import language_of
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.time_options import read_time
 

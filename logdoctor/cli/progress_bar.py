@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,11 +69,14 @@ class ProgressBar:
         """Columns for the bytes read. They appear with the first bytes."""
         self._bytes = 0
         self._text = "getting ready: the first run after an installation compiles the rules"
-        self._clock = threading.Timer(SLOW, self._open)
-        self._clock.daemon = True
+        self._clock: Any = None
 
     def __enter__(self) -> ProgressBar:  # noqa: PYI034 - typing.Self is of 3.11
         if sys.stderr.isatty():
+            from threading import Timer
+
+            self._clock = Timer(SLOW, self._open)
+            self._clock.daemon = True
             self._clock.start()
         return self
 
@@ -99,8 +101,8 @@ class ProgressBar:
         self._bar = bar
 
     def __exit__(self, *_: object) -> None:
-        self._clock.cancel()
-        if self._clock.ident is not None:
+        if self._clock is not None:
+            self._clock.cancel()
             self._clock.join()  # the clock may be opening the bar now
         if self._bar is not None:
             self._bar.stop()

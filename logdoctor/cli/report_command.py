@@ -7,22 +7,9 @@ from typing import Annotated
 
 import typer
 
-from logdoctor.cli.diagnose_command import (
-    Baseline,
-    ExitCode,
-    Hung,
-    Lang,
-    Model,
-    Paths,
-    Redact,
-    RedactMap,
-    diagnose_paths,
-    language_of,
-    redact_to_share,
-    refuse_overwriting,
-    write,
-)
-from logdoctor.cli.rule_options import Rules, read_settings
+from logdoctor.cli.diagnose_command import Baseline, ExitCode, Hung, Lang, Model, Paths, Redact, RedactMap, Rules
+from logdoctor.cli.diagnosing import diagnose_paths, language_of, redact_to_share, refuse_overwriting, write
+from logdoctor.cli.rule_folders import read_settings
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.", dir_okay=False)]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli import authoring_commands
-from logdoctor.cli.rule_options import Rules, all_folders
+from logdoctor.cli.diagnose_command import Rules
+from logdoctor.cli.rule_folders import all_folders
 
 if TYPE_CHECKING:
     from logdoctor.model import Rule

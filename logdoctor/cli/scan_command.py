@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.diagnose_command import Lang
+from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.fleet_command import NewSince, page_request, write_report
 from logdoctor.cli.progress_bar import load_with_progress
-from logdoctor.cli.rule_options import Rules, own_folders
+from logdoctor.cli.rule_folders import own_folders
 from logdoctor.cli.time_options import read_time
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from logdoctor.cli.diagnose_command import Rules
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.progress_bar import step_bar
-from logdoctor.cli.rule_options import Rules, all_folders
+from logdoctor.cli.rule_folders import all_folders
 
 if TYPE_CHECKING:
     from logdoctor.classifier.training import TrainingResult

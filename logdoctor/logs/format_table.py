@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from logdoctor.logs.record_pattern import LifecycleSigns, Prefix, RecordPattern
 from logdoctor.model.digests import blake2b
-from logdoctor.model.version import __version__
 from logdoctor.pack import cached_files
 from logdoctor.pack.cached_files import Stamp
+from logdoctor.version import __version__
 
 CACHE_VERSION = 2
 """Increase this number when the layout of the cache changes."""

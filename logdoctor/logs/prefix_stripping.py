@@ -18,6 +18,7 @@ from logdoctor.logs.record_pattern import Prefix, find_function
 from logdoctor.logs.times import NO_YEAR, parse_time
 from logdoctor.logs.timestamps import level_of
 from logdoctor.model import Source
+from logdoctor.module_names import module_names
 from logdoctor.pack.regexes import compiled, later
 
 MAX_LAYERS = 12

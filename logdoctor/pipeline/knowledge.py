@@ -21,11 +21,11 @@ from logdoctor.matcher import Atom, Matcher, Pattern, Plan, make_pattern, make_p
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
 from logdoctor.model.kinds import fits
-from logdoctor.model.version import __version__
 from logdoctor.pack import cached_files, shipped
 from logdoctor.pack.cached_files import Stamp
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.packages import installed_rules
+from logdoctor.version import __version__
 
 FORMAT = 34
 """Increase it if the compiled data or the derivation of texts changes."""

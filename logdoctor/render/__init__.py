@@ -11,17 +11,17 @@ cannot act on a screen, a page or a ticket. `logdoctor.model.escape.escape` esca
 from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from logdoctor.model import Diagnosis, LogdoctorError
+from logdoctor.module_names import module_names
 from logdoctor.render import formats
 from logdoctor.render.catalogue import catalogue, languages
 from logdoctor.render.report import RenderOptions
 
 __all__ = ["FORMATS", "context_lines", "is_shared", "languages", "render", "to_ascii"]
 
-FORMATS = tuple(sorted(module.name for module in iter_modules(formats.__path__)))
+FORMATS = tuple(module_names(formats.__path__))
 
 _ASCII_MARKS = str.maketrans(
     {"✗": "x", "✓": "+", "…": "...", "·": "-", "—": "--", "←": "<-", "│": "|", "，": ", ", "（": " (", "）": ")"}

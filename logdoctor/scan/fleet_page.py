@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from logdoctor.model.escape import escape
 from logdoctor.model.times import iso_time
-from logdoctor.model.version import __version__
 from logdoctor.redaction import redact_secrets
 from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
@@ -28,6 +27,7 @@ from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.signatures import read_signatures
 from logdoctor.scan.fleet import Fleet, Tally
 from logdoctor.scan.fleet_chart import make_chart
+from logdoctor.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Template

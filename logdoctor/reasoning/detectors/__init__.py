@@ -8,12 +8,12 @@ the format ``ledger``. Each stands on a log line that shows it, and rules match 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, Protocol
 
 from logdoctor.model import Record
+from logdoctor.module_names import module_names
 from logdoctor.reasoning.job_state import JobState
 
 
@@ -34,5 +34,4 @@ def detectors() -> list[Detector]:
 
 @cache
 def _classes() -> tuple[Any, ...]:
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(importlib.import_module(f"{__name__}.{name}").Detector for name in names)
+    return tuple(importlib.import_module(f"{__name__}.{name}").Detector for name in module_names(__path__))

@@ -6,17 +6,17 @@ The name of the module is the name of the format.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
+from logdoctor.module_names import module_names
 from logdoctor.scan.record import JobRecord
 
 Write = Callable[[Iterable[JobRecord], TextIO], None]
 
 
 def list_formats() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return module_names(__path__)
 
 
 def load_writer(name: str) -> Write:

@@ -1,20 +1,15 @@
-"""The option ``--rules``, and the folders of rules from settings and packages."""
+"""The folders of rules from options, settings and packages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from logdoctor.cli.errors import wrong_usage
 
 if TYPE_CHECKING:
     from logdoctor.cli.settings import Settings
-
-Rules = Annotated[
-    list[Path] | None,
-    typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
-]
 
 
 def read_settings() -> Settings:
@@ -25,7 +20,7 @@ def read_settings() -> Settings:
     try:
         return settings()
     except InputError as error:
-        raise typer.BadParameter(str(error), param_hint="logdoctor.toml") from None
+        raise wrong_usage(str(error), "logdoctor.toml") from None
 
 
 def own_folders(rules: Sequence[Path] | None) -> list[Path]:
