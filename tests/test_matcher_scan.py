@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.matcher import Matcher, Pattern, make_pattern, make_plan, newlines
+from logdoctor.matcher import Matcher, Pattern, make_pattern, make_plan
 from logdoctor.matcher.engine import ID_BITS, ID_MASK, load_engine
 from logdoctor.matcher.hyperscan_engine import HyperscanEngine
 from logdoctor.matcher.scan import TAIL_BYTES, Scan
@@ -115,18 +115,6 @@ def test_input_is_not_read_after_its_end() -> None:
         return len(data)
 
     assert [c.number for c in PREFILTERS["hyperscan"].scan(readinto)] == [1]
-
-
-def test_numpy_counts_as_the_plain_count_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = b"".join(b"line %d%s\n" % (n, b" error" * (n % 1997 == 0)) for n in range(60_000))
-    monkeypatch.setattr(newlines.NewlineCounter, "_until_numpy", sys.maxsize)
-    plain = scan_lines(data)[0]
-    spans: list[int] = []
-    counted = newlines._count_in_array
-    monkeypatch.setattr(newlines, "_count_in_array", lambda span: spans.append(len(span)) or counted(span))
-    monkeypatch.setattr(newlines.NewlineCounter, "_until_numpy", WINDOW_BYTES)
-    assert scan_lines(data)[0] == plain == expected(data)
-    assert WINDOW_BYTES < sum(spans) < len(data), "the first bytes are counted without numpy, the others with numpy"
 
 
 # ── overlong lines ──────────────────────────────────────────────────────────────────────────────────────────────────

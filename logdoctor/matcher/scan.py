@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from logdoctor.matcher.engine import ID_BITS, ID_MASK, Session
-from logdoctor.matcher.newlines import NewlineCounter
+from logdoctor.matcher.newlines import count_newlines
 from logdoctor.matcher.sublines import line_bounds
 from logdoctor.matcher.throttle import JobThrottle
 from logdoctor.matcher.window import ReadInto, Window
@@ -55,7 +55,6 @@ class Scan:
         self._session = session
         self._match_line = match_line
         self._window = Window(readinto)
-        self._newlines = NewlineCounter(self._window.buffer)
         self._throttle = job_throttle.next()
         self._counted_to = 0
         self._newline_count = 0
@@ -168,5 +167,5 @@ class Scan:
 
     def _count_to(self, position: int) -> None:
         if position > self._counted_to:
-            self._newline_count += self._newlines.count(self._counted_to, position)
+            self._newline_count += count_newlines(self._window.buffer, self._counted_to, position)
             self._counted_to = position
