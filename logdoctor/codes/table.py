@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from logdoctor.model import Value
+from logdoctor.model.numbers import code_number
 
 FOLDER = Path(__file__).parent
 REST = "*"
@@ -84,7 +85,7 @@ class Catalogue:
 
     def _index(self, entry: Entry) -> None:
         first, _, last = entry.code.lstrip("-").partition("-")
-        number = as_number(entry.code)
+        number = code_number(entry.code)
         if number is not None:
             self._by_number.setdefault(number, entry)
         elif first.isdigit() and last.isdigit():
@@ -107,7 +108,7 @@ class Catalogue:
 
         Letter case does not matter. Without an entry, return None.
         """
-        number = value if isinstance(value, int) else as_number(str(value).strip())
+        number = value if isinstance(value, int) else code_number(str(value).strip())
         own = self._find_own(str(value).strip().lower(), number)
         if own:
             return own
@@ -131,19 +132,6 @@ class Catalogue:
         other = -number if number < 0 else number - int(offset or 0)
         found = catalogue(name).find(other) if name and other > 0 else None
         return Entry(self.head, str(number), found.columns) if found else None
-
-
-def as_number(text: str) -> int | None:
-    """Read a decimal or ``0x…`` number. Any other text gives None."""
-    plain = text[1:] if text[:1] == "-" else text
-    if plain.isascii() and plain.isdigit() and len(plain) < 19:
-        return int(text)
-    if plain[:2].lower() != "0x" or len(plain) > 18:
-        return None
-    try:
-        return int(text, 16)
-    except ValueError:
-        return None
 
 
 def names() -> tuple[str, ...]:

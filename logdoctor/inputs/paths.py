@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from logdoctor.inputs.bounds import Budget
 from logdoctor.model import InputError
+from logdoctor.model.numbers import number
 
 Report = Callable[["InputError | OSError", str], None]
 
@@ -166,9 +167,8 @@ def sort_for_reading(paths: list[str]) -> list[str]:
     def key(path: str) -> tuple[object, ...]:
         rotated = re.match(_ROTATED, path)
         if rotated and rotated[1] in names:
-            number = rotated[2]
-            is_counter = len(number) < 8  # a longer number is a date, and older dates are smaller
-            return natural_key(rotated[1]), 0, -int(number) if is_counter else 0, path
+            counter = number(rotated[2]) if len(rotated[2]) < 8 else 0  # a longer number is a date, older ones smaller
+            return natural_key(rotated[1]), 0, -(counter or 0), path
         return natural_key(path), 1, 0, path
 
     return sorted(paths, key=key)
@@ -177,6 +177,6 @@ def sort_for_reading(paths: list[str]) -> list[str]:
 def natural_key(path: str) -> tuple[tuple[str | int, ...], ...]:
     """Return a sort key that puts ``rank_2`` before ``rank_10``, folder by folder."""
     return tuple(
-        tuple(int(part) if part.isdigit() and part.isascii() else part for part in re.split("([0-9]+)", name))
+        tuple((number(part) or 0) if part.isdigit() and part.isascii() else part for part in re.split("([0-9]+)", name))
         for name in path.split("/")
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 MAX_NAMES = 4096
@@ -25,7 +26,7 @@ _BRACKET = later(r"\[([^\[\]]*)\]")
 
 def expand_numbers(text: str) -> tuple[int, ...]:
     """Expand ``0-3,7`` to (0, 1, 2, 3, 7). Parts that are no number are left out."""
-    return tuple(dict.fromkeys(int(number) for number in _expand_list(text)))
+    return tuple(dict.fromkeys(found for item in _expand_list(text) if (found := number(item)) is not None))
 
 
 def expand_hosts(text: str) -> tuple[str, ...]:
@@ -44,18 +45,18 @@ def _expand_item(item: str) -> Iterator[str]:
         if item:
             yield item
         return
-    for number in _expand_list(bracket[1]):
+    for digits in _expand_list(bracket[1]):
         for rest in _expand_item(item[bracket.end() :]) if bracket.end() < len(item) else ("",):
-            yield item[: bracket.start()] + number + rest
+            yield item[: bracket.start()] + digits + rest
 
 
 def _expand_list(text: str) -> Iterator[str]:
     """Expand ``01-03,7`` to 01, 02, 03, 7, as wide as printed."""
     remaining = MAX_NAMES
     for part in text.split(",", MAX_NAMES)[:MAX_NAMES]:
-        for number in _expand_range(part.strip(), remaining):
+        for digits in _expand_range(part.strip(), remaining):
             remaining -= 1
-            yield number
+            yield digits
         if remaining <= 0:
             return
 
@@ -66,8 +67,7 @@ def _expand_range(part: str, limit: int) -> Iterator[str]:
         if _NUMBER.fullmatch(part) and limit > 0:
             yield part
         return
-    first, last, step = match.groups()
-    for count, number in enumerate(range(int(first), int(last) + 1, max(1, int(step or 1)))):
-        if count >= limit:
-            return
-        yield str(number).zfill(len(first))
+    first, last, step = (number(digits) for digits in match.groups())
+    if first is not None and last is not None:
+        for found in range(first, last + 1, step or 1)[: max(limit, 0)]:
+            yield str(found).zfill(len(match[1]))

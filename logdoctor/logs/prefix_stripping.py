@@ -18,6 +18,7 @@ from logdoctor.logs.record_pattern import Prefix, find_function
 from logdoctor.logs.times import NO_YEAR, parse_time
 from logdoctor.logs.timestamps import level_of
 from logdoctor.model import Source
+from logdoctor.model.numbers import number
 from logdoctor.module_names import module_names
 from logdoctor.pack.regexes import compiled, later
 
@@ -217,10 +218,10 @@ def _prefixes_for(characters: str) -> _Candidates | None:
         return None
     together = compiled("|".join(f"(?:{_number_groups(w.pattern, n)})(?P<_{n}>)" for n, w in enumerate(candidates)))
     groups: list[list[tuple[str, int]]] = [[] for _ in candidates]
-    for name, number in together.groupindex.items():
+    for name, group in together.groupindex.items():
         label, _, index = name.rpartition("_")
         if label:
-            groups[int(index)].append((label.rstrip("23"), number))
+            groups[int(index)].append((label.rstrip("23"), group))
     return _Candidates(tuple(candidates), cast("MatchFunction", together.match), tuple(map(tuple, groups)))
 
 
@@ -257,5 +258,5 @@ def build_source(labels: Labels, default: Source, *, year: int = NO_YEAR, tasks_
 
 def _number(value: Any) -> int | None:
     if isinstance(value, str):
-        return int(value) if value.isdecimal() else None
+        return number(value) if value.isdecimal() else None
     return value if isinstance(value, int) else None

@@ -6,13 +6,14 @@ They come from the signal codes, because the ``signal`` module has the numbers o
 from __future__ import annotations
 
 from logdoctor.codes import catalogue
+from logdoctor.model.numbers import number
 
 
 def signal_number(text: str) -> int | None:
     """Return 9 for ``SIGKILL``, ``Signals.SIGKILL``, ``9`` and ``Killed``; None for other text."""
     word = text.strip().rstrip(".").removeprefix("Signals.")
     if word.isdecimal():
-        return int(word) if 0 < int(word[:4]) < 65 else None
+        return found if (found := number(word)) and found < 65 else None
     signals = catalogue("signal")
     entry = signals.find(word) or signals.find(f"SIG{word}")
-    return int(entry.code) if entry and entry.code.isdecimal() else None
+    return number(entry.code) if entry else None

@@ -7,6 +7,7 @@ from functools import lru_cache
 import regex
 
 from logdoctor.model import Source
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 _NAMES = (
@@ -42,5 +43,5 @@ def source_from_filename(file: str) -> Source:
         if match := pattern.search(name):
             for key, value in match.groupdict().items():
                 labels.setdefault(key, value)
-    rank, local_rank, pid = (int(labels[k]) if k in labels else None for k in ("rank", "local_rank", "pid"))
+    rank, local_rank, pid = (number(labels.get(k)) for k in ("rank", "local_rank", "pid"))
     return Source(rank, local_rank, labels.get("host"), pid, tag=labels.get("tag"))

@@ -52,9 +52,7 @@ def make_plan(patterns: Sequence[Pattern]) -> Plan:
         groups[_group(atom, [patterns[i] for i in ids])].append(number)
     encoded = msgspec.msgpack.encode([*owners])
     digest = blake2b(encoded + msgspec.msgpack.encode(groups), digest_size=16).hexdigest()
-    return Plan(
-        digest, tuple(map(tuple, owners.values())), **{k: tuple(v) for k, v in groups.items()}, encoded=encoded
-    )
+    return Plan(digest, tuple(map(tuple, owners.values())), **{k: tuple(v) for k, v in groups.items()}, encoded=encoded)
 
 
 def _group(atom: Atom, owners: Sequence[Pattern]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address
 
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.redaction.spans import Span, group_span
 
@@ -56,7 +57,7 @@ def _is_ipv4(ip: str, before: str, port: str) -> bool:
         return True
     if _VERSION.search(before):
         return False
-    return ip.startswith(_PRIVATE) or bool(_NETWORK.search(before)) or int(ip.partition(".")[0]) >= _LOW
+    return ip.startswith(_PRIVATE) or bool(_NETWORK.search(before)) or (number(ip.partition(".")[0]) or 0) >= _LOW
 
 
 def _is_ipv6(text: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from logdoctor.model import Evidence, RankRow
+from logdoctor.model.numbers import numbers_in
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.columns import shorten
 from logdoctor.render.entity_names import host_names, ranges
@@ -177,5 +178,5 @@ def _most_common(texts: Iterable[str], words: Catalogue) -> str:
 
 def _span(texts: Sequence[str]) -> str:
     """Return lowest and highest text by number: ``step 39 … step 41``."""
-    found = sorted(set(texts), key=lambda text: ([int(n[:18]) for n in re.findall(r"\d+", text)], text))
+    found = sorted(set(texts), key=lambda text: (numbers_in(text), text))
     return " … ".join(dict.fromkeys((found[0], found[-1]))) if found else ""

@@ -26,6 +26,7 @@ from logdoctor.model import (
     SymptomSeen,
 )
 from logdoctor.model.escape import escape_all
+from logdoctor.model.numbers import numbers_in
 from logdoctor.model.times import iso_time
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.entity_names import culprit_name, hardware_name, host_names, ranges, rank_count, rank_names
@@ -211,7 +212,7 @@ def _answer(cause: Cause, hosts: Sequence[str], words: Catalogue) -> Answer:
 
 
 def _mentions(title: str, culprit: Culprit) -> bool:
-    numbers = {int(number) for number in re.findall(r"\d{1,9}", title)}
+    numbers = set(numbers_in(title))
     names = (*culprit.hosts, *culprit.gpus, *culprit.peers)
     return any(name in title for name in names) or any(rank in numbers for rank in culprit.ranks)
 

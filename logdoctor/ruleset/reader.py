@@ -31,7 +31,7 @@ PHASES = ("launch", "init", "before first step", "running", "checkpoint", "teard
 CULPRIT_KEYS = ("ranks", "hosts", "gpus", "peers")
 COLUMN = re.compile(r"\{(\w+\.\w+)[|?}]")
 MANY = 20
-COUNT = re.compile(r"(>=|<=|==|>|<)?\s*(\d+)")
+COUNT = re.compile(r"(>=|<=|==|>|<)?\s*([0-9]{1,9})")
 WITHIN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 

@@ -14,6 +14,8 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from logdoctor.model.numbers import number
+
 GroupedBy = Literal["pattern", "torchrun", "slurm", "folder", "file", "archive"]
 
 _COMPRESSION = r"(?:\.(?:gz|bz2|xz|zst))?"
@@ -171,7 +173,7 @@ def _are_job_parts(folders: Mapping[str, object]) -> bool:
     """
     if not folders:
         return False
-    numbers = {int(name) for name in folders if name.isdecimal() and len(name) < 5}
+    numbers = {number(name) for name in folders} - {None}
     return numbers == set(range(len(folders))) or all(_PART_FOLDER.match(name.lower()) for name in folders)
 
 

@@ -16,6 +16,7 @@ from logdoctor.logs.json_texts import parse_json
 from logdoctor.logs.times import parse_time
 from logdoctor.logs.timestamps import level_of
 from logdoctor.model import Level, Source
+from logdoctor.model.numbers import number
 
 _MAX_LENGTH = 1 << 20
 _MESSAGE_KEYS = ("MESSAGE", "message", "msg", "log", "text", "event", "textPayload", "@message", "body", "line")
@@ -116,7 +117,7 @@ def _find_number(entry: Mapping[str, Any], keys: Iterable[str]) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31:
             return value
         if isinstance(value, str) and value.isdecimal() and len(value) < 10:
-            return int(value)
+            return number(value)
     return None
 
 

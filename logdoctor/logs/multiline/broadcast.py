@@ -9,6 +9,7 @@ from itertools import islice
 from logdoctor.logs import record_patterns
 from logdoctor.logs.record_pattern import Message, Multiline, RecordPattern
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import compiled
 
 _LINES_BETWEEN = 2
@@ -28,7 +29,7 @@ def read_broadcast(head: Message, fields: Mapping[str, Value], below: Iterator[M
     for message in islice(below, _LINES_BETWEEN):
         for pattern in _kernel_failures():
             if match := compiled(pattern.pattern).search(message.text):
-                values = {k: int(v) if v.isdecimal() else v for k, v in match.groupdict().items() if v}
+                values = {k: number_or_text(v) for k, v in match.groupdict().items() if v}
                 text = message.text.strip()
                 return Multiline(
                     text, {**values, **fields}, (message.below,), message.below, pattern.level, pattern.kind

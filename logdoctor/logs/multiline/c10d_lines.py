@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from logdoctor.logs.multiline.nccl_lines import message_fields, parse_number, quoted_warning
 from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
 
 GROUP_PREFIX = (
@@ -145,7 +146,7 @@ def rejoin_lines(pattern: str, last: str) -> MultilineReader:
             for joined in ("".join(lines), " ".join(text.strip() for text in lines)):
                 match = regex.search(pattern, joined[:_MAX_CHARS])
                 if match and match[last]:
-                    values = {name: parse_number(text) for name, text in match.groupdict().items() if text}
+                    values = {name: number_or_text(text) for name, text in match.groupdict().items() if text}
                     return Multiline(joined, values, tuple(taken))
         return Multiline(head.text)
 

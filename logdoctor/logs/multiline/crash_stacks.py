@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.signals import signal_number
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 
 _MAX_FRAMES = 40
@@ -150,9 +151,9 @@ def _message_fields(head: Message, message: str) -> dict[str, Value]:
     """Return the message, and the rank at its beginning, as fields."""
     fields: dict[str, Value] = {"message": message} if message else {}
     if head.source.rank is None and (match := _GLOBAL_RANK.match(message)):
-        fields["rank"] = int(match["rank"])
+        fields |= number_fields(match.groupdict())
     elif match := _GROUP_RANK.match(message):
-        fields["group_rank"] = int(match["rank"])
+        fields |= number_fields({"group_rank": match["rank"]})
     return fields
 
 

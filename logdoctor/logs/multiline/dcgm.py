@@ -7,6 +7,7 @@ from itertools import islice
 
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 
 MAX_ROWS = 60
@@ -48,5 +49,5 @@ def read_status(_: Message, fields: Mapping[str, Value], below: Iterator[Message
 
 def _diagnosis(message: str, fields: Mapping[str, Value], evidence: int) -> Multiline:
     gpu = _GPU.search(message)
-    more: dict[str, Value] = {"gpu": int(gpu[1])} if gpu else {}
+    more: dict[str, Value] = {**number_fields({"gpu": gpu[1] if gpu else None})}
     return Multiline(message, {**fields, **more, "message": message[:300]}, evidence=evidence)

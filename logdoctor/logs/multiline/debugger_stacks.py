@@ -17,6 +17,7 @@ from logdoctor.logs.multiline.crash_stacks import FRAME, NO_FUNCTION, RUNTIME_LI
 from logdoctor.logs.multiline.stack_headlines import headline_fields, is_headline
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 THREAD = later(
@@ -93,10 +94,10 @@ def _read_threads(lines: list[Message]) -> tuple[list[Thread], list[int], list[s
     between = 0
     for line in lines:
         head, frame = THREAD.match(line.text), FRAME.match(line.text)
-        if _is_next_dump(line.text) or (head and _is_next_process(threads, int(head["number"] or 0))):
+        if _is_next_dump(line.text) or (head and _is_next_process(threads, number(head["number"]) or 0)):
             break
         if head:
-            threads.append(Thread(int(head["number"] or 0), int(head["pid"]) if head["pid"] else None))
+            threads.append(Thread(number(head["number"]) or 0, number(head["pid"])))
         elif frame:
             first = line.text.lstrip().startswith("#0 ")
             if first and threads and threads[-1].lines:

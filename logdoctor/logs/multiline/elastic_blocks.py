@@ -16,6 +16,7 @@ from logdoctor.logs.multiline.unknown_prefixes import has_prefix, remove_prefix
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.windows_codes import posix_exit_code
 from logdoctor.model import Value
+from logdoctor.model.numbers import number, number_fields, numbers_in
 from logdoctor.pack.regexes import compiled, later
 
 MAX_TRACEBACK = 2_000
@@ -64,7 +65,7 @@ class Summary(Struct):
         self.key = key
         match = _RANK.match(value) if key == "rank" else None
         if match:
-            self.ranks.append(int(match[1]))
+            self.ranks += number_fields({"rank": match[1]}).values()
         if key == "exitcode" and self.entry is self.root:
             self.evidence = below
         elif key == "exitcode" and not self.crashed and _CRASHED.match(self.entry[key]):
@@ -180,13 +181,18 @@ def root_fields(root: Mapping[str, str]) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     rank_match, exit_match = _RANK.match(root.get("rank", "")), _EXIT.match(root.get("exitcode", ""))
     if rank_match:
-        fields |= {"rank": int(rank_match[1]), "local_rank": int(rank_match[2])}
+        fields |= number_fields({"rank": rank_match[1], "local_rank": rank_match[2]})
     if exit_match:
-        fields |= {"exit_code": posix_exit_code(int(exit_match[1])), "pid": int(exit_match[2])}
+        fields |= number_fields({"pid": exit_match[2]})
     trace = root.get("traceback") or root.get("msg") or ""
     signal_match = _SIGNAL.search(trace)
-    if signal_match or (exit_match and exit_match[1].startswith("-")):
-        fields["signal"] = int(signal_match[1]) if signal_match else -int(exit_match[1]) if exit_match else 0
+    code = number(exit_match[1] if exit_match else None)
+    if code is not None:
+        fields["exit_code"] = posix_exit_code(code)
+    if signal_match:
+        fields |= number_fields({"signal": signal_match[1]})
+    elif code is not None and code < 0:
+        fields["signal"] = -code
     fields |= {name: root[key] for key, name in (("host", "host"), ("time", "when")) if root.get(key)}
     if trace and "To enable traceback see" not in trace:
         fields["root_traceback"] = trace
@@ -216,13 +222,13 @@ def read_result(head: Message, _fields: Mapping[str, Value], below: Iterator[Mes
 
 
 def _result(key: str, value: str) -> dict[str, Value]:
-    numbers = compiled(r"\d{1,9}").findall(value)
+    numbers = numbers_in(value)
     if key == "global_ranks":
-        return {"ranks": tuple(int(n) for n in numbers)}
+        return {"ranks": tuple(numbers)}
     if key in ("global_world_sizes", "role_world_sizes"):
-        return {"world_size": int(numbers[0])} if numbers and key.startswith("global") else {}
+        return {"world_size": numbers[0]} if numbers and key.startswith("global") else {}
     names = {"group_rank": "node_rank", "group_world_size": "nodes"}
     number_keys = ("restart_count", "master_port", "min_nodes", "max_nodes", "nproc_per_node", "max_restarts", *names)
-    if key in number_keys and compiled(r"\d{1,9}").fullmatch(value):
-        return {names.get(key, key): int(value)}
+    if key in number_keys:
+        return {**number_fields({names.get(key, key): value})}
     return {key: value} if key in ("master_addr", "rdzv_endpoint", "rdzv_backend", "run_id", "entrypoint") else {}

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
-from logdoctor.pack.regexes import compiled, later
+from logdoctor.model.numbers import number_fields, numbers_in
+from logdoctor.pack.regexes import later
 
 MAX_OPS = 20
 MAX_RANKS = 4_096
@@ -43,7 +44,7 @@ def read_stall(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
     fields["sides"] = len(sides)
     seconds = _SECONDS.search(head.text)
     if seconds:
-        fields["seconds"] = int(seconds[1])
+        fields |= number_fields({"seconds": seconds[1]})
     text = f"{head.text}\nmissing ranks: {', '.join(map(str, sorted(ranks)[:64]))}; stalled: {fields['stalled_ops']}"
     return Multiline(text[:4_000], {k: v for k, v in fields.items() if v not in ((), "")}, tuple(taken), evidence)
 
@@ -57,13 +58,13 @@ def _add_line(text: str, ranks: set[int], ops: dict[str, None], sides: set[str])
     for match in _OP.finditer(text):
         is_part = True
         ops.setdefault(match["op"].rpartition("ops:")[2] or match["op"])
-        numbers = {int(n) for n in compiled(r"\d{1,7}").findall(match["ranks"])[:MAX_RANKS]}
+        numbers = set(numbers_in(match["ranks"])[:MAX_RANKS])
         ranks.update(numbers if match["said"] == "missing" else _missing_ranks(numbers))
         sides.add(",".join(map(str, sorted(numbers))))  # before 0.13 the ranks stand in the order of their arrival
     rank_line = _RANK.match(text)
     if rank_line:
         is_part = True
-        ranks.add(int(rank_line["rank"]))
+        ranks.update(numbers_in(rank_line["rank"]))
         sides.add(rank_line["ops"])
         for op in rank_line["ops"].split(",")[:MAX_OPS]:
             ops.setdefault(op.strip(" .]"))

@@ -17,6 +17,7 @@ import regex
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.signals import signal_number
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields, number_or_text
 from logdoctor.pack.regexes import later
 
 MAX_FRAMES = 40
@@ -140,7 +141,7 @@ def _add_frame(function: str | None, lib: str | None, frames: list[str], librari
 def _first_matches(patterns: tuple[tuple[str, regex.Pattern[str]], ...], text: str) -> dict[str, Value]:
     """Return, for each name, the first match of its pattern in ``text``."""
     matches = ((name, pattern.search(text)) for name, pattern in patterns)
-    return {name: int(match[1]) if match[1].isdecimal() else match[1] for name, match in matches if match}
+    return {name: number_or_text(match[1]) for name, match in matches if match}
 
 
 def read_error_handler(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
@@ -208,7 +209,7 @@ def read_error_stack(head: Message, fields: Mapping[str, Value], below: Iterator
         fields = {**fields, "function": f"MPI_{function.removeprefix('internal_')}"}
     text = "\n".join(texts)
     if abort := _ABORT_CODE.search(text):
-        extra["exit_code"] = int(abort["exit_code"])
+        extra |= number_fields(abort.groupdict())
     return Multiline(text, {**extra, **fields}, tuple(taken), evidence)
 
 
@@ -237,7 +238,7 @@ def read_bad_termination(head: Message, fields: Mapping[str, Value], below: Iter
             evidence = line.below if match["exit_code"] or match["signal"] else evidence
             for name, value in match.groupdict().items():
                 if value is not None:
-                    values.setdefault(name.removeprefix("string_"), int(value) if value.isdecimal() else value)
+                    values.setdefault(name.removeprefix("string_"), number_or_text(value))
     return Multiline("\n".join(s for s in texts if s), values, tuple(taken), evidence)
 
 
@@ -249,7 +250,7 @@ def read_mpd_end(head: Message, fields: Mapping[str, Value], below: Iterator[Mes
     del fields
     for line in islice(below, 3):
         if match := _MPD_END.search(line.text):
-            end_fields = {k: int(v) for k, v in match.groupdict().items() if v}
+            end_fields = number_fields(match.groupdict())
             return Multiline(f"{head.text}\n{line.text.strip()}", end_fields, (line.below,), line.below)
         if line.text.strip():
             break

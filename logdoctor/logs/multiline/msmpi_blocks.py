@@ -11,6 +11,7 @@ from itertools import islice
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.windows_codes import posix_exit_code
 from logdoctor.model import Value
+from logdoctor.model.numbers import code_number, number_fields
 from logdoctor.pack.regexes import later
 
 MAX_LINES = 60
@@ -29,7 +30,9 @@ def exit_fields(code: str) -> dict[str, Value]:
 
     ``0xc0000005`` is a crash in Windows and gives ``signal: 11``. ``3`` gives ``exit_code: 3``.
     """
-    number = int(code, 0)
+    number = code_number(code)
+    if number is None:
+        return {}
     code_elsewhere = posix_exit_code(number)
     return {"exit_code": number} if code_elsewhere == number else {"signal": -code_elsewhere}
 
@@ -59,9 +62,9 @@ def read_job_aborted(_head: Message, _fields: Mapping[str, Value], below: Iterat
             break
         texts.append(text)
         if end and not values:
-            values, how, evidence = {"rank": int(end["rank"])}, end["how"], line.below
+            values, how, evidence = {**number_fields({"rank": end["rank"]})}, end["how"], line.below
         elif place and "host" not in values:
-            values, evidence = {"rank": int(place["rank"]), "host": place["host"]}, line.below
+            values, evidence = {**number_fields({"rank": place["rank"]}), "host": place["host"]}, line.below
         elif code and not values.keys() & {"signal", "exit_code"}:
             values, evidence = {**values, **exit_fields(code["code"])}, line.below
     return Multiline("\n".join(texts), values, tuple(taken), evidence, kind=_KINDS.get(how, "")) if values else None

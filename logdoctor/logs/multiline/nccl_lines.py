@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from logdoctor.logs.error_numbers import errno_texts
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields, number_or_text
 from logdoctor.pack.regexes import compiled, later
 
 _QUOTED_WARNING = later(
@@ -109,11 +110,6 @@ _PATTERNS = (
 """Words that must stand in a message -> pattern that is searched in such a message."""
 
 
-def parse_number(text: str) -> Value:
-    """Return a whole number as int, any other text as it is."""
-    return int(text) if compiled(r"-?\d{1,30}").fullmatch(text) else text
-
-
 def format_address(address: str) -> str:
     """Return NCCL's address ``10.0.0.1<4791>`` as ``10.0.0.1:4791``.
 
@@ -179,9 +175,9 @@ def quoted_warning(text: str) -> str:
 
 def _standard_fields(texts: dict[str, str], message: str) -> dict[str, Value]:
     """Return the matched values under standard names and in standard forms."""
-    ranks = tuple(int(texts.pop(name)) for name in ("first", "second") if name in texts)
+    ranks = tuple(number_fields({name: texts.pop(name, None) for name in ("first", "second")}).values())
     address = texts.pop("addr", "")
-    fields: dict[str, Value] = {name: parse_number(text) for name, text in texts.items()}
+    fields: dict[str, Value] = {name: number_or_text(text) for name, text in texts.items()}
     if ranks:
         fields["group_ranks"] = ranks
     if address:

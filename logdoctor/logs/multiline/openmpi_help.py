@@ -16,6 +16,7 @@ from typing import Any
 from logdoctor.logs import record_patterns
 from logdoctor.logs.record_pattern import LineReader, Message, Multiline
 from logdoctor.model import Level, Value
+from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import compiled, later
 
 MAX_FRAME_LINES = 60
@@ -203,7 +204,7 @@ def help_fields(text: str) -> dict[str, Value]:
     for match in _NUMBER_FIELDS.finditer(text[:8000]):
         for name, value in match.groupdict().items():
             if value is not None:
-                fields.setdefault(name, int(value) if value.lstrip("-").isdigit() else value)
+                fields.setdefault(name, number_or_text(value))
     for match in _NODE.finditer(text[:8000]):
         if host := match["host"] or match["on"]:
             fields.setdefault("host", host)

@@ -11,6 +11,7 @@ from itertools import islice
 from logdoctor.logs.multiline.crash_stacks import signal_field
 from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 
 MAX_MESSAGE_LINES = 4
@@ -174,7 +175,7 @@ def read_charm_end(head: Message, fields: Mapping[str, Value], below: Iterator[M
     extra = dict(signal_field({"message": message})) if "Signal" in str(fields.get("how", "")) else {}
     next_text = next((line.text for line in rest[len(taken) :] if not _CHARM_FRAME.match(line.text)), "")
     if abort := _MPI_ABORT.match(next_text):
-        extra["rank"] = int(abort[1] or abort[2])
+        extra |= number_fields({"rank": abort[1] or abort[2]})
     text = f"{head.text}\n{message}".strip()
     return Multiline(text, {"message": message, **extra}, tuple(taken), taken[0] if taken else 0, kind=kind)
 

@@ -16,6 +16,7 @@ from logdoctor.logs.host_lists import expand_hosts, expand_numbers
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.signals import signal_number
 from logdoctor.model import Level, Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 
 _EXIT = later(r"Exited with exit code (?P<exit_code>\d{1,5})")
@@ -56,7 +57,7 @@ def read_task_exit(head: Message, fields: Mapping[str, Value], below: Iterator[M
         extra["ranks"] = ranks
     level: Level = "error"
     if exit_match := _EXIT.search(how):
-        extra["exit_code"] = int(exit_match["exit_code"])
+        extra |= number_fields(exit_match.groupdict())
     elif how.startswith("Out Of Memory"):
         extra["reason"] = "oom"
     elif number := signal_number(how.removesuffix("(core dumped)")):

@@ -6,6 +6,7 @@ Examples: ``=== rank 3 on node7 ===``, ``==> rank3.txt <==``.
 from __future__ import annotations
 
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 
 STACK_HEADLINE = (
@@ -27,4 +28,4 @@ def headline_fields(headline: str) -> dict[str, Value]:
     ``=== rank 3 on node7 (pid 71) ===`` gives ``host: node7`` and ``pid: 71``.
     """
     host, pid = _HOST.search(headline), _PID.search(headline)
-    return {**({"host": host["host"]} if host else {}), **({"pid": int(pid["pid"])} if pid else {})}
+    return {**({"host": host["host"]} if host else {}), **(number_fields(pid.groupdict()) if pid else {})}

@@ -15,6 +15,7 @@ from logdoctor.codes import catalogue
 from logdoctor.logs.error_numbers import find_errno
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import hex_number, number
 from logdoctor.pack.regexes import later
 
 _HEX_LINE = later(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*")
@@ -54,13 +55,13 @@ def read_peer(head: Message, fields: Mapping[str, Value], below: Iterator[Messag
 def syndrome_status(syndrome: int) -> int | None:
     """Return the ``ibv_wc_status`` into which the driver turns an mlx5 syndrome."""
     entry = catalogue("ib-syndrome").find(syndrome)
-    return int(entry.columns["status"]) if entry else None
+    return number(entry.columns["status"]) if entry else None
 
 
 def _named_status(text: str) -> int | None:
     """Return the ``ibv_wc_status`` whose words stand in ``text``. The longest words win."""
     matches = [(len(words), e.code) for words, e in catalogue("ib-status").words() if words.lower() in text.lower()]
-    return int(max(matches)[1]) if matches else None
+    return number(max(matches)[1]) if matches else None
 
 
 _REMOTE_LID = later(r"\brlid (\d+)")
@@ -87,10 +88,7 @@ def read_completion(head: Message, fields: Mapping[str, Value], below: Iterator[
 
 def _parse_hex(value: Value | None) -> int | None:
     """Return a number printed in hex, with or without 0x. A field that is already an int (``81``) was hex too."""
-    try:
-        return None if value is None else int(str(value), 16)
-    except ValueError:
-        return None
+    return hex_number(str(value))
 
 
 def read_error_entry(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterator
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
+from logdoctor.model.numbers import number, number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -294,7 +295,7 @@ def _collective_field(record: Record, name: str) -> Value | None:
 
 
 def _int(value: Value | None) -> int | None:
-    return int(value) if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()) else None
+    return value if isinstance(value, int) else number(value) if isinstance(value, str) else None
 
 
 def _ranks_and_hosts(name: str, records: Collection[Record], state: JobState) -> dict[str, Value]:
@@ -385,4 +386,5 @@ def _is_under_way(busy: Record, end: Record | None) -> bool:
     if busy.fields.get("phase") not in ("save", "eval", "data", "compile", "resume"):
         return False
     share = _FRACTION.search(busy.text)  # "368/412 kernels done" is not over
-    return int(share["done"]) < int(share["all"]) if share else not _COMPLETED.search(busy.text)
+    done = number_fields(share.groupdict()) if share else {}
+    return done["done"] < done["all"] if len(done) == 2 else not _COMPLETED.search(busy.text)

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -52,8 +53,9 @@ class Detector(Struct):
         elif MISMATCH in record.text[:SEARCHED] and len(self.own_calls) + len(self.reported_calls) < MAX_RANKS:
             for place, match in enumerate(_FINGERPRINT.finditer(record.text[:SEARCHED])):
                 shape = f" of [{match['shape']}]" if match["shape"] else ""
-                call = Call(match["op"] + shape, int(match["seq"]) if match["seq"] else None, record)
-                (self.reported_calls if place else self.own_calls).setdefault(int(match["rank"]), call)
+                call = Call(match["op"] + shape, number(match["seq"]), record)
+                if (rank := number(match["rank"])) is not None:
+                    (self.reported_calls if place else self.own_calls).setdefault(rank, call)
 
     def derive(self, state: JobState) -> list[Record]:
         calls = {**self.reported_calls, **self.own_calls}

@@ -16,6 +16,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -48,7 +49,9 @@ class Detector(Struct):
         elif record.kind == "c10d.barrier_done":
             self.is_complete = True
         elif "in store based barrier" in record.text[:SEARCHED] and (match := _BARRIER.search(record.text[:SEARCHED])):
-            self._read_barrier(record, int(match["rank"]), int(match["world"]), int(match["joined"]))
+            numbers = number_fields(match.groupdict())
+            if len(numbers) == 3:
+                self._read_barrier(record, **numbers)
 
     def _reset(self) -> None:
         self.waiting.clear()

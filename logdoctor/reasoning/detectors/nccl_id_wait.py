@@ -15,6 +15,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -40,7 +41,8 @@ class Detector(Struct):
             self.waiting.clear()
             self.in_other_groups = self.in_default_group = False
         elif PHRASE in record.text[:SEARCHED] and (match := _WAITS.search(record.text[:SEARCHED])):
-            member = int(match["member"])
+            if (member := number(match["member"])) is None:
+                return
             self.in_default_group |= _DEFAULT_GROUP in record.text[:SEARCHED]
             self.in_other_groups |= record.rank not in (None, member)
             if len(self.waiting) < MAX_RANKS and (record.rank is not None or not self.waiting):

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -251,10 +252,8 @@ def _process_key(record: Record) -> ProcessKey | None:
 def _epoch(record: Record) -> int:
     """Return the epoch of a step, 0 if unknown."""
     epoch = str(record.fields.get("epoch", "")).partition(".")[0]
-    if epoch.isdecimal():
-        return int(epoch[:9])
     match = _EPOCH.search(str(record.fields.get("what", "")))
-    return int(match[1]) if match else 0
+    return number(epoch[:9]) or number(match[1] if match else None) or 0
 
 
 def _intervals_behind(steps: RankSteps, place: tuple[int, int]) -> int:

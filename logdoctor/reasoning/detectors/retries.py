@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
+from logdoctor.model.numbers import number, number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -57,7 +58,7 @@ class Detector(Struct):
         """Return the last attempts that were many and that no communicator followed."""
         for record in state.runs.select_last_run(self.last.values()):
             count = _ATTEMPT.search(record.text[:SEARCHED])
-            attempt = int(count["attempt"]) if count else self.lines[_process(record)]
+            attempt = (number(count["attempt"]) or 0) if count else self.lines[_process(record)]
             timed_out = "Connection timed out" in record.text[:SEARCHED]
             if attempt < (MIN_ATTEMPTS if count else MIN_TIMEOUT_LINES if timed_out else MIN_LINES):
                 continue
@@ -66,7 +67,7 @@ class Detector(Struct):
             }
             fields["attempt"] = attempt
             if count:
-                fields["attempts"] = int(count["attempts"])
+                fields |= number_fields({"attempts": count["attempts"]})
             yield derive_record("still_trying", record, fields)
 
 

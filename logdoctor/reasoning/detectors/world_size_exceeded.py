@@ -10,6 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from logdoctor.model import Record
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -28,8 +29,8 @@ class Detector(Struct):
 
     def observe(self, record: Record) -> None:
         if self.line is None and "store based barrier" in record.text and (match := _BARRIER.search(record.text)):
-            numbers = {name: int(number) for name, number in match.groupdict().items()}
-            if numbers["joined"] > numbers["world"]:
+            numbers = number_fields(match.groupdict())
+            if len(numbers) == 3 and numbers["joined"] > numbers["world"]:
                 self.line, self.numbers = record, numbers
 
     def derive(self, _state: JobState) -> list[Record]:

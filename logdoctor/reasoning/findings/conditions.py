@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from logdoctor.model import Rule
+from logdoctor.model.numbers import number
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.outlived import went_on
@@ -178,8 +179,8 @@ def _seconds(text: str | None) -> float | None:
 
 def _compare(value: int, wanted: str) -> bool:
     """Return whether ``value`` satisfies ``wanted``, for example ``>=3`` or ``3``."""
-    sign, number = re.fullmatch(r"(>=|<=|==|>|<)?\s*(\d+)", wanted.strip()).groups()  # type: ignore[union-attr]
-    return COMPARE[sign or "=="](value, int(number))
+    sign, digits = re.fullmatch(r"(>=|<=|==|>|<)?\s*([0-9]{1,9})", wanted.strip()).groups()  # type: ignore[union-attr]
+    return COMPARE[sign or "=="](value, number(digits) or 0)
 
 
 def _count(matches: Mapping[str, Matches], name: str) -> int:

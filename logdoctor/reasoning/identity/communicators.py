@@ -60,11 +60,11 @@ class Communicators:
     def observe(self, record: Record) -> None:
         """Read one record of the `COMMUNICATOR_KINDS`."""
         fields = record.fields
-        rank, size = number(fields.get("group_rank")), number(fields.get("nranks")) or 0
+        rank, size = small_number(fields.get("group_rank")), small_number(fields.get("nranks")) or 0
         if rank is None or record.pid is None:
             return
         self._read_layout(record, size)
-        device = number(fields.get("cuda_dev", fields.get("device")))
+        device = small_number(fields.get("cuda_dev", fields.get("device")))
         process = (short_host(record.host or ""), record.pid, -1 if device is None else device)
         if process not in self.members and len(self.members) >= MAX_PROCESSES:
             return
@@ -74,7 +74,7 @@ class Communicators:
             self._add_to_group(f"NCCL {name}", size, rank, process if global_rank is None else global_rank)
 
     def _read_layout(self, record: Record, size: int) -> None:
-        nodes, per_node = number(record.fields.get("nnodes")), number(record.fields.get("local_ranks"))
+        nodes, per_node = small_number(record.fields.get("nnodes")), small_number(record.fields.get("local_ranks"))
         if nodes and per_node and size >= self._largest_size:
             self._largest_size, self.nodes, self.per_node = size, nodes, per_node
 
@@ -85,7 +85,7 @@ class Communicators:
             member = self.members[process] = Member(rank, size, global_rank)
         elif size > member.size:
             member.rank, member.size = rank, size
-        bus, local = record.fields.get("bus_id"), number(record.fields.get("group_local_rank"))
+        bus, local = record.fields.get("bus_id"), small_number(record.fields.get("group_local_rank"))
         if isinstance(bus, str) and bus:
             member.bus_id = member.bus_id or bus
             self._processes_by_gpu.setdefault(bus, {}).setdefault(process)
@@ -94,7 +94,7 @@ class Communicators:
 
     def observe_group(self, record: Record) -> None:
         """Read the number of a rank in a process group."""
-        place, name = number(record.fields.get("group_rank")), record.fields.get("pg_desc") or record.fields["pg"]
+        place, name = small_number(record.fields.get("group_rank")), record.fields.get("pg_desc") or record.fields["pg"]
         if place is not None and record.source.rank is not None and record.rank is not None:
             self._add_to_group(str(name), 0, place, record.rank)
 
@@ -127,6 +127,6 @@ class Communicators:
         return tuple(sorted(groups, key=lambda g: (-len(g.ranks), g.ranks, g.name))[:MAX_LISTED_GROUPS])
 
 
-def number(value: Value | None) -> int | None:
+def small_number(value: Value | None) -> int | None:
     """Return ``value`` if it is an integer from 0 to 2**31 - 1."""
     return value if isinstance(value, int) and 0 <= value < 1 << 31 else None

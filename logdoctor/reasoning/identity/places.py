@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import ProcessGroup, Record, Value
 from logdoctor.reasoning.identity.addresses import are_two_hosts, is_address, nccl_host_name, short_host
-from logdoctor.reasoning.identity.communicators import COMMUNICATOR_KINDS, Communicators, Member, Process, number
+from logdoctor.reasoning.identity.communicators import COMMUNICATOR_KINDS, Communicators, Member, Process, small_number
 from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_end
 
 MAX_RANKS = 1 << 20
@@ -173,11 +173,11 @@ class Places:
             # an agent of torchrun runs on the node of its workers
             seat.host = self._own_name_of(short_host(record.host), fields.get("pid"))
         if seat.local_rank is None:
-            seat.local_rank = number(fields.get("local_rank", source.local_rank if is_source else None))
+            seat.local_rank = small_number(fields.get("local_rank", source.local_rank if is_source else None))
         if seat.pid is None:
-            seat.pid = number(fields.get("pid", source.pid if is_source else None))
+            seat.pid = small_number(fields.get("pid", source.pid if is_source else None))
         if seat.gpu is None and record.format in ("cuda", "nccl"):
-            seat.gpu = number(fields.get("device"))
+            seat.gpu = small_number(fields.get("device"))
         if "pg" in fields:
             self.communicators.observe_group(record)
 
@@ -235,7 +235,7 @@ class Places:
                 if isinstance(rank, int):
                     self._seat(rank).fill_from(Seat(short_host(record.host or "") or None, local))
         elif record.kind == "elastic.config":
-            self._per_node = self._per_node or number(record.fields.get("nproc_per_node"))
+            self._per_node = self._per_node or small_number(record.fields.get("nproc_per_node"))
 
     def _seat(self, rank: int) -> Seat:
         """Return the seat of ``rank``.

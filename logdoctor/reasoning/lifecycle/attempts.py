@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from logdoctor.model import LifecycleSign, Record
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.spans import MAX_SPANS, Span, Track, may_end_a_run
 
@@ -171,7 +172,7 @@ class Attempts:
         if own is not None and len(own_runs := own.runs()) > 1:
             return sum(s.first <= record.order for s in own_runs[1:])
         if folder := _FOLDER.search(record.line.file):
-            return int(folder[1])
+            return number(folder[1])
         times = [s.start.time for s in runs[1:] if s.start is not None]
         if record.time is None or None in times:
             return None
@@ -194,4 +195,4 @@ def _attempt_in_path(file: str) -> int:
     torchrun ``--log-dir`` makes one folder for each attempt: ``attempt_2/3/stderr.log`` gives 2.
     """
     folder = _FOLDER.search(file)
-    return int(folder[1]) if folder else 0
+    return number(folder[1] if folder else None) or 0

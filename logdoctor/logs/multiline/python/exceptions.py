@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from logdoctor.logs.multiline.python.reading import Traceback
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import compiled, later
 
 MAX_MESSAGE_LINES = 30
@@ -190,7 +191,7 @@ def _add_nested_line(traceback: Traceback, line: Message, nested_head: regex.Mat
     """Add a line of the traceback that another process sent."""
     traceback.taken.append(line.below)
     if nested_head and nested_head["process"]:
-        traceback.fields["local_rank"] = int(nested_head["process"])
+        traceback.fields |= number_fields({"local_rank": nested_head["process"]})
         traceback.lines.append(line.text.strip())
     frame = FRAME.match(line.text)
     if frame:

@@ -18,7 +18,8 @@ from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.signals import signal_number
 from logdoctor.logs.windows_codes import posix_exit_code
 from logdoctor.model import Value
-from logdoctor.pack.regexes import compiled, later
+from logdoctor.model.numbers import number, number_fields, numbers_in
+from logdoctor.pack.regexes import later
 
 _PATTERNS = tuple(
     later(pattern)
@@ -77,15 +78,15 @@ def _match_fields(match: regex.Match[str]) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     pids = groups.pop("pids", "")
     if pids:
-        fields["worker_pids"] = tuple(int(p) for p in compiled(r"\d{1,9}").findall(pids))
-    number = signal_number(groups.pop("signal", ""))
-    if number:
-        fields["signal"] = number
+        fields["worker_pids"] = tuple(numbers_in(pids))
+    signal = signal_number(groups.pop("signal", ""))
+    if signal:
+        fields["signal"] = signal
     if host := groups.pop("host", ""):
         fields["host"] = host
-    if code := groups.pop("exit_code", ""):
-        fields["exit_code"] = posix_exit_code(int(code))
-    return fields | {name: int(value) for name, value in groups.items()}
+    if (code := number(groups.pop("exit_code", ""))) is not None:
+        fields["exit_code"] = posix_exit_code(code)
+    return fields | number_fields(groups)
 
 
 def read_worker(head: Message, _fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
@@ -97,7 +98,7 @@ def read_worker(head: Message, _fields: Mapping[str, Value], _below: Iterator[Me
 
 def read_exit(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
     """Turn an exit code or a signal's name into numbers. Exit code -9 is signal 9."""
-    code = str(fields.get("exit_code", ""))
-    values: dict[str, Value] = {"exit_code": int(code)} if compiled(r"-?\d{1,10}").fullmatch(code) else {}
-    number = signal_number(str(fields.get("signal", ""))) or (-int(code) if values and code.startswith("-") else None)
-    return Multiline(head.text, values | ({"signal": number} if number else {}))
+    code = number(str(fields.get("exit_code", "")))
+    values: dict[str, Value] = {} if code is None else {"exit_code": code}
+    signal = signal_number(str(fields.get("signal", ""))) or (-code if code is not None and code < 0 else None)
+    return Multiline(head.text, values | ({"signal": signal} if signal else {}))

@@ -22,6 +22,7 @@ from logdoctor.logs.multiline.stack_headlines import headline_fields, is_headlin
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.signals import signal_number
 from logdoctor.model import Value
+from logdoctor.model.numbers import number, number_fields
 from logdoctor.pack.regexes import later
 
 _THREAD = later(
@@ -85,8 +86,9 @@ class Stacks(Struct):
         values: dict[str, Value] = {"threads": self.threads, **self.process_fields}
         if self.thread:
             values["thread_id"] = self.thread
-            if self.thread.isdecimal() and self.wanted and len(self.thread) < MAX_PID:
-                values.setdefault("pid", int(self.thread))  # on Linux the main thread has the number of the process
+            pid = number(self.thread)
+            if pid is not None and self.wanted and len(self.thread) < MAX_PID:
+                values.setdefault("pid", pid)  # on Linux the main thread has the number of the process
         return values | ({"where": self.chosen[0][1], "frames": names} if self.chosen else {})
 
 
@@ -159,7 +161,7 @@ def _is_wanted(match: regex.Match[str]) -> bool:
 def _process_fields(match: regex.Match[str]) -> dict[str, Value]:
     """Return pid and local rank in py-spy's line about the process."""
     local = _LOCAL_RANK.search(match["command"])
-    return {"pid": int(match["pid"]), **({"local_rank": int(local["local_rank"])} if local else {})}
+    return {**number_fields({"pid": match["pid"], "local_rank": local["local_rank"] if local else None})}
 
 
 def _read_dumps(stacks: Stacks, below: Iterator[Message]) -> None:
@@ -210,9 +212,10 @@ def _read_pystack(stacks: Stacks, below: Iterator[Message]) -> None:
     frames: list[tuple[str, str, str]] = []
     for line in below:
         if head := _PYSTACK.match(line.text):
-            if int(head["id"]) in threads:
+            started = number(head["id"])
+            if started is None or started in threads:
                 break
-            frames = threads.setdefault(int(head["id"]), [])
+            frames = threads.setdefault(started, [])
         elif frame := _PYSTACK_FRAME.match(line.text):
             frames.append((frame["path"], frame["line"], frame["function"]))
         elif line.text.strip() and not line.text.startswith("  "):
@@ -220,9 +223,9 @@ def _read_pystack(stacks: Stacks, below: Iterator[Message]) -> None:
         else:
             continue
         stacks.taken.append(line.below)
-    for number in sorted(threads, reverse=True):
-        stacks.start(str(number), wanted=False)
-        for path, source_line, function in reversed(threads[number]):
+    for thread in sorted(threads, reverse=True):
+        stacks.start(str(thread), wanted=False)
+        for path, source_line, function in reversed(threads[thread]):
             stacks.add(path, source_line, function)
     if threads:
         stacks.process_fields["pid"] = min(threads)

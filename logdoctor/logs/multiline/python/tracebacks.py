@@ -26,6 +26,7 @@ from logdoctor.logs.multiline.python.reading import Lines, Traceback
 from logdoctor.logs.multiline.unknown_prefixes import has_prefix, remove_prefix
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import compiled, later
 
 MAX_NOISE = 25
@@ -64,7 +65,7 @@ def read_traceback(head: Message, _: Mapping[str, Value], below: Iterator[Messag
     if name.strip("|+ ") and "%|" not in name:
         traceback.fields["context"] = name[-600:]
     if rank_match := _QUOTED_RANK.match(head_match["rest"]):
-        traceback.fields["rank"] = int(rank_match["rank"])
+        traceback.fields |= number_fields(rank_match.groupdict())
     return None if _is_signal_stack(traceback) else traceback.close()
 
 
