@@ -31,12 +31,16 @@ def pytest_make_parametrize_id(val, argname):
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory) -> Iterator[Path]:
-    """Yield the cache of a test run, for all workers and processes. The user's own cache is not touched."""
+    """Yield the cache of a test run, for all workers and processes. The user's own cache is not touched.
+
+    Errors of ours end each diagnosis, because a test must not pass without the record that breaks a reader.
+    """
     base = tmp_path_factory.getbasetemp()
     parallel = "PYTEST_XDIST_WORKER" in os.environ
     folder = (base.parent if parallel else base) / "logdoctor-cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOGDOCTOR_CACHE", str(folder))
+        patch.setenv("LOGDOCTOR_DEBUG", "1")
         yield folder
 
 

@@ -6,6 +6,7 @@ Exit codes:
 - 1: a failure or unknown with ``--exit-code``, or a failed check of ``rules``
 - 2: wrong usage
 - 3: nothing could be read, or the output could not be written
+- 70: an error of logdoctor itself; a file holds its traceback (``LOGDOCTOR_DEBUG=1`` prints it)
 """
 
 from __future__ import annotations
@@ -37,12 +38,21 @@ def run(args: Sequence[str] | None = None) -> Any:
     _replace_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a title in Chinese must not end `rules list` on an ASCII terminal
-    call = read_plain_call(sys.argv[1:] if args is None else args)
-    if call is not None and "_LOGDOCTOR_COMPLETE" not in os.environ:  # a shell asks typer to complete words
-        _diagnose(call)
-    from logdoctor.cli.commands import app
+    try:
+        call = read_plain_call(sys.argv[1:] if args is None else args)
+        if call is not None and "_LOGDOCTOR_COMPLETE" not in os.environ:  # a shell asks typer to complete words
+            _diagnose(call)
+        from logdoctor.cli.commands import app
 
-    return app(args)
+        return app(args)
+    except Exception as error:
+        from logdoctor.model.own_errors import is_debugging
+
+        if is_debugging():
+            raise
+        from logdoctor.cli.errors import report_own_error
+
+        raise SystemExit(report_own_error(error)) from None
 
 
 def read_plain_call(args: Sequence[str]) -> PlainCall | None:

@@ -78,7 +78,7 @@ def diagnose(
     Without PATHS the log is read from standard input.
 
     Exit codes: 0 a diagnosis was made (any verdict), 1 failure or unknown with --exit-code, 2 wrong usage,
-    3 nothing could be read or the output not be written.
+    3 nothing could be read or the output not be written, 70 an error of logdoctor itself.
     """
     run_diagnose(
         paths,

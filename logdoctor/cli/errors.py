@@ -41,6 +41,36 @@ def print_problems(problems: Iterable[Problem]) -> None:
         print_error(LogdoctorError(problem.what, problem.where, problem.why, problem.help))
 
 
+def report_own_error(error: Exception) -> int:
+    """Print an error of logdoctor in two lines, and return the exit code. The traceback goes to a file."""
+    from logdoctor.model import LogdoctorError
+    from logdoctor.model.own_errors import DEBUG, describe
+
+    details = _write_details(error)
+    where = f"with {details}, which holds the details" if details else f"with what {DEBUG}=1 prints"
+    print_error(LogdoctorError(f"this is an error of logdoctor: {describe(error)}", help=f"please report it {where}"))
+    return 70
+
+
+def _write_details(error: Exception) -> str:
+    """Write version and traceback to a temporary file. Return its name, or "" if no file can be written."""
+    import platform
+    import tempfile
+    import traceback
+
+    from logdoctor.version import __version__
+
+    head = f"logdoctor {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", errors="replace", prefix="logdoctor-", suffix=".txt", delete=False
+        ) as file:
+            file.write(head + "".join(traceback.format_exception(error)))
+    except OSError:
+        return ""
+    return file.name
+
+
 def wrong_usage(what: str, option: str) -> Exception:
     """Return the error that typer reports, with the usage of the command."""
     import typer

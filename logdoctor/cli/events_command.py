@@ -24,7 +24,8 @@ def events(paths: Paths = None, format: Format = "jsonl", output: Output = None,
 
     Without PATHS the log is read from standard input.
 
-    Exit codes: 0 the log was read, 2 wrong usage, 3 nothing could be read or the output not be written.
+    Exit codes: 0 the log was read, 2 wrong usage, 3 nothing could be read or the output not be
+    written, 70 an error of logdoctor itself.
     """
     from logdoctor.model import InputError, LogdoctorError
     from logdoctor.pipeline.diagnosis import events as events_of

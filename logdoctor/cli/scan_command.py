@@ -103,7 +103,7 @@ def scan(
     file a job, an archive a job; --dry-run shows it, --job-pattern overrides it.
 
     Exit codes: 0 the scan came to its end, 1 a cause of --fail-on was found, 2 wrong usage, 3 nothing could be read,
-    130 or 143 it was stopped (Ctrl-C, SIGTERM): the same command goes on.
+    70 an error of logdoctor itself, 130 or 143 it was stopped (Ctrl-C, SIGTERM): the same command goes on.
     """
     from logdoctor.pipeline.knowledge import rule_folders
     from logdoctor.scan import Filters, Plan, Scan

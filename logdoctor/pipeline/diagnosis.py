@@ -17,6 +17,7 @@ from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.model import Coverage, Diagnosis, InputError, Job, Problem, Record, Stream
 from logdoctor.pack import regexes
+from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.fallback import add_guess, build_preference
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.new_templates import Excerpts, add_new_templates
@@ -103,13 +104,20 @@ def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
     could be read.
     """
     for record in reader:
-        reasoner.observe(record)
+        _observe_record(record, reader, reasoner)
         yield record
     reader.require_input()
     for record in _find_overlooked(reader) if reasoner.quiet else ():
-        reasoner.observe(record)
+        _observe_record(record, reader, reasoner)
         yield record
     reasoner.state.line_counts = reader.lengths
+
+
+def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> None:
+    try:
+        reasoner.observe(record)
+    except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
+        reader.broken.add(error, record.line.file, record.line.number)
 
 
 def _find_overlooked(reader: JobReader) -> list[Record]:
@@ -118,6 +126,14 @@ def _find_overlooked(reader: JobReader) -> list[Record]:
     A log may begin inside a record whose head is cut off. Or it holds only a message, which a rule or an error word
     recognises as a failure.
     """
+    try:
+        return _read_overlooked(reader)
+    except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
+        reader.broken.add(error, next((log.name for log in reader.excerpts.logs), reader.job.name), 1)
+        return []
+
+
+def _read_overlooked(reader: JobReader) -> list[Record]:
     pack, logs = reader.pack, reader.excerpts.logs
     headless = [e for log in logs for e in find_headless_trace(log.name, log.first_lines(), pack.matcher.match)]
     if headless or len(logs) != 1:
@@ -157,6 +173,9 @@ class JobReader:
         self.job, self.pack, self.bounds, self.watch, self._opened = job, pack, bounds or Bounds(), watch, opened
         self.coverage = Coverage()
         self.problems: list[Problem] = []
+        self.broken = BrokenRecords(self.problems)
+        """Records that break a reader or the reasoning."""
+        self._read_error: Exception | None = None
         self.lengths: dict[str, int] = {}
         """Number of lines of each file that was read to its end."""
         self.excerpts = Excerpts()
@@ -170,7 +189,14 @@ class JobReader:
             parser = LineParser(stream.name, matcher.match, order, symptoms.confirm)
             scan = scans(self._readinto(stream))
             for candidate in scan:
-                for record in parser.parse(candidate):
+                try:
+                    records = parser.parse(candidate)
+                except Exception as error:
+                    if error is self._read_error:  # a reader asked for more lines, and the input or the watch broke
+                        raise
+                    self.broken.add(error, stream.name, candidate.number)
+                    continue
+                for record in records:
                     yield record
                     if may_end_a_run(record):
                         scan.reset_throttle()
@@ -190,12 +216,15 @@ class JobReader:
     def _readinto(self, stream: Stream) -> Callable[[memoryview], int]:
         read = self.excerpts.record(stream.name, stream.readinto)
         watch = self.watch
-        if watch is None:
-            return read
 
         def readinto(buffer: memoryview) -> int:
-            count = read(buffer)
-            watch(stream.name, count)
+            try:
+                count = read(buffer)
+                if watch is not None:
+                    watch(stream.name, count)
+            except Exception as error:
+                self._read_error = error
+                raise
             return count
 
         return readinto

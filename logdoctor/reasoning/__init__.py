@@ -50,14 +50,14 @@ class Reasoner:
         self._latest_failures: deque[Record] = deque(maxlen=MAX_FAILURES)
 
     def observe(self, record: Record) -> None:
+        self._match(record)  # first, so that a bug in a detector costs no proof
+        if record.failing:
+            few = len(self._failures) < MAX_FAILURES
+            (self._failures if few else self._latest_failures).append(record.without_lines())
         self.state.observe(record)
         self._table.observe(record, self.state.runs.span_of(record))
         for detector in self._detectors:
             detector.observe(record)
-        self._match(record)
-        if record.failing:
-            few = len(self._failures) < MAX_FAILURES
-            (self._failures if few else self._latest_failures).append(record.without_lines())
 
     @property
     def quiet(self) -> bool:
