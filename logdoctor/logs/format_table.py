@@ -13,10 +13,11 @@ from msgspec import Struct
 
 from logdoctor.logs.record_pattern import LifecycleSigns, Prefix, RecordPattern
 from logdoctor.model.digests import blake2b
-from logdoctor.pack import cached_files
+from logdoctor.pack import cached_files, shipped
 from logdoctor.pack.cached_files import Stamp
 from logdoctor.version import __version__
 
+TABLE = "formats"
 CACHE_VERSION = 2
 """Increase this number when the layout of the cache changes."""
 _SOURCES = (Path(__file__).parent, Path(__file__).parent.parent / "formats")
@@ -33,14 +34,8 @@ class FormatTable(Struct, frozen=True):
 @cache
 def read_format_table() -> FormatTable:
     """Return the table of all formats, from the cache if possible."""
-    file = _cache_file()
-    cached = _read_cache(file) if file else None
-    if cached is not None:
-        return cached
-    table = compile_format_table()
-    if file and stamp().settled:
-        cached_files.write(file, msgspec.msgpack.encode(table))
-    return table
+    stored = shipped.table(TABLE)
+    return _decode(stored) if stored else cached_files.keep(_cache_file(), _decode, _compile)
 
 
 def compile_format_table() -> FormatTable:
@@ -63,13 +58,21 @@ def stamp() -> Stamp:
     return Stamp(digest, max(stamp.newest for stamp in stamps))
 
 
-def _read_cache(file: Path) -> FormatTable | None:
-    try:
-        return msgspec.msgpack.decode(cached_files.read(file) or b"", type=FormatTable)
-    except ValueError:
-        return None
+def encode_format_table() -> bytes:
+    """Return the compiled table as `read_format_table` reads it."""
+    return msgspec.msgpack.encode(compile_format_table())
+
+
+def _compile() -> tuple[FormatTable, bytes]:
+    table = compile_format_table()
+    return table, msgspec.msgpack.encode(table)
+
+
+def _decode(data: bytes | memoryview) -> FormatTable:
+    return msgspec.msgpack.decode(data, type=FormatTable)
 
 
 def _cache_file() -> Path | None:
     folder = cached_files.folder()
-    return folder / f"formats-{__version__}-{CACHE_VERSION}-{stamp().digest}.msgpack" if folder else None
+    name = f"formats-{__version__}-{CACHE_VERSION}-{stamp().digest}.msgpack"
+    return folder / name if folder and stamp().settled else None

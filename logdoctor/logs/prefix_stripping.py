@@ -19,7 +19,6 @@ from logdoctor.logs.times import NO_YEAR, parse_time
 from logdoctor.logs.timestamps import level_of
 from logdoctor.model import Source
 from logdoctor.model.numbers import number
-from logdoctor.module_names import module_names
 from logdoctor.pack.regexes import compiled, later
 
 MAX_LAYERS = 12

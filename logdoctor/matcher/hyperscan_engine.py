@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import hyperscan
 
 from logdoctor.matcher.engine import ID_BITS, ID_MASK
-from logdoctor.matcher.pattern import Atom
 from logdoctor.matcher.plan import Plan
 from logdoctor.model.digests import blake2b
 from logdoctor.pack import cached_files
@@ -161,13 +160,12 @@ class _Session:
         engine = self._engine
         if not self._split.ids <= throttled.keys():
             self._split = self._all
-        if engine.often and engine.often <= throttled.keys():
-            if not self._split.ids:
-                once = engine.often_once(may_compile=self._wasted_calls > _OFTEN_COMPILE_COST)
-                if once:
-                    self._split = _Databases(self._rare, _scanners(once), engine.often)
-                elif silent:
-                    return _Databases(self._rare)
+        if engine.often and engine.often <= throttled.keys() and not self._split.ids:
+            once = engine.often_once(may_compile=self._wasted_calls > _OFTEN_COMPILE_COST)
+            if once:
+                self._split = _Databases(self._rare, _scanners(once), engine.often)
+            elif silent:
+                return _Databases(self._rare)
         if self._wasted_calls > self._flood_threshold:
             flood = frozenset(throttled)
             full = engine.without(flood) + (() if engine.often <= flood else engine.all[len(engine.rare) :])

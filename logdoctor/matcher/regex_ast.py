@@ -226,7 +226,7 @@ _ESCAPES = {9: r"\t", 10: r"\n", 13: r"\r"}
 
 def _write_byte(byte: int) -> str:
     char = chr(byte)
-    if byte < 0x80 and char.isalnum() or char in " _:/,;=<>@%'\"!~`":
+    if (byte < 0x80 and char.isalnum()) or char in " _:/,;=<>@%'\"!~`":
         return char
     if byte in _ESCAPES:
         return _ESCAPES[byte]

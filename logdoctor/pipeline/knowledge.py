@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor import logs
-from logdoctor.logs import record_patterns
+from logdoctor.logs import format_table, record_patterns
 from logdoctor.matcher import Atom, Matcher, Pattern, Plan, make_pattern, make_plan
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
@@ -114,11 +115,9 @@ def _stamp(folders: Sequence[Path]) -> Stamp:
 def _last_compiled(cache: Path | None) -> Compiled | None:
     """Return the rules that were compiled last. Texts of their unchanged patterns are not derived again."""
     files = cache.glob(f"{_PREFIX}*.msgpack") if cache else ()
-    for path in sorted(files, key=lambda file: file.stat().st_mtime_ns, reverse=True)[:1]:
-        try:
-            return _decode(cached_files.read(path) or b"")
-        except msgspec.MsgspecError:
-            return None
+    newest = max(files, key=lambda file: file.stat().st_mtime_ns, default=None)
+    with suppress(OSError, ValueError):
+        return _decode(cached_files.read(newest) or b"") if newest else None
     return None
 
 
@@ -225,4 +224,4 @@ def _is_wanted(glob: str | None, name: str) -> bool:
 def compile_tables() -> dict[str, bytes]:
     """Return the tables of a wheel (see `logdoctor.pack.shipped`)."""
     compiled = compile_rules([shipped_rules()])
-    return {TABLE: msgspec.msgpack.encode(compiled), logs.TABLE: logs.encode_table()}
+    return {TABLE: msgspec.msgpack.encode(compiled), format_table.TABLE: format_table.encode_format_table()}

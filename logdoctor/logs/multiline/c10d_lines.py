@@ -14,7 +14,7 @@ from itertools import islice
 import regex
 from msgspec import Struct, field
 
-from logdoctor.logs.multiline.nccl_lines import message_fields, parse_number, quoted_warning
+from logdoctor.logs.multiline.nccl_lines import message_fields, quoted_warning
 from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
 from logdoctor.model.numbers import number_or_text
