@@ -134,3 +134,13 @@ def test_of_several_processes_one_compiles_and_the_others_wait(tmp_path: Path) -
 def test_value_is_made_without_a_place_to_keep_it() -> None:
     assert cached_files.keep(None, bytes, lambda: (b"made", b"")) == b"made"
     assert cached_files.keep(Path("/proc/no/such/place"), bytes, lambda: (b"made", b"")) == b"made"
+
+
+def test_value_that_needs_another_value_does_not_wait_for_itself(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(cached_files.time, "sleep", lambda _: pytest.fail("it waits"))
+
+    def make() -> tuple[bytes, bytes]:
+        inner = cached_files.keep(tmp_path / "inner", bytes, lambda: (b"inner", b"inner"))
+        return inner + b" outer", inner + b" outer"
+
+    assert cached_files.keep(tmp_path / "outer", bytes, make) == b"inner outer"

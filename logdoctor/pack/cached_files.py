@@ -86,6 +86,9 @@ def write(path: Path, data: bytes) -> None:
 
 Kept = TypeVar("Kept")
 
+_held: set[Path] = set()
+"""Folders that this process has locked."""
+
 
 def keep(path: Path | None, decode: Callable[[bytes], Kept], make: Callable[[], tuple[Kept, bytes]]) -> Kept:
     """Return the stored value. If there is none, make it and store its bytes.
@@ -114,7 +117,13 @@ def _decode(path: Path, decode: Callable[[bytes], Kept]) -> Kept | None:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a folder, or go on without it after `LOCK_SECONDS`."""
+    """Hold the lock of a folder, or go on without it after `LOCK_SECONDS`.
+
+    A process that holds it already, because one value needs another, goes on at once.
+    """
+    if directory in _held:
+        yield
+        return
     try:
         import fcntl
 
@@ -133,8 +142,10 @@ def _locked(directory: Path) -> Iterator[None]:
                 time.sleep(0.02)
             except OSError:  # a file system without locks
                 break
+        _held.add(directory)
         yield
     finally:
+        _held.discard(directory)
         os.close(descriptor)
 
 
