@@ -4,8 +4,6 @@ from format_probe import PRINTABLE, kinds, read, read_record, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.matcher import scan_form
-
 RECORDS = records("openmpi")
 
 RULE = "-" * 74
@@ -111,10 +109,6 @@ def test_only_a_rank_of_the_first_job_is_taken_for_the_global_rank():
     record = read_record(RECORDS, "[gn3][[21001,2],4][btl_tcp_proc.c:12:f] connection refused")
     assert record.kind == "openmpi.btl"
     assert "by_rank" not in record.fields
-
-
-def test_every_pattern_can_be_scanned_for():
-    assert all(record.scan or scan_form(record.pattern) for record in RECORDS)
 
 
 WORDS = st.sampled_from(

@@ -15,6 +15,7 @@ from logdoctor.logs.format_files import Sample, load_formats
 from logdoctor.logs.line_parser import read_message
 from logdoctor.logs.multiline.lines_below import read_next, read_until, read_while
 from logdoctor.logs.record_pattern import LineReader, Message, RecordPattern, find_function
+from logdoctor.matcher.scan_pattern import scan_form
 from logdoctor.model import Record, RulesError
 from logdoctor.pipeline.diagnosis import events
 
@@ -50,7 +51,7 @@ def load(tmp_path):
         (tmp_path / "formats" / "parts.yaml").write_text("about: x\nparts:\n  shared: 'S+'\n")
         (tmp_path / "formats" / "family" / "prog.yaml").write_text(text)
         try:
-            (found,) = load_formats(tmp_path / "formats")
+            (found,) = load_formats(tmp_path / "formats", check=True)
         except RulesError as faults:
             return [str(error) for error in faults.errors]
         return found
@@ -99,6 +100,9 @@ def test_percent_sign_before_a_count_is_no_part(load):
         ("level: error", "matches: x", 8, "unknown key 'matches'"),
         ("level: error", "read: 7", 8, "'read' is not understood"),
         ("level: error", "next: a\n  until: b", 7, "next and until stand together"),
+        ("level: error", "scan: '('", 8, "this is not a regular expression"),
+        ("level: error", "read: ray.read_birth", 7, "there is no function 'ray.read_birth'"),
+        ("  starts: '['", "  decode: hosts.find", 13, "there is no function 'hosts.find'"),
         ("  starts: '['", "  begins: '['", 15, "unknown key 'begins'"),
         ("{log: 'prog: failed: no luck', ", "{", 17, "a sample has no log"),
         ("prog.error: {message: no luck}", "prog.error: no luck", 17, "'prog.error' is not understood"),
@@ -122,14 +126,29 @@ def test_all_faults_of_a_file_come_at_once_in_the_order_of_lines(load):
 # ── laws of the shipped formats ─────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_each_pattern_and_each_named_function_is_right():
+    assert load_formats(check=True) == tuple(formats().values())
+
+
 @each_format
-def test_each_reader_and_decoder_is_a_function(name):
-    for record in formats()[name].record_patterns:
-        if record.read_lines:
-            function = find_function(record.read_lines.name)
-            assert callable(function if record.read_lines.options is None else function(**record.read_lines.options))
-    for prefix in formats()[name].prefixes:
-        assert not prefix.decode or callable(find_function(prefix.decode))
+def test_about_names_each_kind(name):
+    about = formats()[name].about
+    kinds = {record.kind for record in formats()[name].record_patterns}
+    assert [k for k in sorted(kinds) if f"``{k}``" not in about and f"``.{k.partition('.')[2]}``" not in about] == []
+
+
+def weakness(pattern: RecordPattern) -> str:
+    """Return why the scan cannot search for a pattern, or ""."""
+    try:
+        return "" if scan_form(pattern.scan or pattern.pattern) else "it is empty"
+    except ValueError as error:
+        return str(error)
+
+
+@each_format
+def test_no_pattern_is_too_weak_for_the_scan(name):
+    weak = [(p.kind, p.pattern[:100], why) for p in formats()[name].record_patterns if (why := weakness(p))]
+    assert weak == []
 
 
 SAMPLES = [sample for file in formats().values() for sample in file.samples]

@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from logdoctor.logs.record_pattern import LifecycleSigns, LineReader, Prefix, RecordPattern, find_function
 from logdoctor.model import Level, LifecycleSign, RuleError, RulesError
+from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, parse
 from logdoctor.pack.yaml_lines import Path as Place
 
@@ -90,12 +91,15 @@ class FormatFile(Struct, frozen=True):
     samples: tuple[Sample, ...] = ()
 
 
-def load_formats(folder: Path = FOLDER) -> tuple[FormatFile, ...]:
-    """Read all format files, in the order of their names.  Raise `RulesError` with all faults of all files."""
+def load_formats(folder: Path = FOLDER, *, check: bool = False) -> tuple[FormatFile, ...]:
+    """Read all format files, in the order of their names.  Raise `RulesError` with all faults of all files.
+
+    ``check`` also compiles each pattern and imports each function, which takes seconds.
+    """
     errors = list[RuleError]()
     shared = _read_parts(folder / f"{SHARED_PARTS}.yaml", errors)
     files = sorted(folder.glob("*/*.yaml"), key=lambda path: path.stem)
-    formats = tuple([_read_file(path, folder, shared, errors) for path in files])
+    formats = tuple([_read_file(path, folder, shared, errors, check=check) for path in files])
     if errors:
         raise RulesError(errors)
     return formats
@@ -119,7 +123,9 @@ def _read_parts(path: Path, errors: list[RuleError]) -> Mapping[str, str]:
     return parts.texts
 
 
-def _read_file(path: Path, folder: Path, shared: Mapping[str, str], errors: list[RuleError]) -> FormatFile:
+def _read_file(
+    path: Path, folder: Path, shared: Mapping[str, str], errors: list[RuleError], *, check: bool
+) -> FormatFile:
     faults = _parse(path, folder, errors)
     data = _mapping(faults.document.data, (), faults)
     for key in data:
@@ -129,7 +135,7 @@ def _read_file(path: Path, folder: Path, shared: Mapping[str, str], errors: list
         faults.add(
             (), "'about' is missing", "the next reader wants to know the program", "about: NAME, versions, sources"
         )
-    parts = _Parts(shared, faults)
+    parts = _Parts(shared, faults, check=check)
     parts.add(data.get("parts"))
     records = tuple(r for place, entry in _entries(data, "records", faults) if (r := _record(entry, place, parts)))
     prefixes = tuple(p for place, entry in _entries(data, "prefixes", faults) if (p := _prefix(entry, place, parts)))
@@ -168,8 +174,8 @@ def _entries(data: Mapping[str, Any], key: str, faults: Faults) -> Iterator[tupl
 class _Parts:
     """Parts of patterns, and the patterns that are made of them."""
 
-    def __init__(self, shared: Mapping[str, str], faults: Faults) -> None:
-        self.texts, self.faults = dict(shared), faults
+    def __init__(self, shared: Mapping[str, str], faults: Faults, *, check: bool = False) -> None:
+        self.texts, self.faults, self.check = dict(shared), faults, check
         self._unused = set[str]()
 
     def add(self, parts: Any) -> None:
@@ -201,6 +207,26 @@ class _Parts:
             self.faults.add(place, f"there is no part '{name}' above", "", f"the parts are {known}")
         return self.texts.get(name, "")
 
+    def check_pattern(self, pattern: str, place: Place) -> None:
+        """Add a fault for what is no regular expression."""
+        try:
+            if self.check:
+                compiled(pattern)
+        except regex.error as error:
+            self.faults.add(
+                place, "this is not a regular expression", str(error), "a backslash needs single quotes in YAML"
+            )
+
+    def check_function(self, name: str, place: Place) -> None:
+        """Add a fault for a function that does not exist."""
+        try:
+            if self.check and name:
+                find_function(name)
+        except LookupError:
+            self.faults.add(
+                place, f"there is no function '{name}'", "", "module.function of logs/multiline or logs/decoders"
+            )
+
     def check_unused(self) -> None:
         """Add a fault for each part that no pattern uses."""
         for name in sorted(self._unused):
@@ -216,12 +242,15 @@ def _values(entry: Mapping[str, Any], place: Place, keys: Mapping[str, type], pa
             faults.add((*place, key), f"unknown key '{key}'", "", f"the keys are {', '.join(keys)}")
         elif key in PATTERNS:
             values[key] = parts.fill(value, (*place, key))
+            parts.check_pattern(values[key], (*place, key))
         elif key == "read":
             values[key] = _reader(value, (*place, key), parts)
         elif type(value) is not keys[key]:
             faults.add((*place, key), f"'{key}' must be {_WORDS[keys[key]]}", f"it is {value!r:.60}", f"{key}: …")
         else:
             values[key] = value
+    for name in (reader.name if (reader := values.get("read")) else "", values.get("decode", "")):
+        parts.check_function(name, place)
     for key in tuple(keys)[:2]:
         if not entry.get(key):
             faults.add(place, f"'{key}' is missing", "", f"add {key}: …")
