@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
-from format_probe import compiled, formats
+from format_probe import compiled, formats, read
 
 from logdoctor.logs import record_patterns
-from logdoctor.logs.format_files import Sample, load_formats
+from logdoctor.logs.format_files import RECORD_KEYS, Sample, load_formats
 from logdoctor.logs.line_parser import read_message
 from logdoctor.logs.multiline.lines_below import read_next, read_until, read_while
 from logdoctor.logs.record_pattern import LineReader, Message, RecordPattern, find_function
@@ -68,6 +69,22 @@ def test_format_file_becomes_records_signs_prefixes_and_samples(load):
     assert [(sample.log, sample.records) for sample in found.samples] == [
         ("prog: failed: no luck", {"prog.error": [{"message": "no luck"}]})
     ]
+
+
+def test_format_file_of_the_manual_is_right(load):
+    manual = (Path(__file__).parent.parent / "docs" / "formats.md").read_text("utf-8")
+    found = load(manual.partition("```yaml\n")[2].partition("```")[0])
+    assert [record.kind for record in found.record_patterns] == ["frob.connection", "frob.note"]
+    for sample in found.samples:
+        given = [(parsed.kind, parsed.fields.items()) for parsed in read(found.record_patterns, sample.log)]
+        assert [kind for kind, _ in given] == [*sample.records]
+        for kind, fields in given:
+            assert {k: v for k, v in sample.records[kind][0].items() if k != "host"}.items() <= fields
+
+
+def test_manual_names_each_key_of_a_record():
+    manual = (Path(__file__).parent.parent / "docs" / "formats.md").read_text("utf-8")
+    assert [key for key in RECORD_KEYS if f"| `{key}` |" not in manual and key != "patience"] == []
 
 
 def test_all_files_know_the_shared_parts(load):
