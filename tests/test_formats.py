@@ -225,7 +225,7 @@ def lines_of(log: str) -> list[str]:
     return [text for line in log.split("\n") for text in (line, read_message(line).text)]
 
 
-NOT_SHOWN = 994
+NOT_SHOWN = 150
 """Record patterns without a sample. The number may only become smaller."""
 
 
