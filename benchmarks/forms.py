@@ -42,7 +42,7 @@ def main() -> None:
 
 def _patterns() -> Iterator[tuple[str, str, bool]]:
     for record in record_patterns():
-        yield record.kind, record.scan or record.pattern, record.often
+        yield record.kind, record.searched, record.often
     for rule in load([shipped_rules()]).rules:
         for symptom in rule.symptoms:
             if symptom.text and (symptom.kind is None or fnmatchcase("text.line", symptom.kind)):

@@ -157,7 +157,7 @@ def test_about_names_each_kind(name):
 def weakness(pattern: RecordPattern) -> str:
     """Return why the scan cannot search for a pattern, or ""."""
     try:
-        return "" if scan_form(pattern.scan or pattern.pattern) else "it is empty"
+        return "" if scan_form(pattern.searched) else "it is empty"
     except ValueError as error:
         return str(error)
 

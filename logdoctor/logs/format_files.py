@@ -46,6 +46,7 @@ RECORD_KEYS: Mapping[str, type] = {
     "priority": int,
     "often": bool,
     "scan": str,
+    "line": str,
     "patience": int,
     "next": str,
     "while": str,
@@ -62,7 +63,7 @@ PREFIX_KEYS: Mapping[str, type] = {
     "unless": list,
 }
 READERS = ("next", "while", "until", "read")
-PATTERNS = ("match", "scan", *READERS[:-1])
+PATTERNS = ("match", "scan", "line", *READERS[:-1])
 LEVELS = get_args(Level)
 SIGNS = get_args(LifecycleSign)
 
@@ -303,6 +304,7 @@ def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPatt
         values.get("priority", 0),
         values.get("often", False),
         values.get("scan"),
+        values.get("line"),
         **({"patience": values["patience"]} if "patience" in values else {}),
     )
 

@@ -117,7 +117,9 @@ class LineParser:
     ) -> Record | None:
         self._check_tasks(piece.labels)
         timeouts = 0
-        for pattern, text, labels in _attempts([record_patterns()[index] for index in ids], piece.variants()):
+        patterns = [record_patterns()[index] for index in ids]
+        patterns = [p for p in patterns if p.line is None or _holds(piece.printed, p.line)]
+        for pattern, text, labels in _attempts(patterns, piece.variants()):
             try:
                 match = compiled(pattern.pattern).search(text, timeout=TIMEOUT)
             except TimeoutError:
@@ -327,6 +329,13 @@ def _attempts(
     for pattern in patterns:
         if pattern.priority < 0:
             yield from ((pattern, text, labels) for text, labels in variants[1:2])
+
+
+def _holds(text: str, pattern: str) -> bool:
+    try:
+        return compiled(pattern).search(text, timeout=TIMEOUT) is not None
+    except TimeoutError:
+        return False
 
 
 @cache

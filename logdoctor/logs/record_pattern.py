@@ -78,6 +78,7 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     - ``priority``: the higher priority wins if several patterns match a line, then the first in the format
     - ``often``: a healthy log has many such lines (progress), so the scan keeps fewer of them
     - ``scan``: form of the pattern for the scan, if the derived form is poor
+    - ``line``: pattern that the whole line must hold, with its prefixes
     - ``patience``: a multi-line record ends after this many lines of other sources in a row
 
     Named groups become fields.  Whole numbers become int, empty groups are left out.  Some names are special:
@@ -98,7 +99,13 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     priority: int = 0
     often: bool = False
     scan: str | None = None
+    line: str | None = None
     patience: int = 128
+
+    @property
+    def searched(self) -> str:
+        """Return the pattern by which the scan finds the line."""
+        return self.scan or self.line or self.pattern
 
     @property
     def format(self) -> str:

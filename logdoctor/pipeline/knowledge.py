@@ -135,7 +135,7 @@ def compile_rules(folders: Sequence[Path], base: Compiled | None = None, known: 
     derive = _Deriver(base, known)
     faults = list(ruleset.faults)
     rules: list[Rule] = []
-    patterns = [derive(r.scan or r.pattern, often=r.often) for r in record_patterns()]
+    patterns = [derive(r.searched, often=r.often) for r in record_patterns()]
     count = len(patterns)
     for rule in ruleset.rules:
         errors: list[RuleError] = []
@@ -165,7 +165,7 @@ class _Deriver:
             atoms = base.plan.atoms_by_pattern()
             self._learn_symptoms(base, atoms)
             for number, record in enumerate(record_patterns()):
-                key = record.scan or record.pattern, record.often, True
+                key = record.searched, record.often, True
                 self._patterns[key] = Pattern(atoms[number], record.often)
 
     def __call__(self, regex: str, *, often: bool = False, picks: bool = True) -> Pattern:
