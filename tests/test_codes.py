@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 import logdoctor
@@ -128,9 +129,12 @@ def test_every_syndrome_of_a_card_becomes_a_completion_state():
 
 
 def test_the_texts_of_errno_that_are_searched_for_are_in_the_catalogue():
-    from logdoctor.logs.error_numbers import FAILURE_TEXTS, errno_texts
+    from logdoctor.logs.error_numbers import errno_texts
+    from logdoctor.logs.format_files import FOLDER
 
-    assert set(FAILURE_TEXTS) <= set(errno_texts())
+    parts = yaml.safe_load((FOLDER / "parts.yaml").read_text("utf-8"))["parts"]
+
+    assert set("".join(parts["failure_text"]).split("|")) <= set(errno_texts())
 
 
 # ── finding a code ──────────────────────────────────────────────────────────────────────────────────────────────────

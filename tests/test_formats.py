@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def test_format_file_of_the_manual_is_right(load):
 
 def test_manual_names_each_key_of_a_record():
     manual = (Path(__file__).parent.parent / "docs" / "formats.md").read_text("utf-8")
-    assert [key for key in RECORD_KEYS if f"| `{key}` |" not in manual and key != "patience"] == []
+    assert [key for key in RECORD_KEYS if f"| `{key}` |" not in manual] == []
 
 
 def test_all_files_know_the_shared_parts(load):
@@ -212,11 +213,13 @@ def test_each_sample_gives_exactly_its_records(name, knowledge):
     assert not any(wrong), "\n".join(filter(None, wrong))
 
 
-def is_shown(pattern: RecordPattern) -> bool:
-    """Return True if a sample gives a record of this kind, and a line of it matches the pattern."""
-    expression = compiled(pattern.pattern)
-    samples = [sample for sample in SAMPLES if pattern.kind in sample.records]
-    return any(expression.search(line) for sample in samples for line in lines_of(sample.log))
+def is_shown(pattern: RecordPattern, rivals: Sequence[RecordPattern]) -> bool:
+    """Return True if a sample gives a record of this kind, and none of ``rivals`` takes the line before."""
+    lines = [line for sample in SAMPLES if pattern.kind in sample.records for line in lines_of(sample.log)]
+    return any(
+        compiled(pattern.pattern).search(line) and not any(compiled(rival.pattern).search(line) for rival in rivals)
+        for line in lines
+    )
 
 
 @cache
@@ -225,18 +228,18 @@ def lines_of(log: str) -> list[str]:
     return [text for line in log.split("\n") for text in (line, read_message(line).text)]
 
 
-NOT_SHOWN = 150
+NOT_SHOWN = 174
 """Record patterns without a sample. The number may only become smaller."""
 
 
 def test_each_record_pattern_is_shown_by_a_sample():
-    missing = [
-        f"{file.family}/{name}.yaml: {pattern.kind}: {pattern.pattern:.100}"
-        for name, file in formats().items()
-        for pattern in file.record_patterns
-        if not is_shown(pattern)
-    ]
-    assert len(missing) == NOT_SHOWN, "\n".join([f"{len(missing)} patterns have no sample:", *missing])
+    patterns = [(file, pattern) for file in formats().values() for pattern in file.record_patterns]
+    missing, rivals = list[str](), defaultdict[str, list[RecordPattern]](list)
+    for file, pattern in sorted(patterns, key=lambda pair: -pair[1].priority):
+        if not is_shown(pattern, rivals[pattern.kind]):
+            missing.append(f"{file.family}/{file.name}.yaml: {pattern.kind}: {pattern.pattern:.100}")
+        rivals[pattern.kind].append(pattern)
+    assert len(missing) == NOT_SHOWN, "\n".join([f"{len(missing)} patterns have no sample:", *sorted(missing)])
 
 
 def test_unknown_function_is_a_lookup_error():

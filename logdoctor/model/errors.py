@@ -40,11 +40,11 @@ class InputError(LogdoctorError):
 
 
 class RuleError(LogdoctorError):
-    """A fault of a rule file."""
+    """A fault of a rule file or a format file."""
 
 
 class RulesError(Exception):
-    """Faults of one or more rule files, in the order of files and lines."""
+    """Faults of one or more such files, in the order of files and lines."""
 
     def __init__(self, errors: Sequence[RuleError]) -> None:
         super().__init__("\n".join(str(e) for e in errors))
