@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from logdoctor.pack import cached_files
+from logdoctor.model import LogdoctorError
+from logdoctor.pack import cached_files, shipped
 from logdoctor.pipeline import knowledge as pack_module
 from logdoctor.pipeline.knowledge import gather
+from logdoctor.ruleset import loading
 
 RULE = """\
 title: The {what|part} is out of tune
@@ -88,3 +91,54 @@ def test_rule_changed_a_moment_ago_is_not_cached(rules_folder, monkeypatch):
 
 def test_missing_folder_has_no_rules(rules_folder):
     assert gather([rules_folder / "gone"]).rules == ()
+
+
+# ── a wheel's compiled rules ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def as_wheel(rules_folder, monkeypatch) -> Path:
+    """Return the folder of shipped rules, which are compiled as in a wheel."""
+    monkeypatch.setattr(pack_module, "shipped_rules", lambda: rules_folder)
+    table = msgspec.msgpack.encode(pack_module.compile_rules([rules_folder]))
+    monkeypatch.setattr(shipped, "_tables", lambda: {pack_module.TABLE: msgspec.Raw(table)})
+    return rules_folder
+
+
+def test_shipped_rules_of_a_wheel_are_not_read_again(as_wheel, monkeypatch):
+    compiled = count_compilations(monkeypatch)
+    (as_wheel / "app/out-of-tune.yaml").unlink()
+    assert titles(as_wheel) == ["The {what|part} is out of tune"]
+    assert compiled == []
+
+
+def test_compiled_rules_hold_no_path_of_the_machine_that_built_them(as_wheel):
+    assert gather([as_wheel]).rules[0].path == ""
+
+
+def test_own_rules_are_compiled_on_top_of_those_of_a_wheel(as_wheel, tmp_path, monkeypatch):
+    own = tmp_path / "own/app/off-beat.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(RULE.replace("out of tune", "off the beat"))
+    read_files: list[str] = []
+    parse = loading.parse
+    monkeypatch.setattr(loading, "parse", lambda text, where: read_files.append(where) or parse(text, where))
+    pack = gather([as_wheel, tmp_path / "own"])
+    assert [rule.id for rule in pack.rules] == ["app.off-beat", "app.out-of-tune"]
+    assert read_files == [str(own)]
+    found = [pack.matcher.match(f"the spinet is {how}".encode()) for how in ("off the beat", "out of tune")]
+    assert found == [(3,), (4,)], "symptoms are numbered after the three patterns of formats"
+
+
+def test_own_rule_replaces_the_rule_of_a_wheel_with_its_id(as_wheel, tmp_path):
+    own = tmp_path / "own/app/out-of-tune.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(RULE.replace("Nobody tuned it.", "Somebody tuned it."))
+    (rule,) = gather([as_wheel, tmp_path / "own"]).rules
+    assert rule.say("en").cause == "Somebody tuned it."
+
+
+def test_damaged_table_of_a_wheel_is_told_with_its_file(as_wheel, monkeypatch):
+    monkeypatch.setattr(shipped, "_tables", lambda: {pack_module.TABLE: msgspec.Raw(b"\x93")})
+    with pytest.raises(LogdoctorError, match="damaged"):
+        gather([as_wheel])

@@ -34,8 +34,8 @@ class FormatTable(Struct, frozen=True):
 @cache
 def read_format_table() -> FormatTable:
     """Return the table of all formats, from the cache if possible."""
-    stored = shipped.table(TABLE)
-    return _decode(stored) if stored else cached_files.keep(_cache_file(), _decode, _compile)
+    table = shipped.table(TABLE, FormatTable)
+    return table or cached_files.keep(_cache_file(), _decode, _compile)
 
 
 def compile_format_table() -> FormatTable:
@@ -68,7 +68,7 @@ def _compile() -> tuple[FormatTable, bytes]:
     return table, msgspec.msgpack.encode(table)
 
 
-def _decode(data: bytes | memoryview) -> FormatTable:
+def _decode(data: bytes) -> FormatTable:
     return msgspec.msgpack.decode(data, type=FormatTable)
 
 

@@ -8,23 +8,31 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
+from logdoctor.model import LogdoctorError
+
+Table = TypeVar("Table")
 FILE = Path(__file__).resolve().parent.parent / "pack.bin"
 
 
-def table(name: str) -> memoryview | None:
-    """Return a compiled table, None in a source tree."""
-    raw = _tables().get(name)
-    return None if raw is None else memoryview(raw)
+def table(name: str, kind: type[Table]) -> Table | None:
+    """Return a compiled table, None in a source tree. Raises `LogdoctorError` if the file is damaged."""
+    try:
+        raw = _tables().get(name)
+        return None if raw is None else msgspec.msgpack.decode(raw, type=kind)
+    except msgspec.MsgspecError as error:
+        what = "the compiled formats and rules are damaged"
+        raise LogdoctorError(what, str(FILE), str(error), "install logdoctor again") from error
 
 
 @cache
 def _tables() -> dict[str, msgspec.Raw]:
     try:
         data = FILE.read_bytes()
-    except OSError:
+    except FileNotFoundError:
         return {}
     return msgspec.msgpack.decode(data, type=dict[str, msgspec.Raw])
 

@@ -84,9 +84,7 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
 
 def _load(folders: Sequence[Path]) -> Compiled:
     """Return the compiled rules of ``folders``: as shipped, from the cache, or compiled now."""
-    table = shipped.table(TABLE)
-    is_shipped = table is not None and [*folders[:1]] == [shipped_rules()]
-    base = _decode(table) if table is not None and is_shipped else None
+    base = shipped.table(TABLE, Compiled) if [*folders[:1]] == [shipped_rules()] else None
     if base is not None and len(folders) == 1:
         return base
     stamp = _stamp(folders[1:] if base else folders)
@@ -100,7 +98,7 @@ def _load(folders: Sequence[Path]) -> Compiled:
     return cached_files.keep(path, _decode, make)
 
 
-def _decode(data: bytes | memoryview) -> Compiled:
+def _decode(data: bytes) -> Compiled:
     return msgspec.msgpack.decode(data, type=Compiled)
 
 
