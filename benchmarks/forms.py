@@ -1,52 +1,35 @@
-"""The expressions that the scan searches for, with their kinds or symptoms.
+"""The texts and expressions for which the scan picks lines, with the kinds and symptoms that own them.
 
 ``python forms.py`` prints them one a line, ``python forms.py --texts`` the plain texts among them, for ``grep -F -f``.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from fnmatch import fnmatchcase
 
 from logdoctor.logs import record_patterns
-from logdoctor.matcher import make_pattern
+from logdoctor.matcher import Atom
+from logdoctor.pipeline.knowledge import compile_rules
 from logdoctor.ruleset import shipped_rules
-from logdoctor.ruleset.loading import load
 
 
-def named_forms() -> dict[str, str]:
-    """Return expression -> kind or symptom. If several share an expression, the first counts."""
-    forms: dict[str, str] = {}
-    for name, pattern, often in _patterns():
-        with suppress(ValueError):  # too weak for the scan: the symptom is found by its kind
-            for atom in make_pattern(pattern, often=often).atoms:
-                forms.setdefault(atom, name)
-    return forms
-
-
-PLAIN = re.compile(r"(?:\(\?i\))?((?:[^\\.^$*+?{}\[\]|()]|\\\W)+)")
-
-
-def plain_texts(forms: Iterable[str]) -> list[str]:
-    """Return the text of each form that matches one text only, in upper or lower case."""
-    return [re.sub(r"\\(.)", r"\1", plain[1]) for form in forms if (plain := PLAIN.fullmatch(form))]
+def owners_by_atom() -> dict[Atom, list[str]]:
+    """Return atom -> kinds and symptoms that own it, without the atoms that pick no line."""
+    compiled = compile_rules([shipped_rules()])
+    symptoms = [f"{rule.id} ({symptom.name})" for rule in compiled.rules for symptom in rule.symptoms]
+    names = [*(record.kind for record in record_patterns()), *symptoms]
+    plan = compiled.plan
+    inner = {*plan.inner}
+    owned = enumerate(zip(plan.atoms, plan.owners, strict=True))
+    return {atom: [names[i] for i in owners] for number, (atom, owners) in owned if number not in inner}
 
 
 def main() -> None:
-    forms = named_forms()
-    print("\n".join(plain_texts(forms) if sys.argv[1:] == ["--texts"] else forms))
-
-
-def _patterns() -> Iterator[tuple[str, str, bool]]:
-    for record in record_patterns():
-        yield record.kind, record.searched, record.often
-    for rule in load([shipped_rules()]).rules:
-        for symptom in rule.symptoms:
-            if symptom.text and (symptom.kind is None or fnmatchcase("text.line", symptom.kind)):
-                yield f"{rule.id} ({symptom.name})", symptom.text, False
+    atoms = owners_by_atom()
+    if sys.argv[1:] == ["--texts"]:
+        print("\n".join(atom.text for atom in atoms if not atom.is_expression))
+    else:
+        print("\n".join(atom.expression.decode() for atom in atoms))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
 """Find patterns that make the scan slow, and patterns that match too often.
 
     python benchmarks/patterns.py [LOG] [--mib 16] [--top 15]
+    python benchmarks/patterns.py --vain JOB...
 
 Prints the hits per pattern (each costs 0.2 µs and more), then for the dearest patterns how much faster the scan of all
 gets without it.  A pattern is dear if no literal of three or more characters stands in it whole.
+
+With ``--vain`` prints the patterns for which most lines of jobs were picked in vain: the line gave no record, and no
+record had read it as one of its own lines. The first number counts the lines that no other pattern picked.
 """
 
 from __future__ import annotations
@@ -12,12 +16,20 @@ import argparse
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import hyperscan
 from biglog import write_big_log
-from forms import named_forms
+from forms import owners_by_atom
+
+from logdoctor.inputs import open_streams
+from logdoctor.inputs.bounds import Bounds
+from logdoctor.logs.line_parser import LineParser
+from logdoctor.pipeline.diagnosis import make_job
+from logdoctor.pipeline.knowledge import gather, rule_folders
+from logdoctor.reasoning.findings.symptoms import load_index
 
 WINDOW = 256 << 10
 GROUP = 40
@@ -25,7 +37,10 @@ GROUP = 40
 
 def main() -> None:
     options = _options()
-    forms = named_forms()
+    forms = {atom.expression.decode(): ", ".join(dict.fromkeys(names)) for atom, names in owners_by_atom().items()}
+    if options.vain:
+        _print_vain(options.vain, forms, options.top)
+        return
     windows = _windows(options.log, options.mib)
     print(f"{len(forms)} patterns, {sum(map(len, windows)) >> 20} MiB")
     counts = _count(list(forms), windows)
@@ -43,7 +58,50 @@ def _options() -> argparse.Namespace:
     parser.add_argument("log", nargs="?", type=Path, help="default: a log of our own making")
     parser.add_argument("--mib", type=int, default=16, help="how much of it to scan")
     parser.add_argument("--top", type=int, default=15)
+    parser.add_argument(
+        "--vain", nargs="+", metavar="JOB", help="count the lines of these jobs that were picked in vain"
+    )
     return parser.parse_args()
+
+
+class _Parser(LineParser):
+    """A parser that tells if a record had read the line of the last candidate."""
+
+    was_consumed = False
+
+    def _is_consumed(self, number: int, piece: Any) -> bool:
+        self.was_consumed = super()._is_consumed(number, piece)
+        return self.was_consumed
+
+
+def _print_vain(jobs: Sequence[str], forms: dict[str, str], top: int) -> None:
+    names = list(forms)
+    database, scratch = _compile(names)
+    alone, vain, picked = Counter[int](), Counter[int](), 0
+    for raw, gave_nothing in _picked_lines(jobs):
+        picked += 1
+        hits: set[int] = set()
+        if gave_nothing:
+            database.scan(raw, match_event_handler=lambda i, *_: hits.add(i), scratch=scratch)  # noqa: B023
+        vain.update(hits)
+        alone.update(hits if len(hits) == 1 else ())
+    print(f"{picked} lines picked; alone in vain, in vain, pattern, owners:")
+    for i, count in alone.most_common(top):
+        print(f"{count:7} {vain[i]:7}  {names[i][:40]:40}  {forms[names[i]][:100]}")
+
+
+def _picked_lines(jobs: Sequence[str]) -> Iterator[tuple[bytes, bool]]:
+    """Yield each picked line, and whether it gave nothing."""
+    pack = gather(rule_folders())
+    symptoms = load_index(pack.rules, pack.scanned)
+    for job in jobs:
+        scans = pack.matcher.job_scanner()
+        for stream in open_streams(make_job(job), [], Bounds()):
+            parser = _Parser(stream.name, pack.matcher.match, 0, symptoms.confirm)
+            for candidate in scans(stream.readinto):
+                parser.was_consumed = False
+                records = parser.parse(candidate)
+                yield candidate.raw, not records and not parser.was_consumed
 
 
 def _windows(log: Path | None, mib: int) -> list[bytes]:
@@ -61,23 +119,21 @@ def _windows(log: Path | None, mib: int) -> list[bytes]:
     return windows
 
 
-def _compile(forms: Sequence[str]) -> hyperscan.Database:
+def _compile(forms: Sequence[str]) -> tuple[hyperscan.Database, hyperscan.Scratch]:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(expressions=[f.encode() for f in forms], ids=list(range(len(forms))), flags=0)
-    return database
+    return database, hyperscan.Scratch(database)
 
 
 def _count(forms: Sequence[str], windows: Sequence[bytes]) -> Counter[str]:
-    database, counts = _compile(forms), Counter[int]()
-    scratch = hyperscan.Scratch(database)
+    (database, scratch), counts = _compile(forms), Counter[int]()
     for window in windows:
         database.scan(window, match_event_handler=lambda i, *_: counts.update((i,)), scratch=scratch)
     return Counter({forms[i]: n for i, n in counts.items()})
 
 
 def _seconds(forms: Sequence[str], windows: Sequence[bytes]) -> float:
-    database = _compile(forms)
-    scratch = hyperscan.Scratch(database)
+    database, scratch = _compile(forms)
     times = []
     for _ in range(3):
         begin = time.process_time()
