@@ -34,7 +34,8 @@ FAILURE_WORDS = frozenset(
 """Words that are frequent in failing logs but not in healthy logs."""
 METRIC_WORDS = frozenset(
     "async atch batch parallel world rate learning lr grad norm metrics eval val validation test samples tokens "
-    "sequence tensor pipeline expert plugin version fatal magic nvml nccl hit cache".split()
+    "sequence tensor pipeline expert plugin version fatal magic nvml nccl hit cache event parameter dataloader worker "
+    "address interface context limit collective cluster debug level unknown".split()
 )
 """Words of metrics, settings and progress."""
 COMMON_CAPITALS = frozenset(
