@@ -1,6 +1,6 @@
 """CPU seconds of an installed logdoctor beside ripgrep, which counts the lines that hold one of the same texts.
 
-    python benchmarks/speed.py [--runs 9] [--gib] [--only WORD] [--folder FOLDER]
+    python benchmarks/speed.py [--runs 9] [--gib] [--log LOG] [--only WORD] [--folder FOLDER]
 
 Builds the wheel of this tree and installs it into a virtual environment, with byte code. Each contest runs its programs
 by turns, so that a busy machine slows all of them. The least of the runs counts: user and system time of the process.
@@ -52,6 +52,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--gib", action="store_true", help="also a log of 1 GiB")
+    parser.add_argument("--log", type=Path, help="the log of the contests of 1 MiB, instead of one of our own making")
     parser.add_argument("--only", default="", help="contests whose title holds this word")
     parser.add_argument("--folder", type=Path, help="keep the environment and the logs here for the next time")
     return parser.parse_args()
@@ -95,7 +96,7 @@ def _contests(
 
     help_ = Program("logdoctor --help", [doctor, "--help"], bar=6)
     yield "help", options.runs, [Program("bare python", [str(binaries / "python"), "-c", "pass"]), help_]
-    small = _log(folder, 1)
+    small = options.log.resolve() if options.log else _log(folder, 1)
     warm = [
         Program("logdoctor", [doctor, str(small)], bar=1.5),
         Program("logdoctor -q", [doctor, "-q", str(small)], bar=1.5),

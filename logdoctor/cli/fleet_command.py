@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from msgspec import Struct
 
 from logdoctor.cli.diagnose_command import Lang
 from logdoctor.cli.diagnosing import language_of
@@ -55,7 +54,7 @@ def fleet(
         write_report(in_period, request)
 
 
-class PageRequest(Struct, frozen=True):
+class PageRequest(NamedTuple):
     """The file of a page, its language and its period."""
 
     path: Path

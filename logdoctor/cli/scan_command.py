@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -151,10 +150,12 @@ def scan(
 @contextmanager
 def _folder(out: Path | None) -> Iterator[Path]:
     """Return the folder of ``--out``, or a temporary one."""
+    from tempfile import TemporaryDirectory
+
     if out is not None:
         yield out
         return
-    with tempfile.TemporaryDirectory(prefix="logdoctor-scan-") as folder:
+    with TemporaryDirectory(prefix="logdoctor-scan-") as folder:
         yield Path(folder)
 
 
