@@ -17,10 +17,11 @@ from typer.testing import CliRunner
 from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
 from logdoctor.classifier.counting import MAX_FIRST, MAX_LATEST
 from logdoctor.classifier.features import BUCKETS, extract_features, extract_words
-from logdoctor.classifier.linear_model import MAX_BYTES, UNKNOWN, LinearModel, load_model
+from logdoctor.classifier.linear_model import UNKNOWN, LinearModel, load_model
 from logdoctor.classifier.training import SILENT, Sample, train
 from logdoctor.evaluation.training_data import LabelledLog, load_labelled_logs, make_samples
 from logdoctor.model import Diagnosis, Evidence, InputError, Line, Record
+from logdoctor.model.own_files import MAX_BYTES
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge

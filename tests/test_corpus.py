@@ -32,7 +32,7 @@ CORPUS = ROOT / "corpus"
 CASES = sorted(p.parent for p in CORPUS.glob("*/case.yaml"))
 APPROVE = bool(os.environ.get("LOGDOCTOR_APPROVE"))
 KEYS = {"label", "title", "also", "culprit", "evidence", "made", "versions", "licence", "story", "hung", "expect"}
-LABELS = {*read_signatures(shipped_rules() / "signatures.tsv"), *VERDICTS}
+LABELS = {*read_signatures(shipped_rules() / "signatures.tsv", []), *VERDICTS}
 
 sys.path.append(str(CORPUS / "lab"))
 import approval  # noqa: E402 - the lab is a folder of scripts, no package

@@ -69,7 +69,7 @@ def test_words_stay_and_values_become_groups_named_by_the_word_before():
 
 
 def test_action_of_a_draft_equals_that_of_its_signature():
-    signatures = read_signatures(shipped_rules() / "signatures.tsv")
+    signatures = read_signatures(shipped_rules() / "signatures.tsv", [])
     assert yaml.safe_load(draft("net.dns", LINE, signatures).text)["action"] == signatures["net.dns"].action
     variant = yaml.safe_load(draft("net.dns-torus", LINE, signatures, "net.ib-completion").text)
     assert (variant["signature"], variant["action"]) == ("net.ib-completion", "exclude")

@@ -16,14 +16,13 @@ from msgspec import Meta, Struct
 
 from logdoctor.classifier.features import BUCKETS
 from logdoctor.model import InputError
+from logdoctor.model.own_files import read_bytes
 
 FORMAT = "logdoctor.classifier/2"
 HEALTHY = "healthy"
 UNKNOWN = "unknown"
 NO_SIGNATURE = (HEALTHY, UNKNOWN)
 """Classes that are no signature.  If one of them is the most probable, there is no guess."""
-MAX_BYTES = 1 << 20
-"""Largest size of a model file."""
 MAX_NUMBER = 10**9
 SCALE = 100
 """Weights are stored as hundredths, so that the file is short and the same on every machine."""
@@ -118,15 +117,7 @@ def load_model(path: Path) -> LinearModel:
 
 @lru_cache(maxsize=2)
 def _load_cached(path: Path, _changed: int, _size: int) -> LinearModel:
-    return _make_model(msgspec.json.decode(_read_bytes(path), type=_ModelFile))
-
-
-def _read_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        raw = file.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise ValueError(f"larger than {MAX_BYTES} bytes")
-    return raw
+    return _make_model(msgspec.json.decode(read_bytes(path), type=_ModelFile))
 
 
 def _make_model(file: _ModelFile) -> LinearModel:

@@ -18,8 +18,9 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.classifier.features import BUCKETS
-from logdoctor.classifier.linear_model import HEALTHY, MAX_BYTES, NO_SIGNATURE, SCALE, LinearModel
+from logdoctor.classifier.linear_model import HEALTHY, NO_SIGNATURE, SCALE, LinearModel
 from logdoctor.model.extras import needs_extra
+from logdoctor.model.own_files import MAX_BYTES
 
 with needs_extra("learn", "no classifier can be trained"):
     import numpy as np

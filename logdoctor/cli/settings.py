@@ -16,6 +16,7 @@ Options of the command line override it. The Python API reads none of them.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +25,10 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.model import InputError
+from logdoctor.model.own_files import read_text
 
+MAX_BYTES, MAX_BRACKETS = 1 << 14, 100
+"""Limits of a file of settings. A name of 60,000 parts takes the parser a minute."""
 HELP = "the keys are rules = [folders], lang and format"
 
 
@@ -55,30 +59,44 @@ def _file(environ: Mapping[str, str]) -> Path | None:
 
 
 def _read(file: Path) -> Settings:
+    try:
+        text = read_text(file, MAX_BYTES)
+    except OSError as error:
+        raise InputError("the settings cannot be read", str(file), error.strerror or str(error), HELP) from None
+    table = _parse(text, file)
+    for key in table:
+        if key not in ("rules", "lang", "format"):
+            raise InputError(f"unknown setting '{key[:80]}'", _place(file, text, key), "", HELP)
+    names = table.get("rules", [])
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        raise InputError("'rules' must be a list of folders", _place(file, text, "rules"), "", 'rules = ["my-rules"]')
+    for key in ("lang", "format"):
+        if not isinstance(value := table.get(key, ""), str):
+            why = f"it is {type(value).__name__}"
+            raise InputError(f"'{key}' must be a text", _place(file, text, key), why, HELP)
+    folders = tuple(file.parent / Path(name).expanduser() for name in names)
+    return Settings(folders, table.get("lang"), table.get("format"), file)
+
+
+def _parse(text: str, file: Path) -> Mapping[str, Any]:
+    """Parse TOML. Brackets are counted before, because a parser in C may overflow the stack of the process."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
+    if text.count("[") + text.count("{") > MAX_BRACKETS:
+        raise InputError("the settings cannot be read", str(file), "they have too many brackets", HELP)
     try:
-        table = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError("the settings cannot be read", str(file), str(error), HELP) from None
-    for key in table:
-        if key not in ("rules", "lang", "format"):
-            raise InputError(f"unknown setting '{key}'", str(file), "", HELP)
-    folders = _folders(table.get("rules", []), file)
-    return Settings(folders, _text(table, "lang", file), _text(table, "format", file), file)
+        table: dict[str, Any] = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = re.search(r"line ([0-9]+)", str(error))
+        place = f"{file}:{line[1]}" if line else str(file)
+        raise InputError("the settings cannot be read", place, str(error)[:200], HELP) from None
+    return table
 
 
-def _folders(value: Any, file: Path) -> tuple[Path, ...]:
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-        raise InputError("'rules' must be a list of folders", str(file), "", 'rules = ["my-rules"]')
-    return tuple(file.parent / Path(name).expanduser() for name in names)
-
-
-def _text(table: Mapping[str, Any], key: str, file: Path) -> str | None:
-    value = table.get(key)
-    if value is not None and not isinstance(value, str):
-        raise InputError(f"'{key}' must be a text", str(file), f"it is {type(value).__name__}", HELP)
-    return value
+def _place(file: Path, text: str, key: str) -> str:
+    """Return the place of ``key`` in the file."""
+    found = re.search(rf"(?m)^[\s\[\"']*{re.escape(key)}", text)
+    return f"{file}:{text.count(chr(10), 0, found.end()) + 1}" if found else str(file)

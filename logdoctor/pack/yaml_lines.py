@@ -12,6 +12,8 @@ from logdoctor.model import RuleError
 MOST_PARTS, DEEPEST = 20_000, 20
 """Limits of a rule file. Without them, a few aliases (``*a``) of each other would unfold without end."""
 
+PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+
 Path = tuple[str | int, ...]
 """The place of a value in the document, for example ``("symptoms", "busy", "text")``."""
 
@@ -43,42 +45,112 @@ class Faults:
 
 def parse(text: str, where: str) -> Document:
     """Read one YAML document of plain data. Raise `RuleError` with file:line."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     try:
-        node = loader.get_single_node()
-        lines: dict[Path, int] = {}
-        return Document(_plain(loader, node, (), lines) if node else None, lines)
+        reader = _Reader(text)
+        return Document(reader.read(), reader.lines)
     except yaml.YAMLError as error:
-        raise _as_rule_error(error, where) from None
-    finally:
-        loader.dispose()
+        raise _as_rule_error(error, text, where) from None
 
 
-def _plain(loader: Any, node: Any, path: Path, lines: dict[Path, int]) -> Any:
-    lines[path] = node.start_mark.line + 1
-    if len(lines) > MOST_PARTS or len(path) > DEEPEST:
-        raise yaml.constructor.ConstructorError(None, None, "it has too many parts, or aliases", node.start_mark)
-    if isinstance(node, yaml.MappingNode):
+class _Reader:
+    """Builds plain data from the parser's events.
+
+    The loader's own nodes are not made, because the C code that makes them overflows the stack of the process.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+        self._events: list[Any] = []
+        self._anchors: dict[str, int] = {}
+        """Position of the event that each anchor marks."""
+        self.lines: dict[Path, int] = {}
+
+    def read(self) -> Any:
+        """Return the data of the only document, None if there is none."""
+        if isinstance(self._event(1), yaml.StreamEndEvent):
+            return None
+        data, end = self._value(2, ())
+        after = self._event(end + 1)
+        if not isinstance(after, yaml.StreamEndEvent):
+            raise _fault("there is a second document", after)
+        return data
+
+    def _event(self, position: int) -> Any:
+        while len(self._events) <= position:
+            self._events.append(self._loader.get_event())
+        return self._events[position]
+
+    def _value(self, position: int, path: Path) -> tuple[Any, int]:
+        """Return the value that begins at ``position``, and the position after it."""
+        event = self._event(position)
+        self.lines[path] = event.start_mark.line + 1
+        if len(self.lines) > MOST_PARTS or len(path) > DEEPEST:
+            raise _fault("it has too many parts, or aliases", event)
+        if isinstance(event, yaml.AliasEvent):
+            return self._value(self._position_of(event), path)[0], position + 1
+        if event.anchor:
+            self._anchors[event.anchor] = position
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event), position + 1
+        if event.tag not in PLAIN_TAGS:
+            raise _fault(f"the tag '{event.tag}' is not allowed", event)
+        return (self._table if isinstance(event, yaml.MappingStartEvent) else self._list)(position + 1, path)
+
+    def _position_of(self, alias: Any) -> int:
+        if alias.anchor not in self._anchors:
+            raise _fault(f"there is no anchor '{alias.anchor}' above", alias)
+        return self._anchors[alias.anchor]
+
+    def _table(self, position: int, path: Path) -> tuple[dict[str, Any], int]:
         table: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = str(key_node.value)
+        while not isinstance(event := self._event(position), yaml.MappingEndEvent):
+            key = self._key(event, position)
             if key in table:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key '{key}' stands twice", key_node.start_mark
-                )
-            table[key] = _plain(loader, value_node, (*path, key), lines)
+                raise _fault(f"the key '{key}' stands twice", event)
             here = (*path, key)
-            lines[here] = key_node.start_mark.line + 1
-        return table
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(loader, child, (*path, i), lines) for i, child in enumerate(node.value)]
-    return loader.construct_object(node)
+            table[key], position = self._value(position + 1, here)
+            self.lines[here] = event.start_mark.line + 1
+        return table, position + 1
+
+    def _key(self, event: Any, position: int) -> str:
+        named = self._event(self._position_of(event)) if isinstance(event, yaml.AliasEvent) else event
+        if not isinstance(named, yaml.ScalarEvent):
+            raise _fault("a key must be a text", event)
+        if event is named and event.anchor:
+            self._anchors[event.anchor] = position
+        return str(named.value)
+
+    def _list(self, position: int, path: Path) -> tuple[list[Any], int]:
+        items: list[Any] = []
+        while not isinstance(self._event(position), yaml.SequenceEndEvent):
+            item, position = self._value(position, (*path, len(items)))
+            items.append(item)
+        return items, position + 1
+
+    def _scalar(self, event: Any) -> Any:
+        tag = event.tag
+        if tag is None or tag == "!":
+            tag = self._loader.resolve(yaml.ScalarNode, event.value, event.implicit)
+        try:
+            value = self._loader.construct_object(yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark))
+        except (ValueError, LookupError, AttributeError) as error:  # from a number of 5,000 digits, a day 99, a tag
+            raise _fault(f"the value is not understood: {type(error).__name__}", event) from None
+        if isinstance(value, int) and abs(value) >> 63:
+            raise _fault("the number is too large", event)
+        return value
 
 
-def _as_rule_error(error: yaml.YAMLError, where: str) -> RuleError:
-    mark = getattr(error, "problem_mark", None)
-    place = f"{where}:{mark.line + 1}" if mark else where
-    why = getattr(error, "problem", None) or str(error)
+def _fault(why: str, event: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(None, None, why, event.start_mark)
+
+
+def _as_rule_error(error: yaml.YAMLError, text: str, where: str) -> RuleError:
+    mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
+    line = mark.line + 1 if mark else None if position is None else text.count("\n", 0, position) + 1
+    why = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
     return RuleError(
-        "this is not valid YAML", place, why, "quote texts that hold ': ' or start with a special character"
+        "this is not valid YAML",
+        f"{where}:{line}" if line else where,
+        why,
+        "quote texts that hold ': ' or start with a special character",
     )

@@ -13,7 +13,7 @@ from logdoctor.model import Rule, RuleError, RulesError
 from logdoctor.pack.yaml_lines import Document, Faults, parse
 from logdoctor.ruleset import rule_files
 from logdoctor.ruleset.reader import read_rule
-from logdoctor.ruleset.signatures import FILE_NAME, VERDICTS, Signature, read_signatures
+from logdoctor.ruleset.signatures import FILE_NAME, VERDICTS, Signature, read_signatures, read_text
 
 
 class Ruleset(Struct, frozen=True):
@@ -66,11 +66,8 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
 
 def _signatures(folders: Sequence[Path], errors: list[RuleError]) -> dict[str, Signature]:
     table: dict[str, Signature] = {}
-    try:
-        for folder in folders:
-            table.update(read_signatures(folder / FILE_NAME))
-    except RuleError as error:
-        errors.append(error)
+    for folder in folders:
+        table.update(read_signatures(folder / FILE_NAME, errors))
     return table
 
 
@@ -84,18 +81,9 @@ def _read_file(
 ) -> tuple[Rule, Document] | None:
     """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
     try:
-        document = parse(path.read_text("utf-8"), str(path))
+        document = parse(read_text(path, "the rule file could not be read"), str(path))
     except RuleError as error:
         errors.append(error)
-        return None
-    except UnicodeDecodeError as error:
-        errors.append(RuleError("the rule file could not be read", str(path), str(error), "save it as UTF-8 text"))
-        return None
-    except OSError as error:
-        why = error.strerror or str(error)
-        errors.append(
-            RuleError("the rule file could not be read", str(path), why, "see where it leads, and its permissions")
-        )
         return None
     faults = Faults(document, str(path))
     rule = read_rule(document, rule_id, str(path), faults)

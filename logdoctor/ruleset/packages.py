@@ -8,7 +8,7 @@ import path's folders change, as they do when a package is installed. No package
 """
 
 # os.path and plain strings, because this runs on every start.
-# ruff: noqa: PTH118, PTH123, PTH116
+# ruff: noqa: PTH118, PTH116
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from pathlib import Path
 import msgspec
 
 from logdoctor.model.digests import blake2b
+from logdoctor.model.own_files import read_bytes
 from logdoctor.pack import cached_files
 
 GROUP = "logdoctor.rules"
@@ -59,8 +60,7 @@ def _find_folders() -> Iterator[str]:
 def _folders_in(file: str) -> Iterator[str]:
     """Yield the folders of rules in a package's ``entry_points.txt``."""
     try:
-        with open(file, "rb") as points:
-            text = points.read()
+        text = read_bytes(Path(file))
     except OSError:
         return
     if GROUP.encode() not in text:

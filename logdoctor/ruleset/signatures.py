@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from msgspec import Struct
 
-from logdoctor.model import Action, RuleError
+from logdoctor.model import Action, RuleError, own_files
 
 FILE_NAME = "signatures.tsv"
 ACTIONS: tuple[Action, ...] = ("stop", "retry", "exclude", "none")
 VERDICTS = ("healthy", "unknown")
+MAX_FAULTS = 100
 
 
 class Signature(Struct, frozen=True):
@@ -22,18 +24,33 @@ class Signature(Struct, frozen=True):
     meaning: str
 
 
-def read_signatures(path: Path) -> dict[str, Signature]:
-    """Read the table by id. A missing file is an empty table. Raise `RuleError` for a faulty line."""
+def read_signatures(path: Path, errors: list[RuleError]) -> dict[str, Signature]:
+    """Read the table by id. A missing file is an empty table. Faulty lines are added to ``errors``."""
     table: dict[str, Signature] = {}
-    if not path.is_file():
+    if not os.path.lexists(path):
         return table
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    try:
+        lines = read_text(path, "the table of signatures could not be read").splitlines()
+    except RuleError as error:
+        errors.append(error)
+        return table
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         parts = line.split("\t")
-        if len(parts) != 4 or parts[2] not in ACTIONS:
-            raise RuleError(
-                "a signature needs four columns", f"{path}:{number}", line[:80], "id, family, action, meaning"
-            )
-        table[parts[0]] = Signature(parts[0], parts[1], parts[2], parts[3])
+        if len(parts) == 4 and parts[2] in ACTIONS:
+            table[parts[0]] = Signature(parts[0], parts[1], parts[2], parts[3])
+        elif len(errors) < MAX_FAULTS:
+            columns = f"id, family, action ({', '.join(ACTIONS)}), meaning"
+            errors.append(RuleError("a signature needs four columns", f"{path}:{number}", line[:80], columns))
     return table
+
+
+def read_text(path: Path, fault: str) -> str:
+    """Return the text of a file of rules. Raise `RuleError` with the message ``fault``."""
+    try:
+        return own_files.read_text(path)
+    except OSError as error:
+        where = f"{path}:{error.line}" if isinstance(error, own_files.NotUtf8) else str(path)
+        why = error.strerror or str(error)
+        raise RuleError(fault, where, why, "see where it leads, its size and its permissions") from None

@@ -108,7 +108,7 @@ def _common_folder(fleet: Fleet) -> str:
 @lru_cache(maxsize=1)
 def _meanings() -> Mapping[str, str]:
     """Return a short meaning for each signature."""
-    table = read_signatures(shipped_rules() / "signatures.tsv")
+    table = read_signatures(shipped_rules() / "signatures.tsv", [])
     return defaultdict(str, {row.id: re.split(_DETAILS, row.meaning)[0] for row in table.values()})
 
 
