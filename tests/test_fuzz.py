@@ -6,14 +6,17 @@ A test run takes a few of each. LOGDOCTOR_FUZZ=nightly (`make fuzz`) takes a hun
 from __future__ import annotations
 
 import bz2
+import contextlib
 import functools
 import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import zstd_library
@@ -24,9 +27,13 @@ from hypothesis import strategies as st
 from rule_texts import BOOK
 
 import logdoctor
+from logdoctor.classifier.linear_model import load_model
+from logdoctor.cli.settings import settings
 from logdoctor.inputs import Bounds
 from logdoctor.model import Diagnosis, InputError
 from logdoctor.render import FORMATS, render
+from logdoctor.ruleset.loading import read
+from logdoctor.ruleset.signatures import read_signatures
 
 SMALL = Bounds(inflated_bytes=4 << 20, ratio_after=1 << 20, entries=50)
 
@@ -254,3 +261,125 @@ def damaged(draw) -> bytes:
 @given(data=damaged())
 def test_any_archive_gives_a_diagnosis_or_an_input_error(data, knowledge):
     diagnose_any(data, knowledge)
+
+
+# ── (e) numbers that no program prints ──
+
+MESSAGE_FILES = sorted((Path(__file__).parent / "messages").glob("*.tsv"))
+NUMBER = re.compile(r"[0-9]+")
+ODD_NUMBERS = [
+    "7" * 10_000,
+    "0" * 10_000,
+    "-1",
+    "-" + "9" * 5000,
+    "NaN",
+    "inf",
+    "1e999",
+    "٣٤",
+    "²",
+    "४२",
+    "0x" + "f" * 40,
+]
+ODD_NUMBERS += ["", "9" * 18, "9" * 19, "18446744073709551615", "4294967295", "1_000", "0007", "1.5"]
+
+
+@functools.cache
+def example_texts() -> tuple[str, ...]:
+    """Return the examples of all rules, and each line of the messages of all dialects, if they hold a number."""
+    lines = (line.partition("\t")[2] for file in MESSAGE_FILES for line in file.read_text("utf-8").splitlines())
+    return tuple(t for t in (*(log.decode() for log in example_logs()), *lines) if NUMBER.search(t))
+
+
+@st.composite
+def odd_numbers(draw) -> bytes:
+    """Return a log in which one number, or each, is odd."""
+    text, odd = draw(st.sampled_from(example_texts())), draw(st.sampled_from(ODD_NUMBERS))
+    matches = [m.span() for m in NUMBER.finditer(text)]
+    chosen = matches[-40:] if draw(st.booleans()) else [draw(st.sampled_from(matches))]
+    for start, end in reversed(chosen):
+        text = text[:start] + odd + text[end:]
+    return text.encode()
+
+
+@inputs(300, 10_000)
+@given(log=odd_numbers(), hung=st.booleans())
+def test_log_with_odd_numbers_gives_a_diagnosis_and_a_report(log, hung, knowledge):
+    diagnosis = diagnose_any(log, knowledge, hung=hung)
+    assert diagnosis is not None
+    for name in FORMATS:
+        render(diagnosis, name)
+
+
+# ── (f) rules, settings and models of other people ──
+
+PIECES = [
+    "[",
+    "]",
+    "{",
+    "}",
+    "a: ",
+    "- ",
+    "? ",
+    ": ",
+    "\n",
+    "  ",
+    "&a ",
+    "*a",
+    "!!set ",
+    "!!python/name:os.system ",
+    "'",
+    '"',
+    "---\n",
+]
+PIECES += [
+    "title: x\n",
+    "symptoms:\n",
+    "  gone: {text: 'no (?P<server>[a-z]+)'}\n",
+    "|\n",
+    "<<: ",
+    "7" * 5000,
+    "0x" + "f" * 5000,
+    "\t",
+    "é",
+    "\x01",
+]
+PACK_TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=60).map("".join)
+REPEATED_TEXTS = st.tuples(st.sampled_from(PIECES), st.integers(0, 3000)).map(lambda pair: pair[0] * pair[1])
+
+
+@functools.cache
+def rule_files_of_ours() -> tuple[bytes, ...]:
+    return tuple(Path(rule.path).read_bytes() for rule in BOOK.rules)
+
+
+@st.composite
+def mutilated_rule(draw) -> bytes:
+    data = draw(st.sampled_from(rule_files_of_ours()))
+    for change in draw(st.lists(st.sampled_from([cut, splice, flip, drop, grow]), min_size=1, max_size=3)):
+        data = change(draw, data)[: 1 << 16]
+    return data
+
+
+PACK_FILES = mutilated_rule() | (PACK_TEXTS | REPEATED_TEXTS).map(lambda text: text.encode("utf-8", "surrogatepass"))
+
+
+@inputs(200, 10_000)
+@given(data=PACK_FILES)
+def test_any_rule_file_is_a_rule_or_faults_with_their_place(data, tmp_path):
+    (tmp_path / "net").mkdir(exist_ok=True)
+    file = tmp_path / "net" / "any.yaml"
+    file.write_bytes(data)
+    book = read([tmp_path])
+    assert [rule.id for rule in book.rules] == ([] if book.faults and not book.rules else ["net.any"])
+    assert all(fault.where.startswith(str(file)) and len(str(fault)) < 20_000 for fault in book.faults)
+
+
+@inputs(100, 5_000)
+@given(data=PACK_FILES)
+def test_any_settings_models_and_signatures_are_read_or_refused(data, tmp_path):
+    file = tmp_path / "any"
+    file.write_bytes(data)
+    read_signatures(file, [])
+    for load in (lambda: settings({"LOGDOCTOR_CONFIG": str(file)}), lambda: load_model(file)):
+        with contextlib.suppress(InputError):
+            load()
