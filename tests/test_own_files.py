@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import program
 from failing_job import LOG
+from logdoctor.ruleset.yaml_lines import parse
 from own_packs import FILES, NOT_FILES, YAML_FILES
 from rule_texts import rule_file
 
@@ -20,7 +21,6 @@ from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import read
 from logdoctor.ruleset.packages import installed_rules
 from logdoctor.ruleset.signatures import MAX_FAULTS, read_signatures
-from logdoctor.ruleset.yaml_lines import parse
 
 
 @pytest.mark.parametrize("name", YAML_FILES)

@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from logdoctor.logs.record_pattern import LifecycleSigns, LineReader, Prefix, RecordPattern, find_function
 from logdoctor.model import Level, LifecycleSign, RuleError, RulesError
+from logdoctor.model.own_files import read_source
 from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, parse
 from logdoctor.pack.yaml_lines import Path as Place
@@ -109,7 +110,7 @@ def load_formats(folder: Path = FOLDER, *, check: bool = False) -> tuple[FormatF
 def _parse(path: Path, folder: Path, errors: list[RuleError]) -> Faults:
     where = str(path.relative_to(folder.parent))
     try:
-        document = parse(path.read_text("utf-8"), where)
+        document = parse(read_source(path, "the format file could not be read"), where)
     except RuleError as error:
         errors.append(error)
         document = Document({})

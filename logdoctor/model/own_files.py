@@ -10,6 +10,8 @@ import os
 import stat
 from pathlib import Path
 
+from logdoctor.model.errors import RuleError
+
 MAX_BYTES = 1 << 20
 
 
@@ -43,3 +45,13 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise NotUtf8(path, raw.count(b"\n", 0, error.start) + 1) from None
+
+
+def read_source(path: Path, fault: str) -> str:
+    """Return the text of a file of rules or formats. Raise `RuleError` with the message ``fault``."""
+    try:
+        return read_text(path)
+    except OSError as error:
+        where = f"{path}:{error.line}" if isinstance(error, NotUtf8) else str(path)
+        why = error.strerror or str(error)
+        raise RuleError(fault, where, why, "see where it leads, its size and its permissions") from None

@@ -10,10 +10,11 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from logdoctor.model import Rule, RuleError, RulesError
+from logdoctor.model.own_files import read_source
 from logdoctor.pack.yaml_lines import Document, Faults, parse
 from logdoctor.ruleset import rule_files
 from logdoctor.ruleset.reader import read_rule
-from logdoctor.ruleset.signatures import FILE_NAME, VERDICTS, Signature, read_signatures, read_text
+from logdoctor.ruleset.signatures import FILE_NAME, VERDICTS, Signature, read_signatures
 
 
 class Ruleset(Struct, frozen=True):
@@ -81,7 +82,7 @@ def _read_file(
 ) -> tuple[Rule, Document] | None:
     """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
     try:
-        document = parse(read_text(path, "the rule file could not be read"), str(path))
+        document = parse(read_source(path, "the rule file could not be read"), str(path))
     except RuleError as error:
         errors.append(error)
         return None

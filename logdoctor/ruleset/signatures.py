@@ -7,7 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from logdoctor.model import Action, RuleError, own_files
+from logdoctor.model import Action, RuleError
+from logdoctor.model.own_files import read_source
 
 FILE_NAME = "signatures.tsv"
 ACTIONS: tuple[Action, ...] = ("stop", "retry", "exclude", "none")
@@ -30,7 +31,7 @@ def read_signatures(path: Path, errors: list[RuleError]) -> dict[str, Signature]
     if not os.path.lexists(path):
         return table
     try:
-        lines = read_text(path, "the table of signatures could not be read").splitlines()
+        lines = read_source(path, "the table of signatures could not be read").splitlines()
     except RuleError as error:
         errors.append(error)
         return table
@@ -44,13 +45,3 @@ def read_signatures(path: Path, errors: list[RuleError]) -> dict[str, Signature]
             columns = f"id, family, action ({', '.join(ACTIONS)}), meaning"
             errors.append(RuleError("a signature needs four columns", f"{path}:{number}", line[:80], columns))
     return table
-
-
-def read_text(path: Path, fault: str) -> str:
-    """Return the text of a file of rules. Raise `RuleError` with the message ``fault``."""
-    try:
-        return own_files.read_text(path)
-    except OSError as error:
-        where = f"{path}:{error.line}" if isinstance(error, own_files.NotUtf8) else str(path)
-        why = error.strerror or str(error)
-        raise RuleError(fault, where, why, "see where it leads, its size and its permissions") from None
