@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from command_line import program
 from failing_job import LOG
-from logdoctor.ruleset.yaml_lines import parse
 from own_packs import FILES, NOT_FILES, YAML_FILES
 from rule_texts import rule_file
 
@@ -16,6 +15,7 @@ from logdoctor.classifier.linear_model import load_model
 from logdoctor.cli.settings import settings
 from logdoctor.model import InputError, RuleError
 from logdoctor.model.own_files import MAX_BYTES, NotUtf8, read_bytes, read_text
+from logdoctor.pack.yaml_lines import parse
 from logdoctor.pipeline.knowledge import gather
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import read

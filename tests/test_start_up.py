@@ -164,6 +164,8 @@ def test_both_ways_end_alike_if_they_are_interrupted():
 
 def test_words_are_completed_by_typer(monkeypatch):
     monkeypatch.setenv("_LOGDOCTOR_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "logdoctor dia")
+    monkeypatch.setenv("COMP_CWORD", "1")
     monkeypatch.setattr(cli, "_diagnose", lambda _: pytest.fail("diagnosed"))
     monkeypatch.setattr(sys, "argv", ["logdoctor"])
     with pytest.raises(SystemExit):

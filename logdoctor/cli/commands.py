@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from logdoctor import cli
 from logdoctor.cli.errors import report_os_errors
-from logdoctor.module_names import module_names
+from logdoctor.pack.module_names import module_names
 from logdoctor.version import __version__
 
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}

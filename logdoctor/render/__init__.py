@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from logdoctor.model import Diagnosis, LogdoctorError
-from logdoctor.module_names import module_names
+from logdoctor.pack.module_names import module_names
 from logdoctor.render import formats
 from logdoctor.render.catalogue import catalogue, languages
 from logdoctor.render.report import RenderOptions

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from logdoctor.model import Record
-from logdoctor.module_names import module_names
+from logdoctor.pack.module_names import module_names
 from logdoctor.reasoning.job_state import JobState
 
 

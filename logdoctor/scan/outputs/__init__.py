@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from logdoctor.module_names import module_names
+from logdoctor.pack.module_names import module_names
 from logdoctor.scan.record import JobRecord
 
 Write = Callable[[Iterable[JobRecord], TextIO], None]
