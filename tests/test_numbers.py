@@ -114,3 +114,10 @@ def test_texts_that_are_no_number_are_left_out():
 def test_timeout_is_diagnosed_whatever_its_sequence_number_is(digits, knowledge):
     diagnosis = logdoctor.diagnose(io.BytesIO(TIMEOUT.format(digits).encode()), knowledge=knowledge)
     assert (diagnosis.causes[0].signature, diagnosis.problems) == ("collective.timeout", ())
+
+
+@pytest.mark.parametrize("task", ["-1", "4294967294"])
+def test_task_that_is_no_rank_is_no_culprit(task, knowledge):
+    log = f"srun: error: cn-1: task {task}: Segmentation fault (core dumped)\n"
+    diagnosis = logdoctor.diagnose(io.BytesIO(log.encode()), knowledge=knowledge)
+    assert (diagnosis.causes[0].culprit.ranks, diagnosis.causes[0].culprit.hosts) == ((), ("cn-1",))

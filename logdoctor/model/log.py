@@ -166,13 +166,17 @@ class Record(Struct, frozen=True):
 
 
 def without_impossible_rank(fields: dict[str, Value]) -> dict[str, Value]:
-    """Remove an impossible rank from ``fields`` and return them.
+    """Remove an impossible rank, or impossible ranks of a list, from ``fields`` and return them.
 
     Programs print an unset rank as -1, or as 4294967294, which is -2 without its sign.
     """
     rank = fields.get("rank")
     if isinstance(rank, int) and not 0 <= rank < MORE_THAN_RANKS:
         del fields["rank"]
+    if "ranks" in fields:
+        ranks = fields["ranks"] if isinstance(fields["ranks"], tuple) else (fields["ranks"],)
+        if any(isinstance(n, int) and not 0 <= n < MORE_THAN_RANKS for n in ranks):
+            fields["ranks"] = tuple(n for n in ranks if isinstance(n, int) and 0 <= n < MORE_THAN_RANKS)
     return fields
 
 
