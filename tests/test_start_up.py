@@ -66,7 +66,7 @@ def test_a_diagnosis_loads_its_rooms_and_no_other(args, folder):
 def test_help_loads_the_command_line_only(args, folder):
     loaded = _modules(folder, *args)
     rooms = {name.split(".")[1] for name in loaded if name.startswith("logdoctor.")}
-    assert rooms == {"cli", "module_names", "version"}
+    assert rooms == {"cli", "pack", "version"}
     assert not loaded & {"msgspec", "regex", "tempfile", "rich", "pygments"}
 
 

@@ -21,6 +21,7 @@ from logdoctor.logs.split_joined import decode_line, split_line
 from logdoctor.logs.times import NO_YEAR, year_of
 from logdoctor.logs.windows_codes import posix_exit_code
 from logdoctor.model import Candidate, Level, Line, Record, Source, Value, without_impossible_rank
+from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import compiled
 
 TIMEOUT = 0.1
@@ -353,15 +354,10 @@ def _split_groups(match: Any) -> tuple[dict[str, Value], Labels]:
         if name.startswith("by_"):
             labels[name[3:]] = value
         else:
-            fields[name] = _to_value(value)
+            fields[name] = number_or_text(value)
     if isinstance(code := fields.get("exit_code"), int):
         fields["exit_code"] = posix_exit_code(code)
     return fields, labels
-
-
-def _to_value(text: str) -> Value:
-    digits = text[1:] if text[0] == "-" else text
-    return int(text) if digits.isdecimal() and len(digits) < 19 else text
 
 
 # ── for tests and tools ─────────────────────────────────────────────────────────────────────────────────────────────

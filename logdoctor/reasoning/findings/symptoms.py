@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from logdoctor.codes import explain
 from logdoctor.model import Record, Rule, Source, Symptom, Value, without_impossible_rank
 from logdoctor.model.kinds import fits, is_glob
+from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
 
 MAX_FIRST = 64
@@ -161,7 +162,9 @@ class _SymptomTest:
             hit = hit or _search(self._text, record.text)
             if hit is None:
                 return None
-            captured = without_impossible_rank({k: as_value(v) for k, v in hit.groupdict().items() if v is not None})
+            captured = without_impossible_rank(
+                {k: number_or_text(v) for k, v in hit.groupdict().items() if v is not None}
+            )
             matched = hit.group()
         for condition in missing:  # captured by the text, or a field of the source
             value = captured.get(condition.name, getattr(record.source, _OF_SOURCE.get(condition.name, ""), None))
@@ -291,12 +294,3 @@ def _with_matched_line(record: Record, matched: str) -> Record:
         if line is not None:
             return replace(record, line=line)
     return record
-
-
-def as_value(text: str) -> Value:
-    """Convert a captured text to an integer if possible.
-
-    ``-3`` gives -3, and ``0x3`` stays a text.
-    """
-    digits = text[1:] if text[:1] == "-" else text
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else text
