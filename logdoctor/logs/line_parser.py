@@ -118,9 +118,9 @@ class LineParser:
     ) -> Record | None:
         self._check_tasks(piece.labels)
         timeouts = 0
-        patterns = [record_patterns()[index] for index in ids]
-        patterns = [p for p in patterns if p.line is None or _holds(piece.printed, p.line)]
-        for pattern, text, labels in _attempts(patterns, piece.variants()):
+        for pattern, text, labels in _attempts([record_patterns()[index] for index in ids], piece.variants()):
+            if pattern.line is not None and not _holds(piece.printed, pattern.line):
+                continue
             try:
                 match = compiled(pattern.pattern).search(text, timeout=TIMEOUT)
             except TimeoutError:
