@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from logdoctor.logs.record_pattern import LifecycleSigns, LineReader, Prefix, RecordPattern, find_function
 from logdoctor.model import Level, LifecycleSign, RuleError, RulesError
+from logdoctor.model.numbers import number
 from logdoctor.model.own_files import read_source
 from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, parse
@@ -151,7 +152,7 @@ def _read_file(
         tuple(s for place, entry in _entries(data, "samples", faults) if (s := _sample(entry, place, faults))),
     )
     parts.check_unused()
-    errors += sorted(faults.errors, key=lambda error: int(error.where.rpartition(":")[2]))
+    errors += sorted(faults.errors, key=lambda error: number(error.where.rpartition(":")[2]) or 0)
     return found
 
 

@@ -12,6 +12,7 @@ from logdoctor.logs.host_lists import expand_numbers
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.signals import signal_number
 from logdoctor.model import Value
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 
@@ -113,5 +114,5 @@ def read_summary(head: Message, fields: Mapping[str, Value], below: Iterator[Mes
 
 
 def _seconds(clock: str) -> int:
-    hours, minutes, seconds = map(int, clock.split(":"))
+    hours, minutes, seconds = (number(part) or 0 for part in clock.split(":"))
     return (hours * 60 + minutes) * 60 + seconds

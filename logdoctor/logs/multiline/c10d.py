@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from logdoctor.logs.multiline.c10d_lines import read_error
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
-from logdoctor.pack.regexes import compiled, later
+from logdoctor.model.numbers import numbers_in
+from logdoctor.pack.regexes import later
 
 FILES = (
     r"(?:ProcessGroup\w*|NCCLUtils|TCPStore\w*|FileStore|HashStore|PrefixStore|Store|socket|Utils|reducer|logger|"
@@ -48,7 +49,7 @@ def read_desync(head: Message, _fields: Mapping[str, Value], below: Iterator[Mes
         lines.append(message.text)
         taken.append(message.below)
     text = "\n".join(line.strip() for line in lines)
-    behind = [int(rank) for hit in _BEHIND.finditer(text) for rank in compiled(r"\d+").findall(hit["ranks"])]
+    behind = [rank for hit in _BEHIND.finditer(text) for rank in numbers_in(hit["ranks"])]
     more: dict[str, Value] = {"states": sum(" started " in line or " finished " in line for line in lines)}
     if behind:
         more["ranks"] = tuple(dict.fromkeys(behind))

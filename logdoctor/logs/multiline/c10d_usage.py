@@ -8,13 +8,14 @@ import regex
 
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields, numbers_in
 from logdoctor.pack.regexes import compiled
 
 
 def with_ranks(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Return the missing ranks as numbers, and the exception if it follows."""
-    listed = compiled(r"\d+").findall(str(fields.get("missing", "")))
-    more: dict[str, Value] = {"ranks": tuple(int(rank) for rank in listed[:4096])} if listed else {}
+    listed = numbers_in(str(fields.get("missing", "")))
+    more: dict[str, Value] = {"ranks": tuple(listed[:4096])} if listed else {}
     lines, taken = [head.text], list[int]()
     for message in below:
         if not compiled(r"\s*(?:Original exception|Rank \d+ |\[\S*gloo/)").match(message.text) or len(taken) > 4:
@@ -42,5 +43,5 @@ def with_advice(head: Message, _fields: Mapping[str, Value], below: Iterator[Mes
     rank = compiled(r"did not receive grad for rank (\d+)").search(text)
     more: dict[str, Value] = {"parameters": parameters} if parameters else {}
     if rank:
-        more["rank"] = int(rank[1])
+        more |= number_fields({"rank": rank[1]})
     return Multiline(text, more, tuple(taken))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from logdoctor.codes import catalogue
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 
 _MORE = later(r"^(?:\[[^\]]{0,40}\]\s?)*\s*NVRM:\s+(?!Xid|GPU |The NVIDIA|loading|rm_|nv_)(?P<more>\S.*)")
@@ -27,7 +28,7 @@ def level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) 
     mild = (entry and entry.columns["level"] == "warning") or _NONFATAL.match(text)
     level: Level = "warning" if mild else "error"
     link = _LINK.search(text)
-    return Multiline(text, {"link": int(link["link"])} if link else {}, level=level)
+    return Multiline(text, number_fields(link.groupdict()) if link else {}, level=level)
 
 
 def read_sentence(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

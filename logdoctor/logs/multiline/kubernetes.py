@@ -7,6 +7,7 @@ from itertools import islice
 
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
+from logdoctor.model.numbers import number, number_or_text
 from logdoctor.pack.regexes import later
 
 _STATE_LINE = later(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*")
@@ -38,7 +39,7 @@ def read_terminated(head: Message, fields: Mapping[str, Value], below: Iterator[
         lines.append(" ".join(line.text.split()))
         name, value = part["name"].lower().replace(" ", "_"), part["value"]
         if name in {"reason", "message", "exit_code", "signal"}:
-            values[name] = int(value) if value.isdecimal() else value
+            values[name] = number_or_text(value)
     level: Level = (
         "info" if values.get("reason") in _GOOD or (not values.get("exit_code") and "reason" not in values) else "error"
     )
@@ -68,7 +69,9 @@ def read_probe(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
     A service that starts fails a few probes, so that few failures are a warning.
     """
     del below
-    return Multiline(head.text, level="error" if int(str(fields.get("times", 0))) >= _OFTEN_IN_VAIN else "warning")
+    return Multiline(
+        head.text, level="error" if (number(str(fields.get("times", 0))) or 0) >= _OFTEN_IN_VAIN else "warning"
+    )
 
 
 def _went_on(below: Iterator[Message], enough: str) -> bool:

@@ -7,6 +7,7 @@ from itertools import islice, takewhile
 
 from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
 
 MAX_UNTIL = 40
@@ -26,7 +27,7 @@ def read_next(pattern: str) -> MultilineReader:
         if line is None or match is None:
             return Multiline(head.text)
         groups = {name: value for name, value in match.groupdict().items() if value}
-        fields = {name: int(value) if value.isdecimal() else value for name, value in groups.items()}
+        fields = {name: number_or_text(value) for name, value in groups.items()}
         if "message" not in groups:
             return Multiline(head.text, fields, (line.below,))
         return Multiline(f"{head.text.strip()}\n{line.text.strip()}", fields, (line.below,), line.below)

@@ -8,6 +8,7 @@ from logdoctor.logs.multiline.nccl_advice import is_harmless
 from logdoctor.logs.multiline.nccl_lines import read_message
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number, numbers_in
 from logdoctor.pack.regexes import later
 
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
@@ -52,10 +53,10 @@ def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Messa
         lines.append(message.text.strip())
         taken.append(message.below)
         if hit := _RAS_COUNT.match(message.text):
-            count = int(hit["done"] or 0)
+            count = number(hit["done"]) or 0
             most = max(most, count)
         if hit := _RAS_RANK.match(message.text):
-            listed.append((count, int(hit["rank"]), hit["host"]))
+            listed += [(count, rank, hit["host"]) for rank in numbers_in(hit["rank"])]
     for done, rank, host in listed:
         if done < most or most < 0:
             ranks.append(rank)

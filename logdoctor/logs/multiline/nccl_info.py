@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from logdoctor.logs.multiline.nccl_lines import format_address, format_bus_id
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import compiled
 
 
@@ -30,5 +31,5 @@ def with_names(head: Message, fields: Mapping[str, Value], _below: Iterator[Mess
 
 def with_ranks(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
     """Join the two ranks."""
-    ranks = tuple(int(str(fields[name])) for name in ("first", "second") if name in fields)
+    ranks = tuple(number_fields({name: str(fields.get(name, "")) for name in ("first", "second")}).values())
     return Multiline(head.text, {"group_ranks": ranks, "bus_id": format_bus_id(fields.get("bus_id", ""))})

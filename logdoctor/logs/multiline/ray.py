@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
+from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
 
 MAX_LINES = 24
@@ -40,7 +41,7 @@ def read_death(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
         for match in _PART.finditer(line):
             for name, value in match.groupdict().items():
                 if value:
-                    fields.setdefault(_NAMES.get(name, name), int(value) if name.endswith("pid") else value)
+                    fields.setdefault(_NAMES.get(name, name), number_or_text(value) if name.endswith("pid") else value)
     if owner := fields.pop("owner", ""):  # it is the owner that ended; Ray then ended the actor, whose pid is told
         fields.pop("pid", None)
         fields["host"] = owner

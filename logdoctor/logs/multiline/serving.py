@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number, number_or_text
 from logdoctor.pack.regexes import later
 
 
 def read_signal(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Return the signal, and its negative number as exit code."""
     del below
-    number = int(str(fields.get("signal", 0)))
-    return Multiline(head.text, {"signal": number, "exit_code": -number})
+    signal = number(str(fields.get("signal", 0))) or 0
+    return Multiline(head.text, {"signal": signal, "exit_code": -signal})
 
 
 _EXIT_CODE = later(r"Exit code: (?P<exit_code>-?[1-9]\d{0,9})\s*$")
@@ -26,6 +27,6 @@ def read_exit_code(head: Message, _fields: Mapping[str, Value], below: Iterator[
     under = next(below, None)
     if under is None or not (match := _EXIT_CODE.match(under.text)):
         return Multiline(head.text)
-    code = int(match["exit_code"])
+    code = number_or_text(match["exit_code"])
     kind = "frameworks.exit" if code in _SIGNALS else ""
     return Multiline(f"{head.text}\n{under.text}", {"exit_code": code}, (under.below,), kind=kind)

@@ -7,6 +7,7 @@ from itertools import islice
 
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
 
 _LAM_ENDED = later(
@@ -24,6 +25,6 @@ def read_lam_end(head: Message, _fields: Mapping[str, Value], below: Iterator[Me
     for line in islice(below, 10):
         taken.append(line.below)
         if match := _LAM_ENDED.search(line.text):
-            values = {k: int(v) if v.isdecimal() else v for k, v in match.groupdict().items() if v}
+            values = {k: number_or_text(v) for k, v in match.groupdict().items() if v}
             return Multiline(f"{head.text}\n{line.text.strip()}", values, tuple(taken), line.below)
     return Multiline(head.text)
