@@ -25,7 +25,6 @@ OWN_NUMBERS = {
     "codes/table.py: int(offset or 0)",
     "logs/error_numbers.py: int(entry.code)",
     "logs/multiline/mpi_blocks.py: int(head.text.rstrip().endswith(':') and 'stack:' not in head.text)",
-    "logs/format_files.py: int(error.where.rpartition(':')[2])",
     "logs/prefix_stripping.py: int(cast('str', match.lastgroup)[1:])",
     "logs/prefix_stripping.py: int(index)",
     "pipeline/masking.py: int(str(match.lastgroup)[1:])",

@@ -169,9 +169,9 @@ def _entries(data: Mapping[str, Any], key: str, faults: Faults) -> Iterator[tupl
     if not isinstance(entries, list):
         faults.add((key,), f"'{key}' must be a list", "", f"{key}: [{{…}}]")
         return
-    for number, entry in enumerate(entries):
-        if table := _mapping(entry, (key, number), faults):
-            yield (key, number), table
+    for index, entry in enumerate(entries):
+        if table := _mapping(entry, (key, index), faults):
+            yield (key, index), table
 
 
 class _Parts:
