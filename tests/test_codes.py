@@ -172,7 +172,7 @@ def test_unlisted_value_is_not_found(value):
 def test_a_field_is_explained_by_the_kind_that_carries_it():
     assert explain("kernel.xid", "xid", 79).name == "GPU_HAS_FALLEN_OFF_THE_BUS"
     assert explain("generic.error", "xid", 79) is not None
-    assert explain("os.http", "status", 12) is None
+    assert explain("os.other", "status", 12) is None
     assert explain("ucx.completion", "status", 12).name == "IBV_WC_RETRY_EXC_ERR"
     assert explain("kernel.xid", "pid", 79) is None
     assert explain("kernel.xid", "xid", None) is None

@@ -20,7 +20,7 @@ def test_an_assert_inside_a_kernel_gives_place_and_expression():
         RECORDS, "../aten/src/Gather.cu:144: pick: block: [31,0,0], thread: [5,0,0] Assertion `i >= 0 && i < n` failed."
     )
     assert (record.kind, record.fields["file"], record.fields["expression"]) == (
-        "cuda.device_assert",
+        "cuda.other",
         "../aten/src/Gather.cu",
         "i >= 0 && i < n",
     )

@@ -31,4 +31,4 @@ def test_both_crash_handlers_name_rank_and_signal():
 
 def test_lines_around_a_crash_are_no_failure():
     line = "NOTICE: We recommend linking the debug version of GASNet to assist you in resolving this application issue."
-    assert kinds(RECORDS, line) == ["gasnet.note"]
+    assert kinds(RECORDS, line) == ["gasnet.other"]

@@ -46,7 +46,7 @@ def test_status_of_a_web_server_is_a_field():
 
 def test_printed_usage_is_information():
     record = read_record(ALL, "usage: train.py [-h] [--lr LR]")
-    assert (record.kind, record.level) == ("generic.usage", "info")
+    assert (record.kind, record.level) == ("generic.other", "info")
 
 
 KNOWN = (

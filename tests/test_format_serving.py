@@ -47,7 +47,7 @@ def test_a_cache_that_did_not_get_from_prefill_to_decode_is_a_failed_request():
         "exception KVTransferError(bootstrap_room=481): Failed to get kvcache from prefill instance, it might be dead"
     )
     record = read_record(RECORDS, line)
-    assert (record.kind, record.level, record.fields["request"]) == ("frameworks.transfer", "error", "77ab")
+    assert (record.kind, record.level, record.fields["request"]) == ("frameworks.other", "error", "77ab")
     assert str(record.fields["message"]).startswith("Failed to get kvcache")
 
 

@@ -109,8 +109,8 @@ def test_two_independent_faults_are_two_causes_in_log_order():
 
 
 def test_hint_before_a_proof_is_ranked_below_it():
-    hint = rule("net.dns", "os.dns", strength="hint")
-    assert names(conclude([OOM, hint], ("os.dns", 0, "error"), ("python.oom", 1, "error")))[0] == "cuda.oom"
+    hint = rule("net.dns", "os.other", strength="hint")
+    assert names(conclude([OOM, hint], ("os.other", 0, "error"), ("python.oom", 1, "error")))[0] == "cuda.oom"
 
 
 def test_abort_reported_for_a_rank_that_lost_its_peers_is_a_consequence():
