@@ -37,8 +37,15 @@ def _start(way: str, *args: str, **streams) -> subprocess.CompletedProcess[bytes
     return subprocess.run([sys.executable, "-c", code, *args], capture_output=True, check=False, timeout=60, **streams)
 
 
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory):
+    """Return a cache that no other test fills, because a full cache drops what was unused for longest."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def folder(tmp_path, log):
+def folder(tmp_path, log, own_cache, monkeypatch):
+    monkeypatch.setenv("LOGDOCTOR_CACHE", str(own_cache))
     (tmp_path / "plain.log").write_bytes(log.read_bytes())
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "job.log").write_bytes(log.read_bytes())
