@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from logdoctor.pack import cached_entries, regexes
-from logdoctor.pack.cached_entries import CachedEntries, digest
+from logdoctor.pack import cached_files, regexes
 
 
 @pytest.fixture
@@ -47,9 +46,9 @@ def test_stored_expression_is_not_compiled_again(store, monkeypatch):
 def test_a_damaged_expression_is_compiled_and_stored_again(store, monkeypatch):
     regexes.compiled("lost (?P<what>link)")
     regexes.keep()
-    (file,) = store.glob("expressions-*")
+    (file,) = store.glob("*.expressions")
     damaged = msgspec.msgpack.encode(["no", "expression"])
-    cached_entries.write(file, dict.fromkeys(CachedEntries(file).all(), damaged))
+    cached_files.write(file, msgspec.msgpack.encode(dict.fromkeys(regexes._read(file), damaged)))
     forget()
     assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"
     regexes.keep()
@@ -67,25 +66,25 @@ def test_full_store_of_other_expressions_is_started_anew(store, monkeypatch):
     monkeypatch.setattr(regexes, "MAX_EXPRESSIONS", 3)
     regexes.compiled("new")
     regexes.keep()
-    (file,) = store.glob("expressions-*")
-    assert list(CachedEntries(file).all()) == [digest("0 new")]
+    (file,) = store.glob("*.expressions")
+    assert list(regexes._read(file)) == [b"0 new"]
 
 
 @pytest.mark.parametrize("size", [0, 3, 8, 20, -1])
 def test_cut_store_is_ignored(store, size):
     regexes.compiled("lost (?P<what>link)")
     regexes.keep()
-    (file,) = store.glob("expressions-*")
+    (file,) = store.glob("*.expressions")
     file.write_bytes(file.read_bytes()[:size])
     forget()
     assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"
 
 
 @pytest.mark.parametrize("size", [b"\xff" * 8, b"\x7f" * 5 + b"\0\0\0", b"\0" * 8])
-def test_store_with_a_wrong_index_is_ignored(store, size):
+def test_store_with_a_wrong_head_is_ignored(store, size):
     regexes.compiled("lost (?P<what>link)")
     regexes.keep()
-    (file,) = store.glob("expressions-*")
+    (file,) = store.glob("*.expressions")
     file.write_bytes(size + file.read_bytes()[8:])
     forget()
     assert regexes.compiled("lost (?P<what>link)").search("lost link")["what"] == "link"

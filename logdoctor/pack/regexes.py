@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +19,6 @@ import msgspec
 import regex
 
 from logdoctor.pack import cached_files
-from logdoctor.pack.cached_entries import CachedEntries, digest, write
 
 MAX_EXPRESSIONS = 6000
 """Stored expressions, more than exist. Beyond that most belong to older versions, and the store is started anew."""
@@ -34,9 +34,8 @@ _damaged_keys: set[bytes] = set()
 @cache
 def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     """Return the expression from the store, or compile it. Raises `regex.error`."""
-    key = digest(f"{int(flags)} {pattern}")
-    store = _store()
-    stored = store.get(key) if store else None
+    key = f"{int(flags)} {pattern}".encode(errors="surrogatepass")
+    stored = _store().get(key)
     if stored is not None:
         try:
             return cast("regex.Pattern[str]", _rebuild()[0](*_restore_tuple(msgspec.msgpack.decode(stored))))
@@ -71,17 +70,23 @@ def keep() -> None:
     path = _file()
     if not _unsaved or path is None:
         return
-    stored_entries = {
-        key: expression for key, expression in CachedEntries(path).all().items() if key not in _damaged_keys
-    }
-    write(path, {**stored_entries, **_unsaved} if len(stored_entries) + len(_unsaved) <= MAX_EXPRESSIONS else _unsaved)
+    stored = {key: expression for key, expression in _read(path).items() if key not in _damaged_keys}
+    stored = {**stored, **_unsaved} if len(stored) + len(_unsaved) <= MAX_EXPRESSIONS else _unsaved
+    cached_files.write(path, msgspec.msgpack.encode(stored))
     _unsaved.clear()
 
 
 @cache
-def _store() -> CachedEntries | None:
+def _store() -> dict[bytes, bytes]:
     path = _file()
-    return CachedEntries(path) if path else None
+    return _read(path) if path else {}
+
+
+def _read(path: Path) -> dict[bytes, bytes]:
+    """Return the stored expressions, none from a missing or damaged file."""
+    with suppress(msgspec.MsgspecError):
+        return msgspec.msgpack.decode(cached_files.read(path) or b"\x80", type=dict[bytes, bytes])
+    return {}
 
 
 def _file() -> Path | None:
@@ -89,7 +94,7 @@ def _file() -> Path | None:
     version = (
         f"{regex.__version__}-{sys.version_info[0]}.{sys.version_info[1]}-{sys.byteorder}{sys.maxsize.bit_length()}"
     )
-    return folder / f"expressions-{version}.entries" if folder else None
+    return folder / f"{version}.expressions" if folder else None
 
 
 def _restore_tuple(arguments: list[Any]) -> list[Any]:
