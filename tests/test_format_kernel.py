@@ -133,7 +133,7 @@ def test_a_general_protection_fault_names_its_trap():
         OS, "traps: python3[771] general protection fault ip:7f00 sp:7ffd error:0 in libcuda.so.1[7f00+100]"
     )
     assert (record.kind, record.fields["trap"], record.fields["pid"]) == (
-        "kernel.trap",
+        "kernel.segfault",
         "general protection fault",
         771,
     )

@@ -139,12 +139,12 @@ def test_lines_of_libraries_beside_nccl_are_read():
     sharp = read_record("[trn07:0:4811 unique id 91] ERROR Job error in sharp_get_job_data_len.")
     assert (sharp.kind, sharp.level) == ("nccl.other", "warning")
     shmem = read_record("/build/src/host/init/init.cu:990: non-zero status: 7 building transport map failed")
-    assert (shmem.kind, shmem.fields["code"], shmem.fields["line"]) == ("nvshmem.error", 7, 990)
+    assert (shmem.kind, shmem.fields["code"], shmem.fields["line"]) == ("nvshmem.other", 7, 990)
     bootstrap = read_record(
         "/build/src/modules/bootstrap/uid/bootstrap_uid.cpp:bootstrap_uid_init:234: rank count 4 : 8"
     )
     assert (bootstrap.kind, bootstrap.level, bootstrap.fields["func"]) == (
-        "nvshmem.error",
+        "nvshmem.other",
         "error",
         "bootstrap_uid_init",
     )
