@@ -28,12 +28,8 @@ _PER_RUN = later(
 """Settings that differ from run to run even if all is well."""
 _VIA = later(r"\bvia ((?:P2P|SHM|NET|COLLNET|NVLS|MNNVL)(?:/(?!\d)[A-Za-z]\w*){0,3})")
 _NETWORK_FIELDS: Mapping[str, Sequence[str]] = {
-    "nccl.bootstrap": ("interface",),
-    "nccl.network": ("network", "plugin"),
-    "nccl.interfaces": ("transport", "interfaces", "oob"),
-    "nccl.ofi": ("provider",),
-    "nccl.gdr": ("state",),
-    "nccl.no_ib": ("text",),
+    "nccl.network": ("network", "plugin", "provider", "state"),
+    "nccl.interfaces": ("interface", "transport", "interfaces", "oob"),
 }
 """Fields that describe the network, by kind of record."""
 
@@ -119,7 +115,7 @@ def _network_settings(record: Record) -> Iterator[tuple[str, str]]:
         value = record.fields.get(name)
         for item in value if isinstance(value, tuple) else (value,):
             if item not in (None, ""):
-                yield f"{record.kind.partition('.')[0]} {'missing' if name == 'text' else name}", str(item)
+                yield f"{record.format} {name}", str(item)
 
 
 def _only_in(run: Mapping[str, Novel], other: Mapping[str, Novel]) -> tuple[Novel, ...]:

@@ -129,7 +129,7 @@ def test_a_new_attempt_forgets_the_old_one() -> None:
 
 
 def test_a_launch_after_a_time_out_forgets_what_was_before_it() -> None:
-    for launch in ("nccl.version", "elastic.banner", "c10d.barrier_done"):
+    for launch in ("nccl.version", "elastic.config", "c10d.barrier_done"):
         assert not Log().waits(0, 40).waits(1, 40, "BROADCAST").add(launch, level="info").waits(0, 40).records_by_kind
 
 

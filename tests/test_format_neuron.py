@@ -36,4 +36,4 @@ def test_collectives_of_neuron_warn_with_their_place():
     record = read_record(
         RECORDS, "2024-Mar-07 07:07:29.0082 41:43 [5] bootstrap.cc:106 CCOM WARN Call to accept failed"
     )
-    assert (record.kind, record.fields["file"], record.fields["line"]) == ("neuron.ccom", "bootstrap.cc", 106)
+    assert (record.kind, record.fields["file"], record.fields["line"]) == ("neuron.other", "bootstrap.cc", 106)

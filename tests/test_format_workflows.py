@@ -27,7 +27,7 @@ def test_a_step_that_is_tried_again_or_left_out_is_a_warning():
         "Error in rule sort:\n"
         "Error executing rule sort on cluster (jobid: 4, external: 8812)\n"
     )
-    assert kinds(RECORDS, text) == ["workflow.step_failed"] * 3
+    assert kinds(RECORDS, text) == ["workflow.failed"] * 3
     assert read_record(RECORDS, "Error in group job-7, which failed\n").level == "warning"
 
 
@@ -39,7 +39,7 @@ def test_slurm_end_of_a_snakemake_job_counts_without_a_restart():
 
 def test_kaldi_counts_the_parts_of_a_step_that_failed():
     record = read_record(RECORDS, "queue.pl: 3 / 20 failed, log is in exp/mono/log/acc.*.log")
-    assert (record.kind, record.fields["failed"], record.fields["all"]) == ("workflow.jobs_failed", 3, 20)
+    assert (record.kind, record.fields["failed"], record.fields["all"]) == ("workflow.failed", 3, 20)
 
 
 def test_exception_of_snakemake_has_place_and_message():

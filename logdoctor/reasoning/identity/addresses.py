@@ -15,7 +15,7 @@ from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 
 MAX_ADDRESSES = 65536
-INTERFACE_KINDS = ("nccl.bootstrap", "nccl.interfaces")
+INTERFACE_KIND = "nccl.interfaces"
 _INTERFACE_ADDRESS = later(r"\b[A-Za-z][\w.@-]{0,60}:\[?([0-9A-Fa-f.:]{4,45}(?:%\w{1,20})?)\]?<\d+>")
 _NCCL_PREFIX = later(r"\b([A-Za-z][\w.-]{0,200}):\d+:\d+ \[-?\d+\] ")
 _PEER = later(
@@ -46,7 +46,7 @@ class AddressBook:
             host = name
         if len(self._host_names) < MAX_ADDRESSES:
             self._host_names.add(short_host(host))
-        if record.kind in INTERFACE_KINDS and not is_address(host):
+        if record.kind == INTERFACE_KIND and not is_address(host):
             for address in _INTERFACE_ADDRESS.findall(record.line.text[:MAX_SEARCHED]):
                 self._add(address, host)
 
