@@ -42,13 +42,12 @@ def compiled(pattern: str) -> regex.Pattern:
 
 def read(patterns: Sequence[RecordPattern], text: str, source: Source = NO_SOURCE) -> list[Parsed]:
     lines = text.split("\n")
-    ranked = sorted(patterns, key=lambda r: -r.priority)
     results: list[Parsed] = []
     taken: set[int] = set()
     for number in range(len(lines)):
         if number in taken:
             continue
-        for pattern in ranked:
+        for pattern in patterns:
             result = read_line(pattern, lines, number, source, taken)
             if result is not None:
                 results.append(result)

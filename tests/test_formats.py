@@ -15,6 +15,7 @@ from logdoctor.logs import record_patterns
 from logdoctor.logs.format_files import RECORD_KEYS, Sample, load_formats
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.multiline.lines_below import read_next, read_until, read_while
+from logdoctor.logs.precedence import in_order
 from logdoctor.logs.record_pattern import LineReader, Message, RecordPattern, find_function
 from logdoctor.matcher.scan_pattern import scan_form
 from logdoctor.model import Record, RulesError
@@ -112,7 +113,12 @@ def test_percent_sign_before_a_count_is_no_part(load):
         ("kind: prog.error", "kind: Prog", 7, "'Prog' is no kind"),
         ("- kind: prog.error\n", "-\n", 8, "'kind' is missing"),
         ("level: error", "level: bad", 8, "'bad' is no level"),
-        ("level: error", "priority: high", 8, "'priority' must be a whole number"),
+        ("level: error", "patience: long", 8, "'patience' must be a whole number"),
+        ("level: error", "before: 7", 8, "'before' is not understood"),
+        ("level: error", "before: [prog.a, prog.a]", 8, "'before' is not understood"),
+        ("level: error", "before: prog.none", 8, "no record has the kind or the format 'prog.none'"),
+        ("level: error", "before: prog", 8, "all records of 'prog' stand in this file"),
+        ("level: error", "general: true\n  last: true", 7, "general and last stand together"),
         ("level: error", "often: 1", 8, "'often' must be true or false"),
         ("level: error", "matches: x", 8, "unknown key 'matches'"),
         ("level: error", "read: 7", 8, "'read' is not understood"),
@@ -138,6 +144,105 @@ def test_fault_names_file_line_and_help(load, good, bad, line, what):
 def test_all_faults_of_a_file_come_at_once_in_the_order_of_lines(load):
     faults = load(GOOD.replace("[own end]", "[x]").replace("level: error", "level: x").replace("starts", "start"))
     assert [int(fault.split(":")[1]) for fault in faults] == [5, 8, 15]
+
+
+# ── the order of records ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def ordered(tmp_path):
+    """Load files of records, and return the kinds in the order in which they are tried, or the texts of the faults."""
+
+    def load_files(**files: list[str]):
+        (tmp_path / "formats" / "family").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "formats" / "parts.yaml").write_text("about: x\n")
+        for name, records in files.items():
+            text = "".join(f"- {{kind: {record}}}\n" for record in records)
+            (tmp_path / "formats" / "family" / f"{name}.yaml").write_text(f"about: x\nrecords:\n{text}")
+        try:
+            found = load_formats(tmp_path / "formats", check=True)
+        except RulesError as faults:
+            return [str(error).replace("formats/family/", "") for error in faults.errors]
+        return " ".join(pattern.kind for pattern in in_order([file.records for file in found]))
+
+    return load_files
+
+
+def test_order_is_that_of_the_file_names_and_of_the_lines(ordered):
+    assert ordered(b=["b.one, match: x"], a=["a.two, match: x", "a.one, match: x"]) == "a.two a.one b.one"
+
+
+def test_general_records_are_tried_late_and_last_ones_at_the_end(ordered):
+    order = ordered(
+        a=["a.one, match: x", "a.weak, match: x, general: true", "a.end, match: x, last: true"],
+        b=["b.one, match: x", "b.weak, match: x, general: true"],
+    )
+    assert order == "a.one b.one a.weak b.weak a.end"
+
+
+def test_record_moves_above_the_kind_that_it_names_with_those_above_it(ordered):
+    a = ["a.one, match: x", "a.two, match: x"]
+    b = ["b.one, match: x", "b.two, match: x, before: a.two", "b.three, match: x"]
+    assert ordered(a=a, b=b) == "a.one b.one b.two a.two b.three"
+
+
+def test_record_moves_above_a_whole_format_in_all_other_files(ordered):
+    files = {"a": ["x.one, match: x"], "b": ["x.two, match: x"], "c": ["x.own, match: x", "c.one, match: x, before: x"]}
+    assert ordered(**files) == "x.own c.one x.one x.two"
+
+
+def test_record_moves_inside_its_group(ordered):
+    a = ["x.one, match: x", "x.weak, match: x, general: true"]
+    assert ordered(a=a, b=["b.weak, match: x, general: true, before: x"]) == "x.one b.weak x.weak"
+
+
+def test_two_that_name_each_other_are_a_fault_at_its_line(ordered):
+    faults = ordered(a=["a.one, match: x, before: b.one"], b=["b.one, match: x, before: a.one"])
+    assert [fault.partition("\n")[0] for fault in faults] == ["b.yaml:3: 'before: a.one' closes a circle"]
+    assert "why: b.one before a.one, a.one before b.one;" in faults[0]
+    assert "help: " in faults[0]
+
+
+def test_each_circle_is_a_fault_of_its_own(ordered):
+    a = ["a.one, match: x, before: b.two", "a.two, match: x, before: c.one"]
+    faults = ordered(a=a, b=["b.two, match: x, before: a.one"], c=["c.one, match: x, before: a.two"])
+    assert ["closes a circle" in fault for fault in faults] == [True, True]
+
+
+def test_circle_through_the_order_of_a_file_is_a_fault(ordered):
+    b = ["b.one, match: x", "b.two, match: x, before: a.one"]
+    (fault,) = ordered(a=["a.one, match: x, before: b.one"], b=b)
+    assert "closes a circle" in fault
+    assert "takes the records above it along" in fault
+
+
+@pytest.mark.parametrize("keys", ["", ", general: true", ", last: true"])
+def test_name_of_a_record_that_loses_anyway_is_needless(ordered, keys):
+    (fault,) = ordered(a=["a.one, match: x, before: b.one"], b=[f"b.one, match: x{keys}"])
+    assert fault.startswith("a.yaml:3: 'before: b.one' is needless")
+    assert "help: remove it" in fault
+
+
+def test_name_that_another_record_of_the_file_implies_is_needless(ordered):
+    b = ["b.one, match: x, before: a.one", "b.two, match: x, before: a.one"]
+    (fault,) = ordered(a=["a.one, match: x"], b=b)
+    assert fault.startswith("b.yaml:3: 'before: a.one' is needless")
+
+
+def test_late_record_cannot_win_over_one_that_is_no_late_one(ordered):
+    (fault,) = ordered(a=["a.one, match: x"], b=["b.one, match: x, last: true, before: a.one"])
+    assert fault.startswith("b.yaml:3: 'a.one' is tried before this record")
+
+
+def test_late_record_stands_below_the_others_of_its_file(ordered):
+    (fault,) = ordered(a=["a.weak, match: x, general: true", "a.one, match: x"])
+    assert fault.startswith("a.yaml:4: 'a.one' is tried before the record above it")
+
+
+def test_faults_of_all_names_and_files_come_at_once(ordered):
+    a = ["a.one, match: x, before: [a.none, b.one]", "a.two, match: x, before: a"]
+    faults = ordered(a=a, b=["b.one, match: x, before: c"])
+    assert sorted(fault.partition(": ")[0] for fault in faults) == ["a.yaml:3", "a.yaml:3", "a.yaml:4", "b.yaml:3"]
 
 
 # ── laws of the shipped formats ─────────────────────────────────────────────────────────────────────────────────────

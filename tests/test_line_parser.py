@@ -259,10 +259,8 @@ def test_hostile_line_stops_after_a_few_timeouts(monkeypatch):
     monkeypatch.setattr(
         line_parser, "record_patterns", lambda: tuple(RecordPattern(f"a.b{n}", f"(?:a+)+b{n}") for n in range(40))
     )
-    line_parser._precedence.cache_clear()
     with within(40):
         assert LineParser("a.log").parse(Candidate(b"a" * 5000, 1, tuple(range(40)), lambda: iter(()))) == []
-    line_parser._precedence.cache_clear()
 
 
 def test_escapes_are_removed_and_other_control_characters_stay():
@@ -288,15 +286,11 @@ def test_bytes_that_are_no_utf8_do_not_stop_the_line():
     assert record.text == "gone \ufffd\ufffd"
 
 
-def test_pattern_of_higher_priority_wins(monkeypatch):
+def test_first_pattern_wins(monkeypatch):
     low = RecordPattern("a.low", "gone")
-    high = RecordPattern(
-        "a.high", r"(?P<what>\w+) is (?P<text>gone (?P<count>\d+) (?P<by_rank>\d+) (?P<none>x)?)", priority=1
-    )
-    monkeypatch.setattr(line_parser, "record_patterns", lambda: (low, high))
-    line_parser._precedence.cache_clear()
+    high = RecordPattern("a.high", r"(?P<what>\w+) is (?P<text>gone (?P<count>\d+) (?P<by_rank>\d+) (?P<none>x)?)")
+    monkeypatch.setattr(line_parser, "record_patterns", lambda: (high, low))
     (record,) = LineParser("a.log").parse(Candidate(b"it is gone 12 3 ", 1, (0, 1, 5), lambda: iter(())))
-    line_parser._precedence.cache_clear()
     assert (record.kind, record.text, record.rank) == ("a.high", "gone 12 3 ", 3)
     assert (dict(record.fields), record.patterns) == ({"what": "it", "count": 12}, (3,))
 
@@ -311,22 +305,18 @@ def test_pattern_of_higher_priority_wins(monkeypatch):
 )
 def test_message_is_searched_before_the_text_with_its_prefix(monkeypatch, line, text, level):
     patterns = (
-        RecordPattern("a.special", r"^\[ERROR\] URL", "error", priority=0),
-        RecordPattern("a.general", r"^\[error\] ", "fatal", priority=-2),
-        RecordPattern("a.bare", r"^odd", "fatal", priority=-5),
+        RecordPattern("a.special", r"^\[ERROR\] URL", "error"),
+        RecordPattern("a.general", r"^\[error\] ", "fatal", general=True),
+        RecordPattern("a.bare", r"^odd", "fatal", last=True),
     )
     monkeypatch.setattr(line_parser, "record_patterns", lambda: patterns)
-    line_parser._precedence.cache_clear()
     (record,) = LineParser("a.log").parse(Candidate(line.encode(), 1, (0, 1, 2), lambda: iter(())))
-    line_parser._precedence.cache_clear()
     assert (record.text, record.level) == (text, level)
 
 
 def test_pattern_that_takes_too_long_is_skipped(monkeypatch):
     monkeypatch.setattr(line_parser, "record_patterns", lambda: (RecordPattern("a.slow", "(?:a+)+b"),))
-    line_parser._precedence.cache_clear()
     assert LineParser("a.log").parse(Candidate(b"a" * 5000, 1, (0,), lambda: iter(()))) == []
-    line_parser._precedence.cache_clear()
 
 
 def test_task_that_differs_from_the_rank_is_no_rank_from_then_on():

@@ -6,7 +6,8 @@ A file ``formats/<family>/<program>.yaml`` holds:
 - ``parts``: named pieces of patterns.  ``%{name}`` stands for a piece in a pattern.  All files know the parts of
   ``formats/parts.yaml``.  ``%{module.NAME}`` is a constant that a reader in `logs.multiline` uses too
 - ``signs``: lifecycle signs of kinds
-- ``records``: see `RecordPattern`; ``match`` is the pattern, and a list of texts is joined
+- ``records``: see `RecordPattern`; ``match`` is the pattern, and a list of texts is joined; ``before`` names kinds or
+  formats over which the record wins, see `logs.precedence`
 - ``prefixes``: see `Prefix`
 - ``samples``: lines, and all records that they give
 
@@ -27,6 +28,7 @@ from typing import Any, get_args
 import regex
 from msgspec import Struct
 
+from logdoctor.logs.precedence import Before, Records, faults_of_order
 from logdoctor.logs.record_pattern import LifecycleSigns, LineReader, Prefix, RecordPattern, find_function
 from logdoctor.model import Level, LifecycleSign, RuleError, RulesError
 from logdoctor.model.numbers import number
@@ -45,7 +47,9 @@ RECORD_KEYS: Mapping[str, type] = {
     "match": str,
     "level": str,
     "note": str,
-    "priority": int,
+    "before": list,
+    "general": bool,
+    "last": bool,
     "often": bool,
     "scan": str,
     "line": str,
@@ -89,20 +93,27 @@ class FormatFile(Struct, frozen=True):
     family: str
     about: str
     record_patterns: tuple[RecordPattern, ...] = ()
+    befores: tuple[Before, ...] = ()
     lifecycle_signs: LifecycleSigns = {}
     prefixes: tuple[Prefix, ...] = ()
     samples: tuple[Sample, ...] = ()
+
+    @property
+    def records(self) -> Records:
+        """Return the record patterns with their ``before``, for `logs.precedence`."""
+        return Records(self.record_patterns, self.befores)
 
 
 def load_formats(folder: Path = FOLDER, *, check: bool = False) -> tuple[FormatFile, ...]:
     """Read all format files, in the order of their names.  Raise `RulesError` with all faults of all files.
 
-    ``check`` also compiles each pattern and imports each function, which takes seconds.
+    ``check`` also compiles each pattern, imports each function and finds each needless ``before``.  It takes seconds.
     """
     errors = list[RuleError]()
     shared = _read_parts(folder / f"{SHARED_PARTS}.yaml", errors)
     files = sorted(folder.glob("*/*.yaml"), key=lambda path: path.stem)
     formats = tuple([_read_file(path, folder, shared, errors, check=check) for path in files])
+    errors += faults_of_order([file.records for file in formats], check=check)
     if errors:
         raise RulesError(errors)
     return formats
@@ -140,13 +151,14 @@ def _read_file(
         )
     parts = _Parts(shared, faults, check=check)
     parts.add(data.get("parts"))
-    records = tuple(r for place, entry in _entries(data, "records", faults) if (r := _record(entry, place, parts)))
+    records, befores = _records(data, parts)
     prefixes = tuple(p for place, entry in _entries(data, "prefixes", faults) if (p := _prefix(entry, place, parts)))
     found = FormatFile(
         path.stem,
         path.parent.name,
         str(data.get("about")),
         records,
+        befores,
         _signs(data.get("signs"), {record.kind for record in records}, faults),
         prefixes,
         tuple(s for place, entry in _entries(data, "samples", faults) if (s := _sample(entry, place, faults))),
@@ -248,6 +260,8 @@ def _values(entry: Mapping[str, Any], place: Place, keys: Mapping[str, type], pa
             parts.check_pattern(values[key], (*place, key))
         elif key == "read":
             values[key] = _reader(value, (*place, key), parts)
+        elif key == "before":
+            values[key] = _names(value, (*place, key), faults)
         elif type(value) is not keys[key]:
             faults.add((*place, key), f"'{key}' must be {_WORDS[keys[key]]}", f"it is {value!r:.60}", f"{key}: …")
         else:
@@ -278,6 +292,33 @@ def _reader(value: Any, place: Place, parts: _Parts) -> LineReader | None:
     return None
 
 
+def _names(value: Any, place: Place, faults: Faults) -> tuple[str, ...]:
+    names = value if isinstance(value, list) else [value]
+    if not names or not all(isinstance(name, str) and names.count(name) == 1 for name in names):
+        faults.add(
+            place, "'before' is not understood", f"it is {value!r:.60}", "before: KIND, before: FORMAT, or a list"
+        )
+        return ()
+    return tuple(names)
+
+
+def _records(data: Mapping[str, Any], parts: _Parts) -> tuple[tuple[RecordPattern, ...], tuple[Before, ...]]:
+    """Return the records of a file and their ``before``."""
+    records, befores, faults = list[RecordPattern](), list[Before](), parts.faults
+    for place, entry in _entries(data, "records", faults):
+        record = _record(entry, place, parts)
+        if record is None:
+            continue
+        if records and (records[-1].last, records[-1].general) > (record.last, record.general):
+            what = f"'{record.kind}' is tried before the record above it"
+            faults.add(place, what, "general and last records come last", "move it above them")
+        where = f"{faults.where}:{faults.document.line((*place, 'before'))}"
+        names = _names(entry["before"], place, faults) if "before" in entry else ()
+        befores += [Before(len(records), name, where) for name in names]
+        records.append(record)
+    return tuple(records), tuple(befores)
+
+
 def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPattern | None:
     values = _values(entry, place, RECORD_KEYS, parts)
     if values is None:
@@ -289,6 +330,8 @@ def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPatt
     if values.get("level", "info") not in LEVELS:
         what = f"'{values['level']}' is no level"
         parts.faults.add((*place, "level"), what, "", f"one of {', '.join(LEVELS)}; without it the line's own")
+    if values.get("general") and values.get("last"):
+        parts.faults.add(place, "general and last stand together", "last says more", "keep last")
     readers = [key for key in READERS if key in values]
     if len(readers) > 1:
         parts.faults.add(
@@ -303,7 +346,8 @@ def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPatt
         values.get("level"),
         reader,
         values.get("note", ""),
-        values.get("priority", 0),
+        values.get("general", False),
+        values.get("last", False),
         values.get("often", False),
         values.get("scan"),
         values.get("line"),

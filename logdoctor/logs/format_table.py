@@ -18,13 +18,13 @@ from logdoctor.pack.cached_files import Stamp
 from logdoctor.version import __version__
 
 TABLE = "formats"
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 """Increase this number when the layout of the cache changes."""
 _SOURCES = (Path(__file__).parent, Path(__file__).parent.parent / "formats")
 
 
 class FormatTable(Struct, frozen=True):
-    """Record patterns, lifecycle signs and prefixes, in order of the format names."""
+    """Record patterns in the order in which they are tried, lifecycle signs and prefixes in that of the file names."""
 
     record_patterns: tuple[RecordPattern, ...]
     lifecycle_signs: LifecycleSigns
@@ -41,10 +41,11 @@ def read_format_table() -> FormatTable:
 def compile_format_table() -> FormatTable:
     """Read all format files.  Raise `RulesError` with their faults."""
     from logdoctor.logs.format_files import load_formats
+    from logdoctor.logs.precedence import in_order
 
     formats = load_formats()
     return FormatTable(
-        tuple(record for file in formats for record in file.record_patterns),
+        in_order([file.records for file in formats]),
         {kind: signs for file in formats for kind, signs in file.lifecycle_signs.items()},
         tuple(prefix for file in formats for prefix in file.prefixes),
     )

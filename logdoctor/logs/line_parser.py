@@ -6,7 +6,6 @@ The steps for one line are: strip prefixes, split joined lines, match the record
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -100,7 +99,7 @@ class LineParser:
     def _find_patterns(
         self, piece: Stripped, ids: tuple[int, ...], *, entire: bool
     ) -> tuple[list[int], tuple[int, ...]]:
-        """Return the record patterns to try, by precedence, and the symptoms.
+        """Return the record patterns to try, in their order, and the symptoms.
 
         ``ids`` are the patterns that the scan found in the raw line.  The piece is searched again if it was decoded or
         is not the ``entire`` line.
@@ -110,8 +109,7 @@ class LineParser:
         if self.search is not None and (piece.decoded or not entire):
             matches = self.search(piece.text.encode())
             ids = (*ids, *matches)
-        order = sorted({i for i in ids if i < count}, key=_precedence().__getitem__)
-        return order, tuple(sorted({i - count for i in matches if i >= count}))
+        return sorted({i for i in ids if i < count}), tuple(sorted({i - count for i in matches if i >= count}))
 
     def _parse_piece(
         self, piece: Stripped, ids: list[int], symptoms: tuple[int, ...], below: _LinesBelow
@@ -320,15 +318,16 @@ class _LinesBelow:
 def _attempts(
     patterns: list[RecordPattern], variants: list[tuple[str, Labels]]
 ) -> Iterator[tuple[RecordPattern, str, Labels]]:
-    """Yield record patterns and texts to search, in order of precedence.
+    """Yield record patterns and texts to search, in the order in which they are tried.
 
-    A specific pattern may describe text that looks like a prefix, so it is tried on all variants.  A general pattern
-    (priority below 0) would match many prefixes.  It sees a prefix only after all patterns failed on the message.
+    A specific pattern may describe text that looks like a prefix, so it is tried on all variants.  A pattern that is
+    ``general`` or ``last`` would match many prefixes.  It sees a prefix only after all patterns failed on the message.
     """
     for pattern in patterns:
-        yield from ((pattern, text, labels) for text, labels in (variants if pattern.priority >= 0 else variants[:1]))
+        late = pattern.general or pattern.last
+        yield from ((pattern, text, labels) for text, labels in (variants[:1] if late else variants))
     for pattern in patterns:
-        if pattern.priority < 0:
+        if pattern.general or pattern.last:
             yield from ((pattern, text, labels) for text, labels in variants[1:2])
 
 
@@ -337,12 +336,6 @@ def _holds(text: str, pattern: str) -> bool:
         return compiled(pattern).search(text, timeout=TIMEOUT) is not None
     except TimeoutError:
         return False
-
-
-@cache
-def _precedence() -> list[tuple[int, int]]:
-    """Return sort keys of the record patterns: by priority, then by definition."""
-    return [(-pattern.priority, index) for index, pattern in enumerate(record_patterns())]
 
 
 def _split_groups(match: Any) -> tuple[dict[str, Value], Labels]:

@@ -75,7 +75,8 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     - ``level``: None takes the level of the prefix (glog letter, logging level), else info
     - ``read_lines``: reader of a multi-line record
     - ``note``: meaning of the line in plain words, for reports in which no rule explains the line
-    - ``priority``: the higher priority wins if several patterns match a line, then the first in the format
+    - ``general``: fits lines of other programs too, so it is tried after all others (see `logs.precedence`)
+    - ``last``: fits nearly any line, so it is tried after the general ones
     - ``often``: a healthy log has many such lines (progress), so the scan keeps fewer of them
     - ``scan``: form of the pattern for the scan, if the derived form is poor
     - ``line``: pattern that the whole line must hold, with its prefixes
@@ -96,7 +97,8 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     level: Level | None = None
     read_lines: LineReader | None = None
     note: str = ""
-    priority: int = 0
+    general: bool = False
+    last: bool = False
     often: bool = False
     scan: str | None = None
     line: str | None = None
