@@ -47,7 +47,7 @@ RECORD_KEYS: Mapping[str, type] = {
     "note": str,
     "priority": int,
     "often": bool,
-    "scan": str,
+    "literal": list,
     "line": str,
     "patience": int,
     "next": str,
@@ -65,7 +65,9 @@ PREFIX_KEYS: Mapping[str, type] = {
     "unless": list,
 }
 READERS = ("next", "while", "until", "read")
-PATTERNS = ("match", "scan", "line", *READERS[:-1])
+PATTERNS = ("match", "line", *READERS[:-1])
+MIN_LITERAL = 3
+"""Least length of a text for the scan."""
 LEVELS = get_args(Level)
 SIGNS = get_args(LifecycleSign)
 
@@ -289,6 +291,10 @@ def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPatt
     if values.get("level", "info") not in LEVELS:
         what = f"'{values['level']}' is no level"
         parts.faults.add((*place, "level"), what, "", f"one of {', '.join(LEVELS)}; without it the line's own")
+    literal = values.get("literal", ())
+    if not all(isinstance(text, str) and len(text) >= MIN_LITERAL for text in literal):
+        what = f"the texts of 'literal' have at least {MIN_LITERAL} characters"
+        parts.faults.add((*place, "literal"), what, f"it is {literal!r:.60}", "literal: [TEXT, …]")
     readers = [key for key in READERS if key in values]
     if len(readers) > 1:
         parts.faults.add(
@@ -305,7 +311,7 @@ def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPatt
         values.get("note", ""),
         values.get("priority", 0),
         values.get("often", False),
-        values.get("scan"),
+        tuple(literal),
         values.get("line"),
         **({"patience": values["patience"]} if "patience" in values else {}),
     )

@@ -77,7 +77,7 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     - ``note``: meaning of the line in plain words, for reports in which no rule explains the line
     - ``priority``: the higher priority wins if several patterns match a line, then the first in the format
     - ``often``: a healthy log has many such lines (progress), so the scan keeps fewer of them
-    - ``scan``: form of the pattern for the scan, if the derived form is poor
+    - ``literal``: texts, of which each line of the record holds one, if the scan would do poorly with derived texts
     - ``line``: pattern that the whole line must hold, with its prefixes
     - ``patience``: a multi-line record ends after this many lines of other sources in a row
 
@@ -87,8 +87,7 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     - ``rank``, ``local_rank``, ``host``, ``pid``: the process that the record is ABOUT
     - ``by_rank``, ``by_host``, ``by_pid``, ``by_local_rank``, ``by_logger``: the source, unless a prefix names it
 
-    The scan finds the line by a form derived from ``pattern``, without look-arounds, anchors, captures and trailing
-    repeats.
+    The scan finds the line by texts that are derived from ``line`` or ``pattern`` (`logdoctor.matcher.literals`).
     """
 
     kind: str
@@ -98,14 +97,14 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     note: str = ""
     priority: int = 0
     often: bool = False
-    scan: str | None = None
+    literal: tuple[str, ...] = ()
     line: str | None = None
     patience: int = 128
 
     @property
     def searched(self) -> str:
-        """Return the pattern by which the scan finds the line."""
-        return self.scan or self.line or self.pattern
+        """Return the pattern from which the texts of the scan are derived."""
+        return self.line or self.pattern
 
     @property
     def format(self) -> str:
