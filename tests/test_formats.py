@@ -123,7 +123,9 @@ def test_percent_sign_before_a_count_is_no_part(load):
         ("level: error", "matches: x", 8, "unknown key 'matches'"),
         ("level: error", "read: 7", 8, "'read' is not understood"),
         ("level: error", "next: a\n  until: b", 7, "next and until stand together"),
-        ("level: error", "scan: '('", 8, "this is not a regular expression"),
+        ("level: error", "line: '('", 8, "this is not a regular expression"),
+        ("level: error", "literal: failed", 8, "'literal' must be a list"),
+        ("level: error", "literal: [failed, '']", 8, "the texts of 'literal' have at least 3 characters"),
         ("level: error", "read: ray.read_birth", 7, "there is no function 'ray.read_birth'"),
         ("  starts: '['", "  decode: hosts.find", 13, "there is no function 'hosts.find'"),
         ("  starts: '['", "  begins: '['", 15, "unknown key 'begins'"),
@@ -261,6 +263,8 @@ def test_about_names_each_kind(name):
 
 def weakness(pattern: RecordPattern) -> str:
     """Return why the scan cannot search for a pattern, or ""."""
+    if pattern.literal:
+        return ""
     try:
         return "" if scan_form(pattern.searched) else "it is empty"
     except ValueError as error:
@@ -315,7 +319,7 @@ def test_each_sample_gives_exactly_its_records(name, knowledge):
 
 
 def test_each_record_pattern_gives_a_record_of_a_sample(knowledge, monkeypatch):
-    """The pattern `(?!)` matches nothing: it is there for the words to scan for."""
+    """The pattern `(?!)` matches nothing: its `line` picks lines for the rules."""
     shown, parse = set[int](), LineParser._parse_match
 
     def parse_match(parser, pattern, *others):

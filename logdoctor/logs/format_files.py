@@ -51,7 +51,7 @@ RECORD_KEYS: Mapping[str, type] = {
     "general": bool,
     "last": bool,
     "often": bool,
-    "scan": str,
+    "literal": list,
     "line": str,
     "patience": int,
     "next": str,
@@ -69,7 +69,9 @@ PREFIX_KEYS: Mapping[str, type] = {
     "unless": list,
 }
 READERS = ("next", "while", "until", "read")
-PATTERNS = ("match", "scan", "line", *READERS[:-1])
+PATTERNS = ("match", "line", *READERS[:-1])
+MIN_LITERAL = 3
+"""Least length of a text for the scan."""
 LEVELS = get_args(Level)
 SIGNS = get_args(LifecycleSign)
 
@@ -332,6 +334,10 @@ def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPatt
         parts.faults.add((*place, "level"), what, "", f"one of {', '.join(LEVELS)}; without it the line's own")
     if values.get("general") and values.get("last"):
         parts.faults.add(place, "general and last stand together", "last says more", "keep last")
+    literal = values.get("literal", ())
+    if not all(isinstance(text, str) and len(text) >= MIN_LITERAL for text in literal):
+        what = f"the texts of 'literal' have at least {MIN_LITERAL} characters"
+        parts.faults.add((*place, "literal"), what, f"it is {literal!r:.60}", "literal: [TEXT, …]")
     readers = [key for key in READERS if key in values]
     if len(readers) > 1:
         parts.faults.add(
@@ -349,7 +355,7 @@ def _record(entry: Mapping[str, Any], place: Place, parts: _Parts) -> RecordPatt
         values.get("general", False),
         values.get("last", False),
         values.get("often", False),
-        values.get("scan"),
+        tuple(literal),
         values.get("line"),
         **({"patience": values["patience"]} if "patience" in values else {}),
     )

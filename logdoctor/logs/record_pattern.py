@@ -78,7 +78,7 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     - ``general``: fits lines of other programs too, so it is tried after all others (see `logs.precedence`)
     - ``last``: fits nearly any line, so it is tried after the general ones
     - ``often``: a healthy log has many such lines (progress), so the scan keeps fewer of them
-    - ``scan``: form of the pattern for the scan, if the derived form is poor
+    - ``literal``: texts, of which each line of the record holds one, if the scan would do poorly with derived texts
     - ``line``: pattern that the whole line must hold, with its prefixes
     - ``patience``: a multi-line record ends after this many lines of other sources in a row
 
@@ -88,8 +88,7 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     - ``rank``, ``local_rank``, ``host``, ``pid``: the process that the record is ABOUT
     - ``by_rank``, ``by_host``, ``by_pid``, ``by_local_rank``, ``by_logger``: the source, unless a prefix names it
 
-    The scan finds the line by a form derived from ``pattern``, without look-arounds, anchors, captures and trailing
-    repeats.
+    The scan finds the line by texts that are derived from ``line`` or ``pattern`` (`logdoctor.matcher.literals`).
     """
 
     kind: str
@@ -100,14 +99,14 @@ class RecordPattern(Struct, frozen=True, array_like=True):
     general: bool = False
     last: bool = False
     often: bool = False
-    scan: str | None = None
+    literal: tuple[str, ...] = ()
     line: str | None = None
     patience: int = 128
 
     @property
     def searched(self) -> str:
-        """Return the pattern by which the scan finds the line."""
-        return self.scan or self.line or self.pattern
+        """Return the pattern from which the texts of the scan are derived."""
+        return self.line or self.pattern
 
     @property
     def format(self) -> str:

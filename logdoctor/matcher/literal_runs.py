@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor.matcher.regex_ast import Alternation, CharClass, Node, Nodes, NonAscii, Repeat, trim
+from logdoctor.matcher.regex_ast import Alternation, CharClass, EitherCase, Node, Nodes, NonAscii, Repeat, trim
 
 MIN_SCORE = 2.0
 """A run with a lower score would match everywhere, so the whole form is used instead."""
@@ -22,8 +22,8 @@ LONG_SCORE = 8.0
 COMMON_WORDS = frozenset(
     "nccl info ncclinfo warn warning error errors rror failed failure fail ailed exception xception timeout imeout "
     "returned "
-    "loss epoch poch iteration step tep processgroup socket comm init rank unable could cannot with from the file line "
-    "ank checkpoint heckpoint python ython saving aving loading oading epochs steps training raining model "
+    "loss epoch poch iter iteration step tep processgroup socket comm init rank unable could cannot with from the file "
+    "line ank checkpoint heckpoint python ython saving aving loading oading epochs steps training raining model "
     "net ib via channel async ring tree send recv gdrdma mlx "
     "gpu alloc allocate allocated load nan oss open receive memory cuda dev support thread connect onnect number of "
     "arning finished start stop end size time use using set get no yes true false device devices data "
@@ -80,6 +80,8 @@ def score(nodes: Nodes) -> float:
 
 def _node_letter(node: Node) -> str:
     """Return the lower-case letter that the node stands for, else ``""``."""
+    if isinstance(node, EitherCase):
+        return node.letter
     if not isinstance(node, CharClass) or node.non_ascii or not 1 <= len(node.ascii) <= 2:
         return ""
     letter = chr(max(node.ascii)).lower()
@@ -93,6 +95,8 @@ def _word_score(word: str) -> float:
 def _node_score(node: Node) -> float:
     if isinstance(node, NonAscii):
         return 2.0
+    if isinstance(node, EitherCase):
+        return 1.0
     if isinstance(node, Alternation):
         lowest = min(score(branch) for branch in node.branches)
         return lowest if lowest >= LONG_SCORE else lowest / 2  # many short words hit often

@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import product, takewhile
 
 from logdoctor.matcher.literal_runs import COMMON_WORDS
-from logdoctor.matcher.regex_ast import JSON_ESCAPED, Alternation, CharClass, Node, Nodes, NonAscii, Repeat
+from logdoctor.matcher.pattern import Atom
+from logdoctor.matcher.regex_ast import JSON_ESCAPED, Alternation, CharClass, EitherCase, Node, Nodes, NonAscii, Repeat
 
 MAX_COST = 20000.0
 """A set with a higher cost matches too often or is too large. The form is then searched as a pattern."""
@@ -33,14 +34,16 @@ FAILURE_WORDS = frozenset(
 )
 """Words that are frequent in failing logs but not in healthy logs."""
 METRIC_WORDS = frozenset(
-    "async atch batch parallel world rate learning lr grad norm metrics eval val validation test samples tokens "
+    "async atch batch parallel world rate learning lr grad norm metrics train eval val validation test samples tokens "
     "sequence tensor pipeline expert plugin version fatal magic nvml nccl hit cache event parameter dataloader worker "
-    "address interface context limit collective cluster debug level unknown".split()
+    "address interface context limit collective cluster debug level unknown result initialized".split()
 )
 """Words of metrics, settings and progress."""
+CASELESS_COST, SHORT_CASELESS = 0.1, 2.0
+"""A text whose case is ignored costs so much more. A short one stands in many other lines, so its cost doubles."""
 COMMON_CAPITALS = frozenset(
     "NCCL INFO NET IB GPU CUDA Channel Ring Trees Rank Epoch Loss Step Iteration Training Loading Saving Using Init "
-    "Connected Bootstrap DEBUG Time Device".split()
+    "Connected Bootstrap DEBUG Time Device Process".split()
 )
 """Capitalised words that are frequent in healthy logs. Other capitals (``ERROR``, ``Warning``) are rare there."""
 TRIGGERS = (
@@ -52,18 +55,37 @@ TRIGGERS = (
 TRIGGER_COST = 100.0
 _PARTS = re.compile(r"[A-Za-z]+|[^A-Za-z]")
 
+_EITHER_CASE = 0x100000
+_UNMARKED = {_EITHER_CASE + code: code for code in range(128)}
+
 Texts = frozenset[str]
+"""Texts in which a letter of either case is marked: moved up by ``_EITHER_CASE``, into a private range of Unicode."""
 
 
-def literals(nodes: Nodes) -> Texts:
+def literals(nodes: Nodes) -> frozenset[Atom]:
     """Return the cheapest set of texts.
 
     The set is empty if every set is too expensive.
     """
     best = min(_sets(nodes), key=_set_cost, default=frozenset())
-    return (
-        frozenset(spelt for text in best for spelt in _spellings(text)) if _set_cost(best) <= MAX_COST else frozenset()
-    )
+    return atoms_of(best) if _set_cost(best) <= MAX_COST else frozenset()
+
+
+def atoms_of(texts: Iterable[str]) -> frozenset[Atom]:
+    """Return the atoms of texts, each of them cut to its best part.
+
+    A text that holds another one is left out, because its lines are found by the other.
+    """
+    parts = frozenset(map(_best_part, texts))
+    needed = (text for text in parts if not any(part in text for part in parts if part != text))
+    return frozenset(atom for text in needed for atom in _atoms(text))
+
+
+def _atoms(text: str) -> Iterator[Atom]:
+    """Yield the atoms of a text. One marked letter makes the whole text caseless."""
+    unmarked = text.translate(_UNMARKED)
+    for spelling in _spellings(unmarked):
+        yield Atom(spelling) if unmarked == text else Atom(spelling.lower(), caseless=True)
 
 
 def _spellings(text: str) -> tuple[str, ...]:
@@ -87,8 +109,10 @@ def _sets(nodes: Nodes) -> Iterator[Texts]:
     Long texts are cut to their best part.
     """
     run: list[Texts] = []
-    for node in nodes:
+    for index, node in enumerate(nodes):
         texts = _node_texts(node)
+        if isinstance(node, Alternation) and (not texts or len(texts) > len(node.branches)):
+            yield _branch_texts(node, _plain(nodes[:index][::-1])[::-1], _plain(nodes[index + 1 :]))
         if texts:
             run.append(texts)
             continue
@@ -96,11 +120,18 @@ def _sets(nodes: Nodes) -> Iterator[Texts]:
         run = [_edge_texts(node, first=False)]
         if isinstance(node, Repeat) and node.minimum:
             yield from _sets(node.body)
-        elif isinstance(node, Alternation):
-            branches = [min(_sets(b), key=_set_cost, default=frozenset()) for b in node.branches]
-            if all(branches):
-                yield frozenset().union(*branches)
     yield from _products(run)
+
+
+def _branch_texts(node: Alternation, before: Nodes, after: Nodes) -> Texts:
+    """Return the cheapest sets of all branches, each with the characters beside the node."""
+    branches = [min(_sets((*before, *b, *after)), key=_set_cost, default=frozenset()) for b in node.branches]
+    return frozenset().union(*branches) if all(branches) else frozenset()
+
+
+def _plain(nodes: Nodes) -> Nodes:
+    """Return the characters with which ``nodes`` begin."""
+    return tuple(takewhile(lambda node: len(_node_texts(node)) == 1 and not isinstance(node, Alternation), nodes))
 
 
 def _edge_texts(node: Node, *, first: bool) -> Texts:
@@ -155,11 +186,12 @@ def _node_texts(node: Node) -> Texts:
 
     The result is empty if they are too many.
     """
+    if isinstance(node, CharClass):
+        return frozenset() if node.non_ascii else _members(node.ascii)
     if isinstance(node, NonAscii):
         return frozenset({node.char})
-    if isinstance(node, CharClass):
-        is_listed = not node.non_ascii and len(node.ascii) <= MAX_CHOICES and not node.ascii & JSON_ESCAPED
-        return frozenset(map(chr, node.ascii)) if is_listed else frozenset()
+    if isinstance(node, EitherCase):
+        return frozenset({chr(_EITHER_CASE + ord(node.letter))})
     if isinstance(node, Repeat):
         body = _nodes_texts(node.body) if node.maximum in (1, node.minimum) else Texts()
         if node.minimum == 0:
@@ -171,10 +203,17 @@ def _node_texts(node: Node) -> Texts:
     return frozenset()
 
 
+@lru_cache(maxsize=1 << 12)
+def _members(codes: frozenset[int]) -> Texts:
+    """Return the characters of a class, if they are few and JSON does not escape them."""
+    return Texts() if len(codes) > MAX_CHOICES or codes & JSON_ESCAPED else frozenset(map(chr, codes))
+
+
 def _nodes_texts(nodes: Nodes) -> Texts:
     run = frozenset({""})
     for node in nodes:
-        run = frozenset(a + b for a in run for b in _node_texts(node))
+        texts = _node_texts(node)
+        run = frozenset([a + b for a in run for b in texts])
         if not run or len(run) > MAX_TEXTS:
             return frozenset()
     return run
@@ -202,6 +241,10 @@ def text_cost(text: str) -> float:
 
     Short texts and texts that are common in logs cost more.
     """
+    unmarked = text.translate(_UNMARKED)
+    if unmarked != text:
+        factor = SHORT_CASELESS if len(unmarked) <= 5 else 1.0
+        return CASELESS_COST + factor * text_cost(unmarked.lower())
     if text in TRIGGERS:
         return TRIGGER_COST
     size = len(text.encode())
@@ -217,6 +260,7 @@ def _specificity(text: str) -> float:
     return len(text) / 8 + sum(map(_part_score, _PARTS.findall(text)))
 
 
+@lru_cache(maxsize=1 << 15)
 def _part_score(part: str) -> float:
     if part.isascii() and part.isalpha():
         if part.lower() in FAILURE_WORDS:

@@ -37,6 +37,12 @@ class NonAscii(Struct, frozen=True):
     char: str
 
 
+class EitherCase(Struct, frozen=True):
+    """One ASCII letter whose case is ignored, written in lower case."""
+
+    letter: str
+
+
 class Repeat(Struct, frozen=True):
     """``body`` repeated. ``maximum`` None means no bound."""
 
@@ -49,7 +55,7 @@ class Alternation(Struct, frozen=True):
     branches: tuple[tuple[Node, ...], ...]
 
 
-Node = CharClass | NonAscii | Repeat | Alternation
+Node = CharClass | NonAscii | EitherCase | Repeat | Alternation
 Nodes = tuple[Node, ...]
 
 
@@ -59,7 +65,7 @@ def count_literals(nodes: Nodes) -> int:
 
 
 def _count_node(node: Node) -> int:
-    if isinstance(node, NonAscii):
+    if isinstance(node, NonAscii | EitherCase):
         return 1
     if isinstance(node, Alternation):
         return min(count_literals(b) for b in node.branches)
@@ -144,6 +150,8 @@ def _write_node(node: Node) -> str:
         return "(?:" + "|".join(_write_nodes(b) for b in node.branches) + ")"
     if isinstance(node, NonAscii):
         return _write_non_ascii(node.char)
+    if isinstance(node, EitherCase):
+        return f"[{node.letter.upper()}{node.letter}]"
     return f"{_write_class(node)}{{1,{_max_bytes(node)}}}" if node.non_ascii else _write_position(node.ascii)
 
 

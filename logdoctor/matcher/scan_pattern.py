@@ -4,7 +4,7 @@ A scan form is a WIDER pattern that every engine reads alike. It matches every l
 inside a JSON string.
 Look-arounds, anchors, back-references, captures and names are dropped. At the edges all optional and repeated parts
 are dropped too. For example ``^.*?\s*fatal: (?P<what>[a-z]+)\b.*$`` becomes ``fatal: [a-z]``.
-Two exceptions are accepted: ``\d`` and ``\s`` mean ASCII, and ``(?i)`` on a part applies to the whole.
+One exception is accepted: ``\d`` and ``\s`` mean ASCII.
 
 Python's own parser reads the pattern (``re._parser``, or ``sre_parse`` on 3.10). So syntax of ``regex`` alone
 (``\p{..}``, ``\K``, ``\h``, set operations, fuzzy matching, recursion) is refused. Atomic groups, possessive repeats
@@ -16,14 +16,24 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from logdoctor.matcher import regex_ast
 from logdoctor.matcher.literal_runs import select_run
-from logdoctor.matcher.literals import literals, text_cost
+from logdoctor.matcher.literals import atoms_of, literals, text_cost
 from logdoctor.matcher.pattern import Atom, Pattern
-from logdoctor.matcher.regex_ast import ASCII, NEWLINES, Alternation, CharClass, Node, Nodes, NonAscii, Repeat
+from logdoctor.matcher.regex_ast import (
+    ASCII,
+    NEWLINES,
+    Alternation,
+    CharClass,
+    EitherCase,
+    Node,
+    Nodes,
+    NonAscii,
+    Repeat,
+)
 from logdoctor.matcher.sublines import NEWLINE_STAND_IN
 
 MIN_LITERALS = 3
@@ -48,18 +58,21 @@ def scan_form(regex: str) -> str:
 
     Raises `ValueError` if the pattern is invalid, uses syntax that cannot be widened, or has too little literal text.
     """
-    nodes, caseless = _parse_form(regex)
-    return ("(?i)" if caseless else "") + regex_ast.write(select_run(nodes))
+    return regex_ast.write(select_run(_parse_form(regex)))
 
 
 def make_pattern(regex: str, *, often: bool = False, picks: bool = True) -> Pattern:
     """Return the pattern by which the scan finds ``regex`` (see `Pattern`). Raises like `scan_form`."""
-    nodes, caseless = _parse_form(regex)
-    texts = frozenset[str]() if often else literals(nodes)
-    atoms = [Atom(text, caseless) for text in sorted(texts)]
+    nodes = _parse_form(regex)
+    atoms = [] if often else sorted(literals(nodes))
     if not atoms:
-        atoms = [Atom(regex_ast.write(select_run(nodes)), caseless, is_expression=True)]
+        atoms = [Atom(regex_ast.write(select_run(nodes)), is_expression=True)]
     return Pattern(tuple(atoms), often, picks)
+
+
+def literal_pattern(texts: Iterable[str], *, often: bool = False) -> Pattern:
+    """Return the pattern that is found by any of ``texts``, which a person chose."""
+    return Pattern(tuple(sorted(atoms_of(texts))), often)
 
 
 def scan_cost(regex: str) -> tuple[float, str, bool]:
@@ -69,22 +82,22 @@ def scan_cost(regex: str) -> tuple[float, str, bool]:
     A long text of rare words costs 1, a short or common text up to thousands.
     The text is empty if the scan must search for a pattern instead. Raises like `scan_form`.
     """
-    nodes, caseless = _parse_form(regex)
-    costliest = max(sorted(literals(nodes)), key=text_cost, default="")
-    return (text_cost(costliest) if costliest else 0.0), costliest, caseless
+    texts = sorted(literals(_parse_form(regex)))
+    costliest = max(texts, key=lambda atom: text_cost(atom.text), default=Atom(""))
+    return (text_cost(costliest.text) if costliest.text else 0.0), costliest.text, costliest.caseless
 
 
-def _parse_form(regex: str) -> tuple[Nodes, bool]:
-    """Return the nodes of the form, and whether case is ignored."""
+def _parse_form(regex: str) -> Nodes:
+    """Return the nodes of the form."""
     try:
         tree = _parser().parse(_common_syntax(regex), 0)
     except (re.error, RecursionError, OverflowError) as error:
         raise ValueError(f"not a pattern that a scan form can be made of: {error} in {regex!r}") from error
-    caseless = bool(tree.state.flags & re.IGNORECASE) or _has_caseless_part(tree)
+    caseless = bool(tree.state.flags & re.IGNORECASE)
     nodes = regex_ast.trim(_TreeReader(caseless=caseless).sequence(tree))
     if regex_ast.count_literals(nodes) < MIN_LITERALS:
         raise ValueError(f"asks for fewer than {MIN_LITERALS} literal characters, would hit everywhere: {regex!r}")
-    return nodes, caseless
+    return nodes
 
 
 def _parser() -> Any:
@@ -109,27 +122,11 @@ def _common_syntax(regex: str) -> str:
     return _REGEX_SYNTAX.sub(rewrite, regex)
 
 
-def _has_caseless_part(tree: Any) -> bool:
-    """Report whether a ``(?i:...)`` group is inside. The parser keeps such flags with the group."""
-    for op, value in tree:
-        if op.name == "SUBPATTERN" and value[1] & re.IGNORECASE:
-            return True
-        if any(_has_caseless_part(sub) for sub in _inner(value)):
-            return True
-    return False
-
-
-def _inner(value: Any) -> list[Any]:
-    """Return the parsed sequences inside the value of an operation."""
-    if hasattr(value, "state"):
-        return [value]
-    if isinstance(value, tuple | list):
-        return [item for v in value for item in _inner(v)]
-    return []
-
-
 class _TreeReader:
-    """Convert the tree of Python's parser to nodes of a form."""
+    """Convert the tree of Python's parser to nodes of a form.
+
+    ``caseless`` holds for the part that is read.
+    """
 
     def __init__(self, *, caseless: bool) -> None:
         self._caseless = caseless
@@ -158,7 +155,9 @@ class _TreeReader:
         if code in NEWLINES:
             return (CharClass(frozenset({NEWLINE_STAND_IN})),)
         if code < 128:
-            return (CharClass(frozenset({ord(chr(code).lower()) if self._caseless else code})),)
+            letter = chr(code)
+            is_either = self._caseless and letter.isalpha()
+            return (EitherCase(letter.lower()) if is_either else CharClass(frozenset({code})),)
         return (CharClass(frozenset(), non_ascii=True),) if self._caseless else (NonAscii(chr(code)),)
 
     def char_class(self, items: Any) -> Nodes:
@@ -166,6 +165,8 @@ class _TreeReader:
         parts = [self._member(op.name, value) for op, value in items[negated:]]
         members = frozenset[int]().union(*(p.ascii for p in parts))
         if not negated:
+            if self._caseless:
+                members |= {ord(case) for m in members for case in (chr(m).lower(), chr(m).upper())}
             flattened = members - NEWLINES | ({NEWLINE_STAND_IN} if members & NEWLINES else frozenset())
             return (CharClass(flattened, non_ascii=any(p.non_ascii for p in parts)),)
         return (self.complement(members),)
@@ -189,6 +190,15 @@ class _TreeReader:
     def _category(self, value: Any) -> CharClass:
         return _CATEGORIES[value.name]
 
+    def group(self, value: Any) -> Nodes:
+        """Read a group, with the flags that hold in it only."""
+        _, added, removed, body = value
+        outside = self._caseless
+        self._caseless = (outside or bool(added & re.IGNORECASE)) and not removed & re.IGNORECASE
+        nodes = self.sequence(body)
+        self._caseless = outside
+        return nodes
+
     def alternation(self, branches: Any) -> Nodes:
         parsed = tuple(dict.fromkeys(self.sequence(b) if b is not None else () for b in branches))
         if () not in parsed:
@@ -204,7 +214,7 @@ _READERS: dict[str, Callable[[_TreeReader, Any], Nodes]] = {
     "ANY": lambda _, __: (_ANY,),
     "IN": lambda self, items: self.char_class(items),
     "BRANCH": lambda self, value: self.alternation(value[1]),
-    "SUBPATTERN": lambda self, value: self.sequence(value[3]),
+    "SUBPATTERN": lambda self, value: self.group(value),
     "ATOMIC_GROUP": lambda self, value: self.sequence(value),
     "GROUPREF": lambda _, __: (_BACK_REFERENCE,),
     "GROUPREF_IGNORE": lambda _, __: (_BACK_REFERENCE,),

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from logdoctor import logs
 from logdoctor.logs import format_table, record_patterns
-from logdoctor.matcher import Atom, Matcher, Pattern, Plan, make_pattern, make_plan
+from logdoctor.logs.record_pattern import RecordPattern
+from logdoctor.matcher import Atom, Matcher, Pattern, Plan, literal_pattern, make_pattern, make_plan
 from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
 from logdoctor.model.kinds import fits
@@ -133,7 +134,7 @@ def compile_rules(folders: Sequence[Path], base: Compiled | None = None, known: 
     derive = _Deriver(base, known)
     faults = list(ruleset.faults)
     rules: list[Rule] = []
-    patterns = [derive(r.searched, often=r.often) for r in record_patterns()]
+    patterns = [derive.for_record(record) for record in record_patterns()]
     count = len(patterns)
     for rule in ruleset.rules:
         errors: list[RuleError] = []
@@ -164,7 +165,8 @@ class _Deriver:
             self._learn_symptoms(base, atoms)
             for number, record in enumerate(record_patterns()):
                 key = record.searched, record.often, True
-                self._patterns[key] = Pattern(atoms[number], record.often)
+                if not record.literal:
+                    self._patterns[key] = Pattern(atoms[number], record.often)
 
     def __call__(self, regex: str, *, often: bool = False, picks: bool = True) -> Pattern:
         """Return the pattern for ``regex``. Raises like `make_pattern`."""
@@ -172,6 +174,12 @@ class _Deriver:
         if key not in self._patterns:
             self._patterns[key] = make_pattern(regex, often=often, picks=picks)
         return self._patterns[key]
+
+    def for_record(self, record: RecordPattern) -> Pattern:
+        """Return the pattern by which the scan finds a record."""
+        if record.literal:
+            return literal_pattern(record.literal, often=record.often)
+        return self(record.searched, often=record.often)
 
     def _learn_symptoms(self, compiled: Compiled, atoms: Mapping[int, tuple[Atom, ...]]) -> None:
         symptoms = (symptom for rule in compiled.rules for symptom in rule.symptoms)
