@@ -25,6 +25,7 @@ from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.symptoms import load_index
 from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
+from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
 from logdoctor.reasoning.verdict.decision import decide
 
@@ -108,7 +109,7 @@ def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
     Then follow the records of machines that belong to the job, and the overlooked records. After the last record the
     reasoner may conclude. Raises `InputError` if nothing could be read.
     """
-    for record in reader:
+    for record in _records_of_job(reader, reasoner):
         _observe_record(record, reader, reasoner)
         yield record
     reader.require_input()
@@ -116,6 +117,17 @@ def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
         _observe_record(record, reader, reasoner)
         yield record
     reasoner.state.line_counts = reader.lengths
+
+
+def _records_of_job(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
+    machines = MachineRecords()
+    for record in reader:
+        if not machines.hold(record):
+            yield record
+        elif machines.is_full:
+            yield from machines.release(reasoner.state)
+    yield from machines.release(reasoner.state)
+    reader.coverage = replace(reader.coverage, not_judged=machines.set_aside)
 
 
 def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> None:
