@@ -122,6 +122,7 @@ LACKING = {
     "a core dump": (CORE, "not"),
     "a Flight Recorder dump": (FLIGHT_RECORDER, "not"),
     "a Flight Recorder dump in JSON": (b'{"version": "2.4", "pg_config": {}, "entries": []}', "not"),
+    "a report of DCGM": (b'{"DCGM GPU Diagnostic": {"test_categories": []}}', "not"),
     "an archive that cannot be unpacked": (b"7z\xbc\xaf\x27\x1c" + bytes(99), "not"),
 }
 
@@ -223,6 +224,7 @@ def test_paths_of_a_scan_are_found_and_not_named(tmp_path):
         b'{\n  "lr": 0.1\n}\nstep 1 loss 2.0\nstep 2 loss 1.9\n',
         b"[rank0]: step 1\n[rank1]: step 1\n",
         b"{'loss': 2.1, 'epoch': 0.1}\n",
+        b'{\n "timestamp": "2026-03-01 10:00:00",\n "group": "LIFECYCLE",\n "event": "PEER_DEAD"\n}\n',
         b'{"message": {"message": "RuntimeError: x", "extraInfo": {"py_callstack": "..."}}}',
     ],
 )

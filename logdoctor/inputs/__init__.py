@@ -46,5 +46,5 @@ def open_streams(
             for other in finder.others:
                 opener.list_other(other)
     if not opener.log_count and not report.count:
-        error = InputError("no log found", job.name, "nothing there is text", "give the output of the job")
+        error = InputError("no log found", job.name, "nothing there is a log", "give the output of the job")
         report.unread(error, job.name, "a folder", named=not job.found)

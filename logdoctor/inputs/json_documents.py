@@ -16,12 +16,16 @@ DOCUMENT_BYTES = 64 << 10
 # Strings, compiled at first use, because compiling at import would delay every start.
 _START = rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*[\"}]|\[\s*(?:[{\[\"]|\]\s*$))"
 _MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "MESSAGE")
-_READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\""
-"""Keys of documents that are read like a log: the error file of torchrun, objects of Kubernetes."""
+_READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\"|\"event\": *\"[A-Z]{2,20}_[A-Z_]{2,40}\""
+"""Keys of documents that are read like a log: the error file of torchrun, objects of Kubernetes, an event of NCCL RAS."""
 _EVIDENCE = (
     (rb"\"(?:pg_config|pg_status|collective_seq_id|nccl_comm_state)\"", "a Flight Recorder dump"),
     (rb"\"communicators(?:_count)?\"", "a report of NCCL RAS"),
     (rb"\"plugin\"[\s\S]*\"[Ss]lurm\"", "a report of Slurm"),
+    (rb"\"inspector_output_format_version\"", "a report of NCCL's Inspector"),
+    (rb"\"owns_gil\"", "stacks of py-spy"),
+    (rb"\"DCGM GPU Diagnostic\"|\"CRC FLIT Error\"", "a report of DCGM"),
+    (rb"\"card\d{1,3}\": *\{", "a report of rocm-smi"),
 )
 """Keys of documents that a failing job leaves behind. They are not read."""
 
