@@ -11,6 +11,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from logdoctor.inputs import Bounds
 from logdoctor.inputs.json_documents import detect_document
 from logdoctor.inputs.opening import open_found
 from logdoctor.inputs.paths import sort_for_reading
@@ -138,7 +139,7 @@ def _read_start(files: Mapping[str, File], name: str) -> bytes:
 
 def find_jobs_in_folder(folder: str) -> list[str]:
     """Return the names of the jobs in ``folder`` if it surely holds several jobs."""
-    files = {file.name: file for file in list_files(folder, [])}
+    files = {file.name: file for file in list_files(folder, [], limit=Bounds().entries)}
     return find_many_jobs(group_files(_without_documents(files), read_start=partial(_read_start, files)))
 
 
