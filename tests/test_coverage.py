@@ -19,7 +19,7 @@ import pytest
 from msgspec.structs import replace
 
 from logdoctor.inputs import Bounds, Inventory, open_streams
-from logdoctor.model import Coverage, InputRead, Job, unread
+from logdoctor.model import Coverage, InputRead, Job, unread, unusable
 from logdoctor.model.coverage import MAX_INPUTS
 
 LOG = b"step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"
@@ -172,6 +172,16 @@ def test_missing_path_is_missed(tmp_path):
 def test_closed_standard_input_is_missed(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     assert [s.file for s in unread(covered("-"))] == ["<stdin>"]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n", bytes(99), CORE, None])
+def test_named_input_that_is_empty_unreadable_or_missing_is_unusable(data, tmp_path):
+    good = folder_with(tmp_path / "j", job__log=LOG)
+    path = tmp_path / "other.log"
+    if data is not None:
+        path.write_bytes(data)
+    assert [s.file for s in unusable(covered(str(path), good))] == [str(path)]
+    assert unusable(covered(good)) == ()
 
 
 # ── what is no evidence ──

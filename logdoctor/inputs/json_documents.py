@@ -17,7 +17,7 @@ DOCUMENT_BYTES = 64 << 10
 _START = rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*[\"}]|\[\s*(?:[{\[\"]|\]\s*$))"
 _MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "MESSAGE")
 _READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\"|\"event\": *\"[A-Z]{2,20}_[A-Z_]{2,40}\""
-"""Keys of documents that are read like a log: the error file of torchrun, objects of Kubernetes, an event of NCCL RAS."""
+"""Keys of documents that are read like a log: torchrun's error file, objects of Kubernetes, an event of NCCL RAS."""
 _EVIDENCE = (
     (rb"\"(?:pg_config|pg_status|collective_seq_id|nccl_comm_state)\"", "a Flight Recorder dump"),
     (rb"\"communicators(?:_count)?\"", "a report of NCCL RAS"),

@@ -29,7 +29,7 @@ from logdoctor.model.answer import (
     Verdict,
 )
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
-from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread
+from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
 from logdoctor.model.log import (
     Candidate,
@@ -99,5 +99,6 @@ __all__ = [
     "Words",
     "pack_words",
     "unread",
+    "unusable",
     "without_impossible_rank",
 ]

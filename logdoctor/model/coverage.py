@@ -65,3 +65,8 @@ class Coverage(Struct, frozen=True):
 def unread(coverage: Coverage) -> tuple[InputRead, ...]:
     """Return the inputs that were not read whole and may hold evidence."""
     return tuple(source for source in coverage.inputs if source.matters)
+
+
+def unusable(coverage: Coverage) -> tuple[InputRead, ...]:
+    """Return the inputs that the user named and that are missing, unreadable or empty."""
+    return tuple(s for s in coverage.inputs if s.named and (s.read == "not" or s.kind in ("empty", "blank")))
