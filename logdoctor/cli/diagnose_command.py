@@ -43,6 +43,9 @@ Baseline = Annotated[
         exists=True,
     ),
 ]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Also read what links in a folder name outside of it.")
+]
 Redact = Annotated[
     bool | None,
     typer.Option(
@@ -72,6 +75,7 @@ def diagnose(
     baseline: Baseline = None,
     redact: Redact = None,
     redact_map: RedactMap = None,
+    follow_links: FollowLinks = False,
 ) -> None:
     """Say what went wrong first, where, with which proof, and what to do.
 
@@ -93,4 +97,5 @@ def diagnose(
         baseline=baseline,
         redact=redact,
         redact_map=redact_map,
+        follow_links=follow_links,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,9 @@ from logdoctor.cli.rule_folders import read_settings
 
 if TYPE_CHECKING:
     from logdoctor.model import Diagnosis
+
+
+NAMED_JOBS = 3
 
 
 def diagnose(
@@ -31,6 +35,7 @@ def diagnose(
     baseline: Path | None = None,
     redact: bool | None = None,
     redact_map: Path | None = None,
+    follow_links: bool = False,
 ) -> None:
     """Diagnose a job and write its report. The options are those of the command."""
     from logdoctor.render import FORMATS
@@ -43,9 +48,8 @@ def diagnose(
     language = language_of(lang, settings.lang)
     start = time.perf_counter()
     own = [*settings.rules, *(rules or [])]
-    diagnosis = diagnose_paths(
-        paths, chosen_format, rules=own, hung=hung, lang=language, model=model, baseline=baseline
-    )
+    options = {"hung": hung, "lang": language, "model": model, "baseline": baseline, "follow_links": follow_links}
+    diagnosis = diagnose_paths(paths, chosen_format, rules=own, **options)
     elapsed = time.perf_counter() - start
     redacted = redact_to_share(diagnosis, chosen_format, redact, redact_map)
     write(redacted, chosen_format, output, language, quiet=quiet, elapsed=elapsed)
@@ -59,6 +63,7 @@ def diagnose_paths(paths: list[str] | None, format: str, **options: Any) -> Diag
     from logdoctor.render import context_lines
 
     inputs = paths_or_stdin(paths)
+    refuse_many_jobs(inputs)
     with report_errors(), ProgressBar() as bar:
         return diagnose_job(inputs, watch=bar.watch, context=context_lines(format), **options)
 
@@ -68,6 +73,27 @@ def paths_or_stdin(paths: list[str] | None) -> list[str]:
     if not paths and sys.stdin.isatty():
         raise wrong_usage("give a file or a folder, or pipe a log in: cat crash.log | logdoctor", "PATHS")
     return paths or ["-"]
+
+
+def refuse_many_jobs(paths: Sequence[str]) -> None:
+    """End with wrong usage if the only path is a folder of several jobs."""
+    if len(paths) != 1 or not os.path.isdir(paths[0]):  # noqa: PTH112 - takes any text
+        return
+    from logdoctor.model import InputError
+    from logdoctor.model.escape import escape
+    from logdoctor.scan.jobs import find_jobs_in_folder
+
+    try:
+        jobs = find_jobs_in_folder(paths[0])
+    except InputError:  # the diagnosis reports it
+        return
+    if jobs:
+        names = ", ".join(map(escape, jobs[:NAMED_JOBS])) + (", ..." if len(jobs) > NAMED_JOBS else "")
+        raise wrong_usage(
+            f"{escape(paths[0])} looks like {len(jobs)} jobs ({names}). Name one of them, or diagnose each: "
+            f"logdoctor scan {escape(shlex.quote(paths[0]))}",
+            "PATHS",
+        )
 
 
 def refuse_overwriting(output: Path | None, paths: Iterable[str] | None) -> None:

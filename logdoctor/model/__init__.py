@@ -11,7 +11,6 @@ from logdoctor.model.answer import (
     SCHEMA,
     Cause,
     CollectiveState,
-    Coverage,
     Culprit,
     Decision,
     Diagnosis,
@@ -30,6 +29,7 @@ from logdoctor.model.answer import (
     Verdict,
 )
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
+from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
 from logdoctor.model.log import (
     Candidate,
@@ -66,6 +66,7 @@ __all__ = [
     "Following",
     "HostClock",
     "InputError",
+    "InputRead",
     "Job",
     "JobSummary",
     "Level",
@@ -74,6 +75,7 @@ __all__ = [
     "LogdoctorError",
     "MadeBy",
     "Moment",
+    "NotJudged",
     "Novel",
     "Part",
     "Problem",
@@ -96,5 +98,7 @@ __all__ = [
     "Verdict",
     "Words",
     "pack_words",
+    "unread",
+    "unusable",
     "without_impossible_rank",
 ]

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 
+from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Value
 from logdoctor.model.rule import Action, Rule
@@ -246,15 +247,6 @@ class Run(Struct, frozen=True):
     """The line that proves the verdict."""
     culprit: Culprit = Culprit()
     last_progress: Progress | None = None
-
-
-class Coverage(Struct, frozen=True):
-    """Amount of input that was read."""
-
-    files: Count = 0
-    bytes: Count = 0
-    lines: Count = 0
-    records: Count = field(default=0, name="events")
 
 
 class MadeBy(Struct, frozen=True):

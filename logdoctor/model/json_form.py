@@ -25,6 +25,7 @@ LAYOUTS: Mapping[str, str] = {
     "Diagnosis": "schema verdict decision causes symptoms unexplained novel advice job.name=job job.*=job_summary "
     "job.runs=runs coverage.*=coverage coverage.not_read=problems problems made_by",
     "Evidence": "file=line.file line=line.number text=line.text rank host time why around?",
+    "NotJudged": "file lines=first_line,last_line records what why",
     "Progress": "unit value epoch time=evidence.time evidence",
     "Run": "kind verdict signature title told file lines=first_line,last_line evidence culprit last_progress",
 }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Annotated, Literal, Protocol
+from typing import IO, TYPE_CHECKING, Annotated, Literal, Protocol
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from logdoctor.model.coverage import InputRead
 
 Level = Literal["fatal", "error", "warning", "info"]
 """Level that the program gives its line: ``fatal`` says that the program ends, ``error`` that something failed."""
@@ -52,6 +55,10 @@ class Job(Struct, frozen=True):
     name: str
     paths: tuple[str | IO[bytes], ...]
     """Files, folders, globs, archives, ``"-"`` for standard input, or open binary files."""
+    found: bool = False
+    """The paths were found by a scan. If False, the user named them, so that each of them must be readable."""
+    follow_links: bool = False
+    """Also read what links in a folder name outside of it."""
 
 
 class Stream(Protocol):
@@ -68,6 +75,10 @@ class Stream(Protocol):
 
         Raises `InputError` if the stream cannot be read.
         """
+        ...
+
+    def read_so_far(self, size: int, lines: int, records: int, cut_lines: int = 0) -> InputRead:
+        """Return what was read of the stream, with the amounts that the reader counted."""
         ...
 
 

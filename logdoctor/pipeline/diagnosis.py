@@ -10,12 +10,12 @@ from typing import IO, Any
 from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
-from logdoctor.inputs import Bounds, open_streams
+from logdoctor.inputs import Bounds, Inventory, open_streams
 from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
-from logdoctor.model import Coverage, Diagnosis, InputError, Job, Problem, Record, Stream
+from logdoctor.model import Coverage, Diagnosis, InputError, Job, Problem, Record, Stream, unread
 from logdoctor.pack import regexes
 from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.fallback import add_guess, build_preference
@@ -25,6 +25,7 @@ from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.symptoms import load_index
 from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
+from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
 from logdoctor.reasoning.verdict.decision import decide
 
@@ -46,6 +47,8 @@ def diagnose(
     model: str | os.PathLike[str] | None = None,
     context: int = 0,
     baseline: str | os.PathLike[str] | None = None,
+    found: bool = False,
+    follow_links: bool = False,
 ) -> Diagnosis:
     """Diagnose one job from its logs.
 
@@ -56,11 +59,14 @@ def diagnose(
     ``model``: a classifier of your own in place of the shipped one. It is asked if the rules leave a failure open.
     ``baseline``: the log of a good run. For a failure without a rule, the report shows lines that are not in it.
     ``context``: lines above and below each quoted line to read again and report.
+    ``found``: a scan found the paths, so the user does not expect each of them to be a log.
+    ``follow_links``: also read what links in a folder name outside of it.
 
     Unreadable inputs and faulty rules are listed in ``problems``. Raises `InputError` if nothing could be read at all.
     """
     pack = knowledge or gather(rule_folders(rules))
-    reader = JobReader(make_job(inputs, name), pack, bounds, watch)
+    job = replace(make_job(inputs, name), found=found, follow_links=follow_links)
+    reader = JobReader(job, pack, bounds, watch)
     baseline_path = os.fspath(baseline) if baseline else ""
     diagnosis = _diagnose(reader, lang, Path(model) if model else None, baseline_path, hung=hung)
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
@@ -88,7 +94,7 @@ def _diagnose(
     counter = FeatureCounter()
     for record in observe(reader, reasoner):
         counter.observe(record)
-    cut = bool(reader.problems)
+    cut = bool(unread(reader.coverage))
     diagnosis = reasoner.conclude(reader.job.name, lang, truncated=cut, prefer=build_preference(counter, model))
     problems = (*pack.faults, *reader.problems)
     diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
@@ -100,10 +106,10 @@ def _diagnose(
 def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
     """Let the reasoner observe each record of a job, and yield it.
 
-    Then the overlooked records follow. After the last record the reasoner may conclude. Raises `InputError` if nothing
-    could be read.
+    Then follow the records of machines that belong to the job, and the overlooked records. After the last record the
+    reasoner may conclude. Raises `InputError` if nothing could be read.
     """
-    for record in reader:
+    for record in _records_of_job(reader, reasoner):
         _observe_record(record, reader, reasoner)
         yield record
     reader.require_input()
@@ -111,6 +117,17 @@ def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
         _observe_record(record, reader, reasoner)
         yield record
     reasoner.state.line_counts = reader.lengths
+
+
+def _records_of_job(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
+    machines = MachineRecords()
+    for record in reader:
+        if not machines.hold(record):
+            yield record
+        elif machines.is_full:
+            yield from machines.release(reasoner.state)
+    yield from machines.release(reasoner.state)
+    reader.coverage = replace(reader.coverage, not_judged=machines.set_aside)
 
 
 def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> None:
@@ -184,8 +201,9 @@ class JobReader:
     def __iter__(self) -> Iterator[Record]:
         files = size = lines = order = 0
         matcher, symptoms = self.pack.matcher, load_index(self.pack.rules, self.pack.scanned)
-        scans = matcher.job_scanner()
-        for stream in open_streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
+        scans, inventory = matcher.job_scanner(), Inventory()
+        streams = open_streams(self.job, self.problems, self.bounds, inventory)
+        for stream in streams if self._opened is None else self._opened:
             parser = LineParser(stream.name, matcher.match, order, symptoms.confirm)
             scan = scans(self._readinto(stream))
             for candidate in scan:
@@ -200,12 +218,13 @@ class JobReader:
                     yield record
                     if may_end_a_run(record):
                         scan.reset_throttle()
-            order = parser.order
             self.excerpts.finish(stream.name, scan.lines)
             if len(self.lengths) < MAX_FILES:
                 self.lengths[stream.name] = scan.lines
-            files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
-            self.coverage = Coverage(files, size, lines, order)
+            inventory.add(stream.read_so_far(scan.bytes, scan.lines, parser.order - order, scan.cut_lines))
+            files, size, lines, order = files + 1, size + scan.bytes, lines + scan.lines, parser.order
+        inputs = inventory.listed()
+        self.coverage = Coverage(files, size, lines, order, inputs, inventory.count - len(inputs))
 
     def require_input(self) -> None:
         """Raise `InputError` if nothing could be read."""

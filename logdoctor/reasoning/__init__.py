@@ -135,7 +135,9 @@ class Reasoner:
         return {self.rules[self._index.symptoms[number][0]].id for number, _ in self._index.find_matches(record)}
 
     def _failures_without(self, ignored: Collection[int]) -> list[Record]:
-        return [e for e in (*self._failures, *self._latest_failures) if e.order not in ignored]
+        """Return the failures in reading order, because records of machines are observed last."""
+        failures = (e for e in (*self._failures, *self._latest_failures) if e.order not in ignored)
+        return sorted(failures, key=lambda e: e.order)
 
     def _without_findings(self, failures: Sequence[Record], findings: Sequence[Finding]) -> list[Record]:
         """Return failures that are in no finding.

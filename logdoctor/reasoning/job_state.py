@@ -43,7 +43,7 @@ class JobState:
         self.addresses = AddressBook()
         self.clocks = Clocks()
         self.environment: dict[tuple[str, str], None] = {}
-        self._time_ranges: dict[bool, tuple[float, float]] = {}
+        self.time_ranges: dict[bool, tuple[float, float]] = {}
         """Earliest and latest time, keyed by whether the time stamps have a year."""
         self.spoke = RankLines()
         self.line_counts: Mapping[str, int] = {}
@@ -82,8 +82,8 @@ class JobState:
         """
         time = record.time
         if time is not None and 0 < time < CALENDAR_END and record.format.partition("_")[0] not in OUTSIDE:
-            first, last = self._time_ranges.get(time >= A_YEAR, (time, time))
-            self._time_ranges[time >= A_YEAR] = min(first, time), max(last, time)
+            first, last = self.time_ranges.get(time >= A_YEAR, (time, time))
+            self.time_ranges[time >= A_YEAR] = min(first, time), max(last, time)
 
     def _read_start(self, record: Record) -> None:
         before = self.runs.spans
@@ -209,7 +209,7 @@ class JobState:
     ) -> JobSummary:
         """Return the summary for the report."""
         death = self.named_ends.first_death
-        started, ended = self._time_ranges.get(True) or self._time_ranges.get(False) or (None, None)
+        started, ended = self.time_ranges.get(True) or self.time_ranges.get(False) or (None, None)
         return JobSummary(
             ranks_expected=self.places.expected,
             ranks_seen=tuple(sorted(self.places.ranks)),

@@ -26,7 +26,7 @@ __all__ = ["Redaction", "redact", "redact_secrets"]
 
 _PUBLIC_FIELDS = frozenset(
     "signature rule references by action explains explained_by role kind verdict failure unit launcher versions "
-    "versions_apart made_by op groups group bus_id coverage topic".split()
+    "versions_apart made_by op groups group bus_id topic read".split()
 )
 """Fields that hold our own words or that name nobody."""
 _HOST_FIELDS = frozenset(("host", "hosts", "of"))
