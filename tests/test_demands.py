@@ -1,0 +1,101 @@
+"""One test for each demand: what an answer may claim, what it must put together, and whom it may name."""
+
+from __future__ import annotations
+
+import io
+
+from logdoctor import diagnose
+
+
+def read(log, **options):
+    return diagnose(io.BytesIO(log.encode()), **options)
+
+
+def top(log, **options):
+    return read(log, **options).causes[0]
+
+
+def proof(log, **options):
+    return top(log, **options).evidence[0].line.text
+
+
+# ── nothing more than is proved ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_sigkill_alone_names_no_sender_and_asks_for_the_kernel_log():
+    cause = top("[rank0]: step 10 loss 2.2\nRank 3 crashed with exit code -9.\n")
+    assert "does not say who sent it" in cause.title
+    assert cause.confidence < 0.8
+    assert "dmesg" in cause.remedy[0]
+
+
+def test_exit_of_a_numbered_process_does_not_name_the_only_rank_that_is_heard():
+    assert top("[rank0]: step 10 loss 2.2\nProcess 3 exited with status -9\n").culprit.ranks == ()
+
+
+def test_sigbus_alone_is_not_a_full_shared_memory():
+    cause = top("[rank2] step 40 loss 2.1\nbash: line 1: 4411 Bus error               (core dumped) python train.py\n")
+    assert "/dev/shm is full" not in cause.title
+    assert [any(word in step for step in cause.remedy) for word in ("df -h /dev/shm", "ls -l", "memory failure")]
+
+
+def test_loader_worker_that_was_killed_is_not_out_of_memory():
+    cause = top("RuntimeError: DataLoader worker (pid 8123) is killed by signal: Killed.\n")
+    assert "does not say who sent it" in cause.title
+
+
+def test_oom_killer_in_the_log_is_named():
+    log = (
+        "[Wed Apr  9 03:15:22 2025] Memory cgroup out of memory: Killed process 8123 (python) total-vm:91532404kB, "
+        "anon-rss:60211300kB, file-rss:0kB\nRuntimeError: DataLoader worker (pid 8123) is killed by signal: Killed.\n"
+    )
+    assert top(log).title.startswith("Host memory ran out")
+
+
+def test_line_of_slurmstepd_belongs_to_no_rank():
+    cause = top(
+        "0: step 10 loss 2.2\n1: step 10 loss 2.2\n"
+        "1: slurmstepd: error: *** STEP 4711.0 ON node-a CANCELLED AT 2026-03-01T10:10:04 DUE TO TIME LIMIT ***\n"
+    )
+    assert cause.culprit.ranks == ()
+
+
+def test_crash_in_a_library_without_symbols_is_told_in_no_part_of_it():
+    log = "[Tue May  6 01:10:44 2025] python3[77]: segfault at 18 ip 00007fd2 sp 00007fd1 error 4 in libnccl.so.2.21.5[7fd2+f2]\n"
+    cause = top(log)
+    assert not any(word in cause.summary for word in ("outside", "RAS", "inside the"))
+
+
+# ── last words ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_last_plain_line_that_gives_up_is_quoted_and_not_healthy():
+    cause = top(" iteration 1 residual 0.31\n iteration 2 residual 0.22\n catastrophic breakdown of the flux, giving up\n")
+    assert "catastrophic breakdown of the flux, giving up" in cause.title
+    assert cause.confidence < 0.8
+
+
+def test_message_of_the_program_beats_a_reset_connection_after_mpi_abort():
+    log = (
+        "rank 2: the table has 5 entries, but the mesh asks for entry 9. Stopping.\n"
+        "MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD\nwith errorcode 12.\n\n"
+        "[node-b:04411] [[10021,0],1]-[[10021,0],0] mca_oob_tcp_msg_recv: readv failed: Connection reset by peer (104)\n"
+    )
+    cause = top(log)
+    assert (cause.signature, cause.culprit.ranks) == ("mpi.abort", (2,))
+    assert cause.evidence[0].line.number == 1
+    assert "the table has 5 entries" in cause.title
+
+
+def test_last_words_before_a_reported_exit_are_the_answer():
+    cause = top(
+        "iteration 40 residual 0.31\nprocess 2: the pressure in cell 811 is negative, cannot go on\n"
+        "srun: error: node-a: task 2: Exited with exit code 3\n"
+    )
+    assert "the pressure in cell 811 is negative" in cause.title
+    assert cause.culprit.ranks == (2,)
+
+
+def test_complaint_that_the_program_got_over_is_no_last_word():
+    diagnosis = read("iteration 1 residual 0.3\nsolver broke down, restarted\niteration 2 residual 0.2\niteration 3 residual 0.1\n")
+    assert not diagnosis.causes
