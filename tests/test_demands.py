@@ -99,3 +99,13 @@ def test_last_words_before_a_reported_exit_are_the_answer():
 def test_complaint_that_the_program_got_over_is_no_last_word():
     diagnosis = read("iteration 1 residual 0.3\nsolver broke down, restarted\niteration 2 residual 0.2\niteration 3 residual 0.1\n")
     assert not diagnosis.causes
+
+
+# ── what is put together ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_hung_job_names_the_rank_one_step_behind():
+    log = "".join(f"[rank{rank}] step {step}/20000 loss 2.0\n" for step in (84, 85, 86) for rank in range(4))
+    log += "".join(f"[rank{rank}] step 87/20000 loss 2.0\n" for rank in (0, 1, 3))
+    assert top(log, hung=True).culprit.ranks == (2,)
+    assert not read(log).causes
