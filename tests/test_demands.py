@@ -109,3 +109,20 @@ def test_hung_job_names_the_rank_one_step_behind():
     log += "".join(f"[rank{rank}] step 87/20000 loss 2.0\n" for rank in (0, 1, 3))
     assert top(log, hung=True).culprit.ranks == (2,)
     assert not read(log).causes
+
+
+# ── what to collect next ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_next_data_does_not_ask_for_a_kernel_log_that_was_given():
+    log = "ERROR: something broke in the third stage\n"
+    kernel = "[Wed Apr  9 03:15:22 2025] mlx5_core 0000:5e:00.0: Port module event: module 0, Cable plugged\n"
+    assert any("dmesg" in line for line in read(log).advice)
+    assert not any("dmesg" in line for line in read(kernel + log).advice)
+
+
+def test_next_data_does_not_ask_for_nccl_debug_that_is_on():
+    log = "NCCL version 2.21.5+cuda12.4\nERROR: something broke in the third stage\n"
+    info = "node-a:41:41 [0] NCCL INFO Bootstrap : Using eth0:10.1.0.4<0>\n"
+    assert any("NCCL_DEBUG=INFO" in line for line in read(log).advice)
+    assert not any("NCCL_DEBUG=INFO" in line for line in read(info + log).advice)
