@@ -111,6 +111,41 @@ def test_hung_job_names_the_rank_one_step_behind():
     assert not read(log).causes
 
 
+# ── the proof is the reason line ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_proof_is_the_innermost_reason_with_its_value_and_not_the_headline():
+    log = (
+        "Abort(738871810) on node 2 (rank 2 in comm 0): Fatal error in internal_Send: Invalid count, error stack:\n"
+        "internal_Send(120): MPI_Send(buf=0x55561bf5e540, count=-7, MPI_DOUBLE, 1, 7, MPI_COMM_WORLD) failed\n"
+        "internal_Send(61).: Negative count, value is -7\n"
+    )
+    assert proof(log) == "internal_Send(61).: Negative count, value is -7"
+
+
+def test_proof_that_ends_with_a_colon_is_joined_with_the_name_below():
+    log = (
+        "--------------------------------------------------------------------------\n"
+        "Open RTE was unable to open the hostfile:\n    /etc/mpi/other-machines\n"
+        "Check to make sure the path and filename are correct.\n"
+        "--------------------------------------------------------------------------\n"
+    )
+    assert proof(log) == "Open RTE was unable to open the hostfile: /etc/mpi/other-machines"
+
+
+def test_proof_of_a_launchers_block_is_the_signal_and_not_the_exit_code():
+    log = (
+        "============================================================\ntrain.py FAILED\n"
+        "------------------------------------------------------------\nFailures:\n  <NO_OTHER_FAILURES>\n"
+        "------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n"
+        "  time      : 2026-03-01_10:00:05\n  host      : node-a\n  rank      : 3 (local_rank: 3)\n"
+        "  exitcode  : -9 (pid: 4107)\n  error_file: <N/A>\n"
+        "  traceback : Signal 9 (SIGKILL) received by PID 4107\n"
+        "============================================================\n"
+    )
+    assert "Signal 9 (SIGKILL)" in proof(log)
+
+
 # ── what to collect next ────────────────────────────────────────────────────────────────────────────────────────────
 
 
