@@ -111,6 +111,101 @@ def test_hung_job_names_the_rank_one_step_behind():
     assert not read(log).causes
 
 
+def test_ranks_with_one_bus_id_in_one_communicator_share_a_gpu():
+    line = (
+        "gq1:{pid}:{pid} [0] NCCL INFO ncclCommInitRank comm 0x5{rank} rank {rank} nranks 2 cudaDev 0 nvmlDev 0 "
+        "busId {bus} commId 0xbead - Init START\n"
+    )
+    same = line.format(pid=41, rank=0, bus="5000") + line.format(pid=42, rank=1, bus="5000")
+    apart = line.format(pid=41, rank=0, bus="5000") + line.format(pid=42, rank=1, bus="6000")
+    assert (top(same).signature, top(same).culprit.hosts) == ("nccl.duplicate-gpu", ("gq1",))
+    assert not read(apart).causes
+
+
+def test_port_asked_for_is_compared_with_the_port_listened_on():
+    log = (
+        "[I socket.cpp:566] [c10d] The server socket has started to listen on [::]:29500.\n"
+        "[rank3]:[E socket.cpp:957] [c10d] The client socket has timed out after 300s while trying to connect to "
+        "(tr1, {port}).\n"
+    )
+    assert top(log.format(port=29507)).signature == "rdzv.config"
+    assert "29507" in top(log.format(port=29507)).title
+    assert top(log.format(port=29500)).signature == "rdzv.timeout"
+
+
+def test_hosts_on_two_subnets_are_named():
+    log = (
+        "gq1:41:41 [0] NCCL INFO Bootstrap : Using eth0:10.1.0.4<0>\n"
+        "gq2:51:51 [0] NCCL INFO Bootstrap : Using eth1:{peer}<0>\n"
+        "gq1:41:52 [0] misc/socket.cc:441 NCCL WARN socketStartConnect: Connect to {peer}<43211> failed : No route to host\n"
+    )
+    assert top(log.format(peer="192.168.3.5")).signature == "net.wrong-interface"
+    assert top(log.format(peer="10.1.0.5")).signature == "net.socket-connect"
+
+
+def test_name_that_resolves_to_loopback_is_named():
+    log = "[rank1]: RuntimeError: connect() to [127.0.1.1]:29500 failed: Connection refused\n"
+    assert top(log).signature == "net.wrong-interface"
+
+
+def test_rank_that_is_not_in_the_launchers_list_is_the_one_waited_for():
+    entry = (
+        "[{n}]:\n  time      : 2025-05-07_08:14:03\n  host      : gx03\n  rank      : {rank} (local_rank: {local})\n"
+        "  exitcode  : -6 (pid: 9021{rank})\n  error_file: <N/A>\n"
+        "  traceback : Signal 6 (SIGABRT) received by PID 9021{rank}\n"
+    )
+    log = (
+        "INFO:torch.distributed.launcher.api:Starting elastic_operator with launch configs:\n"
+        "  entrypoint       : tune.py\n  min_nodes        : 2\n  max_nodes        : 2\n  nproc_per_node   : 4\n"
+        "[rank4]:[E311 08:14:02.118230411 ProcessGroupNCCL.cpp:629] [Rank 4] Watchdog caught collective operation "
+        "timeout: WorkNCCL(SeqNum=40, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600031 "
+        "milliseconds before timing out.\n"
+        f"{'=' * 60}\ntune.py FAILED\n{'-' * 60}\nFailures:\n"
+        + entry.format(n=1, rank=5, local=1)
+        + entry.format(n=2, rank=7, local=3)
+        + f"{'-' * 60}\nRoot Cause (first observed failure):\n"
+        + entry.format(n=0, rank=4, local=0)
+        + "=" * 60
+        + "\n"
+    )
+    assert top(log).culprit.ranks == (6,)
+
+
+def test_ranks_that_name_two_sizes_of_the_job_are_told():
+    log = (
+        "rank 0 of 4 on tr1, pid 411\nrank 1 of 4 on tr1, pid 412\nrank 2 of 8 on tr2, pid 511\n"
+        "ERROR: timed out waiting for the other ranks\n"
+    )
+    assert (top(log).signature, top(log).culprit.ranks) == ("rdzv.config", (2,))
+
+
+def test_save_that_one_rank_began_alone_is_what_the_others_waited_for():
+    steps = "".join(f"[rank{rank}]: step {step} loss: 2.3\n" for step in (10, 20) for rank in (0, 1))
+    timeout = (
+        "[rank1]:[E507 08:14:02.118230411 ProcessGroupNCCL.cpp:629] [Rank 1] Watchdog caught collective operation "
+        "timeout: WorkNCCL(SeqNum=9, OpType=ALLGATHER, NumelIn=3, NumelOut=3, Timeout(ms)=600000) ran for 600031 "
+        "milliseconds before timing out.\n"
+    )
+    cause = top(steps + "[rank0]: Saving model checkpoint to /scratch/run7/step-20\n" + timeout)
+    assert (cause.signature, cause.culprit.ranks) == ("collective.straggler", (0,))
+
+
+def test_impossible_size_is_no_lack_of_memory():
+    log = (
+        "[rank2]: RuntimeError: [enforce fail at alloc_cpu.cpp:118] err == 0. DefaultCPUAllocator: can't allocate "
+        "memory: you tried to allocate {size} bytes. Error code 12 (Cannot allocate memory)\n"
+    )
+    assert "no machine has" in top(log.format(size=18446744071562067968)).title
+    assert top(log.format(size=1207959552)).signature == "host.oom-kill"
+
+
+def test_roll_call_in_the_programs_own_words_gives_host_and_rank():
+    log = "".join(f"I am {rank} of 4 on node-{'ab'[rank // 2]}, pid {4400 + rank}\n" for rank in range(4))
+    log += "node-b:4403:4410 [1] misc/socket.cc:50 NCCL WARN socketProgress: Connection closed by remote peer node-a<43012>\n"
+    job = read(log).job_summary
+    assert (job.ranks_expected, job.hosts) == (4, ("node-a", "node-b"))
+
+
 # ── the proof is the reason line ────────────────────────────────────────────────────────────────────────────────────
 
 

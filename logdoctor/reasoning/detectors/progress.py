@@ -6,8 +6,8 @@ Derived records (format ``ledger``, each on a log line that shows it):
   late_hosts, rank (if it is a single rank), unit, step (the last), others_step, behind (in intervals of the rank),
   phase (if the rank began a phase after its last step), work, certain. The field ``certain`` is ``no`` if the rank's
   log is a file of its own that ends there. Such a log may have been cut.
-- ``ledger.one_step_behind``  all others made the same last step, and one rank made the step before: the same fields. Only
-  a report that the job hangs makes this evidence, because a killed process loses its output buffers.
+- ``ledger.one_step_behind``  all others made the same last step, and one rank made the step before: the same fields.
+  Only a report that the job hangs makes this evidence, because a killed process loses its output buffers.
 - ``ledger.stood_still``    the job had printed no progress for long when its time limit ended it: idle_s, idle (as
   text), unit, step, phase
 

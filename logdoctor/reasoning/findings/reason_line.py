@@ -48,8 +48,8 @@ _FRAME = later(r"\bFile \"[^\"]{1,500}\", line \d+|most recent call last|^\W*\d+
 def with_reason_line(record: Record, matched: str) -> Record:
     """Make the line that tells the reason the record's line.
 
-    ``matched`` is the text that the rule's expression matched, "" if it asked for the kind only. The format's choice then
-    stands, unless it tells no reason.
+    ``matched`` is the text that the rule's expression matched, "" if it asked for the kind only. The format's choice
+    then stands, unless it tells no reason.
     """
     if not matched and _points(record.line) >= 0:
         return record
