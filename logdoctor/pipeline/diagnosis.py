@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
 from logdoctor.inputs import Bounds, Inventory, open_streams
+from logdoctor.logs.complaints import find_complaint, is_own_end, may_be_first_failure
 from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
@@ -109,11 +110,14 @@ def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
     Then follow the records of machines that belong to the job, and the overlooked records. After the last record the
     reasoner may conclude. Raises `InputError` if nothing could be read.
     """
+    first_failures: dict[str, Record] = {}
     for record in _records_of_job(reader, reasoner):
         _observe_record(record, reader, reasoner)
+        if may_be_first_failure(record) and len(first_failures) < MAX_FILES:
+            first_failures.setdefault(record.line.file, record.without_lines())
         yield record
     reader.require_input()
-    for record in _find_overlooked(reader) if reasoner.quiet else ():
+    for record in _find_overlooked(reader, reasoner, first_failures):
         _observe_record(record, reader, reasoner)
         yield record
     reasoner.state.line_counts = reader.lengths
@@ -137,14 +141,15 @@ def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> No
         reader.broken.add(error, record.line.file, record.line.number)
 
 
-def _find_overlooked(reader: JobReader) -> list[Record]:
-    """Return failures in logs without a line that looks like a failure.
+def _find_overlooked(reader: JobReader, reasoner: Reasoner, first_failures: Mapping[str, Record]) -> list[Record]:
+    """Return failures that no line shows by its form.
 
     A log may begin inside a record whose head is cut off. Or it holds only a message, which a rule or an error word
-    recognises as a failure.
+    recognises as a failure. Or a program says in its own words why it ends.
     """
     try:
-        return _read_overlooked(reader)
+        overlooked = _read_overlooked(reader) if reasoner.quiet else []
+        return overlooked or [*_find_complaints(reader, reasoner, first_failures)]
     except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
         reader.broken.add(error, next((log.name for log in reader.excerpts.logs), reader.job.name), 1)
         return []
@@ -162,6 +167,19 @@ def _read_overlooked(reader: JobReader) -> list[Record]:
     if any(finding.rule.role == "cause" for finding in rules_only.findings()[0]):
         return messages
     return [record for record in messages if record.fields.get("exception") or reports_error(record.text)]
+
+
+def _find_complaints(reader: JobReader, reasoner: Reasoner, first_failures: Mapping[str, Record]) -> Iterator[Record]:
+    """Yield the last words of programs whose end is the first failure of their log, or which just end."""
+    for log in reader.excerpts.logs:
+        end = first_failures.get(log.name)
+        if end is None and (not reasoner.quiet or reasoner.finished):
+            continue
+        if end is None or is_own_end(end):
+            lines = {line.number: line for line in (*log.first_lines(), *log.last_lines())}
+            complaint = find_complaint(log.name, lines.values(), reader.pack.matcher.match, end)
+            if complaint is not None:
+                yield complaint
 
 
 def make_job(inputs: Input | Iterable[Input], name: str | None = None) -> Job:

@@ -64,6 +64,11 @@ class Reasoner:
         """Return whether no record fails and no rule holds."""
         return not self._failures and not (self.matches and self.findings()[0])
 
+    @property
+    def finished(self) -> bool:
+        """Return whether the job said that it ended well."""
+        return self.state.good_ends.done is not None
+
     def _match(self, record: Record) -> None:
         for number, match in self._index.find_matches(record):
             rule, symptom = self._index.symptoms[number]

@@ -32,6 +32,7 @@ class JobState:
     def __init__(self) -> None:
         self.places = Places()
         self.formats: set[str] = set()
+        self.kinds: set[str] = set()
         self.runs = Attempts()
         self.versions = Versions(self.runs)
         self.steps: dict[int | None, Steps] = {}
@@ -56,6 +57,7 @@ class JobState:
     def observe(self, record: Record) -> None:
         self._last_steps = None
         self.formats.add(record.format)
+        self.kinds.add(record.kind)
         self.good_ends.observe(record)
         self.got_over.observe(record)
         self.places.observe(record)

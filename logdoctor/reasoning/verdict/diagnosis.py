@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Evidence, Finding, Line, Record, SymptomSeen
+from logdoctor.model import Cause, Evidence, Finding, Record, SymptomSeen
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.ranking import Ranking
+from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
 
@@ -22,8 +23,6 @@ MAX_CAUSES = 3
 MAX_EVIDENCE, MAX_SYMPTOM_EVIDENCE = 6, 3
 MAX_ALIKE = 3
 """Number of quoted lines of one source that differ only in their numbers."""
-SENTENCE_LINES = 2
-"""Number of lines on which a sentence may continue."""
 PREFERRED = {
     "en": " Nothing in these logs decides between this and '{other}'; the classifier finds this one more likely.",
     "zh": "这些日志无法区分它与“{other}”;分类器认为它的可能性更大。",
@@ -79,7 +78,7 @@ def _quote(records: Iterable[Record], state: JobState, lang: str, limit: int) ->
     lines: dict[tuple[str, int], Evidence] = {}
     for record in records:
         if len(lines) < limit:
-            evidence = state.evidence(_with_whole_sentence(record), explain_codes(record, lang))
+            evidence = state.evidence(with_whole_sentence(record), explain_codes(record, lang))
             lines.setdefault(_position(evidence), evidence)
     return tuple(lines.values())
 
@@ -102,21 +101,6 @@ def _without_repeats(records: Iterable[Record], state: JobState) -> Iterator[Rec
 
 def _position(evidence: Evidence) -> tuple[str, int]:
     return evidence.line.file, evidence.line.number
-
-
-def _with_whole_sentence(record: Record) -> Record:
-    """Join the lines on which the record's sentence continues.
-
-    MPI wraps its messages: "... could not be" and "opened by the process" become one line.
-    """
-    joined = record.line
-    for line in record.lines:
-        if not joined.number < line.number <= record.line.number + SENTENCE_LINES:
-            continue
-        if not (joined.text[-1:].isalnum() and line.text[:1].islower()):
-            break
-        joined = Line(joined.file, line.number, f"{joined.text} {line.text}")
-    return record if joined is record.line else replace(record, line=replace(record.line, text=joined.text))
 
 
 def build_symptoms(ranking: Ranking, state: JobState, lang: str) -> tuple[SymptomSeen, ...]:

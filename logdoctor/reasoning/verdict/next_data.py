@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from logdoctor.model import Record, Value
+from logdoctor.pack.regexes import later
 from logdoctor.reasoning.job_state import JobState
 
 ADVICE: dict[str, dict[str, str]] = {
@@ -35,16 +36,26 @@ ADVICE: dict[str, dict[str, str]] = {
         "zh": "用 HYDRA_DEBUG=1（Intel MPI：I_MPI_DEBUG=10）和 -prepend-rank 再运行一次。",
     },
 }
-ALWAYS = {
-    "en": (
-        "Add the kernel log of the hosts at that time (dmesg -T or journalctl -k): Xid, OOM killer and link lines.",
-        "If it stands still, take stacks of all ranks: py-spy dump --pid PID, and compare which rank differs.",
-    ),
-    "zh": (
-        "附上相关主机在该时间的内核日志（dmesg -T 或 journalctl -k）：查看 Xid、OOM killer 和链路相关行。",
-        "如果作业停住不动，请抓取所有 rank 的调用栈：py-spy dump --pid PID，并比较哪个 rank 与众不同。",
-    ),
+ALWAYS: dict[str, dict[str, str]] = {
+    "kernel": {
+        "en": "Add the kernel log of the hosts at that time (dmesg -T or journalctl -k): Xid, OOM killer and link lines.",
+        "zh": "附上相关主机在该时间的内核日志（dmesg -T 或 journalctl -k）：查看 Xid、OOM killer 和链路相关行。",
+    },
+    "stacks": {
+        "en": "If it stands still, take stacks of all ranks: py-spy dump --pid PID, and compare which rank differs.",
+        "zh": "如果作业停住不动，请抓取所有 rank 的调用栈：py-spy dump --pid PID，并比较哪个 rank 与众不同。",
+    },
 }
+GIVEN: dict[str, str] = {
+    "nccl": r"kind nccl\.(?:comm_init|bootstrap|interfaces|channel\w*)|setting NCCL_DEBUG=(?:INFO|TRACE)",
+    "c10d": r"setting TORCH_(?:NCCL_TRACE|FR)_BUFFER_SIZE=[1-9]",
+    "slurm": r"kind slurm\.job_state",
+    "openmpi": r"setting OMPI_MCA_btl_base_verbose=[1-9]",
+    "mpich": r"setting (?:HYDRA_DEBUG=1|I_MPI_DEBUG=(?:[5-9]|\d\d))",
+    "kernel": r"kind kernel\.",
+    "stacks": r"kind \w+\.(?:stack|gdb|backtrace)$",
+}
+"""What shows that the data of an advice is among the inputs: a kind of record, or a setting."""
 
 
 DIED, NOTICED, FAILED = (
@@ -70,8 +81,18 @@ def advise(state: JobState, first_failure: Record | None, lang: str) -> tuple[st
 
     It begins with the process whose output to read first, if the logs name it. The rest fits the formats of the log.
     """
-    fitting = [words.get(lang, words["en"]) for log_format, words in ADVICE.items() if log_format in state.formats]
-    return (*_begin_with(state, first_failure, lang), *fitting, *ALWAYS.get(lang, ALWAYS["en"]))
+    asked = {name: words for name, words in ADVICE.items() if name in state.formats} | ALWAYS
+    left = (words.get(lang, words["en"]) for name, words in asked.items() if not _is_given(name, state))
+    return (*_begin_with(state, first_failure, lang), *left)
+
+
+def _is_given(name: str, state: JobState) -> bool:
+    """Return whether the data that an advice asks for is among the inputs."""
+    given = GIVEN.get(name)
+    if given is None:
+        return False
+    facts = (*(f"kind {kind}" for kind in state.kinds), *(f"setting {n}={v}" for n, v in state.environment))
+    return any(later(given).match(fact) for fact in facts)
 
 
 def _begin_with(state: JobState, first_failure: Record | None, lang: str) -> list[str]:
