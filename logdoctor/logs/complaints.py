@@ -31,8 +31,9 @@ _NO_SENTENCE = later(
 )
 """Code, settings, data, and what shells print."""
 _FINAL = later(
-    r"(?i)\b(?:giving|gives?|gave) up\b|\b(?:breaks?|broke|broken) down\b|\b(?:breakdown|catastrophic|diverged|unphysical|blew up|fatal)\b"
-    r"|\bnot finite\b|\b(?:stopping|aborting|terminating|stop|abort)[.!]*$|\b(?:cannot|can't|can not|unable to) (?:continue|go on|proceed)\b"
+    r"(?i)\b(?:giving|gives?|gave) up\b|\b(?:breaks?|broke|broken) down\b|\b(?:breakdown|catastrophic|diverged)\b"
+    r"|\b(?:unphysical|blew up|fatal|not finite)\b|\b(?:stopping|aborting|terminating|stop|abort)[.!]*$"
+    r"|\b(?:cannot|can't|can not|unable to) (?:continue|go on|proceed)\b"
 )
 """Words of an end.  A log that ends with another complaint may just be read while the program goes on."""
 KILLS = frozenset({1, 2, 9, 15})
@@ -98,7 +99,10 @@ def _complaint(parser: LineParser, line: Line, end: Record | None) -> Record | N
         source = replace(source, rank=rank if rank is not None or end is None else end.rank)
     if end is not None and source.host is None:
         source = replace(source, host=end.host)
-    fields: dict[str, Value] = {"message": _SAYER.sub("", text).strip(" *!-="), "end": "told" if end is not None else "end of the log"}
+    fields: dict[str, Value] = {
+        "message": _SAYER.sub("", text).strip(" *!-="),
+        "end": "told" if end is not None else "end of the log",
+    }
     order = end.order if end is not None else -line.number
     return Record(line, "generic", "generic.complaint", text, source, "error", fields, order, note=NOTE)
 
@@ -115,4 +119,4 @@ def _was_said_before(line: Line, above: Sequence[Line]) -> bool:
 
 
 def _shape(line: Line) -> str:
-    return _NUMBERS.sub("#", line.text)
+    return str(_NUMBERS.sub("#", line.text))

@@ -152,9 +152,7 @@ def _read_overlooked(reader: JobReader) -> list[Record]:
     return [record for record in messages if record.fields.get("exception") or reports_error(record.text)]
 
 
-def _find_complaints(
-    reader: JobReader, reasoner: Reasoner, first_failures: Mapping[str, Record]
-) -> Iterator[Record]:
+def _find_complaints(reader: JobReader, reasoner: Reasoner, first_failures: Mapping[str, Record]) -> Iterator[Record]:
     """Yield the last words of programs whose end is the first failure of their log, or which just end."""
     for log in reader.excerpts.logs:
         end = first_failures.get(log.name)
