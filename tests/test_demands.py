@@ -70,7 +70,9 @@ def test_crash_in_a_library_without_symbols_is_told_in_no_part_of_it():
 
 
 def test_last_plain_line_that_gives_up_is_quoted_and_not_healthy():
-    cause = top(" iteration 1 residual 0.31\n iteration 2 residual 0.22\n catastrophic breakdown of the flux, giving up\n")
+    cause = top(
+        " iteration 1 residual 0.31\n iteration 2 residual 0.22\n catastrophic breakdown of the flux, giving up\n"
+    )
     assert "catastrophic breakdown of the flux, giving up" in cause.title
     assert cause.confidence < 0.8
 
@@ -97,7 +99,9 @@ def test_last_words_before_a_reported_exit_are_the_answer():
 
 
 def test_complaint_that_the_program_got_over_is_no_last_word():
-    diagnosis = read("iteration 1 residual 0.3\nsolver broke down, restarted\niteration 2 residual 0.2\niteration 3 residual 0.1\n")
+    diagnosis = read(
+        "iteration 1 residual 0.3\nsolver broke down, restarted\niteration 2 residual 0.2\niteration 3 residual 0.1\n"
+    )
     assert not diagnosis.causes
 
 
@@ -204,6 +208,56 @@ def test_roll_call_in_the_programs_own_words_gives_host_and_rank():
     log += "node-b:4403:4410 [1] misc/socket.cc:50 NCCL WARN socketProgress: Connection closed by remote peer node-a<43012>\n"
     job = read(log).job_summary
     assert (job.ranks_expected, job.hosts) == (4, ("node-a", "node-b"))
+
+
+def test_newest_event_of_kubernetes_decides_and_not_the_loudest():
+    log = (
+        "Events:\n  Type     Reason       Age    From      Message\n  ----     ------       ----   ----      -------\n"
+        '  Warning  Failed       55m    kubelet   Failed to pull image "reg.example.org/t:v9": rpc error: code = Unknown\n'
+        '  Normal   Pulled       50m    kubelet   Successfully pulled image "reg.example.org/t:v9" in 4m\n'
+        '  Warning  FailedMount  3m     kubelet   MountVolume.SetUp failed for volume "data" : mount failed\n'
+    )
+    assert "FailedMount" in proof(log)
+
+
+def test_inner_reason_of_a_wrapper_is_the_answer():
+    log = (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/venv/lib/python3.11/site-packages/ray/_private/worker.py", line 2772, in get\n'
+        "    raise value.as_instanceof_cause()\n"
+        "ray.exceptions.RayTaskError(ZeroDivisionError): ray::Worker.step() (pid=4411, ip=10.1.0.4)\n"
+        '  File "/home/mia/worker.py", line 31, in step\n    share = total / count\n'
+        "ZeroDivisionError: division by zero\n"
+    )
+    assert "ZeroDivisionError: division by zero" in top(log).title
+
+
+# ── an answer, not "unknown" ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_errno_with_a_path_is_an_answer():
+    cause = top("reading /data/wing.msh\nerror reading /data/wing.msh: errno 116 (Stale file handle)\n")
+    assert cause.signature == "host.filesystem"
+
+
+def test_reset_that_a_driver_requires_is_an_answer():
+    assert top("step 100 loss 2.1\nnvidia-smi: GPU 00000000:3B:00.0: reset required\n").signature == "cuda.fell-off-bus"
+
+
+def test_processes_that_all_believe_to_be_the_only_rank_are_told():
+    cause = top("".join(f"Hello from rank 0 of 1 on node-{host}\n" for host in "aabb"))
+    assert (cause.signature, cause.culprit.ranks) == ("mpi.singletons", ())
+
+
+def test_warning_in_the_teardown_of_nccl_proxy_is_no_failure():
+    log = (
+        "step 1/3 loss 2.1\nstep 2/3 loss 2.0\nstep 3/3 loss 1.9\n"
+        "node-a:41:90 [0] NCCL INFO [Service thread] Connection closed by localRank 0\n"
+        "node-a:41:90 [0] NCCL INFO comm 0x55 rank 0 nranks 2 cudaDev 0 busId 5000 - Abort COMPLETE\n"
+        "node-a:41:90 [0] proxy.cc:1500 NCCL WARN [Service thread] Accept failed Resource temporarily unavailable\n"
+        "Training finished.\n"
+    )
+    assert not read(log).causes
 
 
 # ── the proof is the reason line ────────────────────────────────────────────────────────────────────────────────────

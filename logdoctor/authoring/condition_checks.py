@@ -12,8 +12,8 @@ from logdoctor.model import Rule, Symptom
 from logdoctor.model.kinds import fits
 from logdoctor.ruleset.reader import NAME_LISTS, ROLES
 
-OTHER_KINDS = ("text.line", "generic.complaint")
-"""Kinds without a record pattern."""
+OTHER_KINDS = ("text.line", "generic.complaint", "kubernetes.passed")
+"""Kinds without a record pattern of their own."""
 DERIVED = "ledger."
 """Prefix of the kinds of records that reasoning derives from others."""
 

@@ -31,8 +31,9 @@ _NO_SENTENCE = later(
 )
 """Code, settings, data, and what shells print."""
 _FINAL = later(
-    r"(?i)\b(?:giving|gives?|gave) up\b|\b(?:breaks?|broke|broken) down\b|\b(?:breakdown|catastrophic|diverged|unphysical|blew up|fatal)\b"
-    r"|\bnot finite\b|\b(?:stopping|aborting|terminating|stop|abort)[.!]*$|\b(?:cannot|can't|can not|unable to) (?:continue|go on|proceed)\b"
+    r"(?i)\b(?:giving|gives?|gave) up\b|\b(?:breaks?|broke|broken) down\b|\b(?:breakdown|catastrophic|diverged)\b"
+    r"|\b(?:unphysical|blew up|fatal|not finite)\b|\b(?:stopping|aborting|terminating|stop|abort)[.!]*$"
+    r"|\b(?:cannot|can't|can not|unable to) (?:continue|go on|proceed)\b"
 )
 """Words of an end.  A log that ends with another complaint may just be read while the program goes on."""
 KILLS = frozenset({1, 2, 9, 15})
@@ -118,4 +119,4 @@ def _was_said_before(line: Line, above: Sequence[Line]) -> bool:
 
 
 def _shape(line: Line) -> str:
-    return _NUMBERS.sub("#", line.text)
+    return str(_NUMBERS.sub("#", line.text))

@@ -9,7 +9,8 @@ from logdoctor.model import Value
 from logdoctor.pack.regexes import later
 
 _HOST = later(
-    r"(?:\b(?:[Hh]ost(?:[ _]?name)?|HOST|[Nn]ode(?:[ _]?name)?|[Pp]rocessor|[Mm]achine|[Ss]erver)\b[ :=]{1,3}|\bon |\bfrom |\bat |@ ?)"
+    r"(?:\b(?:[Hh]ost(?:[ _]?name)?|HOST|[Nn]ode(?:[ _]?name)?|[Pp]rocessor|[Mm]achine|[Ss]erver)\b[ :=]{1,3}"
+    r"|\b(?:on|from|at) |@ ?)"
     r"[\"'(]?(?P<host>(?!(?:host|node|processor|machine|rank|process|proc|task|port|gpu|device|cuda|cpu|the|a|with|line)(?![\w.-]))"
     r"(?=[\w.-]*[A-Za-z])[A-Za-z0-9][\w.-]{1,100})(?<![.,-])"
 )

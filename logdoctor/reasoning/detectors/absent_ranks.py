@@ -4,8 +4,8 @@ Derived record (format ``ledger``, on the line of the first who gave up waiting)
 
 - ``ledger.absent_rank``  missing, host, listed (number of the others)
 
-All other ranks of a node gave up waiting, and their agent lists them. The one that is not listed did not wait with them:
-it still worked, hung, or never came.
+All other ranks of a node gave up waiting, and their agent lists them. The one that is not listed did not wait with
+them: it still worked, hung, or never came.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record
+from logdoctor.model import Record, Value
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
@@ -53,6 +53,10 @@ class Detector(Struct):
             first = record.rank - local
             missing = [rank for rank in range(first, first + size) if rank not in listed]
             if record.fields.get("exit_code") in GAVE_UP and len(listed) >= MIN_LISTED and len(missing) == 1:
-                fields = {"missing": missing[0], "host": short_host(record.host or ""), "listed": len(listed)}
+                fields: dict[str, Value] = {
+                    "missing": missing[0],
+                    "host": short_host(record.host or ""),
+                    "listed": len(listed),
+                }
                 yield derive_record("absent_rank", self.waited or record, fields, keep_source=False)
                 return

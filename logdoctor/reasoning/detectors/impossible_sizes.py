@@ -1,6 +1,6 @@
 """Sizes that no machine can give: a negative number without its sign, or a shape that grew by mistake.
 
-Derived record (format ``ledger``, on the line that names the size):
+Derived record (format ``ledger``, on each line that names such a size):
 
 - ``ledger.impossible_size``  wanted (as printed), why (``overflow`` or ``too large``)
 """
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from logdoctor.model import Record
+from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -27,15 +27,16 @@ OVERFLOW = 1 << 63
 SEARCHED = 2000
 
 
-class Detector(Struct):
-    """First record that asks for an impossible size."""
+MAX_FOUND = 64
 
-    found: Record | None = None
-    wanted: str = ""
-    why: str = ""
+
+class Detector(Struct):
+    """First records that ask for an impossible size, with the fields to derive."""
+
+    found: list[tuple[Record, dict[str, Value | None]]] = field(default_factory=list)
 
     def observe(self, record: Record) -> None:
-        if self.found is not None or not record.failing:
+        if len(self.found) >= MAX_FOUND or not record.failing:
             return
         match = _SIZE.search(record.text[:SEARCHED])
         if match is None:
@@ -43,9 +44,9 @@ class Detector(Struct):
         unit = match["unit"][0].upper()
         size = float(match["number"]) * 1024 ** _FACTORS[unit]
         if size < 0 or size >= TOO_LARGE:
-            self.found, self.wanted = record.without_lines(), f"{match['number']} {match['unit']}"
-            self.why = "overflow" if size < 0 or size >= OVERFLOW else "too large"
+            why = "overflow" if size < 0 or size >= OVERFLOW else "too large"
+            self.found.append((record.without_lines(), {"wanted": f"{match['number']} {match['unit']}", "why": why}))
 
     def derive(self, _state: JobState) -> Iterator[Record]:
-        if self.found is not None:
-            yield derive_record("impossible_size", self.found, {"wanted": self.wanted, "why": self.why})
+        for record, fields in self.found:
+            yield derive_record("impossible_size", record, fields)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record
+from logdoctor.model import Record, Value
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
@@ -45,7 +45,7 @@ class Detector(Struct):
             if len(ranks) < 2 or group in self.complete:
                 continue
             known = {state.places.rank_of(record) for record in ranks.values()} - {None}
-            fields = {
+            fields: dict[str, Value] = {
                 "group_ranks": ", ".join(map(str, sorted(ranks))),
                 "host": host,
                 "bus_id": bus,

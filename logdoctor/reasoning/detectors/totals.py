@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record
+from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -51,6 +51,6 @@ class Detector(Struct):
             (usual, _), (odd, _) = sizes.most_common()
             first = next(record for (_, size), record in calls.items() if size == odd)
             ranks = tuple(sorted(rank for rank, size in calls if size == odd))
-            fields = {"size": odd, "others_size": usual, "odd": ranks}
+            fields: dict[str, Value] = {"size": odd, "others_size": usual, "odd": ranks}
             yield derive_record("totals_differ", first, fields)
             return
