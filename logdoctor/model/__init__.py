@@ -45,12 +45,15 @@ from logdoctor.model.log import (
     Value,
     without_impossible_rank,
 )
-from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words, pack_words
+from logdoctor.model.mechanism import Arrow, FailureClass, Mechanism, Side, Where
+from logdoctor.model.rule import Action, Because, Example, Role, Rule, Strength, Symptom, Words, pack_words
 
 __all__ = [
     "COMPARISON_SCHEMA",
     "SCHEMA",
     "Action",
+    "Arrow",
+    "Because",
     "Candidate",
     "Cause",
     "CollectiveState",
@@ -62,6 +65,7 @@ __all__ = [
     "Difference",
     "Evidence",
     "Example",
+    "FailureClass",
     "Finding",
     "Following",
     "HostClock",
@@ -73,6 +77,7 @@ __all__ = [
     "Line",
     "LogdoctorError",
     "MadeBy",
+    "Mechanism",
     "Moment",
     "Novel",
     "Part",
@@ -86,6 +91,7 @@ __all__ = [
     "RuleError",
     "RulesError",
     "Run",
+    "Side",
     "Source",
     "Stream",
     "Strength",
@@ -94,6 +100,7 @@ __all__ = [
     "Topic",
     "Value",
     "Verdict",
+    "Where",
     "Words",
     "pack_words",
     "without_impossible_rank",
