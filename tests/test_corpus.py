@@ -25,7 +25,7 @@ from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.formats import markdown
 from logdoctor.render.report import RenderOptions
 from logdoctor.ruleset import shipped_rules
-from logdoctor.ruleset.signatures import VERDICTS, read_signatures
+from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "corpus"

@@ -16,7 +16,7 @@ import pytest
 from logdoctor import diagnose
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.ruleset import shipped_rules
-from logdoctor.ruleset.signatures import read_signatures
+from logdoctor.ruleset.tables import read_signatures
 
 FILES = sorted((Path(__file__).parent / "messages").glob("*.tsv"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handmade_records import make_record
 from msgspec.structs import replace
+from rule_texts import BOOK
 
 from logdoctor.model import Culprit, Line, Rule, Source, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
@@ -12,13 +13,17 @@ from logdoctor.reasoning.findings.wording import compress, fill
 from logdoctor.reasoning.job_state import JobState
 
 
-def rule(name, kind, role="cause", explains=(), when=None, strength="strong", culprit=None, **more):
+def rule(name, kind, role="", failure_class="", when=None, strength="strong", culprit=None, **more):
+    """Return a rule of the failure class and the role that its name has in signatures.tsv, unless others are given."""
+    agreed = BOOK.signatures.get(name)
+    failure_class = failure_class or (agreed.failure_class if agreed else "program fails")
+    role = role or ("symptom" if BOOK.mechanism.classes[failure_class].side == "seen" else "cause")
     symptoms = (
         tuple(Symptom(n, kind=k) for n, k in kind.items()) if isinstance(kind, dict) else (Symptom("s", kind=kind),)
     )
     words = pack_words((("en", Words(f"{name} on rank {{rank|?}}", "cause", ("do",))),))
     condition = when or {"any": [s.name for s in symptoms]}
-    return Rule(name, name, "stop", role, strength, words, symptoms, condition, culprit or {}, tuple(explains), **more)
+    return Rule(name, name, "stop", role, strength, words, symptoms, condition, culprit or {}, failure_class, **more)
 
 
 def records(*rows):
@@ -30,14 +35,14 @@ def records(*rows):
 
 
 def conclude(rules, *rows, hung=False):
-    reasoner = Reasoner(rules, (), hung=hung)
+    reasoner = Reasoner(rules, (), BOOK.mechanism, hung=hung)
     for record in records(*rows):
         reasoner.observe(record)
     return reasoner.conclude("job")
 
 
 OOM = rule("cuda.oom", "python.oom")
-TIMEOUT = rule("collective.timeout", "c10d.timeout", role="symptom", explains=["app.segfault"])
+TIMEOUT = rule("collective.timeout", "c10d.timeout")
 SEGFAULT = rule("app.segfault", "crash.segv")
 EXCEPTION = rule("app.exception", "python.*", role="fallback")
 HARMLESS = rule("benign.gid", "nccl.gid", role="benign")
@@ -69,8 +74,15 @@ def test_symptom_without_a_cause_is_the_answer():
     assert names(conclude(RULES, ("c10d.timeout", 1, "error"))) == ["collective.timeout"]
 
 
-def test_crash_after_a_timeout_of_the_same_rank_is_a_consequence():
-    assert names(conclude(RULES, ("c10d.timeout", 1, "error"), ("crash.segv", 1, "fatal"))) == ["collective.timeout"]
+def test_abort_after_a_timeout_of_the_same_rank_is_a_consequence():
+    abort = rule("app.segfault", "crash.abort", role="fallback")
+    rows = [("c10d.timeout", 1, "error"), ("crash.abort", 1, "fatal")]
+    assert names(conclude([TIMEOUT, abort], *rows)) == ["collective.timeout"]
+
+
+def test_crash_after_a_timeout_of_the_same_rank_outweighs_it():
+    rows = [("c10d.timeout", 1, "error"), ("crash.segv", 1, "fatal")]
+    assert names(conclude(RULES, *rows))[0] == "app.segfault"
 
 
 def test_crash_before_a_timeout_of_another_rank_is_the_cause():
@@ -114,16 +126,14 @@ def test_hint_before_a_proof_is_ranked_below_it():
 
 
 def test_abort_reported_for_a_rank_that_lost_its_peers_is_a_consequence():
-    closed = rule(
-        "net.peer-closed", "nccl.closed", role="symptom", explains=["app.segfault"], culprit={"ranks": "ranks"}
-    )
-    abort = rule("app.segfault", "elastic.exit", role="fallback", explains=["net.peer-closed"])
+    closed = rule("net.peer-closed", "nccl.closed", culprit={"ranks": "ranks"})
+    abort = rule("app.segfault", "elastic.exit", role="fallback")
     rows = [("nccl.closed", 8, "error"), ("elastic.exit", 8, "error")]
     assert names(conclude([closed, abort], *rows)) == ["net.peer-closed"]
 
 
 def test_late_report_explains_an_earlier_line():
-    kill = rule("host.oom-kill", "slurm.oom", explains=["app.segfault"])
+    kill = rule("host.oom-kill", "slurm.oom")
     rows = [("crash.segv", 1, "fatal"), ("slurm.oom", None, "error")]
     assert names(conclude([*RULES, kill], *rows)) == ["host.oom-kill"]
 
@@ -284,12 +294,12 @@ def test_rank_in_a_small_group_is_not_the_global_rank():
     assert state.places.rank_of(last) is None
 
 
-TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", explains=["app.exception"])
-RAISED = rule("app.exception", "python.*", role="fallback", explains=["job.preempted"])
+TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", failure_class="told to end")
+RAISED = rule("app.exception", "python.*", role="fallback")
 
 
 def told_to_end_after(seconds):
-    reasoner = Reasoner([TERMINATED, RAISED], ())
+    reasoner = Reasoner([TERMINATED, RAISED], (), BOOK.mechanism)
     rows = (("slurm.cancelled", None, "error", 100.0), ("python.traceback", 3, "fatal", 100.0 - seconds))
     for order, (kind, rank, level, time) in enumerate(rows):
         source = Source(rank=rank, time=time, host=f"n{order}")
@@ -311,7 +321,7 @@ REFUSED = rule(
 
 def refused(*others, nranks=None):
     """Return the culprit of a log in which only rank 8 of n1 could not connect, with lines of ``others``."""
-    reasoner = Reasoner([REFUSED], ())
+    reasoner = Reasoner([REFUSED], (), BOOK.mechanism)
     for order, host in enumerate((*others, "n1")):
         kind, level = ("nccl.warn", "error") if host == "n1" else ("nccl.env", "info")
         fields = {"nranks": nranks} if nranks else {}
@@ -367,8 +377,8 @@ def test_line_with_several_symptoms_of_a_rule_is_quoted_once():
 
 def test_explained_finding_can_name_the_culprit_ranks_of_its_cause():
     words = pack_words((("en", Words("waited for {awaited|somebody}", "c", ("r",))),))
-    late = replace(rule("a.waited", "k.late", role="symptom"), packed_words=words)
-    died = rule("a.died", "k.died", explains=("a.waited",))
+    late = replace(rule("a.waited", "k.late", failure_class="waits in vain"), packed_words=words)
+    died = rule("a.died", "k.died")
     diagnosis = conclude([died, late], ("k.died", 3, "fatal"), ("k.late", 1, "error"))
     assert [s.title for s in diagnosis.symptoms] == ["waited for rank 3"]
     assert conclude([late], ("k.late", 1, "error")).causes[0].title == "waited for somebody"

@@ -45,12 +45,15 @@ from logdoctor.model.log import (
     Value,
     without_impossible_rank,
 )
-from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words, pack_words
+from logdoctor.model.mechanism import Arrow, FailureClass, Mechanism, Side, Where
+from logdoctor.model.rule import Action, Because, Example, Role, Rule, Strength, Symptom, Words, pack_words
 
 __all__ = [
     "COMPARISON_SCHEMA",
     "SCHEMA",
     "Action",
+    "Arrow",
+    "Because",
     "Candidate",
     "Cause",
     "CollectiveState",
@@ -62,6 +65,7 @@ __all__ = [
     "Difference",
     "Evidence",
     "Example",
+    "FailureClass",
     "Finding",
     "Following",
     "HostClock",
@@ -74,6 +78,7 @@ __all__ = [
     "Line",
     "LogdoctorError",
     "MadeBy",
+    "Mechanism",
     "Moment",
     "NotJudged",
     "Novel",
@@ -88,6 +93,7 @@ __all__ = [
     "RuleError",
     "RulesError",
     "Run",
+    "Side",
     "Source",
     "Stream",
     "Strength",
@@ -96,6 +102,7 @@ __all__ = [
     "Topic",
     "Value",
     "Verdict",
+    "Where",
     "Words",
     "pack_words",
     "unread",

@@ -31,6 +31,8 @@ LifecycleSign = Literal[
     "restart",  # all workers are started again; the lines above in this file belong to an earlier attempt
     "comes up",  # a rank starts; failures above belong to an earlier attempt
     "once",  # a process or a job script prints it at most once for one place (``file``, ``line``)
+    "about peers",  # an own end that follows from the end of another process, for example a lost connection
+    "about order",  # an own end that may follow from an order to end
     "stack",  # the stack of a process (``frames``)
 ]
 """Lifecycle sign of a kind of record.  The format declares the signs, `Record.signs` holds them."""

@@ -44,6 +44,13 @@ class Example(Struct, frozen=True):
     line: int = 0
 
 
+class Because(Struct, frozen=True):
+    """A signature that a rule brings about though the failure classes do not say so, with the reason."""
+
+    of: str
+    reason: str
+
+
 class Words(Struct, frozen=True):
     """Texts for a person, in one language.
 
@@ -82,7 +89,9 @@ class Rule(Struct, frozen=True):
 
     ``speaker`` stands for the process that printed the decisive line.
     """
-    explains: tuple[str, ...] = ()
+    failure_class: str = ""
+    """Its own failure class, or that of its signature."""
+    because: tuple[Because, ...] = ()
     references: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()

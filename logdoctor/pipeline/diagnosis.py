@@ -91,7 +91,7 @@ def _diagnose(
     reader: JobReader, lang: str, model: Path | None = None, baseline: str = "", *, hung: bool = False
 ) -> Diagnosis:
     pack = reader.pack
-    reasoner = Reasoner(pack.rules, pack.scanned, hung=hung)
+    reasoner = Reasoner(pack.rules, pack.scanned, pack.mechanism, hung=hung)
     counter = FeatureCounter()
     for record in observe(reader, reasoner):
         counter.observe(record)
@@ -161,7 +161,7 @@ def _read_overlooked(reader: JobReader) -> list[Record]:
     if headless or len(logs) != 1:
         return headless
     messages = read_fallback_messages(logs[0].name, logs[0].first_lines(), pack.matcher.match)
-    rules_only = Reasoner(pack.rules, pack.scanned)
+    rules_only = Reasoner(pack.rules, pack.scanned, pack.mechanism)
     for record in messages:
         rules_only.observe(record)
     if any(finding.rule.role == "cause" for finding in rules_only.findings()[0]):

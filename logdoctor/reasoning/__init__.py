@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import permutations
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Diagnosis, Evidence, Finding, Record, Rule, Verdict
+from logdoctor.model import Diagnosis, Evidence, Finding, Mechanism, Record, Rule, Verdict
+from logdoctor.reasoning.causality.arrows import explain
+from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.causality.runs import analyse, list_runs, select_run, split_runs
 from logdoctor.reasoning.causality.ties import Preference, break_ties
 from logdoctor.reasoning.detectors import detectors
@@ -37,10 +40,11 @@ class Reasoner:
         self,
         rules: Sequence[Rule],
         scanned: Collection[int],
+        mechanism: Mechanism,
         *,
         hung: bool = False,
     ) -> None:
-        self.rules, self.hung = rules, hung
+        self.rules, self.hung, self.classes = rules, hung, FailureClasses(mechanism)
         self.state = JobState()
         self._detectors, self._table = detectors(), RankTable()
         self._index = load_index(rules, scanned)
@@ -90,9 +94,9 @@ class Reasoner:
             self._match(record)
             self.state.named_ends.observe_derived(record)
         conditions = Conditions(self.state, hung=self.hung)
-        runs = split_runs(self.rules, self.matches, conditions)
+        runs = split_runs(self.rules, self.classes, self.matches, conditions)
         selected = select_run(runs)
-        analysis = selected.analysis if selected else analyse(self.rules, self.matches, conditions)
+        analysis = selected.analysis if selected else analyse(self.rules, self.classes, self.matches, conditions)
         ranking, state = break_ties(analysis.ranking, prefer), analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
@@ -134,6 +138,13 @@ class Reasoner:
         rules = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
         failures = [e for e in self._failures_without(harmless) if rules.isdisjoint(self._rules_matching(e))]
         return not_outlived(failures, self.state)
+
+    def undecided(self, findings: Sequence[Finding]) -> Iterator[tuple[Finding, Finding]]:
+        """Yield pairs of one line between which only the length of the match decides, the winner first."""
+        for a, b in permutations(findings, 2):
+            why = explain(a, b, self.classes, self.state) if a.rule.role == b.rule.role else None
+            if why and why.law == "same line":
+                yield a, b
 
     def _rules_matching(self, record: Record) -> set[str]:
         """Return the ids of the rules that the record matches."""

@@ -24,7 +24,7 @@ from logdoctor.redaction import redact_secrets
 from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.ruleset import shipped_rules
-from logdoctor.ruleset.signatures import read_signatures
+from logdoctor.ruleset.tables import read_signatures
 from logdoctor.scan.fleet import Fleet, Tally
 from logdoctor.scan.fleet_chart import make_chart
 from logdoctor.version import __version__

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.model import Culprit, Finding, Record, Rule, Run, Verdict
-from logdoctor.reasoning.causality.precedence import is_late_report
-from logdoctor.reasoning.causality.ranking import Ranking, rank_findings
+from logdoctor.reasoning.causality.failure_classes import FailureClasses
+from logdoctor.reasoning.causality.lives import is_late_report
+from logdoctor.reasoning.causality.roots import Ranking, rank_findings
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import MatchesByRule, MatchesBySymptom, find
 from logdoctor.reasoning.findings.wording import FindingValues, fill
@@ -33,10 +34,10 @@ class Analysis(Struct, frozen=True):
     ranking: Ranking
 
 
-def analyse(rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions) -> Analysis:
+def analyse(rules: Sequence[Rule], classes: FailureClasses, matches: MatchesByRule, conditions: Conditions) -> Analysis:
     """Find the rules that hold, and their causes and consequences."""
     findings, harmless = find(rules, matches, conditions)
-    return Analysis(conditions.state, matches, findings, harmless, rank_findings(findings, conditions.state))
+    return Analysis(conditions.state, matches, findings, harmless, rank_findings(findings, classes, conditions.state))
 
 
 class RunAnalysis(Struct, frozen=True):
@@ -74,7 +75,9 @@ class RunAnalysis(Struct, frozen=True):
         return [f for f in self.own_ranking.causes if self._is_own(f)]
 
 
-def split_runs(rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions) -> list[RunAnalysis]:
+def split_runs(
+    rules: Sequence[Rule], classes: FailureClasses, matches: MatchesByRule, conditions: Conditions
+) -> list[RunAnalysis]:
     """Return the analysis of each run in log order.
 
     The list is empty if there is only one run.
@@ -88,11 +91,14 @@ def split_runs(rules: Sequence[Rule], matches: MatchesByRule, conditions: Condit
             cache[record.order] = attempts.run_of(record, spans)
         return cache[record.order]
 
-    return [_analyse_run(rules, matches, conditions, run_of, span, number) for number, span in enumerate(spans)]
+    return [
+        _analyse_run(rules, classes, matches, conditions, run_of, span, number) for number, span in enumerate(spans)
+    ]
 
 
 def _analyse_run(
     rules: Sequence[Rule],
+    classes: FailureClasses,
     matches: MatchesByRule,
     conditions: Conditions,
     run_of: Callable[[Record], int | None],
@@ -109,9 +115,9 @@ def _analyse_run(
         return not excludes(record)
 
     state = conditions.state.of_run(wanted)
-    analysis = analyse(rules, dict(_filter_matches(matches, wanted)), Conditions(state, hung=conditions.hung))
+    analysis = analyse(rules, classes, dict(_filter_matches(matches, wanted)), Conditions(state, hung=conditions.hung))
     at_work = any(contains(e) for steps in state.steps.values() for e in (*steps.older, *steps.latest))
-    own_ranking = rank_findings(analysis.findings, state, contains)
+    own_ranking = rank_findings(analysis.findings, classes, state, contains)
     return RunAnalysis(span, number, analysis, own_ranking, contains, excludes, at_work)
 
 

@@ -11,7 +11,7 @@ from logdoctor.codes import explain_codes
 from logdoctor.model import Cause, Evidence, Finding, Record, SymptomSeen
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
-from logdoctor.reasoning.causality.ranking import Ranking
+from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
@@ -43,7 +43,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, l
     words = fill_words(rule.say(lang), FindingValues(finding, lang))
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = PREFERRED.get(lang, PREFERRED["en"]).format(other=other) if finding is ranking.preferred else ""
-    explained = (f.rule.signature for f, by in ranking.explained if by is finding)
+    explained = (e.finding.rule.signature for e in ranking.explained if e.by is finding)
     return Cause(
         signature=rule.signature,
         title=words.title,
@@ -108,7 +108,7 @@ def build_symptoms(ranking: Ranking, state: JobState, lang: str) -> tuple[Sympto
 
     They are in log order.
     """
-    rows = sorted(ranking.explained, key=lambda pair: pair[0].first)
+    rows = sorted(((e.finding, e.by) for e in ranking.explained), key=lambda pair: pair[0].first)
     rest = [(f, None) for f in ranking.causes[MAX_CAUSES:]]
     return tuple(
         SymptomSeen(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import Finding, Moment, Part, RankRow, Record, Role, Rule
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.causality.ranking import Ranking
+from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.findings.culprits import CULPRITS_NAMED
 from logdoctor.reasoning.findings.findings import MatchesByRule
 from logdoctor.reasoning.identity.addresses import short_host
@@ -310,7 +310,7 @@ def _explained_failures(rules: Sequence[Rule], matches: MatchesByRule, ranking: 
 
     Derived records are left out, because they are no lines of a rank.
     """
-    alive = {f.rule.id for f in ranking.causes} | {f.rule.id for f, by in ranking.explained if by is not None}
+    alive = {f.rule.id for f in ranking.causes} | {e.finding.rule.id for e in ranking.explained if e.by}
     for number in sorted(n for n in matches if rules[n].id in alive):
         for match in (m for table in matches[number].values() for m in table.all()):
             if match.record.format != "ledger" and match.record.level != "info":
