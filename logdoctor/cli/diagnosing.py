@@ -79,14 +79,10 @@ def refuse_many_jobs(paths: Sequence[str]) -> None:
     """End with wrong usage if the only path is a folder of several jobs."""
     if len(paths) != 1 or not os.path.isdir(paths[0]):  # noqa: PTH112 - takes any text
         return
-    from logdoctor.model import InputError
+    from logdoctor.inputs.many_jobs import find_jobs_in_folder
     from logdoctor.model.escape import escape
-    from logdoctor.scan.jobs import find_jobs_in_folder
 
-    try:
-        jobs = find_jobs_in_folder(paths[0])
-    except InputError:  # the diagnosis reports it
-        return
+    jobs = find_jobs_in_folder(paths[0])
     if jobs:
         names = ", ".join(map(escape, jobs[:NAMED_JOBS])) + (", ..." if len(jobs) > NAMED_JOBS else "")
         raise wrong_usage(

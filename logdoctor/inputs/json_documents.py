@@ -5,7 +5,6 @@ A document such as a saved state, a configuration or a report may quote failures
 
 from __future__ import annotations
 
-import json
 import re
 
 from logdoctor.inputs.file_type import FileType
@@ -49,6 +48,8 @@ def detect_document(text: bytes) -> FileType | None:
 
 def _is_one_value(text: str) -> bool:
     """Report whether ``text`` is a single JSON value, or the start of one, and not one record of a log."""
+    import json
+
     try:
         value, end = json.JSONDecoder().raw_decode(text)
     except json.JSONDecodeError as error:  # a value that is cut is complete up to its end or up to its last text

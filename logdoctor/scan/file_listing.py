@@ -11,7 +11,6 @@ import stat
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from functools import cache
-from itertools import islice
 from typing import IO, Any, cast
 
 from msgspec import Struct
@@ -51,17 +50,15 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def list_files(
-    place: str, problems: list[Problem], *, follow_links: bool = False, limit: int | None = None
-) -> list[File]:
-    """List the files at ``place`` that may be logs, sorted by name, at most ``limit``.
+def list_files(place: str, problems: list[Problem], *, follow_links: bool = False) -> list[File]:
+    """List the files at ``place`` that may be logs, sorted by name.
 
     ``place`` is a folder, a file or a URL.  A folder below that cannot be read, and a link out of ``place`` that is not
     followed, is added to ``problems``.  Raises `InputError` if ``place`` itself cannot be read.
     """
     report = ProblemReporter(problems)
     files = _list_remote(place) if is_remote(place) else _list_local(place, report, follow_links=follow_links)
-    return sorted(islice(files, limit), key=lambda f: f.name)
+    return sorted(files, key=lambda f: f.name)
 
 
 def list_members(path: str, problems: list[Problem]) -> list[str]:

@@ -11,14 +11,11 @@ from functools import partial
 
 from msgspec import Struct
 
-from logdoctor.inputs import Bounds
-from logdoctor.inputs.json_documents import detect_document
-from logdoctor.inputs.opening import open_found
+from logdoctor.inputs.grouping import Group, GroupedBy, group_files, is_archive
+from logdoctor.inputs.many_jobs import read_start, without_documents
 from logdoctor.inputs.paths import sort_for_reading
 from logdoctor.model import InputError, Problem
 from logdoctor.scan.file_listing import File, is_remote, list_files, list_members, mask_urls
-from logdoctor.scan.grouping import Group, GroupedBy, find_many_jobs, group_files, is_archive
-from logdoctor.scan.host_folders import START_BYTES
 
 
 class JobFiles(Struct, frozen=True):
@@ -73,7 +70,8 @@ def find_jobs(places: Sequence[str], filters: Filters, problems: list[Problem]) 
         except InputError as error:
             problems.append(error.as_problem())
             continue
-        for group in group_files(_without_documents(files), filters.pattern, partial(_read_start, files)):
+        names = without_documents((file.name, file.path) for file in files.values())
+        for group in group_files(names, filters.pattern, partial(_start_of, files)):
             for job in _jobs_of_group(place, group, files, filters, problems):
                 jobs.setdefault(job.name, job)
     return [job for _, job in sorted(jobs.items()) if filters.accepts(job)]
@@ -120,27 +118,8 @@ def _jobs_of_group(
         )
 
 
-def _without_documents(files: Mapping[str, File]) -> list[str]:
-    """Return the names of ``files`` without JSON documents, which may quote the failure of another job."""
-    return [name for name in files if not name.endswith(".json") or not detect_document(_read_start(files, name))]
-
-
-def _read_start(files: Mapping[str, File], name: str) -> bytes:
-    """Return the first bytes of a file of this machine, else nothing."""
-    path = files[name].path
-    if is_remote(path):
-        return b""
-    try:
-        with open_found(path) as file:
-            return file.read(START_BYTES) or b""
-    except OSError:
-        return b""
-
-
-def find_jobs_in_folder(folder: str) -> list[str]:
-    """Return the names of the jobs in ``folder`` if it surely holds several jobs."""
-    files = {file.name: file for file in list_files(folder, [], limit=Bounds().entries)}
-    return find_many_jobs(group_files(_without_documents(files), read_start=partial(_read_start, files)))
+def _start_of(files: Mapping[str, File], name: str) -> bytes:
+    return read_start(files[name].path)
 
 
 def _job_name(place: str, below: str) -> str:

@@ -194,5 +194,5 @@ def _nearest_year(moment: float, other: float) -> float:
 
 def _round_down(seconds: float) -> str:
     unit, name = (DAY, "day") if seconds >= DAY else (HOUR, "hour")
-    count = int(seconds // unit)
-    return f"{count} {name}{'s' * (count != 1)}"
+    count = seconds // unit
+    return f"{count:.0f} {name}{'s' if count != 1 else ''}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdoctor.scan.grouping import group_files
+from logdoctor.inputs.grouping import group_files
 
 
 def grouped(*names: str, pattern: str | None = None) -> dict[str, tuple[str, list[str]]]:

@@ -15,8 +15,8 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from logdoctor.inputs.host_folders import SEEN_FILES, SEEN_FOLDERS, are_hosts_of_one_job
 from logdoctor.model.numbers import number
-from logdoctor.scan.host_folders import SEEN_FILES, SEEN_FOLDERS, are_hosts_of_one_job
 
 GroupedBy = Literal["pattern", "torchrun", "slurm", "folder", "file", "archive"]
 
