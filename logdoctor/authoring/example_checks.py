@@ -21,6 +21,10 @@ class RuleTraces(Struct, frozen=True):
     near_misses: Sequence[Trace]
 
 
+CLEARLY_MORE = 1.25
+"""A match that is so many times as long decides which of two rules tells more of a line."""
+
+
 def check_examples(traces: RuleTraces) -> Iterator[LintIssue]:
     """Find rules and symptoms that their own examples do not prove."""
     if not any(_finding_of(traces.source.rule.id, t) for t in traces.examples):
@@ -107,8 +111,10 @@ def _overlapping(traces: RuleTraces) -> Iterator[LintIssue]:
             other = next((f.rule.id for f in pair if f.rule.id != rule.id), "")
             if rule.id not in (pair[0].rule.id, pair[1].rule.id) or other in reported:
                 continue
-            reported.add(other)
             winner, loser = pair
+            if winner.match_length > CLEARLY_MORE * loser.match_length:
+                continue
+            reported.add(other)
             what = f"'{other}' claims the same line of this example, and nothing says which of the two tells more"
             more = f"({winner.match_length} against {loser.match_length} characters)"
             why = f"'{winner.rule.id}' wins here, because it matches more of the line {more}"

@@ -30,6 +30,8 @@ _NO_SENTENCE = later(
     r'^\s*(?:[$>#|{"\'\[]|File "|at |\d+ +0x)|^\s*[\w.-]{1,60} ?[=:] ?\S{1,60}$|\(core dumped\)|: \w*Warning: |`\.?$'
 )
 """Code, settings, data, and what shells print."""
+_LAUNCHER_BLOCK = later(r"^job aborted:\s*$")
+"""Head of the report of MS-MPI's and MPICH's old launchers.  The lines below it are theirs."""
 _FINAL = later(
     r"(?i)\b(?:giving|gives?|gave) up\b|\b(?:breaks?|broke|broken) down\b|\b(?:breakdown|catastrophic|diverged)\b"
     r"|\b(?:unphysical|blew up|fatal|not finite)\b|\b(?:stopping|aborting|terminating|stop|abort)[.!]*$"
@@ -48,6 +50,8 @@ def find_complaint(file: str, lines: Iterable[Line], search: Search, end: Record
     The record has the place of ``end`` in the reading order, because both tell the same end.
     """
     above = [line for line in lines if line.text.strip() and (end is None or line.number < end.line.number)]
+    if any(_LAUNCHER_BLOCK.match(line.text) for line in above[-MAX_ABOVE:]):
+        return None
     rest = MAX_BELOW if end is None else MAX_ABOVE
     parser = LineParser(file, search)
     for at in range(len(above) - 1, -1, -1):
