@@ -28,7 +28,7 @@ from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 35
+FORMAT = 36
 """Increase it if the compiled data or the derivation of texts changes."""
 TABLE = "rules"
 _PREFIX = f"rules-{__version__}-{FORMAT}-"

@@ -8,13 +8,15 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Rule, RuleError, RulesError
 from logdoctor.model.own_files import read_source
 from logdoctor.pack.yaml_lines import Document, Faults, parse
-from logdoctor.ruleset import rule_files
+from logdoctor.ruleset import decisions, rule_files, signatures
+from logdoctor.ruleset.decisions import Decisions, read_decisions
 from logdoctor.ruleset.reader import read_rule
-from logdoctor.ruleset.signatures import FILE_NAME, VERDICTS, Signature, read_signatures
+from logdoctor.ruleset.signatures import VERDICTS, Signature, read_signatures
 
 
 class Ruleset(Struct, frozen=True):
@@ -30,6 +32,13 @@ class Ruleset(Struct, frozen=True):
 
     def rule(self, name: str) -> Rule | None:
         return next((r for r in self.rules if r.id == name), None)
+
+
+class _Tables(Struct, frozen=True):
+    """The tables beside the rules, of all folders."""
+
+    signatures: dict[str, Signature]
+    decisions: Decisions
 
 
 def load(folders: Sequence[Path]) -> Ruleset:
@@ -48,7 +57,7 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     """
     rules_by_id = {rule.id: (rule, Document(None)) for rule in base}
     faults: list[RuleError] = []
-    signatures = _signatures(folders, faults)
+    tables = _Tables(_signatures(folders, faults), _decisions(folders, faults))
     names: set[str] = set()
     for folder in folders[1:] if base else folders:
         files = rule_files([folder])
@@ -56,19 +65,26 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
             faults.append(_empty(folder))
         for rule_id, path in files:
             names.add(rule_id)
-            result = _read_file(rule_id, path, signatures, faults)
+            result = _read_file(rule_id, path, tables, faults)
             if result:
                 rules_by_id[rule_id] = result
     rules = tuple(rules_by_id[rule_id][0] for rule_id in sorted(rules_by_id))
-    faults += _check_together(rules, {*names, *signatures})
+    faults += _check_together(rules, {*names, *tables.signatures})
     documents = {rule_id: document for rule_id, (_, document) in rules_by_id.items()}
-    return Ruleset(rules, signatures, tuple(faults), documents)
+    return Ruleset(rules, tables.signatures, tuple(faults), documents)
 
 
 def _signatures(folders: Sequence[Path], errors: list[RuleError]) -> dict[str, Signature]:
     table: dict[str, Signature] = {}
     for folder in folders:
-        table.update(read_signatures(folder / FILE_NAME, errors))
+        table.update(read_signatures(folder / signatures.FILE_NAME, errors))
+    return table
+
+
+def _decisions(folders: Sequence[Path], errors: list[RuleError]) -> Decisions:
+    table: Decisions = {}
+    for folder in folders:
+        table.update(read_decisions(folder / decisions.FILE_NAME, errors))
     return table
 
 
@@ -77,9 +93,7 @@ def _empty(folder: Path) -> RuleError:
     return RuleError(what, str(folder), "", "a rule is a file FOLDER/<family>/<name>.yaml")
 
 
-def _read_file(
-    rule_id: str, path: Path, signatures: dict[str, Signature], errors: list[RuleError]
-) -> tuple[Rule, Document] | None:
+def _read_file(rule_id: str, path: Path, tables: _Tables, errors: list[RuleError]) -> tuple[Rule, Document] | None:
     """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
     try:
         document = parse(read_source(path, "the rule file could not be read"), str(path))
@@ -89,7 +103,9 @@ def _read_file(
     faults = Faults(document, str(path))
     rule = read_rule(document, rule_id, str(path), faults)
     if rule:
-        _check_signature(rule, signatures, faults)
+        _check_signature(rule, tables.signatures, faults)
+        rows = tables.decisions
+        rule = replace(rule, decisions=rows.get(rule.id, ()) or rows.get(rule.signature, ()))
     errors += faults.errors
     return (rule, document) if rule and not faults.errors else None
 
