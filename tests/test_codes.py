@@ -19,7 +19,7 @@ from logdoctor.cli.commands import app
 from logdoctor.codes import catalogue, column_names, column_values, explain, explain_codes, follows, names, table
 from logdoctor.codes.search import find_catalogues, find_codes, similar_names
 from logdoctor.codes.table import FOLDER, REST, rows
-from logdoctor.model import Line, Record, RulesError
+from logdoctor.model import CALM, Line, Record, RulesError
 from logdoctor.pipeline.knowledge import gather
 from logdoctor.render import render
 from logdoctor.ruleset.loading import load
@@ -197,7 +197,7 @@ def test_healthy_log_reads_no_catalogue(knowledge):
     table.heads.cache_clear()
     table.catalogue.cache_clear()
     healthy = "step 1/3 loss 2.0\nstep 2/3 loss 1.5\nstep 3/3 loss 1.1\nTraining completed.\n"
-    assert diagnose_text(healthy, knowledge=knowledge).verdict == "healthy"
+    assert diagnose_text(healthy, knowledge=knowledge).verdict in CALM
     assert (table.heads.cache_info().currsize, table.catalogue.cache_info().currsize) == (0, 0)
 
 
@@ -261,7 +261,7 @@ def test_rule_with_a_column_matches_and_prints_the_meaning(tmp_path):
     pack = gather([folder])
     causes = diagnose_text(log, knowledge=pack).causes
     assert [c.title for c in causes] == ["Xid 62: the GPU's power controller halted (firmware)"]
-    assert causes[0].remedy[0].startswith("Take the GPU out and reset it")
+    assert causes[0].steps[0].text.startswith("Take the GPU out and reset it")
     assert diagnose_text(log, knowledge=pack, lang="zh").causes[0].title == "GPU 电源管理控制器停机"
 
 

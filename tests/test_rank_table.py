@@ -61,7 +61,7 @@ class Log:
 
     @property
     def job_summary(self):
-        return self.reasoner.conclude("job").job_summary
+        return self.reasoner.conclude("job", catalogue("en")).job
 
     @property
     def rows(self):

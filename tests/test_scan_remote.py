@@ -73,9 +73,9 @@ def test_jobs_behind_a_url_are_grouped_like_a_folder(memory):
 def test_jobs_and_archives_behind_a_url_are_diagnosed(memory, tmp_path):
     assert signatures("memory://runs", tmp_path) == {
         "memory://runs/a": "cuda.oom",
-        "memory://runs/b": "healthy",
+        "memory://runs/b": "finished",
         "memory://runs/old.tar.gz:x": "cuda.oom",
-        "memory://runs/old.tar.gz:y": "healthy",
+        "memory://runs/old.tar.gz:y": "finished",
     }
 
 
@@ -153,9 +153,9 @@ def bucket(s3_server, monkeypatch):
 def test_jobs_and_archives_in_a_bucket_are_diagnosed(bucket, tmp_path):
     assert signatures("s3://logs/runs", tmp_path) == {
         "s3://logs/runs/a": "cuda.oom",
-        "s3://logs/runs/b": "healthy",
+        "s3://logs/runs/b": "finished",
         "s3://logs/runs/old.tar.gz:x": "cuda.oom",
-        "s3://logs/runs/old.tar.gz:y": "healthy",
+        "s3://logs/runs/old.tar.gz:y": "finished",
     }
 
 

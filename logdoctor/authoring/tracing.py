@@ -11,6 +11,7 @@ from logdoctor.model import Diagnosis, Finding, Job, Problem, Record
 from logdoctor.pipeline.diagnosis import JobReader, observe
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.reasoning import Reasoner
+from logdoctor.render.catalogue import catalogue
 
 
 class Trace(Struct, frozen=True):
@@ -38,7 +39,7 @@ def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     reader = JobReader(job, knowledge)
     for _ in observe(reader, reasoner):
         pass
-    diagnosis = reasoner.conclude(job.name)
+    diagnosis = reasoner.conclude(job.name, catalogue("en"))
     findings, harmless = reasoner.findings()
     matches = {
         knowledge.rules[number].id: {name: [s.record for s in hits.all()] for name, hits in table.items()}

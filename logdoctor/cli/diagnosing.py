@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logdoctor.cli.errors import report_errors, wrong_usage
+from logdoctor.cli.errors import print_error, refuse_output, report_errors, wrong_usage
 from logdoctor.cli.progress_bar import ProgressBar
 from logdoctor.cli.rule_folders import read_settings
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 NAMED_JOBS = 3
+LACKING = frozenset({"cannot be read", "no file matches", "was not read", "holds no log", "cannot be unpacked"})
+"""Problems of an input of which nothing was read."""
 
 
 def diagnose(
@@ -53,19 +55,50 @@ def diagnose(
     elapsed = time.perf_counter() - start
     redacted = redact_to_share(diagnosis, chosen_format, redact, redact_map)
     write(redacted, chosen_format, output, language, quiet=quiet, elapsed=elapsed)
-    if exit_code and diagnosis.verdict != "healthy":
-        raise SystemExit(1)
+    raise_exit_code(diagnosis, paths, by_verdict=exit_code)
 
 
 def diagnose_paths(paths: list[str] | None, format: str, **options: Any) -> Diagnosis:
     """Diagnose the job in ``paths`` (none: standard input), with context for ``format``."""
+    from logdoctor.model import InputError
     from logdoctor.pipeline.diagnosis import diagnose as diagnose_job
+    from logdoctor.pipeline.diagnosis import make_job, nothing_read
     from logdoctor.render import context_lines
 
     inputs = paths_or_stdin(paths)
     refuse_many_jobs(inputs)
     with report_errors(), ProgressBar() as bar:
-        return diagnose_job(inputs, watch=bar.watch, context=context_lines(format), **options)
+        try:
+            return diagnose_job(inputs, watch=bar.watch, context=context_lines(format), **options)
+        except InputError as error:
+            print_error(error)
+            return nothing_read(make_job(inputs).name, error, options["lang"])
+
+
+def raise_exit_code(diagnosis: Diagnosis, paths: Sequence[str] | None, *, by_verdict: bool) -> None:
+    """End with the exit code of the diagnosis, unless it is 0.
+
+    An input that is missing, empty or unreadable counts more than a verdict without a failure.
+    """
+    from logdoctor.model import CALM
+
+    code = 0
+    if by_verdict and diagnosis.verdict != "finished":
+        code = 4 if diagnosis.verdict in CALM else 1
+    if code != 1 and (not diagnosis.coverage.bytes or any(_is_lacking(path, diagnosis) for path in paths or ())):
+        code = 3
+    if code:
+        raise SystemExit(code)
+
+
+def _is_lacking(path: str, diagnosis: Diagnosis) -> bool:
+    """Return whether an input that the user named is missing, empty or unreadable."""
+    try:
+        if os.path.isfile(path) and not os.path.getsize(path):  # noqa: PTH113, PTH202 - they take any text
+            return True
+    except (OSError, ValueError):
+        return True
+    return any(problem.where == path and problem.what in LACKING for problem in diagnosis.problems)
 
 
 def paths_or_stdin(paths: list[str] | None) -> list[str]:
@@ -129,7 +162,7 @@ def write_key(key: Mapping[str, Sequence[str]], file: Path | None) -> None:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
             out.write(text)
     except OSError as error:
-        raise wrong_usage(f"{file} cannot be written: {error.strerror}", "--redact-map") from None
+        refuse_output(file, error)
 
 
 def write(
@@ -165,7 +198,7 @@ def write_text_to(text: str, output: Path | None, *, marks: bool) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise wrong_usage(f"{output} cannot be written: {error.strerror}", "--output") from None
+        refuse_output(output, error)
 
 
 def _encoded(text: str, encoding: str, *, marks: bool) -> bytes:

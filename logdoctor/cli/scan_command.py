@@ -277,8 +277,10 @@ def _write(scan_run: Scan, format: str, folder: Path) -> None:
 
 def _causes_to_fail_on(fail_on: str | None, knowledge: Knowledge) -> set[str]:
     """Return the names in ``--fail-on``. A name that no rule has is wrong usage, because no scan would fail."""
+    from logdoctor.model import CALM
+
     names = {name.strip() for name in (fail_on or "").split(",") if name.strip()}
-    signatures = {rule.signature for rule in knowledge.rules} | {"unknown", "healthy"}
+    signatures = {"unknown", *CALM, *(rule.signature for rule in knowledge.rules)}
     strange = names - signatures - {name.partition(".")[0] for name in signatures}
     if strange:
         why = f"no rule has the signature or family {', '.join(sorted(strange))}; see: logdoctor rules list"

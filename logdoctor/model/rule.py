@@ -13,6 +13,9 @@ from logdoctor.model.log import Level, Scalar
 Action = Literal["stop", "retry", "exclude", "none"]
 """Advice for the job: fix first, start again as is, drain the named part and start again, nothing."""
 
+Do = Literal["requeue", "requeue-without-host", "resubmit-with-changes", "fix-first", "do-nothing", "investigate"]
+"""The decision after a failure, see `Decision.do`."""
+
 Strength = Literal["proof", "strong", "likely", "hint"]
 
 Role = Literal["cause", "symptom", "fallback", "benign"]
@@ -31,6 +34,16 @@ class Symptom(Struct, frozen=True):
     level: tuple[Level, ...] = ()
     fields: tuple[tuple[str, tuple[Scalar, ...] | str], ...] = ()
     """For each field a regular expression that matches its whole value, or a list of values."""
+
+
+class DecisionRow(Struct, frozen=True):
+    """A row of decisions.tsv: what to do if the condition ``when`` holds.
+
+    ``when`` is "" (always), ``checkpoint``, ``one-host-of-many`` or ``NAME=VALUE,...``.
+    """
+
+    when: str
+    do: Do
 
 
 class Example(Struct, frozen=True):
@@ -96,6 +109,8 @@ class Rule(Struct, frozen=True):
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()
     path: str = ""
+    decisions: tuple[DecisionRow, ...] = ()
+    """The decisions for a failure of this kind, from decisions.tsv. The first whose condition holds counts."""
     outlived: str = "by progress"
     """Evidence after the finding that shows that it was no failure.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,7 +17,18 @@ from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
-from logdoctor.model import Coverage, Diagnosis, InputError, Job, Problem, Record, Stream, unread
+from logdoctor.model import (
+    Cause,
+    Coverage,
+    DecisionRow,
+    Diagnosis,
+    InputError,
+    Job,
+    Problem,
+    Record,
+    Stream,
+    unread,
+)
 from logdoctor.pack import regexes
 from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.fallback import add_guess, build_preference
@@ -26,9 +38,11 @@ from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.symptoms import load_index
 from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
+from logdoctor.reasoning.lifecycle.heartbeat import has_heartbeat
 from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
-from logdoctor.reasoning.verdict.decision import decide
+from logdoctor.reasoning.verdict.decision import Unread, decide
+from logdoctor.render.catalogue import catalogue
 
 Input = str | os.PathLike[str] | IO[bytes]
 Watch = Callable[[str, int], None]
@@ -95,13 +109,36 @@ def _diagnose(
     counter = FeatureCounter()
     for record in observe(reader, reasoner):
         counter.observe(record)
-    cut = bool(unread(reader.coverage))
-    diagnosis = reasoner.conclude(reader.job.name, lang, truncated=cut, prefer=build_preference(counter, model))
+    words, missing = catalogue(lang), parts_not_read(reader.coverage)
+    diagnosis = reasoner.conclude(
+        reader.job.name,
+        words,
+        read_in_part=missing.count > 0,
+        has_heartbeat=lambda: any(has_heartbeat(log.texts()) for log in reader.excerpts.logs),
+        prefer=build_preference(counter, model),
+    )
     problems = (*pack.faults, *reader.problems)
     diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
-    diagnosis = add_guess(diagnosis, counter, pack, lang, model)
-    diagnosis = replace(diagnosis, decision=decide(diagnosis, lang))
-    return add_new_templates(diagnosis, reader.excerpts, lang, baseline)
+    diagnosis = add_guess(diagnosis, counter, pack, words, model)
+    decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=hung, unread=missing)
+    return add_new_templates(replace(diagnosis, decision=decision), reader.excerpts, words, baseline)
+
+
+def nothing_read(name: str, error: InputError, lang: str) -> Diagnosis:
+    """Return the diagnosis of a job of which nothing could be read."""
+    diagnosis = Diagnosis(name, "nothing-to-judge", problems=(error.as_problem(),))
+    return replace(diagnosis, decision=decide(diagnosis, catalogue(lang), unread=Unread(1, 1)))
+
+
+def _decisions_about(pack: Knowledge, cause: Cause) -> Sequence[DecisionRow]:
+    return next((rule.decisions for rule in pack.rules if rule.id == cause.rule), ())
+
+
+def parts_not_read(coverage: Coverage) -> Unread:
+    """Return how many inputs that may hold evidence were not read whole, and of how many."""
+    missing = len(unread(coverage))
+    of = sum(source.matters or source.read == "whole" for source in coverage.inputs)
+    return Unread(missing, of + coverage.unlisted)
 
 
 def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:

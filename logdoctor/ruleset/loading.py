@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from logdoctor.model import Mechanism, Role, Rule, RuleError, RulesError
 from logdoctor.model.own_files import read_source
 from logdoctor.pack.yaml_lines import Document, Faults, parse
-from logdoctor.ruleset import rule_files
+from logdoctor.ruleset import decisions, rule_files
+from logdoctor.ruleset.decisions import Decisions, read_decisions
 from logdoctor.ruleset.reader import read_rule
 from logdoctor.ruleset.tables import CLASSES, END_OF_LIFE, VERDICTS, Signature, Tables, read_tables
 
@@ -53,6 +54,7 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     rules_by_id = {rule.id: (rule, Document(None)) for rule in base}
     faults: list[RuleError] = []
     tables = read_tables(folders, faults)
+    rows = _decisions(folders, faults)
     names: set[str] = set()
     for folder in folders[1:] if base else folders:
         files = rule_files([folder])
@@ -60,7 +62,7 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
             faults.append(_empty(folder))
         for rule_id, path in files:
             names.add(rule_id)
-            result = _read_file(rule_id, path, tables, faults)
+            result = _read_file(rule_id, path, tables, rows, faults)
             if result:
                 rules_by_id[rule_id] = result
     rules = tuple(rules_by_id[rule_id][0] for rule_id in sorted(rules_by_id))
@@ -69,12 +71,21 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     return Ruleset(rules, tables.signatures, tables.mechanism, tuple(faults), documents)
 
 
+def _decisions(folders: Sequence[Path], errors: list[RuleError]) -> Decisions:
+    table: Decisions = {}
+    for folder in folders:
+        table.update(read_decisions(folder / decisions.FILE_NAME, errors))
+    return table
+
+
 def _empty(folder: Path) -> RuleError:
     what = "there is no rule in this folder" if folder.is_dir() else "there is no such folder of rules"
     return RuleError(what, str(folder), "", "a rule is a file FOLDER/<family>/<name>.yaml")
 
 
-def _read_file(rule_id: str, path: Path, tables: Tables, errors: list[RuleError]) -> tuple[Rule, Document] | None:
+def _read_file(
+    rule_id: str, path: Path, tables: Tables, rows: Decisions, errors: list[RuleError]
+) -> tuple[Rule, Document] | None:
     """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
     try:
         document = parse(read_source(path, "the rule file could not be read"), str(path))
@@ -86,6 +97,7 @@ def _read_file(rule_id: str, path: Path, tables: Tables, errors: list[RuleError]
     if rule:
         _check_signature(rule, tables.signatures, faults)
         rule = _with_class(rule, tables, faults)
+        rule = replace(rule, decisions=rows.get(rule.id, ()) or rows.get(rule.signature, ()))
     errors += faults.errors
     return (rule, document) if rule and not faults.errors else None
 
