@@ -314,7 +314,7 @@ def test_training_reports_its_progress(knowledge: Knowledge) -> None:
     assert [done for _, done, _ in reports[2:]] == [*range(reports[-1][2])]
 
 
-IMPORT = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'quokkas'\n"
+OUT_OF_MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 FULL = "OSError: [Errno 28] No space left on device: '/data/a.pt'\n"
 
 
@@ -340,16 +340,16 @@ def preferring(signature: str, to: str) -> LinearModel:
 
 
 def test_unordered_causes_are_ordered_by_the_classifier(knowledge: Knowledge, tmp_path: Path) -> None:
-    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=IMPORT, b=FULL))
+    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=OUT_OF_MEMORY, b=FULL))
     assert len(usual) == 2
     assert {by for _, by in usual} == {"rule"}
     (first, _), (second, _) = usual
-    asked = causes_with(preferring(second, first), knowledge, tmp_path, files(a=IMPORT, b=FULL))
+    asked = causes_with(preferring(second, first), knowledge, tmp_path, files(a=OUT_OF_MEMORY, b=FULL))
     assert asked == [(second, "classifier"), (first, "rule")]
 
 
 def test_causes_ordered_by_the_log_are_not_reordered(knowledge: Knowledge, tmp_path: Path) -> None:
-    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=IMPORT + FULL))
+    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=OUT_OF_MEMORY + FULL))
     assert len(usual) == 2
     (first, _), (second, _) = usual
-    assert causes_with(preferring(second, first), knowledge, tmp_path, files(a=IMPORT + FULL)) == usual
+    assert causes_with(preferring(second, first), knowledge, tmp_path, files(a=OUT_OF_MEMORY + FULL)) == usual

@@ -297,10 +297,12 @@ def test_the_first_fault_of_a_gpu_is_the_cause_of_those_that_follow_it():
     assert [s.explained_by for s in diagnosis.symptoms] == ["cuda.xid-other"]
 
 
-@pytest.mark.parametrize(("second", "causes"), [("01", ["cuda.nvlink"]), ("59", ["cuda.nvlink", "cuda.pcie"])])
-def test_first_fault_of_a_burst_about_a_gpu_is_the_cause(second, causes):
-    line = "[Sat Mar  1 13:05:{} 2025] NVRM: Xid (PCI:0000:c1:00): {}, pid=18812, name=python, {}\n"
-    log = line.format("01", 74, "NVLink: fatal error detected on link 11(0x10000, 0x0)")
+@pytest.mark.parametrize(
+    ("second", "causes"), [("1 13:05:59", ["cuda.nvlink"]), ("3 13:05:01", ["cuda.pcie", "cuda.nvlink"])]
+)
+def test_first_fault_of_a_gpu_is_the_cause_of_faults_of_the_same_day(second, causes):
+    line = "[Sat Mar  {} 2025] NVRM: Xid (PCI:0000:c1:00): {}, pid=18812, name=python, {}\n"
+    log = line.format("1 13:05:01", 74, "NVLink: fatal error detected on link 11(0x10000, 0x0)")
     diagnosis = diagnose_text(log + line.format(second, 167, "PCIe fatal timeout"))
     assert [c.signature for c in diagnosis.causes] == causes
 

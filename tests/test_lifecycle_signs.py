@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
+import pytest
 from format_probe import formats
 
-import pytest
-
 from logdoctor import reasoning
-from logdoctor.logs.about import add_subject
 from logdoctor.logs import line_parser, parse_text, record_patterns
+from logdoctor.logs.about import add_subject
 from logdoctor.model import LifecycleSign
 
 BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it]\n"

@@ -1,4 +1,4 @@
-"""What the last words of a process are about: itself, its peers, or an order to end.
+"""Subject of the last words of a process: itself, its peers, or an order to end.
 
 An exception about peers follows from the end of another process. Examples: a lost connection, a time-out while waiting,
 the report of a parent process about its child.

@@ -15,6 +15,7 @@ from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.headless_traces import Search
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.model import Candidate, Line, Record, Value
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 TOLD_EXITS = ("crash.exit",)
@@ -27,14 +28,16 @@ NOTE = "The last words of the program before its end."
 _NUMBERS = later(r"\d+")
 _WORD = later(r"[A-Za-z]{3}")
 _NO_SENTENCE = later(
-    r'^\s*(?:[$>#|{"\'\[]|File "|at |\d+ +0x)|^\s*[\w.-]{1,60} ?[=:] ?\S{1,60}$|\(core dumped\)|: \w*Warning: |`\.?$'
+    r'^\s*(?:[$>#|{"\'\[]|File "|at |\d+ +0x|--?\w)|^\s*[\w.-]{1,60} ?[=:] ?\S{1,60}$|\(core dumped\)'
+    r"|: \w*Warning: |`\.?$|\b(?:mpirun|mpiexec|srun|process(?:es)?)\b.{0,60}\b(?:exited|terminated|aborted)\b|\bjob aborted\b"
+    r"|\b(?:exited without|before) calling \w|\bended prematurely\b|\bexit code\b|\[: error message\]"
 )
-"""Code, settings, data, and what shells print."""
+"""Code, settings, help texts, data, and what shells and launchers print."""
 _LAUNCHER_BLOCK = later(r"^job aborted:\s*$")
 """Head of the report of MS-MPI's and MPICH's old launchers.  The lines below it are theirs."""
 _FINAL = later(
     r"(?i)\b(?:giving|gives?|gave) up\b|\b(?:breaks?|broke|broken) down\b|\b(?:breakdown|catastrophic|diverged)\b"
-    r"|\b(?:unphysical|blew up|fatal|not finite)\b|\b(?:stopping|aborting|terminating|stop|abort)[.!]*$"
+    r"|\b(?:unphysical|blew up|fatal|not finite)\b|\b(?:stopping|aborting|terminating)[.!]*$"
     r"|\b(?:cannot|can't|can not|unable to) (?:continue|go on|proceed)\b"
 )
 """Words of an end.  A log that ends with another complaint may just be read while the program goes on."""
@@ -98,7 +101,7 @@ def _complaint(parser: LineParser, line: Line, end: Record | None) -> Record | N
     if end is None and not _FINAL.search(text):
         return None
     who = _WHO.search(text)
-    rank = int(who["rank"]) if who else None
+    rank = number(who["rank"]) if who else None
     if source.rank is None:
         source = replace(source, rank=rank if rank is not None or end is None else end.rank)
     if end is not None and source.host is None:

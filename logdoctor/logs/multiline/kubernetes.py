@@ -106,4 +106,4 @@ def _went_on(head: Message, below: Iterator[Message], enough: str) -> bool:
 def _age(text: str) -> int | None:
     """Return the seconds of the first age in an event, such as ``5m12s``."""
     match = _AGE.search(text)
-    return sum(int(n) * _SECONDS[unit] for n, unit in _UNIT.findall(match["age"])) if match else None
+    return sum((number(n) or 0) * _SECONDS[unit] for n, unit in _UNIT.findall(match["age"])) if match else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 _HOST = later(
@@ -31,6 +32,6 @@ def read_roll_call(head: Message, fields: Mapping[str, Value], _below: Iterator[
         told = {"rank": rank, "nranks": size}
     if host:
         told["host"] = host["host"]
-    if pid:
-        told["pid"] = int(pid["pid"])
+    if pid and (process := number(pid["pid"])) is not None:
+        told["pid"] = process
     return Multiline(head.text, told) if host or pid or "ello" in head.text or "reetings" in head.text else None

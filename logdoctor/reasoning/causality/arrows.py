@@ -66,39 +66,34 @@ def explain(a: Finding, b: Finding, classes: FailureClasses, state: JobState) ->
     """Return why ``a`` explains ``b``, or None if it does not."""
     if a is b:
         return None
-    for is_better_telling in (_tells_more, _has_earlier_code, _fits_line_better):
+    for is_better_telling in (_has_earlier_code, _tells_more, _fits_line_better):
         if why := is_better_telling(a, b, classes, state):
             return why
         if is_better_telling(b, a, classes, state):
             return None
     forth, back = may_cause(a, b, classes, state), may_cause(b, a, classes, state)
-    if forth and back:
-        return forth if _came_first(a, b, classes, state) else None
-    return forth
+    return forth if not back or _came_first(a, b, classes, state) else None
 
 
 def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
-    """Return by which law ``a`` can have brought about ``b``, if time allows it."""
+    """Return by which law ``a`` can have brought about ``b``, if their order allows it."""
     first, second, processes = classes.of(a), classes.of(b), lives.processes(a, b)
-    if processes == "same" and lives.is_over_before(a, b):
+    is_over = processes != "other" and lives.is_over_before(a, b)
+    if is_over and processes == "same":
         return None
     outweighed = first.side == "seen" and second.side == "own"
     row = classes.inside(first, second)
-    inside = processes != "other" and not outweighed and not lives.is_over_before(a, b)
-    if row and inside and lives.is_within(a, b, row.within, state):
+    if row and processes != "other" and not outweighed and not is_over and lives.is_within(a, b, row, state):
         return Why("same process", row)
     row = classes.seen(first, second)
-    if row and (row.where == "launcher" or _are_elsewhere(a, b)) and lives.is_within(a, b, row.within, state):
+    if row and (row.where == "launcher" or _are_elsewhere(a, b)) and lives.is_within(a, b, row, state):
         return Why("other process", row)
+    if outweighed and not state.surely_after(b.records[0], a.records[0]):
+        return None
     for place, share in PLACES.items():
         row = classes.at(first, second, place) if share(a, b, state) else None
-        if (
-            row
-            and lives.is_within(a, b, row.within, state)
-            and (not outweighed or state.surely_after(b.records[0], a.records[0]))
-        ):
-            ordered = second.id == "ordered"
-            return Why("shared place", row) if not ordered or lives.stalled_until(a, b, state) else None
+        if row and lives.is_within(a, b, row, state):
+            return Why("shared place", row)
     return None
 
 
@@ -157,7 +152,7 @@ def _leads_to_giving_up(a: Finding, b: Finding, classes: FailureClasses) -> bool
 
 
 def _stalled_the_job(_: Finding, b: Finding, classes: FailureClasses) -> bool:
-    """Return whether ``b`` ended a job that stood still already, which `lives.stalled_until` has shown."""
+    """Return whether ``b`` ended a job that stood still already, which `lives.is_within` has shown."""
     return classes.of(b).id == "ordered"
 
 

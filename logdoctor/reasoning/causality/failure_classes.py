@@ -10,7 +10,7 @@ END_OF_LIFE = "process ends"
 UNKNOWN = FailureClass("", "own", "process", "yes")
 """Class of a rule whose class is in no table."""
 Reach = dict[str, Arrow]
-"""What a class leads to, each with the first arrow of the way."""
+"""Classes to which one leads, each with the first arrow of the way."""
 
 
 class FailureClasses:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from logdoctor.model import Finding, Record
+from logdoctor.model import Arrow, Finding, Record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import moment
 
@@ -92,7 +92,7 @@ def _signal(record: Record) -> int | None:
     return (-code if code < 0 else code - 128) if isinstance(code, int) else None
 
 
-def stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
+def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
     """Return whether the job stood still after ``end`` until somebody ended it.
 
     An exception that an order to end raises is no failure of its own. Without a rank, ``end`` may be of another program
@@ -134,17 +134,21 @@ def is_over_before(later: Finding, earlier: Finding) -> bool:
     return later.first > earlier.last and not is_late(later) and (one_file or processes(later, earlier) == "same")
 
 
-def is_within(a: Finding, b: Finding, limit: float | None, state: JobState) -> bool:
-    """Return whether at most ``limit`` seconds lie between two findings. Without times they may."""
-    if limit is None:
-        return True
+def is_within(a: Finding, b: Finding, row: Arrow, state: JobState) -> bool:
+    """Return whether two findings lie as close in time and order as a row of the table asks. Without times they may."""
+    if row.target == "ordered" and not _stalled_until(a, b, state):
+        return False
+    return row.within is None or _are_within(a, b, row.within, state)
+
+
+def _are_within(a: Finding, b: Finding, limit: float, state: JobState) -> bool:
     seconds, doubt = state.seconds_between(_first_with_time(a), _first_with_time(b))
     return seconds is None or abs(seconds) <= limit + doubt
 
 
 def is_of_earlier_day(finding: Finding, others: Sequence[Finding], state: JobState) -> bool:
     """Return whether a failure is so much older than another that the job cannot have ended by it."""
-    return not all(is_within(finding, other, LONG_AGO, state) or before(other, finding, state) for other in others)
+    return not all(_are_within(finding, other, LONG_AGO, state) or before(other, finding, state) for other in others)
 
 
 def before(a: Finding, b: Finding, state: JobState) -> bool:
