@@ -29,7 +29,8 @@ _NUMBERS = later(r"\d+")
 _WORD = later(r"[A-Za-z]{3}")
 _NO_SENTENCE = later(
     r'^\s*(?:[$>#|{"\'\[]|File "|at |\d+ +0x|--?\w)|^\s*[\w.-]{1,60} ?[=:] ?\S{1,60}$|\(core dumped\)'
-    r"|: \w*Warning: |`\.?$|\b(?:mpirun|mpiexec|srun|process(?:es)?)\b.{0,60}\b(?:exited|terminated|aborted)\b|\bjob aborted\b"
+    r"|: \w*Warning: |`\.?$"
+    r"|\b(?:mpirun|mpiexec|srun|process(?:es)?)\b.{0,60}\b(?:exited|terminated|aborted)\b|\bjob aborted\b"
     r"|\b(?:exited without|before) calling \w|\bended prematurely\b|\bexit code\b|\[: error message\]"
 )
 """Code, settings, help texts, data, and what shells and launchers print."""
