@@ -47,7 +47,7 @@ OOM = Diagnosis(
             "kernel killed rank 12. All that follows is fallout.",
             confidence=0.968,
             by="rule",
-            culprit=Culprit(ranks=(12,), hosts=("tc-node07",)),
+            culprit=Culprit(ranks=(12,), hosts=("tc-node07",), scope="one"),
             action="stop",
             steps=make_steps(
                 "See who used the memory: `sacct -j 71920 --format=JobID,MaxRSS,MaxRSSNode,MaxRSSTask`; on the node `dmesg -T | grep -i oom` lists every process at that moment.",

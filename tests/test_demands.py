@@ -26,7 +26,7 @@ def test_sigkill_alone_names_no_sender_and_asks_for_the_kernel_log():
     cause = top("[rank0]: step 10 loss 2.2\nRank 3 crashed with exit code -9.\n")
     assert "does not say who sent it" in cause.title
     assert cause.confidence < 0.8
-    assert "dmesg" in cause.remedy[0]
+    assert "dmesg" in cause.steps[0].text
 
 
 def test_exit_of_a_numbered_process_does_not_name_the_only_rank_that_is_heard():
@@ -36,7 +36,7 @@ def test_exit_of_a_numbered_process_does_not_name_the_only_rank_that_is_heard():
 def test_sigbus_alone_is_not_a_full_shared_memory():
     cause = top("[rank2] step 40 loss 2.1\nbash: line 1: 4411 Bus error               (core dumped) python train.py\n")
     assert "/dev/shm is full" not in cause.title
-    assert [any(word in step for step in cause.remedy) for word in ("df -h /dev/shm", "ls -l", "memory failure")]
+    assert [any(word in step.text for step in cause.steps) for word in ("df -h /dev/shm", "ls -l", "memory failure")]
 
 
 def test_loader_worker_that_was_killed_is_not_out_of_memory():
@@ -206,7 +206,7 @@ def test_impossible_size_is_no_lack_of_memory():
 def test_roll_call_in_the_programs_own_words_gives_host_and_rank():
     log = "".join(f"I am {rank} of 4 on node-{'ab'[rank // 2]}, pid {4400 + rank}\n" for rank in range(4))
     log += "node-b:4403:4410 [1] misc/socket.cc:50 NCCL WARN socketProgress: Connection closed by remote peer node-a<43012>\n"
-    job = read(log).job_summary
+    job = read(log).job
     assert (job.ranks_expected, job.hosts) == (4, ("node-a", "node-b"))
 
 
@@ -301,12 +301,12 @@ def test_proof_of_a_launchers_block_is_the_signal_and_not_the_exit_code():
 def test_next_data_does_not_ask_for_a_kernel_log_that_was_given():
     log = "ERROR: something broke in the third stage\n"
     kernel = "[Wed Apr  9 03:15:22 2025] mlx5_core 0000:5e:00.0: Port module event: module 0, Cable plugged\n"
-    assert any("dmesg" in line for line in read(log).advice)
-    assert not any("dmesg" in line for line in read(kernel + log).advice)
+    assert any("dmesg" in line for line in read(log).decision.collect)
+    assert not any("dmesg" in line for line in read(kernel + log).decision.collect)
 
 
 def test_next_data_does_not_ask_for_nccl_debug_that_is_on():
     log = "NCCL version 2.21.5+cuda12.4\nERROR: something broke in the third stage\n"
     info = "node-a:41:41 [0] NCCL INFO Bootstrap : Using eth0:10.1.0.4<0>\n"
-    assert any("NCCL_DEBUG=INFO" in line for line in read(log).advice)
-    assert not any("NCCL_DEBUG=INFO" in line for line in read(info + log).advice)
+    assert any("NCCL_DEBUG=INFO" in line for line in read(log).decision.collect)
+    assert not any("NCCL_DEBUG=INFO" in line for line in read(info + log).decision.collect)

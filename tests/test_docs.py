@@ -134,7 +134,7 @@ def test_line_of_the_plan_gives_the_source_that_the_plan_names():
     named = re.search(r"is now: (.+?)\.\n", steps, re.DOTALL)[1].split()
     source = record.source
     told = f"rank {source.rank}, host {source.host}, pid {source.pid}, time 10:13:38, level {source.level}, logger {source.logger}"
-    assert (" ".join(named), record.kind) == (told, "cuda.oom")
+    assert (" ".join(named), record.kind) == (told, "cuda.other")
 
 
 def test_a_page_of_the_site_links_to_pages_of_the_site(gathered):

@@ -154,7 +154,7 @@ CASES = sorted(
 def test_foreign_machine_log_beside_a_case_changes_neither_verdict_nor_causes(case, knowledge):
     logs = sorted(str(path) for path in case.rglob("*") if path.suffix in LOGS)
     before = diagnose(logs, name="job", knowledge=knowledge)
-    start = before.job_summary.started
+    start = before.job.started
     if start is None:
         pytest.skip("no line of the case has a time")
     year = datetime(2025, 1, 1, tzinfo=timezone.utc).timestamp() if start < A_YEAR else 0.0

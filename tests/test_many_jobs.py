@@ -162,7 +162,7 @@ def test_json_document_beside_the_logs_is_neither_a_job_nor_a_log(tmp_path):
     state = '{\n "last_error": "torch.OutOfMemoryError: CUDA out of memory."\n}\n'
     place = write(tmp_path / "jobs", {"a.log": STEPS, "state.json": state, "j/x.log": STEPS, "j/state.json": state})
     records = scanned(place, tmp_path / "out")
-    assert {Path(job).name: row[1] for job, row in records.items()} == {"a": "healthy", "j": "healthy"}
+    assert {Path(job).name: row[1] for job, row in records.items()} == {"a": "finished", "j": "finished"}
 
 
 def test_log_whose_lines_are_json_is_a_job(tmp_path):

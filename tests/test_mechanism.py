@@ -12,6 +12,7 @@ from rule_texts import BOOK, LICENCE, rule_file
 from logdoctor import diagnose
 from logdoctor.model import Arrow, Because, Diagnosis, Line, Mechanism, Rule, Source, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
+from logdoctor.render.catalogue import catalogue
 from logdoctor.ruleset.loading import read
 from logdoctor.ruleset.tables import END_OF_LIFE, VERDICTS
 
@@ -40,7 +41,7 @@ def conclude(
         host = f"node-{hosts[order]}" if hosts else None
         line = Line("job.log", order + 1, name)
         reasoner.observe(make_record(line, f"k.{name}", name, Source(rank=rank, host=host), "error", {}, order))
-    return reasoner.conclude("job")
+    return reasoner.conclude("job", catalogue("en"))
 
 
 def causes(*args, **options) -> list[str]:

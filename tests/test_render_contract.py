@@ -114,7 +114,11 @@ def test_schema_requires_field(field):
 
 def test_cause_has_culprit_action_and_evidence():
     cause = OOM.to_dict()["causes"][0]
-    assert cause["culprit"] == {"ranks": [12], "hosts": ["tc-node07"], "gpus": [], "peers": []}
+    assert (cause["culprit"]["ranks"], cause["culprit"]["hosts"], cause["culprit"]["scope"]) == (
+        [12],
+        ["tc-node07"],
+        "one",
+    )
     assert (cause["action"], cause["by"], cause["confidence"]) == ("stop", "rule", 0.968)
     assert cause["evidence"][0]["file"] == "slurm-71920.out"
     assert cause["evidence"][0]["line"] == 90412

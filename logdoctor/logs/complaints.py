@@ -32,6 +32,7 @@ _NO_SENTENCE = later(
     r"|: \w*Warning: |`\.?$"
     r"|\b(?:mpirun|mpiexec|srun|process(?:es)?)\b.{0,60}\b(?:exited|terminated|aborted)\b|\bjob aborted\b"
     r"|\b(?:exited without|before) calling \w|\bended prematurely\b|\bexit code\b|\[: error message\]"
+    r"|\btypically indicates\b|\bbe sure to include\b"
 )
 """Code, settings, help texts, data, and what shells and launchers print."""
 _LAUNCHER_BLOCK = later(r"^job aborted:\s*$")

@@ -19,7 +19,7 @@ from logdoctor.logs.record_pattern import RecordPattern
 from logdoctor.model import RuleError
 
 Place: TypeAlias = tuple[int, int, int]
-"""Where a record stands: its group, the number of its file, its number in the file.  Sorts as without ``before``."""
+"""Place of a record: its group, the number of its file, its number in the file.  Sorts as without ``before``."""
 
 
 class Before(Struct, frozen=True):

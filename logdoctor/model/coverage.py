@@ -28,7 +28,7 @@ class InputRead(Struct, frozen=True):
     records: Count = 0
     read: ReadState = "whole"
     why: str = ""
-    """Why it was not read whole, or why nothing was in it."""
+    """Reason for which it was not read whole, or for which nothing was in it."""
     named: bool = False
     """The user named this input; false: it was found in a folder or an archive."""
     matters: bool = False

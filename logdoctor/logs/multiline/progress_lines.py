@@ -9,6 +9,7 @@ import regex
 
 from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 MAX_TEXT = 20_000
@@ -116,7 +117,8 @@ def read_phase(phase: str = "") -> MultilineReader:
 def _checkpoint_fields(text: str) -> dict[str, Value]:
     """Return the step and the path of a checkpoint, as far as the line names them."""
     step, path = _CHECKPOINT_STEP.search(text), _CHECKPOINT_PATH.search(text)
-    fields: dict[str, Value] = {"checkpoint_step": int(step["step"])} if step else {}
+    number_of_step = number(step["step"]) if step else None
+    fields: dict[str, Value] = {} if number_of_step is None else {"checkpoint_step": number_of_step}
     return {**fields, "checkpoint_path": _CONFIGURATION.sub("", path["path"])} if path else fields
 
 

@@ -23,7 +23,7 @@ class Explained(Struct, frozen=True):
     finding: Finding
     by: Finding | None = None
     why: Why | None = None
-    """Why ``by``, or what follows from it, explains the finding."""
+    """Law by which ``by``, or a consequence of it, explains the finding."""
 
 
 class Ranking(Struct, frozen=True):

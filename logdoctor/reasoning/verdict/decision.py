@@ -75,7 +75,7 @@ def decide(
         sentence=_sentence(choice, diagnosis, words),
         hosts=choice.hosts if choice.do == "requeue-without-host" else (),
         checkpoint=checkpoint,
-        attempts_left=int(choice.do in AGAIN),
+        attempts_left=1 if choice.do in AGAIN else 0,
         collect=diagnosis.decision.collect,
         because=_because(choice, diagnosis.causes[0], words),
     )

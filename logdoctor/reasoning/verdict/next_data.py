@@ -18,7 +18,7 @@ GIVEN: dict[str, str] = {
     "kernel": r"kind kernel\.",
     "stacks": r"kind \w+\.(?:stack|gdb|backtrace)$",
 }
-"""What shows that the data of an advice is among the inputs: a kind of record, or a setting."""
+"""Sign that the data of an advice is among the inputs: a kind of record, or a setting."""
 
 
 def collect_for_cause(state: JobState, first_failure: Record | None, words: Catalogue) -> tuple[str, ...]:
