@@ -5,7 +5,7 @@ A diagnosis names the failure, its rank and host, its proof, and what to do.
 >>> import logdoctor
 >>> diagnosis = logdoctor.diagnose("corpus/oom-kill/job.log")   # doctest: +SKIP
 >>> diagnosis.verdict, diagnosis.causes[0].signature            # doctest: +SKIP
-('failure', 'host.oom-kill')
+('failed', 'host.oom-kill')
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _only_in(run: Mapping[str, Novel], other: Mapping[str, Novel]) -> tuple[Nove
 
 
 def _differences(good: _Run, bad: _Run) -> Iterator[Difference]:
-    good_job, bad_job = good.diagnosis.job_summary, bad.diagnosis.job_summary
+    good_job, bad_job = good.diagnosis.job, bad.diagnosis.job
     yield from _changes("outcome", dict(_outcome(good.diagnosis)), dict(_outcome(bad.diagnosis)))
     yield from _changes("layout", dict(_layout(good_job)), dict(_layout(bad_job)))
     yield from _changes("versions", dict(good_job.versions), dict(bad_job.versions))
@@ -150,9 +150,9 @@ def _settings(job: JobSummary) -> dict[str, str]:
 
 def _outcome(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     yield "verdict", diagnosis.verdict
-    if diagnosis.verdict == "failure" and diagnosis.causes:
-        yield "cause", f"{diagnosis.causes[0].signature}: {diagnosis.causes[0].title}"
-    progress = diagnosis.job_summary.last_progress
+    if diagnosis.answer:
+        yield "cause", f"{diagnosis.answer.signature}: {diagnosis.answer.title}"
+    progress = diagnosis.job.last_progress
     if progress:
         yield "last progress", f"{progress.unit} {progress.value}"
 

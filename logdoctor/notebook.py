@@ -67,7 +67,7 @@ def events_frame(diagnosis: Diagnosis) -> pd.DataFrame:
 
 def ranks_frame(diagnosis: Diagnosis) -> pd.DataFrame:
     """Return the rank table as a data frame with ``rank`` as its index."""
-    return _frame(map(_rank_row, diagnosis.job_summary.rank_table), RANKS).set_index("rank")
+    return _frame(map(_rank_row, diagnosis.job.rank_table), RANKS).set_index("rank")
 
 
 def _event_rows(diagnosis: Diagnosis) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from logdoctor.logs import lifecycle_signs
+from logdoctor.logs.about import add_subject
 from logdoctor.model import Level, Line, Record, Source, Value
 
 
@@ -18,5 +19,5 @@ def make_record(
     order: int = 0,
 ) -> Record:
     """Return a record as the parsers make it, with lifecycle signs."""
-    log_format, signs = kind.partition(".")[0], lifecycle_signs().get(kind, ())
+    log_format, signs = kind.partition(".")[0], add_subject(lifecycle_signs().get(kind, ()), text)
     return Record(line, log_format, kind, text, source, level, fields or {}, order, signs=signs)

@@ -15,10 +15,15 @@ from logdoctor.model import (
     Progress,
     RankRow,
     Run,
+    Step,
     SymptomSeen,
 )
 
 T0 = 1_741_053_600.0  # 2025-03-04T02:00:00
+
+
+def make_steps(*texts):
+    return tuple(map(Step, texts))
 
 
 def make_evidence(place, text, why="", rank=None, host=None, time=None):
@@ -27,8 +32,13 @@ def make_evidence(place, text, why="", rank=None, host=None, time=None):
 
 
 OOM = Diagnosis(
-    job="llm-pretrain-71920",
-    verdict="failure",
+    name="llm-pretrain-71920",
+    verdict="failed",
+    decision=Decision(
+        "resubmit-with-changes",
+        "Change the settings first. Then start the job again.",
+        because="The same command would meet the same limit or setting.",
+    ),
     causes=(
         Cause(
             signature="host.oom-kill",
@@ -39,7 +49,7 @@ OOM = Diagnosis(
             by="rule",
             culprit=Culprit(ranks=(12,), hosts=("tc-node07",)),
             action="stop",
-            remedy=(
+            steps=make_steps(
                 "See who used the memory: `sacct -j 71920 --format=JobID,MaxRSS,MaxRSSNode,MaxRSSTask`; on the node `dmesg -T | grep -i oom` lists every process at that moment.",
                 "Lower `num_workers` or `prefetch_factor` of the data loader (each worker holds its own copy of what the data set keeps in Python lists), or ask for more with `--mem`.",
                 "Check it: watch `memory.peak` of the step's cgroup through one epoch; it must level off below the limit.",
@@ -91,7 +101,7 @@ OOM = Diagnosis(
             (make_evidence("slurm-71920.out:90490", "Root Cause (first observed failure):"),),
         ),
     ),
-    job_summary=JobSummary(
+    job=JobSummary(
         ranks_expected=16,
         ranks_seen=tuple(range(16)),
         hosts=("tc-node06", "tc-node07"),
@@ -107,7 +117,7 @@ OOM = Diagnosis(
 )
 
 UNKNOWN = Diagnosis(
-    job="sft-qa",
+    name="sft-qa",
     verdict="unknown",
     unexplained=(
         make_evidence(
@@ -138,12 +148,17 @@ UNKNOWN = Diagnosis(
             ),
         ),
     ),
-    advice=(
-        "The own log of rank 3 and of rank 7: they print nothing here after 01:58:20, the others waited for them.",
-        "`dmesg -T` of ml-gpu-02 from 01:55 to 02:35 (Xid, OOM, link down).",
-        "If it comes again: set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000` and `NCCL_DEBUG=INFO`, and keep the dumps.",
+    decision=Decision(
+        do="investigate",
+        sentence="Look for the cause before you start the job again.",
+        because="The cause is not known.",
+        collect=(
+            "The own log of rank 3 and of rank 7: they print nothing here after 01:58:20, the others waited for them.",
+            "`dmesg -T` of ml-gpu-02 from 01:55 to 02:35 (Xid, OOM, link down).",
+            "If it comes again: set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000` and `NCCL_DEBUG=INFO`, and keep the dumps.",
+        ),
     ),
-    job_summary=JobSummary(
+    job=JobSummary(
         ranks_expected=8,
         ranks_seen=(0, 1, 2, 4, 5, 6),
         hosts=("ml-gpu-01", "ml-gpu-02"),
@@ -165,7 +180,7 @@ UNKNOWN = Diagnosis(
     runs=(
         Run(
             kind="job",
-            verdict="failure",
+            verdict="failed",
             signature="cuda.oom",
             title="Rank 5 ran out of GPU memory",
             file="logs/agent.log",
@@ -176,13 +191,14 @@ UNKNOWN = Diagnosis(
         ),
         Run("attempt", "unknown", None, "", "logs/agent.log", 215, None, told=True),
     ),
-    decision=Decision("none", (), "the cause is not known: nothing speaks for or against another attempt"),
 )
 
-HEALTHY = Diagnosis(
-    job="resnet-ddp",
-    verdict="healthy",
-    job_summary=JobSummary(
+FINISHED = Diagnosis(
+    name="resnet-ddp",
+    verdict="finished",
+    verdict_known_by=Line("out.log", 70112, "Epoch 90 done"),
+    decision=Decision("do-nothing", "There is nothing to do."),
+    job=JobSummary(
         ranks_expected=8,
         ranks_seen=tuple(range(8)),
         last_progress=Progress("epoch", "90", make_evidence("out.log:70112", "Epoch 90 done")),
@@ -190,9 +206,63 @@ HEALTHY = Diagnosis(
     coverage=Coverage(1, 9_114_220, 70_131, 96),
 )
 
+STOPPED = Diagnosis(
+    name="sweep-12",
+    verdict="stopped",
+    causes=(
+        Cause(
+            signature="job.preempted",
+            title="The job was preempted or taken off its nodes",
+            summary="The scheduler took the resources away (preemption).",
+            confidence=0.99,
+            by="rule",
+            culprit=Culprit(scope="nobody"),
+            action="retry",
+            steps=make_steps("Start it again from the last checkpoint."),
+            references=(),
+            evidence=(
+                make_evidence("slurm-12.out:44", "slurmstepd: error: *** JOB 12 CANCELLED DUE TO PREEMPTION ***"),
+            ),
+            explains=(),
+            rule="job.preempted",
+        ),
+    ),
+    verdict_known_by=Line("slurm-12.out", 44, "slurmstepd: error: *** JOB 12 CANCELLED DUE TO PREEMPTION ***"),
+    decision=Decision(
+        "requeue", "Start the job again as it is.", attempts_left=1, because="This failure often passes."
+    ),
+    coverage=Coverage(1, 8_120, 44, 9),
+)
+
+NO_END = Diagnosis(
+    name="cut-9",
+    verdict="no-end-seen",
+    job=JobSummary(last_progress=Progress("step", "299/20000", make_evidence("cut.log:299", "step 299/20000"))),
+    decision=Decision(
+        "investigate",
+        "Find out whether the job still runs.",
+        collect=("If the job still runs and prints nothing more, ask again with --hung.",),
+        because="No line says how the job ended.",
+    ),
+    coverage=Coverage(1, 9_120, 304, 299),
+)
+
+NOTHING = Diagnosis(
+    name="empty.log",
+    verdict="nothing-to-judge",
+    decision=Decision("investigate", "Give the output of the job.", because="The log is empty."),
+    coverage=Coverage(1, 0, 0, 0),
+)
+
 TWO_CAUSES = Diagnosis(
-    job="vit-8n",
-    verdict="failure",
+    name="vit-8n",
+    verdict="failed",
+    decision=Decision(
+        "requeue-without-host",
+        "Start the job again without hx-0413.",
+        ("hx-0413",),
+        because="The fault is in the host, so the next job there would fail too.",
+    ),
     causes=(
         Cause(
             signature="gpu.off-the-bus",
@@ -202,7 +272,7 @@ TWO_CAUSES = Diagnosis(
             by="rule",
             culprit=Culprit((27,), ("hx-0413",), ("0000:9c:00",)),
             action="exclude",
-            remedy=(
+            steps=make_steps(
                 "Drain the host: `scontrol update nodename=hx-0413 state=drain reason=xid79`.",
                 "Power-cycle it (a reset of the GPU isn't enough) and run `dcgmi diag -r 3` before it takes jobs again.",
             ),
@@ -230,7 +300,9 @@ TWO_CAUSES = Diagnosis(
             by="rule",
             culprit=Culprit((0,), ("hx-0410",)),
             action="stop",
-            remedy=("See what fills it: `df -h /ckpt; du -xsh /ckpt/vit/*`.", "Keep fewer checkpoints, then restart."),
+            steps=make_steps(
+                "See what fills it: `df -h /ckpt; du -xsh /ckpt/vit/*`.", "Keep fewer checkpoints, then restart."
+            ),
             references=(),
             evidence=(
                 make_evidence(
@@ -249,7 +321,7 @@ TWO_CAUSES = Diagnosis(
             by="classifier",
             culprit=Culprit((), ("hx-0412",)),
             action="exclude",
-            remedy=(),
+            steps=(),
             references=(),
             evidence=(
                 make_evidence(
@@ -277,7 +349,7 @@ TWO_CAUSES = Diagnosis(
             (make_evidence("vit-8n.log:39874", "x"),),
         ),
     ),
-    job_summary=JobSummary(
+    job=JobSummary(
         ranks_expected=64,
         ranks_seen=tuple(range(64)),
         hosts=tuple(f"hx-04{n}" for n in range(10, 18)),
@@ -289,8 +361,13 @@ TWO_CAUSES = Diagnosis(
 )
 
 THOUSAND = Diagnosis(
-    job="moe-1024",
-    verdict="failure",
+    name="moe-1024",
+    verdict="failed",
+    decision=Decision(
+        "resubmit-with-changes",
+        "Change the settings first. Then start the job again.",
+        because="The same command would meet the same limit or setting.",
+    ),
     causes=(
         Cause(
             signature="collective.straggler",
@@ -300,7 +377,7 @@ THOUSAND = Diagnosis(
             by="rule",
             culprit=Culprit((512,), ("pod-d1-r04-n08",)),
             action="stop",
-            remedy=(
+            steps=make_steps(
                 "See why rank 512 writes slowly: `lfs getstripe` of its checkpoint folder, `iostat -x 5` on pod-d1-r04-n08.",
                 "Save with the async checkpoint writer, or give `init_process_group(timeout=...)` more than the 600 s it has.",
             ),
@@ -351,7 +428,7 @@ THOUSAND = Diagnosis(
             ),
         ),
     ),
-    job_summary=JobSummary(
+    job=JobSummary(
         ranks_expected=1024,
         ranks_seen=tuple(range(1024)),
         hosts=tuple(f"pod-d1-r{r:02}-n{n:02}" for r in range(16) for n in range(8)),
@@ -383,4 +460,13 @@ THOUSAND = Diagnosis(
     coverage=Coverage(1024, 12_400_118_000, 71_904_233, 88_120),
 )
 
-ALL = {"oom-kill": OOM, "unknown": UNKNOWN, "healthy": HEALTHY, "two-causes": TWO_CAUSES, "thousand-ranks": THOUSAND}
+ALL = {
+    "oom-kill": OOM,
+    "unknown": UNKNOWN,
+    "finished": FINISHED,
+    "stopped": STOPPED,
+    "no-end-seen": NO_END,
+    "nothing-to-judge": NOTHING,
+    "two-causes": TWO_CAUSES,
+    "thousand-ranks": THOUSAND,
+}

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from hypothesis import strategies as st
 
 from logdoctor.model import (
     Cause,
+    Change,
+    Check,
+    Checkpoint,
     CollectiveState,
     Coverage,
     Culprit,
     Decision,
     Diagnosis,
+    Do,
     Evidence,
+    FirstMover,
     HostClock,
     JobSummary,
     Line,
     MadeBy,
     Moment,
+    Owner,
     Problem,
     ProcessGroup,
     Progress,
     RankRow,
+    Redacted,
+    Refutation,
     Run,
+    Scope,
+    Step,
+    Suspect,
     SymptomSeen,
+    Verdict,
 )
+from logdoctor.model.answer import Who
 
 NASTY = (
     "\x1b]0;own\x07",
@@ -75,7 +90,11 @@ evidence = st.builds(
 )
 moment = st.none() | st.builds(Moment, texts, st.integers(1, 10**9), times)
 evidences = st.lists(evidence, max_size=3).map(tuple)
-culprits = st.builds(Culprit, ranks, many, many, many)
+first_movers = st.none() | st.builds(FirstMover, st.none() | st.integers(0, 4000), maybe_text, maybe_text)
+culprits = st.builds(Culprit, ranks, many, many, many, st.sampled_from(get_args(Scope)), ranks, ranks, first_movers)
+checks = st.builds(Check, texts, st.sampled_from(("confirmed", "not-shown", "contradicted")), evidences)
+checkpoints = st.none() | st.builds(Checkpoint, st.none() | st.integers(0, 10**6), texts, lines)
+verdicts = st.sampled_from(get_args(Verdict))
 progress = st.none() | st.builds(Progress, texts, texts, evidence, texts)
 actions = st.sampled_from(("stop", "retry", "exclude", "none"))
 causes = st.builds(
@@ -87,13 +106,18 @@ causes = st.builds(
     by=st.sampled_from(("rule", "classifier")),
     culprit=culprits,
     action=actions,
-    remedy=many,
+    steps=many.map(lambda texts: tuple(map(Step, texts))),
     references=many,
     evidence=evidences,
     explains=many,
     rule=texts,
+    owner=st.builds(Owner, st.sampled_from(get_args(Who)), texts, texts, texts, texts),
+    values=st.lists(st.tuples(texts, texts | st.integers()), max_size=2).map(tuple),
+    checked=st.lists(checks, max_size=2).map(tuple),
+    victims=st.integers(0, 4000),
 )
-symptoms = st.builds(SymptomSeen, texts, texts, maybe_text, ranks, st.integers(0, 10**6), evidences)
+refutations = st.none() | st.builds(Refutation, lines, texts)
+symptoms = st.builds(SymptomSeen, texts, texts, maybe_text, ranks, st.integers(0, 10**6), evidences, refutations)
 number = st.none() | st.integers(0, 4000)
 rows = st.builds(
     RankRow,
@@ -127,6 +151,8 @@ pictures = st.builds(
     first_failure=st.none() | evidence,
     first_death=st.none() | evidence,
     last_progress=progress,
+    last_checkpoint=checkpoints,
+    step_seconds=st.none() | st.floats(0, 1e6),
     attempts=st.integers(0, 9),
     truncated=st.booleans(),
     rank_table=st.lists(rows, max_size=4).map(tuple),
@@ -145,7 +171,7 @@ pictures = st.builds(
 runs = st.builds(
     Run,
     kind=st.sampled_from(("job", "attempt")),
-    verdict=st.sampled_from(("failure", "unknown", "healthy")),
+    verdict=verdicts,
     signature=maybe_text,
     title=texts,
     file=texts,
@@ -159,16 +185,28 @@ runs = st.builds(
 numbers = st.integers(0, 10**15)
 diagnoses = st.builds(
     Diagnosis,
-    job=texts,
-    verdict=st.sampled_from(("failure", "unknown", "healthy")),
+    name=texts,
+    verdict=verdicts,
     causes=st.lists(causes, max_size=3).map(tuple),
     symptoms=st.lists(symptoms, max_size=3).map(tuple),
     unexplained=evidences,
-    advice=many,
-    job_summary=pictures,
+    job=pictures,
     coverage=st.builds(Coverage, numbers, numbers, numbers, numbers),
     problems=st.lists(st.builds(Problem, texts, texts, texts, texts), max_size=2).map(tuple),
     runs=st.lists(runs, max_size=3).map(tuple),
     made_by=st.builds(MadeBy, texts, st.integers(0, 10**6), texts),
-    decision=st.builds(Decision, actions, many, texts, st.integers(1, 3)),
+    verdict_known_by=st.none() | lines,
+    suspects=st.lists(st.builds(Suspect, number, maybe_text, maybe_text, number), max_size=2).map(tuple),
+    redaction=st.builds(Redacted, st.booleans(), st.integers(0, 9)),
+    decision=st.builds(
+        Decision,
+        st.sampled_from(get_args(Do)),
+        texts,
+        many,
+        st.lists(st.builds(Change, texts, texts, texts), max_size=2).map(tuple),
+        checkpoints,
+        st.integers(0, 3),
+        many,
+        texts,
+    ),
 )

@@ -6,7 +6,8 @@ import pytest
 from failing_job import diagnose_log, summary
 
 import logdoctor
-from logdoctor.model import Diagnosis
+from logdoctor.authoring.rule_check import first_signature
+from logdoctor.model import CALM, Diagnosis
 
 BANNER = """\
 W0611 09:14:02.117000 88121 torch/distributed/run.py:792] *****************************************
@@ -59,7 +60,7 @@ def epochs(first: int, last: int) -> str:
 
 
 def cause(diagnosis: Diagnosis) -> str:
-    return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
+    return first_signature(diagnosis)
 
 
 def verdicts(diagnosis: Diagnosis) -> list[tuple[str, str | None, bool]]:
@@ -76,8 +77,8 @@ def test_failure_after_a_restart_is_diagnosed_and_the_first_attempt_is_listed(kn
     diagnosis = diagnose_log(log, knowledge)
     assert diagnosis.causes[0].culprit.ranks == (1,)
     assert cause(diagnosis) != "cuda.oom"
-    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", cause(diagnosis), True)]
-    assert diagnosis.job_summary.attempts == 2
+    assert verdicts(diagnosis) == [("failed", "cuda.oom", False), ("failed", cause(diagnosis), True)]
+    assert diagnosis.job.attempts == 2
 
 
 def test_attempt_without_a_cause_is_explained_by_the_attempt_before(knowledge):
@@ -87,13 +88,13 @@ def test_attempt_without_a_cause_is_explained_by_the_attempt_before(knowledge):
 
 def test_failure_before_a_working_restart_is_outlived(knowledge):
     diagnosis = diagnose_log(steps(1, 5) + OOM + RESTART.format(left=2) + steps(3, 40), knowledge)
-    assert diagnosis.verdict == "healthy"
-    assert verdicts(diagnosis)[0] == ("failure", "cuda.oom", False)
+    assert diagnosis.verdict in CALM
+    assert verdicts(diagnosis)[0] == ("failed", "cuda.oom", False)
 
 
 def test_failure_before_a_silent_restart_by_torchrun_is_outlived(knowledge):
     diagnosis = diagnose_log(BANNER + steps(0, 2) + NO_KEY + FOUND_DEAD + steps(1, 8), knowledge)
-    assert diagnosis.verdict == "healthy"
+    assert diagnosis.verdict in CALM
 
 
 def test_failure_before_torchrun_gave_up_is_not_outlived_by_another_job(knowledge):
@@ -103,13 +104,13 @@ def test_failure_before_torchrun_gave_up_is_not_outlived_by_another_job(knowledg
 
 def test_restart_reported_by_several_agents_counts_once(knowledge):
     log = steps(1, 5) + OOM + RESTART.format(left=2) * 3 + steps(3, 40)
-    assert diagnose_log(log, knowledge).job_summary.attempts == 2
+    assert diagnose_log(log, knowledge).job.attempts == 2
 
 
 def test_last_of_very_many_attempts_is_diagnosed(knowledge):
     log = (steps(1, 3) + OOM + RESTART.format(left=9)) * 80 + steps(1, 3) + NO_KEY + summary(1)
     diagnosis = diagnose_log(log, knowledge)
-    assert (diagnosis.causes[0].culprit.ranks, diagnosis.job_summary.attempts) == ((1,), 81)
+    assert (diagnosis.causes[0].culprit.ranks, diagnosis.job.attempts) == ((1,), 81)
 
 
 def test_failure_is_not_outlived_by_steps_of_a_later_job(knowledge):
@@ -120,8 +121,8 @@ def test_failure_is_not_outlived_by_steps_of_a_later_job(knowledge):
 def test_failure_before_a_later_job_that_ended_well_is_healthy(knowledge):
     log = BANNER + NCCL + steps(1, 9) + OOM + summary(3) + BANNER + NCCL + steps(1, 40) + DONE
     diagnosis = diagnose_log(log, knowledge)
-    assert diagnosis.verdict == "healthy"
-    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("healthy", None, False)]
+    assert diagnosis.verdict in CALM
+    assert verdicts(diagnosis) == [("failed", "cuda.oom", False), ("finished", None, False)]
 
 
 def counted(last: int) -> str:
@@ -148,12 +149,12 @@ def test_last_of_two_failed_jobs_is_diagnosed(knowledge):
 def test_rank_table_holds_failures_of_the_selected_run(knowledge):
     first = BANNER + NCCL + steps(1, 9) + OOM + summary(3)
     diagnosis = diagnose_log(first + BANNER + NCCL + steps(1, 9) + NO_KEY + summary(1), knowledge)
-    assert [row.rank for row in diagnosis.job_summary.rank_table if row.failure] == [1]
+    assert [row.rank for row in diagnosis.job.rank_table if row.failure] == [1]
 
 
 def facts(diagnosis: Diagnosis) -> tuple[str, str, tuple[str, ...]]:
-    progress = diagnosis.job_summary.last_progress
-    return progress.value if progress else "", dict(diagnosis.job_summary.versions)["nccl"], diagnosis.job_summary.hosts
+    progress = diagnosis.job.last_progress
+    return progress.value if progress else "", dict(diagnosis.job.versions)["nccl"], diagnosis.job.hosts
 
 
 def test_progress_versions_and_hosts_are_those_of_the_selected_run(knowledge):
@@ -173,7 +174,7 @@ def test_progress_is_that_of_the_selected_run_even_if_another_followed(knowledge
 def test_preempted_and_requeued_job_is_the_same_job(knowledge):
     ended = "slurmstepd: error: *** JOB 4471 ON trn02 CANCELLED AT 2025-06-11T10:02:11 DUE TO PREEMPTION ***\n"
     diagnosis = diagnose_log(NCCL + steps(1, 9) + ended + NCCL + steps(5, 40), knowledge)
-    assert (diagnosis.verdict, [run.kind for run in diagnosis.runs]) == ("healthy", ["job", "attempt"])
+    assert (diagnosis.verdict, [run.kind for run in diagnosis.runs]) == ("no-end-seen", ["job", "attempt"])
 
 
 def test_kernel_line_counts_for_all_attempts(knowledge):
@@ -187,22 +188,22 @@ def test_folders_of_attempts_are_counted_as_attempts(knowledge, tmp_path):
         folder = tmp_path / f"attempt_{attempt}" / "3"
         folder.mkdir(parents=True)
         (folder / "stderr.log").write_text(text)
-    assert logdoctor.diagnose([tmp_path], knowledge=knowledge).job_summary.attempts == 2
+    assert logdoctor.diagnose([tmp_path], knowledge=knowledge).job.attempts == 2
 
 
 def test_caught_exception_is_outlived(knowledge):
     caught = OOM.replace("in <module>", "in train_one").replace("[rank3]: ", "")
-    assert diagnose_log(LOAD + steps(1, 9) + caught + LOAD + steps(10, 40), knowledge).verdict == "healthy"
+    assert diagnose_log(LOAD + steps(1, 9) + caught + LOAD + steps(10, 40), knowledge).verdict in CALM
 
 
 def test_failure_before_a_resume_is_outlived(knowledge):
     log = LOAD + steps(1, 9) + OOM.replace("[rank3]: ", "") + "Resuming from checkpoint step_8\n" + steps(9, 40)
-    assert diagnose_log(log, knowledge).verdict == "healthy"
+    assert diagnose_log(log, knowledge).verdict in CALM
 
 
 def test_script_that_fails_before_the_job_is_outlived(knowledge):
     log = OOM.replace("[rank3]: ", "") + LOAD + steps(1, 40)
-    assert diagnose_log(log, knowledge).verdict == "healthy"
+    assert diagnose_log(log, knowledge).verdict in CALM
 
 
 def test_late_start_of_a_second_node_is_no_second_job(knowledge):
@@ -217,14 +218,14 @@ PLAIN_NO_KEY = NO_KEY.replace("[rank1]: ", "")
 
 def test_last_of_two_failed_runs_without_a_launcher_is_diagnosed(knowledge):
     diagnosis = diagnose_log(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 12) + PLAIN_NO_KEY, knowledge)
-    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", cause(diagnosis), True)]
+    assert verdicts(diagnosis) == [("failed", "cuda.oom", False), ("failed", cause(diagnosis), True)]
     assert cause(diagnosis) == "app.exception"
 
 
 def test_hang_up_of_the_second_run_is_diagnosed_after_a_failed_first(knowledge):
     hang_up = "WARNING:torch.distributed.elastic.agent.server.api:Received 1 death signal, shutting down workers\n"
     diagnosis = diagnose_log(BANNER + NCCL + steps(1, 9) + OOM + summary(3) + steps(1, 12) + hang_up, knowledge)
-    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("failure", "job.hangup", True)]
+    assert verdicts(diagnosis) == [("failed", "cuda.oom", False), ("stopped", "job.hangup", True)]
 
 
 def test_short_runs_are_separated_after_a_run_with_very_many_steps(knowledge):
@@ -241,8 +242,8 @@ def test_last_run_is_diagnosed_beyond_the_limit_of_runs(knowledge):
 
 def test_failed_script_that_ends_well_in_a_second_run_is_healthy(knowledge):
     diagnosis = diagnose_log(LOAD + steps(1, 9) + PLAIN_OOM + LOAD + steps(1, 40) + DONE, knowledge)
-    assert diagnosis.verdict == "healthy"
-    assert verdicts(diagnosis) == [("failure", "cuda.oom", False), ("healthy", None, False)]
+    assert diagnosis.verdict in CALM
+    assert verdicts(diagnosis) == [("failed", "cuda.oom", False), ("finished", None, False)]
 
 
 def test_script_that_resumes_is_listed_as_an_attempt(knowledge):

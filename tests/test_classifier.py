@@ -20,11 +20,12 @@ from logdoctor.classifier.features import BUCKETS, extract_features, extract_wor
 from logdoctor.classifier.linear_model import UNKNOWN, LinearModel, load_model
 from logdoctor.classifier.training import SILENT, Sample, train
 from logdoctor.evaluation.training_data import LabelledLog, load_labelled_logs, make_samples
-from logdoctor.model import Diagnosis, Evidence, InputError, Line, Record
+from logdoctor.model import CALM, Decision, Diagnosis, Evidence, InputError, Line, Record
 from logdoctor.model.own_files import MAX_BYTES
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge
+from logdoctor.render.catalogue import catalogue
 
 WORDS = {
     "net.qqp": "the quokka queue pair went away while the quokka fabric waited",
@@ -55,7 +56,9 @@ def rigged(signature: str, bias: float = 30.0) -> LinearModel:
 
 
 def unexplained_failure() -> Diagnosis:
-    return Diagnosis("job", "unknown", unexplained=(Evidence(Line("a.log", 7, "it broke")),), advice=("look",))
+    return Diagnosis(
+        "job", "unknown", unexplained=(Evidence(Line("a.log", 7, "it broke")),), decision=Decision(collect=("look",))
+    )
 
 
 def count_events(*records: Record) -> FeatureCounter:
@@ -170,7 +173,11 @@ def test_broken_model_raises_input_error(broken: bytes, tmp_path: Path) -> None:
 
 def test_broken_model_is_a_problem_and_keeps_the_verdict(knowledge: Knowledge, tmp_path: Path) -> None:
     diagnosis = add_guess(
-        unexplained_failure(), count_events(record("it broke")), knowledge, model=tmp_path / "none.json"
+        unexplained_failure(),
+        count_events(record("it broke")),
+        knowledge,
+        catalogue("en"),
+        model=tmp_path / "none.json",
     )
     assert diagnosis.verdict == "unknown"
     assert [p.where for p in diagnosis.problems] == [str(tmp_path / "none.json")]
@@ -179,12 +186,14 @@ def test_broken_model_is_a_problem_and_keeps_the_verdict(knowledge: Knowledge, t
 def test_guess_is_marked_and_keeps_the_unexplained_lines(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    diagnosis = add_guess(unexplained_failure(), count_events(record("it broke")), knowledge, model=file)
+    diagnosis = add_guess(
+        unexplained_failure(), count_events(record("it broke")), knowledge, catalogue("en"), model=file
+    )
     (cause,) = diagnosis.causes
-    assert (diagnosis.verdict, cause.signature, cause.by, cause.rule) == ("failure", "cuda.oom", "classifier", "")
+    assert (diagnosis.verdict, cause.signature, cause.by, cause.rule) == ("unknown", "cuda.oom", "classifier", "")
     assert "guess" in cause.summary
     assert cause.evidence == diagnosis.unexplained == unexplained_failure().unexplained
-    assert diagnosis.advice == ("look",)
+    assert diagnosis.decision.collect == ("look",)
     assert not cause.culprit.ranks
     assert not cause.culprit.hosts
 
@@ -193,22 +202,28 @@ def test_guess_is_marked_and_keeps_the_unexplained_lines(knowledge: Knowledge, t
 def test_exit_code_alone_gives_no_guess(line: str, knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
-    assert add_guess(unexplained_failure(), count_events(record(line)), knowledge, model=file).verdict == "unknown"
+    assert (
+        add_guess(unexplained_failure(), count_events(record(line)), knowledge, catalogue("en"), model=file).causes
+        == ()
+    )
 
 
-@pytest.mark.parametrize("verdict", ["healthy", "failure"])
+@pytest.mark.parametrize("verdict", ["finished", "failed"])
 def test_other_verdicts_get_no_guess(verdict: str, knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
     asked = replace(unexplained_failure(), verdict=verdict)  # type: ignore[arg-type]
-    assert add_guess(asked, count_events(record("it broke")), knowledge, model=file) == asked
+    assert add_guess(asked, count_events(record("it broke")), knowledge, catalogue("en"), model=file) == asked
 
 
 def test_signature_without_rule_is_not_guessed(knowledge: Knowledge, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text(rigged("made.up").to_json(), "utf-8")
     assert (
-        add_guess(unexplained_failure(), count_events(record("it broke")), knowledge, model=file).verdict == "unknown"
+        add_guess(
+            unexplained_failure(), count_events(record("it broke")), knowledge, catalogue("en"), model=file
+        ).causes
+        == ()
     )
 
 
@@ -225,7 +240,7 @@ def test_healthy_job_stays_healthy_with_any_model(knowledge: Knowledge, tmp_path
     file = tmp_path / "m.json"
     file.write_text(rigged("cuda.oom").to_json(), "utf-8")
     log = "".join(f"step {n}/9 loss 0.{n}\n" for n in range(9))
-    assert diagnose(io.BytesIO(log.encode()), knowledge=knowledge, model=file).verdict == "healthy"
+    assert diagnose(io.BytesIO(log.encode()), knowledge=knowledge, model=file).verdict in CALM
 
 
 def test_shipped_model_is_small_and_has_the_signatures_of_rules(knowledge: Knowledge) -> None:
@@ -299,7 +314,7 @@ def test_training_reports_its_progress(knowledge: Knowledge) -> None:
     assert [done for _, done, _ in reports[2:]] == [*range(reports[-1][2])]
 
 
-IMPORT = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'quokkas'\n"
+OUT_OF_MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 FULL = "OSError: [Errno 28] No space left on device: '/data/a.pt'\n"
 
 
@@ -325,16 +340,16 @@ def preferring(signature: str, to: str) -> LinearModel:
 
 
 def test_unordered_causes_are_ordered_by_the_classifier(knowledge: Knowledge, tmp_path: Path) -> None:
-    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=IMPORT, b=FULL))
+    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=OUT_OF_MEMORY, b=FULL))
     assert len(usual) == 2
     assert {by for _, by in usual} == {"rule"}
     (first, _), (second, _) = usual
-    asked = causes_with(preferring(second, first), knowledge, tmp_path, files(a=IMPORT, b=FULL))
+    asked = causes_with(preferring(second, first), knowledge, tmp_path, files(a=OUT_OF_MEMORY, b=FULL))
     assert asked == [(second, "classifier"), (first, "rule")]
 
 
 def test_causes_ordered_by_the_log_are_not_reordered(knowledge: Knowledge, tmp_path: Path) -> None:
-    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=IMPORT + FULL))
+    usual = causes_with(rigged("made.up"), knowledge, tmp_path, files(a=OUT_OF_MEMORY + FULL))
     assert len(usual) == 2
     (first, _), (second, _) = usual
-    assert causes_with(preferring(second, first), knowledge, tmp_path, files(a=IMPORT + FULL)) == usual
+    assert causes_with(preferring(second, first), knowledge, tmp_path, files(a=OUT_OF_MEMORY + FULL)) == usual

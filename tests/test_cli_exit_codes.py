@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +13,20 @@ from failing_job import HEALTHY, LOG, UNKNOWN
 
 from logdoctor.cli import run as run_app
 
+CUT = "step 1/900 loss 3.1\nstep 2/900 loss 2.9\n"
+STOPPED = CUT + "slurmstepd: error: *** JOB 66 ON n21 CANCELLED AT 2023-10-02T14:55:31 DUE TO TIME LIMIT ***\n"
+
 pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
-@pytest.mark.parametrize(("text", "code"), [(LOG, 1), (UNKNOWN, 1), (HEALTHY, 0)])
+@pytest.mark.parametrize(
+    ("text", "code"), [(LOG, 1), (UNKNOWN, 1), (STOPPED, 1), (HEALTHY, 0), (CUT, 4), ("hello world\n", 4)]
+)
 def test_exit_code_follows_the_verdict_if_requested(text, code):
     call("--exit-code", stdin=text, code=code)
 
 
-@pytest.mark.parametrize("text", [LOG, UNKNOWN, HEALTHY])
+@pytest.mark.parametrize("text", [LOG, UNKNOWN, STOPPED, HEALTHY, CUT, "hello world\n"])
 def test_every_verdict_is_exit_code_0_otherwise(text):
     call(stdin=text, code=0)
 
@@ -28,7 +34,7 @@ def test_every_verdict_is_exit_code_0_otherwise(text):
 def test_unknown_failure_lists_data_to_collect():
     diagnosis = report(stdin=UNKNOWN)
     assert diagnosis["verdict"] == "unknown"
-    assert diagnosis["advice"]
+    assert diagnosis["decision"]["collect"]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +61,24 @@ def test_a_missing_file_is_exit_code_3_and_named(command, tmp_path):
     result = call(command, tmp_path / "gone.log", code=3)
     assert "gone.log" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_missing_file_is_nothing_to_judge_in_json(tmp_path):
+    diagnosis = json.loads(call("diagnose", "-f", "json", tmp_path / "gone.log", code=3).stdout)
+    assert (diagnosis["verdict"], diagnosis["decision"]["because"]) == ("nothing-to-judge", "No input could be read.")
+
+
+def test_missing_file_beside_a_good_log_is_exit_code_3_but_a_named_failure_stays_1(log, tmp_path):
+    (tmp_path / "good.log").write_text(HEALTHY)
+    call("diagnose", tmp_path / "good.log", tmp_path / "gone.log", code=3)
+    call("diagnose", log, tmp_path / "gone.log", code=3)
+    call("diagnose", "--exit-code", log, tmp_path / "gone.log", code=1)
+
+
+def test_empty_input_is_exit_code_3(tmp_path):
+    (tmp_path / "empty.log").write_text("")
+    call("diagnose", "--exit-code", tmp_path / "empty.log", code=3)
+    call(stdin="", code=3)
 
 
 def test_missing_file_without_a_command_is_reported_as_missing_file(tmp_path):
@@ -98,7 +122,7 @@ def test_closed_standard_streams_are_no_crash(closed, log):
 
 
 def test_a_command_without_arguments_and_standard_input_reads_nothing():
-    assert in_a_shell("LOGDOCTOR <&-").returncode == 0
+    assert in_a_shell("LOGDOCTOR <&-").returncode == 3
 
 
 @pytest.mark.parametrize("command", ["rules list", "explain"])

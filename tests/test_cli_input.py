@@ -104,6 +104,6 @@ def test_several_files_are_one_job(tmp_path):
 
 def test_an_unreadable_file_beside_a_good_one_is_a_problem_in_the_report(log):
     (log.parent / "rest.log.gz").write_bytes(gzip.compress(os.urandom(4000))[:900])
-    diagnosis = report(log, log.parent / "rest.log.gz", log.parent / "gone.log")
+    diagnosis = report(log, log.parent / "rest.log.gz", log.parent / "gone.log", code=3)
     assert answer_of_report(diagnosis) == ANSWER
     assert ["rest.log.gz" in p["where"] or "gone.log" in p["where"] for p in diagnosis["problems"]] == [True, True]

@@ -56,8 +56,8 @@ def test_a_report_in_a_file_has_no_colours(log, tmp_path):
     assert "\x1b" not in (tmp_path / "r.txt").read_text("utf-8")
 
 
-def test_an_output_file_that_cannot_be_written_is_wrong_usage(log, tmp_path):
-    assert "cannot be written" in call("diagnose", "-o", tmp_path / "no" / "r.txt", log, code=2).stderr
+def test_an_output_file_that_cannot_be_written_is_exit_code_3(log, tmp_path):
+    assert "cannot be written" in call("diagnose", "-o", tmp_path / "no" / "r.txt", log, code=3).stderr
 
 
 @pytest.mark.parametrize("command", [["diagnose"], ["report"], ["events"], ["diff", "-"]])
@@ -97,8 +97,8 @@ def test_quiet_is_one_line(log):
 
 
 def test_silent_log_is_a_failure_only_with_option_hung():
-    assert report(stdin=HEALTHY.replace("Training completed.\n", ""))["verdict"] == "healthy"
-    assert report("--hung", stdin=HEALTHY.replace("Training completed.\n", ""))["verdict"] != "healthy"
+    assert report(stdin=HEALTHY.replace("Training completed.\n", ""))["verdict"] == "no-end-seen"
+    assert report("--hung", stdin=HEALTHY.replace("Training completed.\n", ""))["verdict"] == "unknown"
 
 
 def test_the_same_input_gives_the_same_bytes(log):

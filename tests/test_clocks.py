@@ -75,7 +75,7 @@ def test_clocks_of_a_simulated_job_are_reported_as_set(knowledge):
         logs = [io.BytesIO(text.encode()) for text in job.files.values()]
         for log, name in zip(logs, job.files, strict=True):
             log.name = name
-        for clock in diagnose(logs, knowledge=knowledge).job_summary.clocks:
+        for clock in diagnose(logs, knowledge=knowledge).job.clocks:
             compared += 1
             assert clock.ahead == pytest.approx(job.skew[clock.host] - job.skew[clock.of], abs=3.0)
     assert compared > 6

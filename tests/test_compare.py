@@ -62,7 +62,7 @@ def differences(*args: object) -> dict[tuple[str, str], tuple[str | None, str | 
 @pytest.mark.parametrize(
     ("what", "sides"),
     [
-        (("outcome", "verdict"), ("healthy", "failure")),
+        (("outcome", "verdict"), ("finished", "failed")),
         (("versions", "nccl"), ("2.21.5", "2.19.3")),
         (("environment", "NCCL_IB_HCA"), ("mlx5_0", "mlx5_2")),
         (("hosts", "only in this run"), ("gx4", "gx9")),

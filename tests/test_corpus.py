@@ -19,13 +19,13 @@ import msgspec
 import pytest
 import yaml
 
-from logdoctor.model import Diagnosis, Verdict
+from logdoctor.model import Diagnosis, Do, Verdict
 from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.formats import markdown
 from logdoctor.render.report import RenderOptions
 from logdoctor.ruleset import shipped_rules
-from logdoctor.ruleset.signatures import VERDICTS, read_signatures
+from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "corpus"
@@ -43,21 +43,19 @@ from truth import faults  # noqa: E402
 HELP = "help: if the new answer is right, run LOGDOCTOR_APPROVE=1 pytest tests/test_corpus.py -k {}"
 EXPERIMENTS = tuple(experiments())
 TEMPLATE = (ROOT / "logdoctor" / "render" / "templates" / "report.md.j2").read_text("utf-8")
-NOT_IN_CORPUS = {"also", "guesses", "notread", "read.part", "seen.beside", "stop", "symptoms.unknown"}
+NOT_IN_CORPUS = {"also", "guesses", "notread", "read.part", "seen.beside", "stop", "symptoms.unknown", "instead"}
 """Words of sections that no case of corpus/ shows."""
 SECTIONS = {
     key for call in re.findall(r"words\(([^()]*)\)", TEMPLATE) for key in re.findall(r'"([\w.]+)"', call)
 } - NOT_IN_CORPUS
 """The keys of the words in the template of the report, such as ``fallout``."""
-OUTCOMES = {key for key in catalogue("en").table if key.startswith(("role.", "decide."))} | {
-    "do.stop",
-    "do.retry",
-    "do.exclude.who",
+OUTCOMES = {key for key in catalogue("en").table if key.startswith("role.")} | {
     "unknown",
-    "healthy",
-    "healthy.outlived",
+    "finished.at",
+    "outlived",
+    "end.step",
 }
-"""The keys of the parts of ranks, of the decisions, of what to do, and of reports without a cause."""
+"""The keys of the parts of ranks, and of reports without a cause."""
 
 
 class RecordingCatalogue(Catalogue, frozen=True):
@@ -139,9 +137,10 @@ def test_golden_reports_show_every_section_and_outcome(lang):
     assert (OUTCOMES | SECTIONS) - words.keys == set(), f"no golden report in {lang} shows this"
 
 
-def test_golden_reports_show_every_verdict_and_family():
+def test_golden_reports_show_every_verdict_decision_and_family():
     golden = [approval.read_answer(case) or {} for case, _ in GOLDEN]
     assert {answer["verdict"] for answer in golden} == {*get_args(Verdict)}
+    assert {diagnose_case(case).decision.do for case, lang in GOLDEN if lang == "en"} == {*get_args(Do)}
     families = {name.partition(".")[0] for name in LABELS - {*VERDICTS}}
     assert {answer["signature"].partition(".")[0] for answer in golden if answer["signature"]} == families
 

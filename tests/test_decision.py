@@ -1,20 +1,40 @@
-"""The decision to start a job again, after earlier attempts."""
+"""The decision what to do about the job: the table, and the corrections over it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from failing_job import diagnose_log, summary
+from logdoctor.ruleset.signatures import VERDICTS, read_signatures
 from test_attempts import BANNER, NO_KEY, OOM, RESTART, steps
 
-from logdoctor.model import Cause, Culprit, Decision, Diagnosis, Evidence, JobSummary, Line, Progress, Run
+from logdoctor.model import (
+    Cause,
+    Checkpoint,
+    Culprit,
+    Decision,
+    DecisionRow,
+    Diagnosis,
+    Evidence,
+    JobSummary,
+    Line,
+    Progress,
+    RuleError,
+    Run,
+)
 from logdoctor.reasoning.verdict.decision import decide
 from logdoctor.render import render
+from logdoctor.render.catalogue import catalogue
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.decisions import read_decisions
 
 LOST = "net.peer-closed"
+DO = {"stop": "fix-first", "retry": "requeue", "exclude": "requeue-without-host", "none": "investigate"}
 
 
-def cause(action: str, *hosts: str, signature: str = LOST, by: str = "rule") -> Cause:
-    return Cause(signature, "t", "s", 0.9, by, Culprit((), hosts), action, (), (), (), ())  # type: ignore[arg-type]
+def cause(action: str, *hosts: str, signature: str = LOST, confidence: float = 0.9, **more: object) -> Cause:
+    return Cause(signature, "t", "s", confidence, "rule", Culprit((), hosts), action, (), (), (), (), **more)  # type: ignore[arg-type]
 
 
 def reached(value: int, unit: str = "step", epoch: str = "") -> Progress:
@@ -24,116 +44,207 @@ def reached(value: int, unit: str = "step", epoch: str = "") -> Progress:
 def run(
     signature: str | None, *hosts: str, at: Progress | None = None, told: bool = False, kind: str = "attempt"
 ) -> Run:
-    verdict = "failure" if signature else "unknown"
+    verdict = "failed" if signature else "unknown"
     return Run(kind, verdict, signature, "", "f", 1, None, told, (), Culprit((), hosts), at)  # type: ignore[arg-type]
 
 
 def decided(
-    first: Cause | None, *runs: Run, hosts: tuple[str, ...] = ("a", "b", "c", "d"), lang: str = "en"
+    first: Cause | None,
+    *runs: Run,
+    hosts: tuple[str, ...] = ("a", "b", "c", "d"),
+    lang: str = "en",
+    rows: tuple[DecisionRow, ...] = (),
+    others: tuple[Cause, ...] = (),
+    checkpoint: Checkpoint | None = None,
+    hung: bool = False,
 ) -> Decision:
-    causes = (first,) if first else ()
-    verdict = "failure" if first else "unknown"
-    return decide(Diagnosis("j", verdict, causes, runs=runs, job_summary=JobSummary(hosts=hosts)), lang)
+    causes = (first, *others) if first else ()
+    job = JobSummary(hosts=hosts, last_checkpoint=checkpoint)
+    line = Evidence(Line("f", 1, "it broke"))
+    diagnosis = Diagnosis("j", "failed" if first else "unknown", causes, unexplained=(line,), runs=runs, job=job)
+    return decide(diagnosis, catalogue(lang), lambda _: rows, hung=hung)
+
+
+# ── the table ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_signature_has_a_decision_without_a_condition():
+    errors: list[RuleError] = []
+    table = read_decisions(shipped_rules() / "decisions.tsv", errors)
+    signatures = {*read_signatures(shipped_rules() / "signatures.tsv", [])} - {*VERDICTS}
+    assert errors == []
+    assert {name for name in signatures if name not in table or table[name][-1].when} == set()
+
+
+def test_every_row_is_about_a_signature_or_a_rule():
+    rules = {
+        ".".join(path.relative_to(shipped_rules()).with_suffix("").parts) for path in shipped_rules().rglob("*.yaml")
+    }
+    signatures = {*read_signatures(shipped_rules() / "signatures.tsv", [])}
+    assert {*read_decisions(shipped_rules() / "decisions.tsv", [])} - signatures - rules == set()
+
+
+@pytest.mark.parametrize("line", ["net.dns\t-\tdance", "net.dns\tsometimes\trequeue", "net.dns\trequeue"])
+def test_faulty_row_is_reported_with_its_line(line, tmp_path):
+    (tmp_path / "decisions.tsv").write_text(f"# head\n{line}\n")
+    errors: list[RuleError] = []
+    assert read_decisions(tmp_path / "decisions.tsv", errors) == {}
+    assert [Path(error.where).name for error in errors] == ["decisions.tsv:2"]
+
+
+def test_first_row_whose_condition_holds_counts():
+    rows = (DecisionRow("xid=13,31", "fix-first"), DecisionRow("", "requeue"))
+    assert decided(cause("exclude", values=(("xid", 31),)), rows=rows).do == "fix-first"
+    assert decided(cause("exclude", values=(("xid", 79),)), rows=rows).do == "requeue"
+
+
+def test_checkpoint_is_a_condition_and_is_named():
+    checkpoint = Checkpoint(14000, "ckpt/14000", Line("f", 9, "saved"))
+    rows = (DecisionRow("checkpoint", "requeue"), DecisionRow("", "resubmit-with-changes"))
+    decision = decided(cause("retry"), rows=rows, checkpoint=checkpoint)
+    assert (decision.do, decision.checkpoint, "14,000" in decision.sentence) == ("requeue", checkpoint, True)
+    assert decided(cause("retry"), rows=rows).do == "resubmit-with-changes"
+
+
+@pytest.mark.parametrize(("blamed", "do"), [(("a",), "requeue-without-host"), ((), "investigate")])
+def test_one_host_of_many_is_a_condition(blamed, do):
+    rows = (DecisionRow("one-host-of-many", "requeue-without-host"), DecisionRow("", "investigate"))
+    assert decided(cause("exclude", *blamed), rows=rows).do == do
+
+
+# ── corrections ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("action", ["stop", "retry", "none"])
-def test_single_attempt_is_decided_by_the_cause(action):
-    assert decided(cause(action, "a")).action == action
+def test_signature_without_a_row_is_decided_by_its_action(action):
+    assert decided(cause(action, "a")).do == DO[action]
     assert decided(cause(action, "a")).hosts == ()
 
 
-def test_excluded_host_is_named():
-    assert decided(cause("exclude", "b")).hosts == ("b",)
+def test_host_to_leave_out_is_named_and_one_attempt_is_left():
+    decision = decided(cause("exclude", "b"))
+    assert (decision.do, decision.hosts, decision.attempts_left) == ("requeue-without-host", ("b",), 1)
 
 
-def test_healthy_job_needs_no_decision():
-    assert decide(Diagnosis("j", "healthy")) == Decision()
+def test_unknown_host_is_to_be_found_first():
+    decision = decided(cause("exclude"))
+    assert (decision.do, decision.hosts, decision.attempts_left) == ("investigate", (), 0)
+    assert "Find the host" in decision.sentence
 
 
-def test_same_cause_again_without_progress_stops():
-    runs = (run(LOST, at=reached(40)), run(LOST, at=reached(40), told=True))
-    assert decided(cause("retry"), *runs) == Decision(
-        "stop", (), "2 attempts failed by net.peer-closed without progress in between", 2
+def test_most_of_the_hosts_are_not_left_out():
+    assert decided(cause("exclude", "a", "b", "c")).do == "investigate"
+    assert decided(cause("exclude", "a", "b")).do == "requeue-without-host"
+
+
+def test_cause_that_is_not_certain_is_investigated():
+    assert decided(cause("retry", confidence=0.59)).do == "investigate"
+    assert decided(cause("retry", confidence=0.6)).do == "requeue"
+
+
+def test_job_that_still_runs_is_investigated_now():
+    decision = decided(cause("retry"), hung=True)
+    assert (decision.do, "now" in decision.sentence) == ("investigate", True)
+
+
+def test_stricter_decision_of_two_faults_counts():
+    assert (
+        decided(cause("retry"), others=(cause("stop", signature="host.disk-full", confidence=0.8),)).do == "fix-first"
     )
+    assert decided(cause("retry"), others=(cause("stop", signature="host.disk-full", confidence=0.1),)).do == "requeue"
 
 
-def test_same_cause_again_after_progress_is_retried():
-    runs = (run(LOST, at=reached(40)), run(LOST, at=reached(900), told=True))
-    assert decided(cause("stop"), *runs).action == "retry"
-    assert "step 40, now step 900" in decided(cause("stop"), *runs).reason
+def test_finished_job_needs_nothing():
+    assert decide(Diagnosis("j", "finished"), catalogue("en")).do == "do-nothing"
+
+
+@pytest.mark.parametrize("verdict", ["no-end-seen", "nothing-to-judge", "unknown"])
+def test_verdict_without_a_cause_is_investigated(verdict):
+    assert decide(Diagnosis("j", verdict), catalogue("en")).do == "investigate"
+
+
+# ── earlier attempts ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_same_cause_again_without_progress_is_investigated():
+    decision = decided(cause("retry"), run(LOST, at=reached(40)), run(LOST, at=reached(40), told=True))
+    assert decision.do == "investigate"
+    assert decision.because == "2 attempts failed by net.peer-closed without progress in between."
+
+
+def test_same_cause_again_after_progress_is_requeued():
+    decision = decided(cause("retry"), run(LOST, at=reached(40)), run(LOST, at=reached(900), told=True))
+    assert decision.do == "requeue"
+    assert "step 40, now step 900" in decision.because
+
+
+def test_fault_of_the_program_is_fixed_first_whatever_the_progress():
+    assert decided(cause("stop"), run(LOST, at=reached(40)), run(LOST, at=reached(900), told=True)).do == "fix-first"
 
 
 def test_earlier_attempt_with_another_cause_does_not_count():
     runs = (run("cuda.oom", at=reached(40)), run(LOST, at=reached(40), told=True))
-    assert decided(cause("retry"), *runs).action == "retry"
+    assert decided(cause("retry"), *runs).do == "requeue"
 
 
 def test_attempt_without_steps_made_no_progress():
-    assert decided(cause("retry"), run(LOST, at=reached(40)), run(LOST, told=True)).action == "stop"
-    assert decided(cause("retry"), run(LOST), run(LOST, told=True)).action == "stop"
+    assert decided(cause("retry"), run(LOST, at=reached(40)), run(LOST, told=True)).do == "investigate"
+    assert decided(cause("retry"), run(LOST), run(LOST, told=True)).do == "investigate"
 
 
 def test_steps_that_start_over_in_each_epoch_are_compared_by_epoch():
     runs = (run(LOST, at=reached(400, epoch="1")), run(LOST, at=reached(30, epoch="3"), told=True))
-    assert decided(cause("stop"), *runs).action == "retry"
+    assert decided(cause("retry"), *runs).do == "requeue"
 
 
-def test_host_that_two_attempts_name_is_excluded():
-    runs = (run(LOST, "b"), run(LOST, "b", "c", at=reached(9), told=True))
-    assert decided(cause("retry", "b", "c"), *runs) == Decision("exclude", ("b",), "2 attempts name b", 2)
+def test_host_that_two_attempts_name_is_left_out():
+    decision = decided(cause("retry", "b", "c"), run(LOST, "b"), run(LOST, "b", "c", at=reached(9), told=True))
+    assert (decision.do, decision.hosts, decision.because) == ("requeue-without-host", ("b",), "2 attempts name b.")
 
 
 def test_fault_of_the_program_excludes_no_host():
-    assert decided(cause("stop", "b"), run(LOST, "b"), run(LOST, "b", told=True)).action == "stop"
+    assert decided(cause("stop", "b"), run(LOST, "b"), run(LOST, "b", told=True)).do == "fix-first"
 
 
 def test_host_named_by_a_scheduler_or_program_fault_is_not_excluded():
     runs = (run("job.preempted", "b", at=reached(4)), run("job.preempted", "b", at=reached(9), told=True))
-    assert decided(cause("retry", "b", signature="job.preempted"), *runs).action == "retry"
+    assert decided(cause("retry", "b", signature="job.preempted"), *runs).do == "requeue"
 
 
 def test_only_attempts_without_progress_in_between_are_counted():
     runs = [run(LOST, at=reached(n)) for n in (3, 9, 9, 8)]
     decision = decided(cause("retry"), *runs, run(LOST, at=reached(8), told=True))
-    assert (decision.action, decision.attempts) == ("stop", 4)
-
-
-def test_most_of_the_hosts_are_not_excluded():
-    runs = (run(LOST, "a", "b", "c"), run(LOST, "a", "b", "c", told=True))
-    assert decided(cause("retry", "a", "b", "c"), *runs).action == "stop"
+    assert (decision.do, decision.because[:10]) == ("investigate", "4 attempts")
 
 
 def test_earlier_jobs_of_the_same_file_do_not_count():
     runs = (run(LOST, "b", at=reached(4)), run(LOST, "b", at=reached(4), told=True, kind="job"))
-    assert decided(cause("retry", "b"), *runs).action == "retry"
+    assert decided(cause("retry", "b"), *runs).do == "requeue"
 
 
-def test_two_unexplained_failures_at_the_same_step_stop():
-    runs = (run(None, at=reached(7)), run(None, at=reached(7), told=True))
-    assert decided(None, *runs).action == "stop"
-    assert decided(None, run(None, at=reached(7)), run(None, at=reached(8))).action == "none"
+def test_two_unexplained_failures_at_the_same_step_are_told():
+    assert "2 attempts" in decided(None, run(None, at=reached(7)), run(None, at=reached(7), told=True)).because
+    assert "2 attempts" not in decided(None, run(None, at=reached(7)), run(None, at=reached(8))).because
 
 
-def test_reason_of_a_classifier_cause_calls_it_a_guess():
-    assert decided(cause("retry", by="classifier")).reason.startswith("the cause is only a guess")
-
-
-def test_restart_that_fails_the_same_way_gives_stop_in_every_report(knowledge):
-    log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + OOM + summary(3)
+def test_restart_that_fails_the_same_way_says_so_in_every_report(knowledge):
+    lost = "[rank1]: RuntimeError: Connection closed by peer [10.0.0.7]:4411\n"
+    log = BANNER + steps(1, 5) + lost + RESTART.format(left=2) + steps(1, 5) + lost + summary(3)
     diagnosis = diagnose_log(log, knowledge)
-    assert (diagnosis.decision.action, diagnosis.to_dict()["decision"]["action"]) == ("stop", "stop")
+    assert (diagnosis.decision.do, diagnosis.to_dict()["decision"]["do"]) == ("investigate", "investigate")
     for name in ("terminal", "markdown", "html", "jira"):
-        assert "2 attempts failed by cuda.oom without progress" in render(diagnosis, name, width=140)
+        assert f"2 attempts failed by {diagnosis.causes[0].signature} without" in render(diagnosis, name, width=140)
 
 
-def test_restart_with_progress_before_the_same_failure_gives_retry(knowledge):
+def test_settings_that_failed_before_are_changed_first(knowledge):
+    log = BANNER + steps(1, 5) + OOM + RESTART.format(left=2) + steps(1, 5) + OOM + summary(3)
+    assert diagnose_log(log, knowledge).decision.do == "resubmit-with-changes"
+
+
+def test_exception_of_the_program_is_fixed_first_even_after_progress(knowledge):
     log = BANNER + steps(1, 5) + NO_KEY + RESTART.format(left=2) + steps(4, 90) + NO_KEY + summary(1)
-    assert diagnose_log(log, knowledge).decision.action == "retry"
-
-
-def test_report_of_one_attempt_gives_the_action_once(knowledge):
-    assert "Another attempt?" not in render(diagnose_log(OOM + summary(3), knowledge), "terminal")
+    assert diagnose_log(log, knowledge).decision.do == "fix-first"
 
 
 def test_reason_is_in_the_language_of_the_report():
-    assert "没有进展" in decided(cause("retry"), run(LOST), run(LOST, told=True), lang="zh").reason
+    assert "没有进展" in decided(cause("retry"), run(LOST), run(LOST, told=True), lang="zh").because

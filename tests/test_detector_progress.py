@@ -53,8 +53,10 @@ def test_a_rank_two_intervals_behind_the_others_stopped_first() -> None:
     assert found.rank == 2
 
 
-def test_one_interval_behind_is_no_evidence() -> None:
-    assert not Log().all(10, 20, 30).all(40, without=2).records_by_kind
+def test_one_interval_behind_is_evidence_only_of_a_hang() -> None:
+    found = Log().all(10, 20, 30).all(40, without=2).records_by_kind
+    assert [*found] == ["one_step_behind"]
+    assert found["one_step_behind"].rank == 2
 
 
 def test_one_interval_behind_in_other_work_is_evidence() -> None:
@@ -64,7 +66,7 @@ def test_one_interval_behind_in_other_work_is_evidence() -> None:
 
 def test_work_that_was_over_is_no_evidence() -> None:
     log = Log().all(10, 20, 30).add("progress.phase", 2, "checkpoint saved", phase="save").all(40, without=2)
-    assert not log.records_by_kind
+    assert "stopped_first" not in log.records_by_kind
 
 
 def test_one_interval_behind_and_silent_long_before_is_evidence() -> None:

@@ -7,6 +7,7 @@ import io
 import pytest
 
 from logdoctor import diagnose
+from logdoctor.model import CALM
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from logdoctor import diagnose
     ],
 )
 def test_demand_is_not_healthy(sentence, knowledge):
-    assert diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).verdict != "healthy"
+    assert diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).verdict not in CALM
 
 
 @pytest.mark.parametrize(
@@ -44,4 +45,4 @@ def test_demand_is_not_healthy(sentence, knowledge):
     ],
 )
 def test_demand_with_recovery_is_healthy(sentence, knowledge):
-    assert diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).verdict == "healthy"
+    assert diagnose(io.BytesIO(sentence.encode()), knowledge=knowledge).verdict in CALM

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def failed(job: str, signature: str = "cuda.ecc", **more) -> JobRecord:
-    more = {"verdict": "failure", "changed": MONDAY, "action": "exclude", **more}
+    more = {"verdict": "failed", "changed": MONDAY, "action": "exclude", **more}
     return JobRecord(job, signature=signature, **more)
 
 
@@ -58,7 +58,7 @@ FULL = [
         for n in range(9)
     ),
     *(
-        JobRecord(f"jobs/good{n}", verdict="healthy", signature="healthy", nodes=("n2", "n3"), changed=MONDAY)
+        JobRecord(f"jobs/good{n}", verdict="finished", signature="finished", nodes=("n2", "n3"), changed=MONDAY)
         for n in range(60)
     ),
     JobRecord("jobs/odd", verdict="unknown", signature="unknown", templates=("panic <n>",), changed=MONDAY),
@@ -88,7 +88,7 @@ def replace_texts(part, text):
 def test_page_has_shares_and_cost():
     text = " ".join(parse(render(FULL)).text.split())
     assert "10 of 71 jobs failed" in text
-    assert "Healthy86 %" in text
+    assert "Finished86 %" in text
     assert "GPU-hours lost6,912" in text
     assert "cuda.ecc, 90 % of the failures" in text
 
@@ -253,7 +253,7 @@ def test_fleet_command_writes_the_page_of_earlier_scans(results, tmp_path):
 
 def test_job_in_two_scans_counts_once_with_the_later_record(results, tmp_path):
     later = CheckpointWriter(tmp_path / "later")
-    later.add(replace(FULL[0], verdict="healthy", signature="healthy"))
+    later.add(replace(FULL[0], verdict="finished", signature="finished"))
     later.close()
     call("fleet", results, tmp_path / "later", "-o", tmp_path / "f.html", "--lang", "en")
     assert "9 of 71 jobs failed" in parse((tmp_path / "f.html").read_text("utf-8")).text

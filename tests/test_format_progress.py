@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdoctor import diagnose
+from logdoctor.model import CALM
 
 RECORDS = records("progress")
 
@@ -33,6 +34,6 @@ def test_repeated_bar_at_the_same_value_is_no_step():
     bars = [
         f"Epoch 1:  26%|##6    | {n}/3800 [15:1{s}<43:26, 1.10it/s, v_num=3]" for n, s in ((901, 5), (901, 6), (901, 7))
     ]
-    assert diagnose([io.BytesIO("\n".join([signal, *bars]).encode())]).verdict == "failure"
+    assert diagnose([io.BytesIO("\n".join([signal, *bars]).encode())]).verdict == "stopped"
     later_bars = [f"Epoch 1:  26%|##6    | {n}/3800 [15:18<43:26, 1.10it/s, v_num=3]" for n in (902, 903, 904)]
-    assert diagnose([io.BytesIO("\n".join([signal, *later_bars]).encode())]).verdict == "healthy"
+    assert diagnose([io.BytesIO("\n".join([signal, *later_bars]).encode())]).verdict in CALM

@@ -33,7 +33,7 @@ from logdoctor.inputs import Bounds
 from logdoctor.model import Diagnosis, InputError
 from logdoctor.render import FORMATS, render
 from logdoctor.ruleset.loading import read
-from logdoctor.ruleset.signatures import read_signatures
+from logdoctor.ruleset.tables import read_signatures
 
 SMALL = Bounds(inflated_bytes=4 << 20, ratio_after=1 << 20, entries=50)
 

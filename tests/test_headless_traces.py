@@ -8,7 +8,7 @@ import pytest
 
 from logdoctor import diagnose
 from logdoctor.authoring.tracing import trace_text
-from logdoctor.model import Diagnosis
+from logdoctor.model import CALM, Diagnosis
 
 FRAMES = [
     '  File "/w/site-packages/fit/loop.py", line 80, in run',
@@ -71,7 +71,7 @@ def test_last_source_line_gives_the_missing_exception(knowledge):
     ids=["it went on", "a warning", "stacks that were asked for"],
 )
 def test_frames_without_failure_are_healthy(log, knowledge):
-    assert read(log, knowledge).verdict == "healthy"
+    assert read(log, knowledge).verdict in CALM
 
 
 @pytest.mark.parametrize("mark", ["...", "[...]", "…", "# ...", "<snip>"])
@@ -117,11 +117,11 @@ def test_boxed_frame_broken_before_its_function_is_found(knowledge):
 )
 def test_the_later_lines_of_other_stacks_are_not_healthy(frames, knowledge):
     assert read(frames, knowledge).verdict == "unknown"
-    assert read(f"{frames}\nstep 10 loss: 2.31\nTraining completed.", knowledge).verdict != "failure"
+    assert read(f"{frames}\nstep 10 loss: 2.31\nTraining completed.", knowledge).verdict != "failed"
 
 
 def test_one_line_that_looks_like_a_frame_is_no_stack(knowledge):
-    assert read("listen at /run/fit/socket.c:40\nstep 10 loss: 2.31\n", knowledge).verdict == "healthy"
+    assert read("listen at /run/fit/socket.c:40\nstep 10 loss: 2.31\n", knowledge).verdict in CALM
 
 
 @pytest.mark.parametrize("head", ["raceback (most recent call last):", "recent call last):"])
@@ -142,13 +142,13 @@ def test_source_lines_of_a_box_may_stand_above_its_first_whole_frame(knowledge):
         "│ ❱ 88 │   │   return self.mesh[self.at]   │",
     ]
     assert read("\n".join(box), knowledge).verdict == "unknown"
-    assert read("\n".join(box[:4]), knowledge).verdict == "healthy"
+    assert read("\n".join(box[:4]), knowledge).verdict in CALM
 
 
 def test_a_box_may_begin_below_its_frame_with_the_path_of_a_module(knowledge):
     box = ["│ /w/site-packages/fit/loader.py:217                    │", "│ in fetch                                 │"]
     assert read("\n".join(box), knowledge).verdict == "unknown"
-    assert read("│ fit-a:29500   │\n│ fit-b:29500   │\n", knowledge).verdict == "healthy"
+    assert read("│ fit-a:29500   │\n│ fit-b:29500   │\n", knowledge).verdict in CALM
 
 
 def test_marked_line_of_a_cut_box_gives_the_exception(knowledge):

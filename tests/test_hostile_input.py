@@ -19,7 +19,7 @@ from failing_job import ANSWER, LINES, LOG, OOM, TIMEOUT, VALIDATOR, answer, dia
 
 import logdoctor
 from logdoctor.inputs import Bounds
-from logdoctor.model import InputError
+from logdoctor.model import CALM, InputError
 from logdoctor.render import FORMATS, render
 
 ESC = "\x1b"
@@ -211,7 +211,7 @@ def test_failing_line_of_20_megabytes_is_diagnosed_in_time(knowledge):
 
 @pytest.mark.parametrize("line", [OOM, TIMEOUT.format(rank=0), "RuntimeError: NCCL error: unhandled system error"])
 def test_a_flood_of_one_failing_line_takes_little_time(line, knowledge):
-    assert diagnose_within(f"{line}\n" * 100_000, knowledge, 240).verdict != "healthy"
+    assert diagnose_within(f"{line}\n" * 100_000, knowledge, 240).verdict not in CALM
 
 
 def test_a_flood_takes_little_memory(knowledge):
@@ -330,10 +330,10 @@ def test_absurd_rank_is_not_named_as_culprit(rank, knowledge):
 # ── files that are no logs ──
 
 
-def test_an_empty_file_is_healthy(tmp_path, knowledge):
+def test_an_empty_file_is_nothing_to_judge(tmp_path, knowledge):
     (tmp_path / "a.log").touch()
     diagnosis = logdoctor.diagnose(tmp_path / "a.log", knowledge=knowledge)
-    assert (diagnosis.verdict, diagnosis.coverage.lines, diagnosis.problems) == ("healthy", 0, ())
+    assert (diagnosis.verdict, diagnosis.coverage.lines, diagnosis.problems) == ("nothing-to-judge", 0, ())
 
 
 BINARIES = [

@@ -101,7 +101,7 @@ def test_binary_files_that_the_user_named_are_problems(tmp_path):
     (tmp_path / "blob").write_bytes(random.Random(7).randbytes(4096))
     texts, problems = read(str(tmp_path / "core"), str(tmp_path / "blob"))
     assert not texts
-    assert [p.why for p in problems] == ["it is an ELF program or core dump, not text", "it is binary data, not text"]
+    assert [p.why for p in problems] == ["it is an ELF program, not text", "it is binary data, not text"]
 
 
 def test_log_with_a_run_of_nuls_is_text(tmp_path):
@@ -238,12 +238,15 @@ def test_linked_file_has_its_real_name(tmp_path):
     assert names_below(tmp_path, read(str(tmp_path))[0]) == ["run_3.log", "z/y.log"]
 
 
-def test_links_to_other_places_are_followed(tmp_path):
+def test_links_to_other_places_are_followed_on_demand(tmp_path):
     (tmp_path / "pods").mkdir()
     (tmp_path / "pods" / "0.log").write_text("x")
     (tmp_path / "containers").mkdir()
     (tmp_path / "containers" / "trainer.log").symlink_to("../pods/0.log")
-    assert list(read(str(tmp_path / "containers"))[0].values()) == [b"x"]
+    place = str(tmp_path / "containers")
+    texts, problems = read(place)
+    assert (texts, [p.why for p in problems]) == ({}, ["it is a link that leaves the folder"])
+    assert [s.name for s in open_streams(Job("job", (place,), follow_links=True), [])] == [f"{place}/trainer.log"]
 
 
 def test_a_broken_link_is_a_problem(tmp_path):

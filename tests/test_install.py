@@ -47,7 +47,8 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     rules = {p.relative_to(ROOT / "rules").as_posix() for p in (ROOT / "rules").rglob("*.yaml")}
     assert {f"logdoctor/_rules/{r}" for r in rules} <= names
-    assert {"logdoctor/_rules/signatures.tsv", "logdoctor/_rules/rule.schema.json"} <= names
+    beside = ("signatures.tsv", "failure_classes.tsv", "mechanism.tsv", "rule.schema.json")
+    assert {f"logdoctor/_rules/{name}" for name in beside} <= names
     assert "logdoctor/classifier/model.json" in names
     assert {f"logdoctor/codes/data/{name}.tsv" for name in catalogues()} <= names
     assert {f"logdoctor/codes/words/{name}.tsv" for name in ("action", "blame", "page")} <= names

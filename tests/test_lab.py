@@ -25,7 +25,7 @@ CRASH = """Traceback (most recent call last):
     raise ValueError("no such column: label")
 ValueError: no such column: label
 """
-APPROVED = {"verdict": "failure", "signature": "app.exception", "culprit": {}, "line": "job.log:4"}
+APPROVED = {"verdict": "failed", "signature": "app.exception", "culprit": {}, "line": "job.log:4"}
 OPTIONS = {
     "at_once": 2,
     "again": False,
@@ -104,7 +104,10 @@ def test_changed_answer_waits_for_approval(run):
     write_answer(Path("column"), APPROVED)
     outcome = run(experiment(prints("finished: 10 steps, no such column\n"), also=("healthy",)), again=True)
     assert outcome.word == "differs"
-    assert "verdict: expected failure, actual healthy; signature: expected app.exception, actual null" in outcome.why
+    assert (
+        "verdict: expected failed, actual nothing-to-judge; signature: expected app.exception, actual null"
+        in outcome.why
+    )
     assert read_answer(Path("column")) == APPROVED
 
 
@@ -116,7 +119,7 @@ def test_an_answer_is_replaced_and_the_rest_of_the_file_stays(tmp_path):
             tmp_path, {**APPROVED, "culprit": {"hosts": [f"gpu-node-{n:03}" for n in range(30)]}, "line": line}
         )
         written = (tmp_path / "case.yaml").read_text()
-        assert written.startswith(f"{text}expect: {{verdict: failure")
+        assert written.startswith(f"{text}expect: {{verdict: failed")
         assert yaml.safe_load(written)["expect"] == read_answer(tmp_path)
     assert "job.log:1" not in written
     assert differences(APPROVED, {**APPROVED, "line": None}) == ["line: expected job.log:4, actual null"]

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
+import pytest
 from format_probe import formats
 
 from logdoctor import reasoning
 from logdoctor.logs import line_parser, parse_text, record_patterns
+from logdoctor.logs.about import add_subject
 from logdoctor.model import LifecycleSign
 
 BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it]\n"
@@ -46,13 +48,26 @@ def test_each_kind_lists_a_sign_once():
 def test_each_sign_belongs_to_a_kind_and_is_used():
     sources = Path(reasoning.__file__).parent.rglob("*.py")
     used = {sign for source in sources for sign in signs_used_in(ast.parse(source.read_text(encoding="utf-8")))}
-    stated = {sign for _, signs in kinds_with_signs() for sign in signs}
+    by_words = add_subject(("own end",), "cancelled, the connection was closed by peer")
+    stated = {sign for _, signs in kinds_with_signs() for sign in signs} | set(by_words)
     assert used == stated == set(get_args(LifecycleSign))
 
 
 def test_record_carries_the_signs_of_its_kind():
     (record,) = parse_text("terminate called after throwing an instance of 'std::bad_alloc'\n")
     assert record.signs == ("own end",)
+
+
+@pytest.mark.parametrize(
+    ("line", "sign"),
+    [
+        ("RuntimeError: Connection reset by peer", "about peers"),
+        ("RuntimeError: stopped by SIGUSR1 before the deadline", "about order"),
+    ],
+)
+def test_last_words_of_a_process_tell_what_they_are_about(line, sign):
+    (record,) = parse_text(line + "\n")
+    assert sign in record.signs
 
 
 def test_record_whose_reader_changes_the_kind_carries_the_signs_of_that_kind(monkeypatch):

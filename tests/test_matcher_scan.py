@@ -157,6 +157,18 @@ def test_distant_hits_in_one_long_line_are_separate_candidates() -> None:
     assert [(n, ids) for n, _, ids in scan_lines(data)[0]] == [(1, (4,)), (1, (1,))]
 
 
+def test_part_of_a_long_line_begins_and_ends_with_an_ellipsis_where_it_was_cut() -> None:
+    data = b"." * 50_000 + b"peer 1 lost" + b"." * 50_000 + b"\npeer 2 lost" + b"." * 50_000 + b"\npeer 3 lost"
+    matches, scan = scan_lines(data)
+    mark = "…".encode()
+    assert [(raw.startswith(mark), raw.endswith(mark)) for _, raw, _ in matches] == [
+        (True, True),
+        (False, True),
+        (False, False),
+    ]
+    assert scan.cut_lines == 2
+
+
 # ── following lines ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 

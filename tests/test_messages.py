@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from logdoctor import diagnose
+from logdoctor.authoring.rule_check import first_signature
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.ruleset import shipped_rules
-from logdoctor.ruleset.signatures import read_signatures
+from logdoctor.ruleset.tables import read_signatures
 
 FILES = sorted((Path(__file__).parent / "messages").glob("*.tsv"))
 
@@ -32,7 +33,7 @@ def messages(file: Path) -> Iterator[tuple[int, str, str]]:
 def answer(message: str, knowledge: Knowledge) -> str:
     """Return the signature of a log that holds only this message."""
     diagnosis = diagnose(io.BytesIO(message.encode() + b"\n"), knowledge=knowledge)
-    return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
+    return first_signature(diagnosis)
 
 
 def is_right(verdict: str, answered: str) -> bool:

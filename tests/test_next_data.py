@@ -27,7 +27,7 @@ Root Cause (first observed failure):
 
 
 def advice(log, lang="en"):
-    return diagnose(io.BytesIO(log.encode()), lang=lang).advice
+    return diagnose(io.BytesIO(log.encode()), lang=lang).decision.collect
 
 
 def test_unknown_cause_advises_the_output_of_the_first_process_to_end():
@@ -63,5 +63,5 @@ def test_log_without_an_end_advises_the_rank_of_the_first_failure():
 
 
 def test_job_state_holds_the_first_death():
-    died = diagnose(io.BytesIO(ENTRY.encode())).job_summary.first_death
+    died = diagnose(io.BytesIO(ENTRY.encode())).job.first_death
     assert (died.rank, died.host, died.why) == (8, "ice-08", "exit code 1")

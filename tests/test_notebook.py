@@ -35,8 +35,8 @@ def test_events_frame_has_row_per_evidence_line():
 def test_ranks_frame_has_row_per_rank():
     diagnosis = ALL["thousand-ranks"]
     frame = ranks_frame(diagnosis)
-    assert list(frame.index) == [row.rank for row in diagnosis.job_summary.rank_table]
-    assert list(frame.role) == [row.role for row in diagnosis.job_summary.rank_table]
+    assert list(frame.index) == [row.rank for row in diagnosis.job.rank_table]
+    assert list(frame.role) == [row.role for row in diagnosis.job.rank_table]
 
 
 def test_frame_columns_are_datetimes_and_integers():
@@ -46,7 +46,7 @@ def test_frame_columns_are_datetimes_and_integers():
     assert frame.time.dropna().dt.year.tolist() == [2025] * frame.time.notna().sum()
 
 
-@pytest.mark.parametrize("diagnosis", [*ALL.values(), Diagnosis("none", "healthy")], ids=[*ALL, "empty"])
+@pytest.mark.parametrize("diagnosis", [*ALL.values(), Diagnosis("none", "finished")], ids=[*ALL, "empty"])
 def test_every_diagnosis_has_frames(diagnosis):
     assert "part" in events_frame(diagnosis).columns
     assert ranks_frame(diagnosis).index.name == "rank"

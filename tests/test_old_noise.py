@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from logdoctor import diagnose
+from logdoctor.authoring.rule_check import first_signature
 
 CAUGHT = """\
 (Loop pid=77) ERROR:2026-05-07 12:40:{0:02d},100:Traceback (most recent call last):
@@ -25,7 +26,7 @@ def verdict(folder: Path, text: str) -> str:
     """Return the signature of the first cause, else the verdict."""
     (folder / "job.log").write_text(text)
     answer = diagnose([str(folder / "job.log")])
-    return answer.causes[0].signature if answer.causes else answer.verdict
+    return first_signature(answer)
 
 
 def run(folder: Path, caught: int, end: str) -> str:

@@ -27,8 +27,8 @@ def test_wait_in_another_file_for_a_failed_process_is_a_consequence(tmp_path: Pa
     assert first_signature(tmp_path, alpha=BARRIER_TIMEOUT, beta=EXCEPTION) == "app.exception"
 
 
-def test_wait_before_an_exception_in_one_file_is_the_cause(tmp_path: Path) -> None:
-    assert first_signature(tmp_path, alpha=BARRIER_TIMEOUT + EXCEPTION) == "rdzv.timeout"
+def test_wait_before_an_exception_about_itself_in_one_file_is_a_consequence(tmp_path: Path) -> None:
+    assert first_signature(tmp_path, alpha=BARRIER_TIMEOUT + EXCEPTION) == "app.exception"
 
 
 def test_crash_after_the_exception_of_the_same_process_is_a_consequence(tmp_path: Path) -> None:

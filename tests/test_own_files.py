@@ -20,7 +20,7 @@ from logdoctor.pipeline.knowledge import gather
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import read
 from logdoctor.ruleset.packages import installed_rules
-from logdoctor.ruleset.signatures import MAX_FAULTS, read_signatures
+from logdoctor.ruleset.tables import MAX_FAULTS, read_signatures
 
 
 @pytest.mark.parametrize("name", YAML_FILES)
@@ -74,7 +74,7 @@ def test_hostile_table_of_signatures_is_one_fault(name, tmp_path):
 
 def test_faulty_lines_of_a_table_of_signatures_cost_themselves(tmp_path):
     table = tmp_path / "signatures.tsv"
-    table.write_text("# ours\nnet.good\tnet\tretry\tgood\n" + "net.bad\n" * 3 * MAX_FAULTS, "utf-8")
+    table.write_text("# ours\nnet.good\tnet\tretry\tlate\t-\tgood\n" + "net.bad\n" * 3 * MAX_FAULTS, "utf-8")
     faults = []
     assert list(read_signatures(table, faults)) == ["net.good"]
     assert len(faults) == MAX_FAULTS

@@ -31,8 +31,8 @@ EXITED = "mpirun noticed that process rank 5 with PID {pid} on node 10.8.0.3 exi
 
 def test_host_address_of_mpirun_is_replaced_by_the_name_of_the_process(knowledge):
     diagnosis = diagnose_log(STACK + EXITED.format(pid=4411), knowledge)
-    assert (diagnosis.causes[0].culprit.hosts, diagnosis.job_summary.hosts) == (("trn03",), ("trn03",))
+    assert (diagnosis.causes[0].culprit.hosts, diagnosis.job.hosts) == (("trn03",), ("trn03",))
 
 
 def test_host_address_stays_without_a_process_of_that_pid(knowledge):
-    assert "10.8.0.3" in diagnose_log(STACK + EXITED.format(pid=4412), knowledge).job_summary.hosts
+    assert "10.8.0.3" in diagnose_log(STACK + EXITED.format(pid=4412), knowledge).job.hosts

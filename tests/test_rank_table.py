@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from handmade_records import make_record
+from rule_texts import BOOK
 
 from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Source, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
@@ -17,17 +18,19 @@ WORDS = pack_words((("en", Words("title", "cause", ("do",))),))
 ANY = {"any": ["s"]}
 
 
-def rule(name, kind, role="cause", action="stop", culprit=None, explains=()):
-    return Rule(name, name, action, role, "strong", WORDS, (Symptom("s", kind=kind),), ANY, culprit or {}, explains)
+def rule(name, kind, role="cause", action="stop", culprit=None, failure_class="program fails"):
+    return Rule(
+        name, name, action, role, "strong", WORDS, (Symptom("s", kind=kind),), ANY, culprit or {}, failure_class
+    )
 
 
-OOM = rule("cuda.oom", "cuda.oom", explains=("collective.timeout",))
-TIMEOUT = rule("collective.timeout", "c10d.watchdog_timeout", role="symptom")
+OOM = rule("cuda.oom", "cuda.oom", failure_class="gpu memory out")
+TIMEOUT = rule("collective.timeout", "c10d.watchdog_timeout", role="symptom", failure_class="waits in vain")
 LATE = rule(
     "collective.straggler",
     "ledger.straggler",
     culprit={"ranks": "late", "hosts": "late_hosts"},
-    explains=("collective.timeout",),
+    failure_class="late",
 )
 NODE = rule("host.node-failure", "slurm.node", action="exclude", culprit={"ranks": "nobody", "hosts": "hosts"})
 
@@ -36,7 +39,7 @@ class Log:
     """The records of a job, in one file unless another is named."""
 
     def __init__(self, *rules, ranks=None):
-        self.reasoner, self.order = Reasoner(rules, ()), 0
+        self.reasoner, self.order = Reasoner(rules, (), BOOK.mechanism), 0
         self.reasoner.state.places.expected = ranks
 
     def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, tag=None, **fields):
@@ -58,7 +61,7 @@ class Log:
 
     @property
     def job_summary(self):
-        return self.reasoner.conclude("job").job_summary
+        return self.reasoner.conclude("job", catalogue("en")).job
 
     @property
     def rows(self):

@@ -43,5 +43,5 @@ def test_the_documented_python_example_works(tmp_path, monkeypatch, capsys):
     example = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
     exec(compile(example, "README.md", "exec"), {})  # noqa: S102 - our own page
     verdict, cause = capsys.readouterr().out.splitlines()
-    assert verdict == "failure"
+    assert verdict == "failed"
     assert re.fullmatch(r"net\.socket-connect 0\.\d+ \(4,\) job-folder/\S+\.log:\d+", cause)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from handmade_records import make_record
 from msgspec.structs import replace
+from rule_texts import BOOK
 
-from logdoctor.model import Culprit, Line, Rule, Source, Symptom, Words, pack_words
+from logdoctor.model import CALM, Culprit, Line, Rule, Source, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.conditions import version_in
 from logdoctor.reasoning.findings.wording import compress, fill
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.render.catalogue import catalogue
 
 
-def rule(name, kind, role="cause", explains=(), when=None, strength="strong", culprit=None, **more):
+def rule(name, kind, role="", failure_class="", when=None, strength="strong", culprit=None, **more):
+    """Return a rule of the failure class and the role that its name has in signatures.tsv, unless others are given."""
+    agreed = BOOK.signatures.get(name)
+    failure_class = failure_class or (agreed.failure_class if agreed else "program fails")
+    role = role or ("symptom" if BOOK.mechanism.classes[failure_class].side == "seen" else "cause")
     symptoms = (
         tuple(Symptom(n, kind=k) for n, k in kind.items()) if isinstance(kind, dict) else (Symptom("s", kind=kind),)
     )
     words = pack_words((("en", Words(f"{name} on rank {{rank|?}}", "cause", ("do",))),))
     condition = when or {"any": [s.name for s in symptoms]}
-    return Rule(name, name, "stop", role, strength, words, symptoms, condition, culprit or {}, tuple(explains), **more)
+    return Rule(name, name, "stop", role, strength, words, symptoms, condition, culprit or {}, failure_class, **more)
 
 
 def records(*rows):
@@ -30,14 +36,14 @@ def records(*rows):
 
 
 def conclude(rules, *rows, hung=False):
-    reasoner = Reasoner(rules, (), hung=hung)
+    reasoner = Reasoner(rules, (), BOOK.mechanism, hung=hung)
     for record in records(*rows):
         reasoner.observe(record)
-    return reasoner.conclude("job")
+    return reasoner.conclude("job", catalogue("en"))
 
 
 OOM = rule("cuda.oom", "python.oom")
-TIMEOUT = rule("collective.timeout", "c10d.timeout", role="symptom", explains=["app.segfault"])
+TIMEOUT = rule("collective.timeout", "c10d.timeout")
 SEGFAULT = rule("app.segfault", "crash.segv")
 EXCEPTION = rule("app.exception", "python.*", role="fallback")
 HARMLESS = rule("benign.gid", "nccl.gid", role="benign")
@@ -49,7 +55,7 @@ def names(diagnosis):
 
 
 def test_log_without_failures_is_healthy():
-    assert conclude(RULES, ("progress.step", 0, "info")).verdict == "healthy"
+    assert conclude(RULES, ("progress.step", 0, "info")).verdict in CALM
 
 
 def test_failure_without_a_rule_is_unknown_with_its_line_as_evidence():
@@ -69,8 +75,15 @@ def test_symptom_without_a_cause_is_the_answer():
     assert names(conclude(RULES, ("c10d.timeout", 1, "error"))) == ["collective.timeout"]
 
 
-def test_crash_after_a_timeout_of_the_same_rank_is_a_consequence():
-    assert names(conclude(RULES, ("c10d.timeout", 1, "error"), ("crash.segv", 1, "fatal"))) == ["collective.timeout"]
+def test_abort_after_a_timeout_of_the_same_rank_is_a_consequence():
+    abort = rule("app.segfault", "crash.abort", role="fallback")
+    rows = [("c10d.timeout", 1, "error"), ("crash.abort", 1, "fatal")]
+    assert names(conclude([TIMEOUT, abort], *rows)) == ["collective.timeout"]
+
+
+def test_crash_after_a_timeout_of_the_same_rank_outweighs_it():
+    rows = [("c10d.timeout", 1, "error"), ("crash.segv", 1, "fatal")]
+    assert names(conclude(RULES, *rows))[0] == "app.segfault"
 
 
 def test_crash_before_a_timeout_of_another_rank_is_the_cause():
@@ -89,12 +102,12 @@ def test_fallback_matches_only_records_without_another_rule():
 
 
 def test_lines_of_a_benign_rule_are_no_failures():
-    assert conclude(RULES, ("nccl.gid", 0, "error")).verdict == "healthy"
+    assert conclude(RULES, ("nccl.gid", 0, "error")).verdict in CALM
 
 
 def test_failure_with_later_steps_is_outlived():
     rows = [("python.oom", 0, "error"), *[("progress.step", 0, "info")] * 4]
-    assert conclude(RULES, *rows).verdict == "healthy"
+    assert conclude(RULES, *rows).verdict in CALM
 
 
 def test_failure_with_later_steps_of_another_rank_is_the_cause():
@@ -114,16 +127,14 @@ def test_hint_before_a_proof_is_ranked_below_it():
 
 
 def test_abort_reported_for_a_rank_that_lost_its_peers_is_a_consequence():
-    closed = rule(
-        "net.peer-closed", "nccl.closed", role="symptom", explains=["app.segfault"], culprit={"ranks": "ranks"}
-    )
-    abort = rule("app.segfault", "elastic.exit", role="fallback", explains=["net.peer-closed"])
+    closed = rule("net.peer-closed", "nccl.closed", culprit={"ranks": "ranks"})
+    abort = rule("app.segfault", "elastic.exit", role="fallback")
     rows = [("nccl.closed", 8, "error"), ("elastic.exit", 8, "error")]
     assert names(conclude([closed, abort], *rows)) == ["net.peer-closed"]
 
 
 def test_late_report_explains_an_earlier_line():
-    kill = rule("host.oom-kill", "slurm.oom", explains=["app.segfault"])
+    kill = rule("host.oom-kill", "slurm.oom")
     rows = [("crash.segv", 1, "fatal"), ("slurm.oom", None, "error")]
     assert names(conclude([*RULES, kill], *rows)) == ["host.oom-kill"]
 
@@ -284,18 +295,18 @@ def test_rank_in_a_small_group_is_not_the_global_rank():
     assert state.places.rank_of(last) is None
 
 
-TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", explains=["app.exception"])
-RAISED = rule("app.exception", "python.*", role="fallback", explains=["job.preempted"])
+TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", failure_class="told to end")
+RAISED = rule("app.exception", "python.*", role="fallback")
 
 
 def told_to_end_after(seconds):
-    reasoner = Reasoner([TERMINATED, RAISED], ())
+    reasoner = Reasoner([TERMINATED, RAISED], (), BOOK.mechanism)
     rows = (("slurm.cancelled", None, "error", 100.0), ("python.traceback", 3, "fatal", 100.0 - seconds))
     for order, (kind, rank, level, time) in enumerate(rows):
         source = Source(rank=rank, time=time, host=f"n{order}")
         line = Line(f"{order}.log", 1, kind)
         reasoner.observe(make_record(line, kind, kind, source, level, {}, order))
-    return names(reasoner.conclude("job"))
+    return names(reasoner.conclude("job", catalogue("en")))
 
 
 def test_exception_of_a_rank_explains_an_order_to_end_within_the_clock_skew():
@@ -311,13 +322,13 @@ REFUSED = rule(
 
 def refused(*others, nranks=None):
     """Return the culprit of a log in which only rank 8 of n1 could not connect, with lines of ``others``."""
-    reasoner = Reasoner([REFUSED], ())
+    reasoner = Reasoner([REFUSED], (), BOOK.mechanism)
     for order, host in enumerate((*others, "n1")):
         kind, level = ("nccl.warn", "error") if host == "n1" else ("nccl.env", "info")
         fields = {"nranks": nranks} if nranks else {}
         source = Source(rank=8 if host == "n1" else order, host=host)
         reasoner.observe(make_record(Line("job.log", order, kind), kind, kind, source, level, fields, order))
-    return reasoner.conclude("job").causes[0].culprit
+    return reasoner.conclude("job", catalogue("en")).causes[0].culprit
 
 
 def test_rank_that_alone_could_not_connect_is_named_if_other_hosts_have_logs():
@@ -367,8 +378,8 @@ def test_line_with_several_symptoms_of_a_rule_is_quoted_once():
 
 def test_explained_finding_can_name_the_culprit_ranks_of_its_cause():
     words = pack_words((("en", Words("waited for {awaited|somebody}", "c", ("r",))),))
-    late = replace(rule("a.waited", "k.late", role="symptom"), packed_words=words)
-    died = rule("a.died", "k.died", explains=("a.waited",))
+    late = replace(rule("a.waited", "k.late", failure_class="waits in vain"), packed_words=words)
+    died = rule("a.died", "k.died")
     diagnosis = conclude([died, late], ("k.died", 3, "fatal"), ("k.late", 1, "error"))
     assert [s.title for s in diagnosis.symptoms] == ["waited for rank 3"]
     assert conclude([late], ("k.late", 1, "error")).causes[0].title == "waited for somebody"

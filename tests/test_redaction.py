@@ -26,7 +26,7 @@ PIECE = 8
 def texts_of(*lines: str, hosts: tuple[str, ...] = ()) -> list[str]:
     """Redact log lines of a job on ``hosts``."""
     proofs = tuple(Evidence(Line("job.log", n, text)) for n, text in enumerate(lines, 1))
-    content = redact(Diagnosis("job", "unknown", unexplained=proofs, job_summary=JobSummary(hosts=hosts))).content
+    content = redact(Diagnosis("job", "unknown", unexplained=proofs, job=JobSummary(hosts=hosts))).content
     return [line.line.text for line in content.unexplained]
 
 
@@ -143,8 +143,8 @@ def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
         OOM,
         unexplained=(proof,),
         problems=(Problem("cut", "/logs/tc-node07.log.gz", "tc-node07 ended"),),
-        job_summary=replace(
-            OOM.job_summary,
+        job=replace(
+            OOM.job,
             hosts=("tc-node07",),
             rank_table=(RankRow(12, "culprit", "tc-node07", first_failure=proof),),
         ),
@@ -154,7 +154,7 @@ def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
     assert "tc-node07" not in text
     assert redaction.key["host-1"] == ("tc-node07",)
     assert redaction.content.causes[0].culprit.hosts == ("host-1",)
-    assert redaction.content.job_summary.rank_table[0].host == "host-1"
+    assert redaction.content.job.rank_table[0].host == "host-1"
     assert redaction.content.unexplained[0].line == Line("/logs/host-1.log", 3, "host-1:71:71 [0] NCCL WARN lost")
     assert "host-1" in redaction.content.causes[0].summary
 
@@ -201,7 +201,7 @@ def test_a_name_is_found_where_names_stand(line, left):
 
 def test_a_setting_of_the_environment_is_judged_by_its_name():
     job_summary = JobSummary(environment=(("DB_PASSWORD", "Xy7!kq"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "tick")))
-    environment = redact(Diagnosis("job", "healthy", job_summary=job_summary)).content.job_summary.environment
+    environment = redact(Diagnosis("job", "finished", job=job_summary)).content.job.environment
     assert environment == (("DB_PASSWORD", "<redacted:password>"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "host-1"))
 
 

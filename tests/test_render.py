@@ -1,4 +1,4 @@
-"""Rendering: laws over all formats, and snapshots of five handmade diagnoses."""
+"""Rendering: laws over all formats, and snapshots of handmade diagnoses."""
 
 import json
 import os
@@ -7,16 +7,17 @@ import string
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from effort import inputs
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from render_diagnoses import ALL, HEALTHY, OOM, THOUSAND, TWO_CAUSES, UNKNOWN
+from render_diagnoses import ALL, FINISHED, NO_END, NOTHING, OOM, THOUSAND, TWO_CAUSES, UNKNOWN
 from render_strategies import diagnoses
 
-from logdoctor.model import Coverage, LogdoctorError, Problem
+from logdoctor.model import LogdoctorError, Problem, Verdict
 from logdoctor.render import FORMATS, languages, render, to_ascii
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.columns import text_width
@@ -25,6 +26,8 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 WORDS = Path(__file__).parents[1] / "logdoctor" / "render" / "words"
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 OUR_COLOR = re.compile("\x1b\\[(?:0|1|2|36|1;3[123])m")
+COMPOSED = tuple("by. do. decide. because. collect. action. verdict. run. grid. diff.".split())
+"""Beginnings of words that are composed, such as the word of a decision."""
 some = inputs(15, nightly=300)
 
 
@@ -103,13 +106,11 @@ def test_all_languages_have_the_same_words_with_the_same_places(lang):
 
 def test_every_word_is_used_somewhere():
     sources = "".join(
-        path.read_text(encoding="utf-8") for path in WORDS.parent.rglob("*") if path.suffix in {".py", ".j2"}
+        path.read_text(encoding="utf-8") for path in WORDS.parents[1].rglob("*") if path.suffix in {".py", ".j2"}
     )
-    quoted = set(re.findall(r"""["']([a-z1.]+)["']""", sources))
+    quoted = set(re.findall(r"""["']([a-z1.-]+)["']""", sources))
     words = json.loads((WORDS / "en.json").read_text(encoding="utf-8"))
-    composed = {
-        key for key in words if key.startswith(("by.", "do.", "decide.", "action.", "verdict.", "grid.", "diff."))
-    }
+    composed = {key for key in words if key.startswith(COMPOSED)}
     assert {key for key in words if not {key, re.sub(r"\.[1n]$", "", key)} & quoted} <= composed
 
 
@@ -140,22 +141,35 @@ def test_quiet_report_is_a_single_line_with_answer_and_confidence():
     assert "0.91" in output
 
 
-def test_healthy_is_one_line():
-    assert render(HEALTHY, "terminal", elapsed=0.1).count("\n") == 1
+def test_finished_is_one_line():
+    assert render(FINISHED, "terminal", elapsed=0.1).count("\n") == 1
 
 
-def test_empty_logs_are_reported_as_empty():
-    nothing = replace(HEALTHY, coverage=Coverage(1, 0, 0, 0))
-    assert "they are empty" in render(nothing, "terminal", quiet=True)
+def test_empty_log_is_reported_as_empty():
+    assert "the log is empty" in render(NOTHING, "terminal", quiet=True)
 
 
-def test_healthy_report_mentions_unread_input():
-    output = render(replace(HEALTHY, problems=(Problem("cannot be read", "b.log", "it is gone"),)), "terminal")
+@pytest.mark.parametrize("lang", languages())
+def test_cut_log_names_the_last_sign_of_life_and_never_says_healthy(lang):
+    output = render(NO_END, "terminal", lang=lang)
+    assert "step 299/20000" in output
+    assert "cut.log:299" in output
+
+
+def test_every_verdict_has_its_mark():
+    marks = {diagnosis.verdict: render(diagnosis, "terminal", quiet=True)[0] for diagnosis in ALL.values()}
+    assert marks == {
+        verdict: {"failed": "✗", "stopped": "■", "finished": "✓"}.get(verdict, "?") for verdict in get_args(Verdict)
+    }
+
+
+def test_finished_report_mentions_unread_input():
+    output = render(replace(FINISHED, problems=(Problem("cannot be read", "b.log", "it is gone"),)), "terminal")
     assert "; not everything could be read." in " ".join(output.split())
 
 
-def test_healthy_job_with_survived_failure_names_its_location():
-    output = render(replace(HEALTHY, symptoms=OOM.symptoms[:1]), "terminal", quiet=True)
+def test_finished_job_with_survived_failure_names_its_location():
+    output = render(replace(FINISHED, symptoms=OOM.symptoms[:1]), "terminal", quiet=True)
     assert "no failure" not in output
     assert "A collective ran out of time (slurm-71920.out:90420)" in output
 

@@ -33,13 +33,12 @@ FULL = replace(
     OOM,
     causes=(replace(OOM.causes[0], evidence=(AROUND, AROUND)), *TWO_CAUSES.causes[1:]),
     unexplained=UNKNOWN.unexplained,
-    advice=UNKNOWN.advice,
     problems=UNKNOWN.problems,
     runs=UNKNOWN.runs,
-    decision=Decision("exclude", ("h",), "r", 2),
+    decision=Decision("requeue-without-host", "s", ("h",), collect=UNKNOWN.decision.collect, because="r"),
     made_by=MadeBy("1", 2, "d"),
-    job_summary=replace(
-        OOM.job_summary,
+    job=replace(
+        OOM.job,
         rank_table=ROWS,
         environment=(("NAME", "value"),),
         versions_apart=(("torch", "2", (1,)),),
@@ -135,12 +134,12 @@ def test_a_page_of_a_usual_job_is_small(name):
 def test_huge_diagnosis_gives_a_page_with_a_note_about_cuts():
     huge = everywhere(FULL, "<&>" * 700)  # as long as a line that is kept can be
     job_summary = replace(
-        huge.job_summary,
-        rank_table=tuple(replace(huge.job_summary.rank_table[0], rank=n, host=f"{n}" * 900) for n in range(1024)),
+        huge.job,
+        rank_table=tuple(replace(huge.job.rank_table[0], rank=n, host=f"{n}" * 900) for n in range(1024)),
         standings=tuple(CollectiveState("0", n, n % 50, "x" * 5000, n % 70, n % 40) for n in range(1024)),
         environment=(("n" * 3000, "v" * 3000),) * 256,
     )
-    huge = replace(huge, job_summary=job_summary, unexplained=huge.unexplained * 100, symptoms=huge.symptoms * 100)
+    huge = replace(huge, job=job_summary, unexplained=huge.unexplained * 100, symptoms=huge.symptoms * 100)
     output = render(huge, "html")
     assert len(output.encode()) <= 1_500_000
     assert "were shortened" in parse(output).text

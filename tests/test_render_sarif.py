@@ -100,7 +100,7 @@ def test_unexplained_failure_is_a_warning():
 
 
 def test_a_healthy_job_has_no_result():
-    assert run_of(ALL["healthy"])["results"] == []
+    assert run_of(ALL["finished"])["results"] == []
 
 
 def test_unread_input_is_a_notification():

@@ -29,7 +29,7 @@ def row(rank, role="victim", failed=None, progressed=None, file="job.log", **mor
 def of(*rows, decisive=None):
     evidence = (decisive,) if decisive else ()
     cause = replace(OOM.causes[0], evidence=evidence)
-    return timeline(replace(OOM, causes=(cause,), job_summary=JobSummary(rank_table=rows)), EN)
+    return timeline(replace(OOM, causes=(cause,), job=JobSummary(rank_table=rows)), EN)
 
 
 def places(lanes):
@@ -98,7 +98,7 @@ def test_a_thousand_ranks_share_a_few_lanes_and_the_culprit_has_its_own():
 
 
 def test_rank_grid_has_a_cell_per_rank_and_a_block_per_host():
-    hosts = rank_grid(THOUSAND.job_summary.rank_table, EN)
+    hosts = rank_grid(THOUSAND.job.rank_table, EN)
     assert sum(len(host.cells) for host in hosts) == 1024
     assert "rank 512: culprit" in next(host.label for host in hosts if "512" in host.ranks)
 

@@ -6,7 +6,7 @@ from failing_job import diagnose_log
 from msgspec.structs import replace
 from render_diagnoses import OOM
 
-from logdoctor.model import Culprit, Diagnosis, Evidence, Line, Run, SymptomSeen
+from logdoctor.model import Diagnosis, Evidence, Line, Run, SymptomSeen
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.report import report
 
@@ -25,7 +25,7 @@ def with_answer(diagnosis: Diagnosis, **changes) -> Diagnosis:
 def run(number: int, title: str, *, told: bool = False) -> Run:
     return Run(
         kind="job",
-        verdict="failure",
+        verdict="failed",
         signature="cuda.oom",
         title=title,
         file="nohup.out",
@@ -50,16 +50,6 @@ def test_equal_runs_in_a_row_share_a_line():
         "Run 3 of 5: cuda.oom — Lost · nohup.out:300-399",
         "Run 5 of 5: cuda.oom — No room · nohup.out:500-599",
     )
-
-
-def test_excluding_all_hosts_is_not_advised():
-    all_of_them = with_answer(OOM, action="exclude", culprit=Culprit(hosts=("a1", "a2")))
-    texts = report(replace(all_of_them, job_summary=replace(OOM.job_summary, hosts=("a1", "a2"))), WORDS)
-    assert texts.answer is not None
-    assert texts.answer.action_text.startswith("a1, a2 all show it")
-    texts = report(replace(all_of_them, job_summary=replace(OOM.job_summary, hosts=("a1", "a2", "a3"))), WORDS)
-    assert texts.answer is not None
-    assert texts.answer.action_text == "take out a1, a2, then restart"
 
 
 def test_symptom_on_the_proof_lines_of_its_answer_is_no_fallout():

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from logdoctor import diagnose
+from logdoctor.authoring.rule_check import first_signature
 
 REPORT = """\
 Sender: LSF System <lsfadmin@gx07>
@@ -37,7 +38,7 @@ def answer_and_runs(folder: Path, knowledge, **files: str) -> tuple[str, list[st
     for name, text in files.items():
         (folder / f"halo.{name}").write_text(text)
     diagnosis = diagnose([str(folder / f"halo.{name}") for name in files], knowledge=knowledge)
-    answer = diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
+    answer = first_signature(diagnosis)
     return answer, [run.signature or run.verdict for run in diagnosis.runs]
 
 
@@ -50,13 +51,13 @@ def test_each_report_and_the_output_below_it_are_one_run(tmp_path, knowledge):
     log = job(11, GOOD, 20) + job(12, MEMORY, 9) + job(13, MEMORY, 5)
     assert answer_and_runs(tmp_path, knowledge, out=log) == (
         "host.oom-kill",
-        ["healthy", "host.oom-kill", "host.oom-kill"],
+        ["finished", "host.oom-kill", "host.oom-kill"],
     )
 
 
 def test_good_job_comes_after_the_exception_of_a_bad_job(tmp_path, knowledge):
     files = {"out": job(11, BAD, 4) + job(12, GOOD, 20), "err": CRASHED}
-    assert answer_and_runs(tmp_path, knowledge, **files) == ("healthy", ["unknown", "healthy"])
+    assert answer_and_runs(tmp_path, knowledge, **files) == ("healthy", ["unknown", "finished"])
 
 
 @pytest.mark.parametrize("before", ["", job(11, GOOD, 20)])

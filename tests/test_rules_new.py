@@ -16,7 +16,7 @@ from logdoctor.authoring.drafting import draft, lines_at, suggest
 from logdoctor.authoring.lint import lint
 from logdoctor.model import InputError
 from logdoctor.ruleset import shipped_rules
-from logdoctor.ruleset.signatures import read_signatures
+from logdoctor.ruleset.tables import read_signatures
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
 

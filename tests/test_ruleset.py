@@ -88,11 +88,16 @@ def test_a_condition_on_an_unknown_symptom_is_a_fault(tmp_path):
 
 
 def test_explaining_an_unknown_signature_is_a_fault(tmp_path):
-    assert any("nothing has" in f for f in faults(tmp_path, GOOD + "explains: [no.such]\n"))
+    because = "because: [{of: no.such, reason: it follows}]\n"
+    assert any("nothing has" in f for f in faults(tmp_path, GOOD + because))
+
+
+def test_because_without_a_reason_is_a_fault(tmp_path):
+    assert any("each needs its reason" in f for f in faults(tmp_path, GOOD + "because: [{of: net.dns}]\n"))
 
 
 def test_action_that_differs_from_its_signature_is_a_fault(tmp_path):
-    (tmp_path / "signatures.tsv").write_text("net.taken\tnetwork\tstop\tPort taken\n")
+    (tmp_path / "signatures.tsv").write_text("net.taken\tnetwork\tstop\tnot set up\t-\tPort taken\n")
     assert any("agrees on 'stop'" in f for f in faults(tmp_path, GOOD))
 
 
@@ -180,4 +185,4 @@ def test_texts_of_a_rule_read_well_with_no_value_or_a_single_value(rule):
 
 
 def test_benign_rules_explain_nothing():
-    assert [r.id for r in BOOK.rules if r.role == "benign" and r.explains] == []
+    assert [r.id for r in BOOK.rules if r.role == "benign" and r.because] == []

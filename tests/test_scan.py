@@ -43,7 +43,7 @@ def run_scan(place: Path, out: Path, **settings) -> list[JobRecord]:
 
 def test_each_job_gives_a_record_with_its_cause(jobs, tmp_path):
     signatures = {Path(r.job).name: r.signature for r in run_scan(jobs, tmp_path / "out")}
-    assert signatures == {f"j{n}": "cuda.oom" if n % 2 else "healthy" for n in range(6)}
+    assert signatures == {f"j{n}": "cuda.oom" if n % 2 else "finished" for n in range(6)}
 
 
 def test_worker_processes_write_the_same_bytes_as_one_process(jobs, tmp_path):
@@ -84,7 +84,7 @@ def test_truncated_last_line_repeats_only_its_job(jobs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"\xff\xfe\0\0\n", b'{"schema":"other/9"}\n', b"[1,2]\n", b'{"schema":"logdoctor.scan/1"}\n']
+    "damage", [b"", b"\xff\xfe\0\0\n", b'{"schema":"other/9"}\n', b"[1,2]\n", b'{"schema":"logdoctor.scan/2"}\n']
 )
 def test_damaged_results_of_an_earlier_scan_are_skipped(jobs, tmp_path, damage):
     write_logs(tmp_path, {"out/jobs.jsonl": ""})
@@ -137,7 +137,7 @@ def test_packed_archive_of_several_jobs_gives_a_record_each(tmp_path):
     )
     records = run_scan(place, tmp_path / "out")
     assert [(r.job, r.signature, r.files) for r in records] == [
-        (f"{place}:a", "healthy", 1),
+        (f"{place}:a", "finished", 1),
         (f"{place}:b", "cuda.oom", 2),
         (f"{place}:c", "cuda.oom", 1),
     ]
@@ -146,7 +146,7 @@ def test_packed_archive_of_several_jobs_gives_a_record_each(tmp_path):
 def test_scattered_members_of_an_archive_are_all_read(tmp_path):
     members = [("b/0.log", FINE), ("a/x.log", FINE), ("b/1.log", OOM), ("c/x.log", FINE)]
     records = run_scan(pack_archive(tmp_path / "many.tar.gz", members), tmp_path / "out")
-    assert [(r.signature, r.files) for r in records] == [("healthy", 1), ("cuda.oom", 2), ("healthy", 1)]
+    assert [(r.signature, r.files) for r in records] == [("finished", 1), ("cuda.oom", 2), ("finished", 1)]
 
 
 def test_packed_archive_of_one_job_gives_one_record(tmp_path):
@@ -233,7 +233,7 @@ def test_missing_place_is_a_problem_and_the_other_place_is_scanned(jobs, tmp_pat
 def test_written_record_is_read_unchanged(jobs, tmp_path):
     for record in run_scan(jobs, tmp_path / "out"):
         assert parse_record(record.to_line()) == record
-        assert json.loads(record.to_line())["schema"] == "logdoctor.scan/1"
+        assert json.loads(record.to_line())["schema"] == "logdoctor.scan/2"
 
 
 def test_record_with_unknown_fields_is_read():

@@ -29,8 +29,8 @@ def fleet(
         records.append(
             JobRecord(
                 f"job{n}",
-                verdict="failure" if failed else "healthy",
-                signature="cuda.ecc" if failed else "healthy",
+                verdict="failed" if failed else "finished",
+                signature="cuda.ecc" if failed else "finished",
                 hosts=tuple(failed),
                 nodes=tuple(sorted(nodes)),
             )
@@ -61,9 +61,9 @@ def test_healthy_fleet_has_no_bad_host():
 
 def test_host_with_more_jobs_may_fail_more_often():
     records, _ = fleet(7, 0)
-    busy = [JobRecord(f"b{n}", verdict="healthy", signature="healthy", nodes=("busy", "node001")) for n in range(400)]
+    busy = [JobRecord(f"b{n}", verdict="finished", signature="finished", nodes=("busy", "node001")) for n in range(400)]
     busy += [
-        JobRecord(f"f{n}", verdict="failure", signature="cuda.ecc", nodes=("busy",), hosts=("busy",)) for n in range(4)
+        JobRecord(f"f{n}", verdict="failed", signature="cuda.ecc", nodes=("busy",), hosts=("busy",)) for n in range(4)
     ]
     assert "busy" not in {host.name for host in find_bad_hosts(records + busy)}
 
@@ -71,7 +71,7 @@ def test_host_with_more_jobs_may_fail_more_often():
 def test_failures_of_the_job_itself_blame_no_host():
     records, _ = fleet(7, 0)
     own = [
-        JobRecord(f"a{n}", verdict="failure", signature="app.exception", nodes=("x",), hosts=("x",)) for n in range(20)
+        JobRecord(f"a{n}", verdict="failed", signature="app.exception", nodes=("x",), hosts=("x",)) for n in range(20)
     ]
     assert "x" not in {host.name for host in find_bad_hosts(records + own)}
 

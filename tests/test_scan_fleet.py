@@ -14,7 +14,7 @@ MONDAY = 1_793_577_600.0  # 2026-11-02
 
 
 def failed(job: str, signature: str = "cuda.oom", **more) -> JobRecord:
-    return JobRecord(job, verdict="failure", signature=signature, **more)
+    return JobRecord(job, verdict="failed", signature=signature, **more)
 
 
 def test_gpu_hours_need_ranks_and_times():
@@ -39,13 +39,13 @@ def test_each_period_lists_its_failed_jobs():
 
 def test_restarted_jobs_are_counted_by_decision():
     jobs = [
-        failed("a", attempts=3, decision="stop"),
-        failed("b", decision="retry"),
-        JobRecord("c", verdict="healthy", attempts=2),
+        failed("a", attempts=3, decision="fix-first"),
+        failed("b", decision="requeue"),
+        JobRecord("c", verdict="finished", attempts=2),
     ]
     fleet = count_records(jobs)
     assert fleet.restarted.jobs == ["a", "c"]
-    assert {name: t.jobs for name, t in fleet.decisions.items()} == {"stop": ["a"]}
+    assert {name: t.jobs for name, t in fleet.decisions.items()} == {"fix-first": ["a"]}
 
 
 def test_equal_bus_ids_on_two_hosts_are_two_gpus():

@@ -17,23 +17,23 @@ MONDAY = 1_793_577_600.0  # 2026-11-02
 RECORDS = [
     JobRecord(
         "a",
-        verdict="failure",
+        verdict="failed",
         signature="cuda.ecc",
         hosts=("n1",),
         user="ann",
         changed=MONDAY,
         causes=(CauseRow("cuda.ecc"),),
     ),
-    JobRecord("b", verdict="failure", signature="cuda.ecc", hosts=("n1", "n2"), user="bob", changed=MONDAY + 86400),
+    JobRecord("b", verdict="failed", signature="cuda.ecc", hosts=("n1", "n2"), user="bob", changed=MONDAY + 86400),
     JobRecord(
         "c",
-        verdict="failure",
+        verdict="failed",
         signature="net.dns",
         user="ann",
         changed=MONDAY + 7 * 86400,
         rank_table=(RankEntry(3, "victim"),),
     ),
-    JobRecord("d", verdict="healthy", signature="healthy", user="ann", changed=MONDAY),
+    JobRecord("d", verdict="finished", signature="finished", user="ann", changed=MONDAY),
     JobRecord("e", status="stalled", changed=MONDAY),
 ]
 
@@ -86,7 +86,7 @@ def test_sql_with_file_access_or_wrong_syntax_is_refused(folder):
 def test_several_scans_are_counted_together(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     writer = CheckpointWriter(other)
-    writer.add(JobRecord("z", verdict="failure", signature="net.dns"))
+    writer.add(JobRecord("z", verdict="failed", signature="net.dns"))
     writer.close()
     CheckpointLog(other).merge_parts()
     assert [row[:2] for row in count_failures([folder, other], FailureQuery()).rows] == [
@@ -103,7 +103,7 @@ def test_folder_without_results_gives_an_error_with_help(tmp_path):
 def test_running_scan_is_counted_so_far(folder):
     assert count(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
     writer = CheckpointWriter(folder)
-    writer.add(JobRecord("z", verdict="failure", signature="net.dns"))
+    writer.add(JobRecord("z", verdict="failed", signature="net.dns"))
     assert count(folder) == [("cuda.ecc", 2), ("net.dns", 2)]
     writer.close()
 
@@ -141,7 +141,7 @@ def test_tables_without_jobs_have_columns(tmp_path):
 
 def test_csv_cell_is_no_spreadsheet_formula(tmp_path):
     writer = CheckpointWriter(tmp_path)
-    writer.add(JobRecord("=cmd|' /C calc'!A0", verdict="failure", signature="net.dns"))
+    writer.add(JobRecord("=cmd|' /C calc'!A0", verdict="failed", signature="net.dns"))
     writer.close()
     CheckpointLog(tmp_path).merge_parts()
     output = CliRunner().invoke(app, ["history", str(tmp_path), "--by", "job", "--format", "csv"]).stdout

@@ -9,7 +9,7 @@ import pytest
 
 from logdoctor.model import InputError
 from logdoctor.scan import Filters, Plan, Scan, find_jobs
-from logdoctor.scan.file_listing import list_files
+from logdoctor.scan.file_listing import list_files, mask_urls
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
 FINE = "step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"
@@ -31,6 +31,19 @@ def signatures(place: str, out, **settings) -> dict[str, str]:
     scan = Scan([place], Plan(out, **settings))
     list(scan.run())
     return {record.job: record.signature or record.status for record in scan.records()}
+
+
+def test_user_and_query_of_a_url_are_masked():
+    text = "s3://me:word@host/x and https://host/x?sig=abc&n=1 and /a?b"
+    assert mask_urls(text) == "s3://***@host/x and https://host/x?*** and /a?b"
+
+
+def test_password_of_a_url_stands_in_no_problem():
+    pytest.importorskip("fsspec")
+    problems: list = []
+    assert find_jobs(["ftp://me:planted-word@localhost:1/x"], Filters(), problems) == []
+    assert "ftp://***@localhost:1/x" in str(problems)
+    assert "planted-word" not in str(problems)
 
 
 # ── memory:// ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -60,9 +73,9 @@ def test_jobs_behind_a_url_are_grouped_like_a_folder(memory):
 def test_jobs_and_archives_behind_a_url_are_diagnosed(memory, tmp_path):
     assert signatures("memory://runs", tmp_path) == {
         "memory://runs/a": "cuda.oom",
-        "memory://runs/b": "healthy",
+        "memory://runs/b": "finished",
         "memory://runs/old.tar.gz:x": "cuda.oom",
-        "memory://runs/old.tar.gz:y": "healthy",
+        "memory://runs/old.tar.gz:y": "finished",
     }
 
 
@@ -140,9 +153,9 @@ def bucket(s3_server, monkeypatch):
 def test_jobs_and_archives_in_a_bucket_are_diagnosed(bucket, tmp_path):
     assert signatures("s3://logs/runs", tmp_path) == {
         "s3://logs/runs/a": "cuda.oom",
-        "s3://logs/runs/b": "healthy",
+        "s3://logs/runs/b": "finished",
         "s3://logs/runs/old.tar.gz:x": "cuda.oom",
-        "s3://logs/runs/old.tar.gz:y": "healthy",
+        "s3://logs/runs/old.tar.gz:y": "finished",
     }
 
 

@@ -21,22 +21,22 @@ def at(*parts: int) -> float:
 
 
 def run_time(started: float, ended: float, changed: float) -> tuple[float | None, float | None]:
-    diagnosis = Diagnosis("j", "healthy", job_summary=JobSummary(started=started, ended=ended))
+    diagnosis = Diagnosis("j", "finished", job=JobSummary(started=started, ended=ended))
     record = make_record(JobFiles("j", ("j.log",), "file", 1, "s", changed), diagnosis)
     return record.started, record.ended
 
 
 def test_job_ran_from_its_first_to_its_last_timestamp(knowledge):
-    state = diagnose_log(STEPS + DIED, knowledge).job_summary
+    state = diagnose_log(STEPS + DIED, knowledge).job
     assert (state.started, state.ended) == (at(2025, 6, 11, 9) + 0.1, at(2025, 6, 11, 12) + 0.1)
 
 
 def test_earlier_kernel_messages_do_not_extend_the_job(knowledge):
-    assert diagnose_log(KERNEL + STEPS + DIED, knowledge).job_summary.started == at(2025, 6, 11, 9) + 0.1
+    assert diagnose_log(KERNEL + STEPS + DIED, knowledge).job.started == at(2025, 6, 11, 9) + 0.1
 
 
 def test_log_without_timestamps_has_no_start(knowledge):
-    assert diagnose_log("step 1 loss 3.1\n", knowledge).job_summary.started is None
+    assert diagnose_log("step 1 loss 3.1\n", knowledge).job.started is None
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_timestamps_without_year_are_before_the_last_write_of_the_file(changed, 
 
 def test_job_requeued_into_the_same_file_has_two_attempts():
     runs = (
-        Run("job", "failure", "job.preempted", "", "f", 1, 9, told=False),
-        Run("attempt", "healthy", None, "", "f", 9, None, told=True),
+        Run("job", "stopped", "job.preempted", "", "f", 1, 9, told=False),
+        Run("attempt", "finished", None, "", "f", 9, None, told=True),
     )
     assert (
-        make_record(JobFiles("j", ("j.log",), "file", 1, "s", 0.0), Diagnosis("j", "healthy", runs=runs)).attempts == 2
+        make_record(JobFiles("j", ("j.log",), "file", 1, "s", 0.0), Diagnosis("j", "finished", runs=runs)).attempts == 2
     )
 
 

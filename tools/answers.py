@@ -2,6 +2,8 @@
 
     python tools/answers.py dump OUT CASES...          diagnoses of all case folders, one JSON line a case
     python tools/answers.py compare BEFORE AFTER       a table of all cases whose diagnosis differs
+    python tools/answers.py answers BEFORE AFTER       a table of all cases whose answer differs: verdict, causes,
+                                                       culprits and proofs, also between versions of the JSON
 
 A case is a folder with logs. Its logs are diagnosed as one job, never its label. To dump another version, put its tree
 into PYTHONPATH. The digest of the rules and the version are not compared.
@@ -17,6 +19,10 @@ from typing import Any
 
 LOGS = {".log", ".txt", ".out", ".err"}
 NOT_COMPARED = ("made_by",)
+CALM = ("finished", "no-end-seen", "nothing-to-judge")
+SAME = {"failure": ("failed", "stopped"), "healthy": CALM, "unknown": ("unknown",)}
+"""Verdicts of version 2 of the diagnosis that equal one of version 1."""
+COMPARED = ("signature", "rule", "confidence", "by", "action")
 KNOWLEDGE: list[Any] = []
 """The pack of this process, loaded once."""
 
@@ -25,8 +31,8 @@ def main() -> None:
     command, first, *rest = sys.argv[1:]
     if command == "dump":
         dump(Path(first), rest)
-    elif command == "compare":
-        compare(Path(first), Path(rest[0]))
+    elif command in ("compare", "answers"):
+        compare(Path(first), Path(rest[0]), answers=command == "answers")
     else:
         raise SystemExit(__doc__)
 
@@ -61,14 +67,29 @@ def _diagnose(case: Path) -> str:
     return json.dumps({"case": case.name, "diagnosis": data}, ensure_ascii=False, sort_keys=True)
 
 
-def compare(before: Path, after: Path) -> None:
+def compare(before: Path, after: Path, *, answers: bool = False) -> None:
     old, new = _read(before), _read(after)
-    changed = [case for case in sorted(old.keys() | new.keys()) if old.get(case) != new.get(case)]
+    cases = sorted(old.keys() | new.keys())
+    changed = [case for case in cases if _differ(old.get(case, {}), new.get(case, {}), answers=answers)]
     for case in changed:
         a, b = old.get(case, {}), new.get(case, {})
-        fields = sorted(key for key in a.keys() | b.keys() if a.get(key) != b.get(key))
+        fields = sorted(key for key in a.keys() | b.keys() if a.get(key) != b.get(key)) if not answers else []
         print(f"| {case} | {summary(a)} | {summary(b)} | {', '.join(fields)} |")
-    print(f"{len(changed)} of {len(old.keys() | new.keys())} differ")
+    print(f"{len(changed)} of {len(cases)} differ")
+
+
+def _differ(old: dict[str, Any], new: dict[str, Any], *, answers: bool) -> bool:
+    if not answers:
+        return old != new
+    verdicts = old.get("verdict"), new.get("verdict")
+    same_verdict = verdicts[0] == verdicts[1] or verdicts[1] in SAME.get(str(verdicts[0]), ())
+    return not same_verdict or [*map(_answer, old.get("causes", ()))] != [*map(_answer, new.get("causes", ()))]
+
+
+def _answer(cause: dict[str, Any]) -> list[Any]:
+    """Return the fields of a cause that both versions of the JSON hold."""
+    proofs = [(proof["file"], proof["line"]) for proof in cause["evidence"]]
+    return [*(cause[name] for name in COMPARED), cause["culprit"]["ranks"], cause["culprit"]["hosts"], proofs]
 
 
 def summary(diagnosis: dict[str, Any]) -> str:

@@ -152,8 +152,8 @@ def _knowledge(rule: Rule, labels: Labels) -> Iterator[str]:
     for symptom in rule.symptoms:
         yield f"- {symptom.name}: {', '.join(_conditions(symptom))}"
     yield f"\n{labels['when']}: {_code(_condition(rule.when))}"
-    if rule.explains:
-        yield f"\n{labels['explains']}: {', '.join(map(_code, rule.explains))}"
+    if rule.because:
+        yield f"\n{labels['explains']}: {', '.join(_code(special.of) for special in rule.because)}"
 
 
 def _conditions(symptom: Symptom) -> Iterator[str]:

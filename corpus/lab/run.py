@@ -86,7 +86,7 @@ def coverage() -> str:
 def scarce(labels: Counter[str], least: int = 2) -> list[str]:
     """Return the signatures that have fewer cases than ``least``."""
     from logdoctor.ruleset import shipped_rules
-    from logdoctor.ruleset.signatures import read_signatures
+    from logdoctor.ruleset.tables import read_signatures
 
     return [s for s in read_signatures(shipped_rules() / "signatures.tsv") if labels[s] < least]
 

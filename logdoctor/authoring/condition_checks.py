@@ -1,8 +1,7 @@
-"""Checks of the conditions, kinds and explanations of rules."""
+"""Checks of the conditions and kinds of rules."""
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,9 +9,10 @@ from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.logs import record_patterns
 from logdoctor.model import Rule, Symptom
 from logdoctor.model.kinds import fits
-from logdoctor.ruleset.reader import NAME_LISTS, ROLES
+from logdoctor.ruleset.reader import NAME_LISTS
 
-OTHER_KINDS = ("text.line",)
+OTHER_KINDS = ("text.line", "generic.complaint", "kubernetes.passed")
+"""Kinds without a record pattern of their own."""
 DERIVED = "ledger."
 """Prefix of the kinds of records that reasoning derives from others."""
 
@@ -70,28 +70,3 @@ def _contradictions(when: Any) -> Iterator[str]:
     facts = when.get("job", {})
     if facts.get("hung") and facts.get("finished"):
         yield "a job that hangs has not finished"
-
-
-def check_circles(rules: Sequence[RuleSource]) -> Iterator[LintIssue]:
-    """Find circles of three rules that explain each other by name. Globs do not count."""
-    following = {a.rule.id: {b.rule.id for b in rules if _always_explains(a.rule, b.rule)} for a in rules}
-    for source in rules:
-        first = source.rule.id
-        for second in sorted(following[first]):
-            for third in sorted(following[second]):
-                if first in following[third] and first < min(second, third):
-                    what = f"in a circle: {first} explains {second} explains {third} explains {first}"
-                    why = "where all of them hold, each is taken for a consequence"
-                    cure = "take one out of 'explains', or let two of them explain each other"
-                    yield source.issue("cycle", ("explains",), what, why, cure)
-
-
-def _always_explains(a: Rule, b: Rule) -> bool:
-    """Return True if ``a`` explains ``b`` and never ``b`` ``a``. If both do, the order in the log decides."""
-    by_name = a.signature != b.signature and not {b.id, b.signature}.isdisjoint(a.explains)
-    return by_name and not explains(b, a) and ROLES.index(a.role) <= ROLES.index(b.role)
-
-
-def explains(a: Rule, b: Rule) -> bool:
-    """Return True if ``a`` lists the id or signature of ``b`` in ``explains``. Globs count."""
-    return any(fnmatch.fnmatchcase(n, pattern) for pattern in a.explains for n in (b.signature, b.id))

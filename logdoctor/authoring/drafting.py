@@ -17,7 +17,7 @@ from logdoctor.logs.line_parser import read_message
 from logdoctor.matcher import make_pattern
 from logdoctor.model import InputError, Job, Problem, Record, Stream
 from logdoctor.pipeline.masking import Piece, split_values
-from logdoctor.ruleset.signatures import Signature
+from logdoctor.ruleset.tables import Signature
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
 LINES_READ = 200
@@ -220,7 +220,7 @@ def _file(
         "cause: >-",
         f"  TODO: one sentence that says what happened, with this job's values, such as {value} on {{host|the host}}.",
         f"action: {action}  # {agreement}",
-        "role: cause  # symptom: what a failure looks like from outside; fallback: a catch-all; benign: harmless",
+        *([] if agreed else ["failure_class: program fails  # or another class of failure_classes.tsv"]),
         "strength: likely  # proof, strong, likely or hint: how often it is right when it holds",
         "remedy:",
         '  - "TODO: find out: the command that shows it"',
@@ -232,7 +232,6 @@ def _file(
         "  seen:",
         *(f"    {key}: {_quote(value)}" for key, value in symptom.items()),
         "when: {any: [seen]}",
-        "explains: []  # ids or globs of what this failure brings about: [app.exception, 'collective.*']",
         "examples:",
         *_log("  - log: ", log),
         "near_misses:",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from logdoctor.authoring.condition_checks import as_list, explains
+from logdoctor.authoring.condition_checks import as_list
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.authoring.tracing import Trace
 from logdoctor.model import Finding
@@ -21,6 +21,10 @@ class RuleTraces(Struct, frozen=True):
     near_misses: Sequence[Trace]
 
 
+CLEARLY_MORE = 1.25
+"""A match that is so many times as long decides which of two rules tells more of a line."""
+
+
 def check_examples(traces: RuleTraces) -> Iterator[LintIssue]:
     """Find rules and symptoms that their own examples do not prove."""
     if not any(_finding_of(traces.source.rule.id, t) for t in traces.examples):
@@ -29,6 +33,7 @@ def check_examples(traces: RuleTraces) -> Iterator[LintIssue]:
     yield from _never_hit(traces)
     yield from _shadowed(traces)
     yield from _overlapping(traces)
+    yield from _unproven(traces)
 
 
 def _finding_of(rule_id: str, trace: Trace) -> Finding | None:
@@ -78,8 +83,8 @@ def _shadowed(traces: RuleTraces) -> Iterator[LintIssue]:
 
 
 _WINNING = (
-    "a rule wins that names the other in 'explains', has the stronger role (cause, symptom, fallback), "
-    "or matches more of the same line"
+    "of one line that rule wins that is a kind of the other, has the stronger role (cause, symptom, fallback), "
+    "or matches more of it"
 )
 
 
@@ -102,20 +107,33 @@ def _overlapping(traces: RuleTraces) -> Iterator[LintIssue]:
     rule = traces.source.rule
     reported = set[str]()
     for number, trace in enumerate(traces.examples):
-        own = _finding_of(rule.id, trace)
-        for other in trace.findings:
-            if own is None or other.rule.id in reported or not _undecided(own, other):
+        for pair in trace.undecided:
+            other = next((f.rule.id for f in pair if f.rule.id != rule.id), "")
+            if rule.id not in (pair[0].rule.id, pair[1].rule.id) or other in reported:
                 continue
-            reported.add(other.rule.id)
-            winner = rule.id if own.match_length >= other.match_length else other.rule.id
-            what = f"'{other.rule.id}' claims the same line of this example, and neither rule explains the other"
-            more = f"({own.match_length} against {other.match_length} characters)"
-            why = f"'{winner}' wins here, because it matches more of the line {more}"
-            cure = "name the weaker one in 'explains' of the stronger, or make one of the texts narrower"
+            winner, loser = pair
+            if winner.match_length > CLEARLY_MORE * loser.match_length:
+                continue
+            reported.add(other)
+            what = f"'{other}' claims the same line of this example, and nothing says which of the two tells more"
+            more = f"({winner.match_length} against {loser.match_length} characters)"
+            why = f"'{winner.rule.id}' wins here, because it matches more of the line {more}"
+            cure = "make one of the texts narrower, or say in signatures.tsv that one is a kind of the other"
             yield traces.source.issue("overlapping", ("examples", number), what, why, cure)
 
 
-def _undecided(a: Finding, b: Finding) -> bool:
-    """Return True if both rest on one line and no rule file orders them."""
-    same_line = a.records[0].order == b.records[0].order and a.rule.role == b.rule.role
-    return same_line and a.rule.signature != b.rule.signature and explains(a.rule, b.rule) == explains(b.rule, a.rule)
+def _unproven(traces: RuleTraces) -> Iterator[LintIssue]:
+    """Find entries of ``because`` that no example shows: both rules must hold in one log."""
+    rule = traces.source.rule
+    shown = {
+        name
+        for t in (*traces.examples, *traces.near_misses)
+        if _finding_of(rule.id, t)
+        for f in t.findings
+        for name in (f.rule.id, f.rule.signature)
+    }
+    for number, special in enumerate(rule.because):
+        if special.of not in shown:
+            what = f"in no example does {special.of} hold beside this rule"
+            cure = "add an example that shows both, or take the entry out"
+            yield traces.source.issue("unproven-because", ("because", number), what, "nothing proves the entry", cure)

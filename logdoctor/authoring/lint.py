@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from logdoctor.authoring.condition_checks import check_circles, check_conditions
+from logdoctor.authoring.condition_checks import check_conditions
 from logdoctor.authoring.example_checks import RuleTraces, check_examples
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.authoring.signature_checks import check_signature
@@ -19,7 +19,7 @@ from logdoctor.authoring.word_checks import check_todo, check_words
 from logdoctor.model import Problem, Rule
 from logdoctor.pipeline.knowledge import Knowledge, gather
 from logdoctor.ruleset.loading import read
-from logdoctor.ruleset.signatures import FILE_NAME
+from logdoctor.ruleset.tables import SIGNATURES
 
 
 def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[LintIssue]]:
@@ -32,10 +32,8 @@ def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[L
     sources = [RuleSource(r, book.documents[r.id]) for r in book.rules if r.id in loaded]
     chosen = [s for s in sources if not only or s.rule.id in only or s.rule.signature in only]
     issues = [*map(_faulty, knowledge.faults), *(i for s in chosen for i in _check_rule(s, knowledge))]
-    if not any(FILE_NAME in fault.where for fault in book.faults):  # a faulty table lacks the lines after its fault
+    if not any(SIGNATURES in fault.where for fault in book.faults):  # a faulty table lacks the lines after its fault
         issues += [i for s in chosen for i in check_signature(s, folders, book.signatures)]
-    if not only:
-        issues += check_circles(sources)
     return len(chosen), sorted(_not_ignored(issues, chosen), key=_place)
 
 
@@ -60,7 +58,7 @@ def _check_rule(source: RuleSource, knowledge: Knowledge) -> Iterator[LintIssue]
 
 def _trace(source: RuleSource, knowledge: Knowledge) -> RuleTraces:
     rule: Rule = source.rule
-    misses = rule.near_misses if "none" in rule.when else ()
+    misses = rule.near_misses if "none" in rule.when or rule.because else ()
     return RuleTraces(
         source,
         [trace_text(e.log, knowledge) for e in rule.examples],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from logdoctor.model import Cause, Diagnosis, Example, Rule
+from logdoctor.model import CALM, Cause, Diagnosis, Example, Rule
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.knowledge import Knowledge, gather
 from logdoctor.ruleset.loading import Ruleset, read
@@ -67,7 +67,9 @@ def diagnose_text(log: str, pack: Knowledge) -> Diagnosis:
 
 def first_signature(diagnosis: Diagnosis) -> str:
     """Return the signature of the first cause, else the verdict."""
-    return diagnosis.causes[0].signature if diagnosis.causes else diagnosis.verdict
+    if diagnosis.causes:
+        return diagnosis.causes[0].signature
+    return "healthy" if diagnosis.verdict in CALM else diagnosis.verdict
 
 
 def _value(cause: Cause, name: str) -> object:

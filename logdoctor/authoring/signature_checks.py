@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
-from logdoctor.ruleset.signatures import FILE_NAME, Signature
+from logdoctor.ruleset.tables import SIGNATURES, Signature
 
 
 def check_signature(
@@ -15,11 +15,11 @@ def check_signature(
     """Find a signature that no table lists. A folder of rules without a table may use any signature."""
     signature, action = source.rule.signature, source.rule.action
     folder = next(f for f in reversed(folders) if Path(source.rule.path).is_relative_to(f))
-    if signature in signatures or not (folder / FILE_NAME).is_file():
+    if signature in signatures or not (folder / SIGNATURES).is_file():
         return
-    what = f"the signature {signature} is not in {folder / FILE_NAME}"
-    why = "rules, labelled cases and reports agree there on its family, action and meaning"
-    cure = f'add the line "{signature}<TAB>{_family(signature, signatures)}<TAB>{action}<TAB>MEANING"'
+    what = f"the signature {signature} is not in {folder / SIGNATURES}"
+    why = "rules, labelled cases and reports agree there on its family, action, failure class and meaning"
+    cure = f'add the line "{signature}<TAB>{_family(signature, signatures)}<TAB>{action}<TAB>CLASS<TAB>-<TAB>MEANING"'
     yield source.issue("unlisted", ("signature",), what, why, cure)
 
 

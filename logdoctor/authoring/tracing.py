@@ -11,6 +11,7 @@ from logdoctor.model import Diagnosis, Finding, Job, Problem, Record
 from logdoctor.pipeline.diagnosis import JobReader, observe
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.reasoning import Reasoner
+from logdoctor.render.catalogue import catalogue
 
 
 class Trace(Struct, frozen=True):
@@ -18,6 +19,7 @@ class Trace(Struct, frozen=True):
 
     - ``matches``: rule id -> symptom -> records that match the symptom
     - ``unsolved``: the job failed, and no rule or only a catch-all names the cause
+    - ``undecided``: pairs of findings of one line between which only the length of the match decides, the winner first
     - ``unaccounted``: the failure lines that no rule explains; if the job is unsolved, a catch-all does not count
     """
 
@@ -25,6 +27,7 @@ class Trace(Struct, frozen=True):
     findings: tuple[Finding, ...]
     harmless: tuple[Finding, ...]
     matches: Mapping[str, Mapping[str, Sequence[Record]]]
+    undecided: tuple[tuple[Finding, Finding], ...]
     unsolved: bool
     unaccounted: tuple[Record, ...]
     problems: tuple[Problem, ...]
@@ -32,11 +35,11 @@ class Trace(Struct, frozen=True):
 
 def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     """Diagnose ``job`` by the rules alone. Raise `InputError` if nothing could be read."""
-    reasoner = Reasoner(knowledge.rules, knowledge.scanned, hung=hung)
+    reasoner = Reasoner(knowledge.rules, knowledge.scanned, knowledge.mechanism, hung=hung)
     reader = JobReader(job, knowledge)
     for _ in observe(reader, reasoner):
         pass
-    diagnosis = reasoner.conclude(job.name)
+    diagnosis = reasoner.conclude(job.name, catalogue("en"))
     findings, harmless = reasoner.findings()
     matches = {
         knowledge.rules[number].id: {name: [s.record for s in hits.all()] for name, hits in table.items()}
@@ -45,7 +48,9 @@ def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     benign = {f.rule.id: f for f in harmless.values()}
     unsolved = _unsolved(diagnosis, findings)
     rest = tuple(reasoner.unaccounted(("fallback",) if unsolved else ()))
-    return Trace(diagnosis, tuple(findings), tuple(benign.values()), matches, unsolved, rest, tuple(reader.problems))
+    undecided = tuple(reasoner.undecided(findings))
+    problems = tuple(reader.problems)
+    return Trace(diagnosis, tuple(findings), tuple(benign.values()), matches, undecided, unsolved, rest, problems)
 
 
 def _unsolved(diagnosis: Diagnosis, findings: Sequence[Finding]) -> bool:

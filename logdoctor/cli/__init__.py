@@ -2,10 +2,11 @@
 
 Exit codes:
 
-- 0: a diagnosis was made, with any verdict
-- 1: a failure or unknown with ``--exit-code``, or a failed check of ``rules``
+- 0: an answer was given, with any verdict
+- 1: failed, stopped or unknown with ``--exit-code``, or a failed check of ``rules``
 - 2: wrong usage
-- 3: nothing could be read, or the output could not be written
+- 3: an input is missing, empty or unreadable, or the output could not be written
+- 4: no end seen or nothing to judge with ``--exit-code``
 - 70: an error of logdoctor itself; a file holds its traceback (``LOGDOCTOR_DEBUG=1`` prints it)
 """
 

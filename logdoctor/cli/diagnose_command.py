@@ -27,7 +27,7 @@ Lang = Annotated[str | None, typer.Option("--lang", help="Language of the report
 Hung = Annotated[bool, typer.Option("--hung", help="The job hangs: its silence is the failure.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer, in one line.")]
 ExitCode = Annotated[
-    bool, typer.Option("--exit-code", help="Exit with 1 where a failure is found or the cause is unknown.")
+    bool, typer.Option("--exit-code", help="Exit with 1 for failed, stopped or unknown, with 4 if no end is seen.")
 ]
 Model = Annotated[
     Path | None,
@@ -42,6 +42,9 @@ Baseline = Annotated[
         help="The log of a good run: where no rule knows the failure, what it never printed is shown.",
         exists=True,
     ),
+]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Also read what links in a folder name outside of it.")
 ]
 Redact = Annotated[
     bool | None,
@@ -72,13 +75,15 @@ def diagnose(
     baseline: Baseline = None,
     redact: Redact = None,
     redact_map: RedactMap = None,
+    follow_links: FollowLinks = False,
 ) -> None:
     """Say what went wrong first, where, with which proof, and what to do.
 
     Without PATHS the log is read from standard input.
 
-    Exit codes: 0 a diagnosis was made (any verdict), 1 failure or unknown with --exit-code, 2 wrong usage,
-    3 nothing could be read or the output not be written, 70 an error of logdoctor itself.
+    Exit codes: 0 an answer was given, 1 with --exit-code: failed, stopped or unknown, 2 wrong usage,
+    3 an input is missing, empty or unreadable, or the output could not be written, 4 with --exit-code: no end seen
+    or nothing to judge, 70 an error of logdoctor itself.
     """
     run_diagnose(
         paths,
@@ -93,4 +98,5 @@ def diagnose(
         baseline=baseline,
         redact=redact,
         redact_map=redact_map,
+        follow_links=follow_links,
     )

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logdoctor.cli.errors import report_errors, wrong_usage
+from logdoctor.cli.errors import print_error, refuse_output, report_errors, wrong_usage
 from logdoctor.cli.progress_bar import ProgressBar
 from logdoctor.cli.rule_folders import read_settings
 
 if TYPE_CHECKING:
     from logdoctor.model import Diagnosis
+
+
+NAMED_JOBS = 3
+LACKING = frozenset({"cannot be read", "no file matches", "was not read", "holds no log", "cannot be unpacked"})
+"""Problems of an input of which nothing was read."""
 
 
 def diagnose(
@@ -31,6 +37,7 @@ def diagnose(
     baseline: Path | None = None,
     redact: bool | None = None,
     redact_map: Path | None = None,
+    follow_links: bool = False,
 ) -> None:
     """Diagnose a job and write its report. The options are those of the command."""
     from logdoctor.render import FORMATS
@@ -43,24 +50,55 @@ def diagnose(
     language = language_of(lang, settings.lang)
     start = time.perf_counter()
     own = [*settings.rules, *(rules or [])]
-    diagnosis = diagnose_paths(
-        paths, chosen_format, rules=own, hung=hung, lang=language, model=model, baseline=baseline
-    )
+    options = {"hung": hung, "lang": language, "model": model, "baseline": baseline, "follow_links": follow_links}
+    diagnosis = diagnose_paths(paths, chosen_format, rules=own, **options)
     elapsed = time.perf_counter() - start
     redacted = redact_to_share(diagnosis, chosen_format, redact, redact_map)
     write(redacted, chosen_format, output, language, quiet=quiet, elapsed=elapsed)
-    if exit_code and diagnosis.verdict != "healthy":
-        raise SystemExit(1)
+    raise_exit_code(diagnosis, paths, by_verdict=exit_code)
 
 
 def diagnose_paths(paths: list[str] | None, format: str, **options: Any) -> Diagnosis:
     """Diagnose the job in ``paths`` (none: standard input), with context for ``format``."""
+    from logdoctor.model import InputError
     from logdoctor.pipeline.diagnosis import diagnose as diagnose_job
+    from logdoctor.pipeline.diagnosis import make_job, nothing_read
     from logdoctor.render import context_lines
 
     inputs = paths_or_stdin(paths)
+    refuse_many_jobs(inputs)
     with report_errors(), ProgressBar() as bar:
-        return diagnose_job(inputs, watch=bar.watch, context=context_lines(format), **options)
+        try:
+            return diagnose_job(inputs, watch=bar.watch, context=context_lines(format), **options)
+        except InputError as error:
+            print_error(error)
+            return nothing_read(make_job(inputs).name, error, options["lang"])
+
+
+def raise_exit_code(diagnosis: Diagnosis, paths: Sequence[str] | None, *, by_verdict: bool) -> None:
+    """End with the exit code of the diagnosis, unless it is 0.
+
+    An input that is missing, empty or unreadable counts more than a verdict without a failure.
+    """
+    from logdoctor.model import CALM
+
+    code = 0
+    if by_verdict and diagnosis.verdict != "finished":
+        code = 4 if diagnosis.verdict in CALM else 1
+    if code != 1 and (not diagnosis.coverage.bytes or any(_is_lacking(path, diagnosis) for path in paths or ())):
+        code = 3
+    if code:
+        raise SystemExit(code)
+
+
+def _is_lacking(path: str, diagnosis: Diagnosis) -> bool:
+    """Return whether an input that the user named is missing, empty or unreadable."""
+    try:
+        if os.path.isfile(path) and not os.path.getsize(path):  # noqa: PTH113, PTH202 - they take any text
+            return True
+    except (OSError, ValueError):
+        return True
+    return any(problem.where == path and problem.what in LACKING for problem in diagnosis.problems)
 
 
 def paths_or_stdin(paths: list[str] | None) -> list[str]:
@@ -68,6 +106,23 @@ def paths_or_stdin(paths: list[str] | None) -> list[str]:
     if not paths and sys.stdin.isatty():
         raise wrong_usage("give a file or a folder, or pipe a log in: cat crash.log | logdoctor", "PATHS")
     return paths or ["-"]
+
+
+def refuse_many_jobs(paths: Sequence[str]) -> None:
+    """End with wrong usage if the only path is a folder of several jobs."""
+    if len(paths) != 1 or not os.path.isdir(paths[0]):  # noqa: PTH112 - takes any text
+        return
+    from logdoctor.inputs.many_jobs import find_jobs_in_folder
+    from logdoctor.model.escape import escape
+
+    jobs = find_jobs_in_folder(paths[0])
+    if jobs:
+        names = ", ".join(map(escape, jobs[:NAMED_JOBS])) + (", ..." if len(jobs) > NAMED_JOBS else "")
+        raise wrong_usage(
+            f"{escape(paths[0])} looks like {len(jobs)} jobs ({names}). Name one of them, or diagnose each: "
+            f"logdoctor scan {escape(shlex.quote(paths[0]))}",
+            "PATHS",
+        )
 
 
 def refuse_overwriting(output: Path | None, paths: Iterable[str] | None) -> None:
@@ -107,7 +162,7 @@ def write_key(key: Mapping[str, Sequence[str]], file: Path | None) -> None:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
             out.write(text)
     except OSError as error:
-        raise wrong_usage(f"{file} cannot be written: {error.strerror}", "--redact-map") from None
+        refuse_output(file, error)
 
 
 def write(
@@ -143,7 +198,7 @@ def write_text_to(text: str, output: Path | None, *, marks: bool) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise wrong_usage(f"{output} cannot be written: {error.strerror}", "--output") from None
+        refuse_output(output, error)
 
 
 def _encoded(text: str, encoding: str, *, marks: bool) -> bytes:

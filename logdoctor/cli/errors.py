@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from logdoctor.model import LogdoctorError, Problem
@@ -69,6 +70,14 @@ def _write_details(error: Exception) -> str:
     except OSError:
         return ""
     return file.name
+
+
+def refuse_output(file: Path, error: OSError) -> NoReturn:
+    """Print that an output cannot be written, then exit with 3."""
+    from logdoctor.model import InputError
+
+    print_error(InputError("cannot be written", str(file), error.strerror or str(error)))
+    raise SystemExit(3) from None
 
 
 def wrong_usage(what: str, option: str) -> Exception:

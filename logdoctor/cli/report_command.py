@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from logdoctor.cli.diagnose_command import Baseline, ExitCode, Hung, Lang, Model, Paths, Redact, RedactMap, Rules
-from logdoctor.cli.diagnosing import diagnose_paths, language_of, redact_to_share, refuse_overwriting, write
+from logdoctor.cli.diagnosing import (
+    diagnose_paths,
+    language_of,
+    raise_exit_code,
+    redact_to_share,
+    refuse_overwriting,
+    write,
+)
 from logdoctor.cli.rule_folders import read_settings
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.", dir_okay=False)]
@@ -40,5 +47,4 @@ def report(
     write(redact_to_share(diagnosis, "html", redact, redact_map), "html", output, language)
     write(diagnosis, "terminal", None, language, quiet=True)
     typer.echo(str(output), err=True)
-    if exit_code and diagnosis.verdict != "healthy":
-        raise typer.Exit(1)
+    raise_exit_code(diagnosis, paths, by_verdict=exit_code)

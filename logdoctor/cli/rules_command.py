@@ -72,7 +72,8 @@ def _page(rule: Rule, lang: str) -> list[str]:
         parts = [f"{k} {v}" for k, v in (("kind", s.kind), ("text", s.text), ("fields", dict(s.fields) or None)) if v]
         lines.append(f"    {s.name}: {'; '.join(parts)}")
     lines += ["", f"  Holds when  {dict(rule.when)}"]
-    lines += [f"  Explains    {', '.join(rule.explains)}"] if rule.explains else []
+    lines += [f"  Class       {rule.failure_class}"] if rule.role != "benign" else []
+    lines += [f"  Explains    {special.of}: {special.reason}" for special in rule.because]
     lines += ["", "  References", *(f"    {r}" for r in rule.references), "", f"  File {rule.path}"]
     return lines
 

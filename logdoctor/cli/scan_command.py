@@ -69,6 +69,9 @@ ClusterOption = Annotated[
     list[str] | None,
     typer.Option("--cluster-option", help="KEY=VALUE for dask-jobqueue or dask-kubernetes; may be repeated."),
 ]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Also read what links name outside of the scanned folder.")
+]
 Report = Annotated[
     Path | None, typer.Option("--report", help="Write the fleet report there, an HTML page.", dir_okay=False)
 ]
@@ -91,6 +94,7 @@ def scan(
     slurm: Slurm = False,
     kubernetes: Kubernetes = False,
     cluster_option: ClusterOption = None,
+    follow_links: FollowLinks = False,
     report: Report = None,
     new_since: NewSince = None,
     lang: Lang = None,
@@ -115,7 +119,8 @@ def scan(
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
     request = page_request(report, new_since, lang) if report is not None else None
-    filters = Filters(_expression(job_pattern), read_time(since, "--since"), read_time(until, "--until"))
+    times = read_time(since, "--since"), read_time(until, "--until")
+    filters = Filters(_expression(job_pattern), *times, follow_links)
     own = own_folders(rules)
     with report_errors(), _folder(out) as folder:
         plan = Plan(
@@ -191,6 +196,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 def _check_jobs(scan_run: Scan) -> None:
     from logdoctor.model import InputError
+    from logdoctor.scan.file_listing import mask_urls
 
     print_problems(scan_run.problems)
     if scan_run.jobs:
@@ -198,7 +204,7 @@ def _check_jobs(scan_run: Scan) -> None:
     if scan_run.problems:
         raise typer.Exit(3)
     why = "there is no log, or none that --job-pattern, --since and --until want"
-    raise InputError("no job found", scan_run.places[0], why, "check the path and the options")
+    raise InputError("no job found", mask_urls(scan_run.places[0]), why, "check the path and the options")
 
 
 def _print_jobs(scan_run: Scan) -> None:
@@ -271,8 +277,10 @@ def _write(scan_run: Scan, format: str, folder: Path) -> None:
 
 def _causes_to_fail_on(fail_on: str | None, knowledge: Knowledge) -> set[str]:
     """Return the names in ``--fail-on``. A name that no rule has is wrong usage, because no scan would fail."""
+    from logdoctor.model import CALM
+
     names = {name.strip() for name in (fail_on or "").split(",") if name.strip()}
-    signatures = {rule.signature for rule in knowledge.rules} | {"unknown", "healthy"}
+    signatures = {"unknown", *CALM, *(rule.signature for rule in knowledge.rules)}
     strange = names - signatures - {name.partition(".")[0] for name in signatures}
     if strange:
         why = f"no rule has the signature or family {', '.join(sorted(strange))}; see: logdoctor rules list"

@@ -10,13 +10,13 @@ from logdoctor.classifier import SHIPPED_MODEL
 from logdoctor.classifier.features import extract_features
 from logdoctor.classifier.linear_model import HEALTHY, load_model
 from logdoctor.evaluation.cases import Case
-from logdoctor.model import InputError
+from logdoctor.model import CALM, InputError
 from logdoctor.pipeline.diagnosis import diagnose, events
 from logdoctor.pipeline.knowledge import Knowledge
 
 
 class Answer(Struct, frozen=True):
-    """The answer to a case: a signature, ``healthy`` or ``unknown``.
+    """The answer to a case: a signature, ``healthy`` (for every verdict without a failure) or ``unknown``.
 
     ``by`` is ``rule``, ``classifier`` or a baseline.  ``culprit_right`` is None if the case names no culprit.
     """
@@ -39,9 +39,10 @@ def answer_case(case: Case, pack: Knowledge, model: Path | None = None, *, rules
 def _diagnose(case: Case, pack: Knowledge, model: Path | None) -> Answer:
     diagnosis = diagnose(case.logs, name=case.name, knowledge=pack, model=model, hung=case.hung)
     has_culprit = bool(case.ranks or case.hosts)
-    if diagnosis.verdict != "failure":
-        return Answer(case, diagnosis.verdict, culprit_right=False if has_culprit else None)
-    cause = diagnosis.causes[0]
+    cause = next(iter(diagnosis.causes), None)  # a guess too, because its confidence is measured
+    if cause is None:
+        word = HEALTHY if diagnosis.verdict in CALM else diagnosis.verdict
+        return Answer(case, word, culprit_right=False if has_culprit else None)
     right = set(cause.culprit.ranks) & set(case.ranks) or set(cause.culprit.hosts) & set(case.hosts)
     return Answer(case, cause.signature, cause.confidence, cause.by, bool(right) if has_culprit else None)
 

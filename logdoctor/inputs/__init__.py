@@ -10,23 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logdoctor.inputs.bounds import Bounds, Budget
+from logdoctor.inputs.inventory import Inventory
 from logdoctor.inputs.opening import Opener
 from logdoctor.inputs.paths import Finder
 from logdoctor.inputs.streams import ProblemReporter
 from logdoctor.model import InputError, Job, Problem, Stream
 
-__all__ = ["Bounds", "open_streams"]
+__all__ = ["Bounds", "Inventory", "open_streams"]
 
 
-def open_streams(job: Job, problems: list[Problem], bounds: Bounds = Bounds()) -> Iterator[Stream]:  # noqa: B008 - frozen
+def open_streams(
+    job: Job,
+    problems: list[Problem],
+    bounds: Bounds = Bounds(),  # noqa: B008 - frozen
+    inventory: Inventory | None = None,
+) -> Iterator[Stream]:
     """Yield the logs of ``job`` in reading order.
 
     A stream is valid until the next stream is requested.
     Bad input never raises. Its problems are appended to ``problems``, also while a stream is being read.
+    What is not read is added to ``inventory``. The reader adds the streams, when it has read them.
     A file that is reached twice (through a link, or named twice) is read once.
     """
-    report, budget = ProblemReporter(problems), Budget(bounds)
-    finder, opener = Finder(report, budget), Opener(report, budget)
+    report, budget = ProblemReporter(problems, inventory), Budget(bounds)
+    finder = Finder(report, budget, found=job.found, follow_links=job.follow_links)
+    opener = Opener(report, budget, found=job.found)
     for path in job.paths:
         if not isinstance(path, str):
             yield from opener.open_file(path)
@@ -35,5 +43,8 @@ def open_streams(job: Job, problems: list[Problem], bounds: Bounds = Bounds()) -
         else:
             for input_file in finder.find(path):
                 yield from opener.open_path(input_file)
+            for other in finder.others:
+                opener.list_other(other)
     if not opener.log_count and not report.count:
-        report(InputError("no log found", job.name, "nothing there is text", "give the output of the job"), job.name)
+        error = InputError("no log found", job.name, "nothing there is a log", "give the output of the job")
+        report.unread(error, job.name, "a folder", named=not job.found)

@@ -13,13 +13,21 @@ FileKind = Literal["text", "compressed", "tar", "zip", "unsupported", "data", "b
 class FileType(NamedTuple):
     """The type of a file.
 
-    ``kind``: ``data`` is a known format that holds no log. ``unsupported`` may hold a log but cannot be opened.
+    ``kind``: ``data`` is a known format that is not read. ``unsupported`` may hold a log but cannot be opened.
     ``binary`` is anything else that is not text.
     ``detail``: the compression, the text encoding, or the name of the format.
+    ``is_evidence``: ``data`` that a failing job leaves behind, for example a core dump.
     """
 
     kind: FileKind
     detail: str
+    is_evidence: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the name of the type for people."""
+        names = {"text": "text", "compressed": f"{self.detail} data", "unsupported": f"{self.detail} data"}
+        return names.get(self.kind) or (self.detail if self.kind in ("data", "binary") else f"a {self.kind} archive")
 
 
 _MAGIC: tuple[tuple[bytes, FileType], ...] = (
@@ -33,7 +41,6 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"7z\xbc\xaf\x27\x1c", FileType("unsupported", "7z")),
     (b"Rar!\x1a\x07", FileType("unsupported", "rar")),
     (b"LZIP\x01", FileType("unsupported", "lzip")),
-    (b"\x7fELF", FileType("data", "an ELF program or core dump")),
     (b"!<arch>\n", FileType("data", "a library")),
     (b"\x89PNG\r\n", FileType("data", "an image")),
     (b"\xff\xd8\xff", FileType("data", "an image")),
@@ -47,6 +54,14 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"GGUF", FileType("data", "model weights")),
     *((bytes((0x80, protocol)), FileType("data", "a Python pickle")) for protocol in range(2, 6)),
 )
+_WEIGHTS = FileType("data", "model weights")
+_CORE_DUMP = 4
+"""``ET_CORE`` in the field ``e_type`` of an ELF header."""
+_TORCH_MAGIC = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
+"""The magic number that ``torch.save`` wrote as a pickle before it wrote zip files."""
+_FLIGHT_RECORDER = rb"pg_config|pg_status|collective_seq_id|nccl_comm_state"
+"""Keys of a Flight Recorder dump (torch/csrc/distributed/c10d/FlightRecorder.hpp)."""
+_EVENTS = rb"brain\.Event:"
 # Strings, compiled at first use, because compiling at import would delay every start.
 _BZIP2 = rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"
 _ZSTD_SKIPPABLE = rb"[\x50-\x5f]\x2a\x4d\x18"
@@ -70,7 +85,12 @@ def detect_type(head: bytes) -> FileType:
     """
     for magic, file_type in _MAGIC:
         if head.startswith(magic):
-            return file_type
+            return _refine(file_type, head)
+    if head.startswith(b"\x7fELF"):
+        is_core = len(head) > 17 and _CORE_DUMP in (head[16], head[17])
+        return FileType("data", "a core dump" if is_core else "an ELF program", is_core)
+    if re.search(_EVENTS, head[:64]):
+        return FileType("data", "an event file")
     if re.match(_BZIP2, head):
         return FileType("compressed", "bzip2")
     if re.match(_ZSTD_SKIPPABLE, head):
@@ -80,6 +100,17 @@ def detect_type(head: bytes) -> FileType:
     if is_tar(head):
         return FileType("tar", "tar")
     return _text_or_binary(head)
+
+
+def _refine(file_type: FileType, head: bytes) -> FileType:
+    """Return the type of a pickle or a zip file by what it holds."""
+    if file_type.kind == "zip" and b"/data.pkl" in head[:512]:
+        return _WEIGHTS
+    if file_type.detail != "a Python pickle":
+        return file_type
+    if re.search(_FLIGHT_RECORDER, head):
+        return FileType("data", "a Flight Recorder dump", is_evidence=True)
+    return _WEIGHTS if head.startswith(_TORCH_MAGIC, 2) else file_type
 
 
 def is_tar(head: bytes) -> bool:

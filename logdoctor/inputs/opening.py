@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import stat
@@ -12,22 +13,24 @@ from typing import IO
 from logdoctor.inputs.bounds import Budget
 from logdoctor.inputs.encodings import BomStripper, Transcoder
 from logdoctor.inputs.file_type import FileType, detect_type
+from logdoctor.inputs.json_documents import DOCUMENT_BYTES, detect_document, may_be_document
 from logdoctor.inputs.line_margins import strip_margins
-from logdoctor.inputs.paths import InputFile, may_be_log
-from logdoctor.inputs.streams import ByteReader, Guarded, LogStream, ProblemReporter, peek, skip_holes
+from logdoctor.inputs.paths import InputFile, is_hidden, may_be_log
+from logdoctor.inputs.streams import HEAD_BYTES, ByteReader, Guarded, LogStream, ProblemReporter, peek, skip_holes
 from logdoctor.inputs.terminal_codes import CleanText
 from logdoctor.inputs.wrapped_lines import join_wrapped_lines
-from logdoctor.model import InputError
+from logdoctor.model import InputError, InputRead
 
 _PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ, which Python 3.10 has on Linux only
 
 
 class Opener:
-    """Turn the files of one job into log streams."""
+    """Turn the files of one job into log streams, and list what is none."""
 
-    def __init__(self, report: ProblemReporter, budget: Budget) -> None:
-        self._report, self._budget = report, budget
+    def __init__(self, report: ProblemReporter, budget: Budget, *, found: bool = False) -> None:
+        """``found``: the user named no file, not even those that are given as paths."""
+        self._report, self._budget, self._found = report, budget, found
         self.log_count = 0
         self._file_ids: set[tuple[int, int]] = set()
 
@@ -36,33 +39,34 @@ class Opener:
 
         The same file may appear under several names.
         """
-        name = printable_path(input_file.path)
-        # A file in a folder may have become a pipe since it was listed. Opening must not wait for a writer there.
-        flags = os.O_RDONLY | getattr(os, "O_NOCTTY", 0) | (0 if input_file.explicit else getattr(os, "O_NONBLOCK", 0))
+        name, named = printable_path(input_file.path), input_file.explicit and not self._found
         try:
-            with io.FileIO(input_file.path, opener=lambda path, _: os.open(path, flags | os.O_CLOEXEC)) as file:
-                if self._is_new(file, input_file, name):
-                    yield from self._open_input(name, file, explicit=input_file.explicit)
+            with _open(input_file.path, wait=named) as file:
+                if self._is_new(file, name, named=named):
+                    yield from self._open_input(name, file, named=named)
         except (OSError, InputError) as error:
-            self._report(error, name)
+            self._report.unread(error, name, "unreadable", named=named)
 
-    def _is_new(self, file: io.FileIO, input_file: InputFile, name: str) -> bool:
+    def _is_new(self, file: io.FileIO, name: str, *, named: bool) -> bool:
+        """Report whether the file was not read yet and can be read."""
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode):
             identity = (status.st_dev, status.st_ino)
             is_known = identity in self._file_ids
             self._file_ids.add(identity)
             return not is_known
-        if input_file.explicit and stat.S_ISFIFO(status.st_mode):
+        if named and stat.S_ISFIFO(status.st_mode):
             _enlarge_pipe(file)
             return True
-        raise InputError("was not read", name, "it is a pipe, a device or a socket, not a file", "name it on its own")
+        error = InputError("was not read", name, "it is a pipe, a device or a socket, not a file", "name it on its own")
+        self._report.unread(error, name, "pipe, device or socket", named=named, matters=named)
+        return False
 
     def open_stdin(self) -> Iterator[LogStream]:
         name = "<stdin>"
         buffer = getattr(sys.stdin, "buffer", None)
         if buffer is None:
-            self._report(InputError("cannot be read", name, "standard input is closed"), name)
+            self._report.unread(InputError("cannot be read", name, "standard input is closed"), name, "", named=True)
             return
         raw = getattr(buffer, "raw", None)
         if not isinstance(raw, io.FileIO):
@@ -71,46 +75,79 @@ class Opener:
         try:
             os.set_blocking(raw.fileno(), True)  # Node and ssh leave a shared terminal non-blocking
             _enlarge_pipe(raw)
-            yield from self._open_input(name, raw, explicit=True)
-        except (OSError, InputError) as error:
-            self._report(error, name)
+        except OSError as error:
+            self._report.unread(error, name, "unreadable", named=True)
+            return
+        yield from self._open_input(name, raw, named=True)
 
     def open_file(self, file: IO[bytes], name: str = "") -> Iterator[LogStream]:
         """Yield the logs in an open file, which stays open."""
         file_name = getattr(file, "name", None)
         name = name or (printable_path(file_name) if isinstance(file_name, str) else "<open file>")
-        try:
-            yield from self._open_input(name, Guarded(file, name), explicit=True)
-        except InputError as error:
-            self._report(error, name)
+        yield from self._open_input(name, Guarded(file, name), named=not self._found)
 
-    def _open_input(self, name: str, reader: ByteReader, *, explicit: bool) -> Iterator[LogStream]:
-        """Yield the logs of a file. Raises `InputError` if an explicitly named file holds none."""
+    def list_other(self, path: str) -> None:
+        """List a found file whose name is not that of a log, with the type that its first bytes show."""
+        name = printable_path(path)
+        try:
+            with open_found(path) as file:
+                if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    self._list_other(name, file)
+        except OSError as error:
+            self._report.inventory.add(InputRead(name, "unreadable", read="not", why=os.strerror(error.errno or 0)))
+
+    def _list_other(self, name: str, reader: ByteReader) -> None:
+        file_type = detect_type(reader.read(HEAD_BYTES) or b"")
+        kind = file_type.name if file_type.kind == "data" else "a source" if file_type.kind == "text" else "data"
+        if file_type.is_evidence:
+            self._report.unread(_no_log_error(file_type, name), name, kind, named=False)
+        else:
+            self._report.inventory.add(InputRead(name, kind, read="not", why=NO_EVIDENCE))
+
+    def _open_input(self, name: str, reader: ByteReader, *, named: bool) -> Iterator[LogStream]:
+        """Yield the logs of a file. An explicitly named file that holds none is a problem."""
         problems_before = self._report.count
         logs_before = self.log_count
-        yield from self._unpack(name, reader, 0, explicit=explicit)
-        if explicit and (logs_before, problems_before) == (self.log_count, self._report.count):
-            raise InputError("holds no log", name, "nothing in it is text", "give the output of the job")
+        yield from self._unpack(name, reader, 0, named=named)
+        if named and (logs_before, problems_before) == (self.log_count, self._report.count):
+            error = InputError("holds no log", name, "nothing in it is text", "give the output of the job")
+            self._report.unread(error, name, "an archive", named=True)
 
-    def _unpack(self, name: str, reader: ByteReader, depth: int, *, explicit: bool) -> Iterator[LogStream]:
-        """Yield ``reader`` if it is text, else the logs packed in it."""
-        head, reader = peek(reader)
-        file_type = detect_type(head)
+    def _unpack(self, name: str, reader: ByteReader, depth: int, *, named: bool) -> Iterator[LogStream]:
+        """Yield ``reader`` if it is text, else the logs packed in it. What cannot be read becomes a problem."""
+        kind, inputs = "unreadable", self._report.inventory.count
+        try:
+            head, reader = peek(reader)
+            file_type = detect_type(head)
+            if file_type.kind == "text" and not named and may_be_document(head):
+                head, reader = peek(reader, DOCUMENT_BYTES)
+                file_type = detect_document(head) or file_type
+            kind = file_type.name
+            yield from self._unpack_type(file_type, name, reader, depth, named=named)
+        except (InputError, OSError) as error:
+            listed = self._report.inventory.count > inputs
+            if not (listed and self._report.knows(error)):  # else a member that is cut tells it
+                self._report.unread(error, name, kind, named=named, read="part" if listed else "not")
+
+    def _unpack_type(
+        self, file_type: FileType, name: str, reader: ByteReader, depth: int, *, named: bool
+    ) -> Iterator[LogStream]:
         if file_type.kind == "text":
             self.log_count += 1
-            yield LogStream(name, _decode_text(reader, file_type.detail), self._report)
+            yield LogStream(name, _decode_text(reader, file_type.detail), self._report, named=named)
         elif file_type.kind == "compressed":
             self._budget.check_depth(depth, name)
             from logdoctor.inputs.compression import decompress
 
-            yield from self._unpack(
-                name, decompress(reader, file_type.detail, name, self._budget), depth + 1, explicit=explicit
-            )
+            unpacked = decompress(reader, file_type.detail, name, self._budget)
+            yield from self._unpack(name, unpacked, depth + 1, named=named)
         elif file_type.kind in ("tar", "zip"):
             self._budget.check_depth(depth, name)
             yield from self._unpack_members(name, self._read_archive(file_type.kind, reader, name), depth)
-        elif explicit or file_type.kind != "data":
+        elif named or file_type.kind != "data" or file_type.is_evidence:
             raise _no_log_error(file_type, name)
+        else:
+            self._report.inventory.add(InputRead(name, file_type.name, read="not", why=NO_EVIDENCE))
 
     def _read_archive(self, kind: str, reader: ByteReader, name: str) -> Iterator[tuple[str, ByteReader]]:
         if kind == "tar":
@@ -124,13 +161,25 @@ class Opener:
     def _unpack_members(self, name: str, members: Iterator[tuple[str, ByteReader]], depth: int) -> Iterator[LogStream]:
         for path, reader in members:
             self._budget.count_entry(name)
-            if not may_be_log(path):
-                continue
             member = f"{name}:{printable_path(path)}"
-            try:
-                yield from self._unpack(member, reader, depth + 1, explicit=False)
-            except (InputError, OSError) as error:
-                self._report(error, member)
+            if may_be_log(path):
+                yield from self._unpack(member, reader, depth + 1, named=False)
+            elif not is_hidden(path):
+                with contextlib.suppress(InputError, OSError):  # the archive reports the same error again
+                    self._list_other(member, reader)
+
+
+NO_EVIDENCE = "it is no log"
+
+
+def open_found(path: str) -> io.FileIO:
+    """Open a file that a folder lists. It may have become a pipe since, which is not waited for."""
+    return _open(path, wait=False)
+
+
+def _open(path: str, *, wait: bool) -> io.FileIO:
+    flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOCTTY", 0) | (0 if wait else getattr(os, "O_NONBLOCK", 0))
+    return io.FileIO(path, opener=lambda name, _: os.open(name, flags))
 
 
 def _decode_text(reader: ByteReader, encoding: str) -> ByteReader:
@@ -145,7 +194,12 @@ def _decode_text(reader: ByteReader, encoding: str) -> ByteReader:
 def _no_log_error(file_type: FileType, name: str) -> InputError:
     if file_type.kind == "unsupported":
         return InputError("cannot be unpacked", name, f"{file_type.detail} is not supported", "unpack it first")
-    return InputError("was not read", name, f"it is {file_type.detail}, not text", "give the output of the job")
+    why = (
+        f"it is {file_type.detail}, which is not read"
+        if file_type.is_evidence
+        else f"it is {file_type.detail}, not text"
+    )
+    return InputError("was not read", name, why, "give the output of the job")
 
 
 def _enlarge_pipe(pipe: io.FileIO) -> None:

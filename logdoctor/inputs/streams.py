@@ -7,7 +7,11 @@ import os
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from logdoctor.model import InputError, Problem
+from msgspec.structs import replace
+
+from logdoctor.inputs.inventory import Inventory
+from logdoctor.model import InputError, InputRead, Problem
+from logdoctor.model.coverage import ReadState
 
 HEAD_BYTES = 4096
 """Bytes at the start of a file that are inspected to detect its type."""
@@ -93,17 +97,18 @@ class Guarded(Layer):
 
 
 class ProblemReporter:
-    """Append errors to the problems of a job, each error object once."""
+    """Append errors to the problems of a job, each error object once, and what was not read to its inventory."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Problem], inventory: Inventory | None = None) -> None:
         self._problems = problems
+        self.inventory = inventory or Inventory()
         self._reported_ids: set[int] = set()
         self._errors: list[BaseException] = []
         self.count = 0
 
     def __call__(self, error: InputError | OSError, where: str) -> None:
         """Report ``error``. ``where`` applies unless the error names a place itself."""
-        if id(error) in self._reported_ids:
+        if self.knows(error):
             return
         self._reported_ids.add(id(error))
         self._errors.append(error)  # keeps the object alive, because its id would be reused
@@ -114,6 +119,28 @@ class ProblemReporter:
             self._problems.append(Problem(error.what, error.where or where, error.why, error.help))
         elif self.count == MAX_PROBLEMS:
             self._problems.append(Problem("more could not be read", "", f"the first {MAX_PROBLEMS} are listed"))
+
+    def knows(self, error: InputError | OSError) -> bool:
+        return id(error) in self._reported_ids
+
+    def unread(
+        self,
+        error: InputError | OSError,
+        where: str,
+        kind: str,
+        *,
+        named: bool,
+        matters: bool = True,
+        read: ReadState = "not",
+    ) -> None:
+        """Report ``error``, and list the input ``where`` as not read."""
+        self(error, where)
+        self.inventory.add(InputRead(where, kind, read=read, why=_reason(error), named=named, matters=matters))
+
+
+def _reason(error: InputError | OSError) -> str:
+    error = os_error(error, "") if isinstance(error, OSError) else error
+    return error.why or error.what
 
 
 def os_error(error: OSError, where: str) -> InputError:
@@ -126,16 +153,21 @@ def os_error(error: OSError, where: str) -> InputError:
     return InputError("cannot be read", where, why)
 
 
+_BLANKS = b" \t\r\n\v\f\0"
+
+
 class LogStream:
     """One log for the other rooms: plain bytes, never an error."""
 
-    __slots__ = ("_readinto", "_report", "name")
+    __slots__ = ("_content", "_error", "_has_nul", "_named", "_readinto", "_report", "name")
 
-    def __init__(self, name: str, reader: ByteReader, report: ProblemReporter) -> None:
+    def __init__(self, name: str, reader: ByteReader, report: ProblemReporter, *, named: bool = False) -> None:
         """Read ``reader`` until its end or first error. Errors go to ``report``."""
         self.name = name
         self._readinto: Callable[[memoryview], int | None] = reader.readinto
-        self._report = report
+        self._report, self._named = report, named
+        self._error: InputError | OSError | None = None
+        self._content = self._has_nul = False
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill ``buffer`` and return the count of bytes.
@@ -143,11 +175,42 @@ class LogStream:
         The count is 0 at the end and after an error.
         """
         try:
-            return self._readinto(buffer) or 0
+            count = self._readinto(buffer) or 0
         except (InputError, OSError) as error:
             self._report(error, self.name)
+            self._error = error
             self._readinto = io.BytesIO().readinto
             return 0
+        if not self._content:
+            self._look_for_content(bytes(buffer[:count]))
+        return count
+
+    def _look_for_content(self, data: bytes) -> None:
+        """Look at the next bytes, of which there are none at the end."""
+        self._content = bool(data.strip(_BLANKS))
+        self._has_nul = self._has_nul or b"\0" in data
+        if self._has_nul and not data:
+            self._error = InputError("was not read", self.name, "it holds NUL bytes only, so what was written is lost")
+            self._report(self._error, self.name)
+
+    def read_so_far(self, size: int, lines: int, records: int, cut_lines: int = 0) -> InputRead:
+        """Return what was read of this log.
+
+        ``cut_lines`` are those of which only the part around a match was looked at.
+        """
+        source = InputRead(self.name, "text", size, lines, records, named=self._named)
+        if self._error is not None:
+            read: ReadState = "part" if self._content else "not"
+            kind = "NUL bytes" if self._has_nul and not self._content else "text"
+            return replace(source, kind=kind, read=read, why=_reason(self._error), matters=True)
+        if not size:
+            return replace(source, kind="empty", why="it is empty")
+        if not self._content:
+            return replace(source, kind="blank", why="it holds blanks only")
+        if cut_lines:
+            why = "of its very long lines only the part around a known message was looked at"
+            return replace(source, read="part", why=why)
+        return source
 
 
 def peek(reader: ByteReader, size: int = HEAD_BYTES) -> tuple[bytes, ByteReader]:

@@ -29,6 +29,8 @@ _ERROR_WORDS = later(
     r"|bigger) than\b|\bnot (?:an?|one of|equal|enough|both|be|present|been)\b|\balready (?:been|exists"
     r"|registered)\b|\b(?:unable|failed) to\b|\b(?:ca|does|do|is|are|has|have|did|could)n?['’]t\b|\b(?:does|do|did"
     r"|could|has|have) not\b|\b(?:errors?|failed|fails|failure)\b|\b\d+ != \d"
+    r"|\b(?:giving|gives?|gave) up\b|\b(?:breaks?|broke) down\b|\b(?:breakdown|catastrophic|diverged|unphysical)\b"
+    r"|\bnot finite\b|\b(?:stopping|aborting)[.!]*$"
 )
 """Demands, expectations, limits and faults."""
 _RECOVERY_WORDS = later(

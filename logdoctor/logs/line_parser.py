@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from logdoctor.logs import lifecycle_signs, prefix_stripping, record_patterns
+from logdoctor.logs.about import add_subject
 from logdoctor.logs.prefix_stripping import Labels, Stripped
 from logdoctor.logs.quiet_templates import MuteShapes
 from logdoctor.logs.record_pattern import MAX_MULTILINE_LINES, Message, Multiline, RecordPattern
@@ -205,7 +206,7 @@ class LineParser:
             patterns,
             lines,
             note,
-            lifecycle_signs().get(kind, ()),
+            add_subject(lifecycle_signs().get(kind, ()), text),
         )
 
     def build_source(self, labels: Labels, *, with_time: bool = False) -> Source:

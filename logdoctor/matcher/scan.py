@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from logdoctor.matcher.engine import ID_BITS, ID_MASK, Session
 from logdoctor.matcher.newlines import count_newlines
-from logdoctor.matcher.sublines import line_bounds
+from logdoctor.matcher.sublines import MAX_LINE_BYTES, line_bounds
 from logdoctor.matcher.throttle import JobThrottle
 from logdoctor.matcher.window import ReadInto, Window
 from logdoctor.model import Candidate
@@ -19,6 +19,8 @@ TAIL_BYTES = 32 << 10
 """Bytes at the end of a stream that may report exhausted patterns (see `flood`)."""
 MAX_LATE_HITS = 1024
 """Throttled hits that are looked at after `Scan.reset_throttle`."""
+_LINE_BREAKS = b"\n\r"
+_ELLIPSIS = "…".encode()
 MAX_BATCH = 64
 """Lines that are matched in a row, at most."""
 
@@ -60,6 +62,8 @@ class Scan:
         self._newline_count = 0
         self._has_partial_line = False
         self._must_reset = False
+        self.cut_lines = 0
+        """Candidates that are a part of a line, because it is too long."""
         self._all_hits: list[int] = []
         """All hits of this window without throttling, once they were needed."""
 
@@ -162,10 +166,26 @@ class Scan:
             if position > end:
                 start, end = line_bounds(window.buffer, position, window.cut)
                 raw = bytes(window.view[start:end])
+                if len(raw) >= MAX_LINE_BYTES // 2:
+                    before, behind = self._cuts(start, end)
+                    raw = _mark_cuts(raw, before=before, behind=behind)
+                    self.cut_lines += before or behind
                 lines.append(_PickedLine(hit, start, end, raw, self._match_line(raw)))
         return lines
+
+    def _cuts(self, start: int, end: int) -> tuple[bool, bool]:
+        """Return whether the line around a hit goes on before ``start``, and behind ``end``."""
+        buffer = self._window.buffer
+        before = start > 0 and buffer[start - 1] not in _LINE_BREAKS
+        return before, end < self._window.end and buffer[end] not in _LINE_BREAKS
 
     def _count_to(self, position: int) -> None:
         if position > self._counted_to:
             self._newline_count += count_newlines(self._window.buffer, self._counted_to, position)
             self._counted_to = position
+
+
+def _mark_cuts(raw: bytes, *, before: bool, behind: bool) -> bytes:
+    """Return a part of a line with an ellipsis where it was cut, so that no pattern finds an end of the line there."""
+    raw = _ELLIPSIS + raw[len(_ELLIPSIS) :] if before else raw
+    return raw[: -len(_ELLIPSIS)] + _ELLIPSIS if behind else raw

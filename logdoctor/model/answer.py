@@ -10,16 +10,56 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 
+from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
-from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Value
-from logdoctor.model.rule import Action, Rule
+from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Scalar, Value
+from logdoctor.model.rule import Action, Do, Rule
 
-SCHEMA = "logdoctor.diagnosis/1"
+SCHEMA = "logdoctor.diagnosis/2"
 
-Verdict = Literal["failure", "unknown", "healthy"]
+Verdict = Literal["failed", "stopped", "unknown", "finished", "no-end-seen", "nothing-to-judge"]
+WITH_CAUSE: tuple[Verdict, ...] = ("failed", "stopped")
+"""Verdicts that name a cause."""
+CALM: tuple[Verdict, ...] = ("finished", "no-end-seen", "nothing-to-judge")
+"""Verdicts without a failure."""
+
+Scope = Literal["one", "some", "all", "nobody", "not-told"]
+Who = Literal[
+    "your code",
+    "your data",
+    "your settings",
+    "framework",
+    "gpu-or-driver",
+    "fabric",
+    "host",
+    "storage",
+    "scheduler",
+    "a-person",
+    "not-told",
+]
 
 Part = Literal["culprit", "victim", "failed", "bystander", "silent", "missing"]
 """Part that a rank has in the failure, see `RankRow.role`."""
+
+
+class FirstMover(Struct, frozen=True):
+    """The process that was the first to fail."""
+
+    rank: Rank | None = None
+    host: str | None = None
+    gpu: str | None = None
+    pid: Count | None = None
+    by: Literal["number", "clock", "order", "not-told"] = "not-told"
+    """The proof of the order: the number of a collective, the clock, or the order of the lines in one file."""
+    lead_s: float | None = None
+    """Seconds until the next process failed."""
+
+
+class Reporters(Struct, frozen=True):
+    """Ranks that report the failure and did not cause it."""
+
+    ranks: tuple[Rank, ...] = ()
+    count: Count = 0
 
 
 class Culprit(Struct, frozen=True):
@@ -31,6 +71,29 @@ class Culprit(Struct, frozen=True):
     """GPUs by bus id or as host:ordinal."""
     peers: tuple[str, ...] = ()
     """Addresses, as ip:port or host."""
+    scope: Scope = "not-told"
+    """one process or machine, some, all, nobody (an order from outside), or not told by the log."""
+    local_ranks: tuple[Rank, ...] = ()
+    pids: tuple[Count, ...] = ()
+    first: FirstMover | None = None
+    reporters: Reporters = Reporters()
+    why: str = ""
+    """The reason to name them."""
+    probably: bool = False
+    """True if a name is only likely to be of the process."""
+
+
+class Owner(Struct, frozen=True):
+    """Person or part that has to change something."""
+
+    who: Who = "not-told"
+    frame: str = ""
+    """The frame of the user's own code, as file:line."""
+    code: str = ""
+    """The source line of that frame."""
+    package: str = ""
+    """The library in which the failure was raised."""
+    why: str = ""
 
 
 class Evidence(Struct, frozen=True):
@@ -44,6 +107,10 @@ class Evidence(Struct, frozen=True):
     """The fact that the line shows, where the line is not plain."""
     around: tuple[Line, ...] = ()
     """The line with the lines above and below, if they were asked for and could be read again."""
+    document: str = ""
+    """The document that was read in place of a log, for example a flight recorder."""
+    field: str = ""
+    """The field of that document."""
 
 
 class Finding(Struct, frozen=True):
@@ -67,6 +134,22 @@ class Finding(Struct, frozen=True):
     """Number of characters that the symptom matched in the text of the decisive record."""
 
 
+class Check(Struct, frozen=True):
+    """A claim of an answer, checked against the log."""
+
+    claim: str
+    holds: Literal["confirmed", "not-shown", "contradicted"] = field(name="is")
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Step(Struct, frozen=True):
+    """A thing to do."""
+
+    text: str
+    commands: tuple[str, ...] = ()
+    """Commands that can be copied as they stand."""
+
+
 class Cause(Struct, frozen=True):
     """An answer: a signature, its culprit, its proof, and what to do."""
 
@@ -79,10 +162,9 @@ class Cause(Struct, frozen=True):
     by: Literal["rule", "classifier"]
     culprit: Culprit
     action: Action
-    """stop: fix something first; retry: start again, the failure is transient; exclude: drain the named part, then
-    start again; none: nothing has to be done."""
-    remedy: tuple[str, ...]
-    """Steps to take, in order."""
+    """The class of the signature: stop, retry, exclude or none. Programs read decision.do."""
+    steps: tuple[Step, ...]
+    """Things to do, in order."""
     references: tuple[str, ...]
     """Pages to read more."""
     evidence: tuple[Evidence, ...]
@@ -91,6 +173,33 @@ class Cause(Struct, frozen=True):
     """Signatures of the symptoms that follow from this cause."""
     rule: str = ""
     """The id of the rule that holds."""
+    rule_origin: str = ""
+    """The file of the rule, if it is not shipped."""
+    owner: Owner = Owner()
+    values: tuple[tuple[str, Scalar], ...] = ()
+    """Measured facts by name, for example exit_code."""
+    checked: tuple[Check, ...] = ()
+    victims: Count = 0
+    """Number of ranks that only suffer from this cause."""
+
+
+class Suspect(Struct, frozen=True):
+    """A process that stands apart from the others, while no cause is known."""
+
+    rank: Rank | None = None
+    host: str | None = None
+    gpu: str | None = None
+    pid: Count | None = None
+    confidence: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    why: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Refutation(Struct, frozen=True):
+    """The line that shows that a failure did not stop the job."""
+
+    line: Line
+    why: str = ""
 
 
 class SymptomSeen(Struct, frozen=True):
@@ -104,6 +213,7 @@ class SymptomSeen(Struct, frozen=True):
     count: Count
     """Number of lines."""
     evidence: tuple[Evidence, ...]
+    refuted_by: Refutation | None = None
 
 
 class Progress(Struct, frozen=True):
@@ -115,6 +225,15 @@ class Progress(Struct, frozen=True):
     evidence: Evidence
     epoch: str = ""
     """The epoch that the same line names, because steps may be counted anew in each epoch."""
+
+
+class Checkpoint(Struct, frozen=True):
+    """A saved checkpoint."""
+
+    step: Count | None
+    path: str
+    line: Line
+    """The line that tells of it."""
 
 
 class RankRow(Struct, frozen=True):
@@ -199,10 +318,19 @@ class JobSummary(Struct, frozen=True):
     versions: tuple[tuple[str, str], ...] = ()
     """Versions by product."""
     launcher: str | None = None
+    id: str | None = None
+    """The job id that the scheduler prints."""
+    scheduler: str | None = None
+    script: str | None = None
+    """The program that was started."""
     first_failure: Evidence | None = None
+    """The earliest failure by the clock, in one file by its order; null if the files do not tell which came first."""
     first_death: Evidence | None = None
     """The process that ended before all others, and how it ended; null where the logs do not tell the order."""
     last_progress: Progress | None = None
+    step_seconds: float | None = None
+    """The median time of a step."""
+    last_checkpoint: Checkpoint | None = None
     attempts: Count = 1
     """Number of attempts in the log."""
     truncated: bool = False
@@ -248,15 +376,6 @@ class Run(Struct, frozen=True):
     last_progress: Progress | None = None
 
 
-class Coverage(Struct, frozen=True):
-    """Amount of input that was read."""
-
-    files: Count = 0
-    bytes: Count = 0
-    lines: Count = 0
-    records: Count = field(default=0, name="events")
-
-
 class MadeBy(Struct, frozen=True):
     """Version of logdoctor and rules that made a diagnosis."""
 
@@ -277,16 +396,41 @@ class Novel(Struct, frozen=True):
     """The first of these lines."""
 
 
-class Decision(Struct, frozen=True):
-    """Advice whether to start the job again, with its earlier attempts considered."""
+class Change(Struct, frozen=True):
+    """A setting to change."""
 
-    action: Action = "none"
-    """none: nothing has to be done, or nothing speaks for or against another attempt."""
+    name: str
+    before: str = field(name="from")
+    to: str
+
+
+class Decision(Struct, frozen=True):
+    """The one thing to do now, with the earlier attempts considered."""
+
+    do: Do = "investigate"
+    """requeue: start the same command again; requeue-without-host: the same, without the named hosts;
+    resubmit-with-changes: start it again with other settings; fix-first: a person has to repair something;
+    do-nothing: close it; investigate: hold the job and look for the cause."""
+    sentence: str = ""
     hosts: tuple[str, ...] = ()
-    """The hosts to take out first, for exclude."""
-    reason: str = ""
-    attempts: int = 1
-    """Number of attempts that the decision rests on; 1: the decision is what the cause asks for."""
+    """The hosts to take out, for requeue-without-host."""
+    changes: tuple[Change, ...] = ()
+    checkpoint: Checkpoint | None = None
+    """The checkpoint from which the job goes on."""
+    attempts_left: Count = 0
+    """Number of times that a program may start the job again for this cause."""
+    collect: tuple[str, ...] = ()
+    """Data to gather, if something is missing."""
+    because: str = ""
+
+
+class Redacted(Struct, frozen=True):
+    """Number of names that were replaced."""
+
+    on: bool = False
+    hosts: Count = 0
+    users: Count = 0
+    addresses: Count = 0
 
 
 class Diagnosis(Struct, frozen=True):
@@ -294,21 +438,25 @@ class Diagnosis(Struct, frozen=True):
 
     schema: ClassVar[str] = SCHEMA
 
-    job: str
+    name: str
     """The name of the job."""
     verdict: Verdict
-    """failure: a cause is named; unknown: something failed and the log does not hold the cause; healthy: nothing in the
-    log is a failure."""
+    """failed: a cause is named; stopped: ended from outside on purpose; unknown: something failed and the log does not
+    hold the cause, or a part was not read; finished: seen to end well; no-end-seen: start or work is seen, and no end;
+    nothing-to-judge: empty, unreadable, or not a job's log."""
     causes: tuple[Cause, ...] = ()
-    """Ranked, the answer first."""
+    """Ranked, the answer first. With the verdict unknown they are guesses."""
     symptoms: tuple[SymptomSeen, ...] = ()
     """Failures that were seen and are not the cause."""
     unexplained: tuple[Evidence, ...] = ()
     """Lines that look like a failure and that no rule explains."""
-    advice: tuple[str, ...] = ()
-    """Data to collect next, if the verdict is unknown."""
-    job_summary: JobSummary = JobSummary()
+    verdict_known_by: Line | None = None
+    """The line that shows the end; null if none does."""
+    suspects: tuple[Suspect, ...] = ()
+    """Processes that stand apart, if the verdict is unknown. A suspect is no culprit."""
+    job: JobSummary = JobSummary()
     coverage: Coverage = Coverage()
+    redaction: Redacted = Redacted()
     problems: tuple[Problem, ...] = ()
     """Inputs that could not be read whole."""
     runs: tuple[Run, ...] = ()
@@ -319,8 +467,13 @@ class Diagnosis(Struct, frozen=True):
     was well, or by the good run that was given."""
     decision: Decision = Decision()
 
+    @property
+    def answer(self) -> Cause | None:
+        """The cause that the verdict names.  A guess is none."""
+        return self.causes[0] if self.causes and self.verdict in WITH_CAUSE else None
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis as JSON-ready data of the schema ``logdoctor.diagnosis/1``."""
+        """Return the diagnosis as JSON-ready data of the schema ``logdoctor.diagnosis/2``."""
         from logdoctor.model.json_form import to_dict
 
         return to_dict(self)

@@ -20,12 +20,17 @@ from logdoctor.model.times import iso_time
 Adapter = Callable[[Any], Any]
 
 LAYOUTS: Mapping[str, str] = {
-    "Cause": "signature title summary confidence by rule culprit action remedy references evidence explains",
+    "Cause": "signature rule rule_origin? title summary confidence by culprit owner values checked action steps "
+    "references evidence explains victims",
     "Comparison": "schema differences only_bad only_good good bad",
-    "Diagnosis": "schema verdict decision causes symptoms unexplained novel advice job.name=job job.*=job_summary "
-    "job.runs=runs coverage.*=coverage coverage.not_read=problems problems made_by",
-    "Evidence": "file=line.file line=line.number text=line.text rank host time why around?",
+    "Culprit": "scope ranks local_ranks hosts gpus pids peers first reporters why probably",
+    "Diagnosis": "schema verdict verdict_known_by decision causes suspects symptoms unexplained novel job.name=name "
+    "job.*=job job.runs=runs coverage.*=coverage coverage.not_read=problems redaction problems made_by",
+    "Evidence": "file=line.file line=line.number text=line.text rank host time why document? field? around?",
+    "NotJudged": "file lines=first_line,last_line records what why",
+    "Line": "file line=number text",
     "Progress": "unit value epoch time=evidence.time evidence",
+    "Refutation": "file=line.file line=line.number text=line.text why",
     "Run": "kind verdict signature title told file lines=first_line,last_line evidence culprit last_progress",
 }
 """Keys of an object, in order.
@@ -49,6 +54,14 @@ def round_to_3(number: float) -> float:
 
 def round_to_4(number: float) -> float:
     return round(number, 4)
+
+
+def round_or_null(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)
+
+
+def measured_values(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    return dict(pairs)
 
 
 def numbered_lines(lines: Iterable[Any]) -> list[dict[str, Any]]:
@@ -90,12 +103,15 @@ ADAPTERS: Mapping[str, Adapter] = {
     **dict.fromkeys(_TIMES.split(), iso_time),
     **dict.fromkeys(_MAY_BE_EMPTY.split(), text_or_null),
     "Cause.confidence": round_to_4,
+    "Cause.values": measured_values,
     "Comparison.only_bad": messages,
     "Comparison.only_good": messages,
     "Diagnosis.coverage.not_read": not_read,
     "Evidence.around": numbered_lines,
     "HostClock.ahead_s": round_to_3,
+    "FirstMover.lead_s": round_or_null,
     "JobSummary.environment": named_values,
+    "JobSummary.step_seconds": round_or_null,
     "JobSummary.versions": dict,
     "JobSummary.versions_apart": product_versions,
 }

@@ -169,6 +169,10 @@ def _or_null(schema: Schema) -> Schema:
 _ADAPTERS: Mapping[Adapter, Callable[[Schema], Schema]] = {
     dict: lambda _: {"type": "object", "additionalProperties": _STRING},
     iso_time: lambda _: {"$ref": "#/$defs/time"},
+    json_form.measured_values: lambda _: {
+        "type": "object",
+        "additionalProperties": {"type": ["string", "number"]},
+    },
     json_form.messages: lambda _: _rows(
         template=_STRING, count=_NUMBER, file=_STRING, line=_or_null(_NUMBER), text=_STRING
     ),

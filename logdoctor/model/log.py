@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Annotated, Literal, Protocol
+from typing import IO, TYPE_CHECKING, Annotated, Literal, Protocol
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from logdoctor.model.coverage import InputRead
 
 Level = Literal["fatal", "error", "warning", "info"]
 """Level that the program gives its line: ``fatal`` says that the program ends, ``error`` that something failed."""
@@ -28,6 +31,8 @@ LifecycleSign = Literal[
     "restart",  # all workers are started again; the lines above in this file belong to an earlier attempt
     "comes up",  # a rank starts; failures above belong to an earlier attempt
     "once",  # a process or a job script prints it at most once for one place (``file``, ``line``)
+    "about peers",  # an own end that follows from the end of another process, for example a lost connection
+    "about order",  # an own end that may follow from an order to end
     "stack",  # the stack of a process (``frames``)
 ]
 """Lifecycle sign of a kind of record.  The format declares the signs, `Record.signs` holds them."""
@@ -52,6 +57,10 @@ class Job(Struct, frozen=True):
     name: str
     paths: tuple[str | IO[bytes], ...]
     """Files, folders, globs, archives, ``"-"`` for standard input, or open binary files."""
+    found: bool = False
+    """The paths were found by a scan. If False, the user named them, so that each of them must be readable."""
+    follow_links: bool = False
+    """Also read what links in a folder name outside of it."""
 
 
 class Stream(Protocol):
@@ -68,6 +77,10 @@ class Stream(Protocol):
 
         Raises `InputError` if the stream cannot be read.
         """
+        ...
+
+    def read_so_far(self, size: int, lines: int, records: int, cut_lines: int = 0) -> InputRead:
+        """Return what was read of the stream, with the amounts that the reader counted."""
         ...
 
 

@@ -13,6 +13,9 @@ from logdoctor.model.log import Level, Scalar
 Action = Literal["stop", "retry", "exclude", "none"]
 """Advice for the job: fix first, start again as is, drain the named part and start again, nothing."""
 
+Do = Literal["requeue", "requeue-without-host", "resubmit-with-changes", "fix-first", "do-nothing", "investigate"]
+"""The decision after a failure, see `Decision.do`."""
+
 Strength = Literal["proof", "strong", "likely", "hint"]
 
 Role = Literal["cause", "symptom", "fallback", "benign"]
@@ -33,6 +36,16 @@ class Symptom(Struct, frozen=True):
     """For each field a regular expression that matches its whole value, or a list of values."""
 
 
+class DecisionRow(Struct, frozen=True):
+    """A row of decisions.tsv: what to do if the condition ``when`` holds.
+
+    ``when`` is "" (always), ``checkpoint``, ``one-host-of-many`` or ``NAME=VALUE,...``.
+    """
+
+    when: str
+    do: Do
+
+
 class Example(Struct, frozen=True):
     """A log that a rule must diagnose, or must not diagnose."""
 
@@ -42,6 +55,13 @@ class Example(Struct, frozen=True):
     because: str = ""
     finds: tuple[tuple[str, Scalar], ...] = ()
     line: int = 0
+
+
+class Because(Struct, frozen=True):
+    """A signature that a rule brings about though the failure classes do not say so, with the reason."""
+
+    of: str
+    reason: str
 
 
 class Words(Struct, frozen=True):
@@ -82,11 +102,15 @@ class Rule(Struct, frozen=True):
 
     ``speaker`` stands for the process that printed the decisive line.
     """
-    explains: tuple[str, ...] = ()
+    failure_class: str = ""
+    """Its own failure class, or that of its signature."""
+    because: tuple[Because, ...] = ()
     references: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()
     path: str = ""
+    decisions: tuple[DecisionRow, ...] = ()
+    """The decisions for a failure of this kind, from decisions.tsv. The first whose condition holds counts."""
     outlived: str = "by progress"
     """Evidence after the finding that shows that it was no failure.
 

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
-from logdoctor.inputs import Bounds, open_streams
+from logdoctor.inputs import Bounds, Inventory, open_streams
+from logdoctor.logs.complaints import find_complaint, is_own_end, may_be_first_failure
 from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
-from logdoctor.model import Coverage, Diagnosis, InputError, Job, Problem, Record, Stream
+from logdoctor.model import (
+    Cause,
+    Coverage,
+    DecisionRow,
+    Diagnosis,
+    InputError,
+    Job,
+    Problem,
+    Record,
+    Stream,
+    unread,
+)
 from logdoctor.pack import regexes
 from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.fallback import add_guess, build_preference
@@ -25,8 +38,11 @@ from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.symptoms import load_index
 from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
+from logdoctor.reasoning.lifecycle.heartbeat import has_heartbeat
+from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
-from logdoctor.reasoning.verdict.decision import decide
+from logdoctor.reasoning.verdict.decision import Unread, decide
+from logdoctor.render.catalogue import catalogue
 
 Input = str | os.PathLike[str] | IO[bytes]
 Watch = Callable[[str, int], None]
@@ -46,6 +62,8 @@ def diagnose(
     model: str | os.PathLike[str] | None = None,
     context: int = 0,
     baseline: str | os.PathLike[str] | None = None,
+    found: bool = False,
+    follow_links: bool = False,
 ) -> Diagnosis:
     """Diagnose one job from its logs.
 
@@ -56,11 +74,14 @@ def diagnose(
     ``model``: a classifier of your own in place of the shipped one. It is asked if the rules leave a failure open.
     ``baseline``: the log of a good run. For a failure without a rule, the report shows lines that are not in it.
     ``context``: lines above and below each quoted line to read again and report.
+    ``found``: a scan found the paths, so the user does not expect each of them to be a log.
+    ``follow_links``: also read what links in a folder name outside of it.
 
     Unreadable inputs and faulty rules are listed in ``problems``. Raises `InputError` if nothing could be read at all.
     """
     pack = knowledge or gather(rule_folders(rules))
-    reader = JobReader(make_job(inputs, name), pack, bounds, watch)
+    job = replace(make_job(inputs, name), found=found, follow_links=follow_links)
+    reader = JobReader(job, pack, bounds, watch)
     baseline_path = os.fspath(baseline) if baseline else ""
     diagnosis = _diagnose(reader, lang, Path(model) if model else None, baseline_path, hung=hung)
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
@@ -84,33 +105,70 @@ def _diagnose(
     reader: JobReader, lang: str, model: Path | None = None, baseline: str = "", *, hung: bool = False
 ) -> Diagnosis:
     pack = reader.pack
-    reasoner = Reasoner(pack.rules, pack.scanned, hung=hung)
+    reasoner = Reasoner(pack.rules, pack.scanned, pack.mechanism, hung=hung)
     counter = FeatureCounter()
     for record in observe(reader, reasoner):
         counter.observe(record)
-    cut = bool(reader.problems)
-    diagnosis = reasoner.conclude(reader.job.name, lang, truncated=cut, prefer=build_preference(counter, model))
+    words, missing = catalogue(lang), parts_not_read(reader.coverage)
+    diagnosis = reasoner.conclude(
+        reader.job.name,
+        words,
+        read_in_part=missing.count > 0,
+        has_heartbeat=lambda: any(has_heartbeat(log.texts()) for log in reader.excerpts.logs),
+        prefer=build_preference(counter, model),
+    )
     problems = (*pack.faults, *reader.problems)
     diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
-    diagnosis = add_guess(diagnosis, counter, pack, lang, model)
-    diagnosis = replace(diagnosis, decision=decide(diagnosis, lang))
-    return add_new_templates(diagnosis, reader.excerpts, lang, baseline)
+    diagnosis = add_guess(diagnosis, counter, pack, words, model)
+    decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=hung, unread=missing)
+    return add_new_templates(replace(diagnosis, decision=decision), reader.excerpts, words, baseline)
+
+
+def nothing_read(name: str, error: InputError, lang: str) -> Diagnosis:
+    """Return the diagnosis of a job of which nothing could be read."""
+    diagnosis = Diagnosis(name, "nothing-to-judge", problems=(error.as_problem(),))
+    return replace(diagnosis, decision=decide(diagnosis, catalogue(lang), unread=Unread(1, 1)))
+
+
+def _decisions_about(pack: Knowledge, cause: Cause) -> Sequence[DecisionRow]:
+    return next((rule.decisions for rule in pack.rules if rule.id == cause.rule), ())
+
+
+def parts_not_read(coverage: Coverage) -> Unread:
+    """Return how many inputs that may hold evidence were not read whole, and of how many."""
+    missing = len(unread(coverage))
+    of = sum(source.matters or source.read == "whole" for source in coverage.inputs)
+    return Unread(missing, of + coverage.unlisted)
 
 
 def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
     """Let the reasoner observe each record of a job, and yield it.
 
-    Then the overlooked records follow. After the last record the reasoner may conclude. Raises `InputError` if nothing
-    could be read.
+    Then follow the records of machines that belong to the job, and the overlooked records. After the last record the
+    reasoner may conclude. Raises `InputError` if nothing could be read.
     """
-    for record in reader:
+    first_failures: dict[str, Record] = {}
+    for record in _records_of_job(reader, reasoner):
         _observe_record(record, reader, reasoner)
+        if may_be_first_failure(record) and len(first_failures) < MAX_FILES:
+            first_failures.setdefault(record.line.file, record.without_lines())
         yield record
     reader.require_input()
-    for record in _find_overlooked(reader) if reasoner.quiet else ():
+    for record in _find_overlooked(reader, reasoner, first_failures):
         _observe_record(record, reader, reasoner)
         yield record
     reasoner.state.line_counts = reader.lengths
+
+
+def _records_of_job(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
+    machines = MachineRecords()
+    for record in reader:
+        if not machines.hold(record):
+            yield record
+        elif machines.is_full:
+            yield from machines.release(reasoner.state)
+    yield from machines.release(reasoner.state)
+    reader.coverage = replace(reader.coverage, not_judged=machines.set_aside)
 
 
 def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> None:
@@ -120,14 +178,15 @@ def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> No
         reader.broken.add(error, record.line.file, record.line.number)
 
 
-def _find_overlooked(reader: JobReader) -> list[Record]:
-    """Return failures in logs without a line that looks like a failure.
+def _find_overlooked(reader: JobReader, reasoner: Reasoner, first_failures: Mapping[str, Record]) -> list[Record]:
+    """Return failures that no line shows by its form.
 
     A log may begin inside a record whose head is cut off. Or it holds only a message, which a rule or an error word
-    recognises as a failure.
+    recognises as a failure. Or a program says in its own words why it ends.
     """
     try:
-        return _read_overlooked(reader)
+        overlooked = _read_overlooked(reader) if reasoner.quiet else []
+        return overlooked or [*_find_complaints(reader, reasoner, first_failures)]
     except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
         reader.broken.add(error, next((log.name for log in reader.excerpts.logs), reader.job.name), 1)
         return []
@@ -139,12 +198,25 @@ def _read_overlooked(reader: JobReader) -> list[Record]:
     if headless or len(logs) != 1:
         return headless
     messages = read_fallback_messages(logs[0].name, logs[0].first_lines(), pack.matcher.match)
-    rules_only = Reasoner(pack.rules, pack.scanned)
+    rules_only = Reasoner(pack.rules, pack.scanned, pack.mechanism)
     for record in messages:
         rules_only.observe(record)
     if any(finding.rule.role == "cause" for finding in rules_only.findings()[0]):
         return messages
     return [record for record in messages if record.fields.get("exception") or reports_error(record.text)]
+
+
+def _find_complaints(reader: JobReader, reasoner: Reasoner, first_failures: Mapping[str, Record]) -> Iterator[Record]:
+    """Yield the last words of programs whose end is the first failure of their log, or which just end."""
+    for log in reader.excerpts.logs:
+        end = first_failures.get(log.name)
+        if end is None and (not reasoner.quiet or reasoner.finished):
+            continue
+        if end is None or is_own_end(end):
+            lines = {line.number: line for line in (*log.first_lines(), *log.last_lines())}
+            complaint = find_complaint(log.name, lines.values(), reader.pack.matcher.match, end)
+            if complaint is not None:
+                yield complaint
 
 
 def make_job(inputs: Input | Iterable[Input], name: str | None = None) -> Job:
@@ -184,8 +256,9 @@ class JobReader:
     def __iter__(self) -> Iterator[Record]:
         files = size = lines = order = 0
         matcher, symptoms = self.pack.matcher, load_index(self.pack.rules, self.pack.scanned)
-        scans = matcher.job_scanner()
-        for stream in open_streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
+        scans, inventory = matcher.job_scanner(), Inventory()
+        streams = open_streams(self.job, self.problems, self.bounds, inventory)
+        for stream in streams if self._opened is None else self._opened:
             parser = LineParser(stream.name, matcher.match, order, symptoms.confirm)
             scan = scans(self._readinto(stream))
             for candidate in scan:
@@ -200,12 +273,13 @@ class JobReader:
                     yield record
                     if may_end_a_run(record):
                         scan.reset_throttle()
-            order = parser.order
             self.excerpts.finish(stream.name, scan.lines)
             if len(self.lengths) < MAX_FILES:
                 self.lengths[stream.name] = scan.lines
-            files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
-            self.coverage = Coverage(files, size, lines, order)
+            inventory.add(stream.read_so_far(scan.bytes, scan.lines, parser.order - order, scan.cut_lines))
+            files, size, lines, order = files + 1, size + scan.bytes, lines + scan.lines, parser.order
+        inputs = inventory.listed()
+        self.coverage = Coverage(files, size, lines, order, inputs, inventory.count - len(inputs))
 
     def require_input(self) -> None:
         """Raise `InputError` if nothing could be read."""

@@ -14,16 +14,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
-from logdoctor.model import Cause, Culprit, Diagnosis, InputError, Rule
+from logdoctor.model import Cause, Culprit, Diagnosis, InputError, Rule, Step
+from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.reasoning.findings.wording import fill_words
 
-SUMMARY = {
-    "en": "A guess, proved by no rule: the failure lines resemble those of '{name}' ({percent} % sure). {cause}",
-    "zh": "没有规则能证实这一点。这是一个猜测:失败日志行与“{name}”的日志相似(把握 {percent}%)。{cause}",
-}
-TITLE = {"en": "Perhaps: {title}", "zh": "可能是:{title}"}
 MAX_EVIDENCE = 3
 MIN_SHARE = 0.8
 """Share of the tied signatures' probability that one of them must have."""
@@ -52,9 +48,9 @@ def build_preference(counter: FeatureCounter, model: Path | None = None) -> Call
 
 
 def add_guess(
-    diagnosis: Diagnosis, counter: FeatureCounter, pack: Knowledge, lang: str = "en", model: Path | None = None
+    diagnosis: Diagnosis, counter: FeatureCounter, pack: Knowledge, words: Catalogue, model: Path | None = None
 ) -> Diagnosis:
-    """Return the diagnosis with the classifier's guess as its cause, or unchanged.
+    """Return the diagnosis with the classifier's guess, or unchanged.  A guess does not change the verdict.
 
     ``model`` replaces the shipped model. A model that cannot be loaded becomes a problem of the diagnosis, not an
     error.
@@ -73,8 +69,7 @@ def add_guess(
     rule = _find_rule(pack, guess.signature) if guess else None
     if guess is None or rule is None:
         return diagnosis
-    cause = _make_cause(rule, guess.probability, diagnosis, lang)
-    return replace(diagnosis, verdict="failure", causes=(cause,))
+    return replace(diagnosis, causes=(_make_guess(rule, guess.probability, diagnosis, words),))
 
 
 def _find_rule(pack: Knowledge, signature: str) -> Rule | None:
@@ -83,20 +78,19 @@ def _find_rule(pack: Knowledge, signature: str) -> Rule | None:
     return next((r for r in rules if r.id == signature), rules[0] if rules else None)
 
 
-def _make_cause(rule: Rule, probability: float, diagnosis: Diagnosis, lang: str) -> Cause:
+def _make_guess(rule: Rule, probability: float, diagnosis: Diagnosis, words: Catalogue) -> Cause:
     """Return the guess as a cause without a culprit. A resemblance proves no rank and no host."""
-    words = fill_words(rule.say(lang), {})
+    texts = fill_words(rule.say(words.lang), {})
     percent = f"{probability:.0%}".rstrip("%")
-    summary = SUMMARY.get(lang, SUMMARY["en"]).format(name=rule.signature, percent=percent, cause=words.cause)
     return Cause(
         signature=rule.signature,
-        title=TITLE.get(lang, TITLE["en"]).format(title=words.title),
-        summary=summary,
+        title=words("cause.guess.title", title=texts.title),
+        summary=words("cause.guess", name=rule.signature, percent=percent, cause=texts.cause),
         confidence=round(probability, 2),
         by="classifier",
         culprit=Culprit(),
         action=rule.action,
-        remedy=words.remedy,
+        steps=tuple(map(Step, texts.remedy)),
         references=rule.references,
         evidence=diagnosis.unexplained[:MAX_EVIDENCE],
         explains=(),

@@ -20,7 +20,7 @@ from logdoctor import logs
 from logdoctor.logs import format_table, record_patterns
 from logdoctor.logs.record_pattern import RecordPattern
 from logdoctor.matcher import Atom, Matcher, Pattern, Plan, literal_pattern, make_pattern, make_plan
-from logdoctor.model import MadeBy, Problem, Rule, RuleError, Symptom
+from logdoctor.model import MadeBy, Mechanism, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
 from logdoctor.model.kinds import fits
 from logdoctor.pack import cached_files, shipped
@@ -42,6 +42,7 @@ class Compiled(Struct, frozen=True):
     first_symptom: int
     """Number of the patterns of formats, which come first in the plan."""
     rules: tuple[Rule, ...]
+    mechanism: Mechanism
     scanned: frozenset[int]
     digest: str
     faults: tuple[Problem, ...]
@@ -56,6 +57,7 @@ class Knowledge(Struct, frozen=True):
     """
 
     rules: tuple[Rule, ...]
+    mechanism: Mechanism
     scanned: frozenset[int]
     matcher: Matcher
     faults: tuple[Problem, ...] = ()
@@ -80,7 +82,7 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     """
     compiled = _load(folders)
     matcher = Matcher.load(compiled.plan, cached_files.folder(), engine)
-    return Knowledge(compiled.rules, compiled.scanned, matcher, compiled.faults, compiled.digest)
+    return Knowledge(compiled.rules, compiled.mechanism, compiled.scanned, matcher, compiled.faults, compiled.digest)
 
 
 def _load(folders: Sequence[Path]) -> Compiled:
@@ -147,8 +149,9 @@ def compile_rules(folders: Sequence[Path], base: Compiled | None = None, known: 
         plan=make_plan(patterns),
         first_symptom=count,
         rules=tuple(rules),
+        mechanism=ruleset.mechanism,
         scanned=frozenset(n for n, pattern in enumerate(patterns[count:]) if pattern.atoms),
-        digest=_digest(rules),
+        digest=_digest(rules, ruleset.mechanism),
         faults=tuple(fault.as_problem() for fault in faults),
     )
 
@@ -195,8 +198,9 @@ def _without_examples(rule: Rule) -> Rule:
     return replace(rule, path="" if is_ours else rule.path, examples=(), near_misses=())
 
 
-def _digest(rules: Iterable[Rule]) -> str:
+def _digest(rules: Iterable[Rule], mechanism: Mechanism) -> str:
     contents = sorted(msgspec.json.encode(replace(rule, path=""), order="sorted") for rule in rules)
+    contents.append(msgspec.json.encode(mechanism, order="sorted"))
     return blake2b(b"\n".join(contents), digest_size=6).hexdigest()
 
 

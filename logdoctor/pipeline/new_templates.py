@@ -19,7 +19,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.inputs import Bounds, open_streams
-from logdoctor.model import Diagnosis, Evidence, InputError, Job, Line, Novel, Problem
+from logdoctor.model import CALM, Diagnosis, Evidence, InputError, Job, Line, Novel, Problem
+from logdoctor.model.catalogue import Catalogue
 
 START_BYTES = 1 << 16
 SAMPLE_BYTES = 1 << 14
@@ -47,10 +48,6 @@ ALARM_WORDS = re.compile(
     r"(?i)error|fail|fatal|exception|cannot|can't|could not|unable|refus|denied|invalid|abort|panic|lost|timed? ?out"
     r"|corrupt|missing|not found|unexpected|exceed|mismatch|broken|killed|died|unreachable|no such|critical|warn"
 )
-REASONS = {
-    "en": {"own": "never printed while all was well", "good": "the good run never printed it", "times": ", {n} times"},
-    "zh": {"own": "一切正常时从未出现", "good": "正常运行中从未出现", "times": ",共 {n} 次"},
-}
 
 
 class Excerpt(Struct):
@@ -93,6 +90,12 @@ class Excerpt(Struct):
             if n > number or number == 1:  # the first line may be cut
                 yield Line(self.name, n, _text(raw))
 
+    def texts(self) -> Iterator[str]:
+        """Yield all lines that were kept, in the order of the log."""
+        yield from (line.text for line in self.first_lines())
+        yield from self.middle_lines()
+        yield from (line.text for line in self.last_lines())
+
 
 def _complete_lines(raw: bytes, is_cut: bool) -> list[bytes]:  # noqa: FBT001
     lines = raw.split(b"\n")
@@ -133,14 +136,14 @@ class Excerpts:
             self.logs[-1].lines = lines
 
 
-def add_new_templates(diagnosis: Diagnosis, excerpts: Excerpts, lang: str = "en", baseline: str = "") -> Diagnosis:
+def add_new_templates(diagnosis: Diagnosis, excerpts: Excerpts, words: Catalogue, baseline: str = "") -> Diagnosis:
     """Add new lines to a diagnosis without a cause from a rule.
 
     Any other diagnosis is returned as it is. A ``baseline`` that cannot be read becomes a problem of the diagnosis.
     """
-    if diagnosis.verdict == "healthy" or any(c.by == "rule" for c in diagnosis.causes):
+    if diagnosis.verdict in CALM or any(c.by == "rule" for c in diagnosis.causes):
         return diagnosis
-    first_failure = diagnosis.job_summary.first_failure.line if diagnosis.job_summary.first_failure else None
+    first_failure = diagnosis.job.first_failure.line if diagnosis.job.first_failure else None
     try:
         healthy = _good_run_templates(baseline) if baseline else _healthy_phase_templates(excerpts.logs, first_failure)
     except InputError as error:
@@ -148,14 +151,13 @@ def add_new_templates(diagnosis: Diagnosis, excerpts: Excerpts, lang: str = "en"
     if not healthy:
         return diagnosis
     shown_places = {(e.line.file, e.line.number) for e in diagnosis.unexplained}
-    words = REASONS.get(lang, REASONS["en"])
-    why = words["good" if baseline else "own"]
+    why = words("why.new.good" if baseline else "why.new")
     new_lines = _find_new(excerpts.logs, first_failure, healthy, shown_places)
-    return replace(diagnosis, novel=tuple(_with_reason(novel, why, words["times"]) for novel in new_lines[:MAX_SHOWN]))
+    return replace(diagnosis, novel=tuple(_with_reason(novel, why, words) for novel in new_lines[:MAX_SHOWN]))
 
 
-def _with_reason(novel: Novel, why: str, times: str) -> Novel:
-    why += times.format(n=novel.count) if novel.count > 1 else ""
+def _with_reason(novel: Novel, why: str, words: Catalogue) -> Novel:
+    why += words("why.new.times", n=novel.count) if novel.count > 1 else ""
     return replace(novel, evidence=replace(novel.evidence, why=why))
 
 
@@ -170,13 +172,7 @@ def _good_run_templates(baseline: str) -> set[str]:
             remaining -= count
     if not excerpts.logs:
         raise InputError("the log of a good run cannot be read", baseline, problems[0].why if problems else "")
-    return _templates((text for log in excerpts.logs for text in _all_texts(log)), MAX_SHAPES * 10)
-
-
-def _all_texts(log: Excerpt) -> Iterator[str]:
-    yield from (line.text for line in log.first_lines())
-    yield from (line.text for line in log.last_lines())
-    yield from log.middle_lines()
+    return _templates((text for log in excerpts.logs for text in log.texts()), MAX_SHAPES * 10)
 
 
 def _healthy_phase_templates(logs: Iterable[Excerpt], first_failure: Line | None) -> set[str]:

@@ -46,7 +46,7 @@ def add_context(diagnosis: Diagnosis, job: Job, bounds: Bounds, lines: int) -> D
     for evidence in quotes:
         near = range(max(evidence.line.number - lines, 1), evidence.line.number + lines + 1)
         numbers.setdefault(evidence.line.file, set()).update(near)
-    texts = _read(Job(job.name, paths), bounds, numbers)
+    texts = _read(replace(job, paths=paths), bounds, numbers)
     chosen_ids = set(map(id, quotes))
 
     def add_around(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:

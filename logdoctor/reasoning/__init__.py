@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import permutations
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Diagnosis, Evidence, Finding, Record, Rule, Verdict
-from logdoctor.reasoning.causality.runs import analyse, list_runs, select_run, split_runs
+from logdoctor.model import CALM, Decision, Diagnosis, Evidence, Finding, JobSummary, Mechanism, Record, Rule, Verdict
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.reasoning.causality.arrows import explain
+from logdoctor.reasoning.causality.failure_classes import FailureClasses
+from logdoctor.reasoning.causality.roots import Ranking
+from logdoctor.reasoning.causality.runs import Analysis, RunAnalysis, analyse, list_runs, select_run, split_runs
 from logdoctor.reasoning.causality.ties import Preference, break_ties
 from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.findings.conditions import Conditions
@@ -17,8 +22,10 @@ from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.outlived import not_outlived
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
-from logdoctor.reasoning.verdict.next_data import advise
+from logdoctor.reasoning.verdict.first_failure import earliest
+from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
 from logdoctor.reasoning.verdict.rank_table import RankTable
+from logdoctor.reasoning.verdict.verdict import collect_facts, verdict_of
 
 __all__ = ["Reasoner"]
 
@@ -37,10 +44,11 @@ class Reasoner:
         self,
         rules: Sequence[Rule],
         scanned: Collection[int],
+        mechanism: Mechanism,
         *,
         hung: bool = False,
     ) -> None:
-        self.rules, self.hung = rules, hung
+        self.rules, self.hung, self.classes = rules, hung, FailureClasses(mechanism)
         self.state = JobState()
         self._detectors, self._table = detectors(), RankTable()
         self._index = load_index(rules, scanned)
@@ -64,6 +72,11 @@ class Reasoner:
         """Return whether no record fails and no rule holds."""
         return not self._failures and not (self.matches and self.findings()[0])
 
+    @property
+    def finished(self) -> bool:
+        """Return whether the job said that it ended well."""
+        return self.state.good_ends.done is not None
+
     def _match(self, record: Record) -> None:
         for number, match in self._index.find_matches(record):
             rule, symptom = self._index.symptoms[number]
@@ -73,44 +86,83 @@ class Reasoner:
             by_symptom[symptom.name].add(match)
 
     def conclude(
-        self, job: str, lang: str = "en", *, truncated: bool = False, prefer: Preference = lambda _: None
+        self,
+        job: str,
+        words: Catalogue,
+        *,
+        read_in_part: bool = False,
+        has_heartbeat: Callable[[], bool] = lambda: False,
+        prefer: Preference = lambda _: None,
     ) -> Diagnosis:
         """Return the diagnosis of all records.
 
         It may be called only once. ``prefer`` chooses between causes if the logs do not decide. The caller adds
-        coverage and problems.
+        coverage, problems and the decision. Only what to collect is in the decision already.
         """
         derived = [record for detector in self._detectors for record in detector.derive(self.state)]
         for record in derived:
             self._match(record)
             self.state.named_ends.observe_derived(record)
         conditions = Conditions(self.state, hung=self.hung)
-        runs = split_runs(self.rules, self.matches, conditions)
+        runs = split_runs(self.rules, self.classes, self.matches, conditions)
         selected = select_run(runs)
-        analysis = selected.analysis if selected else analyse(self.rules, self.matches, conditions)
+        analysis = selected.analysis if selected else analyse(self.rules, self.classes, self.matches, conditions)
         ranking, state = break_ties(analysis.ranking, prefer), analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
         failures = self._failures_without(ignored)
         left = self._without_findings(failures, analysis.findings)
-        unexplained = [] if ranking.causes else self._unexplained(left, lang)
-        verdict: Verdict = "failure" if ranking.causes else "unknown" if unexplained or self.hung else "healthy"
-        if verdict == "healthy":
-            summary = state.summary(None, truncated=truncated)
-        else:
-            table = self._table.rows(state, ranking, self.rules, analysis.matches, ignored)
-            states = tuple(s for detector in self._detectors for s in collective_states(detector, self.state))
-            summary = state.summary(next(iter(failures), None), table, states, truncated=truncated)
-        return Diagnosis(
-            job=job,
-            verdict=verdict,
-            causes=build_causes(ranking, left, state, lang),
-            symptoms=build_symptoms(ranking, state, lang),
-            unexplained=tuple(unexplained),
-            advice=advise(self.state, next(iter(failures), None), lang) if verdict == "unknown" else (),
-            job_summary=summary,
-            runs=list_runs(runs, selected, all_failures, self.state, lang),
+        unexplained = [] if ranking.causes else self._unexplained(left, words.lang)
+        root = ranking.causes[0] if ranking.causes else None
+        alarm = unexplained[0].line if unexplained else None
+        facts = collect_facts(
+            state,
+            root,
+            alarm,
+            hung=self.hung,
+            read_in_part=read_in_part,
+            survived=bool(failures),
+            has_heartbeat=has_heartbeat,
         )
+        verdict, known_by = verdict_of(facts)
+        return Diagnosis(
+            name=job,
+            verdict=verdict,
+            verdict_known_by=known_by,
+            causes=build_causes(ranking, left, state, words),
+            symptoms=build_symptoms(ranking, state, words),
+            unexplained=tuple(unexplained),
+            decision=Decision(collect=self._collect(verdict, failures, words)),
+            job=self._summary(analysis, ranking, ignored, failures, verdict, truncated=read_in_part),
+            runs=list_runs(runs, selected, all_failures, self.state, self._judge_run, words.lang),
+        )
+
+    def _collect(self, verdict: Verdict, failures: Sequence[Record], words: Catalogue) -> tuple[str, ...]:
+        if verdict == "unknown":
+            return collect_for_cause(self.state, next(iter(failures), None), words)
+        return collect_for_end(self.state, words) if verdict == "no-end-seen" else ()
+
+    def _summary(
+        self,
+        analysis: Analysis,
+        ranking: Ranking,
+        ignored: Collection[int],
+        failures: Sequence[Record],
+        verdict: Verdict,
+        *,
+        truncated: bool,
+    ) -> JobSummary:
+        state = analysis.state
+        if verdict in CALM:
+            return state.summary(None, failed=False, truncated=truncated)
+        table = self._table.rows(state, ranking, self.rules, analysis.matches, ignored)
+        states = tuple(s for detector in self._detectors for s in collective_states(detector, self.state))
+        return state.summary(earliest(failures), table, states, failed=bool(failures), truncated=truncated)
+
+    @staticmethod
+    def _judge_run(run: RunAnalysis, root: Finding | None, alarm: Record | None) -> Verdict:
+        facts = collect_facts(run.analysis.state, root, alarm.line if alarm else None, in_run=run.contains)
+        return verdict_of(facts)[0]
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
         """Return the findings, and the records that benign rules explain.
@@ -130,12 +182,21 @@ class Reasoner:
         failures = [e for e in self._failures_without(harmless) if rules.isdisjoint(self._rules_matching(e))]
         return not_outlived(failures, self.state)
 
+    def undecided(self, findings: Sequence[Finding]) -> Iterator[tuple[Finding, Finding]]:
+        """Yield pairs of one line between which only the length of the match decides, the winner first."""
+        for a, b in permutations(findings, 2):
+            why = explain(a, b, self.classes, self.state) if a.rule.role == b.rule.role else None
+            if why and why.law == "same line":
+                yield a, b
+
     def _rules_matching(self, record: Record) -> set[str]:
         """Return the ids of the rules that the record matches."""
         return {self.rules[self._index.symptoms[number][0]].id for number, _ in self._index.find_matches(record)}
 
     def _failures_without(self, ignored: Collection[int]) -> list[Record]:
-        return [e for e in (*self._failures, *self._latest_failures) if e.order not in ignored]
+        """Return the failures in reading order, because records of machines are observed last."""
+        failures = (e for e in (*self._failures, *self._latest_failures) if e.order not in ignored)
+        return sorted(failures, key=lambda e: e.order)
 
     def _without_findings(self, failures: Sequence[Record], findings: Sequence[Finding]) -> list[Record]:
         """Return failures that are in no finding.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 
-from logdoctor.model import CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
+from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, LifecycleSign, Progress, RankRow, Record
 from logdoctor.reasoning.identity.addresses import AddressBook, short_host
 from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.identity.versions import Versions
@@ -23,6 +23,9 @@ from logdoctor.reasoning.lifecycle.steps import Steps
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
+SCHEDULERS = ("slurm", "kubernetes", "flux", "yarn", "grid_engine")
+"""Formats of schedulers, by their names."""
+STARTS: frozenset[LifecycleSign] = frozenset({"launch", "start", "restart", "comes up"})
 CALENDAR_END = 253_402_300_800.0
 
 
@@ -32,18 +35,25 @@ class JobState:
     def __init__(self) -> None:
         self.places = Places()
         self.formats: set[str] = set()
+        self.kinds: set[str] = set()
         self.runs = Attempts()
         self.versions = Versions(self.runs)
         self.steps: dict[int | None, Steps] = {}
         self.good_ends = GoodEnds()
         self.got_over = CaughtExceptions()
         self.first_step: int | None = None
+        self.started = False
+        """True after a record that only a start prints."""
+        self._checkpoint: Record | None = None
+        self._unproved_checkpoint: Record | None = None
+        """Record of a checkpoint whose end is not seen. Progress after it proves it."""
+        self.job_id: str | None = None
         self.phases: list[tuple[int, str]] = []
         self.named_ends = NamedEnds(self.runs)
         self.addresses = AddressBook()
         self.clocks = Clocks()
         self.environment: dict[tuple[str, str], None] = {}
-        self._time_ranges: dict[bool, tuple[float, float]] = {}
+        self.time_ranges: dict[bool, tuple[float, float]] = {}
         """Earliest and latest time, keyed by whether the time stamps have a year."""
         self.spoke = RankLines()
         self.line_counts: Mapping[str, int] = {}
@@ -56,11 +66,13 @@ class JobState:
     def observe(self, record: Record) -> None:
         self._last_steps = None
         self.formats.add(record.format)
+        self.kinds.add(record.kind)
         self.good_ends.observe(record)
         self.got_over.observe(record)
         self.places.observe(record)
         self._read_time(record)
         self._read_start(record)
+        self._read_job_id(record)
         self.spoke.observe(record)
         self.addresses.observe(record)
         self.clocks.observe(record, short_host(record.host or "") or self.places.host_with(record.rank))
@@ -82,19 +94,23 @@ class JobState:
         """
         time = record.time
         if time is not None and 0 < time < CALENDAR_END and record.format.partition("_")[0] not in OUTSIDE:
-            first, last = self._time_ranges.get(time >= A_YEAR, (time, time))
-            self._time_ranges[time >= A_YEAR] = min(first, time), max(last, time)
+            first, last = self.time_ranges.get(time >= A_YEAR, (time, time))
+            self.time_ranges[time >= A_YEAR] = min(first, time), max(last, time)
 
     def _read_start(self, record: Record) -> None:
+        self.started = self.started or not STARTS.isdisjoint(record.signs)
         before = self.runs.spans
         self.runs.observe(record)
         if self.runs.spans > before:
+            self.good_ends.counters.begin_attempt()
             for steps in self.steps.values():
                 steps.begin_attempt()
 
     def _read_step(self, record: Record) -> None:
         if self.first_step is None:
             self.first_step = record.order
+        if self._unproved_checkpoint is not None:
+            self._checkpoint, self._unproved_checkpoint = self._unproved_checkpoint, None
         if len(self.steps) < MAX_NAMES or record.rank in self.steps:
             steps = self.steps.setdefault(record.rank, Steps())
             steps.count += 1
@@ -102,8 +118,15 @@ class JobState:
 
     def _read_phase(self, record: Record) -> None:
         phase = str(record.fields.get("phase", ""))
+        if phase == "save" and ("checkpoint_step" in record.fields or "checkpoint_path" in record.fields):
+            self._unproved_checkpoint = record
         if (not self.phases or self.phases[-1][1] != phase) and len(self.phases) < MAX_NAMES:
             self.phases.append((record.order, phase))
+
+    def _read_job_id(self, record: Record) -> None:
+        step = record.fields.get("step")
+        if self.job_id is None and record.format == "slurm" and step is not None:
+            self.job_id = str(step).partition(".")[0] or None
 
     def _read_setting(self, record: Record) -> None:
         name, value = record.fields.get("name"), record.fields.get("value")
@@ -191,6 +214,19 @@ class JobState:
     def _latest_step(self) -> Record | None:
         return max(self.last_steps().values(), key=lambda e: e.order, default=None)
 
+    def step_seconds(self) -> float | None:
+        """Return the median time of a step, of the rank with the most steps."""
+        steps = max(self.steps.values(), key=lambda steps: steps.count, default=None)
+        return steps.seconds_per_step() if steps else None
+
+    def last_checkpoint(self) -> Checkpoint | None:
+        record = self._checkpoint
+        if record is None:
+            return None
+        step = record.fields.get("checkpoint_step")
+        path = str(record.fields.get("checkpoint_path", ""))
+        return Checkpoint(step if isinstance(step, int) else None, path, record.line)
+
     def stepped_until(self, record: Record) -> bool:
         """Return whether the run made steps and all of them before ``record``."""
         latest = self._latest_step()
@@ -205,20 +241,25 @@ class JobState:
         rank_table: tuple[RankRow, ...] = (),
         standings: tuple[CollectiveState, ...] = (),
         *,
+        failed: bool,
         truncated: bool,
     ) -> JobSummary:
-        """Return the summary for the report."""
+        """Return the summary for the report.  ``failed``: some line shows a failure."""
         death = self.named_ends.first_death
-        started, ended = self._time_ranges.get(True) or self._time_ranges.get(False) or (None, None)
+        started, ended = self.time_ranges.get(True) or self.time_ranges.get(False) or (None, None)
         return JobSummary(
             ranks_expected=self.places.expected,
             ranks_seen=tuple(sorted(self.places.ranks)),
             hosts=self.places.hosts_of_run(self._wanted),
             versions=tuple(self.versions.of_run(self._wanted)),
             launcher=self.launcher,
+            id=self.job_id,
+            scheduler=next((name for name in SCHEDULERS if name in self.formats), None),
             first_failure=self.evidence(first_failure) if first_failure else None,
-            first_death=self.evidence(death, str(death.fields.get("how", ""))) if death and first_failure else None,
+            first_death=self.evidence(death, str(death.fields.get("how", ""))) if death and failed else None,
             last_progress=self.last_progress(),
+            step_seconds=self.step_seconds(),
+            last_checkpoint=self.last_checkpoint(),
             attempts=self.runs.count,
             truncated=truncated,
             rank_table=rank_table,

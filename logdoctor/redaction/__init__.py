@@ -7,13 +7,14 @@ communicators, versions and module paths stay.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from logdoctor.model import Comparison, Diagnosis, Difference, JobSummary
+from logdoctor.model import Comparison, Diagnosis, Difference, JobSummary, Redacted
 from logdoctor.redaction.addresses import find_addresses
 from logdoctor.redaction.assignments import find_assignments
 from logdoctor.redaction.hosts import KnownHosts, find_hosts_by_context, find_hosts_by_shape, is_distinct
@@ -25,8 +26,8 @@ from logdoctor.redaction.tokens import find_tokens
 __all__ = ["Redaction", "redact", "redact_secrets"]
 
 _PUBLIC_FIELDS = frozenset(
-    "signature rule references by action explains explained_by role kind verdict failure unit launcher versions "
-    "versions_apart made_by op groups group bus_id coverage topic".split()
+    "signature rule references by action explains explained_by role kind verdict failure do scope who unit "
+    "launcher versions versions_apart made_by op groups group bus_id coverage topic read".split()
 )
 """Fields that hold our own words or that name nobody."""
 _HOST_FIELDS = frozenset(("host", "hosts", "of"))
@@ -54,7 +55,15 @@ class Redaction(Struct, Generic[Content], frozen=True):
 def redact(content: Content) -> Redaction[Content]:
     """Remove secrets, and replace hosts, addresses, users and e-mail addresses by pseudonyms."""
     redactor = _Redactor(content)
-    return Redaction(redactor.redact(content), redactor.pseudonyms.key)
+    redacted = redactor.redact(content)
+    if isinstance(redacted, Diagnosis):
+        redacted = replace(redacted, redaction=_count(redactor.pseudonyms.key))
+    return Redaction(redacted, redactor.pseudonyms.key)
+
+
+def _count(key: Iterable[str]) -> Redacted:
+    kinds = Counter(pseudonym.partition("-")[0] for pseudonym in key)
+    return Redacted(on=True, hosts=kinds["host"], users=kinds["user"], addresses=kinds["ip"])
 
 
 def redact_secrets(text: str) -> str:

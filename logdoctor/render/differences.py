@@ -25,7 +25,7 @@ def render_comparison(comparison: Comparison, format: str, lang: str = "en") -> 
 
 
 def _terminal(comparison: Comparison, words: Catalogue) -> Iterator[str]:
-    yield words("diff.title", good=comparison.good.job, bad=comparison.bad.job)
+    yield words("diff.title", good=comparison.good.name, bad=comparison.bad.name)
     if not comparison.differences and not comparison.only_good and not comparison.only_bad:
         yield words("diff.same")
     for topic, group in groupby(comparison.differences, key=lambda row: row.topic):
@@ -46,7 +46,7 @@ def _terminal(comparison: Comparison, words: Catalogue) -> Iterator[str]:
 
 
 def _markdown(comparison: Comparison, words: Catalogue) -> Iterator[str]:
-    yield f"## {words('diff.title', good=escape_markup(comparison.good.job), bad=escape_markup(comparison.bad.job))}"
+    yield f"## {words('diff.title', good=escape_markup(comparison.good.name), bad=escape_markup(comparison.bad.name))}"
     if not comparison.differences and not comparison.only_good and not comparison.only_bad:
         yield from ("", words("diff.same"))
     for topic, group in groupby(comparison.differences, key=lambda row: row.topic):

@@ -35,15 +35,6 @@ def culprit_name(culprit: Culprit, words: Catalogue) -> str:
     return words("joint").join(part for part in (name, gpus, peers) if part)
 
 
-def hardware_name(culprit: Culprit, words: Catalogue) -> str:
-    """Return the name of the hardware to drain.
-
-    Ranks are named only if no host, GPU or peer is known.
-    """
-    hardware = Culprit(hosts=culprit.hosts, gpus=culprit.gpus, peers=culprit.peers)
-    return culprit_name(hardware, words) or culprit_name(culprit, words)
-
-
 def rank_names(ranks: Sequence[int], words: Catalogue) -> str:
     """Return "rank 3", "ranks 3,5" or "12 ranks (0-11)". No ranks give ""."""
     if not ranks:

@@ -37,7 +37,7 @@ def render_page(diagnosis: Diagnosis, options: RenderOptions) -> str:
     page = ""
     for budget in BUDGETS:
         part = truncate(escaped, budget)
-        shortened = part != escaped or len(escaped.job_summary.rank_table) > budget.ranks
+        shortened = part != escaped or len(escaped.job.rank_table) > budget.ranks
         page = _fill(part, options, budget, shortened=shortened)
         if len(page) * 4 <= MOST_BYTES or len(page.encode()) <= MOST_BYTES:
             break
@@ -46,7 +46,7 @@ def render_page(diagnosis: Diagnosis, options: RenderOptions) -> str:
 
 def _fill(diagnosis: Diagnosis, options: RenderOptions, budget: Budget, *, shortened: bool) -> str:
     template, assets = _template()
-    words, job = options.words, diagnosis.job_summary
+    words, job = options.words, diagnosis.job
     texts = report(diagnosis, words)
     file, rows = shared_file(diagnosis), job.rank_table[: budget.ranks]
     trees, others = _trees(texts)

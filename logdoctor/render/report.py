@@ -13,6 +13,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from logdoctor.model import (
+    CALM,
     Cause,
     Coverage,
     Culprit,
@@ -29,10 +30,12 @@ from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import numbers_in
 from logdoctor.model.times import iso_time
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.entity_names import culprit_name, hardware_name, host_names, ranges, rank_count, rank_names
+from logdoctor.render.entity_names import culprit_name, host_names, ranges, rank_count, rank_names
 from logdoctor.render.job_facts import differing_versions
 from logdoctor.render.rank_table import RankLine, rank_lines
 
+MARKS = {"failed": "✗", "stopped": "■", "finished": "✓"}
+NOT_JUDGED = "?"
 MOST_CLOCKS = 2
 MOST_SURVIVED_FAILURES = 3
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
@@ -65,9 +68,8 @@ class Proof(Struct, frozen=True):
 class Answer(Struct, frozen=True):
     """A cause in words.
 
-    ``culprit`` is "" if none is known. ``action`` is the key (``exclude``), ``action_text`` the same in words ("take
-    out n1, then restart"). ``confidence`` is from 0 to 1, ``confidence_text`` the same in words. ``rule`` is the id of
-    the rule.
+    ``culprit`` is "" if none is known. ``action`` is the key (``exclude``), ``action_text`` says what to do.
+    ``confidence`` is from 0 to 1, ``confidence_text`` the same in words. ``rule`` is the id of the rule.
     """
 
     signature: str
@@ -99,11 +101,12 @@ class Report(Struct, frozen=True):
 
     ``headline`` can stand alone, while ``sentence`` needs the verdict beside it. ``other_faults`` are independent
     faults beside the answer. ``alternatives`` are less likely answers. ``gaps`` says what the logs lack.
-    ``decision`` says whether to start the job again, if there were several attempts. ``coverage`` says how much was
-    read.
+    ``mark`` stands before the headline. ``do`` is the decision with its reason. ``coverage`` says how much was read.
     """
 
     verdict: str
+    mark: str
+    calm: bool
     name: str
     headline: str
     sentence: str
@@ -112,12 +115,12 @@ class Report(Struct, frozen=True):
     alternatives: tuple[Answer, ...]
     unexplained: tuple[Proof, ...]
     gaps: tuple[str, ...]
-    advice: tuple[str, ...]
+    do: str
+    collect: tuple[str, ...]
     fallout: tuple[Fallout, ...]
     symptoms: tuple[Fallout, ...]
     ranks: tuple[RankLine, ...]
     runs: tuple[str, ...]
-    decision: str
     job: str
     progress: str
     coverage: str
@@ -127,32 +130,34 @@ class Report(Struct, frozen=True):
 def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
     """Return the report of ``diagnosis`` in the language of ``words``. All texts are escaped."""
     diagnosis = escape_all(diagnosis, tab=" ")
-    main = diagnosis.causes[:1] if diagnosis.verdict == "failure" else ()
+    main = diagnosis.causes[:1] if diagnosis.answer else ()
     others = tuple(cause for cause in diagnosis.causes[1:] if main and _is_independent(cause, main[0]))
     alternatives = tuple(cause for cause in diagnosis.causes if cause not in main and cause not in others)
-    job = diagnosis.job_summary
-    answer = _answer(main[0], job.hosts, words) if main else None
+    job, decision = diagnosis.job, diagnosis.decision
+    answer = _answer(main[0], _do(diagnosis, words), words) if main else None
     file = main[0].evidence[0].line.file if main and main[0].evidence else ""
     proof = frozenset(proof.location for proof in answer.proofs) if answer else frozenset()
     rows = _Rows(words, file, bool(others), answer.signature if answer else "", proof)
     sentence = answer.title if answer else _sentence_without_cause(diagnosis, words)
     return Report(
         verdict=diagnosis.verdict,
-        name=diagnosis.job,
+        mark=MARKS.get(diagnosis.verdict, NOT_JUDGED),
+        calm=diagnosis.verdict in CALM,
+        name=diagnosis.name,
         headline=f"{answer.signature if answer else diagnosis.verdict} — {sentence}",
         sentence=sentence,
         answer=answer,
-        other_faults=tuple(_answer(cause, job.hosts, words) for cause in others),
-        alternatives=tuple(_answer(cause, job.hosts, words) for cause in alternatives),
+        other_faults=tuple(_answer(cause, words(f"do.{cause.action}"), words) for cause in others),
+        alternatives=tuple(_answer(cause, words(f"do.{cause.action}"), words) for cause in alternatives),
         unexplained=proofs((*diagnosis.unexplained, *(novel.evidence for novel in diagnosis.novel))),
         gaps=tuple(_gaps(diagnosis, words)) if diagnosis.verdict == "unknown" else (),
-        advice=diagnosis.advice,
+        do=_do(diagnosis, words),
+        collect=decision.collect,
         fallout=rows.of(symptom for symptom in diagnosis.symptoms if symptom.explained_by is not None),
         symptoms=rows.of(symptom for symptom in diagnosis.symptoms if symptom.explained_by is None),
         ranks=rank_lines(job.rank_table, words, file),
         runs=tuple(_runs(diagnosis.runs, words)),
-        decision=_decision(diagnosis, words),
-        job=_job(diagnosis.job, job, words),
+        job=_job(diagnosis.name, job, words),
         progress=_progress(job.last_progress, words) if job.last_progress else "",
         coverage=_coverage(diagnosis.coverage, words),
         problems=diagnosis.problems,
@@ -171,17 +176,39 @@ def _is_independent(cause: Cause, answer: Cause) -> bool:
 
 
 def _sentence_without_cause(diagnosis: Diagnosis, words: Catalogue) -> str:
-    if diagnosis.verdict != "healthy":
+    verdict, last = diagnosis.verdict, diagnosis.job.last_progress
+    if verdict != "no-end-seen" and _tells_reason(diagnosis):
+        return _headline(diagnosis.decision.because) or words("unknown")
+    if verdict == "unknown":
         title = next((symptom.title for symptom in diagnosis.symptoms if symptom.title), "")
         return words("unknown.but", title=title) if title else words("unknown")
-    if diagnosis.coverage.files and not diagnosis.coverage.bytes:
-        return words("healthy.empty")
-    last = diagnosis.job_summary.last_progress
-    survived = diagnosis.symptoms
-    parts = [words("healthy.outlived", failures=_survived_failures(survived, words)) if survived else words("healthy")]
-    if last:
-        parts.append(words("healthy.progress", progress=_value(last, words)))
-    return words("joint").join(parts)
+    survived = [words("outlived", failures=_survived_failures(diagnosis.symptoms, words))] if diagnosis.symptoms else []
+    if verdict == "finished":
+        progress = [words("finished.progress", progress=_value(last, words))] if last else []
+        known_by = diagnosis.verdict_known_by
+        end = words("finished.at", where=f"{known_by.file}:{known_by.number}") if known_by else words("finished")
+        return words("and").join([words("joint").join([end, *progress]), *survived])
+    end = _value(last, words) if last else ""
+    told = words("end.step", progress=end, where=location(last.evidence)) if last else words("end.started")
+    return words("and").join([told, *survived])
+
+
+def _do(diagnosis: Diagnosis, words: Catalogue) -> str:
+    """Return the decision with its reason, unless the headline is the reason."""
+    decision = diagnosis.decision
+    reason = "" if _tells_reason(diagnosis) else decision.because
+    return words("sentence.joint").join(part for part in (decision.sentence, reason) if part)
+
+
+def _tells_reason(diagnosis: Diagnosis) -> bool:
+    """Return whether the headline is the reason of the decision."""
+    verdict = diagnosis.verdict
+    return verdict in ("no-end-seen", "nothing-to-judge") or (verdict == "unknown" and not diagnosis.unexplained)
+
+
+def _headline(sentence: str) -> str:
+    """Return a sentence as it stands behind a colon or a dash."""
+    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".。")
 
 
 def _survived_failures(symptoms: Sequence[SymptomSeen], words: Catalogue) -> str:
@@ -192,7 +219,7 @@ def _survived_failures(symptoms: Sequence[SymptomSeen], words: Catalogue) -> str
     return "; ".join([*texts, words("more", n=left)] if left else texts)
 
 
-def _answer(cause: Cause, hosts: Sequence[str], words: Catalogue) -> Answer:
+def _answer(cause: Cause, doing: str, words: Catalogue) -> Answer:
     culprit = culprit_name(cause.culprit, words)
     mentioned = not culprit or _mentions(cause.title, cause.culprit)
     return Answer(
@@ -201,8 +228,8 @@ def _answer(cause: Cause, hosts: Sequence[str], words: Catalogue) -> Answer:
         confidence_text=f"{words('confidence', value=f'{cause.confidence:.2f}')} · {words(f'by.{cause.by}')}",
         summary=cause.summary,
         proofs=proofs(cause.evidence),
-        action_text=_action_text(cause, culprit, hosts, words),
-        remedies=cause.remedy,
+        action_text=doing,
+        remedies=tuple(step.text for step in cause.steps),
         references=cause.references,
         culprit=culprit,
         action=cause.action,
@@ -215,15 +242,6 @@ def _mentions(title: str, culprit: Culprit) -> bool:
     numbers = set(numbers_in(title))
     names = (*culprit.hosts, *culprit.gpus, *culprit.peers)
     return any(name in title for name in names) or any(rank in numbers for rank in culprit.ranks)
-
-
-def _action_text(cause: Cause, culprit: str, hosts: Sequence[str], words: Catalogue) -> str:
-    blamed = cause.culprit.hosts
-    if cause.action == "exclude" and len(blamed) > 1 and not set(hosts) - set(blamed):  # no host would be left
-        return words("do.exclude.all", hosts=host_names(blamed, words))
-    if cause.action == "exclude" and culprit:
-        return words("do.exclude.who", who=hardware_name(cause.culprit, words))
-    return words(f"do.{cause.action}")
 
 
 def proofs(evidence: Iterable[Evidence]) -> tuple[Proof, ...]:
@@ -340,17 +358,7 @@ def _outcome(run: Run, words: Catalogue) -> str:
     """Return the outcome of ``run``, or "" for the reported run."""
     if run.told:
         return ""
-    otherwise = words("run.healthy" if run.verdict == "healthy" else "run.unknown")
-    return f"{run.signature} — {run.title}" if run.signature else otherwise
-
-
-def _decision(diagnosis: Diagnosis, words: Catalogue) -> str:
-    """Return whether to start the job again. After a single attempt the action of the answer says it."""
-    decision = diagnosis.decision
-    if decision.action == "none" or decision.attempts < 2:
-        return ""
-    action = words(f"decide.{decision.action}", hosts=words("joint").join(decision.hosts) or words("culprit.the"))
-    return action + words("colon") + decision.reason
+    return f"{run.signature} — {run.title}" if run.signature else words(f"run.{run.verdict}")
 
 
 def _ranks_and_hosts(job: JobSummary, words: Catalogue) -> str:
@@ -389,7 +397,7 @@ def _size(number: int) -> str:
 
 def _gaps(diagnosis: Diagnosis, words: Catalogue) -> Iterable[str]:
     yield words("missing.cause" if diagnosis.unexplained else "missing.cause.bare")
-    job = diagnosis.job_summary
+    job = diagnosis.job
     number = len(job.ranks_seen)
     if job.ranks_expected and 0 < number < job.ranks_expected:
         yield words("missing.ranks", seen=f"{number:,}", expected=f"{job.ranks_expected:,}")

@@ -71,7 +71,7 @@ class Timeline(Struct, frozen=True):
 
 def timeline(diagnosis: Diagnosis, words: Catalogue) -> Timeline:
     """Return the lanes, culprits first. They have no marks if the logs have no common order."""
-    rows = diagnosis.job_summary.rank_table
+    rows = diagnosis.job.rank_table
     decisive = _decisive_line(diagnosis)
     file = shared_file(diagnosis)
     groups = group_rows(rows, MOST_LANES)
@@ -92,7 +92,7 @@ def shared_file(diagnosis: Diagnosis) -> str:
     It is the file of the decisive line. The rows of the ranks need not repeat its name.
     """
     decisive = _decisive_line(diagnosis)
-    files = {row.first_failure.line.file for row in diagnosis.job_summary.rank_table if row.first_failure}
+    files = {row.first_failure.line.file for row in diagnosis.job.rank_table if row.first_failure}
     return decisive.line.file if decisive and files <= {decisive.line.file} else ""
 
 
@@ -129,7 +129,7 @@ def _merge_near(marks: Iterable[Mark]) -> tuple[Mark, ...]:
 
 
 def _decisive_line(diagnosis: Diagnosis) -> Evidence | None:
-    main = diagnosis.causes[:1] if diagnosis.verdict == "failure" else ()
+    main = diagnosis.causes[:1] if diagnosis.answer else ()
     return next((line for cause in main for line in cause.evidence), None)
 
 
@@ -159,7 +159,7 @@ class _Axis(Struct, frozen=True):
         Otherwise return an axis of lines if all moments are in one file.
         """
         decisive = _decisive_line(diagnosis)
-        rows = diagnosis.job_summary.rank_table
+        rows = diagnosis.job.rank_table
         failures = [_moment(line) for line in (decisive, *(row.first_failure for row in rows)) if line]
         steps = [row.progressed for row in rows if row.progressed]
         moments = [*failures, *steps]

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from logdoctor.model import Rule, RuleError, RulesError
+from logdoctor.model import Mechanism, Role, Rule, RuleError, RulesError
 from logdoctor.model.own_files import read_source
 from logdoctor.pack.yaml_lines import Document, Faults, parse
-from logdoctor.ruleset import rule_files
+from logdoctor.ruleset import decisions, rule_files
+from logdoctor.ruleset.decisions import Decisions, read_decisions
 from logdoctor.ruleset.reader import read_rule
-from logdoctor.ruleset.signatures import FILE_NAME, VERDICTS, Signature, read_signatures
+from logdoctor.ruleset.tables import CLASSES, END_OF_LIFE, VERDICTS, Signature, Tables, read_tables
+
+UNLISTED = "program fails"
+"""Failure class of a signature that no table lists."""
 
 
 class Ruleset(Struct, frozen=True):
-    """All readable rules sorted by id, the signatures, and all faults.
+    """All readable rules sorted by id, the tables beside them, and all faults.
 
     ``documents`` holds each file by the id of its rule, with the line of each part.
     """
 
     rules: tuple[Rule, ...] = ()
     signatures: dict[str, Signature] = field(default_factory=dict)
+    mechanism: Mechanism = Mechanism()
     faults: tuple[RuleError, ...] = ()
     documents: dict[str, Document] = field(default_factory=dict)
 
@@ -48,7 +53,8 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     """
     rules_by_id = {rule.id: (rule, Document(None)) for rule in base}
     faults: list[RuleError] = []
-    signatures = _signatures(folders, faults)
+    tables = read_tables(folders, faults)
+    rows = _decisions(folders, faults)
     names: set[str] = set()
     for folder in folders[1:] if base else folders:
         files = rule_files([folder])
@@ -56,19 +62,19 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
             faults.append(_empty(folder))
         for rule_id, path in files:
             names.add(rule_id)
-            result = _read_file(rule_id, path, signatures, faults)
+            result = _read_file(rule_id, path, tables, rows, faults)
             if result:
                 rules_by_id[rule_id] = result
     rules = tuple(rules_by_id[rule_id][0] for rule_id in sorted(rules_by_id))
-    faults += _check_together(rules, {*names, *signatures})
+    faults += _check_together(rules, {*names, *tables.signatures})
     documents = {rule_id: document for rule_id, (_, document) in rules_by_id.items()}
-    return Ruleset(rules, signatures, tuple(faults), documents)
+    return Ruleset(rules, tables.signatures, tables.mechanism, tuple(faults), documents)
 
 
-def _signatures(folders: Sequence[Path], errors: list[RuleError]) -> dict[str, Signature]:
-    table: dict[str, Signature] = {}
+def _decisions(folders: Sequence[Path], errors: list[RuleError]) -> Decisions:
+    table: Decisions = {}
     for folder in folders:
-        table.update(read_signatures(folder / FILE_NAME, errors))
+        table.update(read_decisions(folder / decisions.FILE_NAME, errors))
     return table
 
 
@@ -78,7 +84,7 @@ def _empty(folder: Path) -> RuleError:
 
 
 def _read_file(
-    rule_id: str, path: Path, signatures: dict[str, Signature], errors: list[RuleError]
+    rule_id: str, path: Path, tables: Tables, rows: Decisions, errors: list[RuleError]
 ) -> tuple[Rule, Document] | None:
     """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
     try:
@@ -89,9 +95,26 @@ def _read_file(
     faults = Faults(document, str(path))
     rule = read_rule(document, rule_id, str(path), faults)
     if rule:
-        _check_signature(rule, signatures, faults)
+        _check_signature(rule, tables.signatures, faults)
+        rule = _with_class(rule, tables, faults)
+        rule = replace(rule, decisions=rows.get(rule.id, ()) or rows.get(rule.signature, ()))
     errors += faults.errors
     return (rule, document) if rule and not faults.errors else None
+
+
+def _with_class(rule: Rule, tables: Tables, faults: Faults) -> Rule:
+    """Return the rule with its failure class, and with the role that follows from the side of that class.
+
+    A signature of no table fails as a program does.
+    """
+    agreed = tables.signatures.get(rule.signature)
+    name = rule.failure_class or (agreed.failure_class if agreed else "") or UNLISTED
+    failure_class = tables.mechanism.classes.get(name)
+    known = failure_class is not None and name != END_OF_LIFE
+    if rule.failure_class and tables.mechanism.classes and not known:
+        faults.add(("failure_class",), f"there is no failure class '{name}'", "", f"see {CLASSES}")
+    role: Role = "symptom" if failure_class and failure_class.side == "seen" else "cause"
+    return replace(rule, failure_class=name, role=rule.role or role)
 
 
 def _check_signature(rule: Rule, signatures: dict[str, Signature], faults: Faults) -> None:
@@ -106,10 +129,10 @@ def _check_together(rules: Sequence[Rule], names: AbstractSet[str]) -> list[Rule
     existing = {r.signature for r in rules} | names | set(VERDICTS)
     errors = []
     for rule in rules:
-        for name in rule.explains:
-            if name not in existing and not any(fnmatch.fnmatchcase(e, name) for e in existing):
+        for name in (because.of for because in rule.because):
+            if name not in existing:
                 errors.append(
-                    RuleError(f"'explains' names '{name}', which nothing has", rule.path, "", "see signatures.tsv")
+                    RuleError(f"'because' names '{name}', which nothing has", rule.path, "", "see signatures.tsv")
                 )
         for miss in rule.near_misses:
             if miss.truth not in existing:

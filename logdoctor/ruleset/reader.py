@@ -9,14 +9,15 @@ from typing import Any
 import regex
 
 from logdoctor.codes import column_names, column_values
-from logdoctor.model import Example, Rule, Symptom, Words, pack_words
+from logdoctor.model import Because, Example, Rule, Symptom, Words, pack_words
 from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, Path
-from logdoctor.ruleset.signatures import ACTIONS
+from logdoctor.ruleset.durations import DURATION
+from logdoctor.ruleset.tables import ACTIONS
 
 KEYS = (
-    "title cause action remedy references symptoms when explains examples near_misses text "
-    "signature role strength culprit outlived lint"
+    "title cause action remedy references symptoms when because examples near_misses text "
+    "signature failure_class role strength culprit outlived lint"
 ).split()
 REQUIRED = "title cause action remedy references symptoms examples near_misses".split()
 ROLES = ("cause", "symptom", "fallback", "benign")
@@ -32,16 +33,6 @@ CULPRIT_KEYS = ("ranks", "hosts", "gpus", "peers")
 COLUMN = re.compile(r"\{(\w+\.\w+)[|?}]")
 MANY = 20
 COUNT = re.compile(r"(>=|<=|==|>|<)?\s*([0-9]{1,9})")
-WITHIN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def seconds(text: str) -> float:
-    """Convert ``90s``, ``15m`` or ``1h`` to seconds. Raise ValueError for another text."""
-    match = WITHIN.fullmatch(text.strip())
-    if not match:
-        raise ValueError(text)
-    return float(match[1]) * UNITS[match[2]]
 
 
 def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> Rule | None:
@@ -59,14 +50,15 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
         id=rule_id,
         signature=_text(data, "signature", faults, rule_id),
         action=_choice(data, "action", ACTIONS, "stop", faults),
-        role=_choice(data, "role", ROLES, "cause", faults),
+        role=_choice(data, "role", (*ROLES, ""), "", faults),
+        failure_class=_text(data, "failure_class", faults),
         strength=_choice(data, "strength", STRENGTHS, "strong", faults),
         packed_words=pack_words((("en", _words(data, (), faults)), *_translations(data.get("text"), faults))),
         symptoms=symptoms,
         when=when,
         culprit=_culprit(data.get("culprit"), faults),
         outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
-        explains=_names(data.get("explains"), ("explains",), faults),
+        because=_because(data.get("because"), faults),
         references=_names(data.get("references"), ("references",), faults, required=True),
         examples=_examples(data.get("examples"), "examples", rule_id, faults),
         near_misses=_examples(data.get("near_misses"), "near_misses", "", faults),
@@ -273,7 +265,7 @@ def _check_when(key: str, part: Any, names: list[str], faults: Faults) -> None:
     for name in used:
         if name not in names:
             faults.add(path, f"'{name}' is no symptom of this rule", "", f"the symptoms are {', '.join(names)}")
-    if key == "within" and not (isinstance(part, str) and WITHIN.fullmatch(part)):
+    if key == "within" and not (isinstance(part, str) and DURATION.fullmatch(part)):
         faults.add(path, f"'within' is {part!r}", "", "a time such as 90s, 15m or 1h")
     if key == "count" and not (isinstance(part, dict) and all(COUNT.fullmatch(str(v)) for v in part.values())):
         faults.add(path, "'count' is not understood", "", "count: {name: '>=3'}")
@@ -302,6 +294,20 @@ def _culprit(value: Any, faults: Faults) -> dict[str, str]:
         )
         return {}
     return dict(value)
+
+
+def _because(value: Any, faults: Faults) -> tuple[Because, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, list) and all(
+        isinstance(part, dict) and set(part) == {"of", "reason"} and all(isinstance(v, str) for v in part.values())
+        for part in value
+    ):
+        return tuple(Because(part["of"], part["reason"]) for part in value)
+    faults.add(
+        ("because",), "'because' is not understood", "each needs its reason", "because: [{of: app.import, reason: …}]"
+    )
+    return ()
 
 
 def _examples(value: Any, key: str, truth: str, faults: Faults) -> tuple[Example, ...]:

@@ -115,7 +115,7 @@ def _blamed(record: JobRecord) -> Iterator[str]:
 
     Yields none if the cause is a fault of the job itself, for example an exception of its program.
     """
-    if record.verdict != "failure" or record.signature.partition(".")[0] in OWN_FAULT:
+    if record.verdict != "failed" or record.signature.partition(".")[0] in OWN_FAULT:
         return
     yield from record.hosts
     for row in record.rank_table:

@@ -18,8 +18,8 @@ from typing import IO
 
 from msgspec import Struct
 
+from logdoctor.inputs.paths import LOCK_FILE, MERGED_FILE, PARTS_FOLDER
 from logdoctor.model import InputError
-from logdoctor.scan.file_listing import LOCK_FILE, MERGED_FILE, PARTS_FOLDER
 from logdoctor.scan.record import JobRecord, parse_record
 
 SYNC_SECONDS = 1.0

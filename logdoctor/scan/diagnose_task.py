@@ -15,7 +15,7 @@ from logdoctor.model import InputError, Job, Problem, Stream
 from logdoctor.model.escape import escape_all
 from logdoctor.pipeline.diagnosis import diagnose, diagnose_streams
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
-from logdoctor.scan.file_listing import open_if_remote
+from logdoctor.scan.file_listing import mask_urls, open_if_remote
 from logdoctor.scan.jobs import JobFiles
 from logdoctor.scan.record import JobRecord, make_failed_record, make_record
 
@@ -89,8 +89,10 @@ def _diagnose_job(job: JobFiles, pack: Knowledge, seconds: float, members: Itera
     try:
         if members is not None:
             return make_record(job, diagnose_streams(members, name=job.name, knowledge=pack, watch=deadline))
-        files = [open_if_remote(path) for path in job.paths]
-        return make_record(job, diagnose(files, name=job.name, knowledge=pack, watch=deadline))
+        files = [job.folder] if job.folder else [open_if_remote(path) for path in job.paths]
+        links = job.follow_links
+        diagnosis = diagnose(files, name=job.name, knowledge=pack, watch=deadline, found=True, follow_links=links)
+        return make_record(job, diagnosis)
     except JobTimeout:
         why = f"it took longer than the {seconds:g} seconds that a job may take"
         problem = Problem("was not diagnosed", job.name, why, "give more time: --job-limit")
@@ -118,8 +120,8 @@ class _ArchiveReader:
     """Reads the logs of a packed archive, job by job."""
 
     def __init__(self, path: str, job_of_member: dict[str, JobFiles], problems: list[Problem]) -> None:
-        self._prefix, self._job_of_member = f"{path}:", job_of_member
-        self._streams = open_streams(Job(path, (open_if_remote(path),)), problems)
+        self._prefix, self._job_of_member = f"{mask_urls(path)}:", job_of_member
+        self._streams = open_streams(Job(path, (open_if_remote(path),), found=True), problems)
         self._next: tuple[JobFiles, Stream] | None = None
 
     def next_job(self) -> JobFiles | None:

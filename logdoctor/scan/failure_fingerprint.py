@@ -20,13 +20,13 @@ def line_template(evidence: Evidence) -> str:
 
 
 def fingerprint(diagnosis: Diagnosis) -> str:
-    """Return the fingerprint of a failure, empty for a healthy job.
+    """Return the fingerprint of a failure, empty for a job without one.
 
     Host, time and numbers do not change the fingerprint.  It is made of the signature and the template of the decisive
     line.  If no cause is known, it is made of the templates of the unexplained lines.
     """
-    if diagnosis.causes:
-        cause = diagnosis.causes[0]
+    cause = diagnosis.answer
+    if cause is not None:
         parts = [cause.signature, *map(line_template, cause.evidence[:1])]
     else:
         parts = sorted(set(map(line_template, diagnosis.unexplained)))

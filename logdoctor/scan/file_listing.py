@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -15,13 +16,10 @@ from typing import IO, Any, cast
 from msgspec import Struct
 
 from logdoctor.inputs import open_streams
-from logdoctor.inputs.paths import may_be_log
+from logdoctor.inputs.paths import LEAVES, holds_scan_results, is_inside, may_be_log
 from logdoctor.inputs.streams import ProblemReporter
 from logdoctor.model import InputError, Job, Problem
 from logdoctor.model.extras import needs_extra
-
-MERGED_FILE, PARTS_FOLDER, LOCK_FILE = "jobs.jsonl", "landing", ".lock"
-"""Names in the folder of a scan.  A folder with the lock and records is never scanned, because it quotes failures."""
 
 
 class File(Struct, frozen=True):
@@ -38,18 +36,28 @@ class File(Struct, frozen=True):
     owner: str = ""
 
 
+_USER_OF_URL = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^/\s@]+@", re.IGNORECASE)
+_QUERY_OF_URL = re.compile(r"(\b(?:https?|ftps?)://[^\s?#]*\?)[^\s'\"]+", re.IGNORECASE)
+
+
+def mask_urls(text: str) -> str:
+    """Return ``text`` without the user, the password and the query of each URL."""
+    return _QUERY_OF_URL.sub(r"\1***", _USER_OF_URL.sub(r"\1***@", text))
+
+
 def is_remote(path: str) -> bool:
     """Return whether ``path`` is a URL."""
     return "://" in path
 
 
-def list_files(place: str, problems: list[Problem]) -> list[File]:
+def list_files(place: str, problems: list[Problem], *, follow_links: bool = False) -> list[File]:
     """List the files at ``place`` that may be logs, sorted by name.
 
-    ``place`` is a folder, a file or a URL.  A folder below that cannot be read is added to ``problems``.  Raises
-    `InputError` if ``place`` itself cannot be read.
+    ``place`` is a folder, a file or a URL.  A folder below that cannot be read, and a link out of ``place`` that is not
+    followed, is added to ``problems``.  Raises `InputError` if ``place`` itself cannot be read.
     """
-    files = _list_remote(place) if is_remote(place) else _list_local(place, ProblemReporter(problems))
+    report = ProblemReporter(problems)
+    files = _list_remote(place) if is_remote(place) else _list_local(place, report, follow_links=follow_links)
     return sorted(files, key=lambda f: f.name)
 
 
@@ -58,12 +66,12 @@ def list_members(path: str, problems: list[Problem]) -> list[str]:
 
     Parts that cannot be read are added to ``problems``.
     """
-    prefix = f"{path}:"
+    prefix = f"{mask_urls(path)}:"
     logs = open_streams(Job(path, (open_if_remote(path),)), problems)
     return [stream.name.removeprefix(prefix) for stream in logs if stream.name != path]
 
 
-def _list_local(place: str, report: ProblemReporter) -> Iterator[File]:
+def _list_local(place: str, report: ProblemReporter, *, follow_links: bool) -> Iterator[File]:
     try:
         status = os.stat(place)
     except (OSError, ValueError) as error:
@@ -72,7 +80,7 @@ def _list_local(place: str, report: ProblemReporter) -> Iterator[File]:
     if not stat.S_ISDIR(status.st_mode):
         yield File(os.path.basename(place), place, status.st_size, status.st_mtime, _owner(status.st_uid))
         return
-    folders, visited = [""], set[tuple[int, int]]()
+    folders, visited, inside = [""], set[tuple[int, int]](), os.path.realpath(place)
     while folders:
         folder = folders.pop()
         try:
@@ -86,12 +94,14 @@ def _list_local(place: str, report: ProblemReporter) -> Iterator[File]:
         except OSError as error:
             report(error, os.path.join(place, folder))
             continue
-        names = {entry.name for entry in entries}
-        if LOCK_FILE in names and not names.isdisjoint((MERGED_FILE, PARTS_FOLDER)):
+        if holds_scan_results(entries):
             continue
         for entry in entries:
             name = f"{folder}/{entry.name}" if folder else entry.name
-            yield from _read_entry(entry, name, folders)
+            if follow_links or not entry.is_symlink() or is_inside(entry.path, inside):
+                yield from _read_entry(entry, name, folders)
+            elif may_be_log(entry.name) and entry.is_file():
+                report(InputError("was not read", entry.path, LEAVES, "read it with --follow-links"), entry.path)
 
 
 def _read_entry(entry: os.DirEntry[str], name: str, folders: list[str]) -> Iterator[File]:
@@ -129,9 +139,9 @@ def _list_remote(place: str) -> Iterator[File]:
             return
         files: dict[str, dict[str, Any]] = filesystem.find(root, detail=True)
     except Exception as error:
-        raise InputError("cannot be scanned", place, f"{type(error).__name__}: {error}", _ACCESS) from error
+        raise InputError("cannot be scanned", mask_urls(place), _library_error(error), _ACCESS) from error
     if not files:
-        raise InputError("cannot be scanned", place, "there is nothing", "check the URL")
+        raise InputError("cannot be scanned", mask_urls(place), "there is nothing", "check the URL")
     prefix = root.rstrip("/") + "/"
     for path, info in files.items():
         name = path.removeprefix(prefix)
@@ -163,14 +173,18 @@ def _seconds(time: Any) -> float:
 _ACCESS = "check the URL and the credentials, which its library takes from its usual places"
 
 
+def _library_error(error: Exception) -> str:
+    return mask_urls(f"{type(error).__name__}: {error}")
+
+
 def _filesystem(url: str) -> tuple[Any, str]:
     """Return the fsspec filesystem of ``url`` and the path in it."""
-    with needs_extra("scan", "cannot be opened", url):
+    with needs_extra("scan", "cannot be opened", mask_urls(url)):
         import fsspec
     try:
         filesystem, root = fsspec.core.url_to_fs(url)
     except Exception as error:
-        raise InputError("cannot be opened", url, f"{type(error).__name__}: {error}", _ACCESS) from error
+        raise InputError("cannot be opened", mask_urls(url), _library_error(error), _ACCESS) from error
     return filesystem, str(root)
 
 
@@ -180,15 +194,15 @@ def open_if_remote(path: str) -> str | IO[bytes]:
 
 
 class _RemoteFile:
-    """A file behind a URL, opened at its first use.  ``name`` is the URL."""
+    """A file behind a URL, opened at its first use.  ``name`` is the URL without a password."""
 
     def __init__(self, url: str) -> None:
-        self.name = url
+        self.name, self._url = mask_urls(url), url
         self._file: Any = None
 
     def _open(self) -> Any:
         if self._file is None:
-            filesystem, path = _filesystem(self.name)
+            filesystem, path = _filesystem(self._url)
             self._file = filesystem.open(path, "rb")
         return self._file
 

@@ -16,6 +16,8 @@ from logdoctor.scan.bad_hosts import BadHost, HostCounter
 from logdoctor.scan.checkpoint_log import CheckpointLog
 from logdoctor.scan.record import JobRecord
 
+FAILED = ("failed", "unknown")
+"""Verdicts of jobs that failed.  A job that was stopped from outside did not."""
 MAX_JOBS_LISTED = 100
 """Job names that a tally keeps.  Its count includes all jobs."""
 MAX_TALLIES = 5000
@@ -174,7 +176,7 @@ class _FleetCounter:
         self._count("verdicts", record.verdict, record)
         if record.attempts > 1:
             self._count("restarted", "", record)
-        if record.verdict == "healthy":
+        if record.verdict not in FAILED:
             return
         self._count("causes", record.signature, record)
         self._causes_on.setdefault(_day(ended), Counter())[record.signature] += 1

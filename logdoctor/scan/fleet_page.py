@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
@@ -24,14 +24,22 @@ from logdoctor.redaction import redact_secrets
 from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.ruleset import shipped_rules
-from logdoctor.ruleset.signatures import read_signatures
-from logdoctor.scan.fleet import Fleet, Tally
+from logdoctor.ruleset.tables import read_signatures
+from logdoctor.scan.fleet import FAILED, Fleet, Tally
 from logdoctor.scan.fleet_chart import make_chart
 from logdoctor.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
+STRIP = (
+    ("finished", ("finished",)),
+    ("failed", ("failed",)),
+    ("unknown", ("unknown",)),
+    ("stopped", ("stopped",)),
+    ("open", ("no-end-seen", "nothing-to-judge")),
+)
+"""Parts of the strip, with their verdicts."""
 MAX_BYTES = 1_500_000
 MAX_TEXT = 400
 MAX_ODDS = 10_000
@@ -70,19 +78,18 @@ def load_words(lang: str) -> Catalogue:
 
 def _render(fleet: Fleet, words: Catalogue, budget: Budget, *, shortened: bool) -> str:
     template, assets = _load_template()
-    failed = {name: fleet.verdicts.get(name, Tally(name)) for name in ("failure", "unknown")}
+    failed = [fleet.verdicts[name] for name in FAILED if name in fleet.verdicts]
     diagnosed = sum(tally.count for tally in fleet.verdicts.values())
     return template.render(
         fleet=fleet,
         words=words,
         budget=budget,
         chart=make_chart(fleet),
-        healthy=fleet.verdicts.get("healthy", Tally("healthy")),
-        failed=failed,
-        failures=sum(tally.count for tally in failed.values()),
+        strip=[(name, _merged(fleet, verdicts)) for name, verdicts in STRIP],
+        failures=sum(tally.count for tally in failed),
         diagnosed=diagnosed,
-        lost=sum(tally.hours for tally in failed.values()),
-        timed_failures=sum(tally.timed_jobs for tally in failed.values()),
+        lost=sum(tally.hours for tally in failed),
+        timed_failures=sum(tally.timed_jobs for tally in failed),
         hours=sum(tally.hours for tally in fleet.verdicts.values()),
         common_folder=_common_folder(fleet),
         meanings=_meanings(),
@@ -90,6 +97,12 @@ def _render(fleet: Fleet, words: Catalogue, budget: Budget, *, shortened: bool) 
         shortened=shortened,
         **assets,
     )
+
+
+def _merged(fleet: Fleet, verdicts: Iterable[str]) -> Tally:
+    """Return the count and the jobs of several verdicts."""
+    tallies = [fleet.verdicts[name] for name in verdicts if name in fleet.verdicts]
+    return Tally("", sum(t.count for t in tallies), [job for t in tallies for job in t.jobs])
 
 
 def _common_folder(fleet: Fleet) -> str:

@@ -19,7 +19,7 @@ from logdoctor.scan.checkpoint_log import CheckpointLog, last_write_time
 from logdoctor.scan.tables import TABLES, write_parquet
 
 _END_TIME = "make_timestamp(CAST(coalesce(CASE WHEN ended > 0 THEN ended END, changed) * 1000000 AS BIGINT))"
-_FAILED = "status = 'diagnosed' AND verdict <> 'healthy'"
+_FAILED = "status = 'diagnosed' AND verdict IN ('failed', 'stopped', 'unknown')"
 
 GROUP_BY = {
     "cause": "signature",

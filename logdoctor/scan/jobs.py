@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
+from logdoctor.inputs.grouping import Group, GroupedBy, group_files, is_archive
+from logdoctor.inputs.many_jobs import read_start, without_documents
+from logdoctor.inputs.paths import sort_for_reading
 from logdoctor.model import InputError, Problem
-from logdoctor.scan.file_listing import File, list_files, list_members
-from logdoctor.scan.grouping import Group, GroupedBy, group_files, is_archive
+from logdoctor.scan.file_listing import File, is_remote, list_files, list_members, mask_urls
 
 
 class JobFiles(Struct, frozen=True):
     """The files of one job.
 
     - ``name``: path of the folder, file or archive in which the job was found.  It identifies the job.
+    - ``folder``: the folder, if all its files belong to the job.
     - ``members``: names of the job's logs inside the packed archive ``paths[0]``, if that holds several jobs.
     - ``stamp``: hash of names, sizes and times of the files.
     - ``changed``: time of the latest change (seconds since 1970).
@@ -31,19 +36,23 @@ class JobFiles(Struct, frozen=True):
     changed: float
     user: str = ""
     members: tuple[str, ...] = ()
+    folder: str = ""
+    follow_links: bool = False
     scattered: bool = False
     """The members do not follow each other in the archive."""
 
 
 class Filters(Struct, frozen=True):
-    """Filters on jobs.
+    """Choice of jobs and files.
 
     A job is accepted if its latest file changed in ``[since, until)`` (seconds since 1970).
+    ``follow_links``: links out of the scanned folder are followed.
     """
 
     pattern: re.Pattern[str] | None = None
     since: float | None = None
     until: float | None = None
+    follow_links: bool = False
 
     def accepts(self, job: JobFiles) -> bool:
         return (self.since is None or job.changed >= self.since) and (self.until is None or job.changed < self.until)
@@ -57,11 +66,12 @@ def find_jobs(places: Sequence[str], filters: Filters, problems: list[Problem]) 
     jobs: dict[str, JobFiles] = {}
     for place in places:
         try:
-            files = {file.name: file for file in list_files(place, problems)}
+            files = {file.name: file for file in list_files(place, problems, follow_links=filters.follow_links)}
         except InputError as error:
             problems.append(error.as_problem())
             continue
-        for group in group_files(files, filters.pattern):
+        names = without_documents((file.name, file.path) for file in files.values())
+        for group in group_files(names, filters.pattern, partial(_start_of, files)):
             for job in _jobs_of_group(place, group, files, filters, problems):
                 jobs.setdefault(job.name, job)
     return [job for _, job in sorted(jobs.items()) if filters.accepts(job)]
@@ -76,14 +86,19 @@ def _jobs_of_group(
     """
     own_files = [files[name] for name in group.names]
     first = own_files[0]
+    name = _job_name(place, group.job if first.path != place else "")
+    paths = sort_for_reading([file.path for file in own_files])
+    is_folder = group.whole and first.path != place and not is_remote(place)
     job = JobFiles(
-        _job_name(place, group.job if first.path != place else ""),
-        tuple(file.path for file in own_files),
+        name,
+        tuple(paths),
         group.grouped_by,
         sum(file.size for file in own_files),
         _stamp(own_files),
         max(file.changed for file in own_files),
         first.owner,
+        folder=os.path.join(place, group.job) if is_folder else "",  # noqa: PTH118 - pathlib would change the name
+        follow_links=filters.follow_links,
     )
     if len(own_files) != 1 or not is_archive(first.name):
         yield job
@@ -97,12 +112,18 @@ def _jobs_of_group(
     order = [job_of[name] for name in members if name in job_of]
     stretches = Counter(name for before, name in zip([None, *order], order, strict=False) if name != before)
     for inner in inner_groups:
-        name, scattered = _encodable(f"{first.path}:{inner.job}"), stretches[inner.job] > 1
-        yield JobFiles(name, job.paths, inner.grouped_by, 0, job.stamp, job.changed, job.user, inner.names, scattered)
+        name, scattered = _encodable(mask_urls(f"{first.path}:{inner.job}")), stretches[inner.job] > 1
+        yield JobFiles(
+            name, job.paths, inner.grouped_by, 0, job.stamp, job.changed, job.user, inner.names, scattered=scattered
+        )
+
+
+def _start_of(files: Mapping[str, File], name: str) -> bytes:
+    return read_start(files[name].path)
 
 
 def _job_name(place: str, below: str) -> str:
-    return _encodable(f"{place.rstrip('/')}/{below}" if below else place.rstrip("/") or "/")
+    return _encodable(mask_urls(f"{place.rstrip('/')}/{below}" if below else place.rstrip("/") or "/"))
 
 
 def _encodable(name: str) -> str:

@@ -14,7 +14,7 @@ from logdoctor.model.escape import escape_all
 from logdoctor.scan.failure_fingerprint import fingerprint, line_template
 from logdoctor.scan.jobs import JobFiles
 
-SCHEMA = "logdoctor.scan/1"
+SCHEMA = "logdoctor.scan/2"
 """Changes if a field is renamed or changes its meaning.  New fields do not change the schema."""
 MAX_RANKS = 4096
 DAY = 86400.0
@@ -106,7 +106,7 @@ def parse_record(line: str | bytes) -> JobRecord:
 def make_record(job: JobFiles, diagnosis: Diagnosis) -> JobRecord:
     """Make the record of ``job`` from its diagnosis."""
     diagnosis = escape_all(diagnosis)
-    cause, state = next(iter(diagnosis.causes), None), diagnosis.job_summary
+    cause, state = diagnosis.answer, diagnosis.job
     proof = next(iter(cause.evidence if cause else diagnosis.unexplained), None)
     started, ended = _run_time(state, job.changed)
     progress = state.last_progress
@@ -120,8 +120,8 @@ def make_record(job: JobFiles, diagnosis: Diagnosis) -> JobRecord:
         confidence=cause.confidence if cause else 0.0,
         by=cause.by if cause else "",
         action=cause.action if cause else "none",
-        decision=diagnosis.decision.action,
-        reason=diagnosis.decision.reason,
+        decision=diagnosis.decision.do,
+        reason=diagnosis.decision.because,
         ranks=cause.culprit.ranks if cause else (),
         hosts=cause.culprit.hosts if cause else (),
         gpus=cause.culprit.gpus if cause else (),
@@ -173,7 +173,7 @@ def _cause_rows(diagnosis: Diagnosis) -> Iterable[CauseRow]:
 
 
 def _rank_entries(diagnosis: Diagnosis) -> Iterable[RankEntry]:
-    for row in diagnosis.job_summary.rank_table[:MAX_RANKS]:
+    for row in diagnosis.job.rank_table[:MAX_RANKS]:
         gpu = row.bus_id or ("" if row.gpu is None else str(row.gpu))
         yield RankEntry(row.rank, row.role, row.host or "", gpu, row.failure, row.last_progress)
 

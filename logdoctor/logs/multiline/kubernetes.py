@@ -19,8 +19,21 @@ _GOOD = ("Completed",)
 _EVENTS_BELOW = 16
 _OFTEN_IN_VAIN = 30
 """The kubelet asks every ten seconds where nothing else is said: five minutes."""
-_PASSING = ("FailedScheduling", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox")
-_WENT_ON = later(r"^\s*Normal +(?P<reason>Scheduled|Started) +\S+(?: \(x\d+ over \w+\))? +\S+ +\S")
+_PASSING = {
+    "FailedScheduling": "Scheduled",
+    "FailedMount": "Started",
+    "FailedAttachVolume": "Started",
+    "FailedCreatePodSandBox": "Started",
+    "pull image": "Pulled",
+    "pulling image": "Pulled",
+    "ErrImagePull": "Pulled",
+    "ImagePullBackOff": "Pulled",
+}
+"""Words of a warning, and the event after which it is over."""
+_WENT_ON = later(r"^\s*Normal +(?P<reason>Scheduled|Pulled|Started) +(?P<age>\S+)(?: \(x\d+ over \w+\))? +\S+ +\S")
+_AGE = later(r"(?<=\s)(?P<age>(?:\d{1,6}[smhdy]){1,3})(?= )")
+_UNIT = later(r"(\d+)([smhdy])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
 _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
@@ -54,8 +67,8 @@ def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Me
     If the pod was started later, the record is ``kubernetes.passed``. For an evicted pod ``host`` is the node in the
     line.
     """
-    reason = next((word for word in _PASSING if word in head.text), "")
-    if reason and _went_on(below, enough="Scheduled" if reason == "FailedScheduling" else "Started"):
+    enough = next((event for words, event in _PASSING.items() if words in head.text), "")
+    if enough and _went_on(head, below, enough):
         return Multiline(head.text, level="info", kind="kubernetes.passed")
     match = _RESOURCE.search(head.text)
     short: dict[str, Value] = {"resource": match["low"] or match["eph"] or match["lack"]} if match else {}
@@ -74,14 +87,23 @@ def read_probe(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
     )
 
 
-def _went_on(below: Iterator[Message], enough: str) -> bool:
-    """Return True if an event below says that the pod reached ``enough``.
+def _went_on(head: Message, below: Iterator[Message], enough: str) -> bool:
+    """Return True if a newer event below says that the pod reached ``enough``.
 
-    ``kubectl describe`` sorts the events by time.
+    ``kubectl describe`` mostly sorts the events by time, but it is their ages that decide.
     """
+    age = _age(head.text)
     for line in islice(below, _EVENTS_BELOW):
         if _NEXT_POD.match(line.text):
             return False
         if (match := _WENT_ON.match(line.text)) and match["reason"] in (enough, "Started"):
-            return True
+            later_age = _age(f" {match['age']} ")
+            if age is None or later_age is None or later_age <= age:
+                return True
     return False
+
+
+def _age(text: str) -> int | None:
+    """Return the seconds of the first age in an event, such as ``5m12s``."""
+    match = _AGE.search(text)
+    return sum((number(n) or 0) * _SECONDS[unit] for n, unit in _UNIT.findall(match["age"])) if match else None

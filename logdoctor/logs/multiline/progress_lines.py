@@ -32,6 +32,10 @@ _FAILS = later(
     r"|[Uu]nable to|ERROR|rror while|rror when|xception (?:occurred|while|in|during))\b"
 )
 """A line that reports the failure of a phase. Another pattern reads it."""
+_CHECKPOINT_STEP = later(r"(?:iteration|step|checkpoint|ckpt)[ :=_-]{0,9}(?P<step>\d{1,15})\b")
+_CHECKPOINT_PATH = later(r"\b(?:to|in|at|as) {0,2}['\"]?(?P<path>[^\s'\"]*/[^\s'\"]*[^\s'\".,;:])")
+_CONFIGURATION = later(r"/[^/]*config\.json$")
+"""A file in the folder of a checkpoint."""
 _PHASE = tuple((name, later(pattern)) for name, pattern in _PHASES)
 
 
@@ -104,9 +108,16 @@ def read_phase(phase: str = "") -> MultilineReader:
         if head.source.level in ("error", "fatal") or _FAILS.search(head.text):
             return None
         name = phase or phase_of(str(fields.get("what", head.text))) or "data"
-        return Multiline(head.text[:400], {"phase": name})
+        return Multiline(head.text[:400], {"phase": name, **(_checkpoint_fields(head.text) if name == "save" else {})})
 
     return read
+
+
+def _checkpoint_fields(text: str) -> dict[str, Value]:
+    """Return the step and the path of a checkpoint, as far as the line names them."""
+    step, path = _CHECKPOINT_STEP.search(text), _CHECKPOINT_PATH.search(text)
+    fields: dict[str, Value] = {"checkpoint_step": int(step["step"])} if step else {}
+    return {**fields, "checkpoint_path": _CONFIGURATION.sub("", path["path"])} if path else fields
 
 
 BAR = later(

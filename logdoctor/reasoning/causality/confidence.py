@@ -11,8 +11,8 @@ import math
 from collections.abc import Collection, Sequence
 
 from logdoctor.model import Finding, Record
-from logdoctor.reasoning.causality.merit import TIERS
-from logdoctor.reasoning.causality.ranking import Ranking
+from logdoctor.reasoning.causality.arrows import TIERS
+from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.lifecycle.outlived import shape
 
 WEIGHTS = {
@@ -41,7 +41,7 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
     count once, and not at all if a finding explains one of them.
     """
     rule = finding.rule
-    explained = {shape(e) for f in (*ranking.causes, *(f for f, _ in ranking.explained)) for e in f.records}
+    explained = {shape(e) for f in (*ranking.causes, *(e.finding for e in ranking.explained)) for e in f.records}
     others = [e for e in unexplained if e.kind not in FOLLOWS and shape(e) not in explained]
     before = any(e.order < finding.first for e in others)
     return {

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.model import Culprit, Finding, Record, Rule, Run, Verdict
-from logdoctor.reasoning.causality.precedence import is_late_report
-from logdoctor.reasoning.causality.ranking import Ranking, rank_findings
+from logdoctor.reasoning.causality.failure_classes import FailureClasses
+from logdoctor.reasoning.causality.lives import is_late_report
+from logdoctor.reasoning.causality.roots import Ranking, rank_findings
 from logdoctor.reasoning.findings.conditions import Conditions
+from logdoctor.reasoning.findings.culprits import blamed
 from logdoctor.reasoning.findings.findings import MatchesByRule, MatchesBySymptom, find
 from logdoctor.reasoning.findings.wording import FindingValues, fill
 from logdoctor.reasoning.job_state import JobState
@@ -33,10 +35,14 @@ class Analysis(Struct, frozen=True):
     ranking: Ranking
 
 
-def analyse(rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions) -> Analysis:
+def analyse(rules: Sequence[Rule], classes: FailureClasses, matches: MatchesByRule, conditions: Conditions) -> Analysis:
     """Find the rules that hold, and their causes and consequences."""
     findings, harmless = find(rules, matches, conditions)
-    return Analysis(conditions.state, matches, findings, harmless, rank_findings(findings, conditions.state))
+    return Analysis(conditions.state, matches, findings, harmless, rank_findings(findings, classes, conditions.state))
+
+
+Judge = Callable[["RunAnalysis", Finding | None, Record | None], Verdict]
+"""Function that gives the verdict of a run, from its cause and its first failure without a cause."""
 
 
 class RunAnalysis(Struct, frozen=True):
@@ -74,7 +80,9 @@ class RunAnalysis(Struct, frozen=True):
         return [f for f in self.own_ranking.causes if self._is_own(f)]
 
 
-def split_runs(rules: Sequence[Rule], matches: MatchesByRule, conditions: Conditions) -> list[RunAnalysis]:
+def split_runs(
+    rules: Sequence[Rule], classes: FailureClasses, matches: MatchesByRule, conditions: Conditions
+) -> list[RunAnalysis]:
     """Return the analysis of each run in log order.
 
     The list is empty if there is only one run.
@@ -88,11 +96,14 @@ def split_runs(rules: Sequence[Rule], matches: MatchesByRule, conditions: Condit
             cache[record.order] = attempts.run_of(record, spans)
         return cache[record.order]
 
-    return [_analyse_run(rules, matches, conditions, run_of, span, number) for number, span in enumerate(spans)]
+    return [
+        _analyse_run(rules, classes, matches, conditions, run_of, span, number) for number, span in enumerate(spans)
+    ]
 
 
 def _analyse_run(
     rules: Sequence[Rule],
+    classes: FailureClasses,
     matches: MatchesByRule,
     conditions: Conditions,
     run_of: Callable[[Record], int | None],
@@ -109,9 +120,9 @@ def _analyse_run(
         return not excludes(record)
 
     state = conditions.state.of_run(wanted)
-    analysis = analyse(rules, dict(_filter_matches(matches, wanted)), Conditions(state, hung=conditions.hung))
+    analysis = analyse(rules, classes, dict(_filter_matches(matches, wanted)), Conditions(state, hung=conditions.hung))
     at_work = any(contains(e) for steps in state.steps.values() for e in (*steps.older, *steps.latest))
-    own_ranking = rank_findings(analysis.findings, state, contains)
+    own_ranking = rank_findings(analysis.findings, classes, state, contains)
     return RunAnalysis(span, number, analysis, own_ranking, contains, excludes, at_work)
 
 
@@ -135,13 +146,14 @@ def list_runs(
     selected: RunAnalysis | None,
     failures: Sequence[Record],
     state: JobState,
+    judge: Judge,
     lang: str,
 ) -> tuple[Run, ...]:
     """Return all runs with their verdicts in log order.
 
     ``failures`` are the failing lines of all runs.
     """
-    return tuple(_describe(run, runs, selected, failures, state, lang) for run in runs)
+    return tuple(_describe(run, runs, selected, failures, state, judge, lang) for run in runs)
 
 
 def _describe(
@@ -150,18 +162,18 @@ def _describe(
     selected: RunAnalysis | None,
     failures: Sequence[Record],
     state: JobState,
+    judge: Judge,
     lang: str,
 ) -> Run:
     causes = run.causes()
-    unexplained = () if causes else _unexplained(run, failures, state)
-    verdict: Verdict = "failure" if causes else "unknown" if unexplained else "healthy"
-    proof = causes[0].records[0] if causes else next(iter(unexplained), None)
+    first_unexplained = None if causes else next(iter(_unexplained(run, failures, state)), None)
+    proof = causes[0].records[0] if causes else first_unexplained
     following = runs[run.number + 1].span if run.number + 1 < len(runs) else None
     start = run.span.start.line if run.span.start else None
     end = following.start.line if following and following.start else None
     return Run(
         kind=run.span.kind,
-        verdict=verdict,
+        verdict=judge(run, causes[0] if causes else None, first_unexplained),
         signature=causes[0].rule.signature if causes else None,
         title=fill(causes[0].rule.say(lang).title, FindingValues(causes[0], lang)) if causes else "",
         file=(start or end).file if start or end else "",  # type: ignore[union-attr]
@@ -169,7 +181,7 @@ def _describe(
         last_line=end.number - (not following.restarted) if end and following else None,
         told=selected is run,
         evidence=(state.evidence(proof),) if proof else (),
-        culprit=causes[0].culprit if causes else Culprit(),
+        culprit=blamed(causes[0]) if causes else Culprit(),
         last_progress=run.analysis.state.last_progress() if run.at_work else None,
     )
 

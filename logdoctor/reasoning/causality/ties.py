@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import Finding
 from logdoctor.reasoning.causality.confidence import rivals
-from logdoctor.reasoning.causality.ranking import Ranking
+from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.lifecycle.clocks import elapsed
 
 Preference = Callable[[Sequence[str]], str | None]

@@ -31,7 +31,6 @@ from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
-from logdoctor.reasoning.lifecycle.fallout import may_be_fallout
 
 TERMINATION_SIGNALS = frozenset({1, 2, 3, 13, 14, 15})
 SIGKILL, SIGABRT = 9, 6
@@ -111,7 +110,7 @@ class Detector(Struct):
             if len(self.reports) < MAX_RECORDS:
                 self.reports.append(record)
         elif record.level == "fatal" and not _LAUNCHER_ERROR.match(record.text):
-            _add_first(self.waits if may_be_fallout(record.text) else self.own_ends, record)
+            _add_first(self.waits if "about peers" in record.signs else self.own_ends, record)
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return the first death, if the log gives it."""

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from logdoctor.model import Culprit, Record, Rule, Value
+from logdoctor.model import Culprit, Finding, Record, Rule, Value
 from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.identity.addresses import peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
 
+ORDERED = frozenset({"job.preempted", "job.time-limit", "job.hangup"})
+"""Signatures of orders from outside. Nobody of the job is the culprit."""
 CULPRITS_NAMED = 16
 ON_A_NODE = 8
 """Number of ranks that most likely share one host if the log names only one."""
@@ -43,6 +45,16 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
         gpus=_texts(values.get(rule.culprit.get("gpus", "bus_id"))),
         peers=_texts(values.get(rule.culprit.get("peers", "peer"))),
     )
+
+
+def is_ordered(signature: str) -> bool:
+    """Return whether a job with this failure was ended from outside."""
+    return signature in ORDERED
+
+
+def blamed(finding: Finding) -> Culprit:
+    """Return the culprit that an answer may name. For an order from outside it is nobody."""
+    return Culprit(scope="nobody") if is_ordered(finding.rule.signature) else finding.culprit
 
 
 def _reporting_records(rule: Rule, counted: MatchLists, state: JobState) -> list[Record]:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import regex
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from logdoctor.codes import explain
 from logdoctor.model import Record, Rule, Source, Symptom, Value, without_impossible_rank
 from logdoctor.model.kinds import fits, is_glob
 from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
+from logdoctor.reasoning.findings.reason_line import with_reason_line
 
 MAX_FIRST = 64
 MAX_LAST = 16
@@ -23,11 +23,6 @@ _Sort = tuple[str, str, str]
 _FLAGS = regex.MULTILINE.value
 _CACHE_SIZE = 4096
 """Number of combinations of a sort and scan patterns whose possible symptoms are cached."""
-ENOUGH_TO_FIND = 24
-"""Number of characters of a matched line that identify its place in the log.
-
-The first line with that length is quoted. A line that ends with a colon only announces the next line.
-"""
 _OF_SOURCE = {"source" if name == "logger" else name: name for name in Source.__struct_fields__}
 """Fields of the source that a rule may test, by their name in rules, which call the logger ``source``."""
 SEARCH_SECONDS = 0.2
@@ -218,7 +213,7 @@ class SymptomIndex:
             result = test(record, hits.get(number))
             if result is not None:
                 captured, text = result
-                quoted = _with_matched_line(record, text) if record.lines and text else record
+                quoted = with_reason_line(record, text) if record.lines else record
                 yield number, Match(quoted, captured, len(text))
 
     def _test(self, number: int) -> _SymptomTest:
@@ -269,28 +264,3 @@ def load_index(rules: Sequence[Rule], scanned: Collection[int]) -> SymptomIndex:
     if not _cache or _cache[0].rules is not rules or _cache[0].scanned is not scanned:
         _cache[:] = [SymptomIndex(rules, scanned)]
     return _cache[0]
-
-
-def _decisive_line(matched: str) -> str:
-    """Return the first long line of the matched text.
-
-    A line without a colon at its end takes precedence.
-    """
-    lines = matched.splitlines()
-    long = [line for line in lines if len(line.strip()) >= ENOUGH_TO_FIND]
-    complete = [line for line in long if not line.rstrip().endswith(":")]
-    return (complete or long or [max(lines, key=len, default="")])[0].strip()
-
-
-def _with_matched_line(record: Record, matched: str) -> Record:
-    """Make the line with the matched text the record's line.
-
-    The record's own line is tried before the other lines of a multi-line record. The whole line is searched first,
-    then its head, then its end.
-    """
-    wanted = _decisive_line(matched)
-    for part in (wanted, wanted[:40], wanted[-40:]):
-        line = next((line for line in (record.line, *record.lines) if part and part in line.text), None)
-        if line is not None:
-            return replace(record, line=line)
-    return record

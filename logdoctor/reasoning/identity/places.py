@@ -93,13 +93,16 @@ class Places:
         if names_an_end(record):
             self._read_named_end(record)
         elif "own rank" in record.signs:
-            self._add_pid(record.source.pid, record.rank)
+            self._add_pid(record.pid, record.rank)
         elif kind == "slurm.task_exit":
             self._read_slurm_tasks(record)
 
     def _read_source(self, record: Record) -> None:
         """Read rank, host and process of the source that printed the line."""
-        source, host, size = record.source, short_host(record.source.host or ""), self._read_world_size(record)
+        source = record.source
+        if "own rank" in record.signs:  # the line is about the process that prints it
+            source = replace(source, rank=record.rank, host=record.host, pid=record.pid)
+        host, size = short_host(source.host or ""), self._read_world_size(record)
         if host:
             self._add_host(host, record)
             if record.format in CRASH_FORMATS and source.pid is not None and not is_address(host):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from msgspec import Struct, field
@@ -9,6 +10,7 @@ from msgspec import Struct, field
 from logdoctor.model import LifecycleSign, Record
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.greetings import Greetings
+from logdoctor.reasoning.lifecycle.step_counters import Counters
 
 Run = Callable[[Record], bool] | None
 """Test whether a record belongs to the run.  None means the same job, with its later attempts."""
@@ -16,6 +18,7 @@ BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
 """Reports of a batch system that a job failed.  If one file holds several reports, the last one counts."""
 ENDS: frozenset[LifecycleSign] = frozenset({"last words", "named end", "end told"})
 _BAR = "%|"
+MAX_ENDS = 64
 
 
 class GoodEnds(Struct):
@@ -31,6 +34,9 @@ class GoodEnds(Struct):
     """Last step of all, if its number is the total.  Progress bars do not count, because any loop may draw one."""
     scored: Record | None = None
     """Scores at the end of an evaluation, if no process had ended before."""
+    told: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_ENDS))
+    """Last records in which a program or a batch system reports a good end."""
+    counters: Counters = field(default_factory=Counters)
     greetings: Greetings = field(default_factory=Greetings)
     over: bool = False
     """True if the end of a process was reported.  Scores after that come from another program."""
@@ -38,7 +44,10 @@ class GoodEnds(Struct):
     def observe(self, record: Record) -> None:
         self.over = self.over or not ENDS.isdisjoint(record.signs)
         self.greetings.observe(record, over=self.over)
+        if "done" in record.signs or record.fields.get("state") == "COMPLETED":
+            self.told.append(record)
         if record.kind == "progress.step":
+            self.counters.observe(record)
             self.finished = record if _is_final_step(record) else None
         elif record.kind == "progress.done":
             self.done = record
@@ -80,6 +89,11 @@ class GoodEnds(Struct):
         return "own end" in record.signs and ended.line.file == done.line.file and printed_after(done, ended)
 
 
-def _is_final_step(step: Record) -> bool:
+def is_last_of_count(step: Record) -> bool:
+    """Return whether the number of the step is its total."""
     value, total = step.fields.get("value"), step.fields.get("total")
-    return value is not None and value == total and _BAR not in step.text
+    return value is not None and value == total
+
+
+def _is_final_step(step: Record) -> bool:
+    return is_last_of_count(step) and _BAR not in step.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from msgspec import Struct, field
 
@@ -48,6 +49,11 @@ class Steps(Struct):
                     return True
         return False
 
+    def seconds_per_step(self) -> float | None:
+        """Return the median time between two steps, None if fewer than two steps tell it."""
+        spans = [span for pair in pairwise(self.latest) if (span := _seconds_per_step(*pair)) is not None]
+        return sorted(spans)[len(spans) // 2] if spans else None
+
     def newest_first(self) -> Iterator[Record]:
         """Yield each saved record once, the latest first."""
         yield from reversed(self.latest)
@@ -57,6 +63,16 @@ class Steps(Struct):
     def last(self, wanted: Callable[[Record], bool]) -> Record | None:
         """Return the latest saved record that passes ``wanted``."""
         return next((record for record in self.newest_first() if wanted(record)), None)
+
+
+def _seconds_per_step(earlier: Record, later: Record) -> float | None:
+    counts = (earlier.fields.get("value"), later.fields.get("value"))
+    before, now = (count if isinstance(count, int | float) else 0 for count in counts)
+    if earlier.time is None or later.time is None or now <= before or later.time < earlier.time:
+        return None
+    if earlier.fields.get("unit") != later.fields.get("unit"):
+        return None
+    return (later.time - earlier.time) / (now - before)
 
 
 def _bar_position(record: Record) -> tuple[object, ...] | None:

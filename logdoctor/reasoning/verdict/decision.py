@@ -1,76 +1,151 @@
-"""Decision whether to start the job again.
+"""Decision what to do about the job.
 
-Earlier attempts correct the action of the cause.
+The table of decisions says what to do about a cause. These corrections follow, in this order:
 
-- the same cause again without progress in between: stop, because another attempt would fail too
-- the same cause again with progress in between: retry, because attempts help
-- a host that several attempts name: exclude the host
-- only one attempt: take the action of the cause
+- a host that several attempts name: start again without it
+- the job still runs, or the cause is not certain: investigate
+- the same cause again without progress in between: investigate instead of another attempt
+- no host is known, or most hosts show the fault: investigate instead of leaving a host out
+- two independent faults: the stricter decision
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise, takewhile
 
-from logdoctor.model import Cause, Decision, Diagnosis, Progress, Run
+from msgspec import Struct
 
-WORDS: dict[str, dict[str, str]] = {
-    "en": {
-        "stop": "a restart would fail the same way: fix the cause first",
-        "retry": "this often passes when the job is started again",
-        "exclude": "it would fail the next job too",
-        "none": "nothing has to be done",
-        "guess": "the cause is only a guess; ",
-        "host": "{attempts} attempts name {hosts}",
-        "still": "{attempts} attempts failed by {cause} without progress in between",
-        "further": "the job failed by {cause} before too, and got further since ({before}, now {now})",
-        "open": "the cause is not known: nothing speaks for or against another attempt",
-        "open.still": "{attempts} attempts failed for a reason that is not known, without progress in between",
-        "nothing": "no progress",
-    },
-    "zh": {
-        "stop": "直接重启会以同样方式失败：先修复原因",
-        "retry": "这类故障重启后多能通过",
-        "exclude": "它也会使下一个作业失败",
-        "none": "无需处理",
-        "guess": "原因只是推测；",
-        "host": "{attempts} 次尝试都指向 {hosts}",
-        "still": "{attempts} 次尝试都因 {cause} 失败，其间没有进展",
-        "further": "作业此前也因 {cause} 失败过，此后有进展（{before}，现在 {now}）",
-        "open": "原因未知：没有依据说明应否再试",
-        "open.still": "{attempts} 次尝试都因未知原因失败，其间没有进展",
-        "nothing": "没有进展",
-    },
-}
-Words = dict[str, str]
+from logdoctor.model import WITH_CAUSE, Action, Cause, Decision, DecisionRow, Diagnosis, Do, Progress, Run
+from logdoctor.model.catalogue import Catalogue
+
 OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
 """Families of signatures that are never the fault of a machine."""
+CERTAIN = 0.6
+"""A cause with less confidence decides nothing."""
+INDEPENDENT = 0.5
+"""A further cause with this confidence is a fault of its own."""
+BY_ACTION: dict[Action, Do] = {
+    "stop": "fix-first",
+    "retry": "requeue",
+    "exclude": "requeue-without-host",
+    "none": "investigate",
+}
+"""Decisions about signatures that no table knows."""
+STRICT: tuple[Do, ...] = (
+    "fix-first",
+    "investigate",
+    "do-nothing",
+    "resubmit-with-changes",
+    "requeue-without-host",
+    "requeue",
+)
+"""All decisions, the strictest first."""
+AGAIN: tuple[Do, ...] = ("requeue", "requeue-without-host")
+"""Decisions to start the same command again."""
+Rows = Callable[[Cause], Sequence[DecisionRow]]
+"""Function that returns the rows of the table for a cause."""
 
 
-def decide(diagnosis: Diagnosis, lang: str = "en") -> Decision:
-    """Return the decision for the diagnosed job.
+class Unread(Struct, frozen=True):
+    """Number of inputs that were not read whole, of all inputs."""
 
-    It is empty if the job did not fail.
-    """
-    if diagnosis.verdict == "healthy":
-        return Decision()
-    words, attempts = WORDS.get(lang, WORDS["en"]), _attempts(diagnosis.runs)
-    if not diagnosis.causes:
-        return _without_cause(attempts, words)
+    count: int = 0
+    of: int = 0
+
+
+EVERYTHING_READ = Unread()
+
+
+def decide(
+    diagnosis: Diagnosis,
+    words: Catalogue,
+    rows: Rows = lambda _: (),
+    *,
+    hung: bool = False,
+    unread: Unread = EVERYTHING_READ,
+) -> Decision:
+    """Return the decision for the diagnosed job."""
+    if diagnosis.verdict not in WITH_CAUSE:
+        return _decide_without_cause(diagnosis, words, hung=hung, unread=unread)
+    choice = _choose(diagnosis, rows, hung=hung)
+    checkpoint = diagnosis.job.last_checkpoint if choice.do in AGAIN else None
+    return Decision(
+        do=choice.do,
+        sentence=_sentence(choice, diagnosis, words),
+        hosts=choice.hosts if choice.do == "requeue-without-host" else (),
+        checkpoint=checkpoint,
+        attempts_left=int(choice.do in AGAIN),
+        collect=diagnosis.decision.collect,
+        because=_because(choice, diagnosis.causes[0], words),
+    )
+
+
+class _Choice(Struct, frozen=True):
+    """A decision with the key of its reason, and the places in that text."""
+
+    do: Do
+    why: str
+    hosts: tuple[str, ...] = ()
+    attempts: int = 1
+    before: Progress | None = None
+    now: Progress | None = None
+
+
+def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> _Choice:
     cause = diagnosis.causes[0]
-    named = _hosts_named_again(cause, attempts[:-1], diagnosis.job_summary.hosts)
-    if named:
-        count = 1 + sum(bool(named & {*run.culprit.hosts}) for run in attempts[:-1])
-        hosts = tuple(sorted(named))
-        return Decision("exclude", hosts, words["host"].format(attempts=count, hosts=", ".join(hosts)), count)
-    if cause.action != "exclude" or not cause.culprit.hosts:
-        again = [run for run in attempts[:-1] if run.verdict == "failure" and run.signature == cause.signature]
-        if again:
-            return _decide_by_progress(again, attempts[-1], cause, words)
-    hosts = cause.culprit.hosts if cause.action == "exclude" else ()
-    guessed = words["guess"] if cause.by == "classifier" else ""
-    return Decision(cause.action, hosts, f"{guessed}{words[cause.action]}")
+    do = _by_table(cause, diagnosis, rows)
+    earlier = _attempts(diagnosis.runs)[:-1]
+    hosts = tuple(sorted(_hosts_named_again(cause, earlier, diagnosis.job.hosts)))
+    if hung:
+        return _Choice("investigate", "hung")
+    if cause.confidence < CERTAIN:
+        return _Choice("investigate", "guess")
+    if hosts:
+        count = 1 + sum(bool({*hosts} & {*run.culprit.hosts}) for run in earlier)
+        return _Choice("requeue-without-host", "host", hosts, count)
+    again = [run for run in earlier if run.verdict in WITH_CAUSE and run.signature == cause.signature]
+    if do in AGAIN and again and not (do == "requeue-without-host" and cause.culprit.hosts):
+        return _choose_by_progress(again, _attempts(diagnosis.runs)[-1])
+    if do == "requeue-without-host":
+        return _choose_hosts(cause, diagnosis.job.hosts)
+    strictest = min((do, *(_by_table(c, diagnosis, rows) for c in _further_faults(diagnosis))), key=STRICT.index)
+    return _Choice(do, do) if strictest == do else _Choice(strictest, "second")
+
+
+def _by_table(cause: Cause, diagnosis: Diagnosis, rows: Rows) -> Do:
+    held = (row.do for row in rows(cause) if _holds(row.when, cause, diagnosis))
+    return next(held, BY_ACTION[cause.action])
+
+
+def _holds(when: str, cause: Cause, diagnosis: Diagnosis) -> bool:
+    if when == "checkpoint":
+        return diagnosis.job.last_checkpoint is not None
+    if when == "one-host-of-many":
+        hosts = {*diagnosis.job.hosts, *cause.culprit.hosts}
+        return bool(cause.culprit.hosts) and len(hosts) > 1 and not _are_most(cause.culprit.hosts, hosts)
+    name, _, wanted = when.partition("=")
+    return not when or str(dict(cause.values).get(name, "")).casefold() in wanted.split(",")
+
+
+def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> _Choice:
+    blamed = cause.culprit.hosts
+    if not blamed:
+        return _Choice("investigate", "no-host")
+    if _are_most(blamed, {*hosts, *blamed}):
+        return _Choice("investigate", "most-hosts", blamed)
+    return _Choice("requeue-without-host", "requeue-without-host", blamed)
+
+
+def _are_most(blamed: Collection[str], hosts: Collection[str]) -> bool:
+    """Return whether ``blamed`` are more than half of several hosts."""
+    return len(hosts) > 1 and len(blamed) * 2 > len(hosts)
+
+
+def _further_faults(diagnosis: Diagnosis) -> Sequence[Cause]:
+    """Return the faults beside the answer. Alternatives share one chance, so they add up to 1 at most."""
+    answer, *others = diagnosis.causes
+    return [c for c in others if c.confidence >= INDEPENDENT and c.confidence + answer.confidence > 1.05]
 
 
 def _attempts(runs: Sequence[Run]) -> Sequence[Run]:
@@ -96,27 +171,78 @@ def _hosts_named_again(cause: Cause, earlier: Sequence[Run], hosts: Sequence[str
     return named if len(hosts) <= 1 or len(named) * 2 <= len(hosts) else set()
 
 
-def _decide_by_progress(again: Sequence[Run], last: Run, cause: Cause, words: Words) -> Decision:
-    """Decide by the progress since the earlier attempts.
+def _choose_by_progress(again: Sequence[Run], last: Run) -> _Choice:
+    """Choose by the progress since the earlier attempts.
 
     ``again`` are the earlier attempts that failed by the same cause.
     """
     before, now = again[-1].last_progress, last.last_progress
     if _is_further(before, now):
-        reached = {"before": _format_progress(before, words), "now": _format_progress(now, words)}
-        return Decision("retry", (), words["further"].format(cause=cause.signature, **reached), 1 + len(again))
+        return _Choice("requeue", "further", (), 1 + len(again), before, now)
     points = [run.last_progress for run in (*again, last)]
     progress = [_is_further(*pair) for pair in pairwise(points)]
     count = 2 + sum(1 for _ in takewhile(lambda further: not further, reversed(progress[:-1])))
-    return Decision("stop", (), words["still"].format(attempts=count, cause=cause.signature), count)
+    return _Choice("investigate", "still", (), count)
 
 
-def _without_cause(attempts: Sequence[Run], words: Words) -> Decision:
+def _sentence(choice: _Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
+    if choice.why in ("hung", "no-host", "most-hosts"):
+        return words(f"decide.{choice.why}", hosts=words("joint").join(choice.hosts))
+    if choice.do == "do-nothing":
+        return words("decide.requeued" if _is_requeued(diagnosis) else "decide.stopped")
+    checkpoint = diagnosis.job.last_checkpoint
+    if choice.do == "requeue" and checkpoint is not None and checkpoint.step is not None:
+        return words("decide.requeue.step", step=f"{checkpoint.step:,}")
+    if choice.do == "requeue-without-host":
+        return words("decide.requeue-without-host", hosts=words("joint").join(choice.hosts))
+    return words(f"decide.{choice.do}")
+
+
+def _is_requeued(diagnosis: Diagnosis) -> bool:
+    return "requeue" in str(dict(diagnosis.causes[0].values).get("reason")).casefold()
+
+
+def _because(choice: _Choice, cause: Cause, words: Catalogue) -> str:
+    return words(
+        f"because.{choice.why}",
+        hosts=words("joint").join(choice.hosts),
+        attempts=choice.attempts,
+        cause=cause.signature,
+        before=_format_progress(choice.before, words),
+        now=_format_progress(choice.now, words),
+    )
+
+
+def _decide_without_cause(diagnosis: Diagnosis, words: Catalogue, *, hung: bool, unread: Unread) -> Decision:
+    verdict, collect = diagnosis.verdict, diagnosis.decision.collect
+    if verdict == "finished":
+        return Decision("do-nothing", words("decide.finished"))
+    if verdict == "no-end-seen":
+        return Decision("investigate", words("decide.end"), collect=collect, because=words("because.end"))
+    if verdict == "nothing-to-judge":
+        why = words(f"because.{_why_nothing(diagnosis, unread)}")
+        return Decision("investigate", words("decide.nothing"), because=why)
+    sentence = words("decide.hung" if hung else "decide.investigate")
+    return Decision("investigate", sentence, collect=collect, because=_why_unknown(diagnosis, words, hung, unread))
+
+
+def _why_nothing(diagnosis: Diagnosis, unread: Unread) -> str:
+    if unread.count:
+        return "unreadable"
+    if not diagnosis.coverage.bytes:
+        return "empty"
+    return "noise" if diagnosis.coverage.records else "no-log"
+
+
+def _why_unknown(diagnosis: Diagnosis, words: Catalogue, hung: bool, unread: Unread) -> str:  # noqa: FBT001
+    attempts = _attempts(diagnosis.runs)
     if len(attempts) > 1 and attempts[-2].verdict == "unknown":
         before, now = (run.last_progress for run in attempts[-2:])
         if not _is_further(before, now):
-            return Decision("stop", (), words["open.still"].format(attempts=2), 2)
-    return Decision("none", (), words["open"])
+            return words("because.open.still", attempts=2)
+    if not diagnosis.unexplained:
+        return words("because.open.hung") if hung else words("because.unread", count=unread.count, of=unread.of)
+    return words("because.open")
 
 
 def _is_further(before: Progress | None, now: Progress | None) -> bool:
@@ -140,8 +266,8 @@ def _place(progress: Progress) -> tuple[float, float]:
     return float(progress.epoch or 0), float(progress.value.partition("/")[0])
 
 
-def _format_progress(progress: Progress | None, words: Words) -> str:
+def _format_progress(progress: Progress | None, words: Catalogue) -> str:
     if progress is None:
-        return words["nothing"]
+        return words("because.no-progress")
     epoch = f"epoch {progress.epoch} " if progress.epoch else ""
     return f"{epoch}{progress.unit} {progress.value}".strip()

@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Evidence, Finding, Line, Record, SymptomSeen
+from logdoctor.model import Cause, Evidence, Finding, Record, Step, SymptomSeen
+from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
-from logdoctor.reasoning.causality.ranking import Ranking
+from logdoctor.reasoning.causality.roots import Ranking
+from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.verdict.culprit import culprit_of, measured_values
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
@@ -22,64 +25,62 @@ MAX_CAUSES = 3
 MAX_EVIDENCE, MAX_SYMPTOM_EVIDENCE = 6, 3
 MAX_ALIKE = 3
 """Number of quoted lines of one source that differ only in their numbers."""
-SENTENCE_LINES = 2
-"""Number of lines on which a sentence may continue."""
-PREFERRED = {
-    "en": " Nothing in these logs decides between this and '{other}'; the classifier finds this one more likely.",
-    "zh": "这些日志无法区分它与“{other}”;分类器认为它的可能性更大。",
-}
-
-LAST_PROGRESS = {"en": "last sign of progress", "zh": "最后进度"}
 
 
-def build_causes(ranking: Ranking, unexplained: Sequence[Record], state: JobState, lang: str) -> tuple[Cause, ...]:
+def build_causes(
+    ranking: Ranking, unexplained: Sequence[Record], state: JobState, words: Catalogue
+) -> tuple[Cause, ...]:
     """Return the answer, then other causes with less confidence."""
     findings = ranking.causes[:MAX_CAUSES]
     chances = [confidence.chance(confidence.collect_facts(f, ranking, unexplained)) for f in findings]
-    return tuple(_cause(f, chances[i] / (i + 1), ranking, state, lang) for i, f in enumerate(findings))
+    return tuple(_cause(f, chances[i] / (i + 1), ranking, state, words) for i, f in enumerate(findings))
 
 
-def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, lang: str) -> Cause:
+def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, words: Catalogue) -> Cause:
     rule = finding.rule
-    words = fill_words(rule.say(lang), FindingValues(finding, lang))
+    texts = fill_words(rule.say(words.lang), FindingValues(finding, words.lang))
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
-    preferred = PREFERRED.get(lang, PREFERRED["en"]).format(other=other) if finding is ranking.preferred else ""
-    explained = (f.rule.signature for f, by in ranking.explained if by is finding)
+    preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
+    explained = [e.finding for e in ranking.explained if e.by is finding]
+    culprit = culprit_of(finding, state)
     return Cause(
         signature=rule.signature,
-        title=words.title,
-        summary=f"{words.cause}{preferred}",
+        title=texts.title,
+        summary=f"{texts.cause}{preferred}",
         confidence=round(chance, 2),
         by="classifier" if preferred else "rule",
-        culprit=finding.culprit,
+        culprit=culprit,
         action=rule.action,
-        remedy=words.remedy,
+        steps=tuple(map(Step, texts.remedy)),
         references=rule.references,
-        evidence=_evidence(finding, state, lang, with_progress=finding is ranking.causes[0]),
-        explains=tuple(dict.fromkeys(explained)),
+        evidence=_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
+        explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
+        rule_origin=rule.path,
+        values=measured_values(finding),
+        victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
 
 
-def _evidence(finding: Finding, state: JobState, lang: str, *, with_progress: bool) -> tuple[Evidence, ...]:
+def _evidence(finding: Finding, state: JobState, words: Catalogue, *, with_progress: bool) -> tuple[Evidence, ...]:
     """Return the lines of the symptoms and the last progress.
 
     The decisive line comes first.
     """
-    lines = {_position(e): e for e in _quote(_without_repeats(finding.records, state), state, lang, MAX_EVIDENCE)}
+    lines = {_position(e): e for e in _quote(_without_repeats(finding.records, state), state, words, MAX_EVIDENCE)}
     progress = state.last_progress() if with_progress else None
     if progress:
-        evidence = replace(progress.evidence, why=LAST_PROGRESS.get(lang, LAST_PROGRESS["en"]))
+        evidence = replace(progress.evidence, why=words("why.progress"))
         lines.setdefault(_position(evidence), evidence)
     return tuple(lines.values())
 
 
-def _quote(records: Iterable[Record], state: JobState, lang: str, limit: int) -> tuple[Evidence, ...]:
+def _quote(records: Iterable[Record], state: JobState, words: Catalogue, limit: int) -> tuple[Evidence, ...]:
     """Return each line once, with the meaning of its codes."""
     lines: dict[tuple[str, int], Evidence] = {}
     for record in records:
         if len(lines) < limit:
-            evidence = state.evidence(_with_whole_sentence(record), explain_codes(record, lang))
+            evidence = state.evidence(with_whole_sentence(record), explain_codes(record, words.lang))
             lines.setdefault(_position(evidence), evidence)
     return tuple(lines.values())
 
@@ -104,36 +105,21 @@ def _position(evidence: Evidence) -> tuple[str, int]:
     return evidence.line.file, evidence.line.number
 
 
-def _with_whole_sentence(record: Record) -> Record:
-    """Join the lines on which the record's sentence continues.
-
-    MPI wraps its messages: "... could not be" and "opened by the process" become one line.
-    """
-    joined = record.line
-    for line in record.lines:
-        if not joined.number < line.number <= record.line.number + SENTENCE_LINES:
-            continue
-        if not (joined.text[-1:].isalnum() and line.text[:1].islower()):
-            break
-        joined = Line(joined.file, line.number, f"{joined.text} {line.text}")
-    return record if joined is record.line else replace(record, line=replace(record.line, text=joined.text))
-
-
-def build_symptoms(ranking: Ranking, state: JobState, lang: str) -> tuple[SymptomSeen, ...]:
+def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple[SymptomSeen, ...]:
     """Return the findings that are no listed causes.
 
     They are in log order.
     """
-    rows = sorted(ranking.explained, key=lambda pair: pair[0].first)
+    rows = sorted(((e.finding, e.by) for e in ranking.explained), key=lambda pair: pair[0].first)
     rest = [(f, None) for f in ranking.causes[MAX_CAUSES:]]
     return tuple(
         SymptomSeen(
             signature=f.rule.signature,
-            title=fill(f.rule.say(lang).title, FindingValues(f, lang, by)),
+            title=fill(f.rule.say(words.lang).title, FindingValues(f, words.lang, by)),
             explained_by=by.rule.signature if by else None,
             ranks=f.ranks,
             count=f.count,
-            evidence=_quote(f.records, state, lang, MAX_SYMPTOM_EVIDENCE),
+            evidence=_quote(f.records, state, words, MAX_SYMPTOM_EVIDENCE),
         )
         for f, by in (*rows, *rest)
     )

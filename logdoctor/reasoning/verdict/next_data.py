@@ -1,102 +1,80 @@
-"""Advice on data to collect if the cause is unknown."""
+"""Data to collect if the cause or the end is not known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from logdoctor.model import Record, Value
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.pack.regexes import later
 from logdoctor.reasoning.job_state import JobState
 
-ADVICE: dict[str, dict[str, str]] = {
-    "nccl": {
-        "en": "Run once more with NCCL_DEBUG=INFO and NCCL_DEBUG_FILE=nccl.%h.%p.log on every rank: the line above the "
-        "failing one names the system call.",
-        "zh": "在每个 rank 上设置 NCCL_DEBUG=INFO 和 NCCL_DEBUG_FILE=nccl.%h.%p.log 再运行一次：失败行之前的那一行会指出出错的系统调用。",
-    },
-    "c10d": {
-        "en": "Collect the logs of ALL ranks, and set TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1: "
-        "the rank that is missing from the collective is rarely the one that reports.",
-        "zh": "收集所有 rank 的日志，并设置 TORCH_NCCL_TRACE_BUFFER_SIZE=2000 与 TORCH_NCCL_DUMP_ON_TIMEOUT=1：缺席集合通信的 rank 往往不是报错的那个。",
-    },
-    "elastic": {
-        "en": "Collect each worker's own output (torchrun --redirects 3 --tee 3 --log-dir DIR): the agent only saw it end.",
-        "zh": "收集每个 worker 自己的输出（torchrun --redirects 3 --tee 3 --log-dir DIR）：agent 只看到它退出。",
-    },
-    "slurm": {
-        "en": "Ask the scheduler: sacct -j JOBID --format=JobID,State,ExitCode,DerivedExitCode,MaxRSS,NodeList.",
-        "zh": "向调度器查询：sacct -j JOBID --format=JobID,State,ExitCode,DerivedExitCode,MaxRSS,NodeList。",
-    },
-    "openmpi": {
-        "en": "Run once more with --mca btl_base_verbose 30 --mca oob_base_verbose 10 --tag-output to see who talks to whom.",
-        "zh": "用 --mca btl_base_verbose 30 --mca oob_base_verbose 10 --tag-output 再运行一次，查看谁在与谁通信。",
-    },
-    "mpich": {
-        "en": "Run once more with HYDRA_DEBUG=1 (Intel MPI: I_MPI_DEBUG=10) and -prepend-rank.",
-        "zh": "用 HYDRA_DEBUG=1（Intel MPI：I_MPI_DEBUG=10）和 -prepend-rank 再运行一次。",
-    },
+FORMATS = ("nccl", "c10d", "elastic", "openmpi", "mpich")
+"""Formats with data of their own to collect, by the keys of the words."""
+GIVEN: dict[str, str] = {
+    "nccl": r"kind nccl\.(?:comm_init|bootstrap|interfaces|channel\w*)|setting NCCL_DEBUG=(?:INFO|TRACE)",
+    "c10d": r"setting TORCH_(?:NCCL_TRACE|FR)_BUFFER_SIZE=[1-9]",
+    "slurm": r"kind slurm\.job_state",
+    "openmpi": r"setting OMPI_MCA_btl_base_verbose=[1-9]",
+    "mpich": r"setting (?:HYDRA_DEBUG=1|I_MPI_DEBUG=(?:[5-9]|\d\d))",
+    "kernel": r"kind kernel\.",
+    "stacks": r"kind \w+\.(?:stack|gdb|backtrace)$",
 }
-ALWAYS = {
-    "en": (
-        "Add the kernel log of the hosts at that time (dmesg -T or journalctl -k): Xid, OOM killer and link lines.",
-        "If it stands still, take stacks of all ranks: py-spy dump --pid PID, and compare which rank differs.",
-    ),
-    "zh": (
-        "附上相关主机在该时间的内核日志（dmesg -T 或 journalctl -k）：查看 Xid、OOM killer 和链路相关行。",
-        "如果作业停住不动，请抓取所有 rank 的调用栈：py-spy dump --pid PID，并比较哪个 rank 与众不同。",
-    ),
-}
+"""What shows that the data of an advice is among the inputs: a kind of record, or a setting."""
 
 
-DIED, NOTICED, FAILED = (
-    {
-        "en": "Begin with the output of {process}: of all whose end these logs tell, it ended first{how}.",
-        "zh": "先看 {process} 的输出：在这些日志说明其结束的进程中，它最先结束{how}。",
-    },
-    {
-        "en": "Begin with the output of {process}: it is the first whose end its launcher noticed{how}.",
-        "zh": "先看 {process} 的输出：它是启动器最先发现其结束的进程{how}。",
-    },
-    {
-        "en": "Begin with the output of {process}: the first failure that these logs show is its own.",
-        "zh": "先看 {process} 的输出：这些日志显示的第一个错误来自它。",
-    },
-)
-_A_PROCESS = {"en": "the process", "zh": "那个进程"}
-_ON = {"en": "{process} on {host}", "zh": "{host} 上的 {process}"}
-
-
-def advise(state: JobState, first_failure: Record | None, lang: str) -> tuple[str, ...]:
-    """Return the advice, most useful first.
+def collect_for_cause(state: JobState, first_failure: Record | None, words: Catalogue) -> tuple[str, ...]:
+    """Return what to collect if the cause is not known, most useful first.
 
     It begins with the process whose output to read first, if the logs name it. The rest fits the formats of the log.
     """
-    fitting = [words.get(lang, words["en"]) for log_format, words in ADVICE.items() if log_format in state.formats]
-    return (*_begin_with(state, first_failure, lang), *fitting, *ALWAYS.get(lang, ALWAYS["en"]))
+    fitting = [words(f"collect.{name}") for name in FORMATS if name in state.formats and not _is_given(name, state)]
+    scheduler = [] if _is_given("slurm", state) else _ask_scheduler(state, words)
+    machine = [words(f"collect.{name}") for name in ("kernel", "stacks") if not _is_given(name, state)]
+    return (*_begin_with(state, first_failure, words), *fitting, *scheduler, *machine)
 
 
-def _begin_with(state: JobState, first_failure: Record | None, lang: str) -> list[str]:
+def _is_given(name: str, state: JobState) -> bool:
+    """Return whether the data that an advice asks for is among the inputs."""
+    given = GIVEN.get(name)
+    if given is None:
+        return False
+    facts = (*(f"kind {kind}" for kind in state.kinds), *(f"setting {n}={v}" for n, v in state.environment))
+    return any(later(given).match(fact) for fact in facts)
+
+
+def collect_for_end(state: JobState, words: Catalogue) -> tuple[str, ...]:
+    """Return what to collect if no end is seen."""
+    return (*_ask_scheduler(state, words), words("collect.hung"), words("collect.end"))
+
+
+def _ask_scheduler(state: JobState, words: Catalogue) -> list[str]:
+    if "slurm" not in state.formats:
+        return []
+    return [words("collect.slurm.job", job=state.job_id) if state.job_id else words("collect.slurm")]
+
+
+def _begin_with(state: JobState, first_failure: Record | None, words: Catalogue) -> list[str]:
     """Return which output to read first.
 
     Candidates in order: the process that surely ended first, the process that a launcher names, the rank of the first
     failure.
     """
     if (died := state.named_ends.first_death) is not None:
-        how = "" if died.fields.keys().isdisjoint(("signal", "exit_code", "exception")) else died.fields["how"]
-        return [_fill(DIED, died.fields.get("rank"), died.fields.get("host"), how, lang)]
+        how = None if died.fields.keys().isdisjoint(("signal", "exit_code", "exception")) else died.fields["how"]
+        return [_fill("collect.died", died.fields.get("rank"), died.fields.get("host"), how, words)]
     if first_failure is None:
         return []
     named = state.named_ends.ends_in_attempt_of(first_failure)
-    for words, record in [*((NOTICED, end) for end in named[:1]), (FAILED, first_failure)]:
+    for key, record in [*(("collect.noticed", end) for end in named[:1]), ("collect.failed", first_failure)]:
         if (rank := state.places.rank_of(record)) is not None:
-            return [_fill(words, rank, state.places.host_of(record), "", lang)]
+            return [_fill(key, rank, state.places.host_of(record), None, words)]
     return []
 
 
-def _fill(words: Mapping[str, str], rank: Value | None, host: Value | None, how: Value, lang: str) -> str:
-    """Return the advice with the name of the process.
+def _fill(key: str, rank: Value | None, host: Value | None, how: Value | None, words: Catalogue) -> str:
+    """Return the sentence with the name of the process.
 
     The name is ``rank 3 on node-b``, or ``the process`` without a rank.
     """
-    process = f"rank {rank}" if rank is not None else _A_PROCESS.get(lang, _A_PROCESS["en"])
-    name = _ON.get(lang, _ON["en"]).format(process=process, host=host) if host else process
-    return words.get(lang, words["en"]).format(process=name, how=f" ({how})" if how else "")
+    process = words("collect.rank", rank=rank) if rank is not None else words("collect.process")
+    name = words("collect.on", process=process, host=host) if host else process
+    return words(key, process=name, how=words("collect.how", how=how) if how else "")

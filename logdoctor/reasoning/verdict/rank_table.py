@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from logdoctor.model import Finding, Moment, Part, RankRow, Record, Role, Rule
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.causality.ranking import Ranking
-from logdoctor.reasoning.findings.culprits import CULPRITS_NAMED
+from logdoctor.reasoning.causality.roots import Ranking
+from logdoctor.reasoning.findings.culprits import CULPRITS_NAMED, blamed
 from logdoctor.reasoning.findings.findings import MatchesByRule
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.places import Seat
@@ -206,7 +206,8 @@ def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
 
     If it blames only hosts, and not all of them, return the ranks on these hosts.
     """
-    rule, named, hosts = finding.rule, set(finding.culprit.ranks), set(finding.culprit.hosts)
+    culprit = blamed(finding)
+    rule, named, hosts = finding.rule, set(culprit.ranks), set(culprit.hosts)
     by_record = "blamed" in finding.values
     if not by_record and rule.culprit.get("ranks", "speaker") == "speaker":
         if rule.role == "symptom":
@@ -310,7 +311,7 @@ def _explained_failures(rules: Sequence[Rule], matches: MatchesByRule, ranking: 
 
     Derived records are left out, because they are no lines of a rank.
     """
-    alive = {f.rule.id for f in ranking.causes} | {f.rule.id for f, by in ranking.explained if by is not None}
+    alive = {f.rule.id for f in ranking.causes} | {e.finding.rule.id for e in ranking.explained if e.by}
     for number in sorted(n for n in matches if rules[n].id in alive):
         for match in (m for table in matches[number].values() for m in table.all()):
             if match.record.format != "ledger" and match.record.level != "info":

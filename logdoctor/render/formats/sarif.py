@@ -43,14 +43,14 @@ def render(diagnosis: Diagnosis, options: RenderOptions) -> str:
         ],
         "columnKind": "unicodeCodePoints",
         "results": results,
-        "properties": {"job": diagnosis.job, "verdict": diagnosis.verdict, "action": diagnosis.decision.action},
+        "properties": {"job": diagnosis.name, "verdict": diagnosis.verdict, "decision": diagnosis.decision.do},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=True, indent=1) + "\n"
 
 
 def _rule(cause: Cause, verdict: str) -> dict[str, Any]:
     links = [reference for reference in cause.references if is_link(reference)]
-    steps = "\n".join(f"{number}. {step}" for number, step in enumerate(cause.remedy, 1))
+    steps = "\n".join(f"{number}. {step}" for number, step in enumerate((step.text for step in cause.steps), 1))
     return {
         "id": cause.signature,
         "shortDescription": {"text": cause.title or cause.signature or "?"},
@@ -94,14 +94,14 @@ def _unknown(diagnosis: Diagnosis, words: Catalogue) -> dict[str, Any]:
         "ruleId": UNKNOWN,
         "ruleIndex": 0,
         "level": _level(diagnosis.verdict),
-        "message": {"text": "\n".join((words("unknown"), *diagnosis.advice))},
+        "message": {"text": "\n".join((words("unknown"), *diagnosis.decision.collect))},
         "locations": [_location(line) for line in diagnosis.unexplained[:1]],
         "relatedLocations": _related(diagnosis.unexplained[1:]),
     }
 
 
 def _level(verdict: str) -> str:
-    return {"failure": "error", "unknown": "warning"}.get(verdict, "note")
+    return {"failed": "error", "stopped": "warning", "unknown": "warning"}.get(verdict, "note")
 
 
 def _related(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:

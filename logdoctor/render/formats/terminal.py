@@ -14,7 +14,8 @@ from logdoctor.render.columns import pad, shorten, shorten_path, text_width, wra
 from logdoctor.render.rank_table import RankLine
 from logdoctor.render.report import Answer, Fallout, Proof, RenderOptions, Report, report
 
-_MARKS = {"failure": ("✗", "1;31"), "unknown": ("?", "1;33"), "healthy": ("✓", "1;32")}
+_STYLES = {"failed": "1;31", "finished": "1;32"}
+_OTHER_STYLE = "1;33"
 _CODE = "36"
 _MOST_PROOFS, _MOST_ROWS, _MOST_UNEXPLAINED = 8, 12, 3
 _DECISIVE_LINES, _OTHER_LINES = 3, 2
@@ -35,8 +36,8 @@ def render(diagnosis: Diagnosis, options: RenderOptions) -> str:
     layout = _Layout(options, min(max(options.width, _NARROWEST), _WIDEST))
     if options.quiet:
         lines: Iterable[str] = [layout.first_line(texts)]
-    elif texts.verdict == "healthy":
-        lines = layout.healthy(texts)
+    elif texts.calm:
+        lines = layout.calm(texts)
     else:
         lines = layout.failure(texts)
     return "".join(f"{line.rstrip()}\n" for line in lines)
@@ -52,18 +53,22 @@ class _Layout(Struct, frozen=True):
 
     def first_line(self, report: Report) -> str:
         """Return the answer on one line, for chats and ``grep``."""
-        mark, style = _MARKS[report.verdict]
         confidence = f" · {report.answer.confidence_text}" if report.answer else ""
-        return f"{self.paint(mark, style)} {report.headline}{confidence}"
+        return f"{self.mark(report)} {report.headline}{confidence}"
 
-    def healthy(self, report: Report) -> Lines:
-        mark, style = _MARKS["healthy"]
+    def mark(self, report: Report) -> str:
+        return self.paint(report.mark, _STYLES.get(report.verdict, _OTHER_STYLE))
+
+    def calm(self, report: Report) -> Lines:
         words = self.options.words
         coverage = f"{words('read.verb')} {self.coverage(report)}"
         coverage += words("and") + words("read.part") if report.problems else ""
         first, *rest = wrap(report.headline + words("stop") + coverage + words("stop"), self.width - 2)
-        yield f"{self.paint(mark, style)} {first}"
+        yield f"{self.mark(report)} {first}"
         yield from (f"  {line}" for line in rest)
+        if report.verdict != "finished":
+            yield from self.heading(words("do"), report.do)
+            yield from self.numbered(report.collect)
         yield from self.bullets("runs", report.runs)
         yield from self.not_read(report.problems)
 
@@ -74,8 +79,6 @@ class _Layout(Struct, frozen=True):
             yield from self.answer(report.answer)
         for other in report.other_faults:
             yield from self.fault(other)
-        if report.decision:
-            yield from self.heading(words("decision"), report.decision)
         unknown = report.verdict == "unknown"
         if report.unexplained:
             heading, most = ("seen", _MOST_PROOFS) if unknown else ("seen.beside", _MOST_UNEXPLAINED)
@@ -87,20 +90,19 @@ class _Layout(Struct, frozen=True):
         yield from self.rows("symptoms.unknown" if unknown else "symptoms", report.symptoms)
         yield from self.rows("ranks", [_rank_row(line) for line in report.ranks])
         yield from self.bullets("runs", report.runs)
-        if report.advice:
-            yield from self.heading(words("collect"))
-            yield from self.numbered(report.advice)
+        if report.collect:
+            yield from self.heading(words("collect"), report.do)
+            yield from self.numbered(report.collect)
         yield from self.foot(report)
 
     # ── its parts ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def headline(self, report: Report) -> Lines:
-        mark, style = _MARKS[report.verdict]
         confidence = report.answer.confidence_text if report.answer else ""
-        gap = self.width - text_width(f"{mark} {report.headline}{confidence}")
+        gap = self.width - text_width(f"{report.mark} {report.headline}{confidence}")
         first, *rest = wrap(report.headline, self.width - 2)
         tail = " " * gap + self.dim(confidence) if confidence and gap >= 3 else ""
-        yield f"{self.paint(mark, style)} {self.paint(first, '1')}{tail}"
+        yield f"{self.mark(report)} {self.paint(first, '1')}{tail}"
         yield from (f"  {self.paint(line, '1')}" for line in rest)
         if report.answer:
             yield from self.indented(report.answer.summary, 2)

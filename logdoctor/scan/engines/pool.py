@@ -22,8 +22,9 @@ from logdoctor.scan.record import Status, make_failed_record
 
 TASKS_PER_WORKER = 4
 """Tasks that are scheduled at the same time, per worker."""
-GRACE_SECONDS = 30.0
-"""Extra time after the job limit.  A worker that has not stopped the job itself by then is killed."""
+GRACE_SECONDS, GRACE_SHARE = 5.0, 0.2
+"""Extra time after the job limit, the longer of both.  A worker that has not stopped the job itself by then is killed,
+because it waits for a read that never ends."""
 
 STORE_EVERY = 64
 """Number of tasks after which a worker stores the regular expressions that it compiled."""
@@ -43,7 +44,8 @@ def run(work: Work) -> Iterator[int]:
             while waiting or running:
                 while waiting and len(running) < TASKS_PER_WORKER * work.workers:
                     task = waiting.popleft()
-                    limit = work.seconds * len(task.jobs) + GRACE_SECONDS
+                    limit = work.seconds * len(task.jobs)
+                    limit += max(GRACE_SECONDS, limit * GRACE_SHARE)
                     running[pool.schedule(_run_task, args=(task, work.seconds), timeout=limit)] = task
                 finished, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in finished:

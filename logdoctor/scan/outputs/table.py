@@ -8,6 +8,7 @@ from typing import TextIO
 
 from msgspec import Struct, field
 
+from logdoctor.model import CALM
 from logdoctor.model.escape import escape
 from logdoctor.scan.record import JobRecord
 
@@ -18,7 +19,7 @@ MAX_FAILED_JOBS = 10
 class _Row(Struct):
     count: int = 0
     example: str = ""
-    action: str = ""
+    decision: str = ""
     hosts: Counter[str] = field(default_factory=Counter)
 
 
@@ -30,14 +31,14 @@ def write(records: Iterable[JobRecord], out: TextIO) -> None:
     rows, failed = _count(records)
     total = sum(row.count for row in rows.values()) + len(failed)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("jobs", "share", "cause", "action", "culprits", "for example"):
+    for name in ("jobs", "share", "cause", "decision", "culprits", "for example"):
         table.add_column(name, justify="right" if name in ("jobs", "share") else "left", overflow="fold")
-    for signature, row in sorted(rows.items(), key=lambda item: (item[0] == "healthy", -item[1].count, item[0])):
+    for signature, row in sorted(rows.items(), key=lambda item: (item[0] in CALM, -item[1].count, item[0])):
         cells = (
             str(row.count),
             f"{row.count / total:.0%}",
             signature,
-            row.action,
+            row.decision,
             _format_hosts(row.hosts),
             row.example,
         )
@@ -56,7 +57,7 @@ def _count(records: Iterable[JobRecord]) -> tuple[dict[str, _Row], list[JobRecor
             continue
         row = rows.setdefault(record.signature, _Row(example=record.job))
         row.count += 1
-        row.action = "" if record.verdict == "healthy" else record.action
+        row.decision = "" if record.verdict in CALM else record.decision
         row.hosts.update(record.hosts)
     return rows, failed
 

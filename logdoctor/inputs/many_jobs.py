@@ -1,0 +1,39 @@
+"""Folders that hold many jobs, told before anything is read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+
+from logdoctor.inputs.bounds import Bounds, Budget
+from logdoctor.inputs.grouping import find_many_jobs, group_files
+from logdoctor.inputs.host_folders import START_BYTES
+from logdoctor.inputs.json_documents import detect_document
+from logdoctor.inputs.opening import open_found
+from logdoctor.inputs.paths import Finder
+from logdoctor.inputs.streams import ProblemReporter
+
+
+def find_jobs_in_folder(folder: str) -> list[str]:
+    """Return the names of the jobs in ``folder`` if it surely holds several jobs."""
+    prefix = folder.rstrip("/") + "/"
+    finder = Finder(ProblemReporter([]), Budget(Bounds()))
+    paths = {file.path.removeprefix(prefix): file.path for file in finder.find(folder)}
+    names = without_documents(paths.items())
+    return find_many_jobs(group_files(names, read_start=lambda name: read_start(paths[name])))
+
+
+def without_documents(files: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the names of ``files`` (name and path) without JSON documents, which may quote another job's failure."""
+    return [name for name, path in files if not name.endswith(".json") or not detect_document(read_start(path))]
+
+
+def read_start(path: str) -> bytes:
+    """Return the first bytes of a file of this machine. Return nothing for any other path."""
+    try:
+        with open_found(path) as file:
+            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            return (file.read(START_BYTES) if is_file else b"") or b""
+    except OSError:
+        return b""

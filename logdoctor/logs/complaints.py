@@ -1,0 +1,130 @@
+"""The last plain line of a program that says in its own words why it ends.
+
+No format knows such a line: ``breakdown of the flux at cell 8123, giving up``. It stands right above the line in which
+somebody else reports the end of the program, or at the end of a log in which nothing else fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from logdoctor.logs.error_wording import reports_error
+from logdoctor.logs.headless_traces import Search
+from logdoctor.logs.line_parser import LineParser
+from logdoctor.model import Candidate, Line, Record, Value
+from logdoctor.model.numbers import number
+from logdoctor.pack.regexes import later
+
+TOLD_EXITS = ("crash.exit",)
+"""Kinds that tell the end of another process without a lifecycle sign."""
+MAX_ABOVE = 12
+"""Lines that may stand between the complaint and the report of the end, printed by other processes."""
+MAX_BELOW = 2
+"""Plain lines that may stand below the complaint at the end of a log."""
+NOTE = "The last words of the program before its end."
+_NUMBERS = later(r"\d+")
+_WORD = later(r"[A-Za-z]{3}")
+_NO_SENTENCE = later(
+    r'^\s*(?:[$>#|{"\'\[]|File "|at |\d+ +0x|--?\w)|^\s*[\w.-]{1,60} ?[=:] ?\S{1,60}$|\(core dumped\)'
+    r"|: \w*Warning: |`\.?$"
+    r"|\b(?:mpirun|mpiexec|srun|process(?:es)?)\b.{0,60}\b(?:exited|terminated|aborted)\b|\bjob aborted\b"
+    r"|\b(?:exited without|before) calling \w|\bended prematurely\b|\bexit code\b|\[: error message\]"
+)
+"""Code, settings, help texts, data, and what shells and launchers print."""
+_LAUNCHER_BLOCK = later(r"^job aborted:\s*$")
+"""Head of the report of MS-MPI's and MPICH's old launchers.  The lines below it are theirs."""
+_FINAL = later(
+    r"(?i)\b(?:giving|gives?|gave) up\b|\b(?:breaks?|broke|broken) down\b|\b(?:breakdown|catastrophic|diverged)\b"
+    r"|\b(?:unphysical|blew up|fatal|not finite)\b|\b(?:stopping|aborting|terminating)[.!]*$"
+    r"|\b(?:cannot|can't|can not|unable to) (?:continue|go on|proceed)\b"
+)
+"""Words of an end.  A log that ends with another complaint may just be read while the program goes on."""
+KILLS = frozenset({1, 2, 9, 15})
+"""Signals by which somebody else ends a process."""
+_WHO = later(r"(?i)\b(?:rank|proc(?:ess(?:or)?)?|task|pe)[ #:=]{1,3}(?P<rank>\d{1,7})\b(?! ?of\b)")
+_SAYER = later(r"(?i)^\W{0,4}(?:mpi )?(?:rank|proc(?:ess(?:or)?)?|task|pe)[ #:=]{1,3}\d{1,7} ?[]:)>-]{1,3} *")
+
+
+def find_complaint(file: str, lines: Iterable[Line], search: Search, end: Record | None = None) -> Record | None:
+    """Return the complaint above ``end``, or at the end of the log without it.
+
+    The record has the place of ``end`` in the reading order, because both tell the same end.
+    """
+    above = [line for line in lines if line.text.strip() and (end is None or line.number < end.line.number)]
+    if any(_LAUNCHER_BLOCK.match(line.text) for line in above[-MAX_ABOVE:]):
+        return None
+    rest = MAX_BELOW if end is None else MAX_ABOVE
+    parser = LineParser(file, search)
+    for at in range(len(above) - 1, -1, -1):
+        line = above[at]
+        if not _WORD.search(line.text):
+            continue  # a rule of dashes
+        known = _read(parser, line, search)
+        if known is not None and known.format != "generic":
+            if end is None or known.format == "progress" or may_be_first_failure(known):
+                return None
+        elif (record := _complaint(parser, line, end)) is not None:
+            return None if end is None and _was_said_before(line, above[:at]) else record
+        rest -= 1
+        if rest < 0:
+            return None
+    return None
+
+
+def is_own_end(end: Record) -> bool:
+    """Return whether ``end`` tells the end of another process, and nobody else ended that process."""
+    told = "end told" in end.signs or end.kind in TOLD_EXITS
+    code = end.fields.get("exit_code")
+    by_code = -code if isinstance(code, int) and code < 0 else code - 128 if isinstance(code, int) else None
+    return told and KILLS.isdisjoint((end.fields.get("signal"), by_code))
+
+
+def may_be_first_failure(record: Record) -> bool:
+    """Return whether the record is a failure that a format knows, and no order to end the job."""
+    return record.failing and record.format != "generic" and "job ends" not in record.signs
+
+
+def _read(parser: LineParser, line: Line, search: Search) -> Record | None:
+    """Return the record of a line that a format knows."""
+    raw = line.text.encode()
+    records = parser.parse(Candidate(raw, line.number, tuple(search(raw)), lambda: iter(())))
+    return next((record for record in records if record.kind != "text.line"), None)
+
+
+def _complaint(parser: LineParser, line: Line, end: Record | None) -> Record | None:
+    piece = parser.read_pieces(line.number, line.text.encode())[-1]
+    source, text = parser.build_source(piece.labels, with_time=True), piece.text.strip()
+    if _NO_SENTENCE.search(text) or not reports_error(text) or source.level in ("info", "warning"):
+        return None
+    if end is None and not _FINAL.search(text):
+        return None
+    who = _WHO.search(text)
+    rank = number(who["rank"]) if who else None
+    if source.rank is None:
+        source = replace(source, rank=rank if rank is not None or end is None else end.rank)
+    if end is not None and source.host is None:
+        source = replace(source, host=end.host)
+    fields: dict[str, Value] = {
+        "message": _SAYER.sub("", text).strip(" *!-="),
+        "end": "told" if end is not None else "end of the log",
+    }
+    order = end.order if end is not None else -line.number
+    return Record(line, "generic", "generic.complaint", text, source, "error", fields, order, note=NOTE)
+
+
+def _was_said_before(line: Line, above: Sequence[Line]) -> bool:
+    """Return whether the line was printed before and the program went on, with other numbers or the same."""
+    shapes = Counter(_shape(other) for other in above)
+    block = 0
+    for other in reversed(above):  # several ranks say it at the end
+        if _shape(other) != _shape(line):
+            break
+        block += 1
+    return shapes[_shape(line)] > block
+
+
+def _shape(line: Line) -> str:
+    return str(_NUMBERS.sub("#", line.text))

@@ -1,0 +1,172 @@
+"""Reasons for which one finding explains another.
+
+Two findings may tell of one thing: then the better telling explains the other. Else four laws say which can have
+brought about which, and if both can, time decides.
+
+1. Same process: a failure brings about what the table says. Nothing explains what was over before in its own process.
+2. Other processes: only what is seen there is explained, by the end of a life or by what a group waits for.
+3. Shared place: a failure of a device, a host, a group or the job explains failures there.
+4. The inside outweighs the outside: what is only seen explains nothing inside a process, but what came surely later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from logdoctor.codes import follows
+from logdoctor.model import Arrow, Finding
+from logdoctor.reasoning.causality import lives
+from logdoctor.reasoning.causality.failure_classes import FailureClasses
+from logdoctor.reasoning.job_state import JobState
+
+Law = Literal[
+    "same signature",
+    "kind of",
+    "because",
+    "next code",
+    "same line",
+    "same process",
+    "other process",
+    "shared place",
+]
+FOLLOWING = ("gives up", "library reports")
+"""Classes that are never first in a process that shows what leads to them."""
+PLACES: dict[str, Callable[[Finding, Finding, JobState], bool]] = {
+    "device": lives.share_device,
+    "host": lives.share_host,
+    "group": lambda *_: True,
+    "job": lambda *_: True,
+}
+ROLES = ("cause", "symptom", "fallback", "benign")
+TIERS = {"proof": 0, "strong": 0, "likely": 1, "hint": 2}
+"""Order of strengths.  A proof and a strong finding are equal, so the earlier one comes first."""
+
+
+class Why(Struct, frozen=True):
+    """The law by which one finding explains another, and the row of the table or the reason of the rule."""
+
+    law: Law
+    row: Arrow | None = None
+    reason: str = ""
+
+
+def sort_key(finding: Finding) -> tuple[int, int, int, bool, str]:
+    """Return the sort key of a finding.
+
+    The best finding comes first: by role, then strength, then position in the log.
+    """
+    rule = finding.rule
+    return ROLES.index(rule.role), TIERS[rule.strength], finding.first, rule.id == rule.signature, rule.id
+
+
+def explain(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
+    """Return why ``a`` explains ``b``, or None if it does not."""
+    if a is b:
+        return None
+    for is_better_telling in (_has_earlier_code, _tells_more, _fits_line_better):
+        if why := is_better_telling(a, b, classes, state):
+            return why
+        if is_better_telling(b, a, classes, state):
+            return None
+    forth, back = may_cause(a, b, classes, state), may_cause(b, a, classes, state)
+    return forth if not back or _came_first(a, b, classes, state) else None
+
+
+def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
+    """Return by which law ``a`` can have brought about ``b``, if their order allows it."""
+    first, second, processes = classes.of(a), classes.of(b), lives.processes(a, b)
+    is_over = processes != "other" and lives.is_over_before(a, b)
+    if is_over and processes == "same":
+        return None
+    outweighed = first.side == "seen" and second.side == "own"
+    row = classes.inside(first, second)
+    if row and processes != "other" and not outweighed and not is_over and lives.is_within(a, b, row, state):
+        return Why("same process", row)
+    row = classes.seen(first, second)
+    if row and (row.where == "launcher" or _are_elsewhere(a, b)) and lives.is_within(a, b, row, state):
+        return Why("other process", row)
+    if outweighed and not state.surely_after(b.records[0], a.records[0]):
+        return None
+    for place, share in PLACES.items():
+        row = classes.at(first, second, place) if share(a, b, state) else None
+        if row and lives.is_within(a, b, row, state):
+            return Why("shared place", row)
+    return None
+
+
+# ── two tellings of one thing ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _tells_more(a: Finding, b: Finding, classes: FailureClasses, _: JobState) -> Why | None:
+    """Return whether the signature or the rule of ``a`` says that it tells more than ``b``."""
+    if a.rule.signature == b.rule.signature or classes.of(a).id == classes.of(b).id == "ordered":
+        return Why("same signature") if sort_key(a) < sort_key(b) else None
+    if classes.is_narrower(a, b):
+        return Why("kind of")
+    names = b.rule.signature, b.rule.id
+    return next((Why("because", reason=special.reason) for special in a.rule.because if special.of in names), None)
+
+
+def _has_earlier_code(a: Finding, b: Finding, _classes: FailureClasses, _state: JobState) -> Why | None:
+    """Return whether the code of ``b`` follows that of ``a``, as of two Xids of one device."""
+    first, second = a.records[0], b.records[0]
+    later = lives.are_on_one_device(first, second) and first.order < second.order
+    return Why("next code") if later and follows(second, first) else None
+
+
+def _fits_line_better(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
+    """Return whether ``a`` is the better reading of one line: by role, by mechanism, by the length of the match."""
+    if _are_elsewhere(a, b, of_one_process=True):
+        return None
+    if a.rule.role != b.rule.role:
+        return Why("same line") if ROLES.index(a.rule.role) < ROLES.index(b.rule.role) else None
+    if bool(may_cause(a, b, classes, state)) != bool(may_cause(b, a, classes, state)):
+        return None
+    return Why("same line") if (a.match_length, b.rule.id) > (b.match_length, a.rule.id) else None
+
+
+def _are_elsewhere(a: Finding, b: Finding, *, of_one_process: bool = False) -> bool:
+    """Return whether the findings rest on two lines, and unless ``of_one_process`` may be of two processes."""
+    return a.records[0].order != b.records[0].order and (of_one_process or lives.processes(a, b) != "same")
+
+
+# ── order of two failures that can bring about each other ───────────────────────────────────────────────────────────
+
+
+def _came_first(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> bool:
+    for is_certain in (_leads_to_giving_up, _stalled_the_job, _has_better_witness, _is_no_catch_all):
+        if is_certain(a, b, classes):
+            return True
+        if is_certain(b, a, classes):
+            return False
+    return lives.before(a, b, state)
+
+
+def _leads_to_giving_up(a: Finding, b: Finding, classes: FailureClasses) -> bool:
+    first, second = classes.of(a), classes.of(b)
+    inside = second.id in FOLLOWING and lives.processes(a, b) != "other"
+    return inside and classes.inside(first, second) is not None
+
+
+def _stalled_the_job(_: Finding, b: Finding, classes: FailureClasses) -> bool:
+    """Return whether ``b`` ended a job that stood still already, which `lives.is_within` has shown."""
+    return classes.of(b).id == "ordered"
+
+
+def _has_better_witness(a: Finding, b: Finding, classes: FailureClasses) -> bool:
+    """Return whether a launcher's word of an end outranks what peers see.
+
+    It does so only if the process surely did not choose its end.
+    """
+    first, second = classes.of(a), classes.of(b)
+    if first.id == "end noticed" != second.id:
+        return second.side == "seen" and lives.was_struck(a)
+    return second.id == "end noticed" != first.id and first.side == "seen" and not lives.was_struck(b)
+
+
+def _is_no_catch_all(a: Finding, b: Finding, classes: FailureClasses) -> bool:
+    """Return whether ``b`` alone is a catch-all that sees one process end."""
+    return b.rule.role == "fallback" != a.rule.role and classes.of(b).scope == "process"

@@ -1,0 +1,78 @@
+"""Failure classes of findings, and which class of failure can bring about which."""
+
+from __future__ import annotations
+
+from logdoctor.model import Arrow, FailureClass, Finding, Mechanism
+from logdoctor.reasoning.causality import lives
+
+END_OF_LIFE = "process ends"
+"""Row of the tables for the end of a process, whatever ended it.  No signature has this class."""
+UNKNOWN = FailureClass("", "own", "process", "yes")
+"""Class of a rule whose class is in no table."""
+Reach = dict[str, Arrow]
+"""Classes to which one leads, each with the first arrow of the way."""
+
+
+class FailureClasses:
+    """The tables of mechanism, in the form in which the laws ask them."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._classes, self._wider = mechanism.classes, mechanism.wider
+        self._arrows: dict[str, list[Arrow]] = {}
+        for arrow in mechanism.arrows:
+            self._arrows.setdefault(arrow.source, []).append(arrow)
+        self._inside = {name: self._follow(self._from(name, "process")) for name in self._classes}
+        self._seen = {name: self._follow(self._seen_elsewhere(name), elsewhere=True) for name in self._classes}
+
+    def of(self, finding: Finding) -> FailureClass:
+        """Return the class of a finding.
+
+        A catch-all whose last words are about others, and an abort, only gave up.
+        """
+        name, catch_all = finding.rule.failure_class, finding.rule.role == "fallback"
+        about_peers = "about peers" in finding.records[0].signs
+        gave_up = {
+            "program fails": catch_all and about_peers,
+            "process crashes": catch_all or about_peers or lives.is_told_abort(finding),
+        }
+        return self._classes.get("gives up" if gave_up.get(name) else name, UNKNOWN)
+
+    def is_narrower(self, a: Finding, b: Finding) -> bool:
+        """Return whether the signature of ``a`` tells that of ``b`` more exactly."""
+        name = a.rule.signature
+        while name := self._wider.get(name, ""):
+            if name == b.rule.signature:
+                return True
+        return False
+
+    def inside(self, a: FailureClass, b: FailureClass) -> Arrow | None:
+        """Return the first arrow of the way from ``a`` to ``b`` in one process."""
+        return self._inside.get(a.id, {}).get(b.id)
+
+    def seen(self, a: FailureClass, b: FailureClass) -> Arrow | None:
+        """Return the first arrow of the way from ``a`` to what other processes see of it."""
+        return self._seen.get(a.id, {}).get(b.id) if b.side == "seen" else None
+
+    def at(self, a: FailureClass, b: FailureClass, place: str) -> Arrow | None:
+        """Return the arrow from ``a`` to ``b`` in a shared place."""
+        sources = (a.id,) if a.ends == "no" else (a.id, END_OF_LIFE)
+        rows = (arrow for source in sources for arrow in self._from(source, place))
+        return next((arrow for arrow in rows if arrow.target == b.id), None)
+
+    def _from(self, source: str, *places: str) -> list[Arrow]:
+        return [arrow for arrow in self._arrows.get(source, ()) if arrow.where in places]
+
+    def _seen_elsewhere(self, name: str) -> list[Arrow]:
+        own, end = (self._from(source, "group", "peers", "launcher") for source in (name, END_OF_LIFE))
+        return own if self._classes[name].ends == "no" else [*own, *end]
+
+    def _follow(self, arrows: list[Arrow], *, elsewhere: bool = False) -> Reach:
+        """Return what the arrows lead to inside a process, and inside others if ``elsewhere``."""
+        reached: Reach = {}
+        todo = [(arrow, arrow) for arrow in arrows]
+        for first, last in todo:
+            if last.target in self._classes and last.target not in reached:
+                reached[last.target] = first
+                more = self._seen_elsewhere(last.target) if elsewhere else []
+                todo += [(first, arrow) for arrow in (*self._from(last.target, "process"), *more)]
+        return reached

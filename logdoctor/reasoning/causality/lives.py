@@ -1,0 +1,192 @@
+"""Facts about the lives behind two findings: who, where, how ended, and in which order.
+
+The causality asks only this module for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from logdoctor.model import Arrow, Finding, Record
+from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.clocks import moment
+
+Processes = Literal["same", "other", "open"]
+LONG_AGO = 6 * 3600.0
+"""Seconds.  A machine's log holds failures of earlier jobs too."""
+STACK_LINES = 20
+"""Number of lines that a run-time or a launcher may print below a failure that ended the program."""
+FAULTS, SIGABRT = (4, 7, 8, 9, 11), 6
+"""Signals with which no process ends itself, and the one with which it does."""
+_LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
+"""Formats that report an event some time after it happened."""
+_PROMPT = ("slurm.cancelled", "slurm.terminating", "slurm.stopped", "elastic.signal_received")
+"""Kinds of these formats that are printed at once."""
+
+
+# ── who and where ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def processes(a: Finding, b: Finding) -> Processes:
+    """Return whether two findings are of one process, as far as the log shows it."""
+    first, second = _ranks(a), _ranks(b)
+    if first and second:
+        if set(first).isdisjoint(second):
+            return "other"
+        return "same" if first == second and len(first) == 1 else "open"
+    pids, others = {e.pid for e in a.records}, {e.pid for e in b.records}
+    if None in pids | others or len(pids) > 1 or len(others) > 1:
+        return "open"
+    return "same" if pids == others else "other"
+
+
+def _ranks(finding: Finding) -> tuple[int, ...]:
+    """Return the ranks that a finding is of.
+
+    The end of a process is of that process, if it is named, and not of the one that tells it.
+    """
+    if "end told" not in finding.records[0].signs:
+        return finding.ranks
+    return tuple(sorted({rank for e in finding.records if isinstance(rank := e.fields.get("rank"), int)}))
+
+
+def share_device(a: Finding, b: Finding, state: JobState) -> bool:
+    """Return whether both may be of one device. An unknown device may be any."""
+    return _share(a, b, lambda e: e.fields.get("bus_id")) and share_host(a, b, state)
+
+
+def share_host(a: Finding, b: Finding, state: JobState) -> bool:
+    """Return whether both may be of one host. An unknown host may be any."""
+    return _share(a, b, state.places.host_of)
+
+
+def _share(a: Finding, b: Finding, place: Callable[[Record], object]) -> bool:
+    first, second = ({place(e) for e in f.records} for f in (a, b))
+    return None in first or None in second or not first.isdisjoint(second)
+
+
+def are_on_one_device(a: Record, b: Record) -> bool:
+    """Return whether both surely name one device."""
+    bus = a.fields.get("bus_id")
+    return bus is not None and bus == b.fields.get("bus_id") and (a.host or b.host) == (b.host or a.host)
+
+
+# ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_told_abort(crash: Finding) -> bool:
+    """Return whether somebody else tells of a SIGABRT, with which a process gives up too."""
+    return is_late(crash) and _signal(crash.records[0]) == SIGABRT
+
+
+def was_struck(end: Finding) -> bool:
+    """Return whether the process whose end is told surely did not choose it."""
+    return end.rule.role != "fallback" or any(_signal(record) in FAULTS for record in end.records)
+
+
+def _signal(record: Record) -> int | None:
+    signal, code = record.fields.get("signal"), record.fields.get("exit_code")
+    if isinstance(signal, int):
+        return signal
+    return (-code if code < 0 else code - 128) if isinstance(code, int) else None
+
+
+def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
+    """Return whether the job stood still after ``end`` until somebody ended it.
+
+    An exception that an order to end raises is no failure of its own. Without a rank, ``end`` may be of another program
+    in the job script. Then either all progress was made before ``end``, or only a stack fits between the two.
+    """
+    failure, last = end.records[0], order.records[0]
+    if end.first > order.first or "went_on" in failure.fields or "about order" in failure.signs:
+        return False
+    gap = last.line.number - failure.line.number
+    stand_together = failure.line.file == last.line.file and 0 < gap <= failure.span + STACK_LINES
+    if not end.ranks and not state.stepped_until(failure) and not stand_together:
+        return False
+    return not state.surely_after(failure, last)
+
+
+# ── order ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_late_report(record: Record) -> bool:
+    """Return whether the source reports events after they happened."""
+    return record.format in _LATE_REPORTERS and record.kind not in _PROMPT
+
+
+def is_late(finding: Finding) -> bool:
+    """Return whether the finding rests on a late report.
+
+    A shell's message about its child is one too.
+    """
+    record = finding.records[0]
+    return "signal_text" in record.fields if record.kind == "crash.signal" else is_late_report(record)
+
+
+def is_over_before(later: Finding, earlier: Finding) -> bool:
+    """Return whether ``earlier`` was over when ``later`` began, if both are of one process.
+
+    Without ranks only the lines of one file have an order.
+    """
+    one_file = len({e.line.file for f in (later, earlier) for e in f.records}) == 1
+    return later.first > earlier.last and not is_late(later) and (one_file or processes(later, earlier) == "same")
+
+
+def is_within(a: Finding, b: Finding, row: Arrow, state: JobState) -> bool:
+    """Return whether two findings lie as close in time and order as a row of the table asks. Without times they may."""
+    if row.target == "ordered" and not _stalled_until(a, b, state):
+        return False
+    return row.within is None or _are_within(a, b, row.within, state)
+
+
+def _are_within(a: Finding, b: Finding, limit: float, state: JobState) -> bool:
+    seconds, doubt = state.seconds_between(_first_with_time(a), _first_with_time(b))
+    return seconds is None or abs(seconds) <= limit + doubt
+
+
+def is_of_earlier_day(finding: Finding, others: Sequence[Finding], state: JobState) -> bool:
+    """Return whether a failure is so much older than another that the job cannot have ended by it."""
+    return not all(_are_within(finding, other, LONG_AGO, state) or before(other, finding, state) for other in others)
+
+
+def before(a: Finding, b: Finding, state: JobState) -> bool:
+    """Return whether ``a`` comes first.
+
+    Late reports come first, then the earlier time, then the earlier position. Without times, ranks that gave up waiting
+    come before ranks that see them leave.
+    """
+    if is_late(a) != is_late(b):
+        return is_late(a)
+    waited = a.rule.failure_class == "waits in vain"
+    waited_and_left = {a.rule.failure_class, b.rule.failure_class} == {"waits in vain", "peer lost"}
+    if waited_and_left and _is_unordered(a) and _is_unordered(b):
+        return waited
+    if _first(a).line.file != _first(b).line.file:
+        seconds, _ = state.seconds_between(_first_with_time(a), _first_with_time(b))
+        if seconds is not None:
+            return (0.0, a.first) < (seconds, b.first)
+    return (a.first, a.rule.id) < (b.first, b.rule.id)
+
+
+def _is_unordered(finding: Finding) -> bool:
+    """Return whether all its records are exceptions without a time.
+
+    Ranks that end together print their exceptions in any order.
+    """
+    return all(e.format == "python" and moment(e) is None for e in finding.records)
+
+
+def _first(finding: Finding) -> Record:
+    return min(finding.records, key=lambda e: e.order)
+
+
+def _first_with_time(finding: Finding) -> Record:
+    """Return the first record with a time.
+
+    Return the first record if none has a time. An exception has no time, but the report on the end of its process may
+    have one.
+    """
+    ordered = sorted(finding.records, key=lambda e: e.order)
+    return next((e for e in ordered if moment(e) is not None), ordered[0])

@@ -1,0 +1,69 @@
+"""Roots: findings that no other finding explains, and what they explain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from logdoctor.model import Finding, Record
+from logdoctor.reasoning.causality import lives
+from logdoctor.reasoning.causality.arrows import Why, explain, sort_key
+from logdoctor.reasoning.causality.failure_classes import FailureClasses
+from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.outlived import finding_outlived
+
+
+class Explained(Struct, frozen=True):
+    """A finding that is no root, the root that explains it, and why.
+
+    ``by`` is None for a finding that was outlived or that no listed root explains.
+    """
+
+    finding: Finding
+    by: Finding | None = None
+    why: Why | None = None
+    """Why ``by``, or what follows from it, explains the finding."""
+
+
+class Ranking(Struct, frozen=True):
+    """Roots as causes, best first, and all other findings.
+
+    ``preferred`` is the first cause if only the classifier put it before its equals.
+    """
+
+    causes: tuple[Finding, ...]
+    explained: tuple[Explained, ...]
+    preferred: Finding | None = None
+
+
+def rank_findings(
+    findings: Sequence[Finding],
+    classes: FailureClasses,
+    state: JobState,
+    run: Callable[[Record], bool] | None = None,
+) -> Ranking:
+    """Split ``findings`` into causes and consequences.
+
+    With ``run``, only records that pass it show that a failure was survived.
+    """
+    alive = [f for f in findings if not finding_outlived(f, state, run)]
+    whys = {(id(a), id(b)): why for b in alive for a in alive if (why := explain(a, b, classes, state))}
+    roots = [f for f in alive if not any((id(other), id(f)) in whys for other in alive)] or alive
+    causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
+    rest = (f for f in findings if f not in causes)
+    return Ranking(tuple(causes), tuple(_explained(f, causes, alive, whys) for f in rest))
+
+
+def _explained(
+    finding: Finding, causes: Sequence[Finding], alive: Sequence[Finding], whys: Mapping[tuple[int, int], Why]
+) -> Explained:
+    """Return the cause that explains the finding, at once or by one step between."""
+    for cause in causes:
+        if why := whys.get((id(cause), id(finding))):
+            return Explained(finding, cause, why)
+    for cause in causes:
+        for between in alive:
+            if (id(cause), id(between)) in whys and (why := whys.get((id(between), id(finding)))):
+                return Explained(finding, cause, why)
+    return Explained(finding)

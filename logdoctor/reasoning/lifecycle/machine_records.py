@@ -1,0 +1,198 @@
+"""Records of the machines, judged when the time and the hosts of the job are known.
+
+A kernel log or a journal holds weeks of all jobs of a host. A line from another day, or from a host that is none of the
+job's, is no evidence for this job. So these records wait until all other records were read.
+
+    job.log     2026-03-14 10:00:02 ... 2026-03-14 10:41:17
+    dmesg.txt   [Mon Mar  2 09:12:44 2026] NVRM: Xid ... 79     set aside: 12 days before the job
+    dmesg.txt   [Sat Mar 14 10:40:58 2026] NVRM: Xid ... 79     judged
+
+Times since boot, and times where the job prints none, decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
+from msgspec import Struct
+
+from logdoctor.model import NotJudged, Record
+from logdoctor.model.coverage import MAX_NOT_JUDGED
+from logdoctor.pack.regexes import later
+from logdoctor.reasoning.identity.addresses import is_address, short_host
+from logdoctor.reasoning.identity.places import Places
+from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.attempts import MAX_FILES, OUTSIDE
+from logdoctor.reasoning.lifecycle.clocks import A_YEAR
+
+MAX_HELD = 16384
+"""Records that wait. If there are more, they are judged by what is known so far."""
+HOUR, DAY = 3600.0, 86400.0
+NEAR = HOUR
+"""Seconds from the first or to the last time of the job in which a record is evidence."""
+NEAR_UNKNOWN = DAY
+"""The same where the job goes on without times: its lines above the first or below the last time have none."""
+LARGEST_ZONE, ZONE_STEP, ZONE_JITTER = 14 * HOUR, HOUR / 2, 60.0
+"""Clocks of a host and of a container on it may differ by a time zone."""
+_DAEMONS = (
+    *("kernel", "systemd", "sshd", "cron", "CRON", "dbus", "NetworkManager", "rsyslog", "chronyd", "ntpd", "polkit"),
+    *("snapd", "audit", "sudo", "su", "dhclient", "irqbalance", "postfix", "slurmd", "slurmctld", "kubelet", "docker"),
+    *("containerd", "nvidia-", "nv-", "dcgm", "mcelog", "rasdaemon", "smartd", "multipathd", "ipmi", "abrt", "sssd"),
+)
+"""First letters of the programs of syslog and the journal that serve the machine and not a job."""
+
+
+_DIGITS = later(r"\d+")
+
+
+class _Times(Struct):
+    """Times of the job's own records in one file."""
+
+    timed: bool = False
+    untimed_first: bool = False
+    untimed_last: bool = False
+
+
+class MachineRecords:
+    """Records of machines that wait for the end of the other records."""
+
+    def __init__(self) -> None:
+        self._held: list[Record] = []
+        self._times: dict[str, _Times] = {}
+        self._first_failure: float | None = None
+        self._set_aside: dict[tuple[str, str, str], NotJudged] = {}
+
+    def hold(self, record: Record) -> bool:
+        """Keep a record of a machine and return True. Return False for a record of the job."""
+        if _is_of_machine(record):
+            self._held.append(record)
+            return True
+        if record.line.file in self._times or len(self._times) < MAX_FILES:
+            self._read_time(self._times.setdefault(record.line.file, _Times()), record)
+        return False
+
+    def _read_time(self, times: _Times, record: Record) -> None:
+        if record.time is None:
+            times.untimed_first = times.untimed_first or not times.timed
+            times.untimed_last = True
+            return
+        times.timed, times.untimed_last = True, False
+        if record.failing and self._first_failure is None:
+            self._first_failure = record.time
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._held) >= MAX_HELD
+
+    def release(self, state: JobState) -> Iterator[Record]:
+        """Yield the waiting records that belong to the job, in reading order. Set the others aside."""
+        held, self._held = self._held, []
+        scope = _Scope(state, [*self._times.values()], self._first_failure)
+        zones = {record.line.file: scope.zone_of(record) for record in held if record.failing}
+        for record in held:
+            why = scope.reason_against(record, zones.get(record.line.file, 0.0))
+            if why:
+                self._note(record, why)
+            else:
+                yield record
+
+    def _note(self, record: Record, why: str) -> None:
+        what = "lines of the kernel" if record.format.startswith("kernel") else "lines of the machine"
+        key, line = (record.line.file, what, why), record.line.number
+        before = self._set_aside.get(key)
+        if before is not None:
+            first, last = min(before.first_line, line), max(before.last_line, line)
+            self._set_aside[key] = NotJudged(before.file, first, last, before.records + 1, what, why)
+        elif len(self._set_aside) < MAX_NOT_JUDGED:
+            self._set_aside[key] = NotJudged(record.line.file, line, line, 1, what, why)
+
+    @property
+    def set_aside(self) -> tuple[NotJudged, ...]:
+        return tuple(self._set_aside.values())
+
+
+def _is_of_machine(record: Record) -> bool:
+    return record.format.partition("_")[0] in OUTSIDE or (record.source.logger or "").startswith(_DAEMONS)
+
+
+class _Scope:
+    """Time and hosts of the job."""
+
+    def __init__(self, state: JobState, files: list[_Times], first_failure: float | None) -> None:
+        self._ranges = tuple(state.time_ranges.values())
+        self._first_failure = first_failure
+        self._before = NEAR_UNKNOWN if any(t.untimed_first for t in files) else NEAR
+        self._behind = NEAR_UNKNOWN if any(t.untimed_last for t in files) else NEAR
+        self._hosts = _all_hosts(state.places)
+
+    def zone_of(self, record: Record) -> float:
+        """Return the seconds to add to the times of a file, if its clock is in another time zone than the job's.
+
+        That is so if the last failure in the file is a whole number of half hours from the job's first failure.
+        """
+        if record.time is None or self._first_failure is None:
+            return 0.0
+        apart = self._first_failure - _nearest_year(record.time, self._first_failure)
+        zone = round(apart / ZONE_STEP) * ZONE_STEP
+        return zone if abs(zone) <= LARGEST_ZONE and abs(apart - zone) <= ZONE_JITTER else 0.0
+
+    def reason_against(self, record: Record, zone: float) -> str:
+        """Return why the record is no evidence for the job, else ""."""
+        host = short_host(record.host or "")
+        if self._hosts and host and not is_address(host) and host not in self._hosts and self._is_like_hosts(host):
+            return f"{host} is not a host of the job"
+        if record.time is None or not self._ranges:
+            return ""
+        seconds = min((_apart(record.time, first, last) for first, last in self._ranges), key=abs)
+        near = self._before if seconds < 0 else self._behind
+        if abs(seconds) <= near or abs(seconds + zone) <= near:
+            return ""
+        return f"more than {_round_down(abs(seconds))} {'before' if seconds < 0 else 'after'} the job"
+
+    def _is_like_hosts(self, host: str) -> bool:
+        """Report whether the name differs from that of a host of the job in digits only."""
+        return _shape(host) in map(_shape, self._hosts)
+
+
+def _all_hosts(places: Places) -> frozenset[str]:
+    """Return the names of the job's hosts. Return an empty set unless all of them are known."""
+    hosts = frozenset(short_host(host) for host in places.hosts if not is_address(host))
+    is_complete = (places.nodes is not None and len(hosts) >= places.nodes) or (
+        places.expected is not None and places.ranks_with_host() >= places.expected
+    )
+    return hosts if is_complete else frozenset()
+
+
+def _shape(name: str) -> str:
+    return str(_DIGITS.sub("0", name))
+
+
+def _apart(time: float, first: float, last: float) -> float:
+    """Return the seconds from the job to ``time``: 0 during the job, negative before it."""
+    if (time < A_YEAR) != (first < A_YEAR):
+        if time < A_YEAR:
+            time = _nearest_year(time, first)
+        else:
+            first, last = _nearest_year(first, time), _nearest_year(last, time)
+    return min(time - first, 0.0) or max(time - last, 0.0)
+
+
+def _nearest_year(moment: float, other: float) -> float:
+    """Move a stamp without a year into the year in which it is nearest to ``other``."""
+    if not 0 <= moment < A_YEAR <= other:
+        return moment
+    try:
+        year = datetime.fromtimestamp(other, timezone.utc).year
+        parts = datetime.fromtimestamp(moment, timezone.utc)
+        days = 28 if (parts.month, parts.day) == (2, 29) else parts.day
+        years = (parts.replace(year=y, day=days).timestamp() for y in (year - 1, year, year + 1))
+        return min(years, key=lambda t: abs(t - other))
+    except (ValueError, OverflowError, OSError):  # a stamp far beyond the calendar
+        return moment
+
+
+def _round_down(seconds: float) -> str:
+    unit, name = (DAY, "day") if seconds >= DAY else (HOUR, "hour")
+    count = seconds // unit
+    return f"{count:.0f} {name}{'s' if count != 1 else ''}"

@@ -1,0 +1,165 @@
+"""Records of machines from another time or of another host decide nothing (see `lifecycle.machine_records`)."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from logdoctor.model import Diagnosis
+from logdoctor.pipeline.diagnosis import diagnose
+from logdoctor.reasoning.lifecycle.clocks import A_YEAR
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+LOGS = {".log", ".txt", ".out", ".err"}
+START = datetime(2026, 3, 14, 10, 0, tzinfo=timezone.utc)
+DEVICE = "kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=8831, name=python3, GPU has fallen off the bus."
+KILL = (
+    "kernel: Out of memory: Killed process 8831 (python3) total-vm:91834092kB, anon-rss:61834092kB, file-rss:0kB, "
+    "shmem-rss:0kB, UID:1000 pgtables:140000kB oom_score_adj:0"
+)
+MACHINE = (
+    "systemd[1]: Started Session 4 of user root.",
+    DEVICE,
+    KILL,
+    "sshd[900]: error: kex_exchange: closed by host",
+)
+
+
+def job_log(*, timed_end: bool = True, host: str = "") -> str:
+    """Return the log of a job that starts at `START`, runs for 40 minutes and fails without saying why."""
+    lines = [f"step {n}/900 loss 2.{n}" for n in range(40)]
+    lines.append("[ERROR] training failed: watchdog of the trainer gave up")
+    texts = [f"[{START + timedelta(minutes=n):%Y-%m-%d %H:%M:%S}] {line}" for n, line in enumerate(lines)]
+    if host:
+        texts.insert(
+            0, f"{host}:8800:8800 [0] NCCL INFO comm 0x5 rank 0 nranks 1 cudaDev 0 busId 3b000 - Init COMPLETE"
+        )
+    return "\n".join([*texts, *([] if timed_end else ["Traceback (most recent call last):", "RuntimeError: gave up"])])
+
+
+def machine_log(offset: timedelta, host: str = "gpu-a07", lines: Sequence[str] = MACHINE) -> str:
+    """Return a journal whose first line is ``offset`` after the start of the job."""
+    times = (START + offset + timedelta(seconds=n) for n in range(len(lines)))
+    return "\n".join(f"{time:%Y-%m-%dT%H:%M:%S}+00:00 {host} {line}" for time, line in zip(times, lines, strict=True))
+
+
+def diagnosed(knowledge, *logs: str) -> Diagnosis:
+    files = [io.BytesIO(log.encode()) for log in logs]
+    for number, file in enumerate(files):
+        file.name = f"{number}.log"
+    return diagnose(files, name="job", knowledge=knowledge)
+
+
+def answer(diagnosis: Diagnosis) -> object:
+    return diagnosis.verdict, [(c.signature, c.rule, c.culprit) for c in diagnosis.causes]
+
+
+@pytest.mark.parametrize("first", ["machine", "job"])
+@pytest.mark.parametrize("days", [-12, -2, 3])
+def test_machine_log_of_another_day_changes_nothing_and_is_told(days, first, knowledge):
+    logs = [machine_log(timedelta(days=days, hours=-1 if days < 0 else 1)), job_log()]
+    diagnosis = diagnosed(knowledge, *(logs if first == "machine" else reversed(logs)))
+    assert answer(diagnosis) == answer(diagnosed(knowledge, job_log()))
+    told = diagnosis.coverage.not_judged
+    assert {entry.why for entry in told} == {f"more than {abs(days)} days {'before' if days < 0 else 'after'} the job"}
+    assert min(entry.first_line for entry in told) == 2
+
+
+@pytest.mark.parametrize("minutes", [39, 60])
+def test_machine_log_of_the_time_of_the_job_decides(minutes, knowledge):
+    diagnosis = diagnosed(knowledge, machine_log(timedelta(minutes=minutes)), job_log())
+    assert diagnosis.causes[0].signature == "cuda.fell-off-bus"
+    assert not diagnosis.coverage.not_judged
+
+
+@pytest.mark.parametrize("minutes", [-50, 0])
+def test_machine_log_of_the_hour_before_the_job_is_judged(minutes, knowledge):
+    assert not diagnosed(knowledge, machine_log(timedelta(minutes=minutes)), job_log()).coverage.not_judged
+
+
+def test_machine_log_two_hours_before_a_job_is_set_aside(knowledge):
+    diagnosis = diagnosed(knowledge, machine_log(timedelta(hours=-2, minutes=-7)), job_log())
+    assert [entry.why for entry in diagnosis.coverage.not_judged] == ["more than 2 hours before the job"] * 2
+
+
+def test_machine_log_some_hours_behind_the_last_time_decides_if_the_job_goes_on_without_times(knowledge):
+    log = machine_log(timedelta(hours=5, minutes=7))
+    assert diagnosed(knowledge, log, job_log(timed_end=False)).causes[0].signature == "cuda.fell-off-bus"
+    assert diagnosed(knowledge, log, job_log()).coverage.not_judged
+
+
+def test_machine_whose_clock_is_in_another_time_zone_decides(knowledge):
+    zone = timedelta(hours=8)
+    log = machine_log(zone + timedelta(minutes=39, seconds=30), lines=[DEVICE])
+    assert diagnosed(knowledge, log, job_log()).causes[0].signature == "cuda.fell-off-bus"
+
+
+def test_machine_log_alone_is_judged(knowledge):
+    diagnosis = diagnosed(knowledge, machine_log(timedelta(days=-12)))
+    assert diagnosis.causes[0].signature == "cuda.fell-off-bus"
+    assert not diagnosis.coverage.not_judged
+
+
+def test_time_since_boot_sets_nothing_aside(knowledge):
+    log = f"[ 8123.456789] {DEVICE.removeprefix('kernel: ')}\n"
+    assert diagnosed(knowledge, log, job_log()).causes[0].signature == "cuda.fell-off-bus"
+
+
+def test_stamp_without_a_year_is_compared_in_the_nearest_year(knowledge):
+    near = f"{START + timedelta(minutes=38):%b %e %H:%M:%S} gpu-a07 {DEVICE}\n"
+    far = f"{START - timedelta(days=12):%b %e %H:%M:%S} gpu-a07 {DEVICE}\n"
+    assert diagnosed(knowledge, near, job_log()).causes[0].signature == "cuda.fell-off-bus"
+    assert diagnosed(knowledge, far, job_log()).coverage.not_judged
+
+
+def test_machine_log_of_another_host_is_set_aside_if_all_hosts_are_known(knowledge):
+    job = job_log(host="gpu-a07")
+    foreign, own = (machine_log(timedelta(minutes=38), host, [DEVICE]) for host in ("gpu-a09", "gpu-a07"))
+    assert [e.why for e in diagnosed(knowledge, foreign, job).coverage.not_judged] == [
+        "gpu-a09 is not a host of the job"
+    ]
+    assert diagnosed(knowledge, own, job).causes[0].signature == "cuda.fell-off-bus"
+
+
+def test_machine_log_of_another_host_decides_if_not_all_hosts_are_known(knowledge):
+    log = machine_log(timedelta(minutes=38), "gpu-a09", [DEVICE])
+    assert diagnosed(knowledge, log, job_log()).causes[0].culprit.hosts == ("gpu-a09",)
+
+
+def test_flood_of_machine_records_takes_little_memory_and_the_last_one_decides(knowledge, monkeypatch):
+    monkeypatch.setattr("logdoctor.reasoning.lifecycle.machine_records.MAX_HELD", 50)
+    old = machine_log(timedelta(days=-12), lines=[KILL] * 400)
+    log = machine_log(timedelta(minutes=38), lines=[DEVICE])
+    diagnosis = diagnosed(knowledge, job_log(), f"{old}\n{log}")
+    assert diagnosis.causes[0].signature == "cuda.fell-off-bus"
+    assert sum(entry.records for entry in diagnosis.coverage.not_judged) > 100
+
+
+# ── law L15: a foreign machine log changes nothing ──
+
+_TIME = re.compile(rb"\d\d:\d\d:\d\d")
+CASES = sorted(
+    folder
+    for folder in CORPUS.iterdir()
+    if folder.name != "lab" and any(_TIME.search(log.read_bytes()) for log in folder.rglob("*") if log.suffix in LOGS)
+)[::9]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_foreign_machine_log_beside_a_case_changes_neither_verdict_nor_causes(case, knowledge):
+    logs = sorted(str(path) for path in case.rglob("*") if path.suffix in LOGS)
+    before = diagnose(logs, name="job", knowledge=knowledge)
+    start = before.job_summary.started
+    if start is None:
+        pytest.skip("no line of the case has a time")
+    year = datetime(2025, 1, 1, tzinfo=timezone.utc).timestamp() if start < A_YEAR else 0.0
+    offset = datetime.fromtimestamp(start + year, timezone.utc) - START - timedelta(days=12)
+    foreign = io.BytesIO(machine_log(offset, host="zz-node7").encode())
+    for inputs in ([foreign, *logs], [*logs, foreign]):
+        foreign.seek(0)
+        assert answer(diagnose(inputs, name="job", knowledge=knowledge)) == answer(before)
