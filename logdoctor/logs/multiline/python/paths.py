@@ -24,3 +24,11 @@ def short_path(path: str) -> str:
 
 def is_library(path: str) -> bool:
     return _LIBRARY.search(path) is not None
+
+
+def package_of(path: str) -> str:
+    """Return the package of a library's frame, ``python`` for Python's own library, "" for the user's code."""
+    if not is_library(path):
+        return ""
+    installed = short_path(path) if "-packages" in path else ""
+    return installed.partition("/")[0].removesuffix(".py") or "python"

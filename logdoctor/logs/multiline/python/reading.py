@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from logdoctor.logs.multiline.nccl_lines import quoted_warning
 from logdoctor.logs.multiline.python.messages import message_fields
-from logdoctor.logs.multiline.python.paths import is_library, short_path
+from logdoctor.logs.multiline.python.paths import is_library, package_of, short_path
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.pack.regexes import later
@@ -18,6 +18,7 @@ MAX_FRAMES = 12
 """Innermost frames that are kept."""
 MAX_MESSAGE_CHARS = 4_000
 MAX_ASSERTION = 300
+MAX_CODE = 120
 _RECOVERY = later(
     r"(?i)^(?!.{0,120}\bimport).{0,120}?(?:\bskipp(?:ing|ed)\b|[,;:.] continuing\b|\bcontinuing with\b|\bmoving on\b"
     r"|\bgoing on with\b|\bignor(?:ing|ed)\b)"
@@ -59,6 +60,10 @@ class Traceback(Struct):
     where: str = ""
     own_frame: str = ""
     """The innermost frame of the user's own code."""
+    own_code: str = ""
+    """The source line of that frame."""
+    package: str = ""
+    """The package of the innermost frame, if it is a library's."""
     function: str = ""
     lines: list[str] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
@@ -82,12 +87,15 @@ class Traceback(Struct):
         self.frames.append(f"{short}:{function}" if function else short)
         self.where = f"{short.rpartition('/')[2]}:{line}" + (f" in {function}" if function else "")
         self.function = function
+        self.package = package_of(path)
         if not is_library(path):
-            self.own_frame = self.where
+            self.own_frame, self.own_code = self.where, ""
         self.assertion = self.raise_text = ""
 
     def add_source(self, text: str, below: int) -> None:
-        """Keep an assertion or ``raise`` statement under a frame."""
+        """Keep an assertion or ``raise`` statement under a frame, and the source line of the user's own code."""
+        if self.own_frame == self.where and not self.own_code:
+            self.own_code = text.strip()[:MAX_CODE]
         if text.lstrip().startswith("assert "):
             self.assertion, self.source_at = text.strip(), below
             self.raise_text = f"AssertionError: {self.assertion[:MAX_ASSERTION]}"
@@ -118,7 +126,14 @@ class Traceback(Struct):
             self.fields["exception"] = ""
         level = self._level()
         frames = " > ".join(self.frames[-MAX_FRAMES:])
-        frame_fields = {"where": self.where, "own_frame": self.own_frame, "function": self.function, "frames": frames}
+        frame_fields = {
+            "where": self.where,
+            "own_frame": self.own_frame,
+            "own_code": self.own_code,
+            "package": self.package,
+            "function": self.function,
+            "frames": frames,
+        }
         fields = self.fields | {k: v for k, v in frame_fields.items() if v}
         fields.setdefault("exception", "")
         context = str(self.fields.get("context", ""))  # vLLM's workers log the message before the traceback
