@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from failing_job import diagnose_log, summary
-from logdoctor.ruleset.signatures import VERDICTS, read_signatures
 from test_attempts import BANNER, NO_KEY, OOM, RESTART, steps
 
 from logdoctor.model import (
@@ -28,6 +27,7 @@ from logdoctor.render import render
 from logdoctor.render.catalogue import catalogue
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.decisions import read_decisions
+from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
 LOST = "net.peer-closed"
 DO = {"stop": "fix-first", "retry": "requeue", "exclude": "requeue-without-host", "none": "investigate"}

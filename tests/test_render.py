@@ -142,7 +142,7 @@ def test_quiet_report_is_a_single_line_with_answer_and_confidence():
 
 
 def test_finished_is_one_line():
-    assert render(FINISHED, "terminal", elapsed=0.1).count("\n") == 1
+    assert render(FINISHED, "terminal", width=120, elapsed=0.1).count("\n") == 1
 
 
 def test_empty_log_is_reported_as_empty():
