@@ -18,7 +18,7 @@ from logdoctor.pack.cached_files import Stamp
 from logdoctor.version import __version__
 
 TABLE = "formats"
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 """Increase this number when the layout of the cache changes."""
 _SOURCES = (Path(__file__).parent, Path(__file__).parent.parent / "formats")
 

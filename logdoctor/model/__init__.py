@@ -36,7 +36,6 @@ from logdoctor.model.log import (
     Following,
     Job,
     Level,
-    LifecycleSign,
     Line,
     Moment,
     Record,
@@ -46,11 +45,13 @@ from logdoctor.model.log import (
     without_impossible_rank,
 )
 from logdoctor.model.rule import Action, Example, Role, Rule, Strength, Symptom, Words, pack_words
+from logdoctor.model.signs import Author, LifecycleSign, Mark, Reporter, Subject, Tell
 
 __all__ = [
     "COMPARISON_SCHEMA",
     "SCHEMA",
     "Action",
+    "Author",
     "Candidate",
     "Cause",
     "CollectiveState",
@@ -73,6 +74,7 @@ __all__ = [
     "Line",
     "LogdoctorError",
     "MadeBy",
+    "Mark",
     "Moment",
     "Novel",
     "Part",
@@ -81,6 +83,7 @@ __all__ = [
     "Progress",
     "RankRow",
     "Record",
+    "Reporter",
     "Role",
     "Rule",
     "RuleError",
@@ -89,8 +92,10 @@ __all__ = [
     "Source",
     "Stream",
     "Strength",
+    "Subject",
     "Symptom",
     "SymptomSeen",
+    "Tell",
     "Topic",
     "Value",
     "Verdict",

@@ -64,7 +64,7 @@ def crashed_after_abort(order: Finding, crash: Finding, _: JobState) -> bool:
     if crash.rule.signature != CRASHED or order.rule.signature != ABORTED or crash.first < order.first:
         return False
     abort, fault = order.records[0], crash.records[0]
-    if order.rule.role != "cause" and "end told" not in abort.signs:
+    if order.rule.role != "cause" and not abort.reports_end_of_other:
         return False
     return abort.line.file == fault.line.file and _of_two_processes(abort, fault)
 
@@ -110,7 +110,7 @@ def _is_own_final_message(end: Finding) -> bool:
     A message about its peers does not count.
     """
     record = end.records[0]
-    own = end.rule.role == "fallback" and "own end" in record.signs and record.level == "fatal"
+    own = end.rule.role == "fallback" and record.reports_own_end and record.level == "fatal"
     return own and not may_be_fallout(record.text)
 
 

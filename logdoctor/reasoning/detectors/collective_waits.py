@@ -24,7 +24,7 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.detectors.stacks import PAIRWISE, Position, position_of
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
 MIN_WAITING = 2
 """With one wait alone, other ranks may have been killed before they reported theirs."""
@@ -59,7 +59,7 @@ class Detector(Struct):
     has_timeout: bool = False
 
     def observe(self, record: Record) -> None:
-        if not STARTS.isdisjoint(record.signs):
+        if starts_workers(record):
             self._reset()
         elif record.kind == "elastic.sigterm":
             if record.fields.get("signal") == SIGKILL and record.pid is not None and len(self.killed_pids) < MAX_RANKS:

@@ -25,7 +25,7 @@ from logdoctor.model.numbers import number, number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import COMING_UP
+from logdoctor.reasoning.lifecycle.attempts import comes_up
 
 FULL_OPERATIONS = frozenset(
     "ALLREDUCE ALLREDUCE_COALESCED ALLGATHER _ALLGATHER_BASE ALLGATHER_COALESCED REDUCE_SCATTER _REDUCE_SCATTER_BASE "
@@ -96,7 +96,7 @@ class Detector(Struct):
 
     def observe(self, record: Record) -> None:
         file = record.line.file
-        if not COMING_UP.isdisjoint(record.signs) and (file in self.timeouts or "restart" in record.signs):
+        if comes_up(record) and (file in self.timeouts or record.has("starts again")):
             self._reset()
         if record.format == "progress":
             if file not in self.timeouts and (file in self.latest_progress or len(self.latest_progress) < MAX_RANKS):
@@ -121,7 +121,7 @@ class Detector(Struct):
     def _read_failure(self, record: Record) -> None:
         """Note time-outs by file, a crash before them, and ranks with failures."""
         file = record.line.file
-        if ("timed out" in record.signs or _GLOO_LIMIT.search(record.text)) and len(self.timeouts) < MAX_RANKS:
+        if (record.has("waits") or _GLOO_LIMIT.search(record.text)) and len(self.timeouts) < MAX_RANKS:
             self.timeouts.setdefault(file, record)
         elif record.level == "fatal" and record.format in CRASH_FORMATS and file not in self.timeouts:
             self.has_crash = self.has_crash or not self.timeouts or not _FALLOUT.search(record.text)

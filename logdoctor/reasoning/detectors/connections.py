@@ -47,7 +47,7 @@ class Detector(Struct):
     failing_processes: set[Process] = field(default_factory=set)
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.links = {link: e for link, e in self.links.items() if e.line.file != record.line.file}
             self.failing_processes.clear()
         if not record.failing:
@@ -56,7 +56,7 @@ class Detector(Struct):
         process = (source.rank, source.host, source.pid)
         if len(self.failing_processes) < MAX_PROCESSES:
             self.failing_processes.add(process)
-        if "lost peer" in record.signs and len(self.links) < MAX_LINKS:
+        if record.tells("peer") and len(self.links) < MAX_LINKS:
             peer = _peer(record)
             if peer:
                 self.links.setdefault((process, bare_address(peer), record.line.file), record.without_lines())

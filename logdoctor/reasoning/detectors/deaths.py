@@ -84,18 +84,18 @@ class Detector(Struct):
     """True if Slurm ended a step because a task failed."""
 
     def observe(self, record: Record) -> None:
-        kind, signs = record.kind, record.signs
-        if "job ends" in signs and len(self.job_ends) < MAX_RECORDS:
+        kind = record.kind
+        if record.has("is ended", "job") and len(self.job_ends) < MAX_RECORDS:
             self.job_ends.setdefault(record.line.file, record)
             self.task_failed |= record.fields.get("reason") == "task failure"
-        if "own end" in signs or "end told" in signs:
+        if record.reports_own_end or record.reports_end_of_other:
             self._read_end(record)
-        elif "gave up" in signs or (kind == "nccl.warn" and "peer" in record.fields):
+        elif record.has("gives up") or (kind == "nccl.warn" and "peer" in record.fields):
             _add_first(self.waits, record)
         elif kind == "elastic.sigterm":
             if len(self.terminated_pids) < MAX_RECORDS:
                 self.terminated_pids.add(record.pid)
-        elif "restart" in signs:
+        elif record.has("starts again"):
             self._reset(record.line.file)
 
     def _reset(self, file: str) -> None:
@@ -107,7 +107,7 @@ class Detector(Struct):
         self.task_failed = False
 
     def _read_end(self, record: Record) -> None:
-        if "end told" in record.signs:
+        if record.reports_end_of_other:
             if len(self.reports) < MAX_RECORDS:
                 self.reports.append(record)
         elif record.level == "fatal" and not _LAUNCHER_ERROR.match(record.text):
@@ -136,7 +136,7 @@ class Detector(Struct):
     def _first_exits(self, record: Record) -> Iterator[Record]:
         """Return the ends in a line that came before the job was ended."""
         job_end, code = self.job_ends.get(record.line.file), record.fields.get("exit_code")
-        if "end told" in record.signs and job_end is not None and code and printed_after(job_end, record):
+        if record.reports_end_of_other and job_end is not None and code and printed_after(job_end, record):
             fields = {name: record.fields[name] for name in ("ranks", "exit_code") if name in record.fields}
             yield derive_record("first_exits", record, {**fields, "reporter": record.format}, keep_source=False)
 
@@ -147,7 +147,7 @@ class Detector(Struct):
         """
         if death.signal in TERMINATION_SIGNALS or (death.pid is not None and death.pid in self.terminated_pids):
             return True
-        is_own_end = "own end" in death.record.signs
+        is_own_end = death.record.reports_own_end
         if death.signal in (None, SIGABRT) and not is_own_end and self.waits:
             is_after_wait = not all(printed_after(e, death.record) for e in self.waits.values())
             return is_after_wait and not self._was_not_notified(death)
@@ -208,7 +208,7 @@ def _deaths(record: Record, state: JobState) -> Iterator[Death]:
     )
     if signal is None and exit_code == 0:
         return
-    exception = str(fields.get("exception", "")) if "own end" in record.signs else ""
+    exception = str(fields.get("exception", "")) if record.reports_own_end else ""
     task_ranks = fields.get("ranks")
     ranks: list[int | None] = [_rank(record, state)]
     # under torchrun a task is an agent of several ranks
@@ -216,7 +216,7 @@ def _deaths(record: Record, state: JobState) -> Iterator[Death]:
         ranks = [r for r in task_ranks if isinstance(r, int)]
     if ranks == [None] and record.kind == "openmpi.exit_code":
         return  # headline of the report that names the rank
-    pid = fields.get("pid", record.source.pid if "own end" in record.signs else None)
+    pid = fields.get("pid", record.source.pid if record.reports_own_end else None)
     for rank in ranks:
         host = state.places.host_of(record) or state.places.host_with(rank)
         yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, record)
@@ -263,13 +263,13 @@ def _with_rank(first: Death | None, deaths: list[Death]) -> Death | None:
     if first is None or first.rank is not None or not first.exception or len(deaths) != 2:
         return first
     report = next(d for d in deaths if d is not first)
-    is_same_end = report.signal is None and "end told" in report.record.signs and first.host in (None, report.host)
+    is_same_end = report.signal is None and report.record.reports_end_of_other and first.host in (None, report.host)
     return replace(first, rank=report.rank, host=report.host) if is_same_end else first
 
 
 def _first_death(death: Death) -> Record:
     record = death.record
-    reporter = "itself" if "own end" in record.signs else record.format
+    reporter = "itself" if record.reports_own_end else record.format
     fields: dict[str, Value | None] = {
         "rank": death.rank,
         "host": short_host(death.host) if death.host else None,

@@ -33,7 +33,7 @@ class Detector(Struct):
         if record.kind == "lightning.rank":
             self._add_rank(record)
         elif (self.ranks or self.duplicates) and (
-            record.kind == "lightning.world" or record.format == "progress" or "restart" in record.signs
+            record.kind == "lightning.world" or record.format == "progress" or record.has("starts again")
         ):
             self.ranks.clear()
             self.duplicates.clear()

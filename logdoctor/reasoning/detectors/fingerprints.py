@@ -47,7 +47,7 @@ class Detector(Struct):
     reported_calls: dict[int, Call] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.own_calls.clear()
             self.reported_calls.clear()
         elif MISMATCH in record.text[:SEARCHED] and len(self.own_calls) + len(self.reported_calls) < MAX_RANKS:

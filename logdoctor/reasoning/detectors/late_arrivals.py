@@ -20,7 +20,7 @@ from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
 MAX_RANKS = 4096
 SEARCHED = 2000
@@ -44,7 +44,7 @@ class Detector(Struct):
     first: Record | None = None
 
     def observe(self, record: Record) -> None:
-        if not STARTS.isdisjoint(record.signs):
+        if starts_workers(record):
             self._reset()
         elif record.kind == "c10d.barrier_done":
             self.is_complete = True

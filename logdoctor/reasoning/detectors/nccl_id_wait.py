@@ -19,7 +19,7 @@ from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
 MAX_RANKS = 4096
 SEARCHED = 2000
@@ -37,7 +37,7 @@ class Detector(Struct):
     in_default_group: bool = False
 
     def observe(self, record: Record) -> None:
-        if not STARTS.isdisjoint(record.signs):
+        if starts_workers(record):
             self.waiting.clear()
             self.in_other_groups = self.in_default_group = False
         elif PHRASE in record.text[:SEARCHED] and (match := _WAITS.search(record.text[:SEARCHED])):

@@ -25,7 +25,7 @@ from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 
 MIN_COUNT = 3
@@ -110,13 +110,13 @@ class Detector(Struct):
             process = _process_key(record)
             if process is not None and (process in self.phases or len(self.phases) < MAX_RANKS):
                 self.phases[process] = record
-        elif not STARTS.isdisjoint(record.signs):
+        elif starts_workers(record):
             self.failures.clear()
             self.steps_by_series.clear()
             self.phases.clear()
         elif record.failing and (process := _process_key(record)) is not None and len(self.failures) < MAX_RANKS:
             self.failures[process] = record
-        if "why ended" in record.signs and self.time_limit is None and _LIMIT.search(record.text):
+        if record.tells("reason") and self.time_limit is None and _LIMIT.search(record.text):
             self.time_limit = record
 
     def _measure_gap(self, record: Record) -> None:

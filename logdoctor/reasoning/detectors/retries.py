@@ -42,7 +42,7 @@ class Detector(Struct):
     lines: dict[Process, int] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.last.clear()
             self.lines.clear()
         elif record.kind == "nccl.retry":

@@ -86,7 +86,7 @@ class Detector(Struct):
     latest_dumps: dict[tuple[str, str | int], Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if "stack" not in record.signs or (record.kind == "python.fatal" and record.fields.get("signal") != SIGABRT):
+        if not record.tells("stack") or (record.kind == "python.fatal" and record.fields.get("signal") != SIGABRT):
             return
         process = _process_key(record)
         if (

@@ -13,7 +13,7 @@ from msgspec import Struct
 from logdoctor.model import Record
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
 
 class Detector(Struct):
@@ -28,7 +28,7 @@ class Detector(Struct):
         if record.kind == "frameworks.stall":
             if self.last is None or record.fields.get("missing") or not self.last.fields.get("missing"):
                 self.last = record
-        elif self.last is not None and not STARTS.isdisjoint(record.signs):
+        elif self.last is not None and starts_workers(record):
             self.last = None
 
     def derive(self, _state: JobState) -> list[Record]:

@@ -92,7 +92,7 @@ class Places:
             self.scheduler_hosts.setdefault(short_host(record.host))
         if names_an_end(record):
             self._read_named_end(record)
-        elif "own rank" in record.signs:
+        elif record.tells("rank"):
             self._add_pid(record.source.pid, record.rank)
         elif kind == "slurm.task_exit":
             self._read_slurm_tasks(record)
@@ -168,7 +168,7 @@ class Places:
         Facts about the source count only if the source is that rank.
         """
         fields, source = record.fields, record.source
-        seat, is_source = self._seat(rank), source.rank == rank or "own rank" in record.signs
+        seat, is_source = self._seat(rank), source.rank == rank or record.tells("rank")
         if seat.host is None and record.host and (is_source or "host" in fields or record.format == "elastic"):
             # an agent of torchrun runs on the node of its workers
             seat.host = self._own_name_of(short_host(record.host), fields.get("pid"))
@@ -264,7 +264,7 @@ class Places:
         """
         if record.rank is not None:
             return record.rank
-        names_other = "named end" in record.signs and "own end" not in record.signs
+        names_other = record.tells("first end") and not record.reports_own_end
         pid = record.fields.get("pid") if names_other else record.pid  # the reporter has a pid of its own
         rank = self.rank_at(short_host(record.host or ""), pid if isinstance(pid, int) else None)
         if rank is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from logdoctor.model import LifecycleSign, Record
+from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.greetings import Greetings
 
@@ -14,7 +14,6 @@ Run = Callable[[Record], bool] | None
 """Test whether a record belongs to the run.  None means the same job, with its later attempts."""
 BATCH_ENDS = frozenset({"batch.exit", "batch.killed"})
 """Reports of a batch system that a job failed.  If one file holds several reports, the last one counts."""
-ENDS: frozenset[LifecycleSign] = frozenset({"last words", "named end", "end told"})
 _BAR = "%|"
 
 
@@ -36,7 +35,7 @@ class GoodEnds(Struct):
     """True if the end of a process was reported.  Scores after that come from another program."""
 
     def observe(self, record: Record) -> None:
-        self.over = self.over or not ENDS.isdisjoint(record.signs)
+        self.over = self.over or (record.is_last_word or record.tells("first end") or record.reports_end_of_other)
         self.greetings.observe(record, over=self.over)
         if record.kind == "progress.step":
             self.finished = record if _is_final_step(record) else None
@@ -77,7 +76,7 @@ class GoodEnds(Struct):
             return printed_after(done, record)
         if ended is None or record.line.file == done.line.file or record.time is not None or record.level != "fatal":
             return False
-        return "own end" in record.signs and ended.line.file == done.line.file and printed_after(done, ended)
+        return record.reports_own_end and ended.line.file == done.line.file and printed_after(done, ended)
 
 
 def _is_final_step(step: Record) -> bool:

@@ -26,7 +26,7 @@ def names_an_end(record: Record) -> bool:
 
     A Python exception counts as well if it has a local rank, because then it reports a child.
     """
-    if "named end" in record.signs:  # mpirun may report that a process ended before it names the process
+    if record.tells("first end"):  # mpirun may report that a process ended before it names the process
         return (record.rank, record.host, record.pid, record.fields.get("local_rank")) != (None, None, None, None)
     return record.format == "python" and "local_rank" in record.fields
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from logdoctor.model import LifecycleSign, Record
+from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.last_words import LastWords
 
@@ -20,8 +20,6 @@ MAX_SERIES = 8
 GOING = 3
 """Number of steps after a supposed end that show that it was no end, if nothing started in between."""
 FIRST_VALUES = (0, 1)
-OVER: frozenset[LifecycleSign] = frozenset({"last words", "done"})
-"""Signs of the end of a job.  Some programs print ``done`` after each epoch."""
 AGAIN = frozenset({"requeue", "preemption", "node failure"})
 """Reasons for which a scheduler ends a job and starts it again."""
 _DIGITS = later(r"\d+")
@@ -48,7 +46,7 @@ class Span(Struct):
     @property
     def restarted(self) -> bool:
         """Return whether a restart of the workers began the span."""
-        return self.start is not None and "restart" in self.start.signs
+        return self.start is not None and self.start.has("starts again")
 
     @property
     def sure(self) -> bool:
@@ -95,7 +93,7 @@ class Track(Struct):
         Begin a span if the job had printed its final message, or if a process had ended and the count starts over.
         """
         anew = _is_first_of_count(record)
-        if self.ended is not None and (_is_over(self.ended) or anew or _starts_over(record, self.counts)):
+        if self.ended is not None and (is_over(self.ended) or anew or _starts_over(record, self.counts)):
             self.begin(record)
         span = self.spans[-1]
         series, place = _series(record), _place(record)
@@ -111,9 +109,9 @@ class Track(Struct):
 
     def end(self, record: Record) -> None:
         """Note the end of the job or of a process."""
-        if _is_over(record) or str(record.fields.get("exception")).endswith("ChildFailedError"):
+        if is_over(record) or str(record.fields.get("exception")).endswith("ChildFailedError"):
             self.restart_expected = False
-        if self.begun and (self.ended is None or _is_over(record)):
+        if self.begun and (self.ended is None or is_over(record)):
             self.ended, self.steps_since = record, 0
 
     def begin(self, record: Record) -> None:
@@ -121,12 +119,16 @@ class Track(Struct):
 
         Begin a span if the job before had ended.
         """
-        launch, ended, span = "launch" in record.signs, self.ended, self.spans[-1]
-        if ended is not None and (launch or "done" not in ended.signs):
+        launch, ended, span = (
+            (record.has("starts", "job") or record.has("starts", "program")),
+            self.ended,
+            self.spans[-1],
+        )
+        if ended is not None and (launch or not ended.has("ends well")):
             resumes = _resumes(record)
             again = self.restart_expected or ended.fields.get("reason") in AGAIN or resumes
             kind: Kind = "attempt" if again else "job"
-            over = _is_over(ended) or (not self.restart_expected and _names_no_rank(ended))
+            over = is_over(ended) or (not self.restart_expected and _names_no_rank(ended))
             del self.spans[MAX_SPANS - 1 :]  # the last place is for the last job
             self.spans.append(Span(record.order, kind, record, over, launch or resumes))
             self.ended, self.restart_expected = None, False
@@ -142,7 +144,7 @@ class Track(Struct):
             self.opened = record
         elif record.kind == "batch.follows":
             self._add_header(record)
-        if "once" in record.signs:
+        if record.tells("once"):
             words.add_place(record)
             return
         earlier = words.end_before_command() if record.kind == "shell.launch" else words.end_of_earlier_job(record)
@@ -241,8 +243,9 @@ def _names_no_rank(record: Record) -> bool:
     return record.rank is None and (source.local_rank, source.pid, source.tag) == (None, None, None)
 
 
-def _is_over(record: Record) -> bool:
-    return not OVER.isdisjoint(record.signs)
+def is_over(record: Record) -> bool:
+    """Return whether the job is over.  Some programs say so after each epoch."""
+    return record.is_last_word or record.has("ends well")
 
 
 def _resumes(record: Record) -> bool:
@@ -254,7 +257,7 @@ def may_end_a_run(record: Record) -> bool:
 
     Another run may follow in the file.
     """
-    return _is_over(record) or record.kind == "crash.signal" or left_the_main_script(record)
+    return is_over(record) or record.kind == "crash.signal" or left_the_main_script(record)
 
 
 def left_the_main_script(record: Record) -> bool:
