@@ -5,7 +5,7 @@ A file ``formats/<family>/<program>.yaml`` holds:
 - ``about``: the program, its versions, the sources of the facts, the kinds of records and their fields
 - ``parts``: named pieces of patterns.  ``%{name}`` stands for a piece in a pattern.  All files know the parts of
   ``formats/parts.yaml``.  ``%{module.NAME}`` is a constant that a reader in `logs.multiline` uses too
-- ``signs``: lifecycle signs of kinds: ``MARK of SUBJECT, told by REPORTER, by AUTHOR, late, last, tells THING and THING``
+- ``signs``: lifecycle signs of kinds.  ``MARK of SUBJECT, told by REPORTER, by AUTHOR, late, last, tells THING``
   with all parts optional, or a mapping with the names of `LifecycleSign`, or a list of these
 - ``records``: see `RecordPattern`; ``match`` is the pattern, and a list of texts is joined
 - ``prefixes``: see `Prefix`

@@ -110,7 +110,7 @@ def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
     for record in _find_overlooked(reader) if reasoner.quiet else ():
         _observe_record(record, reader, reasoner)
         yield record
-    reasoner.state.line_counts = reader.lengths
+    reasoner.state.lives.line_counts = reader.lengths
 
 
 def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> None:

@@ -10,11 +10,12 @@ from logdoctor.model import Diagnosis, Evidence, Finding, Record, Rule, Verdict
 from logdoctor.reasoning.causality.runs import analyse, list_runs, select_run, split_runs
 from logdoctor.reasoning.causality.ties import Preference, break_ties
 from logdoctor.reasoning.detectors import detectors
+from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import find
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.outlived import not_outlived
+from logdoctor.reasoning.lifecycle.refutation import standing
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
 from logdoctor.reasoning.verdict.next_data import advise
@@ -43,51 +44,66 @@ class Reasoner:
         self.rules, self.hung = rules, hung
         self.state = JobState()
         self._detectors, self._table = detectors(), RankTable()
+        self._dispatch = Dispatch(self._detectors)
         self._index = load_index(rules, scanned)
-        self.matches: dict[int, dict[str, Matches]] = {}
-        """Matches by the rule's number and the symptom's name; complete after `conclude`."""
+        self._matches: dict[int, dict[str, Matches]] = {}
+        """Matches by the rule's number and the symptom's name, without those of derived records."""
+        self._all_matches: dict[int, dict[str, Matches]] | None = None
+        """Cache of `matches`, cleared by each record."""
         self._failures: list[Record] = []
         self._latest_failures: deque[Record] = deque(maxlen=MAX_FAILURES)
 
     def observe(self, record: Record) -> None:
-        self._match(record)  # first, so that a bug in a detector costs no proof
+        self._all_matches = None
+        self._match(record, self._matches)  # first, so that a bug in a detector costs no proof
         if record.failing:
             few = len(self._failures) < MAX_FAILURES
             (self._failures if few else self._latest_failures).append(record.without_lines())
         self.state.observe(record)
-        self._table.observe(record, self.state.runs.span_of(record))
-        for detector in self._detectors:
-            detector.observe(record)
+        if record.failing or record.source.rank is not None or record.source.pid is not None:
+            self._table.observe(record, self.state.runs.span_of(record))
+        self._dispatch(record)
 
     @property
     def quiet(self) -> bool:
         """Return whether no record fails and no rule holds."""
         return not self._failures and not (self.matches and self.findings()[0])
 
-    def _match(self, record: Record) -> None:
+    @property
+    def matches(self) -> Mapping[int, Mapping[str, Matches]]:
+        """Matches by the rule's number and the symptom's name."""
+        if self._all_matches is None:
+            derived = [record for detector in self._detectors for record in detector.derive(self.state)]
+            self.state.named_ends.read_derived(derived)
+            self._all_matches = {rule: dict(by_symptom) for rule, by_symptom in self._matches.items()}
+            for record in derived:
+                self._match(record, self._all_matches)
+        return self._all_matches
+
+    def _match(self, record: Record, matches: dict[int, dict[str, Matches]]) -> None:
         for number, match in self._index.find_matches(record):
             rule, symptom = self._index.symptoms[number]
-            by_symptom = self.matches.setdefault(rule, {})
-            if symptom.name not in by_symptom:
-                by_symptom[symptom.name] = Matches()
-            by_symptom[symptom.name].add(match)
+            by_symptom = matches.setdefault(rule, {})
+            found = by_symptom.get(symptom.name)
+            if found is None:
+                by_symptom[symptom.name] = found = Matches()
+            elif found is self._matches.get(rule, {}).get(symptom.name) and matches is not self._matches:
+                by_symptom[symptom.name] = found = found.copy()
+            found.add(match)
 
     def conclude(
         self, job: str, lang: str = "en", *, truncated: bool = False, prefer: Preference = lambda _: None
     ) -> Diagnosis:
         """Return the diagnosis of all records.
 
-        It may be called only once. ``prefer`` chooses between causes if the logs do not decide. The caller adds
-        coverage and problems.
+        It changes nothing, so it may be asked again after more records. ``prefer`` chooses between causes if the logs do
+        not decide. The caller adds coverage and problems.
         """
-        derived = [record for detector in self._detectors for record in detector.derive(self.state)]
-        for record in derived:
-            self._match(record)
-            self.state.named_ends.observe_derived(record)
+        matches = self.matches
         conditions = Conditions(self.state, hung=self.hung)
-        runs = split_runs(self.rules, self.matches, conditions)
+        runs = split_runs(self.rules, matches, conditions)
         selected = select_run(runs)
-        analysis = selected.analysis if selected else analyse(self.rules, self.matches, conditions)
+        analysis = selected.analysis if selected else analyse(self.rules, matches, conditions)
         ranking, state = break_ties(analysis.ranking, prefer), analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
@@ -113,10 +129,7 @@ class Reasoner:
         )
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
-        """Return the findings, and the records that benign rules explain.
-
-        The result is complete after `conclude`.
-        """
+        """Return the findings, and the records that benign rules explain."""
         return find(self.rules, self.matches, Conditions(self.state, hung=self.hung))
 
     def unaccounted(self, without: Collection[str] = ()) -> list[Record]:
@@ -128,7 +141,7 @@ class Reasoner:
         findings, harmless = self.findings()
         rules = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
         failures = [e for e in self._failures_without(harmless) if rules.isdisjoint(self._rules_matching(e))]
-        return not_outlived(failures, self.state)
+        return standing(failures, self.state.lives)
 
     def _rules_matching(self, record: Record) -> set[str]:
         """Return the ids of the rules that the record matches."""
@@ -143,7 +156,7 @@ class Reasoner:
         Failures that the job outlived are left out.
         """
         explained = {e.order for f in findings for e in f.records}
-        return not_outlived([e for e in failures if e.order not in explained], self.state)
+        return standing([e for e in failures if e.order not in explained], self.state.lives)
 
     def _unexplained(self, left: Sequence[Record], lang: str) -> list[Evidence]:
         """Return the first few failures as evidence.

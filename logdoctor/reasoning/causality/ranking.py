@@ -13,7 +13,7 @@ from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality.explaining import explains
 from logdoctor.reasoning.causality.merit import sort_key
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.outlived import finding_outlived
+from logdoctor.reasoning.lifecycle.refutation import is_refuted
 
 
 class Ranking(Struct, frozen=True):
@@ -33,7 +33,7 @@ def rank_findings(findings: Sequence[Finding], state: JobState, run: Callable[[R
 
     With ``run``, only records that pass it show that a failure was survived.
     """
-    alive = [f for f in findings if not finding_outlived(f, state, run)]
+    alive = [f for f in findings if is_refuted(f, state.lives, run) is None]
     roots = [f for f in alive if not any(explains(other, f, state) for other in alive)] or alive
     causes = sorted(roots, key=sort_key)
     rest = [f for f in findings if f not in causes]

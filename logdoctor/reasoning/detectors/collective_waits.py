@@ -16,6 +16,7 @@ of its own, so `collectives` reads its lines.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -46,6 +47,8 @@ SIGKILL = 9
 
 class Detector(Struct):
     """Collected waits of all ranks."""
+
+    READS: ClassVar = ("starts", "starts again", "is ended", "fails", "failing")
 
     waits: dict[int, Record] = field(default_factory=dict)
     failed_otherwise: set[int] = field(default_factory=set)

@@ -17,6 +17,7 @@ same number.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -80,6 +81,19 @@ class Waiter(Struct, frozen=True):
 
 class Detector(Struct):
     """Collected waits, states and progress of all ranks."""
+
+    READS: ClassVar = (
+        "starts",
+        "starts again",
+        "comes up",
+        "works",
+        "busy",
+        "ends well",
+        "tells call",
+        "tells state",
+        "waits",
+        "failing",
+    )
 
     waits: dict[tuple[int, int], Record] = field(default_factory=dict)
     unnumbered_waits: dict[int, Record] = field(default_factory=dict)

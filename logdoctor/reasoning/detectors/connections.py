@@ -17,6 +17,7 @@ named only if several hosts complain of it alone in one file. Otherwise nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -42,6 +43,8 @@ Process = tuple[int | None, str | None, int | None]
 
 class Detector(Struct):
     """Collected complaints about lost connections."""
+
+    READS: ClassVar = ("starts again", "failing")
 
     links: dict[tuple[Process, str, str], Record] = field(default_factory=dict)
     failing_processes: set[Process] = field(default_factory=set)

@@ -21,6 +21,7 @@ If several ends are left, they must differ and the log must give their order. Ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -32,11 +33,11 @@ from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.fallout import may_be_fallout
+from logdoctor.reasoning.lifecycle.lives import SIGKILL, signal_of
 
 TERMINATION_SIGNALS = frozenset({1, 2, 3, 13, 14, 15})
-SIGKILL, SIGABRT = 9, 6
+SIGABRT = 6
 CRASH_SIGNALS = frozenset({4, 8, 11})
-SIGNALS = range(1, 65)
 MAX_RECORDS = 4096
 MIN_TERMINATED = 3
 """A shorter list of terminated tasks may be cut."""
@@ -73,6 +74,8 @@ class Death(Struct, frozen=True):
 
 class Detector(Struct):
     """Collected ends of processes."""
+
+    READS: ClassVar = ("is ended", "fails", "gives up", "starts again", "nccl.warn")
 
     own_ends: dict[Process, Record] = field(default_factory=dict)
     reports: list[Record] = field(default_factory=list)
@@ -200,12 +203,7 @@ def _deaths(record: Record, state: JobState) -> Iterator[Death]:
     fields = record.fields
     code = fields.get("exit_code")
     exit_code = code if isinstance(code, int) else None
-    by_oom_killer = record.kind == "kernel.oom_kill" or fields.get("reason") == "oom"
-    signal = (
-        SIGKILL
-        if by_oom_killer
-        else _signal(fields.get("signal"), exit_code, is_wait_status=record.kind == "mpich.bad_termination")
-    )
+    signal = signal_of(record)
     if signal is None and exit_code == 0:
         return
     exception = str(fields.get("exception", "")) if record.reports_own_end else ""
@@ -220,15 +218,6 @@ def _deaths(record: Record, state: JobState) -> Iterator[Death]:
     for rank in ranks:
         host = state.places.host_of(record) or state.places.host_with(rank)
         yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, record)
-
-
-def _signal(value: Value | None, exit_code: int | None, *, is_wait_status: bool) -> int | None:
-    if isinstance(value, int) and value in SIGNALS:
-        return value
-    if exit_code is None:
-        return None
-    number = -exit_code if exit_code < 0 else exit_code - 128 if exit_code > 128 else exit_code if is_wait_status else 0
-    return number if number in SIGNALS and (not is_wait_status or number in (4, 6, 7, 8, 9, 11, 15)) else None
 
 
 def _without_cleanup_kills(deaths: list[Death]) -> list[Death]:

@@ -12,6 +12,7 @@ Source: the records `lightning.rank` and `lightning.world` (Lightning 1.0 to 2.5
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -25,6 +26,8 @@ MAX_DUPLICATES = 64
 
 class Detector(Struct):
     """Ranks of processes since the group was last complete."""
+
+    READS: ClassVar = ("tells rank", "tells size", "works", "busy", "ends well", "starts again")
 
     ranks: set[tuple[str, int]] = field(default_factory=set)
     duplicates: dict[int, Record] = field(default_factory=dict)

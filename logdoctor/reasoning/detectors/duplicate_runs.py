@@ -12,6 +12,8 @@ run. So three equal lines must come in a row, or before two other results.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
@@ -29,6 +31,8 @@ _RESULT = later(r"\d\.\d{3}|\de[-+]\d")
 
 class Detector(Struct):
     """Counts of the first result and of equal results in a row."""
+
+    READS: ClassVar = ("works",)
 
     first: Record | None = None
     repeats: int = 0

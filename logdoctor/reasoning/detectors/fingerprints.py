@@ -13,6 +13,7 @@ they are the two that differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -42,6 +43,8 @@ class Call(Struct, frozen=True):
 
 class Detector(Struct):
     """Calls of each rank, by itself and by others."""
+
+    READS: ClassVar = ("starts again", "failing", "c10d.*", "fails")
 
     own_calls: dict[int, Call] = field(default_factory=dict)
     reported_calls: dict[int, Call] = field(default_factory=dict)

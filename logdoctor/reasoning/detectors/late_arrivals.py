@@ -13,6 +13,8 @@ torch/distributed/distributed_c10d.py, `_store_based_barrier`, 1.8 to 2.15.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
@@ -34,6 +36,8 @@ _BARRIER = later(
 
 class Detector(Struct):
     """Ranks that wait in the first barrier."""
+
+    READS: ClassVar = ("starts", "starts again", "tells size", "failing", "c10d.*")
 
     waiting: set[int] = field(default_factory=set)
     joined: int = 0

@@ -12,6 +12,8 @@ is rank 0. The keys of the default group show it as well.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
@@ -30,6 +32,8 @@ _DEFAULT_GROUP = "keys: /default_pg/"
 
 class Detector(Struct):
     """Members that waited for the id."""
+
+    READS: ClassVar = ("starts", "starts again", "failing", "c10d.*")
 
     waiting: dict[int, Record] = field(default_factory=dict)
     """Records by the number in the group."""

@@ -10,6 +10,7 @@ The version line often has no host (``NCCL version 2.21.5+cuda12.4``). Then it b
 from __future__ import annotations
 
 from collections import Counter
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -26,6 +27,8 @@ MAX_ENTRIES = 1 << 14
 
 class Detector(Struct):
     """First version of each host, and the hosts of each file."""
+
+    READS: ClassVar = ("nccl.*",)
 
     by_host: dict[str, Record] = field(default_factory=dict)
     by_file: dict[str, Record] = field(default_factory=dict)

@@ -17,6 +17,7 @@ back. One interval suffices if the rank began a phase after its last step, or wa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -87,6 +88,8 @@ class RankSteps(Struct):
 class Detector(Struct):
     """Collected progress of all ranks."""
 
+    READS: ClassVar = ("works", "busy", "starts", "starts again", "failing", "tells reason")
+
     steps_by_series: dict[Series, dict[ProcessKey, RankSteps]] = field(default_factory=dict)
     phases: dict[ProcessKey, Record] = field(default_factory=dict)
     """Last phase of each process."""
@@ -142,7 +145,7 @@ class Detector(Struct):
         return [*self._stopped_first(state), *self._stood_still(state)]
 
     def _stopped_first(self, state: JobState) -> list[Record]:
-        if not self.steps_by_series or state.good_ends.done is not None:
+        if not self.steps_by_series or state.lives.program.well is not None:
             return []
         series = max(self.steps_by_series, key=lambda s: (len(self.steps_by_series[s]), s))
         steps_by_process = {p: c for p, c in self.steps_by_series[series].items() if c.count >= MIN_COUNT}
@@ -219,7 +222,12 @@ class Detector(Struct):
 
     def _stood_still(self, state: JobState) -> list[Record]:
         last_step, time_limit = self.last_step, self.time_limit
-        if last_step is None or time_limit is None or state.good_ends.done is not None or self.step_count < MIN_COUNT:
+        if (
+            last_step is None
+            or time_limit is None
+            or state.lives.program.well is not None
+            or self.step_count < MIN_COUNT
+        ):
             return []
         last_sign = self.last_phase or last_step
         if last_sign.time is None or time_limit.time is None:

@@ -13,6 +13,7 @@ apart. The attempts count only if they are many and the process printed no compl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -37,6 +38,8 @@ Process = tuple[str | None, int | None, str]
 
 class Detector(Struct):
     """Last attempt of each process."""
+
+    READS: ClassVar = ("starts again", "nccl.retry", "comes up")
 
     last: dict[Process, Record] = field(default_factory=dict)
     lines: dict[Process, int] = field(default_factory=dict)

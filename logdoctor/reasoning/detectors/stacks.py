@@ -15,6 +15,7 @@ and without the C library's waiting calls elsewhere.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import ClassVar
 
 import regex
 from msgspec import Struct, field
@@ -82,6 +83,8 @@ class Position(Struct, frozen=True):
 
 class Detector(Struct):
     """Latest stack of each process."""
+
+    READS: ClassVar = ("tells stack",)
 
     latest_dumps: dict[tuple[str, str | int], Record] = field(default_factory=dict)
 

@@ -8,6 +8,8 @@ Derived records (format ``ledger``, each on the line of the stall):
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from logdoctor.model import Record
@@ -21,6 +23,8 @@ class Detector(Struct):
 
     A stall that names ranks is not replaced by a stall that is cut before them.
     """
+
+    READS: ClassVar = ("waits", "starts", "starts again")
 
     last: Record | None = None
 

@@ -51,6 +51,8 @@ class Seat(Struct):
 class Places:
     """Collected places of all ranks."""
 
+    READS = ("all",)
+
     def __init__(self) -> None:
         self.expected: int | None = None
         """World size of the job, if printed."""

@@ -32,33 +32,22 @@ from collections.abc import Iterable, Sequence
 from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.lifecycle.spans import MAX_SPANS, Span, Track, is_over, may_end_a_run
+from logdoctor.reasoning.lifecycle.spans import MAX_SPANS, Span, Track, may_end_a_run
 
 MAX_FILES = 4096
 WORK = frozenset({"load", "resume", "data"})
 OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
 """Formats of the machine and the cluster.  Their records do not belong to one attempt."""
-ATTEMPT_KINDS = frozenset(
-    {
-        "progress.step",
-        "progress.phase",
-        "python.traceback",
-        "crash.signal",
-        "nccl.comm_init",
-        "lightning.resume",
-        "elastic.worker_failed",
-        "batch.report",
-        "batch.reported",
-        "batch.follows",
-        "shell.launch",
-    }
-)
-"""Kinds that matter for attempts.  A record without such a kind or sign is skipped."""
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 
 
 class Attempts:
     """Spans of each file, updated record by record."""
+
+    READS = (
+        *("works", "busy", "starts", "starts again", "ends well", "fails", "is ended"),
+        *("tells once", "tells member", "tells resume", "tells report", "tells reported", "tells output"),
+    )
 
     def __init__(self) -> None:
         self.tracks: dict[str, Track] = {}
@@ -67,8 +56,6 @@ class Attempts:
         self._restart_count = 0
 
     def observe(self, record: Record) -> None:
-        if not _matters(record):
-            return
         track = self._track(record.line.file)
         if track is None:
             return
@@ -83,22 +70,21 @@ class Attempts:
         return track
 
     def _update_track(self, track: Track, record: Record) -> None:
-        kind = record.kind
         track.prove(record)
-        if kind == "progress.step":
+        if record.has("works", "process"):
             track.step(record)
         elif record.has("starts again"):
             track.restart(record)
-        elif kind == "elastic.workers":
-            count = record.fields.get("restart_count")
+        elif "restart_count" in record.fields:
+            count = record.fields["restart_count"]
             self._restart_count = max(self._restart_count, min(count, MAX_SPANS) if isinstance(count, int) else 0)
-        elif is_launch(record) or kind == "lightning.resume" or record.fields.get("phase") in WORK:
+        elif is_launch(record) or record.tells("resume") or record.fields.get("phase") in WORK:
             track.begin(record)
         elif may_end_a_run(record):
             track.end(record)
-        elif kind == "nccl.comm_init":
+        elif record.has("comes up"):
             track.begun = True
-        elif kind == "elastic.worker_failed":
+        elif record.kind == "elastic.worker_failed":
             track.restart_expected = True
 
     @property
@@ -198,13 +184,6 @@ def starts_workers(record: Record) -> bool:
 
 def comes_up(record: Record) -> bool:
     return record.has("starts") or record.has("starts again") or record.has("comes up")
-
-
-def _matters(record: Record) -> bool:
-    """Return whether the record may begin or end an attempt."""
-    if record.kind in ATTEMPT_KINDS or record.has("starts") or record.has("starts again"):
-        return True
-    return record.tells("once") or is_over(record)
 
 
 def _attempt_in_path(file: str) -> int:

@@ -6,7 +6,7 @@ detector of deaths decides which end came first.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts
@@ -48,6 +48,8 @@ class NamedEnds:
     ``first_death`` is the end that came before all others, if the detector of deaths found it.
     """
 
+    READS = ("tells first end", "python.*")
+
     def __init__(self, attempts: Attempts) -> None:
         self._attempts = attempts
         self._first: list[Record] = []
@@ -55,15 +57,17 @@ class NamedEnds:
 
     def observe(self, record: Record) -> None:
         """Add an end.  Reading order decides, unless a later file shows a clearly earlier time."""
+        if not names_an_end(record):
+            return
         first = self._first[-1] if self._first else None
         if first is None or not self._attempts.same_span(first, record):
             self._first.append(record)
         elif (elapsed(record, first) or 0.0) > SKEW:
             self._first[-1] = record
 
-    def observe_derived(self, derived: Record) -> None:
-        if derived.kind == "ledger.first_death":
-            self.first_death = derived
+    def read_derived(self, derived: Iterable[Record]) -> None:
+        """Take the end that the detector of deaths found."""
+        self.first_death = next((e for e in derived if "reporter" in e.fields and "how" in e.fields), None)
 
     def ends_in_attempt_of(self, record: Record) -> list[Record]:
         """Return the named ends in the attempt of the record.

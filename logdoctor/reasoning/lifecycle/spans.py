@@ -140,21 +140,21 @@ class Track(Struct):
     def prove(self, record: Record) -> None:
         """Begin a span if a final message appears a second time."""
         words = self.words
-        if record.kind == "batch.report":
+        if record.tells("report"):
             self.opened = record
-        elif record.kind == "batch.follows":
+        elif record.tells("output"):
             self._add_header(record)
         if record.tells("once"):
             words.add_place(record)
             return
-        earlier = words.end_before_command() if record.kind == "shell.launch" else words.end_of_earlier_job(record)
+        earlier = words.end_before_command() if record.has("starts", "program") else words.end_of_earlier_job(record)
         words.note_end(record, over=may_end_a_run(record))
         if earlier is None and left_the_main_script(record) and _names_no_rank(record):
             earlier = words.end_of_earlier_script(record)
         if earlier is None:
             return
         last = self.spans[-1]
-        first = record.order if record.kind == "batch.report" else earlier.order + 1
+        first = record.order if record.tells("report") else earlier.order + 1
         if last.first <= earlier.order and len(self.spans) < MAX_SPANS:
             last = Span(first, "job", earlier)
             self.spans.append(last)
@@ -204,7 +204,12 @@ def _is_first_of_count(record: Record) -> bool:
     """
     if record.fields.get("value") not in FIRST_VALUES:
         return False
-    return record.fields.get("unit") == "epoch" or ("epoch" not in record.fields and "%|" not in record.text)
+    return record.fields.get("unit") == "epoch" or ("epoch" not in record.fields and advances(record))
+
+
+def advances(step: Record) -> bool:
+    """Return whether the line is more than a bar, which programs draw again though nothing moves."""
+    return step.fields.get("advances") is not False
 
 
 def _series(record: Record) -> Series:
@@ -217,7 +222,7 @@ def _place(record: Record) -> Place | None:
 
     Return None for a progress bar without an epoch, because any loop draws such a bar.
     """
-    if "epoch" not in record.fields and "%|" in record.text:
+    if "epoch" not in record.fields and not advances(record):
         return None
     try:
         return float(str(record.fields.get("epoch", 0))), float(str(record.fields.get("value")))
@@ -249,7 +254,7 @@ def is_over(record: Record) -> bool:
 
 
 def _resumes(record: Record) -> bool:
-    return record.kind == "lightning.resume" or record.fields.get("phase") == "resume"
+    return record.tells("resume") or record.fields.get("phase") == "resume"
 
 
 def may_end_a_run(record: Record) -> bool:
@@ -262,6 +267,6 @@ def may_end_a_run(record: Record) -> bool:
 
 def left_the_main_script(record: Record) -> bool:
     """Return whether the main script did not catch this exception."""
-    if record.kind != "python.traceback" or record.level != "fatal" or record.fields.get("caught"):
+    if record.level != "fatal" or record.fields.get("caught"):
         return False
     return any(_MAIN.search(line.text) for line in record.lines[:3])
