@@ -44,7 +44,7 @@ class Reasoner:
         self.rules, self.hung = rules, hung
         self.state = JobState()
         self._detectors, self._table = detectors(), RankTable()
-        self._dispatch = Dispatch(self._detectors)
+        self._dispatch = Dispatch((*self.state.readers, *self._detectors))
         self._index = load_index(rules, scanned)
         self._matches: dict[int, dict[str, Matches]] = {}
         """Matches by the rule's number and the symptom's name, without those of derived records."""
@@ -59,10 +59,9 @@ class Reasoner:
         if record.failing:
             few = len(self._failures) < MAX_FAILURES
             (self._failures if few else self._latest_failures).append(record.without_lines())
-        self.state.observe(record)
+        self._dispatch(record)
         if record.failing or record.source.rank is not None or record.source.pid is not None:
             self._table.observe(record, self.state.runs.span_of(record))
-        self._dispatch(record)
 
     @property
     def quiet(self) -> bool:

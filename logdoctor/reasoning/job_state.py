@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from logdoctor.model import CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
 from logdoctor.reasoning.dispatch import Dispatch, Handler
 from logdoctor.reasoning.identity.addresses import AddressBook, short_host
 from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.identity.versions import Versions
-from logdoctor.reasoning.lifecycle.attempts import OUTSIDE, Attempts
-from logdoctor.reasoning.lifecycle.clocks import A_YEAR, JITTER, Clocks
-from logdoctor.reasoning.lifecycle.launchers import NamedEnds, launcher_of
+from logdoctor.reasoning.lifecycle.attempts import Attempts
+from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
+from logdoctor.reasoning.lifecycle.launchers import launcher_of
 from logdoctor.reasoning.lifecycle.lives import Lives, Work
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
-CALENDAR_END = 253_402_300_800.0
 
 
 class JobState:
@@ -29,53 +29,29 @@ class JobState:
 
     def __init__(self) -> None:
         self.places = Places()
-        self.formats: set[str] = set()
         self.runs = Attempts()
         self.versions = Versions(self.runs)
         self.phases: list[tuple[int, str]] = []
-        self.named_ends = NamedEnds(self.runs)
         self.addresses = AddressBook()
-        self.clocks = Clocks()
+        self.clocks = Clocks(lambda record: short_host(record.host or "") or self.places.host_with(record.rank))
         self.lives = Lives(self.places, self.runs, self.clocks)
+        self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
-        self._time_ranges: dict[bool, tuple[float, float]] = {}
-        """Earliest and latest time, keyed by whether the time stamps have a year."""
         self._wanted: Callable[[Record], bool] = _is_any
         """Filter for records of the selected run."""
-        self._last_steps: dict[int | None, Record] | None = None
-        """Cache of `last_steps`, cleared by each record."""
-        self._dispatch = Dispatch(
-            (
-                self.places,
-                self.runs,
-                self.lives,
-                self.addresses,
-                Handler(Clocks.READS, self._read_clock),
-                self.named_ends,
-                Handler(("busy",), self._read_phase),
-                Handler(("tells setting",), self._read_setting),
-                self.versions,
-            )
+        self._last_steps: tuple[int, dict[int | None, Record]] = -1, {}
+        """Cache of `last_steps`, with the number of records at which it was made."""
+        self.readers = (
+            *(self.places, self.runs, self.lives, self.addresses, self.clocks, self.versions),
+            Handler(("busy",), self._read_phase),
+            Handler(("tells setting",), self._read_setting),
         )
+        self.observe = Dispatch(self.readers)
 
-    def observe(self, record: Record) -> None:
-        self._last_steps = None
-        self.formats.add(record.format)
-        self._read_time(record)
-        self._dispatch(record)
-
-    def _read_time(self, record: Record) -> None:
-        """Extend the time range of the job.
-
-        Records of machine and cluster may lie long before or after it, so they do not count.
-        """
-        time = record.time
-        if time is not None and 0 < time < CALENDAR_END and record.format.partition("_")[0] not in OUTSIDE:
-            first, last = self._time_ranges.get(time >= A_YEAR, (time, time))
-            self._time_ranges[time >= A_YEAR] = min(first, time), max(last, time)
-
-    def _read_clock(self, record: Record) -> None:
-        self.clocks.observe(record, short_host(record.host or "") or self.places.host_with(record.rank))
+    @property
+    def formats(self) -> AbstractSet[str]:
+        """Formats of all records."""
+        return self.lives.formats
 
     def _read_phase(self, record: Record) -> None:
         phase = str(record.fields.get("phase", ""))
@@ -135,7 +111,7 @@ class JobState:
         ``wanted`` selects the records of that run.
         """
         view = copy.copy(self)
-        view._wanted, view._last_steps = wanted, None  # noqa: SLF001 - same class
+        view._wanted, view._last_steps = wanted, (-1, {})  # noqa: SLF001 - same class
         return view
 
     def last_steps(self) -> dict[int | None, Record]:
@@ -144,9 +120,9 @@ class JobState:
         The key None holds a step without a rank. Ask after the whole log was read, because only then local ranks and
         pids can be resolved.
         """
-        if self._last_steps is None:
-            self._last_steps = self._find_last_steps()
-        return self._last_steps
+        if self._last_steps[0] != self.lives.records:
+            self._last_steps = self.lives.records, self._find_last_steps()
+        return self._last_steps[1]
 
     def _find_last_steps(self) -> dict[int | None, Record]:
         last_steps = dict[int | None, Record]()
@@ -191,7 +167,7 @@ class JobState:
     ) -> JobSummary:
         """Return the summary for the report."""
         death = self.named_ends.first_death
-        started, ended = self._time_ranges.get(True) or self._time_ranges.get(False) or (None, None)
+        started, ended = self.lives.times.get(True) or self.lives.times.get(False) or (None, None)
         return JobSummary(
             ranks_expected=self.places.expected,
             ranks_seen=tuple(sorted(self.places.ranks)),

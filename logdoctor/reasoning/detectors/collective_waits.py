@@ -48,7 +48,7 @@ SIGKILL = 9
 class Detector(Struct):
     """Collected waits of all ranks."""
 
-    READS: ClassVar = ("starts", "starts again", "is ended", "fails", "failing")
+    READS: ClassVar = ("starts", "starts again", "is ended", "fails", "gives up", "waits")
 
     waits: dict[int, Record] = field(default_factory=dict)
     failed_otherwise: set[int] = field(default_factory=set)
@@ -64,10 +64,10 @@ class Detector(Struct):
     def observe(self, record: Record) -> None:
         if starts_workers(record):
             self._reset()
-        elif record.kind == "elastic.sigterm":
+        elif record.has("is ended", "named"):
             if record.fields.get("signal") == SIGKILL and record.pid is not None and len(self.killed_pids) < MAX_RANKS:
                 self.killed_pids.add(record.pid)
-        elif record.kind == "elastic.failure_summary":
+        elif record.has("fails", "named") and "other_ranks" in record.fields:
             others = record.fields.get("other_ranks")
             ranks = (record.rank, *(others if isinstance(others, tuple) else ()))
             self.reported.update(r for r in ranks[:MAX_RANKS] if isinstance(r, int))

@@ -87,15 +87,14 @@ class Detector(Struct):
     """True if Slurm ended a step because a task failed."""
 
     def observe(self, record: Record) -> None:
-        kind = record.kind
         if record.has("is ended", "job") and len(self.job_ends) < MAX_RECORDS:
             self.job_ends.setdefault(record.line.file, record)
             self.task_failed |= record.fields.get("reason") == "task failure"
         if record.reports_own_end or record.reports_end_of_other:
             self._read_end(record)
-        elif record.has("gives up") or (kind == "nccl.warn" and "peer" in record.fields):
+        elif record.has("gives up") or (record.kind == "nccl.warn" and "peer" in record.fields):
             _add_first(self.waits, record)
-        elif kind == "elastic.sigterm":
+        elif record.has("is ended", "named") and not record.reports_end_of_other:
             if len(self.terminated_pids) < MAX_RECORDS:
                 self.terminated_pids.add(record.pid)
         elif record.has("starts again"):
@@ -158,23 +157,25 @@ class Detector(Struct):
             return not all(printed_after(e, death.record) for e in waits_by_rank[death.rank])
         job_end = self.job_ends.get(death.record.line.file)
         is_after_job_end = job_end is not None and printed_after(death.record, job_end)
-        return is_after_job_end and (
-            death.signal == SIGKILL or (death.signal is None and death.record.format == "slurm")
-        )
+        return is_after_job_end and (death.signal == SIGKILL or (death.signal is None and death.record.tells("tasks")))
 
     def _was_not_notified(self, death: Death) -> bool:
         """Return whether Horovod notified all waiting ranks but not this rank.
 
         It notifies the others when a rank has left.
         """
-        notified = {e.rank for e in self.waits.values() if e.kind == "frameworks.shutdown"}
+        notified = {
+            e.rank
+            for e in self.waits.values()
+            if any(sign.mark == "gives up" and sign.by == "launcher" for sign in e.signs)
+        }
         return len(notified) == len(self.waits) and death.rank not in (None, *notified) and None not in notified
 
 
 def _unlisted_task(deaths: Sequence[Death]) -> Iterator[Record]:
     """Return the only task that Slurm did not terminate after a task failed."""
     terminated = {
-        d.rank for d in deaths if d.rank is not None and d.signal in TERMINATION_SIGNALS and d.record.format == "slurm"
+        d.rank for d in deaths if d.rank is not None and d.signal in TERMINATION_SIGNALS and d.record.tells("tasks")
     }
     unlisted = set(range(max(terminated, default=0))) - terminated
     if len(terminated) < MIN_TERMINATED or len(unlisted) != 1:

@@ -27,17 +27,15 @@ MAX_DUPLICATES = 64
 class Detector(Struct):
     """Ranks of processes since the group was last complete."""
 
-    READS: ClassVar = ("tells rank", "tells size", "works", "busy", "ends well", "starts again")
+    READS: ClassVar = ("tells rank", "tells size", "starts again")
 
     ranks: set[tuple[str, int]] = field(default_factory=set)
     duplicates: dict[int, Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if record.kind == "lightning.rank":
+        if record.tells("rank") and record.has("starts"):
             self._add_rank(record)
-        elif (self.ranks or self.duplicates) and (
-            record.kind == "lightning.world" or record.format == "progress" or record.has("starts again")
-        ):
+        elif not record.tells("rank"):
             self.ranks.clear()
             self.duplicates.clear()
 

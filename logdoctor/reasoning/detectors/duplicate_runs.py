@@ -44,7 +44,7 @@ class Detector(Struct):
     longest_run: int = 0
 
     def observe(self, record: Record) -> None:
-        if record.kind != "progress.step" or not _RESULT.search(record.text):
+        if not _RESULT.search(record.text):
             return
         self.first = self.first or record
         self.run_length = self.run_length + 1 if record.text == self.last_text else 1

@@ -44,7 +44,8 @@ class Call(Struct, frozen=True):
 class Detector(Struct):
     """Calls of each rank, by itself and by others."""
 
-    READS: ClassVar = ("starts again", "failing", "c10d.*", "fails")
+    READS: ClassVar = ("starts again",)
+    PHRASES: ClassVar = (MISMATCH,)
 
     own_calls: dict[int, Call] = field(default_factory=dict)
     reported_calls: dict[int, Call] = field(default_factory=dict)

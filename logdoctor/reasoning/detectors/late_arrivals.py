@@ -37,7 +37,8 @@ _BARRIER = later(
 class Detector(Struct):
     """Ranks that wait in the first barrier."""
 
-    READS: ClassVar = ("starts", "starts again", "tells size", "failing", "c10d.*")
+    READS: ClassVar = ("starts", "starts again", "comes up")
+    PHRASES: ClassVar = ("store based barrier",)
 
     waiting: set[int] = field(default_factory=set)
     joined: int = 0
@@ -50,7 +51,7 @@ class Detector(Struct):
     def observe(self, record: Record) -> None:
         if starts_workers(record):
             self._reset()
-        elif record.kind == "c10d.barrier_done":
+        elif record.has("comes up"):
             self.is_complete = True
         elif "in store based barrier" in record.text[:SEARCHED] and (match := _BARRIER.search(record.text[:SEARCHED])):
             numbers = number_fields(match.groupdict())

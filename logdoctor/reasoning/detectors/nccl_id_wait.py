@@ -33,7 +33,8 @@ _DEFAULT_GROUP = "keys: /default_pg/"
 class Detector(Struct):
     """Members that waited for the id."""
 
-    READS: ClassVar = ("starts", "starts again", "failing", "c10d.*")
+    READS: ClassVar = ("starts", "starts again")
+    PHRASES: ClassVar = (PHRASE,)
 
     waiting: dict[int, Record] = field(default_factory=dict)
     """Records by the number in the group."""

@@ -28,6 +28,7 @@ from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import starts_workers
 from logdoctor.reasoning.lifecycle.clocks import printed_after
+from logdoctor.reasoning.lifecycle.lives import key_of
 
 MIN_COUNT = 3
 MIN_RANKS_PER_LAGGARD = 4
@@ -88,13 +89,11 @@ class RankSteps(Struct):
 class Detector(Struct):
     """Collected progress of all ranks."""
 
-    READS: ClassVar = ("works", "busy", "starts", "starts again", "failing", "tells reason")
+    READS: ClassVar = ("works", "busy", "starts", "starts again", "tells reason")
 
     steps_by_series: dict[Series, dict[ProcessKey, RankSteps]] = field(default_factory=dict)
     phases: dict[ProcessKey, Record] = field(default_factory=dict)
     """Last phase of each process."""
-    failures: dict[ProcessKey, Record] = field(default_factory=dict)
-    """Last failure of each process."""
     last_step: Record | None = None
     step_count: int = 0
     longest_gap: float = 0.0
@@ -103,22 +102,19 @@ class Detector(Struct):
     time_limit: Record | None = None
 
     def observe(self, record: Record) -> None:
-        if record.kind == "progress.step":
+        if record.has("works", "process"):
             self._measure_gap(record)
             self.last_step, self.last_phase = record, None
             if (process := _process_key(record)) is not None:
                 self._read_step(record, process)
-        elif record.kind == "progress.phase":
+        elif record.has("busy"):
             self.last_phase = record
             process = _process_key(record)
             if process is not None and (process in self.phases or len(self.phases) < MAX_RANKS):
                 self.phases[process] = record
         elif starts_workers(record):
-            self.failures.clear()
             self.steps_by_series.clear()
             self.phases.clear()
-        elif record.failing and (process := _process_key(record)) is not None and len(self.failures) < MAX_RANKS:
-            self.failures[process] = record
         if record.tells("reason") and self.time_limit is None and _LIMIT.search(record.text):
             self.time_limit = record
 
@@ -164,7 +160,7 @@ class Detector(Struct):
             "step": steps.place[1],
             "others_step": min(c.place for c in ahead)[1],
             "behind": _intervals_behind(steps, min(c.place for c in ahead)),
-            "certain": "yes" if all(self._log_continues(p, steps_by_process[p], ahead) for p in behind) else "no",
+            "certain": "yes" if all(_log_continues(steps_by_process[p], ahead, state) for p in behind) else "no",
         }
         phase = self._open_phase(slowest, steps)
         if phase is not None:
@@ -172,17 +168,6 @@ class Detector(Struct):
         if len(ranks) == 1:
             fields["rank"] = ranks[0]
         return [derive_record("stopped_first", phase or steps.last, fields)]
-
-    def _log_continues(self, process: ProcessKey, steps: RankSteps, ahead: list[RankSteps]) -> bool:
-        """Return whether the log surely continues after the last step.
-
-        It does if the process printed a failure later, or if the other ranks print into the same file.
-        """
-        file = steps.last.line.file
-        failure = self.failures.get(process)
-        return (failure is not None and printed_after(failure, steps.last)) or all(
-            c.last.line.file == file for c in ahead
-        )
 
     def _behind(self, steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
         """Return the processes that stopped clearly before all others.
@@ -249,6 +234,16 @@ class Detector(Struct):
         if self.last_phase is not None and not _COMPLETED.search(self.last_phase.text):
             fields["phase"] = str(self.last_phase.fields.get("phase", ""))
         return [derive_record("stood_still", time_limit, fields)]
+
+
+def _log_continues(steps: RankSteps, ahead: list[RankSteps], state: JobState) -> bool:
+    """Return whether the log surely continues after the last step.
+
+    It does if the process printed more lines, or if the other ranks print into the same file.
+    """
+    life = state.lives.processes.get(key_of(steps.last))
+    spoke = life is not None and life.last is not None and printed_after(life.last, steps.last)
+    return spoke or all(c.last.line.file == steps.last.line.file for c in ahead)
 
 
 def _process_key(record: Record) -> ProcessKey | None:

@@ -53,7 +53,7 @@ class Detector(Struct):
             if len(self.last) < MAX_PROCESSES or process in self.last:
                 self.last[process] = record.without_lines()
                 self.lines[process] = self.lines.get(process, 0) + 1
-        elif self.last and record.kind == "nccl.comm_init" and record.fields.get("phase") == "COMPLETE":
+        elif self.last and record.has("comes up") and record.fields.get("phase") == "COMPLETE":
             self.last.pop(_process(record), None)
             self.lines.pop(_process(record), None)
 

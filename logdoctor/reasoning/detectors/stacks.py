@@ -89,7 +89,7 @@ class Detector(Struct):
     latest_dumps: dict[tuple[str, str | int], Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if not record.tells("stack") or (record.kind == "python.fatal" and record.fields.get("signal") != SIGABRT):
+        if not record.tells("stack") or (record.reports_own_end and record.fields.get("signal") != SIGABRT):
             return
         process = _process_key(record)
         if (

@@ -29,7 +29,7 @@ class Detector(Struct):
     last: Record | None = None
 
     def observe(self, record: Record) -> None:
-        if record.kind == "frameworks.stall":
+        if record.has("waits", "group"):
             if self.last is None or record.fields.get("missing") or not self.last.fields.get("missing"):
                 self.last = record
         elif self.last is not None and starts_workers(record):

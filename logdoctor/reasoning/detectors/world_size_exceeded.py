@@ -26,7 +26,8 @@ _BARRIER = later(
 class Detector(Struct):
     """First line of a barrier with too many processes."""
 
-    READS: ClassVar = ("tells size", "failing", "c10d.*")
+    READS: ClassVar = ()
+    PHRASES: ClassVar = ("store based barrier",)
 
     line: Record | None = None
     numbers: dict[str, int] = {}

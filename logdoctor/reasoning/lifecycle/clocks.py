@@ -104,14 +104,16 @@ class Clocks:
 
     READS = ("works", *SHARED)
 
-    def __init__(self) -> None:
+    def __init__(self, host_of: Callable[[Record], str | None]) -> None:
+        self._host_of = host_of
         self._shared: dict[Key, dict[str, float]] = {}
         self._steps = 0
         self._offsets: tuple[HostClock, ...] | None = None
 
-    def observe(self, record: Record, host: str | None) -> None:
-        """Note the time of a shared record that ``host`` printed."""
-        key = _shared_key(record) if host and record.time is not None else None
+    def observe(self, record: Record) -> None:
+        """Note the time of a shared record."""
+        host = self._host_of(record) if record.time is not None else None
+        key = _shared_key(record) if host else None
         if key is None or host is None or record.time is None:
             return
         times = self._shared.get(key)

@@ -48,17 +48,13 @@ class NamedEnds:
     ``first_death`` is the end that came before all others, if the detector of deaths found it.
     """
 
-    READS = ("tells first end", "python.*")
-
     def __init__(self, attempts: Attempts) -> None:
         self._attempts = attempts
         self._first: list[Record] = []
         self.first_death: Record | None = None
 
-    def observe(self, record: Record) -> None:
+    def add(self, record: Record) -> None:
         """Add an end.  Reading order decides, unless a later file shows a clearly earlier time."""
-        if not names_an_end(record):
-            return
         first = self._first[-1] if self._first else None
         if first is None or not self._attempts.same_span(first, record):
             self._first.append(record)

@@ -16,8 +16,9 @@ from msgspec import Struct, field
 
 from logdoctor.model import LifecycleSign, Record
 from logdoctor.reasoning.identity.places import Places
-from logdoctor.reasoning.lifecycle.attempts import Attempts
-from logdoctor.reasoning.lifecycle.clocks import Clocks, after, elapsed, middle
+from logdoctor.reasoning.lifecycle.attempts import OUTSIDE, Attempts
+from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks, after, elapsed, middle
+from logdoctor.reasoning.lifecycle.launchers import NamedEnds, names_an_end
 from logdoctor.reasoning.lifecycle.recovery import CaughtExceptions, RollCall
 from logdoctor.reasoning.lifecycle.spans import advances
 
@@ -26,6 +27,7 @@ Key = int | tuple[str, int] | str
 """Rank, host and pid, or file."""
 
 MAX_LIVES = 4096
+CALENDAR_END = 253_402_300_800.0
 MAX_FILES = 4096
 MAX_STEPS, MAX_OLDER_STEPS, MAX_ENDS = 64, 64, 8
 ENOUGH_STEPS = 3
@@ -84,6 +86,8 @@ class Lifecycle(Struct):
     first: Record | None = None
     last: Record | None = None
     """First and last record that it printed."""
+    alarm: Record | None = None
+    """First failing record of this attempt."""
     work: Work = field(default_factory=Work)
     ends: list[Record] = field(default_factory=list)
     """Reports of its end, by itself or by others."""
@@ -110,6 +114,7 @@ class Lifecycle(Struct):
         """Forget how the attempt before was ended, because another attempt or job begins."""
         self.begun = order
         self.work.begin_attempt()
+        self.alarm = None
         self.ends.clear()
         self.orders.clear()
 
@@ -148,14 +153,21 @@ class Lives:
     def __init__(self, places: Places, attempts: Attempts, clocks: Clocks) -> None:
         self.places, self.attempts, self.clocks = places, attempts, clocks
         self.processes: dict[Key, Lifecycle] = {}
+        self.named_ends = NamedEnds(attempts)
         self.program, self.job = Lifecycle(), Lifecycle()
         self.job_failed: Record | None = None
         """Last report of a batch system that a job failed."""
+        self.records = 0
+        self.formats: set[str] = set()
+        self.times: dict[bool, tuple[float, float]] = {}
+        """Earliest and latest time, keyed by whether the time stamps have a year."""
         self.first_step: Record | None = None
         self.final_step: Record | None = None
         """Last step of all, if its number is the total.  Bars do not count, because any loop may draw one."""
         self.result: Record | None = None
         """Final result of the program, if no process had ended before."""
+        self.activity: dict[str, Record] = {}
+        """Last step or phase in each file."""
         self.roll_call = RollCall()
         self.caught = CaughtExceptions()
         self.line_counts: Mapping[str, int] = {}
@@ -170,19 +182,35 @@ class Lives:
     def observe(self, record: Record) -> None:
         if self.attempts.spans > self._spans:
             self._begin_attempt(record)
+        self.records += 1
+        self.formats.add(record.format)
+        if record.time is not None:
+            self._read_time(record, record.time)
         life = self._life(record)
         life.hear(record)
         for sign in record.signs:
             self._read_sign(sign, record, life)
+        if names_an_end(record):
+            self.named_ends.add(record)
         if record.failing:
-            self.caught.observe(record)
+            life.alarm = life.alarm or record.without_lines()
+            self.caught.add(record)
             self.roll_call.spoil()
         elif record.source.rank is not None and (record.line.file in self._calm or len(self._calm) < MAX_FILES):
             # a failure does not count, because ``srun -l`` puts a rank in front of a shell's complaint too
             self._calm[record.line.file] = record.order
 
+    def _read_time(self, record: Record, time: float) -> None:
+        """Extend the time range of the job.
+
+        Records of machine and cluster may lie long before or after it, so they do not count.
+        """
+        if 0 < time < CALENDAR_END and record.format.partition("_")[0] not in OUTSIDE:
+            first, last = self.times.get(time >= A_YEAR, (time, time))
+            self.times[time >= A_YEAR] = min(first, time), max(last, time)
+
     def _life(self, record: Record) -> Lifecycle:
-        key = _key_of(record)
+        key = key_of(record)
         life = self.processes.get(key)
         if life is None:
             if len(self.processes) >= MAX_LIVES:
@@ -192,6 +220,8 @@ class Lives:
 
     def _read_sign(self, sign: LifecycleSign, record: Record, life: Lifecycle) -> None:
         mark, of = sign.mark, sign.of
+        if mark in ("works", "busy") and (record.line.file in self.activity or len(self.activity) < MAX_FILES):
+            self.activity[record.line.file] = record
         if sign.last or "first end" in sign.tells or (of == "named" and mark in ("fails", "is ended")):
             self._any_ended = True  # results after that come from another program
         if mark == "works":
@@ -233,6 +263,10 @@ class Lives:
     def unranked_works(self) -> list[Work]:
         """Return the steps of processes whose lines name no rank."""
         return [life.work for key, life in self.processes.items() if not isinstance(key, int) and life.work.count]
+
+    def with_alarm(self) -> set[Key]:
+        """Return the processes that printed a failure."""
+        return {key for key, life in self.processes.items() if life.alarm is not None}
 
     def ranks_spoke_after(self, record: Record) -> bool:
         """Return whether ranks printed lines after the record.
@@ -287,7 +321,7 @@ def usual_gap(steps: deque[Record]) -> float | None:
     return middle(gaps) if gaps else None
 
 
-def _key_of(record: Record) -> Key:
+def key_of(record: Record) -> Key:
     if record.rank is not None:
         return record.rank
     return (record.host or "", record.pid) if record.pid is not None else record.line.file

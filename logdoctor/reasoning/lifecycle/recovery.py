@@ -22,7 +22,7 @@ class CaughtExceptions(Struct):
     elsewhere: bool = False
     """True if another file holds a failure too.  The order of two files is unknown."""
 
-    def observe(self, failure: Record) -> None:
+    def add(self, failure: Record) -> None:
         self.elsewhere = self.elsewhere or self.file not in (None, failure.line.file)
         self.file = failure.line.file
         above = self.pending and 0 <= _first(failure) - _last(self.pending[-1]) <= GAP
