@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
+from logdoctor.matcher.matcher import JobScanner
 from logdoctor.model import Coverage, Diagnosis, InputError, Job, Problem, Record, Stream
 from logdoctor.pack import regexes
 from logdoctor.pipeline.broken_records import BrokenRecords
@@ -61,8 +63,9 @@ def diagnose(
     """
     pack = knowledge or gather(rule_folders(rules))
     reader = JobReader(make_job(inputs, name), pack, bounds, watch)
-    baseline_path = os.fspath(baseline) if baseline else ""
-    diagnosis = _diagnose(reader, lang, Path(model) if model else None, baseline_path, hung=hung)
+    analysis = Analysis(reader, lang, hung=hung, model=Path(model) if model else None, baseline=baseline)
+    analysis.read_all()
+    diagnosis = analysis.diagnosis()
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
         regexes.keep()
     return add_context(diagnosis, reader.job, reader.bounds, context) if context else diagnosis
@@ -77,47 +80,68 @@ def diagnose_streams(
     watch: Watch | None = None,
 ) -> Diagnosis:
     """Diagnose one job from opened logs. Other arguments are those of `diagnose`."""
-    return _diagnose(JobReader(Job(name, ()), knowledge, watch=watch, opened=opened), lang)
+    analysis = Analysis(JobReader(Job(name, ()), knowledge, watch=watch, opened=opened), lang)
+    analysis.read_all()
+    return analysis.diagnosis()
 
 
-def _diagnose(
-    reader: JobReader, lang: str, model: Path | None = None, baseline: str = "", *, hung: bool = False
-) -> Diagnosis:
-    pack = reader.pack
-    reasoner = Reasoner(pack.rules, pack.scanned, hung=hung)
-    counter = FeatureCounter()
-    for record in observe(reader, reasoner):
+class Analysis:
+    """Analysis of one job.  Its memory does not grow with the logs."""
+
+    def __init__(
+        self,
+        reader: JobReader,
+        lang: str = "en",
+        *,
+        hung: bool = False,
+        model: Path | None = None,
+        baseline: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.reader, self.lang, self.model = reader, lang, model
+        self.baseline = os.fspath(baseline) if baseline else ""
+        self.reasoner = Reasoner(reader.pack.rules, reader.pack.scanned, hung=hung)
+        self._counter = FeatureCounter()
+
+    def read_all(self) -> None:
+        """Read all inputs of the job.  Raises `InputError` if nothing could be read."""
+        for record in self.reader:
+            self._observe(self.reasoner, self._counter, record)
+        self.reader.require_input()
+
+    def read(self, stream: Stream) -> None:
+        """Read a log to its end."""
+        for record in self.reader.read(stream):
+            self._observe(self.reasoner, self._counter, record)
+
+    def _observe(self, reasoner: Reasoner, counter: FeatureCounter, record: Record) -> None:
+        try:
+            reasoner.observe(record)
+        except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
+            self.reader.broken.add(error, record.line.file, record.line.number)
         counter.observe(record)
-    cut = bool(reader.problems)
-    diagnosis = reasoner.conclude(reader.job.name, lang, truncated=cut, prefer=build_preference(counter, model))
-    problems = (*pack.faults, *reader.problems)
-    diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
-    diagnosis = add_guess(diagnosis, counter, pack, lang, model)
-    diagnosis = replace(diagnosis, decision=decide(diagnosis, lang))
-    return add_new_templates(diagnosis, reader.excerpts, lang, baseline)
 
+    def conclude(self) -> tuple[Reasoner, FeatureCounter]:
+        """Return the reasoner and the counter with the records that the scan overlooked."""
+        self.reasoner.state.lives.line_counts = self.reader.lengths
+        overlooked = _find_overlooked(self.reader) if self.reasoner.quiet else []
+        if not overlooked:
+            return self.reasoner, self._counter
+        reasoner, counter = self.reasoner.copy(), copy.deepcopy(self._counter)
+        for record in overlooked:
+            self._observe(reasoner, counter, record)
+        return reasoner, counter
 
-def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
-    """Let the reasoner observe each record of a job, and yield it.
-
-    Then the overlooked records follow. After the last record the reasoner may conclude. Raises `InputError` if nothing
-    could be read.
-    """
-    for record in reader:
-        _observe_record(record, reader, reasoner)
-        yield record
-    reader.require_input()
-    for record in _find_overlooked(reader) if reasoner.quiet else ():
-        _observe_record(record, reader, reasoner)
-        yield record
-    reasoner.state.lives.line_counts = reader.lengths
-
-
-def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> None:
-    try:
-        reasoner.observe(record)
-    except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
-        reader.broken.add(error, record.line.file, record.line.number)
+    def diagnosis(self) -> Diagnosis:
+        """Return the diagnosis of all that was read.  It changes nothing, so it may be asked at any time."""
+        reader, lang, pack = self.reader, self.lang, self.reader.pack
+        reasoner, counter = self.conclude()
+        prefer = build_preference(counter, self.model)
+        diagnosis = reasoner.conclude(reader.job.name, lang, truncated=bool(reader.problems), prefer=prefer)
+        problems = (*pack.faults, *reader.problems)
+        diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
+        diagnosis = add_guess(diagnosis, counter, pack, lang, self.model)
+        diagnosis = replace(diagnosis, decision=decide(diagnosis, lang))
+        return add_new_templates(diagnosis, reader.excerpts, lang, self.baseline)
 
 
 def _find_overlooked(reader: JobReader) -> list[Record]:
@@ -176,36 +200,39 @@ class JobReader:
         self.broken = BrokenRecords(self.problems)
         """Records that break a reader or the reasoning."""
         self._read_error: Exception | None = None
+        self._scans: JobScanner | None = None
+        self._symptoms = load_index(pack.rules, pack.scanned)
         self.lengths: dict[str, int] = {}
         """Number of lines of each file that was read to its end."""
         self.excerpts = Excerpts()
         """Parts of the logs, kept for a second look."""
 
     def __iter__(self) -> Iterator[Record]:
-        files = size = lines = order = 0
-        matcher, symptoms = self.pack.matcher, load_index(self.pack.rules, self.pack.scanned)
-        scans = matcher.job_scanner()
         for stream in open_streams(self.job, self.problems, self.bounds) if self._opened is None else self._opened:
-            parser = LineParser(stream.name, matcher.match, order, symptoms.confirm)
-            scan = scans(self._readinto(stream))
-            for candidate in scan:
-                try:
-                    records = parser.parse(candidate)
-                except Exception as error:
-                    if error is self._read_error:  # a reader asked for more lines, and the input or the watch broke
-                        raise
-                    self.broken.add(error, stream.name, candidate.number)
-                    continue
-                for record in records:
-                    yield record
-                    if may_end_a_run(record):
-                        scan.reset_throttle()
-            order = parser.order
-            self.excerpts.finish(stream.name, scan.lines)
-            if len(self.lengths) < MAX_FILES:
-                self.lengths[stream.name] = scan.lines
-            files, size, lines = files + 1, size + scan.bytes, lines + scan.lines
-            self.coverage = Coverage(files, size, lines, order)
+            yield from self.read(stream)
+
+    def read(self, stream: Stream) -> Iterator[Record]:
+        """Yield the records of one log."""
+        matcher, before = self.pack.matcher, self.coverage
+        self._scans = self._scans or matcher.job_scanner()
+        parser = LineParser(stream.name, matcher.match, before.records, self._symptoms.confirm)
+        scan = self._scans(self._readinto(stream))
+        for candidate in scan:
+            try:
+                records = parser.parse(candidate)
+            except Exception as error:
+                if error is self._read_error:  # a reader asked for more lines, and the input or the watch broke
+                    raise
+                self.broken.add(error, stream.name, candidate.number)
+                continue
+            for record in records:
+                yield record
+                if may_end_a_run(record):
+                    scan.reset_throttle()
+        self.excerpts.finish(stream.name, scan.lines)
+        if len(self.lengths) < MAX_FILES:
+            self.lengths[stream.name] = scan.lines
+        self.coverage = Coverage(before.files + 1, before.bytes + scan.bytes, before.lines + scan.lines, parser.order)
 
     def require_input(self) -> None:
         """Raise `InputError` if nothing could be read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
@@ -78,6 +79,10 @@ class Reasoner:
             for record in derived:
                 self._match(record, self._all_matches)
         return self._all_matches
+
+    def copy(self) -> Reasoner:
+        """Return a reasoner that knows the same and learns on its own."""
+        return copy.deepcopy(self, {id(shared): shared for shared in (self.rules, self._index)})
 
     def _match(self, record: Record, matches: dict[int, dict[str, Matches]]) -> None:
         for number, match in self._index.find_matches(record):

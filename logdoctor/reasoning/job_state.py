@@ -33,7 +33,7 @@ class JobState:
         self.versions = Versions(self.runs)
         self.phases: list[tuple[int, str]] = []
         self.addresses = AddressBook()
-        self.clocks = Clocks(lambda record: short_host(record.host or "") or self.places.host_with(record.rank))
+        self.clocks = Clocks(self._host_of_clock)
         self.lives = Lives(self.places, self.runs, self.clocks)
         self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
@@ -52,6 +52,9 @@ class JobState:
     def formats(self) -> AbstractSet[str]:
         """Formats of all records."""
         return self.lives.formats
+
+    def _host_of_clock(self, record: Record) -> str | None:
+        return short_host(record.host or "") or self.places.host_with(record.rank)
 
     def _read_phase(self, record: Record) -> None:
         phase = str(record.fields.get("phase", ""))
