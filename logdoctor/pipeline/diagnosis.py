@@ -23,6 +23,7 @@ from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.fallback import add_guess, build_preference
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.new_templates import Excerpts, add_new_templates
+from logdoctor.pipeline.pulse import listen
 from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.symptoms import load_index
@@ -136,7 +137,13 @@ class Analysis:
         reader, lang, pack = self.reader, self.lang, self.reader.pack
         reasoner, counter = self.conclude()
         prefer = build_preference(counter, self.model)
-        diagnosis = reasoner.conclude(reader.job.name, lang, truncated=bool(reader.problems), prefer=prefer)
+        diagnosis = reasoner.conclude(
+            reader.job.name,
+            lang,
+            truncated=bool(reader.problems),
+            prefer=prefer,
+            listen=lambda: listen(reader.excerpts.logs, pack.matcher.match),
+        )
         problems = (*pack.faults, *reader.problems)
         diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
         diagnosis = add_guess(diagnosis, counter, pack, lang, self.model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from logdoctor.codes import explain_codes
 from logdoctor.model import Diagnosis, Evidence, Finding, Record, Rule, Verdict
@@ -16,6 +16,7 @@ from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import find
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Heartbeat
 from logdoctor.reasoning.lifecycle.refutation import standing
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
@@ -96,12 +97,19 @@ class Reasoner:
             found.add(match)
 
     def conclude(
-        self, job: str, lang: str = "en", *, truncated: bool = False, prefer: Preference = lambda _: None
+        self,
+        job: str,
+        lang: str = "en",
+        *,
+        truncated: bool = False,
+        prefer: Preference = lambda _: None,
+        listen: Callable[[], Heartbeat] = lambda: SILENCE,
     ) -> Diagnosis:
         """Return the diagnosis of all records.
 
         It changes nothing, so it may be asked again after more records. ``prefer`` chooses between causes if the logs do
-        not decide. The caller adds coverage and problems.
+        not decide. ``listen`` returns the heartbeat; it is called if no rule knows a cause. The caller adds coverage and
+        problems.
         """
         matches = self.matches
         conditions = Conditions(self.state, hung=self.hung)
@@ -113,7 +121,7 @@ class Reasoner:
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
         failures = self._failures_without(ignored)
         left = self._without_findings(failures, analysis.findings)
-        unexplained = [] if ranking.causes else self._unexplained(left, lang)
+        unexplained = [] if ranking.causes else self._unexplained(failures, left, listen, lang)
         verdict: Verdict = "failure" if ranking.causes else "unknown" if unexplained or self.hung else "healthy"
         if verdict == "healthy":
             summary = state.summary(None, truncated=truncated)
@@ -162,12 +170,26 @@ class Reasoner:
         explained = {e.order for f in findings for e in f.records}
         return standing([e for e in failures if e.order not in explained], self.state.lives)
 
-    def _unexplained(self, left: Sequence[Record], lang: str) -> list[Evidence]:
-        """Return the first few failures as evidence.
+    def _unexplained(
+        self,
+        failures: Sequence[Record],
+        left: Sequence[Record],
+        listen: Callable[[], Heartbeat],
+        lang: str,
+    ) -> list[Evidence]:
+        """Return the first few failures without a rule as evidence, or the complaint with which the log ends.
 
         Fatal records and records of known formats come first.
         """
-        ordered = sorted(left, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
+        lives = self.state.lives
+        if not left and (failures or lives.ended_well):
+            return []
+        heartbeat = listen()
+        alarms = standing(left, lives, heartbeat)
+        ordered = sorted(alarms, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
+        complaint = heartbeat.complaint
+        if not left and complaint:
+            return [Evidence(complaint)]
         return [self.state.evidence(e, self._note(e, lang)) for e in ordered[:MAX_UNEXPLAINED]]
 
     def _note(self, record: Record, lang: str) -> str:

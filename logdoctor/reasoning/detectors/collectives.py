@@ -27,6 +27,7 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import comes_up
+from logdoctor.reasoning.lifecycle.lives import waited
 
 FULL_OPERATIONS = frozenset(
     "ALLREDUCE ALLREDUCE_COALESCED ALLGATHER _ALLGATHER_BASE ALLGATHER_COALESCED REDUCE_SCATTER _REDUCE_SCATTER_BASE "
@@ -59,8 +60,6 @@ They exclude ``skipped=0`` (DeepSpeed) and ``number of skipped iterations: 0`` (
 """
 _FALLOUT = later(r"^(?:\w+\.)*(?:Dist\w*|ChildFailed|Signal|Connection\w*)(?:Error|Exception)\b|NCCL|SIGABRT|Aborted")
 """Exceptions and crashes that follow from the failure of another process."""
-_GLOO_LIMIT = later(r"Timed out waiting \d+ ?ms for (?:send|recv)")
-"""Time-out of Gloo, raised in a traceback."""
 _FRACTION = later(r"\b(?P<done>\d{1,12}) ?/ ?(?P<all>\d{1,12})\b")
 _COMPLETED = later(r"(?i)\b(?:saved|successfully|finished|completed?(?! (?:epoch|step|iteration)s?\b)|done|took)\b")
 
@@ -114,7 +113,7 @@ class Detector(Struct):
     def _read_failure(self, record: Record) -> None:
         """Note time-outs by file, and a crash before them."""
         file = record.line.file
-        if (record.has("waits") or _GLOO_LIMIT.search(record.text)) and len(self.timeouts) < MAX_RANKS:
+        if waited(record) and len(self.timeouts) < MAX_RANKS:
             self.timeouts.setdefault(file, record)
         elif record.level == "fatal" and record.has("fails") and file not in self.timeouts:
             self.has_crash = self.has_crash or not self.timeouts or not _FALLOUT.search(record.text)
@@ -242,7 +241,7 @@ class Detector(Struct):
         ``busy`` is the last progress in ``file``.
         """
         end, rank = self.timeouts.get(file), state.places.rank_of(busy)
-        if busy.order < self.since or (end is not None and end.order < busy.order):
+        if busy.order < self.since:
             return False
         if (end is None and rank is None) or not _is_under_way(busy, end):
             return False

@@ -50,6 +50,9 @@ class Heartbeat(Struct, frozen=True):
         return lines[-1] if len(lines) >= BEATS_AFTER else None
 
 
+SILENCE = Heartbeat()
+
+
 def find_beats(printed: Iterable[Printed], time_of: TimeOf) -> list[Line]:
     """Return the lines of the template that beats last in one log, in their order."""
     groups: dict[str, list[Printed]] = {}
@@ -75,9 +78,7 @@ def _rises(column: Sequence[float]) -> bool:
     return column[-1] > column[0] and all(a <= b for a, b in zip(column, column[1:], strict=False))
 
 
-def find_complaint(
-    printed: Sequence[Printed], tail: int, complains: Callable[[str], bool]
-) -> Line | None:
+def find_complaint(printed: Sequence[Printed], tail: int, complains: Callable[[str], bool]) -> Line | None:
     """Return the first complaint among the last lines of a log that no earlier line resembles."""
     earlier = {one.template for one in printed[:-tail]}
     return next((p.line for p in printed[-tail:] if p.template not in earlier and complains(p.line.text)), None)

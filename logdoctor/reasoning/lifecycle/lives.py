@@ -167,7 +167,8 @@ class Lives:
         self.result: Record | None = None
         """Final result of the program, if no process had ended before."""
         self.activity: dict[str, Record] = {}
-        """Last step or phase in each file."""
+        """Last step or phase in each file before a process there waited in vain."""
+        self._waiting: set[str] = set()
         self.roll_call = RollCall()
         self.caught = CaughtExceptions()
         self.line_counts: Mapping[str, int] = {}
@@ -193,6 +194,8 @@ class Lives:
         if names_an_end(record):
             self.named_ends.add(record)
         if record.failing:
+            if "waited_ms" in record.fields:
+                self._waiting.add(record.line.file)
             life.alarm = life.alarm or record.without_lines()
             self.caught.add(record)
             self.roll_call.spoil()
@@ -220,8 +223,14 @@ class Lives:
 
     def _read_sign(self, sign: LifecycleSign, record: Record, life: Lifecycle) -> None:
         mark, of = sign.mark, sign.of
-        if mark in ("works", "busy") and (record.line.file in self.activity or len(self.activity) < MAX_FILES):
-            self.activity[record.line.file] = record
+        if mark in ("works", "busy"):
+            file = record.line.file
+            if file not in self._waiting and (file in self.activity or len(self.activity) < MAX_FILES):
+                self.activity[file] = record
+        elif mark == "waits":
+            self._waiting.add(record.line.file)
+        elif mark == "starts again" or (mark in ("starts", "comes up") and record.line.file in self._waiting):
+            self._waiting.clear()
         if sign.last or "first end" in sign.tells or (of == "named" and mark in ("fails", "is ended")):
             self._any_ended = True  # results after that come from another program
         if mark == "works":
@@ -264,6 +273,12 @@ class Lives:
         """Return the steps of processes whose lines name no rank."""
         return [life.work for key, life in self.processes.items() if not isinstance(key, int) and life.work.count]
 
+    @property
+    def ended_well(self) -> bool:
+        """Return whether a good end was seen and nothing went wrong after it."""
+        ends = (self.program.well, self.job.well, self.final_step, self.result, self.roll_call.complete)
+        return any(end is not None for end in ends)
+
     def with_alarm(self) -> set[Key]:
         """Return the processes that printed a failure."""
         return {key for key, life in self.processes.items() if life.alarm is not None}
@@ -294,6 +309,11 @@ class Lives:
     def courses(self) -> dict[Key, Course]:
         """Return how each process lived."""
         return {key: life.course(self.job, self.line_counts) for key, life in self.processes.items()}
+
+
+def waited(record: Record) -> bool:
+    """Return whether a process waited for others until its limit."""
+    return record.has("waits") or "waited_ms" in record.fields
 
 
 def is_final(step: Record) -> bool:

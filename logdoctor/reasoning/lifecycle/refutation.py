@@ -15,6 +15,7 @@ from msgspec import Struct
 from logdoctor.model import Finding, Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.clocks import printed_after
+from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Heartbeat
 from logdoctor.reasoning.lifecycle.lives import ENOUGH_STEPS, Lives, Work
 
 Run = Callable[[Record], bool] | None
@@ -50,13 +51,13 @@ def goes_on(record: Record, lives: Lives) -> bool:
     return lives.ranks_spoke_after(record) or _refute(record, None, lives, None) is not None
 
 
-def standing(alarms: Sequence[Record], lives: Lives, run: Run = None) -> list[Record]:
+def standing(alarms: Sequence[Record], lives: Lives, heartbeat: Heartbeat = SILENCE) -> list[Record]:
     """Return the alarms that nothing refutes.  No rule explains any of ``alarms``.
 
     If the job got over a complaint once, it did so each time.  Logged errors are also refuted if their file goes on
-    for long.
+    for long, or if a heartbeat follows.
     """
-    over = {shape(e) for e in alarms if is_refuted(e, lives, run)}
+    over = {shape(e) for e in alarms if is_refuted(e, lives) or (_is_logged(e) and heartbeat.beats_after(e))}
     left = [e for e in alarms if shape(e) not in over]
     return [] if all(_calms_down(e, lives.lines_after(e)) for e in left) else left
 
@@ -146,13 +147,18 @@ def _is_report_on_job(record: Record) -> bool:
     return any(sign.of == "job" and sign.late and sign.mark != "ends well" for sign in record.signs)
 
 
+def _is_logged(alarm: Record) -> bool:
+    """Return whether the alarm is an error that a program only logged."""
+    return alarm.level == "error" and not any(sign.mark for sign in alarm.signs)
+
+
 def _calms_down(alarm: Record, lines_after: int) -> bool:
     """Return whether a file goes on for long after a logged error.
 
     The text must not sound like an end.  At least as many lines must follow as stand above, because a job that ends
     after an error seldom prints so much more.
     """
-    if alarm.signs or alarm.format != "generic" or alarm.level != "error" or _ENDING.search(alarm.text):
+    if not _is_logged(alarm) or alarm.format != "generic" or _ENDING.search(alarm.text):
         return False
     return lines_after >= max(CALM, alarm.line.number)
 
