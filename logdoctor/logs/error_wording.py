@@ -28,7 +28,7 @@ _ERROR_WORDS = later(
     r"|passed|specified|asked|requested)\b|\b(?:greater|less|larger|smaller|more|fewer|longer|lower|higher"
     r"|bigger) than\b|\bnot (?:an?|one of|equal|enough|both|be|present|been)\b|\balready (?:been|exists"
     r"|registered)\b|\b(?:unable|failed) to\b|\b(?:ca|does|do|is|are|has|have|did|could)n?['’]t\b|\b(?:does|do|did"
-    r"|could|has|have) not\b|\b(?:errors?|failed|fails|failure)\b|\b\d+ != \d"
+    r"|could|has|have) not\b|\b(?:gave|giv(?:es?|ing)) up\b|\b(?:errors?|failed|fails|failure)\b|\b\d+ != \d"
 )
 """Demands, expectations, limits and faults."""
 _RECOVERY_WORDS = later(

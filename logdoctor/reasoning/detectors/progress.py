@@ -6,8 +6,8 @@ Derived records (format ``ledger``, each on a log line that shows it):
   late_hosts, rank (if it is a single rank), unit, step (the last), others_step, behind (in intervals of the rank),
   phase (if the rank began a phase after its last step), work, certain. The field ``certain`` is ``no`` if the rank's
   log is a file of its own that ends there. Such a log may have been cut.
-- ``ledger.stood_still``    the job had printed no progress for long when its time limit ended it: idle_s, idle (as
-  text), unit, step, phase
+- ``ledger.stood_still``    the job had printed no progress for long when it was ended: idle_s, idle (as text), unit,
+  step, phase, by (``limit``: its time limit ended it, ``order``: a person or the batch system did)
 
 Where ranks print their own steps, synchronous training keeps them within one interval of each other. One interval is no
 evidence, because a killed process loses its output buffers. So a rank counts as behind if it is two intervals
@@ -28,7 +28,7 @@ from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import starts_workers
 from logdoctor.reasoning.lifecycle.clocks import printed_after
-from logdoctor.reasoning.lifecycle.lives import key_of
+from logdoctor.reasoning.lifecycle.lives import key_of, usual_gap
 
 MIN_COUNT = 3
 MIN_RANKS_PER_LAGGARD = 4
@@ -40,9 +40,12 @@ MAX_SERIES = 4
 MIN_IDLE_SECONDS = 1800.0
 MIN_IDLE_GAPS = 5
 """An idle job is silent for this many times its longest time between two steps."""
+MIN_STILL_SECONDS, MIN_STILL_STEPS, MIN_STILL_GAPS = 60.0, 20, 2
+"""A job that prints nothing stands still after so many seconds, usual steps and longest times between two steps."""
+MAX_LINES_BETWEEN = 3
 ZONE_STEP = 900.0
 """Seconds. Clocks of different time zones differ by multiples of it."""
-ZONE_SLACK = 45.0
+ZONE_SLACK = 50.0
 _COMPLETED = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 _EPOCH = later(r"(?i)\bepoch\W{0,3}(\d{1,7})")
 _DIGITS = later(r"\d+")
@@ -89,7 +92,7 @@ class RankSteps(Struct):
 class Detector(Struct):
     """Collected progress of all ranks."""
 
-    READS: ClassVar = ("works", "busy", "starts", "starts again", "tells reason")
+    READS: ClassVar = ("works", "busy", "starts", "starts again", "tells reason", "is ended")
 
     steps_by_series: dict[Series, dict[ProcessKey, RankSteps]] = field(default_factory=dict)
     phases: dict[ProcessKey, Record] = field(default_factory=dict)
@@ -100,6 +103,8 @@ class Detector(Struct):
     """Longest time between two steps, in seconds."""
     last_phase: Record | None = None
     time_limit: Record | None = None
+    order: Record | None = None
+    """First order of a person or of the batch system to end the job."""
 
     def observe(self, record: Record) -> None:
         if record.has("works", "process"):
@@ -117,6 +122,10 @@ class Detector(Struct):
             self.phases.clear()
         if record.tells("reason") and self.time_limit is None and _LIMIT.search(record.text):
             self.time_limit = record
+        elif self.order is None and any(
+            s.mark == "is ended" and s.of == "job" and s.by != "launcher" for s in record.signs
+        ):
+            self.order = record
 
     def _measure_gap(self, record: Record) -> None:
         self.step_count += 1
@@ -206,34 +215,45 @@ class Detector(Struct):
         return phase
 
     def _stood_still(self, state: JobState) -> list[Record]:
-        last_step, time_limit = self.last_step, self.time_limit
-        if (
-            last_step is None
-            or time_limit is None
-            or state.lives.program.well is not None
-            or self.step_count < MIN_COUNT
-        ):
+        last_step, order = self.last_step, self.time_limit or self.order
+        if last_step is None or order is None or state.lives.program.well is not None or self.step_count < MIN_COUNT:
             return []
         last_sign = self.last_phase or last_step
-        if last_sign.time is None or time_limit.time is None:
+        if last_sign.time is None or order.time is None:
             return []
-        idle = time_limit.time - last_sign.time
+        idle = order.time - last_sign.time
         remainder = idle % ZONE_STEP
-        if (
-            idle < max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * self.longest_gap)
-            or min(remainder, ZONE_STEP - remainder) < ZONE_SLACK
+        if min(remainder, ZONE_STEP - remainder) < ZONE_SLACK or idle < self._bearable(
+            last_step, last_sign, order, state
         ):
             return []
         fields: dict[str, Value] = {
             "idle_s": int(idle),
             "idle": _duration(idle),
             "unit": str(last_step.fields.get("unit", "")),
+            "by": "limit" if order is self.time_limit else "order",
         }
         if "value" in last_step.fields:
             fields["step"] = last_step.fields["value"]
         if self.last_phase is not None and not _COMPLETED.search(self.last_phase.text):
             fields["phase"] = str(self.last_phase.fields.get("phase", ""))
-        return [derive_record("stood_still", time_limit, fields)]
+        return [derive_record("stood_still", order, fields)]
+
+    def _bearable(self, last_step: Record, last_sign: Record, order: Record, state: JobState) -> float:
+        """Return the seconds without progress that this job may need.
+
+        A job that printed nothing at all is measured by its own rhythm.
+        """
+        between = (
+            order.line.number - last_sign.line.number - last_sign.span
+            if order.line.file == last_sign.line.file
+            else state.lives.lines_after(last_sign)
+        )
+        life = state.lives.processes.get(key_of(last_step))
+        rhythm = usual_gap(life.work.latest) if life is not None else None
+        if rhythm is None or between > MAX_LINES_BETWEEN:
+            return max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * self.longest_gap)
+        return max(MIN_STILL_SECONDS, MIN_STILL_STEPS * rhythm, MIN_STILL_GAPS * self.longest_gap)
 
 
 def _log_continues(steps: RankSteps, ahead: list[RankSteps], state: JobState) -> bool:
@@ -271,4 +291,6 @@ def _intervals_behind(steps: RankSteps, place: tuple[int, int]) -> int:
 
 def _duration(seconds: float) -> str:
     minutes = int(seconds) // 60
+    if minutes < 3:
+        return f"{int(seconds)} s"
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

@@ -118,8 +118,8 @@ class Lifecycle(Struct):
         self.ends.clear()
         self.orders.clear()
 
-    def course(self, job: Lifecycle, lines: Mapping[str, int]) -> Course:
-        """Return how this life went.  ``lines`` is the number of lines of each file."""
+    def course(self, job: Lifecycle) -> Course:
+        """Return how this life went."""
         if self.last is None and not self.ends and not self.well:
             return "not heard"
         if failure := next((end for end in self.ends if not self._went_on_after(end)), None):
@@ -237,7 +237,7 @@ class Lives:
             self._read_work(of, record, life)
         elif mark == "starts" and of == "program":
             self.roll_call.begin(record)
-        elif mark in ("ends well", "is ended", "fails"):
+        elif mark in ("ends well", "is ended", "fails", "gives up") and not is_place(record):
             subject = {"job": self.job, "program": self.program, "host": self.program}.get(of, life)
             subject.add_end(record, mark)
             if of == "job" and sign.late and mark != "ends well":
@@ -274,6 +274,12 @@ class Lives:
         return [life.work for key, life in self.processes.items() if not isinstance(key, int) and life.work.count]
 
     @property
+    def any_failed(self) -> bool:
+        """Return whether a process, the program or the job failed or was ended in this attempt."""
+        lives = (*self.processes.values(), self.program, self.job)
+        return bool(self.job.orders) or any(life.course(self.job) == "failed" for life in lives)
+
+    @property
     def ended_well(self) -> bool:
         """Return whether a good end was seen and nothing went wrong after it."""
         ends = (self.program.well, self.job.well, self.final_step, self.result, self.roll_call.complete)
@@ -308,12 +314,17 @@ class Lives:
 
     def courses(self) -> dict[Key, Course]:
         """Return how each process lived."""
-        return {key: life.course(self.job, self.line_counts) for key, life in self.processes.items()}
+        return {key: life.course(self.job) for key, life in self.processes.items()}
 
 
 def waited(record: Record) -> bool:
     """Return whether a process waited for others until its limit."""
     return record.has("waits") or "waited_ms" in record.fields
+
+
+def is_place(record: Record) -> bool:
+    """Return whether the record is a stack without an exception: a place, which ends nothing."""
+    return record.fields.get("exception") == "" and "frames" in record.fields and record.level != "fatal"
 
 
 def is_final(step: Record) -> bool:

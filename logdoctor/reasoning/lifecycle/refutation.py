@@ -16,7 +16,7 @@ from logdoctor.model import Finding, Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Heartbeat
-from logdoctor.reasoning.lifecycle.lives import ENOUGH_STEPS, Lives, Work
+from logdoctor.reasoning.lifecycle.lives import ENOUGH_STEPS, Lives, Work, is_final, is_place, key_of
 
 Run = Callable[[Record], bool] | None
 """Test whether a record belongs to the run.  None means the same job, with its later attempts."""
@@ -86,6 +86,8 @@ def _refute(alarm: Record, rank: int | None, lives: Lives, run: Run) -> Refutati
         return Refutation(alarm, "caught")
     if run is None and (refutation := _later_job_ended_well(alarm, lives)):
         return refutation
+    if refutation := _past_last_step(alarm, lives, run) or _is_only_a_place(alarm, lives):
+        return refutation
     counts = run or functools.partial(lives.attempts.same_job, alarm)
     works = (_worked_on(alarm, work, lives, counts) for work in lives.works(rank))
     return next(filter(None, works), None)
@@ -141,6 +143,31 @@ def _later_job_ended_well(alarm: Record, lives: Lives) -> Refutation | None:
     if final is None or alarm.order >= final.order or lives.attempts.same_job(alarm, final):
         return None
     return Refutation(final, "ended well")
+
+
+def _past_last_step(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
+    """Return the last step if all processes had made theirs before the alarm, and none failed.
+
+    Example: ``step 3/3``, then one process sees another close its connection.  An alarm that is itself an end is no
+    such thing.
+    """
+    if alarm.level == "fatal" or any(sign.mark for sign in alarm.signs):
+        return None
+    last = [work.latest[-1] for work in lives.works(None)]
+    if run is not None:
+        last = [step for step in last if run(step)]
+    if not last or not all(is_final(step) and printed_after(alarm, step) for step in last) or lives.any_failed:
+        return None
+    return Refutation(last[-1], "ended well")
+
+
+def _is_only_a_place(alarm: Record, lives: Lives) -> Refutation | None:
+    """Return the next sign of life of the process if the alarm is a stack without an exception."""
+    life = lives.processes.get(key_of(alarm)) if is_place(alarm) else None
+    last = life.last if life is not None else None
+    if last is None or last.failing or not printed_after(last, alarm) or lives.any_failed:
+        return None
+    return Refutation(last, "worked on")
 
 
 def _is_report_on_job(record: Record) -> bool:
