@@ -341,12 +341,12 @@ def _sign(value: Any, place: Place, faults: Faults) -> LifecycleSign:
     tells = values.pop("tells", [])
     values["tells"] = tuple(tells) if isinstance(tells, list) else (tells,)
     for name, given in values.items():
-        known = SIGN_WORDS.get(name)
+        known = SIGN_WORDS.get(name, ())
         if name not in LifecycleSign.__struct_fields__:
             faults.add(
                 place, f"'{name or given}' is no part of a sign", "", f"one of {', '.join(SIGN_WORDS)}, late, last"
             )
-        elif known is None and given is not True:
+        elif not known and given is not True:
             faults.add(place, f"'{name}' must be true", f"it is {given!r:.60}", f"{name}: true, or leave it out")
         for word in (given if isinstance(given, tuple) else (given,)) if known else ():
             if word not in known:

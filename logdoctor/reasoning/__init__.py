@@ -107,9 +107,9 @@ class Reasoner:
     ) -> Diagnosis:
         """Return the diagnosis of all records.
 
-        It changes nothing, so it may be asked again after more records. ``prefer`` chooses between causes if the logs do
-        not decide. ``listen`` returns the heartbeat; it is called if no rule knows a cause. The caller adds coverage and
-        problems.
+        It changes nothing, so it may be asked again after more records. ``prefer`` chooses between causes if the logs
+        do not decide. ``listen`` returns the heartbeat; it is called if no rule knows a cause. The caller adds coverage
+        and problems.
         """
         matches = self.matches
         conditions = Conditions(self.state, hung=self.hung)

@@ -7,7 +7,8 @@ Derived records (format ``ledger``, each on a log line that shows it):
   phase (if the rank began a phase after its last step), work, certain. The field ``certain`` is ``no`` if the rank's
   log is a file of its own that ends there. Such a log may have been cut.
 - ``ledger.stood_still``    the job had printed no progress for long when it was ended: idle_s, idle (as text), unit,
-  step, phase, by (``limit``: its time limit ended it, ``order``: a person or the batch system did)
+  step, phase, looked (``yes``: somebody took stacks meanwhile), by (``limit``: its time limit ended it, ``order``: a
+  person or the batch system did)
 
 Where ranks print their own steps, synchronous training keeps them within one interval of each other. One interval is no
 evidence, because a killed process loses its output buffers. So a rank counts as behind if it is two intervals
@@ -92,7 +93,7 @@ class RankSteps(Struct):
 class Detector(Struct):
     """Collected progress of all ranks."""
 
-    READS: ClassVar = ("works", "busy", "starts", "starts again", "tells reason", "is ended")
+    READS: ClassVar = ("works", "busy", "starts", "starts again", "tells reason", "is ended", "tells stack")
 
     steps_by_series: dict[Series, dict[ProcessKey, RankSteps]] = field(default_factory=dict)
     phases: dict[ProcessKey, Record] = field(default_factory=dict)
@@ -103,15 +104,19 @@ class Detector(Struct):
     """Longest time between two steps, in seconds."""
     last_phase: Record | None = None
     time_limit: Record | None = None
+    stacks: Record | None = None
+    """Last stack dump after the last step, because somebody looked at a hang."""
     order: Record | None = None
     """First order of a person or of the batch system to end the job."""
 
     def observe(self, record: Record) -> None:
         if record.has("works", "process"):
             self._measure_gap(record)
-            self.last_step, self.last_phase = record, None
+            self.last_step, self.last_phase, self.stacks = record, None, None
             if (process := _process_key(record)) is not None:
                 self._read_step(record, process)
+        elif record.tells("stack") and not record.reports_own_end:
+            self.stacks = record if self.last_step is not None else None
         elif record.has("busy"):
             self.last_phase = record
             process = _process_key(record)
@@ -233,6 +238,8 @@ class Detector(Struct):
             "unit": str(last_step.fields.get("unit", "")),
             "by": "limit" if order is self.time_limit else "order",
         }
+        if self.stacks is not None:
+            fields["looked"] = "yes"
         if "value" in last_step.fields:
             fields["step"] = last_step.fields["value"]
         if self.last_phase is not None and not _COMPLETED.search(self.last_phase.text):
@@ -251,7 +258,7 @@ class Detector(Struct):
         )
         life = state.lives.processes.get(key_of(last_step))
         rhythm = usual_gap(life.work.latest) if life is not None else None
-        if rhythm is None or between > MAX_LINES_BETWEEN:
+        if rhythm is None or (between > MAX_LINES_BETWEEN and self.stacks is None):
             return max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * self.longest_gap)
         return max(MIN_STILL_SECONDS, MIN_STILL_STEPS * rhythm, MIN_STILL_GAPS * self.longest_gap)
 

@@ -7,6 +7,7 @@ between.  A heartbeat says that the program is alive.  It refutes only alarms th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -75,7 +76,7 @@ def _beats(group: Sequence[Printed], time_of: TimeOf) -> bool:
 
 
 def _rises(column: Sequence[float]) -> bool:
-    return column[-1] > column[0] and all(a <= b for a, b in zip(column, column[1:], strict=False))
+    return column[-1] > column[0] and all(a <= b for a, b in itertools.pairwise(column))
 
 
 def find_complaint(printed: Sequence[Printed], tail: int, complains: Callable[[str], bool]) -> Line | None:

@@ -7,6 +7,7 @@ last steps are kept.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -348,7 +349,7 @@ def signal_of(end: Record) -> int | None:
 def usual_gap(steps: deque[Record]) -> float | None:
     """Return the median of the seconds between steps, None without stamps."""
     times = [step.time for step in steps if step.time is not None]
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False) if later >= earlier]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times) if later >= earlier]
     return middle(gaps) if gaps else None
 
 
