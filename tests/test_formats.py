@@ -79,9 +79,12 @@ def test_format_file_becomes_records_signs_prefixes_and_samples(load):
         ("tells stack and peer", LifecycleSign(tells=("stack", "peer"))),
         (
             "is ended of job, told by batch, by limit, last",
-            LifecycleSign("is ended", "job", "batch", False, True, "limit"),
+            LifecycleSign("is ended", "job", "batch", last=True, by="limit"),
         ),
-        ("{mark: fails, of: named, reporter: machine, late: true}", LifecycleSign("fails", "named", "machine", True)),
+        (
+            "{mark: fails, of: named, reporter: machine, late: true}",
+            LifecycleSign("fails", "named", "machine", late=True),
+        ),
         ("{mark: fails, tells: [peer]}", LifecycleSign("fails", tells=("peer",))),
     ],
 )

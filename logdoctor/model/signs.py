@@ -28,6 +28,7 @@ Tell = Literal[
     "rank",  # the rank of the process that printed it, so lines that carry only its pid belong to that rank
     "first end",  # the launcher names the process whose end it noticed first
     "member",  # a number in a communicator, its size and its device
+    "layout",  # the nodes of a communicator, and a member's number in it
     "size",  # the number of ranks, as ``world``
     "host",  # a host as the scheduler names it
     "tasks",  # the ranks of a launcher's tasks, as ``ranks``

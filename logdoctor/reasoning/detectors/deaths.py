@@ -226,7 +226,7 @@ def _without_cleanup_kills(deaths: list[Death]) -> list[Death]:
 
     It lists both in any order, so the order says nothing.
     """
-    reported = [d for d in deaths if d.record.kind == "mpich.rank_died"]
+    reported = [d for d in deaths if d.record.is_last_word and d.record.reports_end_of_other]
     if not any(d.signal in CRASH_SIGNALS for d in reported):
         return deaths
     return [d for d in deaths if d not in reported or d.signal != SIGKILL]

@@ -29,7 +29,8 @@ class Detector(Struct):
 
     READS: ClassVar = ("tells rank", "tells size", "starts again")
 
-    ranks: set[tuple[str, int]] = field(default_factory=set)
+    ranks: dict[tuple[str, int], int] = field(default_factory=dict)
+    """`Record.order` of the first process that took a rank of a file."""
     duplicates: dict[int, Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
@@ -41,7 +42,10 @@ class Detector(Struct):
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return a record for all duplicate ranks, if there are at least two."""
-        records = state.runs.select_last_run(self.duplicates.values())
+        last_step = next(iter(state.lives.job.work.newest_first()), None)
+        stepped = last_step.order if last_step is not None else -1  # a step shows that the group was complete
+        twice = [e for rank, e in self.duplicates.items() if self.ranks[e.line.file, rank] > stepped]
+        records = state.runs.select_last_run(twice)
         if len(records) < 2:  # a single rank may be a restarted process
             return
         first = records[0]
@@ -56,4 +60,4 @@ class Detector(Struct):
         key = (record.line.file, record.rank)
         if key in self.ranks and len(self.duplicates) < MAX_DUPLICATES:
             self.duplicates.setdefault(record.rank, record.without_lines())
-        self.ranks.add(key)
+        self.ranks.setdefault(key, record.order)

@@ -35,15 +35,13 @@ class Detector(Struct):
     hosts: dict[str, set[str]] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if record.format != "nccl":
-            return
         file, host = record.line.file, short_host(record.source.host or "")
         if host and (file in self.hosts or len(self.hosts) < MAX_ENTRIES):
             hosts = self.hosts.setdefault(file, set())
             if len(hosts) < MIN_HOSTS:
                 hosts.add(host)
         records, key = (self.by_host, host) if host else (self.by_file, file)
-        if record.kind == "nccl.version" and len(records) < MAX_ENTRIES:
+        if record.tells("version") and len(records) < MAX_ENTRIES:
             records.setdefault(key, record)
 
     def derive(self, _state: JobState) -> list[Record]:

@@ -48,14 +48,13 @@ class Detector(Struct):
         if record.has("starts again"):
             self.last.clear()
             self.lines.clear()
-        elif record.kind == "nccl.retry":
-            process = _process(record)
-            if len(self.last) < MAX_PROCESSES or process in self.last:
-                self.last[process] = record.without_lines()
-                self.lines[process] = self.lines.get(process, 0) + 1
-        elif self.last and record.has("comes up") and record.fields.get("phase") == "COMPLETE":
-            self.last.pop(_process(record), None)
-            self.lines.pop(_process(record), None)
+        elif record.has("comes up"):
+            if record.fields.get("phase") == "COMPLETE":
+                self.last.pop(_process(record), None)
+                self.lines.pop(_process(record), None)
+        elif (process := _process(record)) in self.last or len(self.last) < MAX_PROCESSES:
+            self.last[process] = record.without_lines()
+            self.lines[process] = self.lines.get(process, 0) + 1
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return the last attempts that were many and that no communicator followed."""

@@ -28,7 +28,7 @@ def names_an_end(record: Record) -> bool:
     """
     if record.tells("first end"):  # mpirun may report that a process ended before it names the process
         return (record.rank, record.host, record.pid, record.fields.get("local_rank")) != (None, None, None, None)
-    return record.format == "python" and "local_rank" in record.fields
+    return record.reports_own_end and "local_rank" in record.fields
 
 
 def local_rank_of_end(record: Record) -> int | None:
@@ -36,9 +36,9 @@ def local_rank_of_end(record: Record) -> int | None:
 
     The parent is a launcher, or Python with child processes.
     """
-    if record.kind == "lightning.child_died":  # here the tag is the child, not the source
+    if record.has("is ended", "job") and record.has("fails", "named"):  # here the tag is the child, not the source
         return record.source.local_rank
-    local = record.fields.get("local_rank") if record.format in ("elastic", "frameworks", "python") else None
+    local = record.fields.get("local_rank") if record.signs else None
     return local if isinstance(local, int) else None
 
 

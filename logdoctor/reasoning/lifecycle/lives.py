@@ -188,8 +188,10 @@ class Lives:
         self.formats.add(record.format)
         if record.time is not None:
             self._read_time(record, record.time)
-        life = self._life(record)
-        life.hear(record)
+        source = record.source
+        speaker = self._life(_key(source.rank, source.host, source.pid, record.line.file))
+        speaker.hear(record)
+        life = self._life(key_of(record)) if record.signs else speaker
         for sign in record.signs:
             self._read_sign(sign, record, life)
         if names_an_end(record):
@@ -197,7 +199,7 @@ class Lives:
         if record.failing:
             if "waited_ms" in record.fields:
                 self._waiting.add(record.line.file)
-            life.alarm = life.alarm or record.without_lines()
+            speaker.alarm = speaker.alarm or record.without_lines()
             self.caught.add(record)
             self.roll_call.spoil()
         elif record.source.rank is not None and (record.line.file in self._calm or len(self._calm) < MAX_FILES):
@@ -213,8 +215,7 @@ class Lives:
             first, last = self.times.get(time >= A_YEAR, (time, time))
             self.times[time >= A_YEAR] = min(first, time), max(last, time)
 
-    def _life(self, record: Record) -> Lifecycle:
-        key = key_of(record)
+    def _life(self, key: Key) -> Lifecycle:
         life = self.processes.get(key)
         if life is None:
             if len(self.processes) >= MAX_LIVES:
@@ -354,9 +355,14 @@ def usual_gap(steps: deque[Record]) -> float | None:
 
 
 def key_of(record: Record) -> Key:
-    if record.rank is not None:
-        return record.rank
-    return (record.host or "", record.pid) if record.pid is not None else record.line.file
+    """Return the key of the process that the record is about."""
+    return _key(record.rank, record.host, record.pid, record.line.file)
+
+
+def _key(rank: int | None, host: str | None, pid: int | None, file: str) -> Key:
+    if rank is not None:
+        return rank
+    return (host or "", pid) if pid is not None else file
 
 
 def _is_older(order: Record, end: Record) -> bool:

@@ -86,7 +86,7 @@ def _refute(alarm: Record, rank: int | None, lives: Lives, run: Run) -> Refutati
         return Refutation(alarm, "caught")
     if run is None and (refutation := _later_job_ended_well(alarm, lives)):
         return refutation
-    if refutation := _past_last_step(alarm, lives, run) or _is_only_a_place(alarm, lives):
+    if refutation := _reached_last_step(alarm, lives, run) or _is_only_a_place(alarm, lives):
         return refutation
     counts = run or functools.partial(lives.attempts.same_job, alarm)
     works = (_worked_on(alarm, work, lives, counts) for work in lives.works(rank))
@@ -145,18 +145,18 @@ def _later_job_ended_well(alarm: Record, lives: Lives) -> Refutation | None:
     return Refutation(final, "ended well")
 
 
-def _past_last_step(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
-    """Return the last step if all processes had made theirs before the alarm, and none failed.
+def _reached_last_step(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
+    """Return the last step if the last step of all processes was their total, and none failed.
 
-    Example: ``step 3/3``, then one process sees another close its connection.  An alarm that is itself an end is no
-    such thing.
+    Example: ``step 3/3``, then one process sees another close its connection.  An alarm that is itself an end is not
+    refuted so.
     """
     if alarm.level == "fatal" or any(sign.mark for sign in alarm.signs):
         return None
     last = [work.latest[-1] for work in lives.works(None)]
     if run is not None:
         last = [step for step in last if run(step)]
-    if not last or not all(is_final(step) and printed_after(alarm, step) for step in last) or lives.any_failed:
+    if not last or not all(map(is_final, last)) or lives.any_failed:
         return None
     return Refutation(last[-1], "ended well")
 
