@@ -15,7 +15,7 @@ def beats(*lines: str) -> list[int]:
     log = excerpts.record("a.log", lambda buffer: fill(buffer, data))
     log(memoryview(bytearray(len(data))))
     excerpts.finish("a.log", len(lines))
-    return [line.number for line in listen(excerpts.logs, lambda _: ()).beats.get("a.log", ())]
+    return [line.number for line in listen(excerpts.logs, lambda _: (), alarms=True).beats.get("a.log", ())]
 
 
 def fill(buffer: memoryview, data: bytes) -> int:

@@ -20,7 +20,11 @@ BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it
 
 def words_used_in(tree: ast.AST) -> Iterator[str]:
     """Yield all texts of a module."""
-    yield from (node.value.removeprefix("tells ") for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    yield from (
+        node.value.removeprefix("tells ")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
 
 
 def kinds_with_signs() -> list[tuple[str, tuple[LifecycleSign, ...]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -142,7 +143,7 @@ class Analysis:
             lang,
             truncated=bool(reader.problems),
             prefer=prefer,
-            listen=lambda: listen(reader.excerpts.logs, pack.matcher.match),
+            listen=partial(listen, reader.excerpts.logs, pack.matcher.match),
         )
         problems = (*pack.faults, *reader.problems)
         diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)

@@ -93,6 +93,11 @@ class Excerpt(Struct):
             if n > number or number == 1:  # the first line may be cut
                 yield Line(self.name, n, _text(raw))
 
+    def tail(self, count: int) -> list[Line]:
+        """Return the last lines, without searching the others."""
+        raw = self.end.removesuffix(b"\n").rsplit(b"\n", count)[-count:] if self.end else []
+        return [Line(self.name, self.lines - len(raw) + n, _text(line)) for n, line in enumerate(raw, 1)]
+
 
 def _complete_lines(raw: bytes, is_cut: bool) -> list[bytes]:  # noqa: FBT001
     lines = raw.split(b"\n")

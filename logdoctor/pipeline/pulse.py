@@ -13,7 +13,7 @@ from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.line_parser import LineParser, read_message
 from logdoctor.model import Candidate, Line
 from logdoctor.pipeline.new_templates import MAX_LINES, NUMBERS, Excerpt
-from logdoctor.reasoning.lifecycle.heartbeat import MAX_NUMBERS, Heartbeat, Printed, find_beats, find_complaint
+from logdoctor.reasoning.lifecycle.heartbeat import MAX_NUMBERS, Heartbeat, Printed, find_beats
 
 TAIL_LINES = 3
 """Last lines of a log in which a complaint may be the reason of its end."""
@@ -24,32 +24,44 @@ STAMPS = re.compile(
 NUMBER = re.compile(r"(?<![\w.])\d{1,12}(?:\.\d{1,6})?(?![\w.]*[a-fA-F]\d)")
 
 
-def listen(logs: Sequence[Excerpt], search: Callable[[bytes], Sequence[int]]) -> Heartbeat:
-    """Return the heartbeat of the logs, and the complaint with which one of them ends.
+def listen(logs: Sequence[Excerpt], search: Callable[[bytes], Sequence[int]], *, alarms: bool) -> Heartbeat:
+    """Return the complaint with which one of the logs ends, and if there are ``alarms``, the heartbeat of the logs.
 
-    ``search`` returns the patterns that a text may hold.  A line that a format knows is no complaint, because its
-    record was judged already.
+    ``search`` returns the patterns that a text may hold.
     """
+    beats = {log.name: found for log in logs if alarms and (found := find_beats(_printed(log), _time_of))}
+    return Heartbeat(beats, next((line for log in logs if (line := _complaint(log, search))), None))
 
-    def complains(text: str) -> bool:
-        if not _complains(text):
-            return False
-        raw = text.encode()
-        return not LineParser("", search).parse(Candidate(raw, 1, tuple(search(raw)), lambda: iter(())))
 
-    beats, complaint = dict[str, Sequence[Line]](), None
-    for log in logs:
-        printed = list(itertools.islice(_printed(log), MAX_LINES))
-        if found := find_beats(printed, lambda line: read_message(line.text).source.time):
-            beats[log.name] = found
-        complaint = complaint or find_complaint(printed, TAIL_LINES, complains)
-    return Heartbeat(beats, complaint)
+def _time_of(line: Line) -> float | None:
+    return read_message(line.text).source.time
+
+
+def _complaint(log: Excerpt, search: Callable[[bytes], Sequence[int]]) -> Line | None:
+    """Return the first complaint among the last lines that no earlier line resembles.
+
+    A line that a format knows is none, because its record was judged already.
+    """
+    tail = log.tail(TAIL_LINES)
+    complaints = [line for line in tail if _complains(line.text) and not _is_known(line.text.encode(), search)]
+    if not complaints:
+        return None
+    earlier = {printed.template for printed in _printed(log) if printed.line.number < tail[0].number}
+    return next((line for line in complaints if _template(line.text) not in earlier), None)
+
+
+def _is_known(raw: bytes, search: Callable[[bytes], Sequence[int]]) -> bool:
+    return bool(LineParser("", search).parse(Candidate(raw, 1, tuple(search(raw)), lambda: iter(()))))
+
+
+def _template(text: str) -> str:
+    return NUMBERS.sub("0", STAMPS.sub("", text))
 
 
 def _printed(log: Excerpt) -> Iterator[Printed]:
     """Yield the lines of the start and the end of a log, each once."""
     last = 0
-    for line in (*log.first_lines(), *log.last_lines()):
+    for line in itertools.islice((*log.first_lines(), *log.last_lines()), MAX_LINES):
         if line.number > last and line.text.strip():
             last, text = line.number, STAMPS.sub("", line.text)
             numbers = tuple(float(number) for number in NUMBER.findall(text)[:MAX_NUMBERS])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from logdoctor.codes import explain_codes
 from logdoctor.model import Diagnosis, Evidence, Finding, Record, Rule, Verdict
@@ -16,7 +16,7 @@ from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import find
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Heartbeat
+from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
@@ -103,7 +103,7 @@ class Reasoner:
         *,
         truncated: bool = False,
         prefer: Preference = lambda _: None,
-        listen: Callable[[], Heartbeat] = lambda: SILENCE,
+        listen: Listen = lambda *, alarms: SILENCE,  # noqa: ARG005,
     ) -> Diagnosis:
         """Return the diagnosis of all records.
 
@@ -174,7 +174,7 @@ class Reasoner:
         self,
         failures: Sequence[Record],
         left: Sequence[Record],
-        listen: Callable[[], Heartbeat],
+        listen: Listen,
         lang: str,
     ) -> list[Evidence]:
         """Return the first few failures without a rule as evidence, or the complaint with which the log ends.
@@ -184,7 +184,7 @@ class Reasoner:
         lives = self.state.lives
         if not left and (failures or lives.ended_well):
             return []
-        heartbeat = listen()
+        heartbeat = listen(alarms=bool(left))
         alarms = standing(left, lives, heartbeat)
         ordered = sorted(alarms, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
         complaint = heartbeat.complaint

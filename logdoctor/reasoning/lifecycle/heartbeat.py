@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -54,6 +55,12 @@ class Heartbeat(Struct, frozen=True):
 SILENCE = Heartbeat()
 
 
+class Listen(Protocol):
+    """Returns the heartbeat of the job.  Without ``alarms`` only the complaint is wanted, which is cheaper."""
+
+    def __call__(self, *, alarms: bool) -> Heartbeat: ...
+
+
 def find_beats(printed: Iterable[Printed], time_of: TimeOf) -> list[Line]:
     """Return the lines of the template that beats last in one log, in their order."""
     groups: dict[str, list[Printed]] = {}
@@ -77,9 +84,3 @@ def _beats(group: Sequence[Printed], time_of: TimeOf) -> bool:
 
 def _rises(column: Sequence[float]) -> bool:
     return column[-1] > column[0] and all(a <= b for a, b in itertools.pairwise(column))
-
-
-def find_complaint(printed: Sequence[Printed], tail: int, complains: Callable[[str], bool]) -> Line | None:
-    """Return the first complaint among the last lines of a log that no earlier line resembles."""
-    earlier = {one.template for one in printed[:-tail]}
-    return next((p.line for p in printed[-tail:] if p.template not in earlier and complains(p.line.text)), None)
