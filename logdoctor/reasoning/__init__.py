@@ -92,7 +92,7 @@ class Reasoner:
             found = by_symptom.get(symptom.name)
             if found is None:
                 by_symptom[symptom.name] = found = Matches()
-            elif found is self._matches.get(rule, {}).get(symptom.name) and matches is not self._matches:
+            elif matches is not self._matches and found is self._matches.get(rule, {}).get(symptom.name):
                 by_symptom[symptom.name] = found = found.copy()
             found.add(match)
 

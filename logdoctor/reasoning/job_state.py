@@ -95,7 +95,7 @@ class JobState:
     def steps(self) -> dict[int | None, Work]:
         """Steps of each rank; the key None holds those of all processes without one."""
         unranked = Work()
-        for step in sorted((e for w in self.lives.unranked_works() for e in w.newest_first()), key=lambda e: e.order):
+        for step in sorted((e for w in self.lives.unranked_works for e in w.newest_first()), key=lambda e: e.order):
             unranked.latest.append(step)
         ranked = {key: life.work for key, life in self.lives.processes.items() if isinstance(key, int)}
         return {

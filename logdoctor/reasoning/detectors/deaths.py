@@ -164,12 +164,14 @@ class Detector(Struct):
 
         It notifies the others when a rank has left.
         """
-        notified = {
-            e.rank
-            for e in self.waits.values()
-            if any(sign.mark == "gives up" and sign.by == "launcher" for sign in e.signs)
-        }
-        return len(notified) == len(self.waits) and death.rank not in (None, *notified) and None not in notified
+        if any(e.rank in (None, death.rank) or not _is_notified(e) for e in self.waits.values()):
+            return False
+        return death.rank is not None
+
+
+def _is_notified(wait: Record) -> bool:
+    """Return whether a launcher told the process to give up."""
+    return any(sign.mark == "gives up" and sign.by == "launcher" for sign in wait.signs)
 
 
 def _unlisted_task(deaths: Sequence[Death]) -> Iterator[Record]:

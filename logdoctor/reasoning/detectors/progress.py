@@ -224,7 +224,7 @@ class Detector(Struct):
         if last_step is None or order is None or state.lives.program.well is not None or self.step_count < MIN_COUNT:
             return []
         last_sign = self.last_phase or last_step
-        if last_sign.time is None or order.time is None:
+        if last_sign.time is None or order.time is None or (order is self.order and state.lives.anyone_waited):
             return []
         idle = order.time - last_sign.time
         remainder = idle % ZONE_STEP

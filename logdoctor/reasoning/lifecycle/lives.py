@@ -155,6 +155,9 @@ class Lives:
         self.places, self.attempts, self.clocks = places, attempts, clocks
         self.processes: dict[Key, Lifecycle] = {}
         self.named_ends = NamedEnds(attempts)
+        self._ranked_works: dict[int, Work] = {}
+        self.unranked_works: list[Work] = []
+        """Steps of processes whose lines name no rank."""
         self.program, self.job = Lifecycle(), Lifecycle()
         self.job_failed: Record | None = None
         """Last report of a batch system that a job failed."""
@@ -247,6 +250,8 @@ class Lives:
 
     def _read_work(self, of: str, record: Record, life: Lifecycle) -> None:
         if of == "process":
+            if not life.work.count:
+                self._add_work(key_of(record), life)
             life.work.add(record)
             self.job.work.add(record)
             self.first_step = self.first_step or record
@@ -256,6 +261,14 @@ class Lives:
         else:
             self.roll_call.add(record, over=self._any_ended)
 
+    def _add_work(self, key: Key, life: Lifecycle) -> None:
+        if life is self._others:
+            return
+        if isinstance(key, int):
+            self._ranked_works[key] = life.work
+        else:
+            self.unranked_works.append(life.work)
+
     def _begin_attempt(self, start: Record) -> None:
         self._spans = self.attempts.spans
         for life in (*self.processes.values(), self.program, self.job):
@@ -263,17 +276,18 @@ class Lives:
 
     # ── queries ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def works(self, rank: int | None) -> list[Work]:
-        """Return the steps that may be of ``rank``, or those of all processes."""
-        return [
-            life.work
-            for key, life in self.processes.items()
-            if life.work.count and (rank is None or key == rank or not isinstance(key, int))
-        ]
+    def works(self, rank: int | None) -> Iterator[Work]:
+        """Yield the steps that may be of ``rank``, or those of all processes."""
+        if rank is None:
+            yield from self._ranked_works.values()
+        elif rank in self._ranked_works:
+            yield self._ranked_works[rank]
+        yield from self.unranked_works
 
-    def unranked_works(self) -> list[Work]:
-        """Return the steps of processes whose lines name no rank."""
-        return [life.work for key, life in self.processes.items() if not isinstance(key, int) and life.work.count]
+    @property
+    def anyone_waited(self) -> bool:
+        """Return whether a process waited for others until its limit in this attempt."""
+        return bool(self._waiting)
 
     @property
     def any_failed(self) -> bool:
