@@ -1,4 +1,4 @@
-"""How processes, the program and the job lived."""
+"""Lives of the processes, of the program and of the job."""
 
 from __future__ import annotations
 
