@@ -6,14 +6,15 @@ from typing import Any
 
 from logdoctor.logs.line_parser import parse_text
 from logdoctor.model import Record
+from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.job_state import JobState
 
 
 def derive(detector: Any, text: str, state: JobState | None = None) -> list[Record]:
     state = state or JobState()
+    observe = Dispatch([*state.readers, detector])
     for record in parse_text(text):
-        state.observe(record)
-        detector.observe(record)
+        observe(record)
     return detector.derive(state)
 
 

@@ -6,6 +6,7 @@ import io
 from datetime import datetime, timezone
 
 import pytest
+from handmade_records import make_record
 from simulator import simulate
 
 from logdoctor import diagnose
@@ -30,17 +31,17 @@ def test_stamp_without_a_year_keeps_its_date_in_a_leap_year():
     assert elapsed(at(moment(1970, 3, 5, 12, 0)), at(moment(2024, 3, 5, 12, 1))) == 60.0
 
 
-def step(host: str, value: int, time: float) -> tuple[Record, str]:
+def step(host: str, value: int, time: float) -> Record:
     line = Line(f"{host}.log", value, "x")
-    return Record(
-        line, "progress", "progress.step", "x", Source(time=time), fields={"unit": "step", "value": value}
-    ), host
+    return make_record(
+        line, "progress.step", "x", Source(host=host, time=time), fields={"unit": "step", "value": value}
+    )
 
 
-def clocks_after(*steps: tuple[Record, str]) -> Clocks:
-    clocks = Clocks()
-    for record, host in steps:
-        clocks.observe(record, host)
+def clocks_after(*steps: Record) -> Clocks:
+    clocks = Clocks(lambda record: record.host)
+    for record in steps:
+        clocks.observe(record)
     return clocks
 
 
@@ -63,9 +64,9 @@ def test_contradicting_shared_records_give_no_difference():
 
 def test_seconds_between_two_records_use_the_difference_of_the_clocks():
     both = [step(host, n, n * 10 + off) for host, off in (("gpu-a", 0), ("gpu-b", 31)) for n in range(4)]
-    early, late = step("gpu-a", 90, 100.0)[0], step("gpu-b", 91, 112.0)[0]
+    early, late = step("gpu-a", 90, 100.0), step("gpu-b", 91, 112.0)
     assert clocks_after(*both).seconds(early, late, ("gpu-a", "gpu-b")) == (-19.0, 5.0)
-    assert Clocks().seconds(early, late, ("gpu-a", "gpu-b")) == (12.0, 60.0)
+    assert clocks_after().seconds(early, late, ("gpu-a", "gpu-b")) == (12.0, 60.0)
 
 
 def test_clocks_of_a_simulated_job_are_reported_as_set(knowledge):

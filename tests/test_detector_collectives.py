@@ -6,6 +6,7 @@ from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Record, Source, Value
 from logdoctor.reasoning.detectors.collectives import Detector
+from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.job_state import JobState
 
 
@@ -14,6 +15,7 @@ class Log:
 
     def __init__(self, *, ranks: int | None = None) -> None:
         self.detector, self.job_state, self.order = Detector(), JobState(), 0
+        self.observe = Dispatch([*self.job_state.readers, self.detector])
         self.job_state.places.expected = ranks
 
     def add(self, kind: str, text: str = "", rank: int | None = None, level: Level = "error", **fields: Value) -> Log:
@@ -21,8 +23,7 @@ class Log:
         source = Source(rank=rank)
         line = Line("job.log", self.order, text)
         record = make_record(line, kind, text, source, level, fields, self.order)
-        self.job_state.observe(record)
-        self.detector.observe(record)
+        self.observe(record)
         return self
 
     def waits(self, rank: int, seq: int, op: str = "ALLREDUCE", numel: int = 64) -> Log:

@@ -7,6 +7,7 @@ from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Source, Value
 from logdoctor.reasoning.detectors.connections import Detector
+from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.identity.addresses import AddressBook, bare_address
 from logdoctor.reasoning.job_state import JobState
 
@@ -20,6 +21,7 @@ class Log:
     def __init__(self, *, hosts: int = 4, printing_hosts: tuple[int, ...] = (0, 1, 2, 3), apart: bool = False) -> None:
         self.apart = apart
         self.detector, self.state, self.order = Detector(), JobState(), 0
+        self.observe = Dispatch([*self.state.readers, self.detector])
         self.state.places.expected = hosts * 2
         for host in printing_hosts:
             text = f"n{host}:{host * 2}:9 [0] NCCL INFO Bootstrap : Using eth0:10.9.0.{host}<0>"
@@ -31,8 +33,7 @@ class Log:
         source = Source(rank=rank, host=f"n{rank // 2}", pid=rank + 100)
         file = f"n{rank // 2}" if self.apart else "a"
         record = make_record(Line(file, self.order, text), kind, text, source, level, fields, self.order)
-        self.state.observe(record)
-        self.detector.observe(record)
+        self.observe(record)
         return self
 
     def closed(self, *links: tuple[int, int]) -> Log:

@@ -6,6 +6,7 @@ from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Record, Source, Value
 from logdoctor.reasoning.detectors.deaths import Detector
+from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.job_state import JobState
 
 NO_SOURCE = Source()
@@ -16,6 +17,7 @@ class Log:
 
     def __init__(self) -> None:
         self.detector, self.state, self.order = Detector(), JobState(), 0
+        self.observe = Dispatch([*self.state.readers, self.detector])
 
     def add(
         self,
@@ -28,8 +30,7 @@ class Log:
     ) -> Log:
         self.order += 1
         record = make_record(Line(file, self.order, text), kind, text, source, level, fields, self.order)
-        self.state.observe(record)
-        self.detector.observe(record)
+        self.observe(record)
         return self
 
     def raises(self, rank: int, text: str, exception: str = "ValueError", file: str = "a") -> Log:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Record, Source, Value
 from logdoctor.reasoning.detectors.progress import Detector
+from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.job_state import JobState
 
 
@@ -14,6 +16,7 @@ class Log:
 
     def __init__(self) -> None:
         self.detector, self.state, self.order, self.file = Detector(), JobState(), 0, "job.log"
+        self.observe = Dispatch([*self.state.readers, self.detector])
 
     def add(
         self,
@@ -28,8 +31,7 @@ class Log:
         source = Source(rank=rank, time=at)
         line = Line(self.file, self.order, text)
         record = make_record(line, kind, text, source, level, fields, self.order)
-        self.state.observe(record)
-        self.detector.observe(record)
+        self.observe(record)
         return self
 
     def step(self, rank: int | None, value: int, at: float | None = None, **fields: str) -> Log:
@@ -150,10 +152,39 @@ def test_a_job_with_rare_steps_did_not_stand_still() -> None:
     assert not log.records_by_kind
 
 
-def test_cancelled_job_did_not_stand_still() -> None:
+def test_cancelled_job_stood_still_too() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
     log.add("slurm.cancelled", None, "CANCELLED AT 10:00", 1120.0 + 2 * 3600 + 400, "fatal")
-    assert not log.records_by_kind
+    assert log.records_by_kind["stood_still"].fields["by"] == "order"
+
+
+def ended_after(idle: float, *times: float) -> Log:
+    """Return a log with steps at ``times``, and a time limit ``idle`` seconds after the last."""
+    log = Log()
+    for value, time in enumerate(times):
+        log.step(None, value, 1000.0 + time)
+    return log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 1000.0 + times[-1] + idle, "fatal")
+
+
+@pytest.mark.parametrize(
+    ("idle", "times", "stood"),
+    [
+        (90.0, (0.0, 0.5, 1.0, 1.5), True),
+        (30.0, (0.0, 0.5, 1.0, 1.5), False),
+        (90.0, (0.0, 60.0, 120.0), False),
+        (1400.0, (0.0, 60.0, 120.0), True),
+        (90.0, (0.0, 0.5, 1.0, 60.0, 60.5), False),
+    ],
+    ids=["half-second steps", "too short", "slow steps", "slow steps, long", "it was as slow before"],
+)
+def test_job_stood_still_by_its_own_rhythm(idle: float, times: tuple[float, ...], *, stood: bool) -> None:
+    assert ("stood_still" in ended_after(idle, *times).records_by_kind) is stood
+
+
+def test_stacks_after_the_last_step_say_that_somebody_looked() -> None:
+    log = Log().step(None, 1, 1000.0).step(None, 2, 1000.5).step(None, 3, 1001.0).add("python.stack", None, "stack")
+    log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 1301.0, "fatal")
+    assert log.records_by_kind["stood_still"].fields["looked"] == "yes"
 
 
 def test_own_log_that_ends_with_the_last_step_is_not_certain() -> None:
@@ -179,8 +210,7 @@ def test_processes_without_printed_ranks_are_distinguished_by_pid() -> None:
                 fields: dict[str, Value] = {"unit": "step", "value": value}
                 line = Line("job.log", log.order, "")
                 record = make_record(line, "progress.step", "", source, "info", fields, log.order)
-                log.state.observe(record)
-                log.detector.observe(record)
+                log.observe(record)
     assert (
         log.records_by_kind["stopped_first"].fields["late"],
         log.records_by_kind["stopped_first"].fields["late_hosts"],

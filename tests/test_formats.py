@@ -18,7 +18,7 @@ from logdoctor.logs.multiline.lines_below import read_next, read_until, read_whi
 from logdoctor.logs.precedence import in_order
 from logdoctor.logs.record_pattern import LineReader, Message, RecordPattern, find_function
 from logdoctor.matcher.scan_pattern import scan_form
-from logdoctor.model import Record, RulesError
+from logdoctor.model import LifecycleSign, Record, RulesError
 from logdoctor.pipeline.diagnosis import events
 
 each_format = pytest.mark.parametrize("name", sorted(formats()))
@@ -28,7 +28,7 @@ about: A program.
 parts:
   head: 'prog: '
 signs:
-  prog.error: [own end]
+  prog.error: fails, tells peer
 records:
 - kind: prog.error
   level: error
@@ -65,11 +65,37 @@ def test_format_file_becomes_records_signs_prefixes_and_samples(load):
     found = load(GOOD)
     (record,) = found.record_patterns
     assert (record.kind, record.level, record.pattern) == ("prog.error", "error", "^prog: failed: (?P<message>.+)")
-    assert found.lifecycle_signs == {"prog.error": ("own end",)}
+    assert found.lifecycle_signs == {"prog.error": (LifecycleSign("fails", tells=("peer",)),)}
     assert [(prefix.name, prefix.pattern) for prefix in found.prefixes] == [("prog.label", r"\[prog\] ")]
     assert [(sample.log, sample.records) for sample in found.samples] == [
         ("prog: failed: no luck", {"prog.error": [{"message": "no luck"}]})
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "sign"),
+    [
+        ("works", LifecycleSign("works")),
+        ("ends well of program", LifecycleSign("ends well", "program")),
+        ("tells stack and peer", LifecycleSign(tells=("stack", "peer"))),
+        (
+            "is ended of job, told by batch, by limit, last",
+            LifecycleSign("is ended", "job", "batch", last=True, by="limit"),
+        ),
+        (
+            "{mark: fails, of: named, reporter: machine, late: true}",
+            LifecycleSign("fails", "named", "machine", late=True),
+        ),
+        ("{mark: fails, tells: [peer]}", LifecycleSign("fails", tells=("peer",))),
+    ],
+)
+def test_sign_is_a_text_or_a_mapping(load, written, sign):
+    assert load(GOOD.replace("fails, tells peer", written)).lifecycle_signs == {"prog.error": (sign,)}
+
+
+def test_list_of_signs_gives_all(load):
+    signs = load(GOOD.replace("fails, tells peer", "[waits, 'gives up, tells peer']")).lifecycle_signs["prog.error"]
+    assert signs == (LifecycleSign("waits"), LifecycleSign("gives up", tells=("peer",)))
 
 
 def test_format_file_of_the_manual_is_right(load):
@@ -108,8 +134,13 @@ def test_percent_sign_before_a_count_is_no_part(load):
         ("  head: 'prog: '", "  head: 'prog: '\n  shared: ' end'", 4, "the part 'shared' exists in parts.yaml"),
         ("%{head}", "%{head}%{foot}", 9, "there is no part 'foot' above"),
         ("%{head}", "%{head}%{no_module.NAME}", 9, "there is no constant 'no_module.NAME'"),
-        ("[own end]", "[own begin]", 5, "the signs of 'prog.error' are not understood"),
-        ("  prog.error: [own", "  prog.none: [own", 5, "no record of this file is of the kind 'prog.none'"),
+        ("fails,", "fail,", 5, "'fail' is no word for 'mark' of a sign"),
+        ("tells peer", "tells pear", 5, "'pear' is no word for 'tells' of a sign"),
+        ("fails, tells peer", "fails, told by nobody", 5, "'nobody' is no word for 'reporter' of a sign"),
+        ("fails, tells peer", "fails, lately", 5, "'lately' is no part of a sign"),
+        ("fails, tells peer", "{mark: fails, late: 2}", 5, "'late' must be true"),
+        ("fails, tells peer", "7", 5, "'7' is no part of a sign"),
+        ("  prog.error: fails", "  prog.none: fails", 5, "no record of this file is of the kind 'prog.none'"),
         ("kind: prog.error", "kind: Prog", 7, "'Prog' is no kind"),
         ("- kind: prog.error\n", "-\n", 8, "'kind' is missing"),
         ("level: error", "level: bad", 8, "'bad' is no level"),
@@ -144,7 +175,9 @@ def test_fault_names_file_line_and_help(load, good, bad, line, what):
 
 
 def test_all_faults_of_a_file_come_at_once_in_the_order_of_lines(load):
-    faults = load(GOOD.replace("[own end]", "[x]").replace("level: error", "level: x").replace("starts", "start"))
+    faults = load(
+        GOOD.replace("fails, tells", "x, tells").replace("level: error", "level: x").replace("starts", "start")
+    )
     assert [int(fault.split(":")[1]) for fault in faults] == [5, 8, 15]
 
 

@@ -11,21 +11,21 @@ from typing import get_args
 import pytest
 from format_probe import formats
 
-from logdoctor import reasoning
+from logdoctor import model, reasoning
 from logdoctor.logs import line_parser, parse_text, record_patterns
 from logdoctor.logs.about import add_subject
-from logdoctor.model import LifecycleSign
+from logdoctor.model import LifecycleSign, Mark, Tell
 
 BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it]\n"
 
 
-def signs_used_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the signs that a module asks for: ``"…" in record.signs``, or a set of them."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Compare) and ast.unparse(node.comparators[0]).endswith("signs"):
-            yield ast.literal_eval(node.left)
-        elif isinstance(node, ast.AnnAssign) and "LifecycleSign" in ast.unparse(node.annotation) and node.value:
-            yield from (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
+def words_used_in(tree: ast.AST) -> Iterator[str]:
+    """Yield all texts of a module."""
+    yield from (
+        node.value.removeprefix("tells ")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
 
 
 def kinds_with_signs() -> list[tuple[str, tuple[LifecycleSign, ...]]]:
@@ -45,34 +45,38 @@ def test_each_kind_lists_a_sign_once():
     assert [kind for kind, signs in kinds_with_signs() if len(set(signs)) < len(signs)] == []
 
 
-def test_each_sign_belongs_to_a_kind_and_is_used():
-    sources = Path(reasoning.__file__).parent.rglob("*.py")
-    used = {sign for source in sources for sign in signs_used_in(ast.parse(source.read_text(encoding="utf-8")))}
-    by_words = add_subject(("own end",), "cancelled, the connection was closed by peer")
-    stated = {sign for _, signs in kinds_with_signs() for sign in signs} | set(by_words)
-    assert used == stated == set(get_args(LifecycleSign))
+@pytest.mark.parametrize("words", [Mark, Tell], ids=["mark", "tells"])
+def test_each_mark_and_each_thing_told_belongs_to_a_kind_and_is_used(words):
+    sources = [Path(model.__file__).parent / "log.py", *Path(reasoning.__file__).parent.rglob("*.py")]
+    used = {word for source in sources for word in words_used_in(ast.parse(source.read_text(encoding="utf-8")))}
+    by_words = add_subject((LifecycleSign("fails"),), "cancelled, the connection was closed by peer")
+    signs = [*(sign for _, signs in kinds_with_signs() for sign in signs), *by_words]
+    stated = {word for sign in signs for word in (sign.mark, *sign.tells)}
+    assert [word for word in get_args(words) if word and (word not in used or word not in stated)] == []
 
 
 def test_record_carries_the_signs_of_its_kind():
     (record,) = parse_text("terminate called after throwing an instance of 'std::bad_alloc'\n")
-    assert record.signs == ("own end",)
+    assert record.signs == (LifecycleSign("fails"),)
 
 
 @pytest.mark.parametrize(
-    ("line", "sign"),
+    ("line", "subject"),
     [
         ("RuntimeError: Connection reset by peer", "about peers"),
         ("RuntimeError: stopped by SIGUSR1 before the deadline", "about order"),
     ],
 )
-def test_last_words_of_a_process_tell_what_they_are_about(line, sign):
+def test_last_words_of_a_process_tell_what_they_are_about(line, subject):
     (record,) = parse_text(line + "\n")
-    assert sign in record.signs
+    assert record.tells(subject)
 
 
 def test_record_whose_reader_changes_the_kind_carries_the_signs_of_that_kind(monkeypatch):
     monkeypatch.setattr(
-        line_parser, "lifecycle_signs", lambda: {"progress.step": ("done",), "progress.phase": ("once",)}
+        line_parser,
+        "lifecycle_signs",
+        lambda: {"progress.step": (LifecycleSign("works"),), "progress.phase": (LifecycleSign("busy"),)},
     )
     (record,) = parse_text(BAR)
-    assert (record.kind, record.signs) == ("progress.phase", ("once",))
+    assert (record.kind, record.signs) == ("progress.phase", (LifecycleSign("busy"),))

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.model import Diagnosis, Finding, Job, Problem, Record
-from logdoctor.pipeline.diagnosis import JobReader, observe
+from logdoctor.pipeline.diagnosis import Analysis, JobReader
 from logdoctor.pipeline.knowledge import Knowledge
-from logdoctor.reasoning import Reasoner
 from logdoctor.render.catalogue import catalogue
 
 
@@ -35,10 +34,10 @@ class Trace(Struct, frozen=True):
 
 def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     """Diagnose ``job`` by the rules alone. Raise `InputError` if nothing could be read."""
-    reasoner = Reasoner(knowledge.rules, knowledge.scanned, knowledge.mechanism, hung=hung)
     reader = JobReader(job, knowledge)
-    for _ in observe(reader, reasoner):
-        pass
+    analysis = Analysis(reader, hung=hung)
+    analysis.read_all()
+    reasoner = analysis.observed().reasoner
     diagnosis = reasoner.conclude(job.name, catalogue("en"))
     findings, harmless = reasoner.findings()
     matches = {

@@ -6,7 +6,7 @@ the report of a parent process about its child.
 
 from __future__ import annotations
 
-from logdoctor.model import LifecycleSign
+from logdoctor.model import LifecycleSign, Tell
 from logdoctor.pack.regexes import later
 
 SEARCHED = 4000
@@ -20,12 +20,15 @@ _PEERS = later(
 )
 _ORDER = later(r"(?i)\bsignal\b|\bSIG[A-Z]{3,5}\b|preempt|time ?limit|wall ?time|interrupt|cancel|deadline|\bstop")
 """Exceptions that a program may raise because it was ordered to end."""
+_SUBJECTS: dict[tuple[Tell, ...], LifecycleSign] = {
+    tells: LifecycleSign(tells=tells) for tells in (("about peers",), ("about order",), ("about peers", "about order"))
+}
 
 
 def add_subject(signs: tuple[LifecycleSign, ...], text: str) -> tuple[LifecycleSign, ...]:
-    """Add ``about peers`` and ``about order`` to the signs of a process that says why it ends."""
-    if "own end" not in signs:
+    """Add a sign to those of a process that says why it ends, if that is about peers or an order to end."""
+    if not any(sign.mark == "fails" and sign.of == "process" for sign in signs):
         return signs
     words = text[:SEARCHED]
-    about: tuple[LifecycleSign, ...] = ("about peers",) if _PEERS.search(words) else ()
-    return (*signs, *about, "about order") if _ORDER.search(words) else (*signs, *about)
+    tells = (*(("about peers",) if _PEERS.search(words) else ()), *(("about order",) if _ORDER.search(words) else ()))
+    return (*signs, _SUBJECTS[tells]) if tells else signs

@@ -77,7 +77,7 @@ def find_complaint(file: str, lines: Iterable[Line], search: Search, end: Record
 
 def is_own_end(end: Record) -> bool:
     """Return whether ``end`` tells the end of another process, and nobody else ended that process."""
-    told = "end told" in end.signs or end.kind in TOLD_EXITS
+    told = end.reports_end_of_other or end.kind in TOLD_EXITS
     code = end.fields.get("exit_code")
     by_code = -code if isinstance(code, int) and code < 0 else code - 128 if isinstance(code, int) else None
     return told and KILLS.isdisjoint((end.fields.get("signal"), by_code))
@@ -85,7 +85,7 @@ def is_own_end(end: Record) -> bool:
 
 def may_be_first_failure(record: Record) -> bool:
     """Return whether the record is a failure that a format knows, and no order to end the job."""
-    return record.failing and record.format != "generic" and "job ends" not in record.signs
+    return record.failing and record.format != "generic" and not record.has("is ended", "job")
 
 
 def _read(parser: LineParser, line: Line, search: Search) -> Record | None:

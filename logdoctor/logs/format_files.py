@@ -5,7 +5,8 @@ A file ``formats/<family>/<program>.yaml`` holds:
 - ``about``: the program, its versions, the sources of the facts, the kinds of records and their fields
 - ``parts``: named pieces of patterns.  ``%{name}`` stands for a piece in a pattern.  All files know the parts of
   ``formats/parts.yaml``.  ``%{module.NAME}`` is a constant that a reader in `logs.multiline` uses too
-- ``signs``: lifecycle signs of kinds
+- ``signs``: lifecycle signs of kinds.  ``MARK of SUBJECT, told by REPORTER, by AUTHOR, late, last, tells THING``
+  with all parts optional, or a mapping with the names of `LifecycleSign`, or a list of these
 - ``records``: see `RecordPattern`; ``match`` is the pattern, and a list of texts is joined; ``before`` names kinds or
   formats over which the record wins, see `logs.precedence`
 - ``prefixes``: see `Prefix`
@@ -30,7 +31,7 @@ from msgspec import Struct
 
 from logdoctor.logs.precedence import Before, Records, faults_of_order
 from logdoctor.logs.record_pattern import LifecycleSigns, LineReader, Prefix, RecordPattern, find_function
-from logdoctor.model import Level, LifecycleSign, RuleError, RulesError
+from logdoctor.model import Author, Level, LifecycleSign, Mark, Reporter, RuleError, RulesError, Subject, Tell
 from logdoctor.model.numbers import number
 from logdoctor.model.own_files import read_source
 from logdoctor.pack.regexes import compiled
@@ -73,9 +74,14 @@ PATTERNS = ("match", "line", *READERS[:-1])
 MIN_LITERAL = 3
 """Least length of a text for the scan."""
 LEVELS = get_args(Level)
-SIGNS = get_args(LifecycleSign)
+SIGN_WORDS: Mapping[str, tuple[str, ...]] = {
+    name: get_args(words)
+    for name, words in (("mark", Mark), ("of", Subject), ("reporter", Reporter), ("by", Author), ("tells", Tell))
+}
+"""Words that each part of a lifecycle sign may be."""
 
 _KIND = regex.compile(r"[a-z][\w-]*\.[a-z]\w*")
+_SIGN_PART = regex.compile(r"told by (?P<reporter>.+)|by (?P<by>.+)|tells (?P<tells>.+)|(?P<flag>late|last)")
 _PART = regex.compile(r"%\{([A-Za-z_][\w.]*)\}")
 _WORDS = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
 
@@ -375,11 +381,45 @@ def _signs(value: Any, kinds: set[str], faults: Faults) -> LifecycleSigns:
         place = ("signs", kind)
         if kind not in kinds:
             faults.add(place, f"no record of this file is of the kind '{kind}'", "", "write the kind as in its record")
-        if not isinstance(signs, list) or not signs or not all(s in SIGNS and signs.count(s) == 1 for s in signs):
-            faults.add(place, f"the signs of '{kind}' are not understood", "", f"a list of some of {', '.join(SIGNS)}")
-            continue
-        table[kind] = tuple(signs)
+        table[kind] = tuple(_sign(sign, place, faults) for sign in (signs if isinstance(signs, list) else [signs]))
     return table
+
+
+def _sign(value: Any, place: Place, faults: Faults) -> LifecycleSign:
+    """Read one lifecycle sign, as a text or a mapping."""
+    values = _split_sign(value) if isinstance(value, str) else dict(value) if isinstance(value, dict) else {"": value}
+    tells = values.pop("tells", [])
+    values["tells"] = tuple(tells) if isinstance(tells, list) else (tells,)
+    for name, given in values.items():
+        known = SIGN_WORDS.get(name, ())
+        if name not in LifecycleSign.__struct_fields__:
+            faults.add(
+                place, f"'{name or given}' is no part of a sign", "", f"one of {', '.join(SIGN_WORDS)}, late, last"
+            )
+        elif not known and given is not True:
+            faults.add(place, f"'{name}' must be true", f"it is {given!r:.60}", f"{name}: true, or leave it out")
+        for word in (given if isinstance(given, tuple) else (given,)) if known else ():
+            if word not in known:
+                what = f"'{word}' is no word for '{name}' of a sign"
+                faults.add(place, what, "", f"one of {', '.join(filter(None, known))}")
+    return LifecycleSign(**{name: given for name, given in values.items() if name in LifecycleSign.__struct_fields__})
+
+
+def _split_sign(text: str) -> dict[str, Any]:
+    """Split ``fails of named, told by launcher, late, tells peer and stack`` into the fields of a sign."""
+    values = dict[str, Any]()
+    for at, part in enumerate(text.split(", ")):
+        match = _SIGN_PART.fullmatch(part)
+        if match is None:
+            mark, _, subject = part.partition(" of ")
+            values |= {"mark" if at == 0 else part: mark} | ({"of": subject} if subject else {})
+        elif match["flag"]:
+            values[match["flag"]] = True
+        else:
+            values |= {name: word for name, word in match.groupdict().items() if word}
+    if "tells" in values:
+        values["tells"] = values["tells"].split(" and ")
+    return values
 
 
 def _sample(entry: Mapping[str, Any], place: Place, faults: Faults) -> Sample | None:

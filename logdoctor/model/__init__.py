@@ -49,7 +49,6 @@ from logdoctor.model.log import (
     Following,
     Job,
     Level,
-    LifecycleSign,
     Line,
     Moment,
     Record,
@@ -72,6 +71,7 @@ from logdoctor.model.rule import (
     Words,
     pack_words,
 )
+from logdoctor.model.signs import Author, LifecycleSign, Mark, Reporter, Subject, Tell
 
 __all__ = [
     "CALM",
@@ -80,6 +80,7 @@ __all__ = [
     "WITH_CAUSE",
     "Action",
     "Arrow",
+    "Author",
     "Because",
     "Candidate",
     "Cause",
@@ -111,6 +112,7 @@ __all__ = [
     "Line",
     "LogdoctorError",
     "MadeBy",
+    "Mark",
     "Mechanism",
     "Moment",
     "NotJudged",
@@ -124,6 +126,7 @@ __all__ = [
     "Record",
     "Redacted",
     "Refutation",
+    "Reporter",
     "Reporters",
     "Role",
     "Rule",
@@ -136,9 +139,11 @@ __all__ = [
     "Step",
     "Stream",
     "Strength",
+    "Subject",
     "Suspect",
     "Symptom",
     "SymptomSeen",
+    "Tell",
     "Topic",
     "Value",
     "Verdict",

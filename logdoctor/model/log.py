@@ -8,34 +8,13 @@ from typing import IO, TYPE_CHECKING, Annotated, Literal, Protocol
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from logdoctor.model.signs import LifecycleSign, Mark, Subject, Tell
+
 if TYPE_CHECKING:
     from logdoctor.model.coverage import InputRead
 
 Level = Literal["fatal", "error", "warning", "info"]
 """Level that the program gives its line: ``fatal`` says that the program ends, ``error`` that something failed."""
-
-LifecycleSign = Literal[
-    "own end",  # a process reports why it ends; the first such end that nothing explains is the cause
-    "end told",  # another program reports the end of a process; see ``signal``, ``exit_code``, ``rank``, ``pid``
-    "named end",  # a launcher names the process whose end it noticed first
-    "own rank",  # a process prints its rank, so its lines that carry only its pid belong to that rank
-    "gave up",  # a process ends itself because a peer did not answer: a consequence, not a cause
-    "timed out",  # a process waited in a collective until its timeout; the last steps of the other ranks count
-    "lost peer",  # a process reports a lost connection; ``peer`` or the text names the other side
-    "job ends",  # the end of the job has begun, so kills that are reported later are consequences
-    "why ended",  # the way or the reason the job was ended; the text may name a time limit
-    "last words",  # the last message of a launcher or a batch system; the next start belongs to another job
-    "done",  # the program ended well; only a launch after it belongs to another job
-    "launch",  # printed once at the start, by a launcher or by the first rank
-    "start",  # workers are started, for the first time or again
-    "restart",  # all workers are started again; the lines above in this file belong to an earlier attempt
-    "comes up",  # a rank starts; failures above belong to an earlier attempt
-    "once",  # a process or a job script prints it at most once for one place (``file``, ``line``)
-    "about peers",  # an own end that follows from the end of another process, for example a lost connection
-    "about order",  # an own end that may follow from an order to end
-    "stack",  # the stack of a process (``frames``)
-]
-"""Lifecycle sign of a kind of record.  The format declares the signs, `Record.signs` holds them."""
 
 Scalar = str | int | float
 
@@ -146,6 +125,33 @@ class Record(Struct, frozen=True):
     """Meaning of the record in plain words; "" if the text says it."""
     signs: tuple[LifecycleSign, ...] = ()
     """Lifecycle signs of the record; the reasoning asks for them instead of the kind."""
+
+    def has(self, mark: Mark, of: Subject | None = None) -> bool:
+        """Return whether a sign has this mark, and is of this subject if one is given."""
+        for sign in self.signs:  # noqa: SIM110 - a loop is faster, and records are asked a million times
+            if sign.mark == mark and (of is None or sign.of == of):
+                return True
+        return False
+
+    def tells(self, what: Tell) -> bool:
+        for sign in self.signs:  # noqa: SIM110 - as above
+            if what in sign.tells:
+                return True
+        return False
+
+    @property
+    def reports_own_end(self) -> bool:
+        """Return whether a process says why it ends."""
+        return any(s.mark == "fails" and s.of == "process" for s in self.signs)
+
+    @property
+    def reports_end_of_other(self) -> bool:
+        """Return whether another program reports the end of a process."""
+        return any(s.of == "named" and (s.mark == "fails" or (s.mark == "is ended" and s.late)) for s in self.signs)
+
+    @property
+    def is_last_word(self) -> bool:
+        return any(sign.last for sign in self.signs)
 
     @property
     def rank(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,6 +18,7 @@ from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
+from logdoctor.matcher.matcher import JobScanner
 from logdoctor.model import (
     Cause,
     Coverage,
@@ -34,11 +36,11 @@ from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.fallback import add_guess, build_preference
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.new_templates import Excerpts, add_new_templates
+from logdoctor.pipeline.pulse import listen
 from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.symptoms import load_index
 from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
-from logdoctor.reasoning.lifecycle.heartbeat import has_heartbeat
 from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
 from logdoctor.reasoning.verdict.decision import Unread, decide
@@ -82,8 +84,9 @@ def diagnose(
     pack = knowledge or gather(rule_folders(rules))
     job = replace(make_job(inputs, name), found=found, follow_links=follow_links)
     reader = JobReader(job, pack, bounds, watch)
-    baseline_path = os.fspath(baseline) if baseline else ""
-    diagnosis = _diagnose(reader, lang, Path(model) if model else None, baseline_path, hung=hung)
+    analysis = Analysis(reader, lang, hung=hung, model=Path(model) if model else None, baseline=baseline)
+    analysis.read_all()
+    diagnosis = analysis.diagnosis()
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
         regexes.keep()
     return add_context(diagnosis, reader.job, reader.bounds, context) if context else diagnosis
@@ -98,30 +101,111 @@ def diagnose_streams(
     watch: Watch | None = None,
 ) -> Diagnosis:
     """Diagnose one job from opened logs. Other arguments are those of `diagnose`."""
-    return _diagnose(JobReader(Job(name, ()), knowledge, watch=watch, opened=opened), lang)
+    analysis = Analysis(JobReader(Job(name, ()), knowledge, watch=watch, opened=opened), lang)
+    analysis.read_all()
+    return analysis.diagnosis()
 
 
-def _diagnose(
-    reader: JobReader, lang: str, model: Path | None = None, baseline: str = "", *, hung: bool = False
-) -> Diagnosis:
-    pack = reader.pack
-    reasoner = Reasoner(pack.rules, pack.scanned, pack.mechanism, hung=hung)
-    counter = FeatureCounter()
-    for record in observe(reader, reasoner):
-        counter.observe(record)
-    words, missing = catalogue(lang), parts_not_read(reader.coverage)
-    diagnosis = reasoner.conclude(
-        reader.job.name,
-        words,
-        read_in_part=missing.count > 0,
-        has_heartbeat=lambda: any(has_heartbeat(log.texts()) for log in reader.excerpts.logs),
-        prefer=build_preference(counter, model),
-    )
-    problems = (*pack.faults, *reader.problems)
-    diagnosis = replace(diagnosis, coverage=reader.coverage, problems=problems, made_by=pack.made_by)
-    diagnosis = add_guess(diagnosis, counter, pack, words, model)
-    decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=hung, unread=missing)
-    return add_new_templates(replace(diagnosis, decision=decision), reader.excerpts, words, baseline)
+class Analysis:
+    """Analysis of one job. Its memory does not grow with the logs."""
+
+    def __init__(
+        self,
+        reader: JobReader,
+        lang: str = "en",
+        *,
+        hung: bool = False,
+        model: Path | None = None,
+        baseline: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.reader, self.words, self.hung, self.model = reader, catalogue(lang), hung, model
+        self.baseline = os.fspath(baseline) if baseline else ""
+        pack = reader.pack
+        self._observed = Observed(Reasoner(pack.rules, pack.scanned, pack.mechanism, hung=hung))
+        self._complete = False
+
+    def read_all(self) -> None:
+        """Read all inputs of the job. Raises `InputError` if nothing could be read."""
+        for record in self.reader:
+            self._observed.add(record, self.reader)
+        self.reader.require_input()
+        self._observed.complete(self.reader)
+        self._complete = True
+
+    def read(self, stream: Stream) -> None:
+        """Read a log to its end."""
+        for record in self.reader.read(stream):
+            self._observed.add(record, self.reader)
+
+    def observed(self) -> Observed:
+        """Return all that was observed, as if no record would follow."""
+        if self._complete:
+            return self._observed
+        observed = self._observed.copy()
+        observed.complete(self.reader)
+        return observed
+
+    def diagnosis(self) -> Diagnosis:
+        """Return the diagnosis of all that was read. It changes nothing, so it may be asked at any time."""
+        observed, reader, pack, words = self.observed(), self.reader, self.reader.pack, self.words
+        coverage = replace(reader.coverage, not_judged=observed.machines.set_aside)
+        missing = parts_not_read(coverage)
+        diagnosis = observed.reasoner.conclude(
+            reader.job.name,
+            words,
+            read_in_part=missing.count > 0,
+            prefer=build_preference(observed.counter, self.model),
+            listen=partial(listen, reader.excerpts.logs),
+        )
+        problems = (*pack.faults, *reader.problems)
+        diagnosis = replace(diagnosis, coverage=coverage, problems=problems, made_by=pack.made_by)
+        diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)
+        decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=self.hung, unread=missing)
+        return add_new_templates(replace(diagnosis, decision=decision), reader.excerpts, words, self.baseline)
+
+
+class Observed:
+    """All that the reasoning and the classifier keep of the records of a job."""
+
+    def __init__(self, reasoner: Reasoner) -> None:
+        self.reasoner, self.counter, self.machines = reasoner, FeatureCounter(), MachineRecords()
+        self._first_failures: dict[str, Record] = {}
+        """First failure of each file."""
+
+    def add(self, record: Record, reader: JobReader) -> None:
+        """Observe a record of the job. A record of a machine may wait."""
+        if not self.machines.hold(record):
+            self._observe(record, reader)
+        elif self.machines.is_full:
+            self._release(reader)
+
+    def complete(self, reader: JobReader) -> None:
+        """Observe the records that wait, and those that the scan overlooked. No record may follow."""
+        self._release(reader)
+        self.reasoner.state.lives.line_counts = reader.lengths
+        for record in _find_overlooked(reader, self.reasoner, self._first_failures):
+            self._observe(record, reader)
+
+    def copy(self) -> Observed:
+        """Return what was observed so far, to learn on its own."""
+        observed = copy.copy(self)
+        observed.reasoner = self.reasoner.copy()
+        for name in ("counter", "machines", "_first_failures"):
+            setattr(observed, name, copy.deepcopy(getattr(self, name)))
+        return observed
+
+    def _release(self, reader: JobReader) -> None:
+        for record in self.machines.release(self.reasoner.state):
+            self._observe(record, reader)
+
+    def _observe(self, record: Record, reader: JobReader) -> None:
+        try:
+            self.reasoner.observe(record)
+        except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
+            reader.broken.add(error, record.line.file, record.line.number)
+        if may_be_first_failure(record) and len(self._first_failures) < MAX_FILES:
+            self._first_failures.setdefault(record.line.file, record.without_lines())
+        self.counter.observe(record)
 
 
 def nothing_read(name: str, error: InputError, lang: str) -> Diagnosis:
@@ -139,43 +223,6 @@ def parts_not_read(coverage: Coverage) -> Unread:
     missing = len(unread(coverage))
     of = sum(source.matters or source.read == "whole" for source in coverage.inputs)
     return Unread(missing, of + coverage.unlisted)
-
-
-def observe(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
-    """Let the reasoner observe each record of a job, and yield it.
-
-    Then follow the records of machines that belong to the job, and the overlooked records. After the last record the
-    reasoner may conclude. Raises `InputError` if nothing could be read.
-    """
-    first_failures: dict[str, Record] = {}
-    for record in _records_of_job(reader, reasoner):
-        _observe_record(record, reader, reasoner)
-        if may_be_first_failure(record) and len(first_failures) < MAX_FILES:
-            first_failures.setdefault(record.line.file, record.without_lines())
-        yield record
-    reader.require_input()
-    for record in _find_overlooked(reader, reasoner, first_failures):
-        _observe_record(record, reader, reasoner)
-        yield record
-    reasoner.state.line_counts = reader.lengths
-
-
-def _records_of_job(reader: JobReader, reasoner: Reasoner) -> Iterator[Record]:
-    machines = MachineRecords()
-    for record in reader:
-        if not machines.hold(record):
-            yield record
-        elif machines.is_full:
-            yield from machines.release(reasoner.state)
-    yield from machines.release(reasoner.state)
-    reader.coverage = replace(reader.coverage, not_judged=machines.set_aside)
-
-
-def _observe_record(record: Record, reader: JobReader, reasoner: Reasoner) -> None:
-    try:
-        reasoner.observe(record)
-    except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
-        reader.broken.add(error, record.line.file, record.line.number)
 
 
 def _find_overlooked(reader: JobReader, reasoner: Reasoner, first_failures: Mapping[str, Record]) -> list[Record]:
@@ -243,43 +290,52 @@ class JobReader:
     ) -> None:
         """Prepare to read the streams of ``job``, or those in ``opened`` instead."""
         self.job, self.pack, self.bounds, self.watch, self._opened = job, pack, bounds or Bounds(), watch, opened
-        self.coverage = Coverage()
+        self._totals, self._inventory = Coverage(), Inventory()
         self.problems: list[Problem] = []
         self.broken = BrokenRecords(self.problems)
         """Records that break a reader or the reasoning."""
         self._read_error: Exception | None = None
+        self._scans: JobScanner | None = None
+        self._symptoms = load_index(pack.rules, pack.scanned)
         self.lengths: dict[str, int] = {}
         """Number of lines of each file that was read to its end."""
         self.excerpts = Excerpts()
         """Parts of the logs, kept for a second look."""
 
     def __iter__(self) -> Iterator[Record]:
-        files = size = lines = order = 0
-        matcher, symptoms = self.pack.matcher, load_index(self.pack.rules, self.pack.scanned)
-        scans, inventory = matcher.job_scanner(), Inventory()
-        streams = open_streams(self.job, self.problems, self.bounds, inventory)
-        for stream in streams if self._opened is None else self._opened:
-            parser = LineParser(stream.name, matcher.match, order, symptoms.confirm)
-            scan = scans(self._readinto(stream))
-            for candidate in scan:
-                try:
-                    records = parser.parse(candidate)
-                except Exception as error:
-                    if error is self._read_error:  # a reader asked for more lines, and the input or the watch broke
-                        raise
-                    self.broken.add(error, stream.name, candidate.number)
-                    continue
-                for record in records:
-                    yield record
-                    if may_end_a_run(record):
-                        scan.reset_throttle()
-            self.excerpts.finish(stream.name, scan.lines)
-            if len(self.lengths) < MAX_FILES:
-                self.lengths[stream.name] = scan.lines
-            inventory.add(stream.read_so_far(scan.bytes, scan.lines, parser.order - order, scan.cut_lines))
-            files, size, lines, order = files + 1, size + scan.bytes, lines + scan.lines, parser.order
-        inputs = inventory.listed()
-        self.coverage = Coverage(files, size, lines, order, inputs, inventory.count - len(inputs))
+        opened = self.job, self.problems, self.bounds, self._inventory
+        for stream in open_streams(*opened) if self._opened is None else self._opened:
+            yield from self.read(stream)
+
+    def read(self, stream: Stream) -> Iterator[Record]:
+        """Yield the records of one log."""
+        matcher, before = self.pack.matcher, self._totals
+        self._scans = self._scans or matcher.job_scanner()
+        parser = LineParser(stream.name, matcher.match, before.records, self._symptoms.confirm)
+        scan = self._scans(self._readinto(stream))
+        for candidate in scan:
+            try:
+                records = parser.parse(candidate)
+            except Exception as error:
+                if error is self._read_error:  # a reader asked for more lines, and the input or the watch broke
+                    raise
+                self.broken.add(error, stream.name, candidate.number)
+                continue
+            for record in records:
+                yield record
+                if may_end_a_run(record):
+                    scan.reset_throttle()
+        self.excerpts.finish(stream.name, scan.lines)
+        if len(self.lengths) < MAX_FILES:
+            self.lengths[stream.name] = scan.lines
+        self._inventory.add(stream.read_so_far(scan.bytes, scan.lines, parser.order - before.records, scan.cut_lines))
+        self._totals = Coverage(before.files + 1, before.bytes + scan.bytes, before.lines + scan.lines, parser.order)
+
+    @property
+    def coverage(self) -> Coverage:
+        """Return how much was read so far, and of which inputs."""
+        inputs = self._inventory.listed()
+        return replace(self._totals, inputs=inputs, unlisted=self._inventory.count - len(inputs))
 
     def require_input(self) -> None:
         """Raise `InputError` if nothing could be read."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import permutations
 
 from logdoctor.codes import explain_codes
@@ -15,11 +16,13 @@ from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.causality.runs import Analysis, RunAnalysis, analyse, list_runs, select_run, split_runs
 from logdoctor.reasoning.causality.ties import Preference, break_ties
 from logdoctor.reasoning.detectors import detectors
+from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import find
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.outlived import not_outlived
+from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
+from logdoctor.reasoning.lifecycle.refutation import standing
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
 from logdoctor.reasoning.verdict.first_failure import earliest
@@ -51,21 +54,24 @@ class Reasoner:
         self.rules, self.hung, self.classes = rules, hung, FailureClasses(mechanism)
         self.state = JobState()
         self._detectors, self._table = detectors(), RankTable()
+        self._dispatch = Dispatch((*self.state.readers, *self._detectors))
         self._index = load_index(rules, scanned)
-        self.matches: dict[int, dict[str, Matches]] = {}
-        """Matches by the rule's number and the symptom's name; complete after `conclude`."""
+        self._matches: dict[int, dict[str, Matches]] = {}
+        """Matches by the rule's number and the symptom's name, without those of derived records."""
+        self._all_matches: dict[int, dict[str, Matches]] | None = None
+        """Cache of `matches`, cleared by each record."""
         self._failures: list[Record] = []
         self._latest_failures: deque[Record] = deque(maxlen=MAX_FAILURES)
 
     def observe(self, record: Record) -> None:
-        self._match(record)  # first, so that a bug in a detector costs no proof
+        self._all_matches = None
+        self._match(record, self._matches)  # first, so that a bug in a detector costs no proof
         if record.failing:
             few = len(self._failures) < MAX_FAILURES
             (self._failures if few else self._latest_failures).append(record.without_lines())
-        self.state.observe(record)
-        self._table.observe(record, self.state.runs.span_of(record))
-        for detector in self._detectors:
-            detector.observe(record)
+        self._dispatch(record)
+        if record.failing or record.source.rank is not None or record.source.pid is not None:
+            self._table.observe(record, self.state.runs.span_of(record))
 
     @property
     def quiet(self) -> bool:
@@ -75,15 +81,33 @@ class Reasoner:
     @property
     def finished(self) -> bool:
         """Return whether the job said that it ended well."""
-        return self.state.good_ends.done is not None
+        return self.state.lives.program.well is not None
 
-    def _match(self, record: Record) -> None:
+    @property
+    def matches(self) -> Mapping[int, Mapping[str, Matches]]:
+        """Matches by the rule's number and the symptom's name."""
+        if self._all_matches is None:
+            derived = [record for detector in self._detectors for record in detector.derive(self.state)]
+            self.state.named_ends.read_derived(derived)
+            self._all_matches = {rule: dict(by_symptom) for rule, by_symptom in self._matches.items()}
+            for record in derived:
+                self._match(record, self._all_matches)
+        return self._all_matches
+
+    def copy(self) -> Reasoner:
+        """Return a reasoner that knows the same and learns on its own."""
+        return copy.deepcopy(self, {id(shared): shared for shared in (self.rules, self._index)})
+
+    def _match(self, record: Record, matches: dict[int, dict[str, Matches]]) -> None:
         for number, match in self._index.find_matches(record):
             rule, symptom = self._index.symptoms[number]
-            by_symptom = self.matches.setdefault(rule, {})
-            if symptom.name not in by_symptom:
-                by_symptom[symptom.name] = Matches()
-            by_symptom[symptom.name].add(match)
+            by_symptom = matches.setdefault(rule, {})
+            found = by_symptom.get(symptom.name)
+            if found is None:
+                by_symptom[symptom.name] = found = Matches()
+            elif matches is not self._matches and found is self._matches.get(rule, {}).get(symptom.name):
+                by_symptom[symptom.name] = found = found.copy()
+            found.add(match)
 
     def conclude(
         self,
@@ -91,28 +115,26 @@ class Reasoner:
         words: Catalogue,
         *,
         read_in_part: bool = False,
-        has_heartbeat: Callable[[], bool] = lambda: False,
         prefer: Preference = lambda _: None,
+        listen: Listen = lambda: SILENCE,
     ) -> Diagnosis:
         """Return the diagnosis of all records.
 
-        It may be called only once. ``prefer`` chooses between causes if the logs do not decide. The caller adds
+        It changes nothing, so it may be asked again after more records. ``prefer`` chooses between causes if the logs
+        do not decide. ``listen`` returns the heartbeat; it is called if no rule names a cause. The caller adds
         coverage, problems and the decision. Only what to collect is in the decision already.
         """
-        derived = [record for detector in self._detectors for record in detector.derive(self.state)]
-        for record in derived:
-            self._match(record)
-            self.state.named_ends.observe_derived(record)
+        matches = self.matches
         conditions = Conditions(self.state, hung=self.hung)
-        runs = split_runs(self.rules, self.classes, self.matches, conditions)
+        runs = split_runs(self.rules, self.classes, matches, conditions)
         selected = select_run(runs)
-        analysis = selected.analysis if selected else analyse(self.rules, self.classes, self.matches, conditions)
+        analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
         ranking, state = break_ties(analysis.ranking, prefer), analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
         failures = self._failures_without(ignored)
         left = self._without_findings(failures, analysis.findings)
-        unexplained = [] if ranking.causes else self._unexplained(left, words.lang)
+        unexplained = [] if ranking.causes else self._unexplained(left, listen, words.lang)
         root = ranking.causes[0] if ranking.causes else None
         alarm = unexplained[0].line if unexplained else None
         facts = collect_facts(
@@ -122,7 +144,7 @@ class Reasoner:
             hung=self.hung,
             read_in_part=read_in_part,
             survived=bool(failures),
-            has_heartbeat=has_heartbeat,
+            has_heartbeat=lambda: bool(listen().beats),
         )
         verdict, known_by = verdict_of(facts)
         return Diagnosis(
@@ -165,10 +187,7 @@ class Reasoner:
         return verdict_of(facts)[0]
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
-        """Return the findings, and the records that benign rules explain.
-
-        The result is complete after `conclude`.
-        """
+        """Return the findings, and the records that benign rules explain."""
         return find(self.rules, self.matches, Conditions(self.state, hung=self.hung))
 
     def unaccounted(self, without: Collection[str] = ()) -> list[Record]:
@@ -180,7 +199,7 @@ class Reasoner:
         findings, harmless = self.findings()
         rules = {f.rule.id for f in (*findings, *harmless.values()) if f.rule.role not in without}
         failures = [e for e in self._failures_without(harmless) if rules.isdisjoint(self._rules_matching(e))]
-        return not_outlived(failures, self.state)
+        return standing(failures, self.state.lives)
 
     def undecided(self, findings: Sequence[Finding]) -> Iterator[tuple[Finding, Finding]]:
         """Yield pairs of one line between which only the length of the match decides, the winner first."""
@@ -204,14 +223,15 @@ class Reasoner:
         Failures that the job outlived are left out.
         """
         explained = {e.order for f in findings for e in f.records}
-        return not_outlived([e for e in failures if e.order not in explained], self.state)
+        return standing([e for e in failures if e.order not in explained], self.state.lives)
 
-    def _unexplained(self, left: Sequence[Record], lang: str) -> list[Evidence]:
-        """Return the first few failures as evidence.
+    def _unexplained(self, left: Sequence[Record], listen: Listen, lang: str) -> list[Evidence]:
+        """Return the first few failures without a rule as evidence.
 
         Fatal records and records of known formats come first.
         """
-        ordered = sorted(left, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
+        alarms = standing(left, self.state.lives, listen()) if left else []
+        ordered = sorted(alarms, key=lambda e: (e.level != "fatal", e.format == "generic", e.order))
         return [self.state.evidence(e, self._note(e, lang)) for e in ordered[:MAX_UNEXPLAINED]]
 
     def _note(self, record: Record, lang: str) -> str:

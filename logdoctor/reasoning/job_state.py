@@ -7,26 +7,23 @@ kept.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
-from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, LifecycleSign, Progress, RankRow, Record
+from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
+from logdoctor.reasoning.dispatch import Dispatch, Handler
 from logdoctor.reasoning.identity.addresses import AddressBook, short_host
 from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.identity.versions import Versions
-from logdoctor.reasoning.lifecycle.attempts import OUTSIDE, Attempts
-from logdoctor.reasoning.lifecycle.clocks import A_YEAR, JITTER, Clocks
-from logdoctor.reasoning.lifecycle.good_ends import GoodEnds
-from logdoctor.reasoning.lifecycle.got_over import CaughtExceptions
-from logdoctor.reasoning.lifecycle.launchers import NamedEnds, launcher_of, names_an_end
-from logdoctor.reasoning.lifecycle.spoken import RankLines
-from logdoctor.reasoning.lifecycle.steps import Steps
+from logdoctor.reasoning.lifecycle.attempts import Attempts
+from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
+from logdoctor.reasoning.lifecycle.launchers import launcher_of
+from logdoctor.reasoning.lifecycle.lives import Lives, Work
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
 SCHEDULERS = ("slurm", "kubernetes", "flux", "yarn", "grid_engine")
 """Formats of schedulers, by their names."""
-STARTS: frozenset[LifecycleSign] = frozenset({"launch", "start", "restart", "comes up"})
-CALENDAR_END = 253_402_300_800.0
 
 
 class JobState:
@@ -34,87 +31,42 @@ class JobState:
 
     def __init__(self) -> None:
         self.places = Places()
-        self.formats: set[str] = set()
-        self.kinds: set[str] = set()
         self.runs = Attempts()
         self.versions = Versions(self.runs)
-        self.steps: dict[int | None, Steps] = {}
-        self.good_ends = GoodEnds()
-        self.got_over = CaughtExceptions()
-        self.first_step: int | None = None
-        self.started = False
-        """True after a record that only a start prints."""
         self._checkpoint: Record | None = None
         self._unproved_checkpoint: Record | None = None
         """Record of a checkpoint whose end is not seen. Progress after it proves it."""
         self.job_id: str | None = None
         self.phases: list[tuple[int, str]] = []
-        self.named_ends = NamedEnds(self.runs)
         self.addresses = AddressBook()
-        self.clocks = Clocks()
+        self.clocks = Clocks(self._host_of_clock)
+        self.lives = Lives(self.places, self.runs, self.clocks)
+        self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
-        self.time_ranges: dict[bool, tuple[float, float]] = {}
-        """Earliest and latest time, keyed by whether the time stamps have a year."""
-        self.spoke = RankLines()
-        self.line_counts: Mapping[str, int] = {}
-        """Lines of each file, set after the whole log was read."""
         self._wanted: Callable[[Record], bool] = _is_any
         """Filter for records of the selected run."""
-        self._last_steps: dict[int | None, Record] | None = None
-        """Cache of `last_steps`, cleared by each record."""
+        self._last_steps: tuple[int, dict[int | None, Record]] = -1, {}
+        """Cache of `last_steps`, with the number of records at which it was made."""
+        self.readers = (
+            *(self.places, self.runs, self.lives, self.addresses, self.clocks, self.versions),
+            Handler(("works",), self._prove_checkpoint),
+            Handler(("busy",), self._read_phase),
+            Handler(("slurm.*",), self._read_job_id),
+            Handler(("tells setting",), self._read_setting),
+        )
+        self.observe = Dispatch(self.readers)
 
-    def observe(self, record: Record) -> None:
-        self._last_steps = None
-        self.formats.add(record.format)
-        self.kinds.add(record.kind)
-        self.good_ends.observe(record)
-        self.got_over.observe(record)
-        self.places.observe(record)
-        self._read_time(record)
-        self._read_start(record)
-        self._read_job_id(record)
-        self.spoke.observe(record)
-        self.addresses.observe(record)
-        self.clocks.observe(record, short_host(record.host or "") or self.places.host_with(record.rank))
-        if record.kind == "progress.step":
-            self._read_step(record)
-        elif names_an_end(record):
-            self.named_ends.observe(record)
-        elif record.kind == "progress.phase":
-            self._read_phase(record)
-        elif record.kind.endswith(".env"):
-            self._read_setting(record)
-        elif record.kind.endswith(".version"):
-            self.versions.observe(record)
+    @property
+    def formats(self) -> AbstractSet[str]:
+        """Formats of all records."""
+        return self.lives.formats
 
-    def _read_time(self, record: Record) -> None:
-        """Extend the time range of the job.
+    def _host_of_clock(self, record: Record) -> str | None:
+        return short_host(record.host or "") or self.places.host_with(record.rank)
 
-        Records of machine and cluster may lie long before or after it, so they do not count.
-        """
-        time = record.time
-        if time is not None and 0 < time < CALENDAR_END and record.format.partition("_")[0] not in OUTSIDE:
-            first, last = self.time_ranges.get(time >= A_YEAR, (time, time))
-            self.time_ranges[time >= A_YEAR] = min(first, time), max(last, time)
-
-    def _read_start(self, record: Record) -> None:
-        self.started = self.started or not STARTS.isdisjoint(record.signs)
-        before = self.runs.spans
-        self.runs.observe(record)
-        if self.runs.spans > before:
-            self.good_ends.counters.begin_attempt()
-            for steps in self.steps.values():
-                steps.begin_attempt()
-
-    def _read_step(self, record: Record) -> None:
-        if self.first_step is None:
-            self.first_step = record.order
+    def _prove_checkpoint(self, _step: Record) -> None:
         if self._unproved_checkpoint is not None:
             self._checkpoint, self._unproved_checkpoint = self._unproved_checkpoint, None
-        if len(self.steps) < MAX_NAMES or record.rank in self.steps:
-            steps = self.steps.setdefault(record.rank, Steps())
-            steps.count += 1
-            steps.latest.append(record)
 
     def _read_phase(self, record: Record) -> None:
         phase = str(record.fields.get("phase", ""))
@@ -125,7 +77,7 @@ class JobState:
 
     def _read_job_id(self, record: Record) -> None:
         step = record.fields.get("step")
-        if self.job_id is None and record.format == "slurm" and step is not None:
+        if self.job_id is None and step is not None:
             self.job_id = str(step).partition(".")[0] or None
 
     def _read_setting(self, record: Record) -> None:
@@ -141,32 +93,34 @@ class JobState:
         return self.clocks.seconds(earlier, later, (self.places.host_of(earlier), self.places.host_of(later)))
 
     def surely_after(self, later: Record, earlier: Record) -> bool:
-        """Return whether ``later`` surely came after ``earlier``.
-
-        In one file the position decides. Between files the time difference must exceed its possible error.
-        """
-        if later.line.file == earlier.line.file:
-            return later.order > earlier.order
-        seconds, doubt = self.seconds_between(earlier, later)
-        return seconds is not None and seconds > doubt
-
-    def lines_after(self, record: Record) -> int:
-        """Count the lines behind ``record`` in its file."""
-        return self.line_counts.get(record.line.file, 0) - record.line.number
+        return self.lives.surely_after(later, earlier)
 
     def phase_at(self, order: int) -> str:
         """Return the job's phase at the record number ``order``.
 
         It is ``launch``, ``init``, ``running``, ``checkpoint`` or ``teardown``.
         """
-        if (done := self.good_ends.done) is not None and order > done.order:
+        if (done := self.lives.program.well) is not None and order > done.order:
             return "teardown"
         phase = next((name for start, name in reversed(self.phases) if start <= order), "")
         if phase == "save":
             return "checkpoint"
-        if self.first_step is not None and self.first_step < order:
+        first_step = self.lives.first_step
+        if first_step is not None and first_step.order < order:
             return "running"
         return "init" if phase or self.places.expected else "launch"
+
+    @property
+    def steps(self) -> dict[int | None, Work]:
+        """Steps of each rank; the key None holds those of all processes without one."""
+        unranked = Work()
+        for step in sorted((e for w in self.lives.unranked_works for e in w.newest_first()), key=lambda e: e.order):
+            unranked.latest.append(step)
+        ranked = {key: life.work for key, life in self.lives.processes.items() if isinstance(key, int)}
+        return {
+            **{key: work for key, work in ranked.items() if work.count},
+            **({None: unranked} if unranked.latest else {}),
+        }
 
     @property
     def launcher(self) -> str | None:
@@ -179,7 +133,7 @@ class JobState:
         ``wanted`` selects the records of that run.
         """
         view = copy.copy(self)
-        view._wanted, view._last_steps = wanted, None  # noqa: SLF001 - same class
+        view._wanted, view._last_steps = wanted, (-1, {})  # noqa: SLF001 - same class
         return view
 
     def last_steps(self) -> dict[int | None, Record]:
@@ -188,18 +142,21 @@ class JobState:
         The key None holds a step without a rank. Ask after the whole log was read, because only then local ranks and
         pids can be resolved.
         """
-        if self._last_steps is None:
-            self._last_steps = self._find_last_steps()
-        return self._last_steps
+        if self._last_steps[0] != self.lives.records:
+            self._last_steps = self.lives.records, self._find_last_steps()
+        return self._last_steps[1]
 
     def _find_last_steps(self) -> dict[int | None, Record]:
-        last_steps = {
-            rank: last for rank, steps in self.steps.items() if (last := steps.last(self._wanted)) is not None
-        }
-        for record in self.steps[None].newest_first() if None in self.steps else ():
-            rank = self.places.rank_of(record) if self._wanted(record) else None
-            if rank is not None:
-                last_steps.setdefault(rank, record)
+        last_steps = dict[int | None, Record]()
+        for work in self.lives.works(None):
+            for record in work.newest_first():
+                if self._wanted(record):
+                    rank = record.rank if record.rank is not None else self.places.rank_of(record)
+                    for key in {record.rank, rank}:
+                        if key not in last_steps or last_steps[key].order < record.order:
+                            last_steps[key] = record
+                    if record.rank is not None:
+                        break
         return last_steps
 
     def last_progress(self) -> Progress | None:
@@ -246,7 +203,7 @@ class JobState:
     ) -> JobSummary:
         """Return the summary for the report.  ``failed``: some line shows a failure."""
         death = self.named_ends.first_death
-        started, ended = self.time_ranges.get(True) or self.time_ranges.get(False) or (None, None)
+        started, ended = self.lives.times.get(True) or self.lives.times.get(False) or (None, None)
         return JobSummary(
             ranks_expected=self.places.expected,
             ranks_seen=tuple(sorted(self.places.ranks)),

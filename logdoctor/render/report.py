@@ -301,6 +301,8 @@ class _Rows(Struct, frozen=True):
             description = words("named", title=description, who=words("rank.n", ranks=ranges(ranks)))
         if self.reasons and first.explained_by:
             description += words("joint") + words("because", signature=first.explained_by)
+        if self.reasons and first.refuted_by:
+            description += words("joint") + first.refuted_by.why
         affected = words.count("rankcount", len(ranks)) if len(ranks) > 1 else rank_names(ranks, words) or lines
         where = self._location([line for symptom in group for line in symptom.evidence])
         return Fallout(affected, first.signature, description, where, first.explained_by)

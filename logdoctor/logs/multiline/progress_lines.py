@@ -58,7 +58,8 @@ def read_step(unit: str) -> MultilineReader:
     """Return a reader for a line that counts ``unit``. It adds loss and epoch if printed."""
 
     def read(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
-        return Multiline(head.text[:400], _step_fields(head.text, fields, unit))
+        values = _step_fields(head.text, fields, unit)
+        return Multiline(head.text[:400], _mark_bar(values) if BAR_MARK in head.text[:400] else values)
 
     return read
 
@@ -85,13 +86,18 @@ def read_bar(head: Message, _fields: Mapping[str, Value], _below: Iterator[Messa
     bar = _last_bar(head.text)
     if bar is None:
         return None
-    values = _step_fields(head.text[bar.start() :], bar.groupdict(), "step")
+    values = _mark_bar(_step_fields(head.text[bar.start() :], bar.groupdict(), "step"))
     text, description = bar[0].strip()[:400], bar["what"].strip(" :\r")
     if not description:
         return Multiline(text, values)
     values["what"] = description[-80:]
     phase = phase_of(values["what"])
     return Multiline(text, {**values, "phase": phase}, kind="progress.phase") if phase else Multiline(text, values)
+
+
+def _mark_bar(values: dict[str, Value]) -> dict[str, Value]:
+    """Add ``advances: False``, because a bar is drawn again though nothing moves."""
+    return {**values, "advances": False}
 
 
 def _last_bar(text: str) -> regex.Match[str] | None:
@@ -122,6 +128,7 @@ def _checkpoint_fields(text: str) -> dict[str, Value]:
     return {**fields, "checkpoint_path": _CONFIGURATION.sub("", path["path"])} if path else fields
 
 
+BAR_MARK = "%|"
 BAR = later(
     r"(?P<what>[^\r\n%|\]]{0,120}?)(?P<percent>\d{1,3})%\|[^|\r\n]{0,400}\| *"
     r"(?P<value>\d+(?:\.\d+)?[kMG]?)/(?P<total>\d+(?:\.\d+)?[kMG]?) \[[\d:]+<(?:[\d:]+|\?)(?:, [^\]\r\n]{0,300})?"

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality.arrows import TIERS
 from logdoctor.reasoning.causality.roots import Ranking
-from logdoctor.reasoning.lifecycle.outlived import shape
+from logdoctor.reasoning.lifecycle.refutation import shape
 
 WEIGHTS = {
     "any answer": 4.6,

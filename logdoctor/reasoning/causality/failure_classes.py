@@ -30,7 +30,7 @@ class FailureClasses:
         A catch-all whose last words are about others, and an abort, only gave up.
         """
         name, catch_all = finding.rule.failure_class, finding.rule.role == "fallback"
-        about_peers = "about peers" in finding.records[0].signs
+        about_peers = finding.records[0].tells("about peers")
         gave_up = {
             "program fails": catch_all and about_peers,
             "process crashes": catch_all or about_peers or lives.is_told_abort(finding),

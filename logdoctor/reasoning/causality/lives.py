@@ -46,7 +46,7 @@ def _ranks(finding: Finding) -> tuple[int, ...]:
 
     The end of a process is of that process, if it is named, and not of the one that tells it.
     """
-    if "end told" not in finding.records[0].signs:
+    if not finding.records[0].reports_end_of_other:
         return finding.ranks
     return tuple(sorted({rank for e in finding.records if isinstance(rank := e.fields.get("rank"), int)}))
 
@@ -99,7 +99,7 @@ def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
     in the job script. Then either all progress was made before ``end``, or only a stack fits between the two.
     """
     failure, last = end.records[0], order.records[0]
-    if end.first > order.first or "went_on" in failure.fields or "about order" in failure.signs:
+    if end.first > order.first or "went_on" in failure.fields or failure.tells("about order"):
         return False
     gap = last.line.number - failure.line.number
     stand_together = failure.line.file == last.line.file and 0 < gap <= failure.span + STACK_LINES

@@ -11,19 +11,21 @@ from logdoctor.reasoning.causality import lives
 from logdoctor.reasoning.causality.arrows import Why, explain, sort_key
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.outlived import finding_outlived
+from logdoctor.reasoning.lifecycle.refutation import Refutation, is_refuted
 
 
 class Explained(Struct, frozen=True):
     """A finding that is no root, the root that explains it, and why.
 
-    ``by`` is None for a finding that was outlived or that no listed root explains.
+    ``by`` is None for a finding that is refuted or that no listed root explains.
     """
 
     finding: Finding
     by: Finding | None = None
     why: Why | None = None
     """Law by which ``by``, or a consequence of it, explains the finding."""
+    refuted: Refutation | None = None
+    """Why the job got over the finding."""
 
 
 class Ranking(Struct, frozen=True):
@@ -47,16 +49,21 @@ def rank_findings(
 
     With ``run``, only records that pass it show that a failure was survived.
     """
-    alive = [f for f in findings if not finding_outlived(f, state, run)]
+    refuted = {id(f): refutation for f in findings if (refutation := is_refuted(f, state.lives, run))}
+    alive = [f for f in findings if id(f) not in refuted]
     whys = {(id(a), id(b)): why for b in alive for a in alive if (why := explain(a, b, classes, state))}
     roots = [f for f in alive if not any((id(other), id(f)) in whys for other in alive)] or alive
     causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
     rest = (f for f in findings if f not in causes)
-    return Ranking(tuple(causes), tuple(_explained(f, causes, alive, whys) for f in rest))
+    return Ranking(tuple(causes), tuple(_explained(f, causes, alive, whys, refuted.get(id(f))) for f in rest))
 
 
 def _explained(
-    finding: Finding, causes: Sequence[Finding], alive: Sequence[Finding], whys: Mapping[tuple[int, int], Why]
+    finding: Finding,
+    causes: Sequence[Finding],
+    alive: Sequence[Finding],
+    whys: Mapping[tuple[int, int], Why],
+    refuted: Refutation | None,
 ) -> Explained:
     """Return the cause that explains the finding, at once or by one step between."""
     for cause in causes:
@@ -66,4 +73,4 @@ def _explained(
         for between in alive:
             if (id(cause), id(between)) in whys and (why := whys.get((id(between), id(finding)))):
                 return Explained(finding, cause, why)
-    return Explained(finding)
+    return Explained(finding, refuted=refuted)

@@ -19,7 +19,7 @@ from logdoctor.reasoning.findings.culprits import blamed
 from logdoctor.reasoning.findings.findings import MatchesByRule, MatchesBySymptom, find
 from logdoctor.reasoning.findings.wording import FindingValues, fill
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.outlived import outlived_by_source
+from logdoctor.reasoning.lifecycle.refutation import is_refuted
 from logdoctor.reasoning.lifecycle.spans import Span
 
 
@@ -192,4 +192,4 @@ def _unexplained(run: RunAnalysis, failures: Sequence[Record], state: JobState) 
     Lines that the run outlived are left out.
     """
     own = (e for e in failures if run.contains(e) and e.order not in run.analysis.harmless)
-    return tuple(e for e in own if not outlived_by_source(e, state, run.contains))
+    return tuple(e for e in own if is_refuted(e, state.lives, run.contains) is None)

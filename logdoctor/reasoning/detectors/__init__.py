@@ -1,8 +1,9 @@
 """Detectors: conclusions from many records, across ranks.
 
-Each module of this package is loaded, so there is no list to extend. A module has a class ``Detector`` with two
-methods. ``observe(record)`` reads a record in bounded memory. ``derive(state)`` returns the conclusions as records of
-the format ``ledger``. Each stands on a log line that shows it, and rules match it by its kind.
+Each module of this package is loaded, so there is no list to extend. A module has a class ``Detector``, which is a
+`dispatch.Reader` with one more method. ``READS`` names the sorts of records that it reads, ``observe(record)`` reads
+one in bounded memory. ``derive(state)`` returns the conclusions as records of the format ``ledger``, and changes
+nothing. Each stands on a log line that shows it, and rules match it by its kind.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from typing import Any, Protocol
 
 from logdoctor.model import Record
 from logdoctor.pack.module_names import module_names
+from logdoctor.reasoning.dispatch import Reader
 from logdoctor.reasoning.job_state import JobState
 
 
-class Detector(Protocol):
+class Detector(Reader, Protocol):
     """Interface of all detectors."""
-
-    def observe(self, record: Record) -> None: ...
 
     def derive(self, state: JobState) -> Iterable[Record]:
         """Return the records that follow from all observed records."""

@@ -11,6 +11,7 @@ them: it still worked, hung, or never came.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -28,14 +29,16 @@ MAX_LISTS = 4096
 class Detector(Struct):
     """The lists of failures, the number of workers of a node, and the first who gave up waiting."""
 
+    READS: ClassVar = ("starts again", "gives up", "elastic.config", "elastic.failure_summary")
+
     lists: list[Record] = field(default_factory=list)
     per_node: int = 0
     waited: Record | None = None
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.lists.clear()
-        if self.waited is None and "gave up" in record.signs:
+        if self.waited is None and record.has("gives up"):
             self.waited = record.without_lines()
         size = record.fields.get("nproc_per_node")
         if record.kind == "elastic.config" and isinstance(size, int):

@@ -16,6 +16,7 @@ of its own, so `collectives` reads its lines.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -24,7 +25,7 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.detectors.stacks import PAIRWISE, Position, position_of
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
 MIN_WAITING = 2
 """With one wait alone, other ranks may have been killed before they reported theirs."""
@@ -47,6 +48,8 @@ SIGKILL = 9
 class Detector(Struct):
     """Collected waits of all ranks."""
 
+    READS: ClassVar = ("starts", "starts again", "is ended", "fails", "gives up", "waits")
+
     waits: dict[int, Record] = field(default_factory=dict)
     failed_otherwise: set[int] = field(default_factory=set)
     """Ranks with another failure than a wait."""
@@ -59,12 +62,12 @@ class Detector(Struct):
     has_timeout: bool = False
 
     def observe(self, record: Record) -> None:
-        if not STARTS.isdisjoint(record.signs):
+        if starts_workers(record):
             self._reset()
-        elif record.kind == "elastic.sigterm":
+        elif record.has("is ended", "named"):
             if record.fields.get("signal") == SIGKILL and record.pid is not None and len(self.killed_pids) < MAX_RANKS:
                 self.killed_pids.add(record.pid)
-        elif record.kind == "elastic.failure_summary":
+        elif record.has("fails", "named") and "other_ranks" in record.fields:
             others = record.fields.get("other_ranks")
             ranks = (record.rank, *(others if isinstance(others, tuple) else ()))
             self.reported.update(r for r in ranks[:MAX_RANKS] if isinstance(r, int))

@@ -17,6 +17,7 @@ same number.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -25,7 +26,8 @@ from logdoctor.model.numbers import number, number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import COMING_UP
+from logdoctor.reasoning.lifecycle.attempts import comes_up
+from logdoctor.reasoning.lifecycle.lives import waited
 
 FULL_OPERATIONS = frozenset(
     "ALLREDUCE ALLREDUCE_COALESCED ALLGATHER _ALLGATHER_BASE ALLGATHER_COALESCED REDUCE_SCATTER _REDUCE_SCATTER_BASE "
@@ -35,8 +37,6 @@ FULL_OPERATIONS = frozenset(
 UNIFORM_OPERATIONS = frozenset("ALLREDUCE _ALLGATHER_BASE _REDUCE_SCATTER_BASE BROADCAST REDUCE".split())
 """Operations in which all ranks have the same number of elements."""
 POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
-TIMEOUT_KINDS = ("c10d.watchdog_timeout", "c10d.wait_timeout", "c10d.watchdog_exception")
-STATE_KINDS = ("c10d.pg_state", "c10d.dump_signal")
 DEFAULT_GROUPS = ("default_pg", "0", "")
 SLACK_LINES = 300
 """Work printed more lines before the time-out may be over."""
@@ -48,7 +48,6 @@ CLEAR_RATIO = 4
 MAX_RANKS = 4096
 MAX_LOCAL_RANKS = 8
 """With all ranks below this number, a local rank is most likely the global rank."""
-CRASH_FORMATS = ("python", "crash", "kernel")
 RANK_0_PHASES = ("data", "save")
 """Phases that frameworks run on rank 0 first, or only there, while the others wait in a barrier."""
 _WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
@@ -61,8 +60,6 @@ They exclude ``skipped=0`` (DeepSpeed) and ``number of skipped iterations: 0`` (
 """
 _FALLOUT = later(r"^(?:\w+\.)*(?:Dist\w*|ChildFailed|Signal|Connection\w*)(?:Error|Exception)\b|NCCL|SIGABRT|Aborted")
 """Exceptions and crashes that follow from the failure of another process."""
-_GLOO_LIMIT = later(r"Timed out waiting \d+ ?ms for (?:send|recv)")
-"""Time-out of Gloo, raised in a traceback."""
 _FRACTION = later(r"\b(?P<done>\d{1,12}) ?/ ?(?P<all>\d{1,12})\b")
 _COMPLETED = later(r"(?i)\b(?:saved|successfully|finished|completed?(?! (?:epoch|step|iteration)s?\b)|done|took)\b")
 
@@ -81,58 +78,51 @@ class Waiter(Struct, frozen=True):
 class Detector(Struct):
     """Collected waits, states and progress of all ranks."""
 
+    READS: ClassVar = ("starts", "starts again", "comes up", "tells call", "tells state", "waits", "fails")
+
     waits: dict[tuple[int, int], Record] = field(default_factory=dict)
     unnumbered_waits: dict[int, Record] = field(default_factory=dict)
     """Waiting ranks where PyTorch (before 1.13) does not number its collectives."""
     states: dict[tuple[str, int], Record] = field(default_factory=dict)
-    latest_progress: dict[str, Record] = field(default_factory=dict)
-    """Last progress in each file before its first time-out."""
     timeouts: dict[str, Record] = field(default_factory=dict)
     """First time-out in each file."""
-    failed_ranks: set[int] = field(default_factory=set)
-    """Ranks that report any failure."""
     has_crash: bool = False
     """True if a process crashed on its own before a time-out in its file."""
+    since: int = 0
+    """`Record.order` from which on this attempt counts."""
 
     def observe(self, record: Record) -> None:
         file = record.line.file
-        if not COMING_UP.isdisjoint(record.signs) and (file in self.timeouts or "restart" in record.signs):
-            self._reset()
-        if record.format == "progress":
-            if file not in self.timeouts and (file in self.latest_progress or len(self.latest_progress) < MAX_RANKS):
-                self.latest_progress[file] = record
-        elif record.level != "info":
+        if comes_up(record) and (file in self.timeouts or record.has("starts again")):
+            self._reset(record)
+        if record.level != "info":
             self._read_failure(record)
-        if record.kind in TIMEOUT_KINDS or record.kind in STATE_KINDS:
+        if record.tells("call") or record.tells("state"):
             self._read_wait(record)
 
-    def _reset(self) -> None:
+    def _reset(self, start: Record) -> None:
         for collection in (
             self.waits,
             self.unnumbered_waits,
             self.states,
-            self.latest_progress,
             self.timeouts,
-            self.failed_ranks,
         ):
             collection.clear()
-        self.has_crash = False
+        self.has_crash, self.since = False, start.order
 
     def _read_failure(self, record: Record) -> None:
-        """Note time-outs by file, a crash before them, and ranks with failures."""
+        """Note time-outs by file, and a crash before them."""
         file = record.line.file
-        if ("timed out" in record.signs or _GLOO_LIMIT.search(record.text)) and len(self.timeouts) < MAX_RANKS:
+        if waited(record) and len(self.timeouts) < MAX_RANKS:
             self.timeouts.setdefault(file, record)
-        elif record.level == "fatal" and record.format in CRASH_FORMATS and file not in self.timeouts:
+        elif record.level == "fatal" and record.has("fails") and file not in self.timeouts:
             self.has_crash = self.has_crash or not self.timeouts or not _FALLOUT.search(record.text)
-        if record.rank is not None and record.kind not in STATE_KINDS and len(self.failed_ranks) < MAX_RANKS:
-            self.failed_ranks.add(record.rank)
 
     def _read_wait(self, record: Record) -> None:
         rank = _rank_of(record)
         if rank is None or len(self.waits) + len(self.states) > MAX_RANKS:
             return
-        if record.kind in STATE_KINDS:
+        if record.tells("state"):
             state = self.states.get((_group(record), rank))
             if state is None or "last_enqueued" not in state.fields:
                 self.states[_group(record), rank] = record
@@ -219,7 +209,7 @@ class Detector(Struct):
         if len({s.seq for s in waiting}) > 1 or len(ranks) < MIN_WAITING or len(missing) != 1:
             return []
         few = len(ranks) < (state.places.expected or 0) * MIN_WAITING_SHARE
-        if first.seq < MIN_WAITING or few or missing[0] in self.failed_ranks:
+        if first.seq < MIN_WAITING or few or missing[0] in state.lives.with_alarm():
             return []
         if any(rank == missing[0] and "last_enqueued" in e.fields for (_, rank), e in self.states.items()):
             return []
@@ -231,7 +221,7 @@ class Detector(Struct):
         if not self.timeouts or self.has_crash:
             return []
         first = min(self.timeouts.values(), key=lambda e: e.order)
-        busy = [e for file, e in self.latest_progress.items() if self._was_awaited(file, e, state)]
+        busy = [e for file, e in state.lives.activity.items() if self._was_awaited(file, e, state)]
         if not busy:
             return []
         last = busy[0]
@@ -251,9 +241,11 @@ class Detector(Struct):
         ``busy`` is the last progress in ``file``.
         """
         end, rank = self.timeouts.get(file), state.places.rank_of(busy)
+        if busy.order < self.since:
+            return False
         if (end is None and rank is None) or not _is_under_way(busy, end):
             return False
-        if (busy.kind == "progress.step" or busy.fields.get("phase") == "resume") and not _is_replay(busy):
+        if (busy.has("works") or busy.fields.get("phase") == "resume") and not _is_replay(busy):
             return False
         return rank is None or (not any(other == rank for other, _ in self.waits) and not self._has_enqueued(rank))
 
@@ -367,7 +359,7 @@ def _behind_records(behind: dict[int, Record], waiting: list[Waiter], state: Job
 
 def _is_replay(busy: Record) -> bool:
     """Return whether a rank skips data to reach its checkpoint."""
-    replays = busy.kind == "progress.step" or busy.fields.get("phase") == "resume"
+    replays = busy.has("works") or busy.fields.get("phase") == "resume"
     return replays and _REPLAY.search(busy.text) is not None
 
 
@@ -381,7 +373,7 @@ def _is_under_way(busy: Record, end: Record | None) -> bool:
     value, total = busy.fields.get("value"), busy.fields.get("total")
     if isinstance(value, int) and isinstance(total, int):
         return value < total
-    if busy.kind == "progress.step":
+    if busy.has("works"):
         return True
     if busy.fields.get("phase") not in ("save", "eval", "data", "compile", "resume"):
         return False

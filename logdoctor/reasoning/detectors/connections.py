@@ -17,6 +17,7 @@ named only if several hosts complain of it alone in one file. Otherwise nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -25,13 +26,13 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.identity.addresses import bare_address, is_address, peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.lives import Key
 
 PEER_STATUSES = (9, 10, 11, 12, 13)
 """Work completion statuses about the remote end: access refused, no answer, not ready to receive."""
 MIN_VOTES = 2
 SEARCHED = 2000
 MAX_LINKS = 8192
-MAX_PROCESSES = 65536
 _CLOSED = later(r"closed by|reset by peer|refused")
 _CLOSED_BY_PEER = later(r"closed by (?:remote )?peer")
 """Orderly close. The process at the remote end ended, so the link is not at fault."""
@@ -43,20 +44,16 @@ Process = tuple[int | None, str | None, int | None]
 class Detector(Struct):
     """Collected complaints about lost connections."""
 
+    READS: ClassVar = ("starts again", "tells peer")
+
     links: dict[tuple[Process, str, str], Record] = field(default_factory=dict)
-    failing_processes: set[Process] = field(default_factory=set)
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.links = {link: e for link, e in self.links.items() if e.line.file != record.line.file}
-            self.failing_processes.clear()
-        if not record.failing:
-            return
-        source = record.source
-        process = (source.rank, source.host, source.pid)
-        if len(self.failing_processes) < MAX_PROCESSES:
-            self.failing_processes.add(process)
-        if "lost peer" in record.signs and len(self.links) < MAX_LINKS:
+        elif record.failing and len(self.links) < MAX_LINKS:
+            source = record.source
+            process = (source.rank, source.host, source.pid)
             peer = _peer(record)
             if peer:
                 self.links.setdefault((process, bare_address(peer), record.line.file), record.without_lines())
@@ -128,7 +125,7 @@ class Detector(Struct):
         ranks = state.places.ranks_on(host)
         if not ranks or state.places.expected is None or state.places.ranks_with_host() < state.places.expected:
             return None
-        quiet = ranks - {rank for process in self.failing_processes if (rank := _rank_of(process, state)) is not None}
+        quiet = ranks - {_rank_of(process, state) for process in state.lives.with_alarm()}
         return quiet.pop() if len(quiet) == 1 else None
 
 
@@ -179,9 +176,14 @@ def _process_name(record: Record, state: JobState) -> Value:
     return rank if rank is not None else f"{state.places.host_of(record)}:{record.pid}"
 
 
-def _rank_of(process: Process, state: JobState) -> int | None:
-    rank, host, pid = process
-    return rank if rank is not None else state.places.rank_at(short_host(host or ""), pid)
+def _rank_of(process: Key, state: JobState) -> int | None:
+    return (
+        state.places.rank_at(short_host(process[0]), process[1])
+        if isinstance(process, tuple)
+        else process
+        if isinstance(process, int)
+        else None
+    )
 
 
 def _peer(record: Record) -> str | None:

@@ -21,6 +21,7 @@ If several ends are left, they must differ and the log must give their order. Ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -31,11 +32,11 @@ from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
+from logdoctor.reasoning.lifecycle.lives import SIGKILL, signal_of
 
 TERMINATION_SIGNALS = frozenset({1, 2, 3, 13, 14, 15})
-SIGKILL, SIGABRT = 9, 6
+SIGABRT = 6
 CRASH_SIGNALS = frozenset({4, 8, 11})
-SIGNALS = range(1, 65)
 MAX_RECORDS = 4096
 MIN_TERMINATED = 3
 """A shorter list of terminated tasks may be cut."""
@@ -73,6 +74,8 @@ class Death(Struct, frozen=True):
 class Detector(Struct):
     """Collected ends of processes."""
 
+    READS: ClassVar = ("is ended", "fails", "gives up", "starts again", "nccl.warn")
+
     own_ends: dict[Process, Record] = field(default_factory=dict)
     reports: list[Record] = field(default_factory=list)
     waits: dict[Process, Record] = field(default_factory=dict)
@@ -83,18 +86,17 @@ class Detector(Struct):
     """True if Slurm ended a step because a task failed."""
 
     def observe(self, record: Record) -> None:
-        kind, signs = record.kind, record.signs
-        if "job ends" in signs and len(self.job_ends) < MAX_RECORDS:
+        if record.has("is ended", "job") and len(self.job_ends) < MAX_RECORDS:
             self.job_ends.setdefault(record.line.file, record)
             self.task_failed |= record.fields.get("reason") == "task failure"
-        if "own end" in signs or "end told" in signs:
+        if record.reports_own_end or record.reports_end_of_other:
             self._read_end(record)
-        elif "gave up" in signs or (kind == "nccl.warn" and "peer" in record.fields):
+        elif record.has("gives up") or (record.kind == "nccl.warn" and "peer" in record.fields):
             _add_first(self.waits, record)
-        elif kind == "elastic.sigterm":
+        elif record.has("is ended", "named") and not record.reports_end_of_other:
             if len(self.terminated_pids) < MAX_RECORDS:
                 self.terminated_pids.add(record.pid)
-        elif "restart" in signs:
+        elif record.has("starts again"):
             self._reset(record.line.file)
 
     def _reset(self, file: str) -> None:
@@ -106,11 +108,11 @@ class Detector(Struct):
         self.task_failed = False
 
     def _read_end(self, record: Record) -> None:
-        if "end told" in record.signs:
+        if record.reports_end_of_other:
             if len(self.reports) < MAX_RECORDS:
                 self.reports.append(record)
         elif record.level == "fatal" and not _LAUNCHER_ERROR.match(record.text):
-            _add_first(self.waits if "about peers" in record.signs else self.own_ends, record)
+            _add_first(self.waits if record.tells("about peers") else self.own_ends, record)
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return the first death, if the log gives it."""
@@ -135,7 +137,7 @@ class Detector(Struct):
     def _first_exits(self, record: Record) -> Iterator[Record]:
         """Return the ends in a line that came before the job was ended."""
         job_end, code = self.job_ends.get(record.line.file), record.fields.get("exit_code")
-        if "end told" in record.signs and job_end is not None and code and printed_after(job_end, record):
+        if record.reports_end_of_other and job_end is not None and code and printed_after(job_end, record):
             fields = {name: record.fields[name] for name in ("ranks", "exit_code") if name in record.fields}
             yield derive_record("first_exits", record, {**fields, "reporter": record.format}, keep_source=False)
 
@@ -146,7 +148,7 @@ class Detector(Struct):
         """
         if death.signal in TERMINATION_SIGNALS or (death.pid is not None and death.pid in self.terminated_pids):
             return True
-        is_own_end = "own end" in death.record.signs
+        is_own_end = death.record.reports_own_end
         if death.signal in (None, SIGABRT) and not is_own_end and self.waits:
             is_after_wait = not all(printed_after(e, death.record) for e in self.waits.values())
             return is_after_wait and not self._was_not_notified(death)
@@ -154,23 +156,27 @@ class Detector(Struct):
             return not all(printed_after(e, death.record) for e in waits_by_rank[death.rank])
         job_end = self.job_ends.get(death.record.line.file)
         is_after_job_end = job_end is not None and printed_after(death.record, job_end)
-        return is_after_job_end and (
-            death.signal == SIGKILL or (death.signal is None and death.record.format == "slurm")
-        )
+        return is_after_job_end and (death.signal == SIGKILL or (death.signal is None and death.record.tells("tasks")))
 
     def _was_not_notified(self, death: Death) -> bool:
         """Return whether Horovod notified all waiting ranks but not this rank.
 
         It notifies the others when a rank has left.
         """
-        notified = {e.rank for e in self.waits.values() if e.kind == "frameworks.shutdown"}
-        return len(notified) == len(self.waits) and death.rank not in (None, *notified) and None not in notified
+        if any(e.rank in (None, death.rank) or not _is_notified(e) for e in self.waits.values()):
+            return False
+        return death.rank is not None
+
+
+def _is_notified(wait: Record) -> bool:
+    """Return whether a launcher told the process to give up."""
+    return any(sign.mark == "gives up" and sign.by == "launcher" for sign in wait.signs)
 
 
 def _unlisted_task(deaths: Sequence[Death]) -> Iterator[Record]:
     """Return the only task that Slurm did not terminate after a task failed."""
     terminated = {
-        d.rank for d in deaths if d.rank is not None and d.signal in TERMINATION_SIGNALS and d.record.format == "slurm"
+        d.rank for d in deaths if d.rank is not None and d.signal in TERMINATION_SIGNALS and d.record.tells("tasks")
     }
     unlisted = set(range(max(terminated, default=0))) - terminated
     if len(terminated) < MIN_TERMINATED or len(unlisted) != 1:
@@ -199,15 +205,10 @@ def _deaths(record: Record, state: JobState) -> Iterator[Death]:
     fields = record.fields
     code = fields.get("exit_code")
     exit_code = code if isinstance(code, int) else None
-    by_oom_killer = record.kind == "kernel.oom_kill" or fields.get("reason") == "oom"
-    signal = (
-        SIGKILL
-        if by_oom_killer
-        else _signal(fields.get("signal"), exit_code, is_wait_status=record.kind == "mpich.bad_termination")
-    )
+    signal = signal_of(record)
     if signal is None and exit_code == 0:
         return
-    exception = str(fields.get("exception", "")) if "own end" in record.signs else ""
+    exception = str(fields.get("exception", "")) if record.reports_own_end else ""
     task_ranks = fields.get("ranks")
     ranks: list[int | None] = [_rank(record, state)]
     # under torchrun a task is an agent of several ranks
@@ -215,19 +216,10 @@ def _deaths(record: Record, state: JobState) -> Iterator[Death]:
         ranks = [r for r in task_ranks if isinstance(r, int)]
     if ranks == [None] and record.kind == "openmpi.exit_code":
         return  # headline of the report that names the rank
-    pid = fields.get("pid", record.source.pid if "own end" in record.signs else None)
+    pid = fields.get("pid", record.source.pid if record.reports_own_end else None)
     for rank in ranks:
         host = state.places.host_of(record) or state.places.host_with(rank)
         yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, record)
-
-
-def _signal(value: Value | None, exit_code: int | None, *, is_wait_status: bool) -> int | None:
-    if isinstance(value, int) and value in SIGNALS:
-        return value
-    if exit_code is None:
-        return None
-    number = -exit_code if exit_code < 0 else exit_code - 128 if exit_code > 128 else exit_code if is_wait_status else 0
-    return number if number in SIGNALS and (not is_wait_status or number in (4, 6, 7, 8, 9, 11, 15)) else None
 
 
 def _without_cleanup_kills(deaths: list[Death]) -> list[Death]:
@@ -235,7 +227,7 @@ def _without_cleanup_kills(deaths: list[Death]) -> list[Death]:
 
     It lists both in any order, so the order says nothing.
     """
-    reported = [d for d in deaths if d.record.kind == "mpich.rank_died"]
+    reported = [d for d in deaths if d.record.is_last_word and d.record.reports_end_of_other]
     if not any(d.signal in CRASH_SIGNALS for d in reported):
         return deaths
     return [d for d in deaths if d not in reported or d.signal != SIGKILL]
@@ -262,13 +254,13 @@ def _with_rank(first: Death | None, deaths: list[Death]) -> Death | None:
     if first is None or first.rank is not None or not first.exception or len(deaths) != 2:
         return first
     report = next(d for d in deaths if d is not first)
-    is_same_end = report.signal is None and "end told" in report.record.signs and first.host in (None, report.host)
+    is_same_end = report.signal is None and report.record.reports_end_of_other and first.host in (None, report.host)
     return replace(first, rank=report.rank, host=report.host) if is_same_end else first
 
 
 def _first_death(death: Death) -> Record:
     record = death.record
-    reporter = "itself" if "own end" in record.signs else record.format
+    reporter = "itself" if record.reports_own_end else record.format
     fields: dict[str, Value | None] = {
         "rank": death.rank,
         "host": short_host(death.host) if death.host else None,

@@ -12,6 +12,7 @@ Source: the records `lightning.rank` and `lightning.world` (Lightning 1.0 to 2.5
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -26,21 +27,25 @@ MAX_DUPLICATES = 64
 class Detector(Struct):
     """Ranks of processes since the group was last complete."""
 
-    ranks: set[tuple[str, int]] = field(default_factory=set)
+    READS: ClassVar = ("tells rank", "tells size", "starts again")
+
+    ranks: dict[tuple[str, int], int] = field(default_factory=dict)
+    """`Record.order` of the first process that took a rank of a file."""
     duplicates: dict[int, Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if record.kind == "lightning.rank":
+        if record.tells("rank") and record.has("starts"):
             self._add_rank(record)
-        elif (self.ranks or self.duplicates) and (
-            record.kind == "lightning.world" or record.format == "progress" or "restart" in record.signs
-        ):
+        elif not record.tells("rank"):
             self.ranks.clear()
             self.duplicates.clear()
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return a record for all duplicate ranks, if there are at least two."""
-        records = state.runs.select_last_run(self.duplicates.values())
+        last_step = next(iter(state.lives.job.work.newest_first()), None)
+        stepped = last_step.order if last_step is not None else -1  # a step shows that the group was complete
+        twice = [e for rank, e in self.duplicates.items() if self.ranks[e.line.file, rank] > stepped]
+        records = state.runs.select_last_run(twice)
         if len(records) < 2:  # a single rank may be a restarted process
             return
         first = records[0]
@@ -55,4 +60,4 @@ class Detector(Struct):
         key = (record.line.file, record.rank)
         if key in self.ranks and len(self.duplicates) < MAX_DUPLICATES:
             self.duplicates.setdefault(record.rank, record.without_lines())
-        self.ranks.add(key)
+        self.ranks.setdefault(key, record.order)

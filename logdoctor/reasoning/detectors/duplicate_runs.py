@@ -12,6 +12,8 @@ run. So three equal lines must come in a row, or before two other results.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
@@ -30,6 +32,8 @@ _RESULT = later(r"\d\.\d{3}|\de[-+]\d")
 class Detector(Struct):
     """Counts of the first result and of equal results in a row."""
 
+    READS: ClassVar = ("works",)
+
     first: Record | None = None
     repeats: int = 0
     ranks: set[int] = field(default_factory=set)
@@ -40,7 +44,7 @@ class Detector(Struct):
     longest_run: int = 0
 
     def observe(self, record: Record) -> None:
-        if record.kind != "progress.step" or not _RESULT.search(record.text):
+        if not _RESULT.search(record.text):
             return
         self.first = self.first or record
         self.run_length = self.run_length + 1 if record.text == self.last_text else 1

@@ -9,6 +9,7 @@ Derived record (format ``ledger``, on the line of a process that could not conne
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -23,6 +24,8 @@ MAX_PORTS = 1024
 
 class Detector(Struct):
     """First vain attempt for each port, and the ports that are open."""
+
+    READS: ClassVar = ("c10d.listening", "elastic.workers", FAILED)
 
     asked: dict[tuple[str, int], Record] = field(default_factory=dict)
     listens: dict[int, None] = field(default_factory=dict)

@@ -13,6 +13,7 @@ they are the two that differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -43,11 +44,14 @@ class Call(Struct, frozen=True):
 class Detector(Struct):
     """Calls of each rank, by itself and by others."""
 
+    READS: ClassVar = ("starts again",)
+    PHRASES: ClassVar = (MISMATCH,)
+
     own_calls: dict[int, Call] = field(default_factory=dict)
     reported_calls: dict[int, Call] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.own_calls.clear()
             self.reported_calls.clear()
         elif MISMATCH in record.text[:SEARCHED] and len(self.own_calls) + len(self.reported_calls) < MAX_RANKS:

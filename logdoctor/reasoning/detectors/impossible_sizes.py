@@ -8,6 +8,7 @@ Derived record (format ``ledger``, on each line that names such a size):
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -32,6 +33,8 @@ MAX_FOUND = 64
 
 class Detector(Struct):
     """First records that ask for an impossible size, with the fields to derive."""
+
+    READS: ClassVar = ("failing",)
 
     found: list[tuple[Record, dict[str, Value | None]]] = field(default_factory=list)
 

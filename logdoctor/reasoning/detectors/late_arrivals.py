@@ -13,6 +13,8 @@ torch/distributed/distributed_c10d.py, `_store_based_barrier`, 1.8 to 2.15.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
@@ -20,7 +22,7 @@ from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
 MAX_RANKS = 4096
 SEARCHED = 2000
@@ -35,6 +37,9 @@ _BARRIER = later(
 class Detector(Struct):
     """Ranks that wait in the first barrier."""
 
+    READS: ClassVar = ("starts", "starts again", "comes up")
+    PHRASES: ClassVar = ("store based barrier",)
+
     waiting: set[int] = field(default_factory=set)
     joined: int = 0
     world: int = 0
@@ -44,9 +49,9 @@ class Detector(Struct):
     first: Record | None = None
 
     def observe(self, record: Record) -> None:
-        if not STARTS.isdisjoint(record.signs):
+        if starts_workers(record):
             self._reset()
-        elif record.kind == "c10d.barrier_done":
+        elif record.has("comes up"):
             self.is_complete = True
         elif "in store based barrier" in record.text[:SEARCHED] and (match := _BARRIER.search(record.text[:SEARCHED])):
             numbers = number_fields(match.groupdict())

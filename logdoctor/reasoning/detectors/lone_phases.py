@@ -11,6 +11,7 @@ least one other rank gave up waiting afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -29,27 +30,29 @@ _OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 class Detector(Struct):
     """Last line of each rank, its last phase, and who gave up waiting."""
 
+    READS: ClassVar = ("starts again", "works", "busy", "gives up", "failing")
+
     steps: dict[int, Record] = field(default_factory=dict)
     phases: dict[int, Record] = field(default_factory=dict)
     waits: dict[int, Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
         rank = record.rank
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.steps.clear()
             self.phases.clear()
             self.waits.clear()
         elif rank is None or len(self.steps) >= MAX_RANKS:
             return
-        elif record.kind == "progress.step":
+        elif record.has("works", "process"):
             self.steps[rank] = record
             self.phases.pop(rank, None)
-        elif record.kind == "progress.phase" and record.fields.get("phase") in PHASES:
+        elif record.has("busy") and record.fields.get("phase") in PHASES:
             if _OVER.search(record.text):
                 self.phases.pop(rank, None)
             else:
                 self.phases[rank] = record
-        elif "gave up" in record.signs:
+        elif record.has("gives up"):
             self.waits.setdefault(rank, record.without_lines())
         elif record.failing:
             self.phases.pop(rank, None)

@@ -12,6 +12,8 @@ is rank 0. The keys of the default group show it as well.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
@@ -19,7 +21,7 @@ from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
 MAX_RANKS = 4096
 SEARCHED = 2000
@@ -31,13 +33,16 @@ _DEFAULT_GROUP = "keys: /default_pg/"
 class Detector(Struct):
     """Members that waited for the id."""
 
+    READS: ClassVar = ("starts", "starts again")
+    PHRASES: ClassVar = (PHRASE,)
+
     waiting: dict[int, Record] = field(default_factory=dict)
     """Records by the number in the group."""
     in_other_groups: bool = False
     in_default_group: bool = False
 
     def observe(self, record: Record) -> None:
-        if not STARTS.isdisjoint(record.signs):
+        if starts_workers(record):
             self.waiting.clear()
             self.in_other_groups = self.in_default_group = False
         elif PHRASE in record.text[:SEARCHED] and (match := _WAITS.search(record.text[:SEARCHED])):

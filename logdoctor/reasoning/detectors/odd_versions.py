@@ -10,6 +10,7 @@ The version line often has no host (``NCCL version 2.21.5+cuda12.4``). Then it b
 from __future__ import annotations
 
 from collections import Counter
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -27,20 +28,20 @@ MAX_ENTRIES = 1 << 14
 class Detector(Struct):
     """First version of each host, and the hosts of each file."""
 
+    READS: ClassVar = ("nccl.*",)
+
     by_host: dict[str, Record] = field(default_factory=dict)
     by_file: dict[str, Record] = field(default_factory=dict)
     hosts: dict[str, set[str]] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if record.format != "nccl":
-            return
         file, host = record.line.file, short_host(record.source.host or "")
         if host and (file in self.hosts or len(self.hosts) < MAX_ENTRIES):
             hosts = self.hosts.setdefault(file, set())
             if len(hosts) < MIN_HOSTS:
                 hosts.add(host)
         records, key = (self.by_host, host) if host else (self.by_file, file)
-        if record.kind == "nccl.version" and len(records) < MAX_ENTRIES:
+        if record.tells("version") and len(records) < MAX_ENTRIES:
             records.setdefault(key, record)
 
     def derive(self, _state: JobState) -> list[Record]:

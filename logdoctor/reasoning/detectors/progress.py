@@ -8,8 +8,9 @@ Derived records (format ``ledger``, each on a log line that shows it):
   log is a file of its own that ends there. Such a log may have been cut.
 - ``ledger.one_step_behind``  all others made the same last step, and one rank made the step before: the same fields.
   Only a report that the job hangs makes this evidence, because a killed process loses its output buffers.
-- ``ledger.stood_still``    the job had printed no progress for long when its time limit ended it: idle_s, idle (as
-  text), unit, step, phase
+- ``ledger.stood_still``    the job had printed no progress for long when it was ended: idle_s, idle (as text), unit,
+  step, phase, looked (``yes``: somebody took stacks meanwhile), by (``limit``: its time limit ended it, ``order``: a
+  person or the batch system did)
 
 Where ranks print their own steps, synchronous training keeps them within one interval of each other. One interval is no
 evidence, because a killed process loses its output buffers. So a rank counts as behind if it is two intervals
@@ -19,6 +20,7 @@ back. One interval suffices if the rank began a phase after its last step, or wa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -27,8 +29,9 @@ from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 from logdoctor.reasoning.lifecycle.clocks import printed_after
+from logdoctor.reasoning.lifecycle.lives import key_of, usual_gap
 
 MIN_COUNT = 3
 MIN_RANKS_PER_LAGGARD = 4
@@ -40,9 +43,12 @@ MAX_SERIES = 4
 MIN_IDLE_SECONDS = 1800.0
 MIN_IDLE_GAPS = 5
 """An idle job is silent for this many times its longest time between two steps."""
+MIN_STILL_SECONDS, MIN_STILL_STEPS, MIN_STILL_GAPS = 60.0, 20, 2
+"""A job that prints nothing stands still after so many seconds, usual steps and longest times between two steps."""
+MAX_LINES_BETWEEN = 3
 ZONE_STEP = 900.0
 """Seconds. Clocks of different time zones differ by multiples of it."""
-ZONE_SLACK = 45.0
+ZONE_SLACK = 50.0
 _COMPLETED = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 _EPOCH = later(r"(?i)\bepoch\W{0,3}(\d{1,7})")
 _DIGITS = later(r"\d+")
@@ -89,37 +95,44 @@ class RankSteps(Struct):
 class Detector(Struct):
     """Collected progress of all ranks."""
 
+    READS: ClassVar = ("works", "busy", "starts", "starts again", "tells reason", "is ended", "tells stack")
+
     steps_by_series: dict[Series, dict[ProcessKey, RankSteps]] = field(default_factory=dict)
     phases: dict[ProcessKey, Record] = field(default_factory=dict)
     """Last phase of each process."""
-    failures: dict[ProcessKey, Record] = field(default_factory=dict)
-    """Last failure of each process."""
     last_step: Record | None = None
     step_count: int = 0
     longest_gap: float = 0.0
     """Longest time between two steps, in seconds."""
     last_phase: Record | None = None
     time_limit: Record | None = None
+    stacks: Record | None = None
+    """Last stack dump after the last step, because somebody looked at a hang."""
+    order: Record | None = None
+    """First order of a person or of the batch system to end the job."""
 
     def observe(self, record: Record) -> None:
-        if record.kind == "progress.step":
+        if record.has("works", "process"):
             self._measure_gap(record)
-            self.last_step, self.last_phase = record, None
+            self.last_step, self.last_phase, self.stacks = record, None, None
             if (process := _process_key(record)) is not None:
                 self._read_step(record, process)
-        elif record.kind == "progress.phase":
+        elif record.tells("stack") and not record.reports_own_end:
+            self.stacks = record if self.last_step is not None else None
+        elif record.has("busy"):
             self.last_phase = record
             process = _process_key(record)
             if process is not None and (process in self.phases or len(self.phases) < MAX_RANKS):
                 self.phases[process] = record
-        elif not STARTS.isdisjoint(record.signs):
-            self.failures.clear()
+        elif starts_workers(record):
             self.steps_by_series.clear()
             self.phases.clear()
-        elif record.failing and (process := _process_key(record)) is not None and len(self.failures) < MAX_RANKS:
-            self.failures[process] = record
-        if "why ended" in record.signs and self.time_limit is None and _LIMIT.search(record.text):
+        if record.tells("reason") and self.time_limit is None and _LIMIT.search(record.text):
             self.time_limit = record
+        elif self.order is None and any(
+            s.mark == "is ended" and s.of == "job" and s.by != "launcher" for s in record.signs
+        ):
+            self.order = record
 
     def _measure_gap(self, record: Record) -> None:
         self.step_count += 1
@@ -144,7 +157,7 @@ class Detector(Struct):
         return [*self._stopped_first(state), *self._stood_still(state)]
 
     def _stopped_first(self, state: JobState) -> list[Record]:
-        if not self.steps_by_series or state.good_ends.done is not None:
+        if not self.steps_by_series or state.lives.program.well is not None:
             return []
         series = max(self.steps_by_series, key=lambda s: (len(self.steps_by_series[s]), s))
         steps_by_process = {p: c for p, c in self.steps_by_series[series].items() if c.count >= MIN_COUNT}
@@ -165,7 +178,7 @@ class Detector(Struct):
             "step": steps.place[1],
             "others_step": min(c.place for c in ahead)[1],
             "behind": _intervals_behind(steps, min(c.place for c in ahead)),
-            "certain": "yes" if all(self._log_continues(p, steps_by_process[p], ahead) for p in behind) else "no",
+            "certain": "yes" if all(_log_continues(steps_by_process[p], ahead, state) for p in behind) else "no",
         }
         phase = self._open_phase(slowest, steps)
         if phase is not None:
@@ -173,17 +186,6 @@ class Detector(Struct):
         if len(ranks) == 1:
             fields["rank"] = ranks[0]
         return [derive_record("one_step_behind" if one_step else "stopped_first", phase or steps.last, fields)]
-
-    def _log_continues(self, process: ProcessKey, steps: RankSteps, ahead: list[RankSteps]) -> bool:
-        """Return whether the log surely continues after the last step.
-
-        It does if the process printed a failure later, or if the other ranks print into the same file.
-        """
-        file = steps.last.line.file
-        failure = self.failures.get(process)
-        return (failure is not None and printed_after(failure, steps.last)) or all(
-            c.last.line.file == file for c in ahead
-        )
 
     def _behind(self, steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
         """Return the processes that stopped clearly before all others.
@@ -222,29 +224,57 @@ class Detector(Struct):
         return phase
 
     def _stood_still(self, state: JobState) -> list[Record]:
-        last_step, time_limit = self.last_step, self.time_limit
-        if last_step is None or time_limit is None or state.good_ends.done is not None or self.step_count < MIN_COUNT:
+        last_step, order = self.last_step, self.time_limit or self.order
+        if last_step is None or order is None or state.lives.program.well is not None or self.step_count < MIN_COUNT:
             return []
         last_sign = self.last_phase or last_step
-        if last_sign.time is None or time_limit.time is None:
+        if last_sign.time is None or order.time is None or (order is self.order and state.lives.anyone_waited):
             return []
-        idle = time_limit.time - last_sign.time
+        idle = order.time - last_sign.time
         remainder = idle % ZONE_STEP
-        if (
-            idle < max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * self.longest_gap)
-            or min(remainder, ZONE_STEP - remainder) < ZONE_SLACK
+        if min(remainder, ZONE_STEP - remainder) < ZONE_SLACK or idle < self._bearable(
+            last_step, last_sign, order, state
         ):
             return []
         fields: dict[str, Value] = {
             "idle_s": int(idle),
             "idle": _duration(idle),
             "unit": str(last_step.fields.get("unit", "")),
+            "by": "limit" if order is self.time_limit else "order",
         }
+        if self.stacks is not None:
+            fields["looked"] = "yes"
         if "value" in last_step.fields:
             fields["step"] = last_step.fields["value"]
         if self.last_phase is not None and not _COMPLETED.search(self.last_phase.text):
             fields["phase"] = str(self.last_phase.fields.get("phase", ""))
-        return [derive_record("stood_still", time_limit, fields)]
+        return [derive_record("stood_still", order, fields)]
+
+    def _bearable(self, last_step: Record, last_sign: Record, order: Record, state: JobState) -> float:
+        """Return the seconds without progress that this job may need.
+
+        A job that printed nothing at all is measured by its own rhythm.
+        """
+        between = (
+            order.line.number - last_sign.line.number - last_sign.span
+            if order.line.file == last_sign.line.file
+            else state.lives.lines_after(last_sign)
+        )
+        life = state.lives.processes.get(key_of(last_step))
+        rhythm = usual_gap(life.work.latest) if life is not None else None
+        if rhythm is None or (between > MAX_LINES_BETWEEN and self.stacks is None):
+            return max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * self.longest_gap)
+        return max(MIN_STILL_SECONDS, MIN_STILL_STEPS * rhythm, MIN_STILL_GAPS * self.longest_gap)
+
+
+def _log_continues(steps: RankSteps, ahead: list[RankSteps], state: JobState) -> bool:
+    """Return whether the log surely continues after the last step.
+
+    It does if the process printed more lines, or if the other ranks print into the same file.
+    """
+    life = state.lives.processes.get(key_of(steps.last))
+    spoke = life is not None and life.last is not None and printed_after(life.last, steps.last)
+    return spoke or all(c.last.line.file == steps.last.line.file for c in ahead)
 
 
 def _one_step_behind(steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
@@ -279,4 +309,6 @@ def _intervals_behind(steps: RankSteps, place: tuple[int, int]) -> int:
 
 def _duration(seconds: float) -> str:
     minutes = int(seconds) // 60
+    if minutes < 3:
+        return f"{int(seconds)} s"
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

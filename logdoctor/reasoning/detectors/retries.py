@@ -13,6 +13,7 @@ apart. The attempts count only if they are many and the process printed no compl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -38,21 +39,22 @@ Process = tuple[str | None, int | None, str]
 class Detector(Struct):
     """Last attempt of each process."""
 
+    READS: ClassVar = ("starts again", "nccl.retry", "comes up")
+
     last: dict[Process, Record] = field(default_factory=dict)
     lines: dict[Process, int] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.last.clear()
             self.lines.clear()
-        elif record.kind == "nccl.retry":
-            process = _process(record)
-            if len(self.last) < MAX_PROCESSES or process in self.last:
-                self.last[process] = record.without_lines()
-                self.lines[process] = self.lines.get(process, 0) + 1
-        elif self.last and record.kind == "nccl.comm_init" and record.fields.get("phase") == "COMPLETE":
-            self.last.pop(_process(record), None)
-            self.lines.pop(_process(record), None)
+        elif record.has("comes up"):
+            if record.fields.get("phase") == "COMPLETE":
+                self.last.pop(_process(record), None)
+                self.lines.pop(_process(record), None)
+        elif (process := _process(record)) in self.last or len(self.last) < MAX_PROCESSES:
+            self.last[process] = record.without_lines()
+            self.lines[process] = self.lines.get(process, 0) + 1
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return the last attempts that were many and that no communicator followed."""

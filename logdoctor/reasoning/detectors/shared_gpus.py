@@ -11,6 +11,7 @@ because ranks may share a GPU since NCCL 2.30.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -25,11 +26,13 @@ MAX_SEATS = 1 << 16
 class Detector(Struct):
     """Ranks by communicator, host and GPU."""
 
+    READS: ClassVar = ("starts again", "nccl.comm_init")
+
     seats: dict[tuple[str, str, str], dict[int, Record]] = field(default_factory=dict)
     complete: set[str] = field(default_factory=set)
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.seats.clear()
         fields = record.fields
         group, bus, rank = fields.get("comm_id"), fields.get("bus_id"), fields.get("group_rank")

@@ -15,6 +15,7 @@ and without the C library's waiting calls elsewhere.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import ClassVar
 
 import regex
 from msgspec import Struct, field
@@ -83,10 +84,12 @@ class Position(Struct, frozen=True):
 class Detector(Struct):
     """Latest stack of each process."""
 
+    READS: ClassVar = ("tells stack",)
+
     latest_dumps: dict[tuple[str, str | int], Record] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if "stack" not in record.signs or (record.kind == "python.fatal" and record.fields.get("signal") != SIGABRT):
+        if not record.tells("stack") or (record.reports_own_end and record.fields.get("signal") != SIGABRT):
             return
         process = _process_key(record)
         if (

@@ -8,12 +8,14 @@ Derived records (format ``ledger``, each on the line of the stall):
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from logdoctor.model import Record
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import STARTS
+from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
 
 class Detector(Struct):
@@ -22,13 +24,15 @@ class Detector(Struct):
     A stall that names ranks is not replaced by a stall that is cut before them.
     """
 
+    READS: ClassVar = ("waits", "starts", "starts again")
+
     last: Record | None = None
 
     def observe(self, record: Record) -> None:
-        if record.kind == "frameworks.stall":
+        if record.has("waits", "group"):
             if self.last is None or record.fields.get("missing") or not self.last.fields.get("missing"):
                 self.last = record
-        elif self.last is not None and not STARTS.isdisjoint(record.signs):
+        elif self.last is not None and starts_workers(record):
             self.last = None
 
     def derive(self, _state: JobState) -> list[Record]:

@@ -11,6 +11,7 @@ shares less than its first two numbers with it, and with every address of that h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -26,6 +27,8 @@ MAX_HOSTS = 1 << 14
 
 class Detector(Struct):
     """Addresses by host, and the first vain connection of each host."""
+
+    READS: ClassVar = (INTERFACE_KIND, "failing")
 
     own: dict[str, dict[str, str]] = field(default_factory=dict)
     failed: dict[str, Record] = field(default_factory=dict)

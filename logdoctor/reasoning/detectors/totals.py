@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -29,10 +30,12 @@ _VARIES = later(r"(?<= (?:on|at) )[\w.-]+|(?i:host(?:name)?|node|processor)[ :=]
 class Detector(Struct):
     """First line of each rank, by the form of the line and the size that it names."""
 
+    READS: ClassVar = ("starts again", *KINDS)
+
     calls: dict[str, dict[tuple[int, int], Record]] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
-        if "restart" in record.signs:
+        if record.has("starts again"):
             self.calls.clear()
         if record.kind not in KINDS:
             return

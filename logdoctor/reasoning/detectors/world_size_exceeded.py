@@ -7,6 +7,8 @@ Derived record (format ``ledger``, on the first line that says so):
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from logdoctor.model import Record
@@ -23,6 +25,9 @@ _BARRIER = later(
 
 class Detector(Struct):
     """First line of a barrier with too many processes."""
+
+    READS: ClassVar = ()
+    PHRASES: ClassVar = ("store based barrier",)
 
     line: Record | None = None
     numbers: dict[str, int] = {}

@@ -11,7 +11,7 @@ from logdoctor.model import Rule
 from logdoctor.model.numbers import number
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.outlived import went_on
+from logdoctor.reasoning.lifecycle.refutation import goes_on
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -137,14 +137,14 @@ class Conditions:
     def _fact(self, name: str, wanted: Any, counted: MatchLists) -> bool:
         if name == "went_on":
             records = [m.record for matches in counted.values() for m in matches]
-            return all(went_on(e, self.state) for e in records) is bool(wanted)
+            return all(goes_on(e, self.state.lives) for e in records) is bool(wanted)
         if name == "lines_after":
             records = [m.record for matches in counted.values() for m in matches]
-            return all(_compare(self.state.lines_after(e), str(wanted)) for e in records)
+            return all(_compare(self.state.lives.lines_after(e), str(wanted)) for e in records)
         if name == "hung":
             return self.hung is bool(wanted)
         if name == "finished":
-            return (self.state.good_ends.done is not None) is bool(wanted)
+            return (self.state.lives.program.well is not None) is bool(wanted)
         if name == "launcher":
             return self.state.launcher == str(wanted)
         if name == "ranks":

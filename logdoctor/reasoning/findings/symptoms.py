@@ -61,6 +61,9 @@ class Matches(Struct):
         if len(self.by_process) < MAX_SOURCES:
             self.by_process.setdefault(process, match)
 
+    def copy(self) -> Matches:
+        return Matches(self.count, [*self.first], self.last.copy(), {**self.by_rank}, {**self.by_process})
+
     def all(self) -> list[Match]:
         """Return each stored match once, in reading order."""
         stored = (*self.first, *self.by_process.values(), *self.by_rank.values(), *self.last)

@@ -32,6 +32,8 @@ _LOCAL_ADDRESSES = ("127.", "0.", "169.254.")
 class AddressBook:
     """Map from addresses to host names."""
 
+    READS = ("nccl.*",)
+
     def __init__(self) -> None:
         self._hosts: dict[str, str | None] = {}
         self._host_names: set[str] = set()

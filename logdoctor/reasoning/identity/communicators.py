@@ -13,7 +13,6 @@ from msgspec import Struct, field
 from logdoctor.model import ProcessGroup, Record, Value
 from logdoctor.reasoning.identity.addresses import short_host
 
-COMMUNICATOR_KINDS = ("nccl.comm_init", "nccl.comm_end", "nccl.comm_layout", "nccl_tests.rank")
 MAX_PROCESSES = 1 << 16
 MAX_GROUPS = 1 << 12
 MAX_LISTED_GROUPS = 64
@@ -58,7 +57,7 @@ class Communicators:
         self._groups: dict[str, _Group] = {}
 
     def observe(self, record: Record) -> None:
-        """Read one record of the `COMMUNICATOR_KINDS`."""
+        """Read a record about a member of a communicator."""
         fields = record.fields
         rank, size = small_number(fields.get("group_rank")), small_number(fields.get("nranks")) or 0
         if rank is None or record.pid is None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import ProcessGroup, Record, Value
 from logdoctor.reasoning.identity.addresses import are_two_hosts, is_address, nccl_host_name, short_host
-from logdoctor.reasoning.identity.communicators import COMMUNICATOR_KINDS, Communicators, Member, Process, small_number
+from logdoctor.reasoning.identity.communicators import Communicators, Member, Process, small_number
 from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_end
 
 MAX_RANKS = 1 << 20
@@ -21,10 +21,6 @@ MAX_HOSTS = 4096
 MAX_SCHEDULER_HOSTS = 1 << 10
 MAX_FILLED_RANKS = 1 << 16
 """In a larger job no rank gets its host from its neighbours."""
-WORLD_SIZE_KINDS = ("c10d.barrier_wait", "c10d.barrier_done", "c10d.barrier_timeout")
-"""Kinds of records whose field ``world`` is the number of ranks of the job."""
-SCHEDULER_KINDS = ("kubernetes.node_of_pod", "batch.host")
-"""Kinds of records with a host of the scheduler. Inside a pod the same host may have another name."""
 CRASH_FORMATS = ("openmpi", "ucx", "crash")
 """Formats of crash output in which a process prints its host and pid."""
 
@@ -50,6 +46,8 @@ class Seat(Struct):
 
 class Places:
     """Collected places of all ranks."""
+
+    READS = ("all",)
 
     def __init__(self) -> None:
         self.expected: int | None = None
@@ -82,25 +80,24 @@ class Places:
         self._read_source(record)
         if record.rank is not None:
             self._read_rank(record, record.rank)
-        kind = record.kind
-        if kind in COMMUNICATOR_KINDS:
+        if record.tells("member") or record.tells("layout"):
             self.communicators.observe(record)
         elif record.format == "elastic":
             self._has_agents = True
             self._read_elastic_workers(record)
-        elif kind in SCHEDULER_KINDS and record.host and len(self.scheduler_hosts) < MAX_SCHEDULER_HOSTS:
+        elif record.tells("host") and record.host and len(self.scheduler_hosts) < MAX_SCHEDULER_HOSTS:
             self.scheduler_hosts.setdefault(short_host(record.host))
         if names_an_end(record):
             self._read_named_end(record)
-        elif "own rank" in record.signs:
+        elif record.tells("rank"):
             self._add_pid(record.pid, record.rank)
-        elif kind == "slurm.task_exit":
+        elif record.tells("tasks"):
             self._read_slurm_tasks(record)
 
     def _read_source(self, record: Record) -> None:
         """Read rank, host and process of the source that printed the line."""
         source = record.source
-        if "own rank" in record.signs:  # the line is about the process that prints it
+        if record.tells("rank"):  # the line is about the process that prints it
             source = replace(source, rank=record.rank, host=record.host, pid=record.pid)
         host, size = short_host(source.host or ""), self._read_world_size(record)
         if host:
@@ -132,7 +129,7 @@ class Places:
         It counts the ranks of the job or of a part of it.
         """
         size = record.fields.get("nranks", record.fields.get("world_size"))
-        if size is None and record.kind in WORLD_SIZE_KINDS:
+        if size is None and record.tells("size"):
             size = record.fields.get("world")
         if not isinstance(size, int):
             return 0
@@ -145,7 +142,7 @@ class Places:
 
         A smaller communicator numbers its own members.
         """
-        if record.kind not in ("nccl.comm_init", "nccl.comm_end") or not size or size < (self.expected or 0):
+        if not record.tells("member") or not size or size < (self.expected or 0):
             return None
         rank = record.fields.get("group_rank")
         return rank if isinstance(rank, int) else None
@@ -171,7 +168,7 @@ class Places:
         Facts about the source count only if the source is that rank.
         """
         fields, source = record.fields, record.source
-        seat, is_source = self._seat(rank), source.rank == rank or "own rank" in record.signs
+        seat, is_source = self._seat(rank), source.rank == rank or record.tells("rank")
         if seat.host is None and record.host and (is_source or "host" in fields or record.format == "elastic"):
             # an agent of torchrun runs on the node of its workers
             seat.host = self._own_name_of(short_host(record.host), fields.get("pid"))
@@ -231,13 +228,13 @@ class Places:
 
     def _read_elastic_workers(self, record: Record) -> None:
         """Read the ranks that an agent of torchrun lists, or their number."""
-        ranks = record.fields.get("ranks") if record.kind == "elastic.workers" else None
+        ranks = record.fields.get("ranks") if record.tells("workers") else None
         if isinstance(ranks, tuple) and ranks:
             self._per_node = max(self._per_node or 0, len(ranks))
             for local, rank in enumerate(ranks):
                 if isinstance(rank, int):
                     self._seat(rank).fill_from(Seat(short_host(record.host or "") or None, local))
-        elif record.kind == "elastic.config":
+        elif record.tells("workers"):
             self._per_node = self._per_node or small_number(record.fields.get("nproc_per_node"))
 
     def _seat(self, rank: int) -> Seat:
@@ -267,7 +264,7 @@ class Places:
         """
         if record.rank is not None:
             return record.rank
-        names_other = "named end" in record.signs and "own end" not in record.signs
+        names_other = record.tells("first end") and not record.reports_own_end
         pid = record.fields.get("pid") if names_other else record.pid  # the reporter has a pid of its own
         rank = self.rank_at(short_host(record.host or ""), pid if isinstance(pid, int) else None)
         if rank is not None:
@@ -279,7 +276,7 @@ class Places:
         if record.format == "kernel" and isinstance(bus := record.fields.get("bus_id"), str):
             ranks = self.communicators.ranks_on_gpu(short_host(record.host or ""), bus, self._rank_of_member)
             return ranks.pop() if len(ranks) == 1 else None
-        if record.kind == "slurm.task_exit" and not self._has_agents:
+        if record.tells("tasks") and not self._has_agents:
             return _only_rank(record.fields.get("ranks"))
         return self._rank_from_tag(record)
 
@@ -290,7 +287,7 @@ class Places:
         empty.
         """
         rank = self.rank_of(record)
-        if rank is not None or record.kind != "slurm.task_exit" or self._has_agents:
+        if rank is not None or not record.tells("tasks") or self._has_agents:
             return () if rank is None else (rank,)
         listed = record.fields.get("ranks")
         ranks = tuple(r for r in listed if isinstance(r, int)) if isinstance(listed, tuple) else ()

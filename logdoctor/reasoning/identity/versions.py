@@ -15,6 +15,8 @@ MAX_RANKS = 1 << 16
 class Versions:
     """Collected versions of each product."""
 
+    READS = ("tells version",)
+
     def __init__(self, attempts: Attempts) -> None:
         self._attempts = attempts
         self.first: dict[str, str] = {}

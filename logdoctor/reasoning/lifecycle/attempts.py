@@ -29,39 +29,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from logdoctor.model import LifecycleSign, Record
+from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.spans import MAX_SPANS, Span, Track, may_end_a_run
 
 MAX_FILES = 4096
-STARTS: frozenset[LifecycleSign] = frozenset({"start", "restart"})
-COMING_UP: frozenset[LifecycleSign] = frozenset({"launch", "start", "restart", "comes up"})
 WORK = frozenset({"load", "resume", "data"})
 OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
 """Formats of the machine and the cluster.  Their records do not belong to one attempt."""
-ATTEMPT_SIGNS: frozenset[LifecycleSign] = frozenset({"launch", "start", "restart", "once", "last words", "done"})
-ATTEMPT_KINDS = frozenset(
-    {
-        "progress.step",
-        "progress.phase",
-        "python.traceback",
-        "crash.signal",
-        "nccl.comm_init",
-        "lightning.resume",
-        "elastic.worker_failed",
-        "batch.report",
-        "batch.reported",
-        "batch.follows",
-        "shell.launch",
-    }
-)
-"""Kinds that matter for attempts.  A record without such a kind or sign is skipped."""
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 
 
 class Attempts:
     """Spans of each file, updated record by record."""
+
+    READS = (
+        *("works", "busy", "starts", "starts again", "ends well", "fails", "is ended"),
+        *("tells once", "tells member", "tells resume", "tells report", "tells reported", "tells output"),
+    )
 
     def __init__(self) -> None:
         self.tracks: dict[str, Track] = {}
@@ -70,8 +56,6 @@ class Attempts:
         self._restart_count = 0
 
     def observe(self, record: Record) -> None:
-        if record.kind not in ATTEMPT_KINDS and ATTEMPT_SIGNS.isdisjoint(record.signs):
-            return
         track = self._track(record.line.file)
         if track is None:
             return
@@ -86,22 +70,21 @@ class Attempts:
         return track
 
     def _update_track(self, track: Track, record: Record) -> None:
-        kind = record.kind
         track.prove(record)
-        if kind == "progress.step":
+        if record.has("works", "process"):
             track.step(record)
-        elif "restart" in record.signs:
+        elif record.has("starts again"):
             track.restart(record)
-        elif kind == "elastic.workers":
-            count = record.fields.get("restart_count")
+        elif "restart_count" in record.fields:
+            count = record.fields["restart_count"]
             self._restart_count = max(self._restart_count, min(count, MAX_SPANS) if isinstance(count, int) else 0)
-        elif "launch" in record.signs or kind == "lightning.resume" or record.fields.get("phase") in WORK:
+        elif is_launch(record) or record.tells("resume") or record.fields.get("phase") in WORK:
             track.begin(record)
         elif may_end_a_run(record):
             track.end(record)
-        elif kind == "nccl.comm_init":
+        elif record.has("comes up"):
             track.begun = True
-        elif kind == "elastic.worker_failed":
+        elif record.kind == "elastic.worker_failed":
             track.restart_expected = True
 
     @property
@@ -187,6 +170,20 @@ class Attempts:
         numbered = [(self.run_of(record, runs), record) for record in records]
         last = max((number for number, _ in numbered if number is not None), default=None)
         return [record for number, record in numbered if number in (None, last)]
+
+
+def is_launch(record: Record) -> bool:
+    """Return whether the record is printed once, at the start of a job."""
+    return record.has("starts", "job") or record.has("starts", "program")
+
+
+def starts_workers(record: Record) -> bool:
+    """Return whether the launcher starts workers, for the first time or again."""
+    return record.has("starts", "process") or record.has("starts again")
+
+
+def comes_up(record: Record) -> bool:
+    return record.has("starts") or record.has("starts again") or record.has("comes up")
 
 
 def _attempt_in_path(file: str) -> int:

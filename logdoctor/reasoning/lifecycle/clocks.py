@@ -18,7 +18,6 @@ JITTER, DRIFT = 5.0, 0.05
 FEWEST_SHARED, MOST_AGREE = 2, 0.75
 """Number and share of the shared records that must show the same difference."""
 MAX_SHARED, MAX_HOSTS = 256, 256
-STEP = "progress.step"
 SHARED = {
     "c10d.watchdog_timeout": ("seq", "op", "numel_in"),
     "c10d.dump_signal": ("from_rank",),
@@ -103,19 +102,23 @@ class Clocks:
     start, a signal to all agents.
     """
 
-    def __init__(self) -> None:
+    READS = ("works", *SHARED)
+
+    def __init__(self, host_of: Callable[[Record], str | None]) -> None:
+        self._host_of = host_of
         self._shared: dict[Key, dict[str, float]] = {}
         self._steps = 0
         self._offsets: tuple[HostClock, ...] | None = None
 
-    def observe(self, record: Record, host: str | None) -> None:
-        """Note the time of a shared record that ``host`` printed."""
-        key = _shared_key(record) if host and record.time is not None else None
+    def observe(self, record: Record) -> None:
+        """Note the time of a shared record."""
+        host = self._host_of(record) if record.time is not None else None
+        key = _shared_key(record) if host else None
         if key is None or host is None or record.time is None:
             return
         times = self._shared.get(key)
         if times is None:
-            step = record.kind == STEP
+            step = record.has("works")
             if (self._steps if step else len(self._shared) - self._steps) >= MAX_SHARED:
                 return
             self._steps += step
@@ -144,10 +147,10 @@ class Clocks:
             apart = [_as_of(time, base) - _as_of(base, time) for time, base in pairs]
             if len(apart) < FEWEST_SHARED:
                 continue
-            middle = _median(apart)
-            agreeing = sum(abs(a - middle) <= max(JITTER, abs(middle) * DRIFT) for a in apart)
+            ahead = middle(apart)
+            agreeing = sum(abs(a - ahead) <= max(JITTER, abs(ahead) * DRIFT) for a in apart)
             if agreeing >= max(FEWEST_SHARED, len(apart) * MOST_AGREE):
-                yield HostClock(host, reference, middle, len(apart))
+                yield HostClock(host, reference, ahead, len(apart))
 
     def seconds(
         self, earlier: Record, later: Record, hosts: tuple[str | None, str | None]
@@ -166,7 +169,7 @@ class Clocks:
         return apart - ahead[second] + ahead[first], JITTER
 
 
-def _median(numbers: Sequence[float]) -> float:
+def middle(numbers: Sequence[float]) -> float:
     """Return the median.
 
     Importing `statistics` takes as long as reading a small log.
@@ -181,11 +184,11 @@ def _shared_key(record: Record) -> Key | None:
     Return None for any other record.
     """
     fields = record.fields
-    if record.kind == STEP:
+    if record.has("works"):
         value = fields.get("value")
-        return (STEP, fields.get("unit"), fields.get("epoch"), value) if isinstance(value, int) else None
+        return ("works", fields.get("unit"), fields.get("epoch"), value) if isinstance(value, int) else None
     names = SHARED.get(record.kind)
-    if names is None or (record.kind == "nccl.comm_init" and fields.get("phase") != "COMPLETE"):
+    if names is None or (record.tells("member") and fields.get("phase") != "COMPLETE"):
         return None
     values = tuple(fields.get(name) for name in names)
     return None if None in values else (record.kind, *values)

@@ -1,67 +1,77 @@
-"""Signs of life of a program that no format knows: lines of one form whose number grows.
+"""Heartbeat of a program whose lines no format knows.
 
-A table that is printed in one piece has such lines too. So other lines must stand between them, or they are many.
-A heartbeat says that the program lived. It refutes no failure.
+A template that a log prints again and again, with a number that never falls, shows that the program works:
+``done 12 of 80``.  A table that is printed at once looks the same, so time must pass, or other lines must stand
+between.  A heartbeat says that the program is alive.  It refutes only alarms that no rule knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from logdoctor.pack.regexes import later
+from logdoctor.model import Line, Record
 
-BEATS = 5
-MANY = 50
-"""Lines of one form that are no table, even if nothing stands between them."""
-MAX_FORMS = 2000
-MAX_LENGTH = 400
-_NUMBER = later(r"\d+(?:\.\d+)?")
-
-
-class _Form(Struct):
-    """Lines of one form, with the numbers of the last one.
-
-    ``grows`` marks the numbers that never fell.
-    """
-
-    last: tuple[float, ...]
-    at: int
-    grows: list[bool]
-    beats: int = 1
-    apart: int = 0
-
-    def add(self, numbers: tuple[float, ...], at: int) -> None:
-        pairs = [*zip(self.last, numbers, strict=True)]
-        self.grows = [grows and before <= now for grows, (before, now) in zip(self.grows, pairs, strict=True)]
-        self.beats += any(grows and before < now for grows, (before, now) in zip(self.grows, pairs, strict=True))
-        self.apart += at > self.at + 1
-        self.last, self.at = numbers, at
-
-    @property
-    def lives(self) -> bool:
-        return any(self.grows) and self.beats >= BEATS and (self.apart >= BEATS - 1 or self.beats >= MANY)
+MIN_BEATS = 5
+MANY_BEATS = 50
+"""So many rows are no table."""
+MIN_SECONDS = 1.0
+MAX_NUMBERS = 8
+BEATS_AFTER = 3
+"""Number of beats after an alarm that refute it."""
 
 
-def has_heartbeat(lines: Iterable[str]) -> bool:
-    """Return whether lines of one form count upwards.
+class Printed(Struct, frozen=True):
+    """Line of a log with its template and the numbers in it."""
 
-    The first number may name a process, so its lines are also taken on their own.
-    """
-    forms: dict[tuple[str, str], _Form] = {}
-    for at, line in enumerate(lines):
-        text = line[:MAX_LENGTH]
-        found = _NUMBER.findall(text)
-        if not found:
-            continue
-        numbers, masked = tuple(map(float, found)), _NUMBER.sub("#", text)
-        for key in ((masked, ""), (masked, found[0])):
-            form = forms.get(key)
-            if form is not None:
-                form.add(numbers, at)
-                if form.lives:
-                    return True
-            elif len(forms) < MAX_FORMS:
-                forms[key] = _Form(numbers, at, [True] * len(numbers))
-    return False
+    line: Line
+    template: str
+    numbers: tuple[float, ...]
+
+
+TimeOf = Callable[[Line], float | None]
+
+
+class Heartbeat(Struct, frozen=True):
+    """Lines of the heartbeat of each log."""
+
+    beats: Mapping[str, Sequence[Line]] = {}
+
+    def beats_after(self, alarm: Record) -> Line | None:
+        """Return the last beat if the log of ``alarm`` beats on after it."""
+        lines = [line for line in self.beats.get(alarm.line.file, ()) if line.number > alarm.line.number]
+        return lines[-1] if len(lines) >= BEATS_AFTER else None
+
+
+SILENCE = Heartbeat()
+
+
+Listen = Callable[[], Heartbeat]
+"""Function that returns the heartbeat of the job."""
+
+
+def find_beats(printed: Iterable[Printed], time_of: TimeOf) -> list[Line]:
+    """Return the lines of the template that beats last in one log, in their order."""
+    groups: dict[str, list[Printed]] = {}
+    for one in printed:
+        if one.numbers:
+            groups.setdefault(one.template, []).append(one)
+    beating = [group for group in groups.values() if _beats(group, time_of)]
+    last = max(beating, key=lambda group: group[-1].line.number, default=[])
+    return [one.line for one in last]
+
+
+def _beats(group: Sequence[Printed], time_of: TimeOf) -> bool:
+    if len(group) < MIN_BEATS or not any(_rises(column) for column in zip(*(p.numbers for p in group), strict=False)):
+        return False
+    first, last = group[0].line, group[-1].line
+    if len(group) >= MANY_BEATS or last.number - first.number >= len(group):
+        return True
+    start, end = time_of(first), time_of(last)
+    return start is not None and end is not None and end - start >= MIN_SECONDS
+
+
+def _rises(column: Sequence[float]) -> bool:
+    return column[-1] > column[0] and all(a <= b for a, b in itertools.pairwise(column))

@@ -67,19 +67,17 @@ class LastWords(Struct):
 
         Return None if ``record`` is no final message of another job.
         """
-        if record.kind == "slurm.cancelled":
-            return self._earlier_cancellation(record) if record.fields.get("what") == "JOB" else None
-        if record.kind == "elastic.failure_summary":
+        if record.has("is ended", "job") and record.fields.get("what") == "JOB":
+            return self._earlier_cancellation(record)
+        if record.is_last_word and record.has("fails", "named"):
             return self._earlier_summary(record)
-        if record.kind.startswith("batch."):
-            return self._earlier_report(record)
-        return None
+        return self._earlier_report(record)
 
     def _earlier_report(self, record: Record) -> Record | None:
-        if record.kind == "batch.follows":
+        if record.tells("output"):
             self.follows, self.report = True, self.report or record
         # if output stands below its report, the new job begins with the head of the new report
-        if record.kind != ("batch.report" if self.follows else "batch.reported") and "report" not in record.fields:
+        if not record.tells("report" if self.follows else "reported") and "report" not in record.fields:
             return None
         earlier, self.report = self.report, record
         return earlier

@@ -6,7 +6,7 @@ detector of deaths decides which end came first.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts
@@ -26,9 +26,9 @@ def names_an_end(record: Record) -> bool:
 
     A Python exception counts as well if it has a local rank, because then it reports a child.
     """
-    if "named end" in record.signs:  # mpirun may report that a process ended before it names the process
+    if record.tells("first end"):  # mpirun may report that a process ended before it names the process
         return (record.rank, record.host, record.pid, record.fields.get("local_rank")) != (None, None, None, None)
-    return record.format == "python" and "local_rank" in record.fields
+    return record.reports_own_end and "local_rank" in record.fields
 
 
 def local_rank_of_end(record: Record) -> int | None:
@@ -36,9 +36,9 @@ def local_rank_of_end(record: Record) -> int | None:
 
     The parent is a launcher, or Python with child processes.
     """
-    if record.kind == "lightning.child_died":  # here the tag is the child, not the source
+    if record.has("is ended", "job") and record.has("fails", "named"):  # here the tag is the child, not the source
         return record.source.local_rank
-    local = record.fields.get("local_rank") if record.format in ("elastic", "frameworks", "python") else None
+    local = record.fields.get("local_rank") if record.signs else None
     return local if isinstance(local, int) else None
 
 
@@ -53,7 +53,7 @@ class NamedEnds:
         self._first: list[Record] = []
         self.first_death: Record | None = None
 
-    def observe(self, record: Record) -> None:
+    def add(self, record: Record) -> None:
         """Add an end.  Reading order decides, unless a later file shows a clearly earlier time."""
         first = self._first[-1] if self._first else None
         if first is None or not self._attempts.same_span(first, record):
@@ -61,9 +61,9 @@ class NamedEnds:
         elif (elapsed(record, first) or 0.0) > SKEW:
             self._first[-1] = record
 
-    def observe_derived(self, derived: Record) -> None:
-        if derived.kind == "ledger.first_death":
-            self.first_death = derived
+    def read_derived(self, derived: Iterable[Record]) -> None:
+        """Take the end that the detector of deaths found."""
+        self.first_death = next((e for e in derived if "reporter" in e.fields and "how" in e.fields), None)
 
     def ends_in_attempt_of(self, record: Record) -> list[Record]:
         """Return the named ends in the attempt of the record.

@@ -120,7 +120,7 @@ class _Scope:
     """Time and hosts of the job."""
 
     def __init__(self, state: JobState, files: list[_Times], first_failure: float | None) -> None:
-        self._ranges = tuple(state.time_ranges.values())
+        self._ranges = tuple(state.lives.times.values())
         self._first_failure = first_failure
         self._before = NEAR_UNKNOWN if any(t.untimed_first for t in files) else NEAR
         self._behind = NEAR_UNKNOWN if any(t.untimed_last for t in files) else NEAR

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from logdoctor.model import LifecycleSign, Record
+from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.last_words import LastWords
 
@@ -20,8 +20,6 @@ MAX_SERIES = 8
 GOING = 3
 """Number of steps after a supposed end that show that it was no end, if nothing started in between."""
 FIRST_VALUES = (0, 1)
-OVER: frozenset[LifecycleSign] = frozenset({"last words", "done"})
-"""Signs of the end of a job.  Some programs print ``done`` after each epoch."""
 AGAIN = frozenset({"requeue", "preemption", "node failure"})
 """Reasons for which a scheduler ends a job and starts it again."""
 _DIGITS = later(r"\d+")
@@ -48,7 +46,7 @@ class Span(Struct):
     @property
     def restarted(self) -> bool:
         """Return whether a restart of the workers began the span."""
-        return self.start is not None and "restart" in self.start.signs
+        return self.start is not None and self.start.has("starts again")
 
     @property
     def sure(self) -> bool:
@@ -95,7 +93,7 @@ class Track(Struct):
         Begin a span if the job had printed its final message, or if a process had ended and the count starts over.
         """
         anew = _is_first_of_count(record)
-        if self.ended is not None and (_is_over(self.ended) or anew or _starts_over(record, self.counts)):
+        if self.ended is not None and (is_over(self.ended) or anew or _starts_over(record, self.counts)):
             self.begin(record)
         span = self.spans[-1]
         series, place = _series(record), _place(record)
@@ -111,9 +109,9 @@ class Track(Struct):
 
     def end(self, record: Record) -> None:
         """Note the end of the job or of a process."""
-        if _is_over(record) or str(record.fields.get("exception")).endswith("ChildFailedError"):
+        if is_over(record) or str(record.fields.get("exception")).endswith("ChildFailedError"):
             self.restart_expected = False
-        if self.begun and (self.ended is None or _is_over(record)):
+        if self.begun and (self.ended is None or is_over(record)):
             self.ended, self.steps_since = record, 0
 
     def begin(self, record: Record) -> None:
@@ -121,12 +119,16 @@ class Track(Struct):
 
         Begin a span if the job before had ended.
         """
-        launch, ended, span = "launch" in record.signs, self.ended, self.spans[-1]
-        if ended is not None and (launch or "done" not in ended.signs):
+        launch, ended, span = (
+            (record.has("starts", "job") or record.has("starts", "program")),
+            self.ended,
+            self.spans[-1],
+        )
+        if ended is not None and (launch or not ended.has("ends well")):
             resumes = _resumes(record)
             again = self.restart_expected or ended.fields.get("reason") in AGAIN or resumes
             kind: Kind = "attempt" if again else "job"
-            over = _is_over(ended) or (not self.restart_expected and _names_no_rank(ended))
+            over = is_over(ended) or (not self.restart_expected and _names_no_rank(ended))
             del self.spans[MAX_SPANS - 1 :]  # the last place is for the last job
             self.spans.append(Span(record.order, kind, record, over, launch or resumes))
             self.ended, self.restart_expected = None, False
@@ -138,21 +140,21 @@ class Track(Struct):
     def prove(self, record: Record) -> None:
         """Begin a span if a final message appears a second time."""
         words = self.words
-        if record.kind == "batch.report":
+        if record.tells("report"):
             self.opened = record
-        elif record.kind == "batch.follows":
+        elif record.tells("output"):
             self._add_header(record)
-        if "once" in record.signs:
+        if record.tells("once"):
             words.add_place(record)
             return
-        earlier = words.end_before_command() if record.kind == "shell.launch" else words.end_of_earlier_job(record)
+        earlier = words.end_before_command() if record.has("starts", "program") else words.end_of_earlier_job(record)
         words.note_end(record, over=may_end_a_run(record))
         if earlier is None and left_the_main_script(record) and _names_no_rank(record):
             earlier = words.end_of_earlier_script(record)
         if earlier is None:
             return
         last = self.spans[-1]
-        first = record.order if record.kind == "batch.report" else earlier.order + 1
+        first = record.order if record.tells("report") else earlier.order + 1
         if last.first <= earlier.order and len(self.spans) < MAX_SPANS:
             last = Span(first, "job", earlier)
             self.spans.append(last)
@@ -202,7 +204,12 @@ def _is_first_of_count(record: Record) -> bool:
     """
     if record.fields.get("value") not in FIRST_VALUES:
         return False
-    return record.fields.get("unit") == "epoch" or ("epoch" not in record.fields and "%|" not in record.text)
+    return record.fields.get("unit") == "epoch" or ("epoch" not in record.fields and advances(record))
+
+
+def advances(step: Record) -> bool:
+    """Return whether the line is more than a bar, which programs draw again though nothing moves."""
+    return step.fields.get("advances") is not False
 
 
 def _series(record: Record) -> Series:
@@ -215,7 +222,7 @@ def _place(record: Record) -> Place | None:
 
     Return None for a progress bar without an epoch, because any loop draws such a bar.
     """
-    if "epoch" not in record.fields and "%|" in record.text:
+    if "epoch" not in record.fields and not advances(record):
         return None
     try:
         return float(str(record.fields.get("epoch", 0))), float(str(record.fields.get("value")))
@@ -241,12 +248,13 @@ def _names_no_rank(record: Record) -> bool:
     return record.rank is None and (source.local_rank, source.pid, source.tag) == (None, None, None)
 
 
-def _is_over(record: Record) -> bool:
-    return not OVER.isdisjoint(record.signs)
+def is_over(record: Record) -> bool:
+    """Return whether the job is over.  Some programs say so after each epoch."""
+    return record.is_last_word or record.has("ends well")
 
 
 def _resumes(record: Record) -> bool:
-    return record.kind == "lightning.resume" or record.fields.get("phase") == "resume"
+    return record.tells("resume") or record.fields.get("phase") == "resume"
 
 
 def may_end_a_run(record: Record) -> bool:
@@ -254,11 +262,11 @@ def may_end_a_run(record: Record) -> bool:
 
     Another run may follow in the file.
     """
-    return _is_over(record) or record.kind == "crash.signal" or left_the_main_script(record)
+    return is_over(record) or record.kind == "crash.signal" or left_the_main_script(record)
 
 
 def left_the_main_script(record: Record) -> bool:
     """Return whether the main script did not catch this exception."""
-    if record.kind != "python.traceback" or record.level != "fatal" or record.fields.get("caught"):
+    if record.level != "fatal" or record.fields.get("caught"):
         return False
     return any(_MAIN.search(line.text) for line in record.lines[:3])

@@ -37,7 +37,7 @@ def _is_given(name: str, state: JobState) -> bool:
     given = GIVEN.get(name)
     if given is None:
         return False
-    facts = (*(f"kind {kind}" for kind in state.kinds), *(f"setting {n}={v}" for n, v in state.environment))
+    facts = (*(f"kind {kind}" for kind in state.lives.kinds), *(f"setting {n}={v}" for n, v in state.environment))
     return any(later(given).match(fact) for fact in facts)
 
 

@@ -19,7 +19,7 @@ from logdoctor.reasoning.findings.findings import MatchesByRule
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.outlived import outlived
+from logdoctor.reasoning.lifecycle.refutation import is_refuted
 
 MAX_SOURCES = 1 << 14
 MAX_ROWS = 1 << 12
@@ -167,7 +167,7 @@ class RankTable:
         of_last = {e.order for e in state.runs.select_last_run(f.record for f in failures)}
         for failure in (f for f in failures if f.record.order in of_last):
             rank = state.places.rank_of(failure.record)
-            if rank is None or (not failure.signature and (rank in first or outlived(failure.record, rank, state))):
+            if rank is None or (not failure.signature and (rank in first or is_refuted(failure.record, state.lives))):
                 continue
             key = failure.record.order, (OF_BLAMED if rank in blamed else OF_OTHERS).index(failure.role)
             if rank not in best or key < best[rank]:

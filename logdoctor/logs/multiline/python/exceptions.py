@@ -36,6 +36,8 @@ LINE_MARKS = r"E {2,}|[|>] | {1,8}|[-*•] {1,4}|\d{1,2}[.)] |[`*]{1,3}"
 EXCEPTION_LINE = later(EXCEPTION)
 _ANY_TYPE = later(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
 FRAME = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
+_WAITED = later(r"Timed out waiting (?P<waited_ms>\d{1,10}) ?ms for (?:send|recv)")
+"""Time-out of Gloo."""
 HEAD = later(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
 _NEW_RECORD = later(
     r"""^\s*(?:
@@ -107,6 +109,8 @@ def _set_type(traceback: Traceback, match: regex.Match[str]) -> None:
     traceback.fields.pop("message", None)
     if match["message"]:
         traceback.fields["message"] = match["message"].strip()[:1_000]
+        if limit := _WAITED.search(match["message"]):
+            traceback.fields |= number_fields(limit.groupdict())
 
 
 def _is_ray_error(match: regex.Match[str]) -> bool:

@@ -1,0 +1,64 @@
+"""Lifecycle signs: what a record tells about the life of a process, a program or the job."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Mark = Literal[
+    "",  # the record only tells something, see `LifecycleSign.tells`
+    "starts",  # of the job: printed once at the start; of processes: workers are started, for the first time or again
+    "starts again",  # all workers are started again; the lines above in this file belong to an earlier attempt
+    "comes up",  # a process joined the others; failures above belong to an earlier attempt
+    "works",  # a step of work; of the program: a final result; of the group: one member after the other reports itself
+    "busy",  # a phase of other work began or goes on: load, save, compile
+    "waits",  # a process waited for others until its limit
+    "ends well",
+    "is ended",  # somebody ends the job or a process, so kills that are reported later are consequences
+    "fails",  # a process ended, and by itself
+    "gives up",  # a process ends itself because of its peers: a consequence, not a cause
+]
+Subject = Literal["process", "named", "host", "group", "program", "job"]
+"""The one who lives.  ``process`` printed the record; of ``named`` the fields give rank, pid or host."""
+Reporter = Literal["self", "launcher", "batch", "machine"]
+Author = Literal["", "person", "scheduler", "launcher", "limit", "signal"]
+"""The one who ends a job or a process.  "" is not told, or told by the field ``reason``."""
+Tell = Literal[
+    "rank",  # the rank of the process that printed it, so lines that carry only its pid belong to that rank
+    "first end",  # the launcher names the process whose end it noticed first
+    "member",  # a number in a communicator, its size and its device
+    "layout",  # the nodes of a communicator, and a member's number in it
+    "size",  # the number of ranks, as ``world``
+    "host",  # a host as the scheduler names it
+    "tasks",  # the ranks of a launcher's tasks, as ``ranks``
+    "workers",  # the ranks that an agent started, or their number
+    "call",  # the collective in which a process waits
+    "state",  # the last collective that a process began or ended
+    "resume",  # work goes on from a checkpoint
+    "version",
+    "setting",
+    "stack",
+    "peer",  # the other side of a lost connection; the field ``peer`` or the text names it
+    "about peers",  # an end that follows from the end of another process, for example a lost connection
+    "about order",  # an end that may follow from an order to end
+    "reason",  # why the job was ended; the text or the field ``reason`` says it
+    "once",  # a process or a job script prints it at most once for one place (``file``, ``line``)
+    "report",  # the head of a batch system's report on a job
+    "reported",  # the line by which a batch system's report counts as printed
+    "output",  # the output of the job stands below its report
+]
+
+
+class LifecycleSign(Struct, frozen=True):
+    """Sign of life of all records of a kind.  The format declares it, `Record.signs` holds it."""
+
+    mark: Mark = ""
+    of: Subject = "process"
+    reporter: Reporter = "self"
+    late: bool = False
+    """The record speaks of the past, so it may stand below what happened later."""
+    last: bool = False
+    """The reporter says nothing more about this job, so the next start belongs to another job."""
+    by: Author = ""
+    tells: tuple[Tell, ...] = ()

@@ -1,0 +1,68 @@
+"""A record goes only to those who asked for what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from logdoctor.model import Record
+
+Observe = Callable[[Record], None]
+SEARCHED = 4000
+MAX_SORTS = 4096
+"""Number of sorts of records whose readers are remembered."""
+
+
+class Reader(Protocol):
+    """Reads records of some sorts.
+
+    ``READS`` names the sorts: a mark of a sign (``works``), a thing that a sign tells (``tells stack``), a kind
+    (``nccl.retry``), all kinds of a format (``nccl.*``), ``failing``, or ``all``.
+    """
+
+    @property
+    def READS(self) -> Collection[str]: ...  # noqa: N802 - a constant of the class
+
+    @property
+    def observe(self) -> Observe: ...
+
+
+class Handler(NamedTuple):
+    """Reader that is one function."""
+
+    READS: Collection[str]
+    observe: Observe
+
+
+class Dispatch:
+    """Table from the sort of a record to its readers, in the order of the readers.
+
+    A reader with ``PHRASES`` also gets the failing records, and those with a number of ranks, whose text holds one of
+    them.
+    """
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        self._readers = [(frozenset(r.READS), getattr(r, "PHRASES", ()), r.observe) for r in readers]
+        self._table: dict[tuple[str, bool], tuple[tuple[Observe, tuple[str, ...]], ...]] = {}
+
+    def __call__(self, record: Record) -> None:
+        sort = record.kind, record.failing
+        readers = self._table.get(sort)
+        if readers is None:
+            if len(self._table) >= MAX_SORTS:
+                self._table.clear()
+            readers = self._table[sort] = tuple(self._find(record))
+        for observe, phrases in readers:
+            if not phrases or any(phrase in record.text[:SEARCHED] for phrase in phrases):
+                observe(record)
+
+    def _find(self, record: Record) -> Iterator[tuple[Observe, tuple[str, ...]]]:
+        sorts = {"all", record.kind, f"{record.format}.*", *(("failing",) if record.failing else ())}
+        for sign in record.signs:
+            sorts |= {sign.mark, *(f"tells {what}" for what in sign.tells)}
+        speaks = record.failing or record.tells("size")
+        for reads, phrases, observe in self._readers:
+            if not reads.isdisjoint(sorts):
+                yield observe, ()
+            elif phrases and speaks:
+                yield observe, phrases

@@ -1,0 +1,95 @@
+"""Lives of the processes, of the program and of the job."""
+
+from __future__ import annotations
+
+import pytest
+from handmade_records import make_record
+
+from logdoctor.logs.line_parser import parse_text
+from logdoctor.model import Line, Record, Source
+from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.lives import ENOUGH_STEPS, Lives, signal_of, usual_gap
+
+
+def lives_of(*rows: tuple, file: str = "job.log") -> Lives:
+    """Return the lives after rows of kind, rank, time and fields."""
+    state = JobState()
+    for order, (kind, rank, time, fields) in enumerate(rows):
+        line = Line(file, order + 1, kind)
+        level = "info" if kind.startswith("progress.") else "fatal"
+        state.observe(make_record(line, kind, kind, Source(rank=rank, time=time), level, fields, order))
+    return state.lives
+
+
+def steps(rank: int, *times: float) -> list[tuple]:
+    return [("progress.step", rank, time, {"value": n, "unit": "step"}) for n, time in enumerate(times)]
+
+
+DIED = ("python.traceback", 1, 50.0, {"exception": "KeyError"})
+CANCELLED = ("slurm.cancelled", None, 40.0, {"what": "JOB"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "course"),
+    [
+        ([*steps(1, 10, 20), DIED], "failed"),
+        ([DIED, *steps(1, 60, 70, 80)], "cut"),
+        ([("slurm.task_exit", 1, 50.0, {"exit_code": 1})], "failed"),
+        ([("slurm.task_exit", 1, 50.0, {"exit_code": 0})], "ended well"),
+        ([*steps(1, 10), CANCELLED, ("slurm.task_exit", 1, 50.0, {"signal": 9})], "was ended"),
+        ([*steps(1, 10), ("slurm.task_exit", 1, 30.0, {"signal": 9}), CANCELLED], "failed"),
+        ([*steps(1, 10), CANCELLED], "was ended"),
+        ([*steps(1, 10, 20), *steps(0, 10, 20, 200)], "fell silent"),
+        ([*steps(1, 10, 20), *steps(0, 10, 20, 30)], "cut"),
+        ([DIED, ("elastic.restart", None, 55.0, {}), *steps(1, 60)], "cut"),
+    ],
+)
+def test_course_of_a_process(rows, course):
+    assert lives_of(*rows).courses()[1] == course
+
+
+def test_launcher_that_names_a_rank_is_not_heard_as_that_rank():
+    assert lives_of(("openmpi.rank_died", None, 1.0, {"rank": 3, "pid": 7})).processes[3].last is None
+
+
+def test_step_of_nobody_belongs_to_its_file():
+    assert [*lives_of(*steps(None, 1.0)).processes] == ["job.log"]
+
+
+def test_bar_that_is_drawn_again_is_one_step():
+    log = "ERROR lost a packet\n" + "Fit:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it]\n" * 5
+    state = JobState()
+    alarm, *bars = parse_text(log)
+    for record in (alarm, *bars):
+        state.observe(record)
+    (work,) = state.lives.works(None)
+    assert len([*work.after(alarm, lambda _: True)]) == 1 < ENOUGH_STEPS
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "signal"),
+    [
+        ("slurm.task_exit", {"signal": 11}, 11),
+        ("slurm.task_exit", {"exit_code": 137}, 9),
+        ("elastic.worker_failed", {"exit_code": -6}, 6),
+        ("slurm.task_exit", {"exit_code": 1}, None),
+        ("slurm.task_exit", {"reason": "oom"}, 9),
+        ("kernel.oom_kill", {}, 9),
+    ],
+)
+def test_signal_of_an_end(kind, fields, signal):
+    assert signal_of(make_record(Line("a", 1, ""), kind, "", Source(), fields=fields)) == signal
+
+
+def test_hydra_prints_a_wait_status_so_a_small_exit_code_is_a_signal():
+    text = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 812 RUNNING AT cn7\n=   EXIT CODE: 9\n"
+    assert [signal_of(record) for record in parse_text(text)] == [9]
+
+
+def test_usual_gap_is_the_median():
+    assert usual_gap(records_at(0.0, 1.0, 2.0, 60.0)) == 1.0
+    assert usual_gap(records_at(None, 1.0)) is None
+
+
+def records_at(*times: float | None) -> list[Record]:
+    return [make_record(Line("a", 1, ""), "progress.step", "", Source(time=time)) for time in times]
