@@ -39,7 +39,7 @@ class Symptom(Struct, frozen=True):
 class DecisionRow(Struct, frozen=True):
     """A row of decisions.tsv: what to do if the condition ``when`` holds.
 
-    ``when`` is "" (always), ``checkpoint``, ``one-host-of-many`` or ``NAME=VALUE,...``.
+    ``when`` is "" (always), ``checkpoint``, ``progress``, ``one-host-of-many`` or ``NAME=VALUE,...``.
     """
 
     when: str

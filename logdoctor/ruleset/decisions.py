@@ -13,7 +13,7 @@ from logdoctor.ruleset.tables import MAX_FAULTS
 FILE_NAME = "decisions.tsv"
 ALWAYS = "-"
 DECISIONS: tuple[Do, ...] = get_args(Do)
-CONDITIONS = (ALWAYS, "checkpoint", "one-host-of-many")
+CONDITIONS = (ALWAYS, "checkpoint", "progress", "one-host-of-many")
 """Conditions beside ``NAME=VALUE,...``."""
 
 Decisions = dict[str, tuple[DecisionRow, ...]]
