@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Scalar, Value
-from logdoctor.model.rule import Action, Do, Rule
+from logdoctor.model.rule import Action, Do, Rule, Who
 
 SCHEMA = "logdoctor.diagnosis/2"
 
@@ -24,20 +24,6 @@ CALM: tuple[Verdict, ...] = ("finished", "no-end-seen", "nothing-to-judge")
 """Verdicts without a failure."""
 
 Scope = Literal["one", "some", "all", "nobody", "not-told"]
-Who = Literal[
-    "your code",
-    "your data",
-    "your settings",
-    "framework",
-    "gpu-or-driver",
-    "fabric",
-    "host",
-    "storage",
-    "scheduler",
-    "a-person",
-    "not-told",
-]
-
 Part = Literal["culprit", "victim", "failed", "bystander", "silent", "missing"]
 """Part that a rank has in the failure, see `RankRow.role`."""
 

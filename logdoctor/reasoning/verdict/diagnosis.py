@@ -17,6 +17,7 @@ from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.verdict.culprit import culprit_of, measured_values
+from logdoctor.reasoning.verdict.owner import owner_of
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
@@ -42,7 +43,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    culprit = culprit_of(finding, state)
+    culprit, values = culprit_of(finding, state), measured_values(finding)
     return Cause(
         signature=rule.signature,
         title=texts.title,
@@ -57,7 +58,8 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
-        values=measured_values(finding),
+        owner=owner_of(finding, dict(values), words),
+        values=values,
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
 
