@@ -200,6 +200,13 @@ class SymptomSeen(Struct, frozen=True):
     """Number of lines."""
     evidence: tuple[Evidence, ...]
     refuted_by: Refutation | None = None
+    rule: str = ""
+    """The id of the rule that holds."""
+    law: str = ""
+    """The law by which the cause explains it: same signature, kind of, because, next code, same line, same process,
+    other process, shared place."""
+    way: str = ""
+    """The classes of failure by which it follows, for example memory out → input bad; or the reason of a rule."""
 
 
 class Progress(Struct, frozen=True):

@@ -12,7 +12,8 @@ from logdoctor.model import Cause, Evidence, Finding, Record, Step, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
-from logdoctor.reasoning.causality.roots import Ranking
+from logdoctor.reasoning.causality.arrows import Why
+from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
@@ -112,16 +113,23 @@ def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple
 
     They are in log order.
     """
-    rows = sorted(((e.finding, e.by) for e in ranking.explained), key=lambda pair: pair[0].first)
-    rest = [(f, None) for f in ranking.causes[MAX_CAUSES:]]
+    rows = sorted(ranking.explained, key=lambda e: e.finding.first)
+    rest = [Explained(f) for f in ranking.causes[MAX_CAUSES:]]
     return tuple(
         SymptomSeen(
-            signature=f.rule.signature,
-            title=fill(f.rule.say(words.lang).title, FindingValues(f, words.lang, by)),
-            explained_by=by.rule.signature if by else None,
-            ranks=f.ranks,
-            count=f.count,
-            evidence=_quote(f.records, state, words, MAX_SYMPTOM_EVIDENCE),
+            signature=e.finding.rule.signature,
+            title=fill(e.finding.rule.say(words.lang).title, FindingValues(e.finding, words.lang, e.by)),
+            explained_by=e.by.rule.signature if e.by else None,
+            ranks=e.finding.ranks,
+            count=e.finding.count,
+            evidence=_quote(e.finding.records, state, words, MAX_SYMPTOM_EVIDENCE),
+            rule=e.finding.rule.id,
+            law=e.why.law if e.why else "",
+            way=_way(e.why) if e.why else "",
         )
-        for f, by in (*rows, *rest)
+        for e in (*rows, *rest)
     )
+
+
+def _way(why: Why) -> str:
+    return f"{why.row.source} → {why.row.target}" if why.row else why.reason
