@@ -11,6 +11,7 @@ from logdoctor.model import (
     Evidence,
     JobSummary,
     Line,
+    Owner,
     Problem,
     Progress,
     RankRow,
@@ -42,6 +43,7 @@ OOM = Diagnosis(
     causes=(
         Cause(
             signature="host.oom-kill",
+            owner=Owner("your code", "train.py:88", "loader = make()", "torch", "This is usual for host.oom-kill."),
             title="The kernel killed a training process for memory",
             summary="At 02:14:07, after step 4,210, the memory limit of the job step on tc-node07 was reached and the "
             "kernel killed rank 12. All that follows is fallout.",
@@ -266,6 +268,7 @@ TWO_CAUSES = Diagnosis(
     causes=(
         Cause(
             signature="gpu.off-the-bus",
+            owner=Owner("gpu-or-driver"),
             title="GPU 0000:9c:00 of hx-0413 fell off the bus",
             summary="The kernel of hx-0413 reports Xid 79 for GPU 0000:9c:00, 4 seconds before rank 27 lost its device.",
             confidence=0.94,

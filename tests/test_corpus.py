@@ -19,7 +19,7 @@ import msgspec
 import pytest
 import yaml
 
-from logdoctor.model import Diagnosis, Do, Verdict
+from logdoctor.model import Diagnosis, Do, Verdict, Who
 from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.formats import markdown
@@ -118,6 +118,20 @@ def test_diagnosis_of_a_case_equals_the_approved_answer(case):
         approval.write_answer(case, answer)
     if differences := approval.differences(approval.read_answer(case), answer):
         pytest.fail("\n  ".join([f"corpus/{case.name}/case.yaml", *differences, HELP.format(case.name)]), pytrace=False)
+
+
+@each_case
+def test_owner_frame_stands_in_the_log(case):
+    for cause in diagnose_case(case).causes:
+        assert cause.owner.who in get_args(Who)
+        file, _, line = cause.owner.frame.rpartition(":")
+        text = "\n".join(path.read_text("utf-8", "replace") for path in case.rglob("*") if path.is_file())
+        assert not line or (file in text and line in text)
+
+
+def test_few_owners_are_not_told():
+    answers = [answer for case in CASES if (answer := diagnose_case(case).answer)]
+    assert sum(answer.owner.who == "not-told" for answer in answers) < 0.1 * len(answers)
 
 
 @each_golden_report

@@ -8,9 +8,11 @@ import pytest
 from failing_job import diagnose_log, summary
 from test_attempts import BANNER, NO_KEY, OOM, RESTART, steps
 
+from logdoctor.codes import catalogue as codes_of
 from logdoctor.model import (
     Cause,
     Checkpoint,
+    CollectiveState,
     Culprit,
     Decision,
     DecisionRow,
@@ -23,6 +25,7 @@ from logdoctor.model import (
     Run,
 )
 from logdoctor.reasoning.verdict.decision import decide
+from logdoctor.reasoning.verdict.lasting_errors import CATALOGUES, LASTING_CODES, UNREACHED_CODES
 from logdoctor.render import render
 from logdoctor.render.catalogue import catalogue
 from logdoctor.ruleset import shipped_rules
@@ -33,11 +36,14 @@ LOST = "net.peer-closed"
 DO = {"stop": "fix-first", "retry": "requeue", "exclude": "requeue-without-host", "none": "investigate"}
 
 
-def cause(action: str, *hosts: str, signature: str = LOST, confidence: float = 0.9, **more: object) -> Cause:
-    return Cause(signature, "t", "s", confidence, "rule", Culprit((), hosts), action, (), (), (), (), **more)  # type: ignore[arg-type]
+def cause(
+    action: str, *hosts: str, signature: str = LOST, confidence: float = 0.9, proof: str = "", **more: object
+) -> Cause:
+    evidence = (Evidence(Line("f", 7, proof)),) if proof else ()
+    return Cause(signature, "t", "s", confidence, "rule", Culprit((), hosts), action, (), (), evidence, (), **more)  # type: ignore[arg-type]
 
 
-def reached(value: int, unit: str = "step", epoch: str = "") -> Progress:
+def reached(value: object, unit: str = "step", epoch: str = "") -> Progress:
     return Progress(unit, str(value), Evidence(Line("f", 1, "")), epoch)
 
 
@@ -57,9 +63,11 @@ def decided(
     others: tuple[Cause, ...] = (),
     checkpoint: Checkpoint | None = None,
     hung: bool = False,
+    progress: Progress | None = None,
+    standings: tuple[CollectiveState, ...] = (),
 ) -> Decision:
     causes = (first, *others) if first else ()
-    job = JobSummary(hosts=hosts, last_checkpoint=checkpoint)
+    job = JobSummary(hosts=hosts, last_checkpoint=checkpoint, last_progress=progress, standings=standings)
     line = Evidence(Line("f", 1, "it broke"))
     diagnosis = Diagnosis("j", "failed" if first else "unknown", causes, unexplained=(line,), runs=runs, job=job)
     return decide(diagnosis, catalogue(lang), lambda _: rows, hung=hung)
@@ -110,6 +118,79 @@ def test_checkpoint_is_a_condition_and_is_named():
 def test_one_host_of_many_is_a_condition(blamed, do):
     rows = (DecisionRow("one-host-of-many", "requeue-without-host"), DecisionRow("", "investigate"))
     assert decided(cause("exclude", *blamed), rows=rows).do == do
+
+
+STEP_FIRST = (DecisionRow("progress", "requeue"), DecisionRow("", "investigate"))
+
+
+@pytest.mark.parametrize(("value", "do"), [("12", "requeue"), ("0", "investigate"), ("0/500", "investigate")])
+def test_progress_is_a_condition(value, do):
+    assert decided(cause("retry"), rows=STEP_FIRST, progress=reached(value)).do == do
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_failure_before_the_first_step_is_told_as_such(lang):
+    decision = decided(cause("retry"), rows=STEP_FIRST, lang=lang)
+    assert (decision.do, decision.because) == ("investigate", catalogue(lang)("because.no-step"))
+
+
+@pytest.mark.parametrize(("completed", "do"), [(5000, "requeue"), (3, "investigate")])
+def test_many_collectives_are_progress(completed, do):
+    states = (CollectiveState("world", 0, completed + 1, "", None, completed),)
+    assert decided(cause("retry"), rows=STEP_FIRST, standings=states).do == do
+
+
+# ── errors that a restart does not change ───────────────────────────────────────────────────────────────────────────
+
+
+LASTING_LINES = [
+    "write failed: Read-only file system",
+    "open /data/a.bin: Permission denied",
+    "OSError: [Errno 2] No such file or directory: '/ckpt/7'",
+    "the backend is not supported on this device",
+    "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x80",
+    "HTTP Error 404: Not Found",
+    "CUDA error: too many resources requested for launch",
+]
+
+
+@pytest.mark.parametrize("line", LASTING_LINES)
+def test_error_that_stays_is_fixed_first(line):
+    decision = decided(cause("retry", proof=line), progress=reached(40))
+    assert (decision.do, decision.attempts_left) == ("fix-first", 0)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_lasting_error_is_quoted_as_the_reason(lang):
+    decision = decided(cause("retry", proof="open: Permission denied"), lang=lang)
+    assert decision.because == catalogue(lang)("because.lasting", said="Permission denied")
+
+
+@pytest.mark.parametrize("line", ["read: Connection reset by peer", "recv: Connection timed out", "Broken pipe"])
+def test_lost_peer_may_come_back(line):
+    assert decided(cause("retry", proof=line)).do == "requeue"
+
+
+@pytest.mark.parametrize("line", ["connect: Connection refused", "connect: No route to host"])
+def test_server_that_never_listened_is_fixed_first(line):
+    assert decided(cause("retry", proof=line)).do == "fix-first"
+    assert decided(cause("retry", proof=line), progress=reached(40)).do == "requeue"
+
+
+def test_line_of_the_last_progress_is_no_error():
+    line = "step 40 permission denied for telemetry"
+    progress = Progress("step", "40", Evidence(Line("f", 7, line)))
+    assert decided(cause("retry", proof=line), progress=progress).do == "requeue"
+
+
+def test_ordered_end_stays_ordered_whatever_its_lines_say():
+    rows = (DecisionRow("", "do-nothing"),)
+    assert decided(cause("retry", proof="Permission denied"), rows=rows).do == "do-nothing"
+
+
+def test_every_lasting_code_is_in_a_catalogue():
+    known = {entry.name for name in CATALOGUES for entry in codes_of(name).entries}
+    assert {*LASTING_CODES, *UNREACHED_CODES} - known == set()
 
 
 # ── corrections ─────────────────────────────────────────────────────────────────────────────────────────────────────

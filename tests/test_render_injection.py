@@ -16,7 +16,7 @@ from logdoctor.model import CollectiveState, Decision, MadeBy, Moment, RankRow
 from logdoctor.render import render
 
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-CHOICES = {"verdict", "by", "action", "role", "kind"}
+CHOICES = {"verdict", "by", "action", "role", "kind", "who"}
 """Fields that hold our own keywords."""
 PLAIN = "plain"
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -26,6 +26,7 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the r
 Lang = Annotated[str | None, typer.Option("--lang", help="Language of the report: en or zh (default: by the locale).")]
 Hung = Annotated[bool, typer.Option("--hung", help="The job hangs: its silence is the failure.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer, in one line.")]
+Why = Annotated[bool, typer.Option("--why", help="Show why: lines, rule, claims, and which rules lost by which law.")]
 ExitCode = Annotated[
     bool, typer.Option("--exit-code", help="Exit with 1 for failed, stopped or unknown, with 4 if no end is seen.")
 ]
@@ -69,6 +70,7 @@ def diagnose(
     lang: Lang = None,
     hung: Hung = False,
     quiet: Quiet = False,
+    why: Why = False,
     exit_code: ExitCode = False,
     rules: Rules = None,
     model: Model = None,
@@ -92,6 +94,7 @@ def diagnose(
         lang=lang,
         hung=hung,
         quiet=quiet,
+        why=why,
         exit_code=exit_code,
         rules=rules,
         model=model,

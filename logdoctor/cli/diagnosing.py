@@ -31,6 +31,7 @@ def diagnose(
     lang: str | None = None,
     hung: bool = False,
     quiet: bool = False,
+    why: bool = False,
     exit_code: bool = False,
     rules: Sequence[Path] | None = None,
     model: Path | None = None,
@@ -41,12 +42,16 @@ def diagnose(
 ) -> None:
     """Diagnose a job and write its report. The options are those of the command."""
     from logdoctor.render import FORMATS
+    from logdoctor.render.why import render_why
 
     refuse_overwriting(output, paths)
     settings = read_settings()
     chosen_format = format or settings.format or "terminal"
     if chosen_format not in FORMATS:
         raise wrong_usage(f"'{chosen_format}' is none of {', '.join(FORMATS)}", "--format")
+    if why and (quiet or format not in (None, "terminal")):
+        raise wrong_usage("it is text for a terminal", "--why")
+    chosen_format = "terminal" if why else chosen_format
     language = language_of(lang, settings.lang)
     start = time.perf_counter()
     own = [*settings.rules, *(rules or [])]
@@ -54,7 +59,10 @@ def diagnose(
     diagnosis = diagnose_paths(paths, chosen_format, rules=own, **options)
     elapsed = time.perf_counter() - start
     redacted = redact_to_share(diagnosis, chosen_format, redact, redact_map)
-    write(redacted, chosen_format, output, language, quiet=quiet, elapsed=elapsed)
+    if why:
+        write_text_to(render_why(redacted, language, _width()), output, marks=True)
+    else:
+        write(redacted, chosen_format, output, language, quiet=quiet, elapsed=elapsed)
     raise_exit_code(diagnosis, paths, by_verdict=exit_code)
 
 

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Scalar, Value
-from logdoctor.model.rule import Action, Do, Rule
+from logdoctor.model.rule import Action, Do, Rule, Who
 
 SCHEMA = "logdoctor.diagnosis/2"
 
@@ -24,20 +24,6 @@ CALM: tuple[Verdict, ...] = ("finished", "no-end-seen", "nothing-to-judge")
 """Verdicts without a failure."""
 
 Scope = Literal["one", "some", "all", "nobody", "not-told"]
-Who = Literal[
-    "your code",
-    "your data",
-    "your settings",
-    "framework",
-    "gpu-or-driver",
-    "fabric",
-    "host",
-    "storage",
-    "scheduler",
-    "a-person",
-    "not-told",
-]
-
 Part = Literal["culprit", "victim", "failed", "bystander", "silent", "missing"]
 """Part that a rank has in the failure, see `RankRow.role`."""
 
@@ -214,6 +200,13 @@ class SymptomSeen(Struct, frozen=True):
     """Number of lines."""
     evidence: tuple[Evidence, ...]
     refuted_by: Refutation | None = None
+    rule: str = ""
+    """The id of the rule that holds."""
+    law: str = ""
+    """The law by which the cause explains it: same signature, kind of, because, next code, same line, same process,
+    other process, shared place."""
+    way: str = ""
+    """The classes of failure by which it follows, for example memory out → input bad; or the reason of a rule."""
 
 
 class Progress(Struct, frozen=True):

@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from logdoctor.model.rule import Who
+
 Side = Literal["own", "seen"]
 """``own``: it took place inside the guilty process, device or host. ``seen``: others see it from outside."""
 Where = Literal["process", "device", "host", "group", "peers", "launcher", "job"]
@@ -21,7 +23,7 @@ class FailureClass(Struct, frozen=True):
     scope: str
     ends: Literal["yes", "mostly", "no"]
     """Tells if a failure of this class ends its process."""
-    owner: tuple[str, ...] = ()
+    owner: tuple[Who | Literal["frames"], ...] = ()
     claims: tuple[str, ...] = ()
 
 

@@ -16,6 +16,21 @@ Action = Literal["stop", "retry", "exclude", "none"]
 Do = Literal["requeue", "requeue-without-host", "resubmit-with-changes", "fix-first", "do-nothing", "investigate"]
 """The decision after a failure, see `Decision.do`."""
 
+Who = Literal[
+    "your code",
+    "your data",
+    "your settings",
+    "framework",
+    "gpu-or-driver",
+    "fabric",
+    "host",
+    "storage",
+    "scheduler",
+    "a-person",
+    "not-told",
+]
+"""Part or person that has to change something, see `Owner.who`."""
+
 Strength = Literal["proof", "strong", "likely", "hint"]
 
 Role = Literal["cause", "symptom", "fallback", "benign"]
@@ -39,11 +54,22 @@ class Symptom(Struct, frozen=True):
 class DecisionRow(Struct, frozen=True):
     """A row of decisions.tsv: what to do if the condition ``when`` holds.
 
-    ``when`` is "" (always), ``checkpoint``, ``one-host-of-many`` or ``NAME=VALUE,...``.
+    ``when`` is "" (always), ``checkpoint``, ``progress``, ``one-host-of-many`` or ``NAME=VALUE,...``.
     """
 
     when: str
     do: Do
+
+
+class OwnerRow(Struct, frozen=True):
+    """A row of owners.tsv: who has to change something if the condition ``when`` holds.
+
+    ``when`` is "" (always), ``NAME`` (the cause has this measured value) or ``NAME=VALUE,...``.
+    """
+
+    when: str
+    who: Who | Literal["frames"]
+    """``frames``: the owner is found in the codes and frames of the failure."""
 
 
 class Example(Struct, frozen=True):
@@ -111,6 +137,11 @@ class Rule(Struct, frozen=True):
     path: str = ""
     decisions: tuple[DecisionRow, ...] = ()
     """The decisions for a failure of this kind, from decisions.tsv. The first whose condition holds counts."""
+    owners: tuple[OwnerRow, ...] = ()
+    """The owners of a failure of this kind, from owners.tsv, then those of the failure class.
+
+    The first whose condition holds counts.
+    """
     outlived: str = "by progress"
     """Evidence after the finding that shows that it was no failure.
 

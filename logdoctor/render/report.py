@@ -21,6 +21,7 @@ from logdoctor.model import (
     Evidence,
     HostClock,
     JobSummary,
+    Owner,
     Problem,
     Progress,
     Run,
@@ -68,8 +69,9 @@ class Proof(Struct, frozen=True):
 class Answer(Struct, frozen=True):
     """A cause in words.
 
-    ``culprit`` is "" if none is known. ``action`` is the key (``exclude``), ``action_text`` says what to do.
-    ``confidence`` is from 0 to 1, ``confidence_text`` the same in words. ``rule`` is the id of the rule.
+    ``culprit`` is "" if none is known, ``owner`` if nobody is known who has to change something. ``action`` is the key
+    (``exclude``), ``action_text`` says what to do. ``confidence`` is from 0 to 1, ``confidence_text`` the same in
+    words. ``rule`` is the id of the rule.
     """
 
     signature: str
@@ -81,6 +83,7 @@ class Answer(Struct, frozen=True):
     remedies: tuple[str, ...]
     references: tuple[str, ...]
     culprit: str
+    owner: str
     action: str
     confidence: float
     rule: str
@@ -232,10 +235,17 @@ def _answer(cause: Cause, doing: str, words: Catalogue) -> Answer:
         remedies=tuple(step.text for step in cause.steps),
         references=cause.references,
         culprit=culprit,
+        owner=_owner(cause.owner, words),
         action=cause.action,
         confidence=min(max(cause.confidence, 0.0), 1.0),
         rule=cause.rule,
     )
+
+
+def _owner(owner: Owner, words: Catalogue) -> str:
+    """Return who has to change something, with the frame: "your code, train.py:88"."""
+    who = words(f"owner.who.{owner.who}") if owner.who != "not-told" else ""
+    return words("joint").join(part for part in (who, owner.frame) if part)
 
 
 def _mentions(title: str, culprit: Culprit) -> bool:

@@ -1,42 +1,65 @@
-"""The table of decisions, ``rules/decisions.tsv``: rule or signature, condition, decision."""
+"""The tables of choices: ``rules/decisions.tsv`` and ``rules/owners.tsv``.
+
+A line holds a rule or signature, a condition, and the choice.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, TypeVar, get_args
 
-from logdoctor.model import DecisionRow, Do, RuleError
+from logdoctor.model import DecisionRow, Do, OwnerRow, RuleError
 from logdoctor.model.own_files import read_source
-from logdoctor.ruleset.tables import MAX_FAULTS
+from logdoctor.ruleset.tables import MAX_FAULTS, OWNERS
 
-FILE_NAME = "decisions.tsv"
+DECISIONS_FILE, OWNERS_FILE = "decisions.tsv", "owners.tsv"
 ALWAYS = "-"
 DECISIONS: tuple[Do, ...] = get_args(Do)
-CONDITIONS = (ALWAYS, "checkpoint", "one-host-of-many")
-"""Conditions beside ``NAME=VALUE,...``."""
+CONDITIONS = (ALWAYS, "checkpoint", "progress", "one-host-of-many")
+"""Conditions of decisions beside ``NAME=VALUE,...``."""
 
 Decisions = dict[str, tuple[DecisionRow, ...]]
 """Rows in order, by the id of a rule or a signature."""
+Owners = dict[str, tuple[OwnerRow, ...]]
+_Row = TypeVar("_Row")
 
 
 def read_decisions(path: Path, errors: list[RuleError]) -> Decisions:
     """Read the table. A missing file is an empty table. Faulty lines are added to ``errors``."""
-    table: Decisions = {}
+    holds = lambda when: when in CONDITIONS or "=" in when  # noqa: E731
+    return _read(path, DecisionRow, DECISIONS, holds, f"{', '.join(CONDITIONS)}, NAME=VALUE", errors)
+
+
+def read_owners(path: Path, errors: list[RuleError]) -> Owners:
+    """Read the table as `read_decisions` does."""
+    return _read(path, OwnerRow, OWNERS, bool, f"{ALWAYS}, NAME, NAME=VALUE", errors)
+
+
+def _read(
+    path: Path,
+    row: Callable[[str, Any], _Row],
+    choices: Sequence[str],
+    is_condition: Callable[[str], bool],
+    conditions: str,
+    errors: list[RuleError],
+) -> dict[str, tuple[_Row, ...]]:
+    table: dict[str, tuple[_Row, ...]] = {}
     if not os.path.lexists(path):
         return table
     try:
-        lines = read_source(path, "the table of decisions could not be read").splitlines()
+        lines = read_source(path, f"the table {path.name} could not be read").splitlines()
     except RuleError as error:
         errors.append(error)
         return table
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
-        of, when, do = parts if len(parts := line.split("\t")) == 3 else ("", "", "")
-        if of and do in DECISIONS and (when in CONDITIONS or "=" in when):
-            table[of] = (*table.get(of, ()), DecisionRow(when.removeprefix(ALWAYS), do))
+        of, when, choice = parts if len(parts := line.split("\t")) == 3 else ("", "", "")
+        if of and choice in choices and is_condition(when):
+            table[of] = (*table.get(of, ()), row(when.removeprefix(ALWAYS), choice))
         elif len(errors) < MAX_FAULTS:
-            columns = f"rule or signature, condition ({', '.join(CONDITIONS)}, NAME=VALUE), {' | '.join(DECISIONS)}"
-            errors.append(RuleError("a decision needs three columns", f"{path}:{number}", line[:80], columns))
+            columns = f"rule or signature, condition ({conditions}), {' | '.join(choices)}"
+            errors.append(RuleError("a line needs three columns", f"{path}:{number}", line[:80], columns))
     return table

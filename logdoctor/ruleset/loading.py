@@ -9,11 +9,11 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from logdoctor.model import Mechanism, Role, Rule, RuleError, RulesError
+from logdoctor.model import Mechanism, OwnerRow, Role, Rule, RuleError, RulesError
 from logdoctor.model.own_files import read_source
 from logdoctor.pack.yaml_lines import Document, Faults, parse
-from logdoctor.ruleset import decisions, rule_files
-from logdoctor.ruleset.decisions import Decisions, read_decisions
+from logdoctor.ruleset import rule_files
+from logdoctor.ruleset.decisions import DECISIONS_FILE, OWNERS_FILE, Decisions, Owners, read_decisions, read_owners
 from logdoctor.ruleset.reader import read_rule
 from logdoctor.ruleset.tables import CLASSES, END_OF_LIFE, VERDICTS, Signature, Tables, read_tables
 
@@ -54,7 +54,7 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     rules_by_id = {rule.id: (rule, Document(None)) for rule in base}
     faults: list[RuleError] = []
     tables = read_tables(folders, faults)
-    rows = _decisions(folders, faults)
+    choices = _choices(folders, faults)
     names: set[str] = set()
     for folder in folders[1:] if base else folders:
         files = rule_files([folder])
@@ -62,7 +62,7 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
             faults.append(_empty(folder))
         for rule_id, path in files:
             names.add(rule_id)
-            result = _read_file(rule_id, path, tables, rows, faults)
+            result = _read_file(rule_id, path, tables, choices, faults)
             if result:
                 rules_by_id[rule_id] = result
     rules = tuple(rules_by_id[rule_id][0] for rule_id in sorted(rules_by_id))
@@ -71,11 +71,12 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     return Ruleset(rules, tables.signatures, tables.mechanism, tuple(faults), documents)
 
 
-def _decisions(folders: Sequence[Path], errors: list[RuleError]) -> Decisions:
-    table: Decisions = {}
+def _choices(folders: Sequence[Path], errors: list[RuleError]) -> tuple[Decisions, Owners]:
+    decisions, owners = Decisions(), Owners()
     for folder in folders:
-        table.update(read_decisions(folder / decisions.FILE_NAME, errors))
-    return table
+        decisions.update(read_decisions(folder / DECISIONS_FILE, errors))
+        owners.update(read_owners(folder / OWNERS_FILE, errors))
+    return decisions, owners
 
 
 def _empty(folder: Path) -> RuleError:
@@ -84,7 +85,7 @@ def _empty(folder: Path) -> RuleError:
 
 
 def _read_file(
-    rule_id: str, path: Path, tables: Tables, rows: Decisions, errors: list[RuleError]
+    rule_id: str, path: Path, tables: Tables, choices: tuple[Decisions, Owners], errors: list[RuleError]
 ) -> tuple[Rule, Document] | None:
     """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
     try:
@@ -97,7 +98,7 @@ def _read_file(
     if rule:
         _check_signature(rule, tables.signatures, faults)
         rule = _with_class(rule, tables, faults)
-        rule = replace(rule, decisions=rows.get(rule.id, ()) or rows.get(rule.signature, ()))
+        rule = _with_choices(rule, choices, tables)
     errors += faults.errors
     return (rule, document) if rule and not faults.errors else None
 
@@ -115,6 +116,19 @@ def _with_class(rule: Rule, tables: Tables, faults: Faults) -> Rule:
         faults.add(("failure_class",), f"there is no failure class '{name}'", "", f"see {CLASSES}")
     role: Role = "symptom" if failure_class and failure_class.side == "seen" else "cause"
     return replace(rule, failure_class=name, role=rule.role or role)
+
+
+def _with_choices(rule: Rule, choices: tuple[Decisions, Owners], tables: Tables) -> Rule:
+    """Return the rule with its decisions and owners. Those of its failure class stand last."""
+    decisions, owners = choices
+    of_class = tables.mechanism.classes.get(rule.failure_class)
+    default = tuple(OwnerRow("", who) for who in (of_class.owner if of_class else ()))
+    names = rule.id, rule.signature
+    return replace(
+        rule,
+        decisions=next((decisions[name] for name in names if name in decisions), ()),
+        owners=(*next((owners[name] for name in names if name in owners), ()), *default),
+    )
 
 
 def _check_signature(rule: Rule, signatures: dict[str, Signature], faults: Faults) -> None:

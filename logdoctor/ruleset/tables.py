@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from logdoctor.model import Action, Arrow, FailureClass, Mechanism, RuleError, Side, Where
+from logdoctor.model import Action, Arrow, FailureClass, Mechanism, RuleError, Side, Where, Who
 from logdoctor.model.own_files import read_source
 from logdoctor.ruleset.durations import seconds
 
@@ -67,6 +67,8 @@ def read_tables(folders: Sequence[Path], errors: list[RuleError]) -> Tables:
     return Tables(signatures, Mechanism(classes, tuple(a for row, _ in rows for a in row), wider))
 
 
+OWNERS: tuple[str, ...] = (*get_args(Who), "frames")
+"""Owners that a table may name. ``frames`` stands for the proof."""
 _CLASS_COLUMNS = "id, side (own, seen), scope, ends (yes, mostly, no), owner, claims"
 _ARROW_COLUMNS = f"from, to, where ({', '.join(get_args(Where))}), within (- or a time such as 5m)"
 
@@ -75,7 +77,8 @@ def _read_class(cells: list[str], _where: str) -> FailureClass:
     name, side, scope, ends, owner, claims = cells
     sides: tuple[Side, ...] = get_args(Side)
     ends_values = ("yes", "mostly", "no")
-    return FailureClass(name, _one_of(side, sides), scope, _one_of(ends, ends_values), _list(owner), _list(claims))
+    owners = tuple(_one_of(who, OWNERS) for who in _list(owner) if who != "-")
+    return FailureClass(name, _one_of(side, sides), scope, _one_of(ends, ends_values), owners, _list(claims))
 
 
 def _read_arrows(cells: list[str], where: str) -> tuple[list[Arrow], str]:

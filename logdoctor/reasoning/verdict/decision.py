@@ -2,8 +2,9 @@
 
 The table of decisions says what to do about a cause. These corrections follow, in this order:
 
-- a host that several attempts name: start again without it
 - the job still runs, or the cause is not certain: investigate
+- a host that several attempts name: start again without it
+- an error that a restart does not change: fix it first, instead of another attempt
 - the same cause again without progress in between: investigate instead of another attempt
 - no host is known, or most hosts show the fault: investigate instead of leaving a host out
 - two independent faults: the stricter decision
@@ -11,13 +12,15 @@ The table of decisions says what to do about a cause. These corrections follow, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from msgspec import Struct
 
 from logdoctor.model import WITH_CAUSE, Action, Cause, Decision, DecisionRow, Diagnosis, Do, Progress, Run
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.reasoning.verdict.lasting_errors import find_lasting_error
+from logdoctor.reasoning.verdict.work_done import did_work, is_further
 
 OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
 """Families of signatures that are never the fault of a machine."""
@@ -88,6 +91,8 @@ class _Choice(Struct, frozen=True):
     why: str
     hosts: tuple[str, ...] = ()
     attempts: int = 1
+    said: str = ""
+    """Words of the log."""
     before: Progress | None = None
     now: Progress | None = None
 
@@ -105,12 +110,18 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> _Choice:
         count = 1 + sum(bool({*hosts} & {*run.culprit.hosts}) for run in earlier)
         return _Choice("requeue-without-host", "host", hosts, count)
     again = [run for run in earlier if run.verdict in WITH_CAUSE and run.signature == cause.signature]
+    said = find_lasting_error(_proof(diagnosis), worked=did_work(diagnosis.job))
+    if said and do in (*AGAIN, "investigate"):
+        return _Choice("fix-first", "lasting", said=said)
     if do in AGAIN and again and not (do == "requeue-without-host" and cause.culprit.hosts):
         return _choose_by_progress(again, _attempts(diagnosis.runs)[-1])
     if do == "requeue-without-host":
         return _choose_hosts(cause, diagnosis.job.hosts)
     strictest = min((do, *(_by_table(c, diagnosis, rows) for c in _further_faults(diagnosis))), key=STRICT.index)
-    return _Choice(do, do) if strictest == do else _Choice(strictest, "second")
+    if strictest != do:
+        return _Choice(strictest, "second")
+    no_step = do == "investigate" and any(row.when == "progress" for row in rows(cause)) and not did_work(diagnosis.job)
+    return _Choice(do, "no-step" if no_step else do)
 
 
 def _by_table(cause: Cause, diagnosis: Diagnosis, rows: Rows) -> Do:
@@ -121,11 +132,21 @@ def _by_table(cause: Cause, diagnosis: Diagnosis, rows: Rows) -> Do:
 def _holds(when: str, cause: Cause, diagnosis: Diagnosis) -> bool:
     if when == "checkpoint":
         return diagnosis.job.last_checkpoint is not None
+    if when == "progress":
+        return did_work(diagnosis.job)
     if when == "one-host-of-many":
         hosts = {*diagnosis.job.hosts, *cause.culprit.hosts}
         return bool(cause.culprit.hosts) and len(hosts) > 1 and not _are_most(cause.culprit.hosts, hosts)
     name, _, wanted = when.partition("=")
     return not when or str(dict(cause.values).get(name, "")).casefold() in wanted.split(",")
+
+
+def _proof(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the lines that prove the answer, without the line of the last progress."""
+    progress = diagnosis.job.last_progress
+    for evidence in diagnosis.causes[0].evidence:
+        if progress is None or evidence.line != progress.evidence.line:
+            yield evidence.line.text
 
 
 def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> _Choice:
@@ -177,10 +198,10 @@ def _choose_by_progress(again: Sequence[Run], last: Run) -> _Choice:
     ``again`` are the earlier attempts that failed by the same cause.
     """
     before, now = again[-1].last_progress, last.last_progress
-    if _is_further(before, now):
-        return _Choice("requeue", "further", (), 1 + len(again), before, now)
+    if is_further(before, now):
+        return _Choice("requeue", "further", (), 1 + len(again), before=before, now=now)
     points = [run.last_progress for run in (*again, last)]
-    progress = [_is_further(*pair) for pair in pairwise(points)]
+    progress = [is_further(*pair) for pair in pairwise(points)]
     count = 2 + sum(1 for _ in takewhile(lambda further: not further, reversed(progress[:-1])))
     return _Choice("investigate", "still", (), count)
 
@@ -207,6 +228,7 @@ def _because(choice: _Choice, cause: Cause, words: Catalogue) -> str:
         f"because.{choice.why}",
         hosts=words("joint").join(choice.hosts),
         attempts=choice.attempts,
+        said=choice.said,
         cause=cause.signature,
         before=_format_progress(choice.before, words),
         now=_format_progress(choice.now, words),
@@ -238,32 +260,11 @@ def _why_unknown(diagnosis: Diagnosis, words: Catalogue, hung: bool, unread: Unr
     attempts = _attempts(diagnosis.runs)
     if len(attempts) > 1 and attempts[-2].verdict == "unknown":
         before, now = (run.last_progress for run in attempts[-2:])
-        if not _is_further(before, now):
+        if not is_further(before, now):
             return words("because.open.still", attempts=2)
     if not diagnosis.unexplained:
         return words("because.open.hung") if hung else words("because.unread", count=unread.count, of=unread.of)
     return words("because.open")
-
-
-def _is_further(before: Progress | None, now: Progress | None) -> bool:
-    """Return whether ``now`` is beyond ``before``.
-
-    If the units differ, any progress in ``now`` counts.
-    """
-    if before is None or now is None or before.unit != now.unit:
-        return now is not None
-    try:
-        return _place(now) > _place(before)
-    except ValueError:
-        return False
-
-
-def _place(progress: Progress) -> tuple[float, float]:
-    """Return the epoch and the number of the step.
-
-    ``120/500`` without an epoch gives (0.0, 120.0).
-    """
-    return float(progress.epoch or 0), float(progress.value.partition("/")[0])
 
 
 def _format_progress(progress: Progress | None, words: Catalogue) -> str:

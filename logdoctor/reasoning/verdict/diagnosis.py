@@ -12,11 +12,13 @@ from logdoctor.model import Cause, Evidence, Finding, Record, Refutation, Step, 
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
+from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.verdict.culprit import culprit_of, measured_values
+from logdoctor.reasoning.verdict.owner import owner_of
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
@@ -42,7 +44,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    culprit = culprit_of(finding, state)
+    culprit, values = culprit_of(finding, state), measured_values(finding)
     return Cause(
         signature=rule.signature,
         title=texts.title,
@@ -57,7 +59,8 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
-        values=measured_values(finding),
+        owner=owner_of(finding, dict(values), words),
+        values=values,
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
 
@@ -121,6 +124,9 @@ def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple
             count=e.finding.count,
             evidence=_quote(e.finding.records, state, words, MAX_SYMPTOM_EVIDENCE),
             refuted_by=_refutation(e, words),
+            rule=e.finding.rule.id,
+            law=e.why.law if e.why else "",
+            way=_way(e.why) if e.why else "",
         )
         for e in (*rows, *rest)
     )
@@ -131,3 +137,7 @@ def _refutation(symptom: Explained, words: Catalogue) -> Refutation | None:
     if refuted is None:
         return None
     return Refutation(refuted.by.line, words(f"refuted.{refuted.why.replace(' ', '-')}", steps=refuted.steps))
+
+
+def _way(why: Why) -> str:
+    return f"{why.row.source} → {why.row.target}" if why.row else why.reason

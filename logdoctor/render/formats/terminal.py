@@ -115,6 +115,8 @@ class _Layout(Struct, frozen=True):
             yield from self.heading(words("proof"))
             yield from self.proofs(answer.proofs, _MOST_PROOFS)
         yield from self.heading(words("do"), answer.action_text)
+        if answer.owner:
+            yield from self.indented(f"{words('owner')}{words('colon')}{answer.owner}", 4)
         yield from self.numbered(answer.remedies)
         if answer.references:
             yield from self.heading(words("references"))

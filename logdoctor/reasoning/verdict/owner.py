@@ -1,0 +1,129 @@
+"""The owner of a cause: who has to change something, and where in the user's own code.
+
+The table of owners says it for most signatures. For the others it is found in the proof: by a code that the failure
+carries, else by the innermost frame of the user's own code, else by the library that raised the failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from logdoctor.codes import Entry, find_entries
+from logdoctor.codes.packages import find_package
+from logdoctor.model import Finding, Owner, Record, Who
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.model.log import Scalar
+
+FRAMES = "frames"
+"""Owner in the table that stands for the codes and frames of the proof."""
+BY_ACTION: Mapping[str, Who] = {"free-disk": "storage", "check-filesystem": "storage"}
+"""Owners by the action of a code, which tells more than its blame."""
+BY_BLAME: Mapping[str, Who] = {
+    "user": "your settings",
+    "system": "host",
+    "hardware": "host",
+    "driver": "gpu-or-driver",
+    "firmware": "gpu-or-driver",
+    "network": "fabric",
+    "peer": "fabric",
+    "scheduler": "scheduler",
+}
+"""Owners by the blame of a code. Codes of the program itself and of libraries leave it to the frames."""
+GPU_CODES = ("cuda", "xid", "sxid", "cann")
+CALLS_OF_DATA = ("__getitem__", "collate", "dataset", "dataloader")
+"""Parts of frames that read the user's data."""
+WRONG_VALUES = ("KeyError", "IndexError", "ValueError", "UnicodeDecodeError", "JSONDecodeError")
+"""Exceptions that a wrong sample or batch raises."""
+WITH_FRAME: tuple[Who, ...] = ("your code", "your data", "your settings")
+"""Owners to whom a frame of their own code is shown."""
+CRASHES = ("process crashes",)
+"""Failure classes whose traceback is that of the parent, which only waits for the process."""
+NATIVE_SOURCES = (".pyx", ".pxi", ".c", ".cpp")
+"""Suffixes of sources that a traceback shows and that are compiled into a library."""
+
+
+def owner_of(finding: Finding, values: Mapping[str, Scalar], words: Catalogue) -> Owner:
+    """Return who can mend the failure, with the user's own frame if the log holds one."""
+    record = finding.records[0]
+    traced = next((e for e in (record, *finding.records) if _own_frame(e)), record)
+    named: list[Who | Literal["frames"]] = [row.who for row in finding.rule.owners if _holds(row.when, values)]
+    if named[:1] == [FRAMES]:
+        who, why = _by_proof(traced, words)
+    else:
+        whos: list[Who] = [who for who in named if who != "frames"] or ["not-told"]
+        only_library = whos[0] == "your code" and len(whos) > 1 and _package(record) and not _own_frame(traced)
+        who, why = whos[1 if only_library else 0], words("owner.why.kind", signature=finding.rule.signature)
+    if who == "not-told":
+        return Owner()
+    if who not in WITH_FRAME or finding.rule.failure_class in CRASHES:
+        return Owner(who, package=_package(record), why=why)
+    return Owner(who, _own_frame(traced), str(traced.fields.get("own_code", "")), _package(traced), why)
+
+
+def _holds(when: str, values: Mapping[str, Scalar]) -> bool:
+    name, _, wanted = when.partition("=")
+    return not when or (name in values and (not wanted or str(values[name]) in wanted.split(",")))
+
+
+def _by_proof(record: Record, words: Catalogue) -> tuple[Who, str]:
+    if "about peers" in record.signs:
+        return "not-told", ""
+    for entry in find_entries(record):
+        if who := _by_code(entry):
+            return who, words("owner.why.code", code=entry.name)
+    if not _own_frame(record):
+        package = find_package(str(record.fields.get("package") or record.fields.get("library") or ""))
+        return package.owner if package else "framework", words("owner.why.library")
+    return _by_frame(record, words)
+
+
+def _by_code(entry: Entry) -> Who | None:
+    blame = entry.columns["blame"]
+    if entry.head.name in GPU_CODES and blame in ("hardware", "driver", "firmware"):
+        return "gpu-or-driver"
+    return BY_ACTION.get(entry.columns["action"]) or BY_BLAME.get(blame)
+
+
+def _by_frame(record: Record, words: Catalogue) -> tuple[Who, str]:
+    """Return the owner of a failure that the user's own code raised or called."""
+    package = find_package(str(record.fields.get("package", "")))
+    if _reads_data(record) or (package and package.owner == "your data"):
+        return "your data", words("owner.why.data")
+    if package and package.owner in WITH_FRAME:
+        return package.owner, words("owner.why.called", package=package.package)
+    if name := _package(record):
+        return "your code", words("owner.why.called", package=name)
+    return "your code", words("owner.why.raised")
+
+
+def _reads_data(record: Record) -> bool:
+    exceptions = {str(record.fields.get(name, "")).rpartition(".")[2] for name in ("exception", "inner")}
+    calls = str(record.fields.get("frames", "")).lower()
+    return not exceptions.isdisjoint(WRONG_VALUES) and any(call in calls for call in CALLS_OF_DATA)
+
+
+def _own_frame(record: Record) -> str:
+    """Return ``file:line`` of the innermost frame of the user's own code.
+
+    The start script of a program that is installed, in a folder ``bin``, is not the user's own.
+    """
+    frame = str(record.fields.get("own_frame", "")).partition(" ")[0]
+    script = frame.rpartition(":")[0]
+    is_installed = any(call.startswith(f"{script}:") for call in _calls_in_bin(record))
+    return "" if is_installed or script.startswith("<") or script.endswith(NATIVE_SOURCES) else frame
+
+
+def _calls_in_bin(record: Record) -> Iterator[str]:
+    for call in str(record.fields.get("frames", "")).split(" > "):
+        folder, _, name = call.rpartition("/")
+        if folder.rpartition("/")[2] in ("bin", "Scripts"):
+            yield name
+
+
+def _package(record: Record) -> str:
+    """Return the Python package or the native library in which the failure was raised."""
+    library = str(record.fields.get("library", "")).rpartition("/")[2]
+    known = find_package(library)
+    native = known.package if known else library if ".so" in library else ""
+    return str(record.fields.get("package", "")) or native

@@ -1,0 +1,81 @@
+"""``logdoctor diagnose --why``: the reasoning behind an answer."""
+
+from __future__ import annotations
+
+import pytest
+from command_line import call
+from failing_job import diagnose_log
+from msgspec.structs import replace
+
+from logdoctor.model import Check, Line, Refutation
+from logdoctor.render.why import render_why
+
+LOG = """\
+Traceback (most recent call last):
+  File "/home/ada/train.py", line 88, in main
+    out = model(x)
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB. GPU 3 has a total capacity of 79.15 GiB
+terminate called after throwing an instance of 'std::runtime_error'
+"""
+
+
+@pytest.fixture(scope="module")
+def diagnosis(knowledge):
+    return diagnose_log(LOG, knowledge)
+
+
+def test_rule_lines_owner_and_confidence_are_told(diagnosis):
+    text = render_why(diagnosis)
+    assert "cuda.oom · rule cuda.oom · confidence 0." in text
+    assert ":4  torch.OutOfMemoryError" in text
+    assert "To change: your code" in text
+
+
+def test_rule_that_lost_is_told_with_its_law(diagnosis):
+    lost = [symptom for symptom in diagnosis.symptoms if symptom.explained_by]
+    assert lost
+    assert all(symptom.law and symptom.rule for symptom in lost)
+    text = render_why(diagnosis)
+    assert all(symptom.rule in text for symptom in lost)
+
+
+def test_claims_and_the_reason_for_the_culprit_are_told(diagnosis):
+    first = diagnosis.causes[0]
+    culprit = replace(first.culprit, why="It ended first.")
+    cause = replace(first, culprit=culprit, checked=(Check("its process ended", "confirmed"),))
+    text = render_why(replace(diagnosis, causes=(cause,)))
+    assert "It ended first." in text
+    assert "confirmed: its process ended" in text
+
+
+def test_refuted_failure_is_told_with_its_line(diagnosis):
+    symptom = replace(diagnosis.symptoms[0], explained_by=None, refuted_by=Refutation(Line("job.log", 9, "step 5")))
+    assert "refuted by job.log:9" in render_why(replace(diagnosis, symptoms=(symptom,)))
+
+
+def test_many_losers_are_counted(diagnosis):
+    text = render_why(replace(diagnosis, symptoms=diagnosis.symptoms[:1] * 40))
+    assert len(text.splitlines()) < 24
+
+
+@pytest.mark.parametrize("width", [40, 100])
+def test_no_line_is_wider_than_the_terminal(diagnosis, width):
+    assert max(map(len, render_why(diagnosis, "en", width).splitlines())) <= width
+
+
+def test_job_without_a_cause_shows_what_failed(knowledge):
+    text = render_why(diagnose_log("ERROR: the frobnicator gave up on shard 7\n", knowledge))
+    assert text.startswith("unknown: no rule names a cause.")
+
+
+def test_command_prints_it_in_the_chosen_language(tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text(LOG)
+    assert "rule cuda.oom" in call("diagnose", "--why", log).stdout
+    assert "规则 cuda.oom" in call("diagnose", "--why", "--lang", "zh", log).stdout
+
+
+def test_it_is_text_only(tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text(LOG)
+    call("diagnose", "--why", "--format", "json", log, code=2)
