@@ -67,7 +67,7 @@ def _holds(when: str, values: Mapping[str, Scalar]) -> bool:
 
 
 def _by_proof(record: Record, words: Catalogue) -> tuple[Who, str]:
-    if "about peers" in record.signs:
+    if record.tells("about peers"):
         return "not-told", ""
     for entry in find_entries(record):
         if who := _by_code(entry):
