@@ -43,7 +43,17 @@ from truth import faults  # noqa: E402
 HELP = "help: if the new answer is right, run LOGDOCTOR_APPROVE=1 pytest tests/test_corpus.py -k {}"
 EXPERIMENTS = tuple(experiments())
 TEMPLATE = (ROOT / "logdoctor" / "render" / "templates" / "report.md.j2").read_text("utf-8")
-NOT_IN_CORPUS = {"also", "guesses", "notread", "read.part", "seen.beside", "stop", "symptoms.unknown", "instead"}
+NOT_IN_CORPUS = {
+    "also",
+    "guesses",
+    "notread",
+    "read.part",
+    "seen.beside",
+    "stop",
+    "symptoms.unknown",
+    "instead",
+    "suspects",
+}
 """Words of sections that no case of corpus/ shows."""
 SECTIONS = {
     key for call in re.findall(r"words\(([^()]*)\)", TEMPLATE) for key in re.findall(r'"([\w.]+)"', call)

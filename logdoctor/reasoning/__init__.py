@@ -28,6 +28,7 @@ from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
 from logdoctor.reasoning.verdict.first_failure import earliest
 from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
 from logdoctor.reasoning.verdict.rank_table import RankTable
+from logdoctor.reasoning.verdict.suspects import find_suspects
 from logdoctor.reasoning.verdict.verdict import collect_facts, verdict_of
 
 __all__ = ["Reasoner"]
@@ -147,6 +148,8 @@ class Reasoner:
             has_heartbeat=lambda: bool(listen().beats),
         )
         verdict, known_by = verdict_of(facts)
+        summary = self._summary(analysis, ranking, ignored, failures, verdict, truncated=read_in_part)
+        suspects = find_suspects(state, summary.rank_table, words) if verdict == "unknown" else ()
         return Diagnosis(
             name=job,
             verdict=verdict,
@@ -155,7 +158,8 @@ class Reasoner:
             symptoms=build_symptoms(ranking, state, words),
             unexplained=tuple(unexplained),
             decision=Decision(collect=self._collect(verdict, failures, words)),
-            job=self._summary(analysis, ranking, ignored, failures, verdict, truncated=read_in_part),
+            suspects=suspects,
+            job=summary,
             runs=list_runs(runs, selected, all_failures, self.state, self._judge_run, words.lang),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logdoctor.model import Culprit, JobSummary
+from logdoctor.model import Culprit, JobSummary, Suspect
 from logdoctor.render.catalogue import Catalogue
 
 _MOST_NAMES = 4
@@ -33,6 +33,13 @@ def culprit_name(culprit: Culprit, words: Catalogue) -> str:
     gpus = words("gpu", names=", ".join(culprit.gpus[:_MOST_NAMES])) if culprit.gpus else ""
     peers = words("peer", names=", ".join(culprit.peers[:_MOST_NAMES])) if culprit.peers and not name else ""
     return words("joint").join(part for part in (name, gpus, peers) if part)
+
+
+def suspect_name(suspect: Suspect, words: Catalogue) -> str:
+    """Return a text like "rank 5 on gpu-a02, pid 30517"."""
+    ranks = () if suspect.rank is None else (suspect.rank,)
+    name = culprit_name(Culprit(ranks, (suspect.host,) if suspect.host else ()), words)
+    return words("joint").join([name, f"pid {suspect.pid}"] if suspect.pid is not None else [name])
 
 
 def rank_names(ranks: Sequence[int], words: Catalogue) -> str:

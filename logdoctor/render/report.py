@@ -25,13 +25,14 @@ from logdoctor.model import (
     Problem,
     Progress,
     Run,
+    Suspect,
     SymptomSeen,
 )
 from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import numbers_in
 from logdoctor.model.times import iso_time
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.entity_names import culprit_name, host_names, ranges, rank_count, rank_names
+from logdoctor.render.entity_names import culprit_name, host_names, ranges, rank_count, rank_names, suspect_name
 from logdoctor.render.job_facts import differing_versions
 from logdoctor.render.rank_table import RankLine, rank_lines
 
@@ -117,6 +118,7 @@ class Report(Struct, frozen=True):
     other_faults: tuple[Answer, ...]
     alternatives: tuple[Answer, ...]
     unexplained: tuple[Proof, ...]
+    suspects: tuple[str, ...]
     gaps: tuple[str, ...]
     do: str
     collect: tuple[str, ...]
@@ -147,12 +149,13 @@ def report(diagnosis: Diagnosis, words: Catalogue) -> Report:
         mark=MARKS.get(diagnosis.verdict, NOT_JUDGED),
         calm=diagnosis.verdict in CALM,
         name=diagnosis.name,
-        headline=f"{answer.signature if answer else diagnosis.verdict} — {sentence}",
+        headline=f"{answer.signature if answer else diagnosis.verdict} — {sentence}{_apart(diagnosis, words)}",
         sentence=sentence,
         answer=answer,
         other_faults=tuple(_answer(cause, words(f"do.{cause.action}"), words) for cause in others),
         alternatives=tuple(_answer(cause, words(f"do.{cause.action}"), words) for cause in alternatives),
         unexplained=proofs((*diagnosis.unexplained, *(novel.evidence for novel in diagnosis.novel))),
+        suspects=tuple(_suspect(suspect, words) for suspect in diagnosis.suspects),
         gaps=tuple(_gaps(diagnosis, words)) if diagnosis.verdict == "unknown" else (),
         do=_do(diagnosis, words),
         collect=decision.collect,
@@ -194,6 +197,12 @@ def _sentence_without_cause(diagnosis: Diagnosis, words: Catalogue) -> str:
     end = _value(last, words) if last else ""
     told = words("end.step", progress=end, where=location(last.evidence)) if last else words("end.started")
     return words("and").join([told, *survived])
+
+
+def _apart(diagnosis: Diagnosis, words: Catalogue) -> str:
+    """Return the suspects as the end of a headline."""
+    names = words("joint").join(suspect_name(suspect, words) for suspect in diagnosis.suspects)
+    return words("joint") + words("suspect.short", who=names) if names else ""
 
 
 def _do(diagnosis: Diagnosis, words: Catalogue) -> str:
@@ -246,6 +255,16 @@ def _owner(owner: Owner, words: Catalogue) -> str:
     """Return who has to change something, with the frame: "your code, train.py:88"."""
     who = words(f"owner.who.{owner.who}") if owner.who != "not-told" else ""
     return words("joint").join(part for part in (who, owner.frame) if part)
+
+
+def _suspect(suspect: Suspect, words: Catalogue) -> str:
+    """Return "rank 5 on gpu-a02, pid 30517 (confidence 0.80): why · job.log:9"."""
+    name = suspect_name(suspect, words)
+    where = location(suspect.evidence[0]) if suspect.evidence else ""
+    told = words(
+        "suspect", who=name, confidence=words("confidence", value=f"{suspect.confidence:.2f}"), why=suspect.why
+    )
+    return " · ".join(part for part in (told, where) if part)
 
 
 def _mentions(title: str, culprit: Culprit) -> bool:

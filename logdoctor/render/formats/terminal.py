@@ -84,6 +84,7 @@ class _Layout(Struct, frozen=True):
             heading, most = ("seen", _MOST_PROOFS) if unknown else ("seen.beside", _MOST_UNEXPLAINED)
             yield from self.heading(words(heading))
             yield from self.proofs(report.unexplained, most)
+        yield from self.bullets("suspects", report.suspects)
         yield from self.bullets("missing", report.gaps)
         yield from self.alternatives(report, unknown=unknown)
         yield from self.rows("fallout", report.fallout)

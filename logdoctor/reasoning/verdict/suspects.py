@@ -1,0 +1,71 @@
+"""Suspects: processes that stand apart from the others while no cause is known. A suspect is no culprit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from logdoctor.model import RankRow, Record, Suspect
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.reasoning.identity.places import Seat
+from logdoctor.reasoning.job_state import JobState
+
+MIN_RANKS = 3
+"""Of two ranks, neither stands apart."""
+ONE_BEHIND, SILENT_FIRST = 0.8, 0.5
+"""Chances that the process which stands apart is the one at fault."""
+SILENT_STEPS, SILENT_SECONDS = 3, 30.0
+"""A rank was silent first if the others spoke on for so many steps and seconds."""
+
+
+def find_suspects(state: JobState, rows: Sequence[RankRow], words: Catalogue) -> tuple[Suspect, ...]:
+    """Return the only rank that is behind the others, else the only one that was silent before them."""
+    steps = {rank: record for rank, record in state.last_steps().items() if rank is not None}
+    behind = _find_behind(steps)
+    if behind is not None:
+        value, others = steps[behind].fields.get("value"), max(map(_place, steps.values()))[1]
+        why = words("suspect.behind", rank=behind, step=value, others=f"{others:g}")
+        return (_suspect(behind, ONE_BEHIND, why, steps, state),)
+    silent = _find_silent(rows, SILENT_STEPS * (state.step_seconds() or 0.0))
+    if silent is None:
+        return ()
+    return (_suspect(silent, SILENT_FIRST, words("suspect.silent", rank=silent), steps, state),)
+
+
+def _find_behind(steps: Mapping[int, Record]) -> int | None:
+    """Return the only rank whose last step is lower, if all others are at the same step."""
+    units = {str(record.fields.get("unit", "")) for record in steps.values()}
+    if len(steps) < MIN_RANKS or len(units) > 1:
+        return None
+    places = {rank: _place(record) for rank, record in steps.items()}
+    behind = [rank for rank, place in places.items() if place < max(places.values())]
+    return behind[0] if len(behind) == 1 else None
+
+
+def _find_silent(rows: Sequence[RankRow], gap: float) -> int | None:
+    """Return the only rank whose last line is older than the last lines of all others."""
+    heard = sorted((row.heard.time, row.rank) for row in rows if row.heard and row.heard.time is not None)
+    if len(heard) < MIN_RANKS or len(heard) < len(rows):
+        return None
+    (first, rank), (second, _), *_ = heard
+    return rank if second - first >= max(SILENT_SECONDS, gap) else None
+
+
+def _place(record: Record) -> tuple[float, float]:
+    """Return the epoch and the step of a record."""
+    epoch, value = record.fields.get("epoch", 0), record.fields.get("value", 0)
+    return _number(epoch), _number(value)
+
+
+def _number(value: object) -> float:
+    try:
+        return float(str(value).partition("/")[0])
+    except ValueError:
+        return 0.0
+
+
+def _suspect(rank: int, confidence: float, why: str, steps: Mapping[int, Record], state: JobState) -> Suspect:
+    seat = state.places.seats().get(rank, Seat())
+    evidence = (state.evidence(steps[rank]),) if rank in steps else ()
+    gpu = None if seat.gpu is None else str(seat.gpu)
+    host = seat.host or (state.places.host_of(steps[rank]) if rank in steps else None)
+    return Suspect(rank, host, gpu, seat.pid, confidence, why, evidence)
