@@ -58,7 +58,7 @@ from logdoctor.model.log import (
     Value,
     without_impossible_rank,
 )
-from logdoctor.model.mechanism import Arrow, FailureClass, Mechanism, Side, Where
+from logdoctor.model.mechanism import CLAIMS, Arrow, Claim, ClaimName, FailureClass, Mechanism, Side, Where
 from logdoctor.model.rule import (
     Action,
     Because,
@@ -75,6 +75,7 @@ from logdoctor.model.rule import (
 
 __all__ = [
     "CALM",
+    "CLAIMS",
     "COMPARISON_SCHEMA",
     "SCHEMA",
     "WITH_CAUSE",
@@ -86,6 +87,8 @@ __all__ = [
     "Change",
     "Check",
     "Checkpoint",
+    "Claim",
+    "ClaimName",
     "CollectiveState",
     "Comparison",
     "Coverage",

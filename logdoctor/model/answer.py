@@ -132,6 +132,8 @@ class Finding(Struct, frozen=True):
     """The last matched record."""
     match_length: int = 0
     """Number of characters that the symptom matched in the text of the decisive record."""
+    against: tuple[Record, ...] = ()
+    """Records of the symptoms in ``unless``."""
 
 
 class Check(Struct, frozen=True):

@@ -15,6 +15,7 @@ from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import OUTSIDE, Attempts
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, JITTER, Clocks
+from logdoctor.reasoning.lifecycle.ends import End, Ends
 from logdoctor.reasoning.lifecycle.good_ends import GoodEnds
 from logdoctor.reasoning.lifecycle.got_over import CaughtExceptions
 from logdoctor.reasoning.lifecycle.launchers import NamedEnds, launcher_of, names_an_end
@@ -50,6 +51,7 @@ class JobState:
         self.job_id: str | None = None
         self.phases: list[tuple[int, str]] = []
         self.named_ends = NamedEnds(self.runs)
+        self._ends = Ends()
         self.addresses = AddressBook()
         self.clocks = Clocks()
         self.environment: dict[tuple[str, str], None] = {}
@@ -68,6 +70,7 @@ class JobState:
         self.formats.add(record.format)
         self.kinds.add(record.kind)
         self.good_ends.observe(record)
+        self._ends.observe(record)
         self.got_over.observe(record)
         self.places.observe(record)
         self._read_time(record)
@@ -226,6 +229,10 @@ class JobState:
         step = record.fields.get("checkpoint_step")
         path = str(record.fields.get("checkpoint_path", ""))
         return Checkpoint(step if isinstance(step, int) else None, path, record.line)
+
+    def ends(self) -> list[End]:
+        """Return the ends of processes that the selected run tells, in reading order."""
+        return [end for end in self._ends if self._wanted(end.record)]
 
     def stepped_until(self, record: Record) -> bool:
         """Return whether the run made steps and all of them before ``record``."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality import lives
 from logdoctor.reasoning.causality.arrows import Why, explain, sort_key
+from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, is_contradicted
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.outlived import finding_outlived
@@ -35,6 +36,8 @@ class Ranking(Struct, frozen=True):
     causes: tuple[Finding, ...]
     explained: tuple[Explained, ...]
     preferred: Finding | None = None
+    checked: Mapping[str, tuple[Checked, ...]] = field(default_factory=dict)
+    """The checked claims of each cause, by the id of its rule."""
 
 
 def rank_findings(
@@ -50,9 +53,11 @@ def rank_findings(
     alive = [f for f in findings if not finding_outlived(f, state, run)]
     whys = {(id(a), id(b)): why for b in alive for a in alive if (why := explain(a, b, classes, state))}
     roots = [f for f in alive if not any((id(other), id(f)) in whys for other in alive)] or alive
+    checked = {f.rule.id: check_claims(Case(f, alive, classes, state)) for f in roots}
+    roots = [f for f in roots if not is_contradicted(checked[f.rule.id])] or roots
     causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
     rest = (f for f in findings if f not in causes)
-    return Ranking(tuple(causes), tuple(_explained(f, causes, alive, whys) for f in rest))
+    return Ranking(tuple(causes), tuple(_explained(f, causes, alive, whys) for f in rest), checked=checked)
 
 
 def _explained(

@@ -8,19 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Evidence, Finding, Record, Step, SymptomSeen
+from logdoctor.model import Cause, Check, Evidence, Finding, Record, Step, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
+from logdoctor.reasoning.causality.claims import Checked
 from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.culprit import culprit_of, measured_values
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
 _NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
+OF_ENDS = ("ended", "uncaught", "others", "peer")
+"""Claims whose line tells how a process ended."""
 MAX_CAUSES = 3
 MAX_EVIDENCE, MAX_SYMPTOM_EVIDENCE = 6, 3
 MAX_ALIKE = 3
@@ -58,8 +62,20 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         rule=rule.id,
         rule_origin=rule.path,
         values=measured_values(finding),
+        checked=tuple(_check(c, state, words) for c in ranking.checked.get(rule.id, ())),
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
+
+
+def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
+    """Return the outcome of a claim, in words where the line tells a signal, an exit code or an exception."""
+    if checked.record is None:
+        return Check(checked.claim.name, checked.holds)
+    end = end_of(checked.record)
+    told = {"signal": end.signal, "exception": end.exception, "code": end.code}
+    how = next((name for name, value in told.items() if value not in (None, "")), "")
+    why = words(f"claim.by.{how}", value=told[how]) if how and checked.claim.name in OF_ENDS else ""
+    return Check(checked.claim.name, checked.holds, (state.evidence(checked.record, why),))
 
 
 def _evidence(finding: Finding, state: JobState, words: Catalogue, *, with_progress: bool) -> tuple[Evidence, ...]:
