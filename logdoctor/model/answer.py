@@ -13,6 +13,7 @@ from msgspec import Meta, Struct, field
 from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Scalar, Value
+from logdoctor.model.mechanism import ClaimName
 from logdoctor.model.rule import Action, Do, Rule
 
 SCHEMA = "logdoctor.diagnosis/2"
@@ -139,7 +140,7 @@ class Finding(Struct, frozen=True):
 class Check(Struct, frozen=True):
     """A claim of an answer, checked against the log."""
 
-    claim: str
+    claim: ClaimName
     holds: Literal["confirmed", "not-shown", "contradicted"] = field(name="is")
     evidence: tuple[Evidence, ...] = ()
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from logdoctor.model import (
     CALM,
     Cause,
+    Check,
     Coverage,
     Culprit,
     Diagnosis,
@@ -70,6 +71,7 @@ class Answer(Struct, frozen=True):
 
     ``culprit`` is "" if none is known. ``action`` is the key (``exclude``), ``action_text`` says what to do.
     ``confidence`` is from 0 to 1, ``confidence_text`` the same in words. ``rule`` is the id of the rule.
+    ``checks`` tells what was checked of it, a line for each claim.
     """
 
     signature: str
@@ -84,6 +86,7 @@ class Answer(Struct, frozen=True):
     action: str
     confidence: float
     rule: str
+    checks: tuple[str, ...] = ()
 
 
 class Fallout(Struct, frozen=True):
@@ -235,7 +238,17 @@ def _answer(cause: Cause, doing: str, words: Catalogue) -> Answer:
         action=cause.action,
         confidence=min(max(cause.confidence, 0.0), 1.0),
         rule=cause.rule,
+        checks=tuple(_checked(check, words) for check in cause.checked),
     )
+
+
+def _checked(check: Check, words: Catalogue) -> str:
+    """Return a line such as ``confirmed: the process ended in this way (signal 9), job.log:812``."""
+    what = words(f"claim.{'no' if check.holds == 'contradicted' else 'yes'}.{check.claim}")
+    proof = next(iter(check.evidence), None)
+    how = words("claim.how", how=proof.why) if proof and proof.why else ""
+    where = words("claim.at", where=location(proof)) if proof else ""
+    return words(f"claim.{check.holds}", what=what, how=how, where=where)
 
 
 def _mentions(title: str, culprit: Culprit) -> bool:

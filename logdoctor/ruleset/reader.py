@@ -242,13 +242,12 @@ def _check_value(name: str, wanted: tuple[Any, ...] | str, path: Path, faults: F
 
 
 def _claims(value: Any, faults: Faults) -> tuple[Claim, ...]:
-    claims = []
-    for text in _names(value, ("claims",), faults):
-        try:
-            claims.append(read_claim(text))
-        except ValueError:
-            faults.add(("claims",), f"there is no claim '{text}'", "", f"the claims are {', '.join(CLAIMS)}")
-    return tuple(claims)
+    texts = _names(value, ("claims",), faults)
+    try:
+        return tuple(map(read_claim, texts))
+    except ValueError as error:
+        faults.add(("claims",), f"there is no claim {error}", "", f"the claims are {', '.join(CLAIMS)}")
+        return ()
 
 
 def _unless(value: Any, names: list[str], faults: Faults) -> tuple[str, ...]:

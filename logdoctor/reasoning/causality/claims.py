@@ -23,8 +23,10 @@ Holds = Literal["confirmed", "not-shown", "contradicted"]
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 CALL_FIELDS = ("pg", "op", "seq")
 OF_BATCH = frozenset({"job ends", "why ended", "end told"})
-DECISIVE: frozenset[ClaimName] = frozenset()
+DECISIVE: frozenset[ClaimName] = frozenset({"first"})
 """Claims whose contradiction shows a wrong answer, see docs/accuracy.md."""
+OF_OTHERS = frozenset({"about peers", "about order", "end told"})
+"""Signs of ends that other processes brought about."""
 PLAIN_TEXT = "generic"
 """Format of lines that anybody may print."""
 
@@ -39,7 +41,11 @@ class Checked(Struct, frozen=True):
 
 def is_contradicted(checks: Sequence[Checked]) -> bool:
     """Return whether a line speaks so much against an answer that it is no cause."""
-    return any(c.holds == "contradicted" and c.claim.name in DECISIVE for c in checks)
+    return any(map(is_decisive, checks))
+
+
+def is_decisive(check: Checked) -> bool:
+    return check.holds == "contradicted" and check.claim.name in DECISIVE
 
 
 Outcome = tuple[Holds, Record | None]
@@ -63,6 +69,10 @@ class Case(Struct, frozen=True):
         """Return the ranks of the culprit, else the only rank that shows the failure."""
         return set(self.finding.culprit.ranks or (self.finding.ranks if len(self.finding.ranks) == 1 else ()))
 
+    def shows(self, record: Record) -> bool:
+        """Return whether the finding rests on the line of a record."""
+        return any(e.line == record.line for e in self.finding.records)
+
     def own_ends(self) -> list[End]:
         """Return the ends of the process that the finding is of."""
         pids = {e.pid for e in self.finding.records if e.pid is not None}
@@ -74,21 +84,30 @@ class Case(Struct, frozen=True):
         known = rank is not None and bool(self.ranks)
         return rank in self.ranks if known else record.pid in pids or record.order == self.proof.order
 
+    def is_elsewhere(self, record: Record) -> bool:
+        """Return whether a record is surely of another process."""
+        rank, pids = self.state.places.rank_of(record), {e.pid for e in self.finding.records}
+        if rank is not None and self.finding.ranks:
+            return rank not in self.finding.ranks
+        return record.pid is not None and None not in pids and record.pid not in pids
+
     def failures_elsewhere(self) -> Iterable[Finding]:
         """Yield the findings that took place inside another process."""
         for other in self.others:
-            if other is not self.finding and self.classes.of(other).side == "own" and other.rule.role == "cause":
-                if lives.processes(self.finding, other) == "other":
-                    yield other
+            is_own = self.classes.of(other).side == "own" and other.rule.role == "cause"
+            if is_own and lives.processes(self.finding, other) == "other":
+                yield other
 
 
 def check_claims(case: Case) -> tuple[Checked, ...]:
     """Check the claims of the finding's class and of its rule. A claim of the rule replaces that of the class."""
+    return tuple(Checked(claim, *CHECKS[claim.name](case, claim.wanted)) for claim in claims_of(case).values())
+
+
+def claims_of(case: Case) -> dict[ClaimName, Claim]:
     rule = case.finding.rule
-    claims = {claim.name: claim for claim in (*case.classes.of(case.finding).claims, *rule.claims)}
-    if rule.unless:
-        claims["none"] = Claim("none")
-    return tuple(Checked(claim, *CHECKS[claim.name](case, claim.wanted)) for claim in claims.values())
+    own = (*rule.claims, *((Claim("none"),) if rule.unless else ()))
+    return {claim.name: claim for claim in (*case.classes.of(case.finding).claims, *own)}
 
 
 def _ended(case: Case, wanted: str) -> Outcome:
@@ -111,18 +130,28 @@ def _uncaught(case: Case, _: str) -> Outcome:
 
 
 def _first(case: Case, _: str) -> Outcome:
-    later = None
-    for other in case.failures_elsewhere():
-        if case.state.surely_after(case.proof, other.records[0]):
-            return "contradicted", other.records[0]
-        if case.state.surely_after(other.records[0], case.proof):
-            later = other.records[0]
+    """Check that no other process failed by itself before.
+
+    The ends of processes count too, because no rule may know their reason.
+    """
+    inside = [f.records[0] for f in case.failures_elsewhere()]
+    ends = [end.record for end in case.state.ends() if _is_own_failure(end) and case.is_elsewhere(end.record)]
+    if earlier := next((e for e in (*inside, *ends) if case.state.surely_after(case.proof, e)), None):
+        return "contradicted", earlier
+    later = next((e for e in inside if case.state.surely_after(e, case.proof)), None)
     return ("confirmed", later) if later else NOT_SHOWN
+
+
+def _is_own_failure(end: End) -> bool:
+    """Return whether a process surely did not end because of others."""
+    if end.signal is not None:
+        return end.signal in lives.FAULTS
+    return bool(end.exception) and OF_OTHERS.isdisjoint(end.record.signs)
 
 
 def _others(case: Case, _: str) -> Outcome:
     died = case.state.named_ends.first_death
-    if died is not None and died.rank is not None and case.ranks:
+    if died is not None and died.rank is not None and case.ranks and not case.shows(died):
         return ("contradicted" if died.rank in case.ranks else "confirmed"), died
     earlier = (f.records[0] for f in case.failures_elsewhere() if case.state.surely_after(case.proof, f.records[0]))
     record = next(earlier, None)

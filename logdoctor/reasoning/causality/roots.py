@@ -39,6 +39,14 @@ class Ranking(Struct, frozen=True):
     checked: Mapping[str, tuple[Checked, ...]] = field(default_factory=dict)
     """The checked claims of each cause, by the id of its rule."""
 
+    @property
+    def answer(self) -> Finding | None:
+        """Return the first cause, if no line speaks against it."""
+        return self.causes[0] if self.causes and not self.is_doubted(self.causes[0]) else None
+
+    def is_doubted(self, cause: Finding) -> bool:
+        return is_contradicted(self.checked.get(cause.rule.id, ()))
+
 
 def rank_findings(
     findings: Sequence[Finding],
@@ -54,7 +62,7 @@ def rank_findings(
     whys = {(id(a), id(b)): why for b in alive for a in alive if (why := explain(a, b, classes, state))}
     roots = [f for f in alive if not any((id(other), id(f)) in whys for other in alive)] or alive
     checked = {f.rule.id: check_claims(Case(f, alive, classes, state)) for f in roots}
-    roots = [f for f in roots if not is_contradicted(checked[f.rule.id])] or roots
+    roots = [f for f in roots if not is_contradicted(checked[f.rule.id])] or roots  # doubted ones are only guesses
     causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
     rest = (f for f in findings if f not in causes)
     return Ranking(tuple(causes), tuple(_explained(f, causes, alive, whys) for f in rest), checked=checked)

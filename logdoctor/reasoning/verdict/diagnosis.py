@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Check, Evidence, Finding, Record, Step, SymptomSeen
+from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Record, Step, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
-from logdoctor.reasoning.causality.claims import Checked
+from logdoctor.reasoning.causality.claims import Checked, is_decisive
 from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
@@ -26,6 +26,8 @@ _NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 OF_ENDS = ("ended", "uncaught", "others", "peer")
 """Claims whose line tells how a process ended."""
 MAX_CAUSES = 3
+DOUBTED = 0.2
+"""Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
 MAX_EVIDENCE, MAX_SYMPTOM_EVIDENCE = 6, 3
 MAX_ALIKE = 3
 """Number of quoted lines of one source that differ only in their numbers."""
@@ -46,12 +48,14 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    culprit = culprit_of(finding, state)
+    doubt = next((c for c in ranking.checked.get(rule.id, ()) if is_decisive(c)), None)
+    culprit = Culprit() if doubt else culprit_of(finding, state)
+    but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
-        title=texts.title,
+        title=words("cause.doubted", title=texts.title, but=but) if doubt else texts.title,
         summary=f"{texts.cause}{preferred}",
-        confidence=round(chance, 2),
+        confidence=round(min(chance, DOUBTED) if doubt else chance, 2),
         by="classifier" if preferred else "rule",
         culprit=culprit,
         action=rule.action,
