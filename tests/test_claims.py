@@ -24,6 +24,7 @@ from logdoctor.model import (
 )
 from logdoctor.reasoning.causality.claims import CHECKS, Case, Checked, is_contradicted
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
+from logdoctor.reasoning.findings.wording import FindingValues, fill
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 
@@ -122,3 +123,9 @@ def test_answer_tells_what_was_checked():
     checked = diagnose(io.BytesIO(log.encode())).causes[0].checked
     assert (checked[0].claim, checked[0].holds) == ("ended", "confirmed")
     assert checked[0].evidence[0].line.number == 2
+
+
+def test_words_say_what_a_confirmed_claim_adds():
+    words = FindingValues(finding(record(0)), "en", confirmed=("peer",))
+    assert fill("{claim.peer?It ended|It can have ended}.", words) == "It ended."
+    assert fill("{claim.ended?It ended|It can have ended}.", words) == "It can have ended."

@@ -71,7 +71,7 @@ class Answer(Struct, frozen=True):
 
     ``culprit`` is "" if none is known. ``action`` is the key (``exclude``), ``action_text`` says what to do.
     ``confidence`` is from 0 to 1, ``confidence_text`` the same in words. ``rule`` is the id of the rule.
-    ``checks`` tells what was checked of it, a line for each claim.
+    ``checks`` tells which claims are confirmed or contradicted.
     """
 
     signature: str
@@ -238,7 +238,7 @@ def _answer(cause: Cause, doing: str, words: Catalogue) -> Answer:
         action=cause.action,
         confidence=min(max(cause.confidence, 0.0), 1.0),
         rule=cause.rule,
-        checks=tuple(_checked(check, words) for check in cause.checked),
+        checks=tuple(_checked(check, words) for check in cause.checked if check.holds != "not-shown"),
     )
 
 

@@ -133,7 +133,7 @@ def _words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
 def _check_column(name: str, path: Path, faults: Faults) -> None:
     """Check that ``xid.meaning`` names a field with codes, and a column of their table."""
     field, dot, column = name.partition(".")
-    columns = column_names(field) if dot else frozenset({column})
+    columns = frozenset(CLAIMS) if field == "claim" else column_names(field) if dot else frozenset({column})
     if column not in columns:
         why = f"its columns are {', '.join(sorted(columns))}" if columns else f"no catalogue explains '{field}'"
         faults.add(path, f"nothing is known of '{name}'", why, "logdoctor explain lists what is known")

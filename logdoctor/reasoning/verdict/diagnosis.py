@@ -44,11 +44,13 @@ def build_causes(
 
 def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, words: Catalogue) -> Cause:
     rule = finding.rule
-    texts = fill_words(rule.say(words.lang), FindingValues(finding, words.lang))
+    checks = ranking.checked.get(rule.id, ())
+    confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
+    texts = fill_words(rule.say(words.lang), FindingValues(finding, words.lang, confirmed=confirmed))
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    doubt = next((c for c in ranking.checked.get(rule.id, ()) if is_decisive(c)), None)
+    doubt = next((c for c in checks if is_decisive(c)), None)
     culprit = Culprit() if doubt else culprit_of(finding, state)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
@@ -66,7 +68,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         rule=rule.id,
         rule_origin=rule.path,
         values=measured_values(finding),
-        checked=tuple(_check(c, state, words) for c in ranking.checked.get(rule.id, ())),
+        checked=tuple(_check(c, state, words) for c in checks),
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
 
