@@ -31,9 +31,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="+", type=Path)
     parser.add_argument("--list", action="store_true", help="print each answer that is sure, calm or names somebody")
     options = parser.parse_args()
-    labels = sorted(p for root in options.cases for name in ("case.json", "case.yaml") for p in root.rglob(name))
-    with ProcessPoolExecutor() as pool:
-        rows = [row for row in pool.map(_answers, labels, chunksize=4) if row]
+    rows = diagnose_all(options.cases)
     with_rule, blind = [row[1] for row in rows], [row[2] for row in rows]
     print(f"cases      {len(rows)} failures")
     for name, half in (("as they are", with_rule), ("without the right answer", blind)):
@@ -55,6 +53,13 @@ def main() -> None:
                 print(
                     f"  {name:50} {answer['verdict']:10} {answer['signature']} {answer['confidence']} {answer['named']}"
                 )
+
+
+def diagnose_all(folders: list[Path]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Return the name of each failed case, and its answers with and without the right rules."""
+    labels = sorted(p for root in folders for name in ("case.json", "case.yaml") for p in root.rglob(name))
+    with ProcessPoolExecutor() as pool:
+        return [row for row in pool.map(_answers, labels, chunksize=4) if row]
 
 
 def _answers(label: Path) -> tuple[str, dict[str, Any], dict[str, Any]] | None:
@@ -85,6 +90,7 @@ def _answer(logs: list[str], pack: Any, truth: set[str]) -> dict[str, Any]:
         "confidence": cause.get("confidence", 0.0),
         "named": named,
         "right": cause.get("signature") in truth,
+        "checked": {check["claim"]: check["is"] for check in cause.get("checked", ())},
     }
 
 

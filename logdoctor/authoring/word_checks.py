@@ -15,7 +15,7 @@ from logdoctor.model.kinds import fits
 from logdoctor.pack.yaml_lines import Path
 
 TODO = "TODO"
-ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited", "peer_host"}
+ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited", "peer_host", "claim"}
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")

@@ -57,7 +57,7 @@ from logdoctor.model.log import (
     Value,
     without_impossible_rank,
 )
-from logdoctor.model.mechanism import Arrow, FailureClass, Mechanism, Side, Where
+from logdoctor.model.mechanism import CLAIMS, Arrow, Claim, ClaimName, FailureClass, Mechanism, Side, Where
 from logdoctor.model.rule import (
     Action,
     Because,
@@ -77,6 +77,7 @@ from logdoctor.model.signs import Author, LifecycleSign, Mark, Reporter, Subject
 
 __all__ = [
     "CALM",
+    "CLAIMS",
     "COMPARISON_SCHEMA",
     "SCHEMA",
     "WITH_CAUSE",
@@ -89,6 +90,8 @@ __all__ = [
     "Change",
     "Check",
     "Checkpoint",
+    "Claim",
+    "ClaimName",
     "CollectiveState",
     "Comparison",
     "Coverage",

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct, field
 from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Scalar, Value
+from logdoctor.model.mechanism import ClaimName
 from logdoctor.model.rule import Action, Do, Rule, Who
 
 SCHEMA = "logdoctor.diagnosis/2"
@@ -118,12 +119,14 @@ class Finding(Struct, frozen=True):
     """The last matched record."""
     match_length: int = 0
     """Number of characters that the symptom matched in the text of the decisive record."""
+    against: tuple[Record, ...] = ()
+    """Records of the symptoms in ``unless``."""
 
 
 class Check(Struct, frozen=True):
     """A claim of an answer, checked against the log."""
 
-    claim: str
+    claim: ClaimName
     holds: Literal["confirmed", "not-shown", "contradicted"] = field(name="is")
     evidence: tuple[Evidence, ...] = ()
 

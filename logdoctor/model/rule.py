@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from logdoctor.model.log import Level, Scalar
+from logdoctor.model.mechanism import Claim
 
 Action = Literal["stop", "retry", "exclude", "none"]
 """Advice for the job: fix first, start again as is, drain the named part and start again, nothing."""
@@ -131,6 +132,10 @@ class Rule(Struct, frozen=True):
     failure_class: str = ""
     """Its own failure class, or that of its signature."""
     because: tuple[Because, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    """What must be true beside the claims of its failure class."""
+    unless: tuple[str, ...] = ()
+    """Symptoms that speak against the rule."""
     references: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()

@@ -135,9 +135,10 @@ class Reasoner:
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
         failures = self._failures_without(ignored)
         left = self._without_findings(failures, analysis.findings)
-        unexplained = [] if ranking.causes else self._unexplained(left, listen, words.lang)
-        root = ranking.causes[0] if ranking.causes else None
-        alarm = unexplained[0].line if unexplained else None
+        root = ranking.answer
+        unexplained = [] if root else self._unexplained(left, listen, words.lang)
+        doubted = next((f.records[0].line for f in ranking.causes if not root), None)
+        alarm = unexplained[0].line if unexplained else doubted
         facts = collect_facts(
             state,
             root,

@@ -17,6 +17,7 @@ from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
+from logdoctor.reasoning.lifecycle.ends import End, list_ends
 from logdoctor.reasoning.lifecycle.launchers import launcher_of
 from logdoctor.reasoning.lifecycle.lives import Lives, Work
 
@@ -158,6 +159,10 @@ class JobState:
                     if record.rank is not None:
                         break
         return last_steps
+
+    def ends(self) -> list[End]:
+        """Return the ends of processes in the selected run, in reading order."""
+        return [end for end in list_ends(self.lives) if self._wanted(end.record)]
 
     def last_progress(self) -> Progress | None:
         record = self._latest_step()

@@ -15,6 +15,7 @@ from msgspec import Struct
 from logdoctor.model import (
     CALM,
     Cause,
+    Check,
     Coverage,
     Culprit,
     Diagnosis,
@@ -72,7 +73,7 @@ class Answer(Struct, frozen=True):
 
     ``culprit`` is "" if none is known, ``owner`` if nobody is known who has to change something. ``action`` is the key
     (``exclude``), ``action_text`` says what to do. ``confidence`` is from 0 to 1, ``confidence_text`` the same in
-    words. ``rule`` is the id of the rule.
+    words. ``rule`` is the id of the rule. ``checks`` tells which claims are confirmed or contradicted.
     """
 
     signature: str
@@ -88,6 +89,7 @@ class Answer(Struct, frozen=True):
     action: str
     confidence: float
     rule: str
+    checks: tuple[str, ...] = ()
 
 
 class Fallout(Struct, frozen=True):
@@ -248,6 +250,7 @@ def _answer(cause: Cause, doing: str, words: Catalogue) -> Answer:
         action=cause.action,
         confidence=min(max(cause.confidence, 0.0), 1.0),
         rule=cause.rule,
+        checks=tuple(_checked(check, words) for check in cause.checked if check.holds != "not-shown"),
     )
 
 
@@ -265,6 +268,15 @@ def _suspect(suspect: Suspect, words: Catalogue) -> str:
         "suspect", who=name, confidence=words("confidence", value=f"{suspect.confidence:.2f}"), why=suspect.why
     )
     return " · ".join(part for part in (told, where) if part)
+
+
+def _checked(check: Check, words: Catalogue) -> str:
+    """Return a line such as ``confirmed: the process ended in this way (signal 9), job.log:812``."""
+    what = words(f"claim.{'no' if check.holds == 'contradicted' else 'yes'}.{check.claim}")
+    proof = next(iter(check.evidence), None)
+    how = words("claim.how", how=proof.why) if proof and proof.why else ""
+    where = words("claim.at", where=location(proof)) if proof else ""
+    return words(f"claim.{check.holds}", what=what, how=how, where=where)
 
 
 def _mentions(title: str, culprit: Culprit) -> bool:

@@ -9,15 +9,15 @@ from typing import Any
 import regex
 
 from logdoctor.codes import column_names, column_values
-from logdoctor.model import Because, Example, Rule, Symptom, Words, pack_words
+from logdoctor.model import CLAIMS, Because, Claim, Example, Rule, Symptom, Words, pack_words
 from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, Path
 from logdoctor.ruleset.durations import DURATION
-from logdoctor.ruleset.tables import ACTIONS
+from logdoctor.ruleset.tables import ACTIONS, read_claim
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class role strength culprit outlived lint"
+    "signature failure_class claims unless role strength culprit outlived lint"
 ).split()
 REQUIRED = "title cause action remedy references symptoms examples near_misses".split()
 ROLES = ("cause", "symptom", "fallback", "benign")
@@ -45,7 +45,9 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
     _check_keys(data, faults)
     _check_lint(data.get("lint"), faults)
     symptoms = _symptoms(data.get("symptoms"), faults)
-    when = _when(data.get("when"), _symptom_names(data.get("symptoms")), faults)
+    names = _symptom_names(data.get("symptoms"))
+    unless = _unless(data.get("unless"), names, faults)
+    when = _when(data.get("when"), names, unless, faults)
     rule = Rule(
         id=rule_id,
         signature=_text(data, "signature", faults, rule_id),
@@ -58,6 +60,8 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
         when=when,
         culprit=_culprit(data.get("culprit"), faults),
         outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
+        claims=_claims(data.get("claims"), faults),
+        unless=unless,
         because=_because(data.get("because"), faults),
         references=_names(data.get("references"), ("references",), faults, required=True),
         examples=_examples(data.get("examples"), "examples", rule_id, faults),
@@ -129,7 +133,7 @@ def _words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
 def _check_column(name: str, path: Path, faults: Faults) -> None:
     """Check that ``xid.meaning`` names a field with codes, and a column of their table."""
     field, dot, column = name.partition(".")
-    columns = column_names(field) if dot else frozenset({column})
+    columns = frozenset(CLAIMS) if field == "claim" else column_names(field) if dot else frozenset({column})
     if column not in columns:
         why = f"its columns are {', '.join(sorted(columns))}" if columns else f"no catalogue explains '{field}'"
         faults.add(path, f"nothing is known of '{name}'", why, "logdoctor explain lists what is known")
@@ -237,12 +241,29 @@ def _check_value(name: str, wanted: tuple[Any, ...] | str, path: Path, faults: F
         faults.add(path, f"no code has {', '.join(missing)} as its {column}", f"there are {few}", "logdoctor explain")
 
 
-def _when(value: Any, names: list[str], faults: Faults) -> dict[str, Any]:
+def _claims(value: Any, faults: Faults) -> tuple[Claim, ...]:
+    texts = _names(value, ("claims",), faults)
+    try:
+        return tuple(map(read_claim, texts))
+    except ValueError as error:
+        faults.add(("claims",), f"there is no claim {error}", "", f"the claims are {', '.join(CLAIMS)}")
+        return ()
+
+
+def _unless(value: Any, names: list[str], faults: Faults) -> tuple[str, ...]:
+    unless = _names(value, ("unless",), faults)
+    for name in unless:
+        if name not in names:
+            faults.add(("unless",), f"'{name}' is no symptom of this rule", "", f"the symptoms are {', '.join(names)}")
+    return unless
+
+
+def _when(value: Any, names: list[str], unless: tuple[str, ...], faults: Faults) -> dict[str, Any]:
     if value is None:
-        return {"any": names}
+        return {"any": [name for name in names if name not in unless]}
     if not isinstance(value, dict):
         faults.add(("when",), "'when' must be a mapping", "", f"some of {', '.join(WHEN_KEYS)}")
-        return {"any": names}
+        return {"any": [name for name in names if name not in unless]}
     for key, part in value.items():
         _check_when(key, part, names, faults)
     if not {"any", "all", "sequence"} & set(value):

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from logdoctor.model import Action, Arrow, FailureClass, Mechanism, RuleError, Side, Where, Who
+from logdoctor.model import CLAIMS, Action, Arrow, Claim, FailureClass, Mechanism, RuleError, Side, Where, Who
 from logdoctor.model.own_files import read_source
 from logdoctor.ruleset.durations import seconds
 
@@ -78,7 +78,17 @@ def _read_class(cells: list[str], _where: str) -> FailureClass:
     sides: tuple[Side, ...] = get_args(Side)
     ends_values = ("yes", "mostly", "no")
     owners = tuple(_one_of(who, OWNERS) for who in _list(owner) if who != "-")
-    return FailureClass(name, _one_of(side, sides), scope, _one_of(ends, ends_values), owners, _list(claims))
+    return FailureClass(name, _one_of(side, sides), scope, _one_of(ends, ends_values), owners, _claims(claims))
+
+
+def read_claim(text: str) -> Claim:
+    """Read ``ended:9|137``. Raise ValueError for an unknown name."""
+    name, _, wanted = text.partition(":")
+    return Claim(_one_of(name.strip(), CLAIMS), wanted.strip())
+
+
+def _claims(cell: str) -> tuple[Claim, ...]:
+    return tuple(map(read_claim, _list(cell)))
 
 
 def _read_arrows(cells: list[str], where: str) -> tuple[list[Arrow], str]:

@@ -25,6 +25,8 @@ WEIGHTS = {
     "unexplained failures before it": -1.1,
     "unexplained failures, logarithm": -0.6,
     "equal rivals": -2.0,
+    "claims confirmed": 0.0,
+    "claims contradicted": 0.0,
 }
 ASSUMED = ("equal rivals",)
 """Weights that were not fitted, because the facts are too rare in labelled logs."""
@@ -43,6 +45,7 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
     rule = finding.rule
     explained = {shape(e) for f in (*ranking.causes, *(e.finding for e in ranking.explained)) for e in f.records}
     others = [e for e in unexplained if e.kind not in FOLLOWS and shape(e) not in explained]
+    outcomes = [check.holds for check in ranking.checked.get(rule.id, ())]
     before = any(e.order < finding.first for e in others)
     return {
         "any answer": 1,
@@ -54,6 +57,8 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
         "unexplained failures before it": before,
         "unexplained failures, logarithm": math.log1p(len({shape(e) for e in others})),
         "equal rivals": min(2, len(rivals(finding, ranking.causes))),
+        "claims confirmed": outcomes.count("confirmed") / max(1, len(outcomes)),
+        "claims contradicted": outcomes.count("contradicted") / max(1, len(outcomes)),
     }
 
 

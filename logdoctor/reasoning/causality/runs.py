@@ -77,7 +77,7 @@ class RunAnalysis(Struct, frozen=True):
 
     def causes(self) -> list[Finding]:
         """Return the causes that records of this run show."""
-        return [f for f in self.own_ranking.causes if self._is_own(f)]
+        return [f for f in self.own_ranking.causes if self._is_own(f) and not self.own_ranking.is_doubted(f)]
 
 
 def split_runs(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from logdoctor.codes import explain
 from logdoctor.model import Finding, Value, Words
@@ -18,11 +18,13 @@ class FindingValues(Mapping[str, Value]):
     """Values that a finding's words can name.
 
     ``field.column`` names a column of the code tables. ``awaited`` is ``rank 3`` or ``ranks 3,5``: the culprits of the
-    finding that explains this one.
+    finding that explains this one. ``claim.peer`` is known if that claim is confirmed.
     """
 
-    def __init__(self, finding: Finding, lang: str, explained_by: Finding | None = None) -> None:
-        self._finding, self._lang = finding, lang
+    def __init__(
+        self, finding: Finding, lang: str, explained_by: Finding | None = None, confirmed: Collection[str] = ()
+    ) -> None:
+        self._finding, self._lang, self._confirmed = finding, lang, confirmed
         self._awaited = explained_by.culprit.ranks if explained_by else ()
 
     def __getitem__(self, name: str) -> Value:
@@ -30,6 +32,8 @@ class FindingValues(Mapping[str, Value]):
             several = len(self._awaited) > 1 and self._lang == "en"
             return f"rank{'s' if several else ''} {compress(self._awaited)}"
         field, _, column = name.partition(".")
+        if field == "claim" and column in self._confirmed:
+            return column
         value = self._finding.values[field]
         if not column:
             return value

@@ -8,22 +8,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Evidence, Finding, Record, Refutation, Step, SymptomSeen
+from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Record, Refutation, Step, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
+from logdoctor.reasoning.causality.claims import Checked, is_decisive
 from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.culprit import culprit_of, measured_values
 from logdoctor.reasoning.verdict.owner import owner_of
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
 _NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
+OF_ENDS = ("ended", "uncaught", "others", "peer")
+"""Claims whose line tells how a process ended."""
 MAX_CAUSES = 3
+DOUBTED = 0.2
+"""Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
 MAX_EVIDENCE, MAX_SYMPTOM_EVIDENCE = 6, 3
 MAX_ALIKE = 3
 """Number of quoted lines of one source that differ only in their numbers."""
@@ -40,16 +46,20 @@ def build_causes(
 
 def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, words: Catalogue) -> Cause:
     rule = finding.rule
-    texts = fill_words(rule.say(words.lang), FindingValues(finding, words.lang))
+    checks = ranking.checked.get(rule.id, ())
+    confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
+    texts = fill_words(rule.say(words.lang), FindingValues(finding, words.lang, confirmed=confirmed))
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    culprit, values = culprit_of(finding, state), measured_values(finding)
+    doubt = next((c for c in checks if is_decisive(c)), None)
+    culprit, values = Culprit() if doubt else culprit_of(finding, state), measured_values(finding)
+    but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
-        title=texts.title,
+        title=words("cause.doubted", title=texts.title, but=but) if doubt else texts.title,
         summary=f"{texts.cause}{preferred}",
-        confidence=round(chance, 2),
+        confidence=round(min(chance, DOUBTED) if doubt else chance, 2),
         by="classifier" if preferred else "rule",
         culprit=culprit,
         action=rule.action,
@@ -61,8 +71,20 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         rule_origin=rule.path,
         owner=owner_of(finding, dict(values), words),
         values=values,
+        checked=tuple(_check(c, state, words) for c in checks),
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
+
+
+def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
+    """Return the outcome of a claim, in words where the line tells a signal, an exit code or an exception."""
+    if checked.record is None:
+        return Check(checked.claim.name, checked.holds)
+    end = end_of(checked.record)
+    told = {"signal": end.signal, "exception": end.exception, "code": end.code}
+    how = next((name for name, value in told.items() if value not in (None, "")), "")
+    why = words(f"claim.by.{how}", value=told[how]) if how and checked.claim.name in OF_ENDS else ""
+    return Check(checked.claim.name, checked.holds, (state.evidence(checked.record, why),))
 
 
 def _evidence(finding: Finding, state: JobState, words: Catalogue, *, with_progress: bool) -> tuple[Evidence, ...]:

@@ -18,6 +18,8 @@ _STYLES = {"failed": "1;31", "finished": "1;32"}
 _OTHER_STYLE = "1;33"
 _CODE = "36"
 _MOST_PROOFS, _MOST_ROWS, _MOST_UNEXPLAINED = 8, 12, 3
+_SHORT = 24
+"""Lines of a report on one screen.  A longer one leaves out what was checked."""
 _DECISIVE_LINES, _OTHER_LINES = 3, 2
 _LEAST_ROOM = 36
 """In fewer columns a text goes below its label, not beside it."""
@@ -73,6 +75,13 @@ class _Layout(Struct, frozen=True):
         yield from self.not_read(report.problems)
 
     def failure(self, report: Report) -> Lines:
+        """Return the report, with what was checked if both fit on one screen."""
+        lines = [*self.parts(report)]
+        checks = [*self.bullets("checked", report.answer.checks)] if report.answer and report.answer.checks else []
+        foot = [*self.foot(report)]
+        return iter([*lines, *(checks if len(lines) + len(checks) + len(foot) <= _SHORT else ()), *foot])
+
+    def parts(self, report: Report) -> Lines:
         words = self.options.words
         yield from self.headline(report)
         if report.answer:
@@ -94,7 +103,6 @@ class _Layout(Struct, frozen=True):
         if report.collect:
             yield from self.heading(words("collect"), report.do)
             yield from self.numbered(report.collect)
-        yield from self.foot(report)
 
     # ── its parts ───────────────────────────────────────────────────────────────────────────────────────────────
 
