@@ -41,6 +41,7 @@ from logdoctor.model.answer import (
     SymptomSeen,
     Verdict,
 )
+from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
@@ -57,7 +58,7 @@ from logdoctor.model.log import (
     Value,
     without_impossible_rank,
 )
-from logdoctor.model.mechanism import CLAIMS, Arrow, Claim, ClaimName, FailureClass, Mechanism, Side, Where
+from logdoctor.model.mechanism import Arrow, FailureClass, Mechanism, Side, Where
 from logdoctor.model.rule import (
     Action,
     Because,

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 
+from logdoctor.model.claims import ClaimName
 from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Scalar, Value
-from logdoctor.model.mechanism import ClaimName
 from logdoctor.model.rule import Action, Do, Rule, Who
 
 SCHEMA = "logdoctor.diagnosis/2"

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from logdoctor.model.claims import Claim
 from logdoctor.model.log import Level, Scalar
-from logdoctor.model.mechanism import Claim
 
 Action = Literal["stop", "retry", "exclude", "none"]
 """Advice for the job: fix first, start again as is, drain the named part and start again, nothing."""

@@ -1,0 +1,34 @@
+"""Claims: what must be true of the job if an answer is right."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+ClaimName = Literal[
+    "ended",  # the process ended, by one of these signals or exit codes if any are named
+    "uncaught",  # an exception ended its process
+    "first",  # no other process failed before
+    "others",  # another process failed before
+    "everyone",  # all ranks that speak show it
+    "some",  # some ranks show it, and not all
+    "alone",  # one rank shows it
+    "waited",  # others waited for the culprit, who did not wait
+    "call",  # the lines are of one group, operation and number
+    "peer",  # the other side ended
+    "device",  # the failures of devices lie at one device
+    "host",  # the failures of machines lie at one host
+    "told",  # somebody tells it who can know
+    "time",  # its lines are of the time of the job
+    "version",  # the version in the log is in a range
+    "none",  # no line speaks against it
+]
+CLAIMS: tuple[ClaimName, ...] = get_args(ClaimName)
+
+
+class Claim(Struct, frozen=True):
+    """What must be true of the job if an answer is right.  Written as ``ended:9|137``."""
+
+    name: ClaimName
+    wanted: str = ""
