@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from logdoctor.model import Claim, ClaimName, Finding, Record
+from logdoctor.model import Claim, ClaimName, Finding, Record, Tell
 from logdoctor.reasoning.causality import lives
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.findings.conditions import version_in
@@ -22,11 +22,10 @@ from logdoctor.reasoning.lifecycle.ends import End, end_of
 Holds = Literal["confirmed", "not-shown", "contradicted"]
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 CALL_FIELDS = ("pg", "op", "seq")
-OF_BATCH = frozenset({"job ends", "why ended", "end told"})
 DECISIVE: frozenset[ClaimName] = frozenset({"first"})
 """Claims whose contradiction shows a wrong answer, see docs/accuracy.md."""
-OF_OTHERS = frozenset({"about peers", "about order", "end told"})
-"""Signs of ends that other processes brought about."""
+OF_OTHERS: tuple[Tell, ...] = ("about peers", "about order")
+"""What ends tell that other processes brought about."""
 PLAIN_TEXT = "generic"
 """Format of lines that anybody may print."""
 
@@ -146,7 +145,8 @@ def _is_own_failure(end: End) -> bool:
     """Return whether a process surely did not end because of others."""
     if end.signal is not None:
         return end.signal in lives.FAULTS
-    return bool(end.exception) and OF_OTHERS.isdisjoint(end.record.signs)
+    told = end.record.reports_end_of_other or any(map(end.record.tells, OF_OTHERS))
+    return bool(end.exception) and not told
 
 
 def _others(case: Case, _: str) -> Outcome:
@@ -171,7 +171,7 @@ def _quantity(holds: Callable[[int, int, int], bool | None]) -> Check:
 
 
 def _waited(case: Case, _: str) -> Outcome:
-    waiting = [e for e in case.finding.records if not {"timed out", "gave up"}.isdisjoint(e.signs)]
+    waiting = [e for e in case.finding.records if e.has("waits") or e.has("gives up")]
     if not waiting:
         return NOT_SHOWN
     culprits = case.finding.culprit.ranks
@@ -219,9 +219,10 @@ def _same_place(place: Callable[[Case, Record], object]) -> Check:
 
 
 def _told(case: Case, _: str) -> Outcome:
-    if not OF_BATCH.isdisjoint(case.proof.signs):
+    proof = case.proof
+    if proof.has("is ended", "job") or proof.tells("reason") or proof.reports_end_of_other:
         return "confirmed", case.proof
-    return ("contradicted", case.proof) if case.proof.format == PLAIN_TEXT else NOT_SHOWN
+    return ("contradicted", proof) if proof.format == PLAIN_TEXT else NOT_SHOWN
 
 
 def _time(case: Case, wanted: str) -> Outcome:
