@@ -40,6 +40,7 @@ from logdoctor.model.answer import (
     Suspect,
     SymptomSeen,
     Verdict,
+    Why,
 )
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
@@ -143,6 +144,7 @@ __all__ = [
     "Value",
     "Verdict",
     "Where",
+    "Why",
     "Words",
     "pack_words",
     "unread",

@@ -24,6 +24,10 @@ CALM: tuple[Verdict, ...] = ("finished", "no-end-seen", "nothing-to-judge")
 """Verdicts without a failure."""
 
 Scope = Literal["one", "some", "all", "nobody", "not-told"]
+Why = Literal[
+    "", "own-mouth", "named", "first-end", "odd-one-out", "other-side", "ordered", "all-alike", "only-reports"
+]
+"""The ground on which somebody is named, or the reason why nobody is."""
 Who = Literal[
     "your code",
     "your data",
@@ -77,8 +81,7 @@ class Culprit(Struct, frozen=True):
     pids: tuple[Count, ...] = ()
     first: FirstMover | None = None
     reporters: Reporters = Reporters()
-    why: str = ""
-    """The reason to name them."""
+    why: Why = ""
     probably: bool = False
     """True if a name is only likely to be of the process."""
 

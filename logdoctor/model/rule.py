@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from logdoctor.model.log import Level, Scalar
+from logdoctor.model.mechanism import Side
 
 Action = Literal["stop", "retry", "exclude", "none"]
 """Advice for the job: fix first, start again as is, drain the named part and start again, nothing."""
@@ -98,12 +99,16 @@ class Rule(Struct, frozen=True):
     when: Mapping[str, Any]
     """The table of conditions as loaded."""
     culprit: Mapping[str, str] = field(default_factory=dict)
-    """The field that names ``ranks``, ``hosts``, ``gpus``, ``peers`` of the culprit.
+    """The field that names ``ranks``, ``hosts``, ``gpus``, ``peers`` of the culprit, or ``nobody``.
 
-    ``speaker`` stands for the process that printed the decisive line.
+    Without a field, ranks and hosts follow from the failure class.
     """
     failure_class: str = ""
     """Its own failure class, or that of its signature."""
+    side: Side = "own"
+    """Side of that class: it took place inside the guilty one, or others saw it."""
+    place: str = "process"
+    """Scope of that class: the process, host, device, group or job that the failure is of."""
     because: tuple[Because, ...] = ()
     references: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
