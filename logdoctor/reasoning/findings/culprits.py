@@ -22,6 +22,7 @@ from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.findings.first_mover import find_first
 from logdoctor.reasoning.findings.speakers import Speakers, captured_hosts, captured_ranks, numbers, short_hosts, texts
 from logdoctor.reasoning.findings.symptoms import Match
+from logdoctor.reasoning.findings.wording import compress
 from logdoctor.reasoning.job_state import JobState
 
 ORDERED = frozenset({"job.preempted", "job.time-limit", "job.hangup"})
@@ -42,6 +43,8 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
     own_ranks, own_hosts = speakers.to_blame(values) if by_class else ((), ())
     if rule.place == "group" and rule.culprit.get("ranks") == "rank" and len(numbers(values.get("ranks"))) > 1:
         ranks, hosts = (), ()  # several report it, so it is not told which of them began
+    if hosts == () and rule.culprit["hosts"] != "nobody" and not numbers(ranks):
+        hosts = speakers.only_host()
     culprit = Culprit(
         ranks=(own_ranks if ranks is None else numbers(ranks))[:MOST_NAMED],
         hosts=(own_hosts if hosts is None else short_hosts(hosts))[:MOST_NAMED],
@@ -86,7 +89,8 @@ def _reason(rule: Rule, speakers: Speakers) -> Why:
         return "first-end" if decisive.kind.endswith("first_death") else "odd-one-out"
     if rule.culprit.get("hosts", "") in ("peer", "peer_host"):
         return "other-side"
-    return "named" if {"ranks", "hosts"} & rule.culprit.keys() - {"nobody"} else "own-mouth"
+    by_field = {rule.culprit.get(part, "nobody") for part in ("ranks", "hosts")} != {"nobody"}
+    return "named" if by_field else "own-mouth"
 
 
 def is_ordered(signature: str) -> bool:
@@ -109,7 +113,9 @@ def blame_matches(culprit: Culprit, matches: Sequence[Match], state: JobState) -
     count = max(len(ranks), len(hosts))
     scope: Scope = "some" if count > 1 else "one" if count or culprit.gpus or culprit.peers else "not-told"
     why: Why = "named" if count else culprit.why
-    return replace(culprit, ranks=ranks[:MOST_NAMED], hosts=hosts[:MOST_NAMED], scope=scope, why=why)
+    reporters = tuple(rank for rank in culprit.reporters.ranks if rank not in ranks)
+    culprit = replace(culprit, scope=scope, why=why, probably=False, reporters=Reporters(reporters, len(reporters)))
+    return replace(culprit, ranks=ranks[:MOST_NAMED], hosts=hosts[:MOST_NAMED])
 
 
 def describe(culprit: Culprit) -> str:

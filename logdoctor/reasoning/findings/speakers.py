@@ -77,12 +77,28 @@ class Speakers:
         hosts = self._hosts(self.records)
         same = [m.record for group in counted.values() for m in group] if "any" in self._rule.when else []
         with_rank = [e for e in same if self._state.places.rank_of(e) is not None]
-        if len(self._ranks(with_rank)) == 1:
-            ends = with_rank[:1]
-        else:
-            ends = self._state.named_ends.ends_in_attempt_of(self.records[0])
-            self.lent = True
+        ends = with_rank[:1] if len(self._ranks(with_rank)) == 1 else self._ends()
         self.records += [e for e in ends if not hosts or self._state.places.host_of(e) in (None, *hosts)]
+
+    def _ends(self) -> list[Record]:
+        """Return the end that the launcher names, if it is that of the decisive record.
+
+        The launcher quotes the exception, or a single process failed and a single failure is nobody's.
+        """
+        first, ends = self.records[0], self._state.named_ends
+        named = ends.ends_in_attempt_of(first)
+        exception = first.fields.get("exception")
+        if exception and any(end.fields.get("exception") == exception for end in named):
+            return named
+        failed = {
+            rank for end in ends.all_in_attempt_of(first) if (rank := self._state.places.rank_of(end)) is not None
+        }
+        died = self._state.named_ends.first_death in named
+        single = (
+            sum("own end" in e.signs for e in self.records) < 2 or len({e.pid or e.order for e in self.records}) == 1
+        )
+        self.lent = single and (died or len(failed) < 2)
+        return named if self.lent else []
 
     def _ranks(self, records: Sequence[Record]) -> tuple[int, ...]:
         return tuple(dict.fromkeys(r for e in records for r in self._state.places.ranks_of(e)))
@@ -99,6 +115,11 @@ class Speakers:
         alone = len(places.ranks) == 1 and (places.expected or 1) == 1
         only = tuple(places.hosts or places.scheduler_hosts)
         return tuple(places.ranks) if alone else (), only if len(only) == 1 else ()
+
+    def only_host(self) -> tuple[str, ...]:
+        """Return the host of a failure that the job can have on one host only."""
+        hosts = tuple(self._state.places.hosts or self._state.places.scheduler_hosts)
+        return hosts if self._rule.side == "own" and len(hosts) == 1 else ()
 
     # ── how many there are ────────────────────────────────────────────────────────────────────────────────────────────
 
