@@ -18,14 +18,21 @@ WORDS = pack_words((("en", Words("title", "cause", ("do",))),))
 ANY = {"any": ["s"]}
 
 
-def rule(name, kind, role="cause", action="stop", culprit=None, failure_class="program fails"):
+def rule(name, kind, role="cause", action="stop", culprit=None, failure_class="program fails", **more):
     return Rule(
-        name, name, action, role, "strong", WORDS, (Symptom("s", kind=kind),), ANY, culprit or {}, failure_class
+        name, name, action, role, "strong", WORDS, (Symptom("s", kind=kind),), ANY, culprit or {}, failure_class, **more
     )
 
 
 OOM = rule("cuda.oom", "cuda.oom", failure_class="gpu memory out")
-TIMEOUT = rule("collective.timeout", "c10d.watchdog_timeout", role="symptom", failure_class="waits in vain")
+TIMEOUT = rule(
+    "collective.timeout",
+    "c10d.watchdog_timeout",
+    role="symptom",
+    failure_class="waits in vain",
+    side="seen",
+    place="group",
+)
 LATE = rule(
     "collective.straggler",
     "ledger.straggler",

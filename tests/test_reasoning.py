@@ -6,7 +6,7 @@ from handmade_records import make_record
 from msgspec.structs import replace
 from rule_texts import BOOK
 
-from logdoctor.model import CALM, Culprit, Line, Rule, Source, Symptom, Words, pack_words
+from logdoctor.model import CALM, Line, Rule, Source, Symptom, Words, pack_words
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.conditions import version_in
 from logdoctor.reasoning.findings.wording import compress, fill
@@ -24,6 +24,8 @@ def rule(name, kind, role="", failure_class="", when=None, strength="strong", cu
     )
     words = pack_words((("en", Words(f"{name} on rank {{rank|?}}", "cause", ("do",))),))
     condition = when or {"any": [s.name for s in symptoms]}
+    of = BOOK.mechanism.classes[failure_class]
+    more = {"side": of.side, "place": of.scope, **more}
     return Rule(name, name, "stop", role, strength, words, symptoms, condition, culprit or {}, failure_class, **more)
 
 
@@ -315,9 +317,7 @@ def test_exception_of_a_rank_explains_an_order_to_end_within_the_clock_skew():
     assert told_to_end_after(-300.0) == ["job.preempted"]
 
 
-REFUSED = rule(
-    "net.socket-connect", "nccl.warn", role="symptom", culprit={"ranks": "alone", "hosts": "alone", "peers": "peer"}
-)
+REFUSED = rule("net.socket-connect", "nccl.warn", role="symptom", culprit={"peers": "peer"})
 
 
 def refused(*others, nranks=None):
@@ -337,8 +337,8 @@ def test_rank_that_alone_could_not_connect_is_named_if_other_hosts_have_logs():
 
 
 def test_rank_that_could_not_connect_is_not_named_without_logs_of_other_hosts():
-    assert refused(nranks=16) == Culprit()
-    assert refused() == Culprit()
+    for culprit in (refused(nranks=16), refused()):
+        assert (culprit.scope, culprit.ranks, culprit.hosts, culprit.reporters.ranks) == ("not-told", (), (), (8,))
 
 
 def test_repeated_unknown_failure_weighs_as_much_as_a_single_failure():

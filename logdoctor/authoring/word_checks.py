@@ -19,7 +19,7 @@ ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited", 
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")
-NOT_FIELDS = ("speaker", "alone", "only", "nobody", "peer", "bus_id")
+NOT_FIELDS = ("nobody", "peer", "bus_id")
 """Values of ``culprit`` that name no field. The last two are defaults, which may be fields but need not be."""
 
 

@@ -40,6 +40,7 @@ from logdoctor.model.answer import (
     Suspect,
     SymptomSeen,
     Verdict,
+    Why,
 )
 from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
@@ -58,7 +59,7 @@ from logdoctor.model.log import (
     Value,
     without_impossible_rank,
 )
-from logdoctor.model.mechanism import Arrow, FailureClass, Mechanism, Side, Where
+from logdoctor.model.mechanism import Arrow, FailureClass, Mechanism, Side, Where, Who
 from logdoctor.model.rule import (
     Action,
     Because,
@@ -70,7 +71,6 @@ from logdoctor.model.rule import (
     Rule,
     Strength,
     Symptom,
-    Who,
     Words,
     pack_words,
 )
@@ -156,6 +156,7 @@ __all__ = [
     "Verdict",
     "Where",
     "Who",
+    "Why",
     "Words",
     "pack_words",
     "unread",

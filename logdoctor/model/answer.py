@@ -14,7 +14,8 @@ from logdoctor.model.claims import ClaimName
 from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
 from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Scalar, Value
-from logdoctor.model.rule import Action, Do, Rule, Who
+from logdoctor.model.mechanism import Who
+from logdoctor.model.rule import Action, Do, Rule
 
 SCHEMA = "logdoctor.diagnosis/2"
 
@@ -25,6 +26,11 @@ CALM: tuple[Verdict, ...] = ("finished", "no-end-seen", "nothing-to-judge")
 """Verdicts without a failure."""
 
 Scope = Literal["one", "some", "all", "nobody", "not-told"]
+Why = Literal[
+    "", "own-mouth", "named", "first-end", "odd-one-out", "other-side", "ordered", "all-alike", "only-reports"
+]
+"""The ground on which somebody is named, or the reason why nobody is."""
+
 Part = Literal["culprit", "victim", "failed", "bystander", "silent", "missing"]
 """Part that a rank has in the failure, see `RankRow.role`."""
 
@@ -64,8 +70,7 @@ class Culprit(Struct, frozen=True):
     pids: tuple[Count, ...] = ()
     first: FirstMover | None = None
     reporters: Reporters = Reporters()
-    why: str = ""
-    """The reason to name them."""
+    why: Why = ""
     probably: bool = False
     """True if a name is only likely to be of the process."""
 

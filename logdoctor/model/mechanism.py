@@ -8,8 +8,21 @@ from typing import Literal
 from msgspec import Struct, field
 
 from logdoctor.model.claims import Claim
-from logdoctor.model.rule import Who
 
+Who = Literal[
+    "your code",
+    "your data",
+    "your settings",
+    "framework",
+    "gpu-or-driver",
+    "fabric",
+    "host",
+    "storage",
+    "scheduler",
+    "a-person",
+    "not-told",
+]
+"""Part or person that has to change something, see `Owner.who`."""
 Side = Literal["own", "seen"]
 """``own``: it took place inside the guilty process, device or host. ``seen``: others see it from outside."""
 Where = Literal["process", "device", "host", "group", "peers", "launcher", "job"]

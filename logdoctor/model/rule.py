@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from logdoctor.model.claims import Claim
 from logdoctor.model.log import Level, Scalar
+from logdoctor.model.mechanism import Side, Who
 
 Action = Literal["stop", "retry", "exclude", "none"]
 """Advice for the job: fix first, start again as is, drain the named part and start again, nothing."""
@@ -17,20 +18,6 @@ Action = Literal["stop", "retry", "exclude", "none"]
 Do = Literal["requeue", "requeue-without-host", "resubmit-with-changes", "fix-first", "do-nothing", "investigate"]
 """The decision after a failure, see `Decision.do`."""
 
-Who = Literal[
-    "your code",
-    "your data",
-    "your settings",
-    "framework",
-    "gpu-or-driver",
-    "fabric",
-    "host",
-    "storage",
-    "scheduler",
-    "a-person",
-    "not-told",
-]
-"""Part or person that has to change something, see `Owner.who`."""
 
 Strength = Literal["proof", "strong", "likely", "hint"]
 
@@ -125,12 +112,16 @@ class Rule(Struct, frozen=True):
     when: Mapping[str, Any]
     """The table of conditions as loaded."""
     culprit: Mapping[str, str] = field(default_factory=dict)
-    """The field that names ``ranks``, ``hosts``, ``gpus``, ``peers`` of the culprit.
+    """The field that names ``ranks``, ``hosts``, ``gpus``, ``peers`` of the culprit, or ``nobody``.
 
-    ``speaker`` stands for the process that printed the decisive line.
+    Without a field, ranks and hosts follow from the failure class.
     """
     failure_class: str = ""
     """Its own failure class, or that of its signature."""
+    side: Side = "own"
+    """Side of that class: it took place inside the guilty one, or others saw it."""
+    place: str = "process"
+    """Scope of that class: the process, host, device, group or job that the failure is of."""
     because: tuple[Because, ...] = ()
     claims: tuple[Claim, ...] = ()
     """What must be true beside the claims of its failure class."""

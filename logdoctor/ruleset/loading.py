@@ -114,8 +114,11 @@ def _with_class(rule: Rule, tables: Tables, faults: Faults) -> Rule:
     known = failure_class is not None and name != END_OF_LIFE
     if rule.failure_class and tables.mechanism.classes and not known:
         faults.add(("failure_class",), f"there is no failure class '{name}'", "", f"see {CLASSES}")
-    role: Role = "symptom" if failure_class and failure_class.side == "seen" else "cause"
-    return replace(rule, failure_class=name, role=rule.role or role)
+    if failure_class is None:
+        return replace(rule, failure_class=name, role=rule.role or "cause")
+    role: Role = "symptom" if failure_class.side == "seen" else "cause"
+    side, place = failure_class.side, failure_class.scope
+    return replace(rule, failure_class=name, role=rule.role or role, side=side, place=place)
 
 
 def _with_choices(rule: Rule, choices: tuple[Decisions, Owners], tables: Tables) -> Rule:

@@ -311,7 +311,7 @@ def _culprit(value: Any, faults: Faults) -> dict[str, str]:
         or not all(isinstance(v, str) for v in value.values())
     ):
         faults.add(
-            ("culprit",), "'culprit' is not understood", "", "culprit: {ranks: missing, peers: peer, hosts: speaker}"
+            ("culprit",), "'culprit' is not understood", "", "culprit: {ranks: missing, peers: peer, hosts: nobody}"
         )
         return {}
     return dict(value)

@@ -15,7 +15,6 @@ from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.causality.lives import is_late_report
 from logdoctor.reasoning.causality.roots import Ranking, rank_findings
 from logdoctor.reasoning.findings.conditions import Conditions
-from logdoctor.reasoning.findings.culprits import blamed
 from logdoctor.reasoning.findings.findings import MatchesByRule, MatchesBySymptom, find
 from logdoctor.reasoning.findings.wording import FindingValues, fill
 from logdoctor.reasoning.job_state import JobState
@@ -181,7 +180,7 @@ def _describe(
         last_line=end.number - (not following.restarted) if end and following else None,
         told=selected is run,
         evidence=(state.evidence(proof),) if proof else (),
-        culprit=blamed(causes[0]) if causes else Culprit(),
+        culprit=causes[0].culprit if causes else Culprit(),
         last_progress=run.analysis.state.last_progress() if run.at_work else None,
     )
 

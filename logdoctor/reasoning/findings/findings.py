@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.model import Culprit, Finding, Rule, Value
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
-from logdoctor.reasoning.findings.culprits import describe, find_culprit, replace_ranks_and_hosts
+from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.identity.addresses import peer_of
 from logdoctor.reasoning.job_state import JobState
@@ -78,7 +78,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     _add_other_side(values, rule, [decisive, *own], blaming, state)
     culprit = find_culprit(rule, counted, values, state)
     if blaming:
-        culprit = replace_ranks_and_hosts(culprit, [m.record for m in blaming], state)
+        culprit = blame_matches(culprit, blaming, state)
         values |= {"blamed": text} if (text := describe(culprit)) else {}
     _add_culprit(values, rule, culprit)
     return Finding(
@@ -140,7 +140,8 @@ def _add_other_side(
     hosts = {state.addresses.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
     if len(hosts) == 1 and (host := hosts.pop()):
         values["peer_host"] = host
-    if rule.culprit.get("peers") == "peer" and not values.get("peer") and (peer := peer_of(matches[0].record)):
+    asked = rule.culprit.get("peers", "peer" if rule.side == "seen" else "")
+    if asked == "peer" and not values.get("peer") and (peer := peer_of(matches[0].record)):
         values["peer"] = peer
 
 

@@ -15,6 +15,8 @@ from logdoctor.reasoning.lifecycle.clocks import SKEW, elapsed
 LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
 """Launcher of each format.  If a log has several of these formats, the first in this order counts."""
 
+MAX_ENDS = 64
+
 
 def launcher_of(formats: Collection[str]) -> str | None:
     """Return the launcher that printed records of ``formats``."""
@@ -51,6 +53,8 @@ class NamedEnds:
     def __init__(self, attempts: Attempts) -> None:
         self._attempts = attempts
         self._first: list[Record] = []
+        self._all: list[list[Record]] = []
+        """The ends of each attempt, a bounded number."""
         self.first_death: Record | None = None
 
     def add(self, record: Record) -> None:
@@ -58,7 +62,11 @@ class NamedEnds:
         first = self._first[-1] if self._first else None
         if first is None or not self._attempts.same_span(first, record):
             self._first.append(record)
-        elif (elapsed(record, first) or 0.0) > SKEW:
+            self._all.append([record])
+            return
+        if len(self._all[-1]) < MAX_ENDS:
+            self._all[-1].append(record)
+        if (elapsed(record, first) or 0.0) > SKEW:
             self._first[-1] = record
 
     def read_derived(self, derived: Iterable[Record]) -> None:
@@ -74,3 +82,7 @@ class NamedEnds:
         if died is not None and died.rank is not None and self._attempts.same_span(died, record):
             return [died]
         return [end for end in self._first if self._attempts.same_span(end, record)]
+
+    def all_in_attempt_of(self, record: Record) -> list[Record]:
+        """Return the ends in the attempt of the record, but no more than `MAX_ENDS`."""
+        return [end for ends in self._all for end in ends if self._attempts.same_span(end, record)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
-from logdoctor.model import Culprit, Finding, Scope
+from logdoctor.model import Culprit, Finding
 from logdoctor.model.log import Scalar
-from logdoctor.reasoning.findings.culprits import blamed
+from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
 
@@ -15,23 +17,29 @@ MEASURED = ("exit_code", "signal", "exception", "pid", "xid", "limit", "rss", "w
 
 
 def culprit_of(finding: Finding, state: JobState) -> Culprit:
-    """Return the culprit with its scope, and with what is known of the places of its ranks."""
-    culprit = blamed(finding)
-    if culprit.scope == "nobody":
+    """Return the culprit with what is known of the places of its ranks."""
+    culprit = finding.culprit
+    if culprit.scope in ("nobody", "not-told"):
         return culprit
     seats = state.places.seats()
     of_ranks = [seats.get(rank, Seat()) for rank in culprit.ranks]
+    hosts = (*culprit.hosts, *(short_host(s.host) for s in of_ranks if s.host))
+    first = culprit.first
+    if first and first.rank is not None and (seat := seats.get(first.rank)):
+        gpu = str(seat.gpu) if seat.gpu is not None else first.gpu
+        first = replace(first, host=first.host or seat.host, pid=first.pid or seat.pid, gpu=gpu)
     return replace(
         culprit,
-        scope=_scope(culprit),
+        first=first,
+        hosts=tuple(dict.fromkeys(hosts)),
         local_ranks=tuple(dict.fromkeys(s.local_rank for s in of_ranks if s.local_rank is not None)),
         pids=tuple(dict.fromkeys(s.pid for s in of_ranks if s.pid is not None)),
+        gpus=culprit.gpus or _gpus(of_ranks) if finding.rule.place == "device" else culprit.gpus,
     )
 
 
-def _scope(culprit: Culprit) -> Scope:
-    count = max(len(culprit.ranks), len(culprit.hosts))
-    return "some" if count > 1 else "one" if count or culprit.gpus or culprit.peers else "not-told"
+def _gpus(seats: Sequence[Seat]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(seat.bus_id for seat in seats if seat.bus_id))
 
 
 def measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from logdoctor.model import Finding, Moment, Part, RankRow, Record, Role, Rule
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality.roots import Ranking
-from logdoctor.reasoning.findings.culprits import CULPRITS_NAMED, blamed
 from logdoctor.reasoning.findings.findings import MatchesByRule
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.places import Seat
@@ -206,20 +205,12 @@ def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
 
     If it blames only hosts, and not all of them, return the ranks on these hosts.
     """
-    culprit = blamed(finding)
-    rule, named, hosts = finding.rule, set(culprit.ranks), set(culprit.hosts)
-    by_record = "blamed" in finding.values
-    if not by_record and rule.culprit.get("ranks", "speaker") == "speaker":
-        if rule.role == "symptom":
-            return set()  # a rank that reports a vain wait is no culprit
-        if len(named) >= CULPRITS_NAMED:
-            return named | set(finding.ranks)
-    by_field = rule.culprit.get("hosts", "speaker") not in ("speaker", "alone", "nobody")
-    only_hosts = not named and (by_record or rule.action == "exclude" or by_field)
-    if not only_hosts and not (by_record and len(named) >= CULPRITS_NAMED):
+    culprit = finding.culprit
+    named, hosts = set(culprit.ranks), set(culprit.hosts)
+    if named or not hosts or (culprit.why == "own-mouth" and finding.rule.action != "exclude"):
         return named
     on = {rank: short_host(seat.host) for rank, seat in seats.items() if seat.host}
-    return named | {rank for rank, host in on.items() if host in hosts} if set(on.values()) - hosts else named
+    return {rank for rank, host in on.items() if host in hosts} if set(on.values()) - hosts else set()
 
 
 def _never_started(record: Record) -> str:
