@@ -7,6 +7,7 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from logdoctor.model import (
+    CLAIMS,
     Cause,
     Change,
     Check,
@@ -37,8 +38,8 @@ from logdoctor.model import (
     Suspect,
     SymptomSeen,
     Verdict,
+    Who,
 )
-from logdoctor.model.answer import Who
 
 NASTY = (
     "\x1b]0;own\x07",
@@ -92,7 +93,9 @@ moment = st.none() | st.builds(Moment, texts, st.integers(1, 10**9), times)
 evidences = st.lists(evidence, max_size=3).map(tuple)
 first_movers = st.none() | st.builds(FirstMover, st.none() | st.integers(0, 4000), maybe_text, maybe_text)
 culprits = st.builds(Culprit, ranks, many, many, many, st.sampled_from(get_args(Scope)), ranks, ranks, first_movers)
-checks = st.builds(Check, texts, st.sampled_from(("confirmed", "not-shown", "contradicted")), evidences)
+checks = st.builds(
+    Check, st.sampled_from(CLAIMS), st.sampled_from(("confirmed", "not-shown", "contradicted")), evidences
+)
 checkpoints = st.none() | st.builds(Checkpoint, st.none() | st.integers(0, 10**6), texts, lines)
 verdicts = st.sampled_from(get_args(Verdict))
 progress = st.none() | st.builds(Progress, texts, texts, evidence, texts)

@@ -18,7 +18,8 @@ class FindingValues(Mapping[str, Value]):
     """Values that a finding's words can name.
 
     ``field.column`` names a column of the code tables. ``awaited`` is ``rank 3`` or ``ranks 3,5``: the culprits of the
-    finding that explains this one. ``claim.peer`` is known if that claim is confirmed.
+    finding that explains this one. ``rank`` is all culprits where each of them shows the
+    failure. ``claim.peer`` is known if that claim is confirmed.
     """
 
     def __init__(
@@ -31,6 +32,9 @@ class FindingValues(Mapping[str, Value]):
         if name == "awaited" and self._awaited:
             several = len(self._awaited) > 1 and self._lang == "en"
             return f"rank{'s' if several else ''} {compress(self._awaited)}"
+        culprit = self._finding.culprit
+        if name == "rank" and len(culprit.ranks) > 1 and {*culprit.ranks} == {*self._finding.ranks}:
+            return culprit.ranks  # all of them show it, so the first one does not stand apart
         field, _, column = name.partition(".")
         if field == "claim" and column in self._confirmed:
             return column

@@ -36,7 +36,7 @@ ENOUGH_STEPS = 3
 """Number of steps after a failure that show that it was survived."""
 SILENT_SECONDS, SILENT_STEPS = 60.0, 5
 """A process fell silent if others worked on for so long, and for so many of its steps."""
-MAX_ENDS_WELL = 64
+MAX_GOOD_ENDS = 64
 STARTS: tuple[Mark, ...] = ("starts", "starts again", "comes up")
 SIGNALS = range(1, 65)
 SIGKILL = 9
@@ -168,7 +168,7 @@ class Lives:
         self.unranked_works: list[Work] = []
         """Steps of processes whose lines name no rank."""
         self.program, self.job = Lifecycle(), Lifecycle()
-        self.good_ends: deque[Record] = deque(maxlen=MAX_ENDS_WELL)
+        self.good_ends: deque[Record] = deque(maxlen=MAX_GOOD_ENDS)
         """Last reports of a program or a batch system that it ended well."""
         self.counters = Counters()
         self.job_failed: Record | None = None

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from logdoctor.model import Record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import is_last_of_count
+from logdoctor.reasoning.lifecycle.lives import MAX_GOOD_ENDS, is_last_of_count
 
 LINES_BELOW = 40
 """Lines that a program may print after its last step."""
@@ -19,12 +19,20 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     """Return the record that shows that the job, or the run, ended well."""
     lives = state.lives
     told = next((end for end in reversed(lives.good_ends) if in_run(end)), None)
+    if told is not None and told.has("ends well", "named") and not _have_all_ended(state):
+        told = None
     if told is not None and (state.runs.is_in_report_header(told) or not _is_followed_by_work(told, state)):
         return told  # a report above the output of its job was written last
     step = lives.final_step
     if step is None or not in_run(step) or not lives.counters.are_complete(step):
         return None
     return step if lives.lines_after(step) <= LINES_BELOW else None
+
+
+def _have_all_ended(state: JobState) -> bool:
+    """Return whether a launcher told the good end of as many processes as the job has."""
+    ends = {(end.host, end.pid) for end in state.lives.good_ends if end.has("ends well", "named")}
+    return len(ends) >= min(state.places.expected or 1, MAX_GOOD_ENDS)
 
 
 def _is_followed_by_work(end: Record, state: JobState) -> bool:
