@@ -150,6 +150,11 @@ class Record(Struct, frozen=True):
         return any(s.of == "named" and (s.mark == "fails" or (s.mark == "is ended" and s.late)) for s in self.signs)
 
     @property
+    def is_about_others(self) -> bool:
+        """Return whether the record tells of another process than the one that printed it."""
+        return any(sign.of == "named" for sign in self.signs)
+
+    @property
     def is_last_word(self) -> bool:
         return any(sign.last for sign in self.signs)
 

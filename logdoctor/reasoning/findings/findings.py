@@ -114,7 +114,8 @@ def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> 
     for m in reversed(matches):
         values.update(m.record.fields)
         values.update(m.captured)
-        source = {"rank": state.places.rank_of(m.record), "host": state.places.host_of(m.record), "pid": m.record.pid}
+        pid = m.record.fields.get("pid") if m.record.is_about_others else m.record.pid
+        source = {"rank": state.places.rank_of(m.record), "host": state.places.host_of(m.record), "pid": pid}
         values.update({k: v for k, v in source.items() if v is not None})
     values.setdefault("ranks", tuple(ranks))
     progress = state.last_progress()
