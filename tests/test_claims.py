@@ -13,6 +13,7 @@ from logdoctor.model import (
     Culprit,
     FailureClass,
     Finding,
+    LifecycleSign,
     Line,
     Mechanism,
     Record,
@@ -55,7 +56,8 @@ def outcome(name, found, *others, wanted="", seen=()):
     return CHECKS[name](case, wanted)[0]
 
 
-TOLD = ("end told",)
+TOLD = (LifecycleSign("fails", "named", "launcher"),)
+WAITED = (LifecycleSign("waits"),)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +68,8 @@ TOLD = ("end told",)
         ("ended", "9|137", finding(record(0, 3)), (), "not-shown"),
         ("uncaught", "", finding(record(0, 3)), (record(1, 3, signs=TOLD, exit_code=1),), "confirmed"),
         ("uncaught", "", finding(record(0, 3)), (record(1, 3, signs=TOLD, exit_code=0),), "contradicted"),
-        ("waited", "", finding(record(0, 2, signs=("timed out",))), (), "confirmed"),
-        ("waited", "", finding(record(0, 2, signs=("timed out",)), culprit=Culprit(ranks=(2,))), (), "contradicted"),
+        ("waited", "", finding(record(0, 2, signs=WAITED)), (), "confirmed"),
+        ("waited", "", finding(record(0, 2, signs=WAITED), culprit=Culprit(ranks=(2,))), (), "contradicted"),
         (
             "call",
             "",
@@ -76,7 +78,7 @@ TOLD = ("end told",)
             "confirmed",
         ),
         ("call", "", finding(record(0, 0, seq=40), record(1, 1, seq=39)), (), "contradicted"),
-        ("told", "", finding(record(0, signs=("job ends",))), (), "confirmed"),
+        ("told", "", finding(record(0, signs=(LifecycleSign("is ended", "job"),))), (), "confirmed"),
         ("told", "", finding(record(0, format="generic")), (), "contradicted"),
         ("time", "1h", finding(record(0, time=2e9)), (record(1, time=2e9 + 60),), "confirmed"),
         ("time", "1h", finding(record(0, format="kernel", time=1e9)), (record(1, time=2e9),), "contradicted"),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from logdoctor.model import Record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import MAX_GOOD_ENDS, is_last_of_count
+from logdoctor.reasoning.lifecycle.lives import MAX_GOOD_ENDS, is_last_of_count, key_of
 
 LINES_BELOW = 40
 """Lines that a program may print after its last step."""
@@ -18,9 +18,7 @@ LINES_BELOW = 40
 def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
     """Return the record that shows that the job, or the run, ended well."""
     lives = state.lives
-    told = next((end for end in reversed(lives.good_ends) if in_run(end)), None)
-    if told is not None and told.has("ends well", "named") and not _have_all_ended(state):
-        told = None
+    told = next((end for end in reversed(lives.good_ends) if in_run(end) and _stands(end, state)), None)
     if told is not None and (state.runs.is_in_report_header(told) or not _is_followed_by_work(told, state)):
         return told  # a report above the output of its job was written last
     step = lives.final_step
@@ -29,10 +27,22 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     return step if lives.lines_after(step) <= LINES_BELOW else None
 
 
-def _have_all_ended(state: JobState) -> bool:
-    """Return whether a launcher told the good end of as many processes as the job has."""
-    ends = {(end.host, end.pid) for end in state.lives.good_ends if end.has("ends well", "named")}
-    return len(ends) >= min(state.places.expected or 1, MAX_GOOD_ENDS)
+def _stands(end: Record, state: JobState) -> bool:
+    """Return whether nothing speaks against a told end.
+
+    A launcher must tell the end of as many processes as the job has. Where processes tell it themselves, each rank that
+    is heard must do so, and say nothing more.
+    """
+    lives = state.lives
+    if end.has("ends well", "named"):
+        ends = {(e.host, e.pid) for e in lives.good_ends if e.has("ends well", "named")}
+        return len(ends) >= min(state.places.expected or 1, MAX_GOOD_ENDS)
+    if end.has("ends well", "process"):
+        heard = {key: life for key, life in lives.processes.items() if life.last is not None}
+        life = heard.get(key_of(end))
+        others = all(other.well for key, other in heard.items() if isinstance(key, int))
+        return others and (life is None or life.last is None or life.last.order <= end.order)
+    return True
 
 
 def _is_followed_by_work(end: Record, state: JobState) -> bool:
