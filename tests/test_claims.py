@@ -1,4 +1,4 @@
-"""What answers claim, checked against the log."""
+"""Claims of answers, checked against the log."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def proof(log, **options):
 
 def test_sigkill_alone_names_no_sender_and_asks_for_the_kernel_log():
     cause = top("[rank0]: step 10 loss 2.2\nRank 3 crashed with exit code -9.\n")
-    assert "does not say who sent it" in cause.title
+    assert cause.title == "Rank 3 was killed with SIGKILL"
     assert cause.confidence < 0.8
     assert "dmesg" in cause.steps[0].text
 
@@ -41,7 +41,7 @@ def test_sigbus_alone_is_not_a_full_shared_memory():
 
 def test_loader_worker_that_was_killed_is_not_out_of_memory():
     cause = top("RuntimeError: DataLoader worker (pid 8123) is killed by signal: Killed.\n")
-    assert "does not say who sent it" in cause.title
+    assert cause.title == "A data-loading worker was killed with SIGKILL"
 
 
 def test_oom_killer_in_the_log_is_named():
@@ -49,7 +49,7 @@ def test_oom_killer_in_the_log_is_named():
         "[Wed Apr  9 03:15:22 2025] Memory cgroup out of memory: Killed process 8123 (python) total-vm:91532404kB, "
         "anon-rss:60211300kB, file-rss:0kB\nRuntimeError: DataLoader worker (pid 8123) is killed by signal: Killed.\n"
     )
-    assert top(log).title.startswith("Host memory ran out")
+    assert top(log).title.startswith("Memory ran out")
 
 
 def test_line_of_slurmstepd_belongs_to_no_rank():
@@ -199,7 +199,7 @@ def test_impossible_size_is_no_lack_of_memory():
         "[rank2]: RuntimeError: [enforce fail at alloc_cpu.cpp:118] err == 0. DefaultCPUAllocator: can't allocate "
         "memory: you tried to allocate {size} bytes. Error code 12 (Cannot allocate memory)\n"
     )
-    assert "no machine has" in top(log.format(size=18446744071562067968)).title
+    assert "(overflow)" in top(log.format(size=18446744071562067968)).title
     assert top(log.format(size=1207959552)).signature == "host.oom-kill"
 
 

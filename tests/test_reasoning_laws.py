@@ -20,6 +20,7 @@ SUBJECTS = ("kind", "format", "signature")
 COMPARED = {
     "__init__.py": 1,
     "causality/confidence.py": 1,
+    "causality/claims.py": 1,
     "causality/lives.py": 4,
     "detectors/absent_ranks.py": 2,
     "detectors/deaths.py": 2,
@@ -27,6 +28,8 @@ COMPARED = {
     "detectors/shared_gpus.py": 1,
     "detectors/subnets.py": 1,
     "detectors/totals.py": 1,
+    "findings/culprits.py": 1,
+    "findings/first_mover.py": 1,
     "identity/addresses.py": 3,
     "identity/communicators.py": 1,
     "identity/places.py": 7,

@@ -1,4 +1,4 @@
-"""Claims: what must be true of the job if an answer is right."""
+"""Claims that must be true of the job if an answer is right."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLAIMS: tuple[ClaimName, ...] = get_args(ClaimName)
 
 
 class Claim(Struct, frozen=True):
-    """What must be true of the job if an answer is right.  Written as ``ended:9|137``."""
+    """Claim that must be true of the job if an answer is right.  Written as ``ended:9|137``."""
 
     name: ClaimName
     wanted: str = ""

@@ -124,7 +124,7 @@ class Rule(Struct, frozen=True):
     """Scope of that class: the process, host, device, group or job that the failure is of."""
     because: tuple[Because, ...] = ()
     claims: tuple[Claim, ...] = ()
-    """What must be true beside the claims of its failure class."""
+    """Claims that must be true beside those of its failure class."""
     unless: tuple[str, ...] = ()
     """Symptoms that speak against the rule."""
     references: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Why an answer was given: its lines, rule, culprit, owner and claims, and the rules that lost to it."""
+"""Reasons of an answer: its lines, rule, culprit, owner and claims, and the rules that lost to it."""
 
 from __future__ import annotations
 

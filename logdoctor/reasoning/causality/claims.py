@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from logdoctor.model import Claim, ClaimName, Finding, Record, Tell
+from logdoctor.model.numbers import number
 from logdoctor.reasoning.causality import lives
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.findings.conditions import version_in
@@ -25,7 +26,7 @@ CALL_FIELDS = ("pg", "op", "seq")
 DECISIVE: frozenset[ClaimName] = frozenset({"first"})
 """Claims whose contradiction shows a wrong answer, see docs/accuracy.md."""
 OF_OTHERS: tuple[Tell, ...] = ("about peers", "about order")
-"""What ends tell that other processes brought about."""
+"""Subjects of ends that other processes brought about."""
 PLAIN_TEXT = "generic"
 """Format of lines that anybody may print."""
 
@@ -110,7 +111,7 @@ def claims_of(case: Case) -> dict[ClaimName, Claim]:
 
 
 def _ended(case: Case, wanted: str) -> Outcome:
-    numbers = {int(n) % 128 for n in wanted.split("|")} if wanted else set[int]()
+    numbers = {n % 128 for text in wanted.split("|") if (n := number(text)) is not None} if wanted else set[int]()
     told = [end for end in case.own_ends() if end.signal is not None or end.code is not None or end.exception]
     fitting = (end for end in told if (end.signal in numbers if numbers else not end.is_well))
     if fits := next(fitting, None):

@@ -26,7 +26,7 @@ class Explained(Struct, frozen=True):
     why: Why | None = None
     """Law by which ``by``, or a consequence of it, explains the finding."""
     refuted: Refutation | None = None
-    """Why the job got over the finding."""
+    """The reason why the job got over the finding."""
 
 
 class Ranking(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Who is to blame for a finding: the only place that names a culprit.
+"""Culprits of findings, named here and nowhere else.
 
 Somebody is named on one of four grounds, and `Culprit.why` says which:
 
