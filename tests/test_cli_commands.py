@@ -49,7 +49,9 @@ def test_diagnosis_loads_few_packages(log, clean_environment):
         "print('packages:', *{d for m in sys.modules for d in homes.get(m.partition('.')[0], ())})"
     )
     command = [sys.executable, "-c", code, "-q", str(log)]
-    last = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60).stdout.splitlines()[-1]
+    for _ in range(2):  # the packs of other tests may have pushed the shipped one out of the cache
+        done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60)
+    last = done.stdout.splitlines()[-1]
     needed = {"logdoctor", "annotated-doc", "hyperscan", "msgspec", "regex", "shellingham", "typer"}
     of_this_python = {"pip", "setuptools", "typing_extensions"}  # loaded where they are there
     assert {*last.split()} - of_this_python <= needed | {"packages:"}
