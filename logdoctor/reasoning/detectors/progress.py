@@ -6,8 +6,6 @@ Derived records (format ``ledger``, each on a log line that shows it):
   late_hosts, rank (if it is a single rank), unit, step (the last), others_step, behind (in intervals of the rank),
   phase (if the rank began a phase after its last step), work, certain. The field ``certain`` is ``no`` if the rank's
   log is a file of its own that ends there. Such a log may have been cut.
-- ``ledger.one_step_behind``  all others made the same last step, and one rank made the step before: the same fields.
-  Only a report that the job hangs makes this evidence, because a killed process loses its output buffers.
 - ``ledger.stood_still``    the job had printed no progress for long when it was ended: idle_s, idle (as text), unit,
   step, phase, looked (``yes``: somebody took stacks meanwhile), by (``limit``: its time limit ended it, ``order``: a
   person or the batch system did)
@@ -164,8 +162,6 @@ class Detector(Struct):
         if len(steps_by_process) < MIN_COUNT or any(c.counter_restarted for c in steps_by_process.values()):
             return []
         behind = self._behind(steps_by_process)
-        one_step = [] if behind else _one_step_behind(steps_by_process)
-        behind = behind or one_step
         if not behind:
             return []
         slowest = min(behind, key=lambda p: (steps_by_process[p].place, steps_by_process[p].last.order))
@@ -185,7 +181,7 @@ class Detector(Struct):
             fields |= {"phase": str(phase.fields.get("phase", "")), "work": phase.text.strip()[:120]}
         if len(ranks) == 1:
             fields["rank"] = ranks[0]
-        return [derive_record("one_step_behind" if one_step else "stopped_first", phase or steps.last, fields)]
+        return [derive_record("stopped_first", phase or steps.last, fields)]
 
     def _behind(self, steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
         """Return the processes that stopped clearly before all others.
@@ -275,13 +271,6 @@ def _log_continues(steps: RankSteps, ahead: list[RankSteps], state: JobState) ->
     life = state.lives.processes.get(key_of(steps.last))
     spoke = life is not None and life.last is not None and printed_after(life.last, steps.last)
     return spoke or all(c.last.line.file == steps.last.line.file for c in ahead)
-
-
-def _one_step_behind(steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
-    """Return the only process that did not make the last step of all others."""
-    last = max(steps.place for steps in steps_by_process.values())
-    late = [process for process, steps in steps_by_process.items() if steps.place != last]
-    return late if len(late) == 1 and _intervals_behind(steps_by_process[late[0]], last) == 1 else []
 
 
 def _process_key(record: Record) -> ProcessKey | None:
