@@ -11,6 +11,7 @@ from typing import Literal
 from logdoctor.model import Arrow, Finding, Record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import moment
+from logdoctor.reasoning.lifecycle.lives import signal_of
 
 Processes = Literal["same", "other", "open"]
 LONG_AGO = 6 * 3600.0
@@ -19,10 +20,6 @@ STACK_LINES = 20
 """Number of lines that a run-time or a launcher may print below a failure that ended the program."""
 FAULTS, SIGABRT = (4, 7, 8, 9, 11), 6
 """Signals with which no process ends itself, and the one with which it does."""
-_LATE_REPORTERS = ("kernel", "slurm", "elastic", "batch", "kubernetes", "ray")
-"""Formats that report an event some time after it happened."""
-_PROMPT = ("slurm.cancelled", "slurm.terminating", "slurm.stopped", "elastic.signal_received")
-"""Kinds of these formats that are printed at once."""
 
 
 # ── who and where ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -77,19 +74,12 @@ def are_on_one_device(a: Record, b: Record) -> bool:
 
 def is_told_abort(crash: Finding) -> bool:
     """Return whether somebody else tells of a SIGABRT, with which a process gives up too."""
-    return is_late(crash) and _signal(crash.records[0]) == SIGABRT
+    return is_late(crash) and signal_of(crash.records[0]) == SIGABRT
 
 
 def was_struck(end: Finding) -> bool:
     """Return whether the process whose end is told surely did not choose it."""
-    return end.rule.role != "fallback" or any(_signal(record) in FAULTS for record in end.records)
-
-
-def _signal(record: Record) -> int | None:
-    signal, code = record.fields.get("signal"), record.fields.get("exit_code")
-    if isinstance(signal, int):
-        return signal
-    return (-code if code < 0 else code - 128) if isinstance(code, int) else None
+    return end.rule.role != "fallback" or any(signal_of(record) in FAULTS for record in end.records)
 
 
 def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
@@ -113,7 +103,7 @@ def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
 
 def is_late_report(record: Record) -> bool:
     """Return whether the source reports events after they happened."""
-    return record.format in _LATE_REPORTERS and record.kind not in _PROMPT
+    return any(sign.late for sign in record.signs)
 
 
 def is_late(finding: Finding) -> bool:
